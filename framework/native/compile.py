@@ -1,0 +1,106 @@
+"""Compiling kernels: one source, three scalars.
+
+A kernel is a free function over arrays and record arrays: explicit loops, no allocation, no exceptions,
+outputs and workspace owned by the caller. The same function serves
+
+- float64 and complex128, compiled by numba on first use and kept on disk;
+- every other scalar (symbolic expressions), as plain Python on object arrays: ``kernel.interpreted``.
+
+Two decorators, because numba compiles a function either as an entry point or as a helper:
+
+- ``@device`` marks a helper that kernels call;
+- ``@kernel`` marks an entry point that Python calls.
+
+The disk cache is keyed by a hash of all kernel sources of the package, not only of the file a kernel stands
+in, so a change in a helper of another file never leaves a stale kernel behind. It lives in the user's cache
+folder (``$MERGANSER_CACHE_DIR``, else ``$XDG_CACHE_HOME/merganser``, else ``~/.cache/merganser``).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.extending import register_jitable
+
+__all__ = ["cache_directory", "device", "kernel", "source_hash"]
+
+_KERNEL_FOLDERS = ("framework.native", "framework.primitives", "geometry", "analysis.integrators", "multibody.kernels")
+
+
+def device(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks a helper that kernels call: plain Python when interpreted, inlined when compiled."""
+    return register_jitable(function)  # type: ignore[no-any-return]
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Marks an entry point: a compiled function that is specialized to its argument types on first call.
+
+    The plain Python function stays available as ``.interpreted``, for scalars that numba does not know.
+    """
+    compiled = numba.njit(function, nogil=True, error_model="numpy")
+    if hasattr(compiled, "py_func"):  # absent when NUMBA_DISABLE_JIT=1
+        compiled._cache = _KernelCache(function)
+    compiled.interpreted = function
+    return compiled
+
+
+def cache_directory() -> Path:
+    """The folder of this version's compiled kernels."""
+    root = os.environ.get("MERGANSER_CACHE_DIR")
+    if root is None:
+        root = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "merganser")
+    return Path(root) / f"kernels-{source_hash()[:16]}"
+
+
+@functools.cache
+def source_hash() -> str:
+    """Hash of every kernel source of the package, of numba's version and of Python's."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    package_root = Path(__file__).resolve().parents[2]
+    for folder in _KERNEL_FOLDERS:
+        for path in sorted((package_root / Path(*folder.split("."))).rglob("*.py")):
+            digest.update(path.name.encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class _KernelCacheLocator(_CacheLocator):
+    """Tells numba where the kernels of this package are kept, and when they are out of date."""
+
+    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
+        self._py_file = py_file
+        self._line = py_func.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return str(cache_directory())
+
+    def get_source_stamp(self) -> str:
+        return source_hash()
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _KernelCacheLocator | None:
+        locator = cls(py_func, py_file)
+        try:
+            locator.ensure_cache_path()
+        except OSError:  # a read-only home: compile afresh in every process rather than fail
+            return None
+        return locator
+
+
+class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = [_KernelCacheLocator]
+
+
+class _KernelCache(FunctionCache):  # type: ignore[misc]
+    _impl_class = _KernelCacheImpl

@@ -1,0 +1,131 @@
+"""The record arrays on which the multibody kernels work.
+
+A finalized tree is a list of *mobilized bodies* ("mobods"), numbered depth first with the world as number 0, so
+that every parent precedes its children and every subtree is one contiguous range. One record a mobod, in five arrays:
+
+========== ============ ======================================================================================
+array      scalar       holds
+========== ============ ======================================================================================
+topology   integers     who is whose parent, the kind of mobilizer, where its coordinates start
+parameters T            what may change in a Context: mass properties, frame poses, damping, reflected inertia
+position   T            everything that depends on q alone
+velocity   T            everything that depends on q and v
+scratch    T            workspace of the recursive algorithms; no value outlives a call
+========== ============ ======================================================================================
+
+T is float64, complex128 (derivatives by the complex step) or object (symbolic expressions): the same fields each
+time. All fields of `parameters` have type T, so the array is a view into the numeric parameters of a Context.
+
+Notation. P is the parent (inboard) body of B, F the frame fixed to P and M the frame fixed to B that the mobilizer
+connects; W is the world. Spatial vectors are [rotational; translational], in W, about the origin Bo of the body.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "MAX_VELOCITIES",
+    "PRISMATIC",
+    "QUATERNION_FLOATING",
+    "REVOLUTE",
+    "WELD",
+    "parameter_dtype",
+    "position_dtype",
+    "scratch_dtype",
+    "topology_dtype",
+    "velocity_dtype",
+]
+
+MAX_VELOCITIES = 6  # of one mobilizer
+
+# Kinds of mobilizer.
+WELD = 0  # no coordinates
+REVOLUTE = 1  # q: angle about axis_F [rad]
+PRISMATIC = 2  # q: displacement along axis_F [m]
+QUATERNION_FLOATING = 3  # q: quaternion w, x, y, z of R_FM, then p_FoMo_F [m]; v: w_FM_F, v_FMo_F
+
+topology_dtype = np.dtype(
+    [
+        ("parent", np.int64),  # mobod number of P; -1 for the world
+        ("mobilizer", np.int64),  # one of the kinds above
+        ("q_start", np.int64),
+        ("num_q", np.int64),
+        ("v_start", np.int64),
+        ("num_v", np.int64),
+        ("subtree_end", np.int64),  # the subtree of B is range(B, subtree_end)
+    ]
+)
+
+
+def parameter_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
+    """Numeric parameters of one mobod, all of type `scalar`."""
+    return np.dtype(
+        [
+            ("R_PF", scalar, (3, 3)),
+            ("p_PoFo_P", scalar, (3,)),
+            ("R_MB", scalar, (3, 3)),
+            ("p_MoBo_M", scalar, (3,)),
+            ("axis_F", scalar, (3,)),  # unit vector of revolute and prismatic mobilizers, the same in F and M
+            ("mass", scalar),
+            ("p_BoBcm_B", scalar, (3,)),
+            ("G_BBo_B", scalar, (3, 3)),  # unit inertia (inertia for mass 1) about Bo [m^2]
+            ("damping", scalar, (MAX_VELOCITIES,)),  # tau = -damping v
+            ("reflected_inertia", scalar),  # gear_ratio^2 rotor_inertia, added to the diagonal of M (1-dof joints)
+        ]
+    )
+
+
+def position_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
+    """What depends on q: poses, hinge matrices and inertias in the world frame."""
+    return np.dtype(
+        [
+            ("R_WB", scalar, (3, 3)),
+            ("p_WoBo_W", scalar, (3,)),
+            ("p_PoBo_W", scalar, (3,)),
+            ("R_WF", scalar, (3, 3)),
+            ("p_MoBo_W", scalar, (3,)),
+            # V_PB_W = sum_k H_PB_W[k] v_k: one row per velocity of the mobilizer, the rest undefined.
+            ("H_PB_W", scalar, (MAX_VELOCITIES, 6)),
+            # Spatial inertia of B about Bo, in W: mass * [G, p x; -p x, 1].
+            ("mass", scalar),
+            ("p_BoBcm_W", scalar, (3,)),
+            ("I_BBo_W", scalar, (3, 3)),  # rotational inertia [kg m^2]
+        ]
+    )
+
+
+def velocity_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
+    """What depends on q and v."""
+    return np.dtype(
+        [
+            ("V_WB_W", scalar, (6,)),
+            # Part of A_WB_W that is not the shifted acceleration of the parent and vanishes with v; A_WB_W is
+            # Phi(A_WP_W) + Ab_WB_W + H_PB_W vdot, where Phi shifts (a += alpha x p) without the centripetal term.
+            ("Ab_WB_W", scalar, (6,)),
+            ("Fb_Bo_W", scalar, (6,)),  # gyroscopic bias: F_Bo_W = M_BBo_W A_WB_W + Fb_Bo_W
+        ]
+    )
+
+
+def scratch_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
+    """Workspace of the recursive algorithms, one record a mobod."""
+    return np.dtype(
+        [
+            ("A_WB_W", scalar, (6,)),
+            ("F_Bo_W", scalar, (6,)),
+            # Composite body inertia (mass matrix).
+            ("mass_C", scalar),
+            ("mp_C_W", scalar, (3,)),  # mass times centre of mass, from Bo
+            ("I_C_W", scalar, (3, 3)),
+            # Articulated body inertia (forward dynamics).
+            ("P_B_W", scalar, (6, 6)),
+            ("Z_B_W", scalar, (6,)),
+            ("U_B_W", scalar, (MAX_VELOCITIES, 6)),  # rows: P_B_W H_k
+            ("D_B", scalar, (MAX_VELOCITIES, MAX_VELOCITIES)),  # hinge inertia, then its LDL^T factor
+            ("e_B", scalar, (MAX_VELOCITIES,)),
+            ("nu_B", scalar, (MAX_VELOCITIES,)),
+        ]
+    )
