@@ -1,1 +1,88 @@
-"""."""
+"""Systems, contexts, ports and diagrams: the names of pydrake.systems.framework."""
+
+from merganser.framework.core.cache import CacheEntry, ValueProducer
+from merganser.framework.core.context import Context, DiagramContext, LeafContext
+from merganser.framework.core.diagram import Diagram
+from merganser.framework.core.diagram_builder import DiagramBuilder
+from merganser.framework.core.errors import AlgebraicLoopError, UnconnectedInputError
+from merganser.framework.core.events import (
+    DiscreteUpdateEvent,
+    Event,
+    EventStatus,
+    PeriodicEventData,
+    PublishEvent,
+    TriggerType,
+    UnrestrictedUpdateEvent,
+)
+from merganser.framework.core.indices import (
+    AbstractParameterIndex,
+    AbstractStateIndex,
+    CacheIndex,
+    ContinuousStateIndex,
+    DependencyTicket,
+    DiscreteStateIndex,
+    InputPortIndex,
+    NumericParameterIndex,
+    OutputPortIndex,
+    PortDataType,
+    SubsystemIndex,
+    UseDefaultName,
+    kAbstractValued,
+    kUseDefaultName,
+    kVectorValued,
+)
+from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.ports import InputPort, LeafOutputPort, OutputPort
+from merganser.framework.core.state import AbstractValues, ContinuousState, DiscreteValues, Parameters, State
+from merganser.framework.core.store import FixedInputPortValue
+from merganser.framework.core.system import System
+from merganser.framework.core.values import AbstractValue, BasicVector, Value, VectorBase
+
+__all__ = [
+    "AbstractParameterIndex",
+    "AbstractStateIndex",
+    "AbstractValue",
+    "AbstractValues",
+    "AlgebraicLoopError",
+    "BasicVector",
+    "CacheEntry",
+    "CacheIndex",
+    "Context",
+    "ContinuousState",
+    "ContinuousStateIndex",
+    "DependencyTicket",
+    "Diagram",
+    "DiagramBuilder",
+    "DiagramContext",
+    "DiscreteStateIndex",
+    "DiscreteUpdateEvent",
+    "DiscreteValues",
+    "Event",
+    "EventStatus",
+    "FixedInputPortValue",
+    "InputPort",
+    "InputPortIndex",
+    "LeafContext",
+    "LeafOutputPort",
+    "LeafSystem",
+    "NumericParameterIndex",
+    "OutputPort",
+    "OutputPortIndex",
+    "Parameters",
+    "PeriodicEventData",
+    "PortDataType",
+    "PublishEvent",
+    "State",
+    "SubsystemIndex",
+    "System",
+    "TriggerType",
+    "UnconnectedInputError",
+    "UnrestrictedUpdateEvent",
+    "UseDefaultName",
+    "Value",
+    "ValueProducer",
+    "VectorBase",
+    "kAbstractValued",
+    "kUseDefaultName",
+    "kVectorValued",
+]

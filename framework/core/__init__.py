@@ -1,1 +1,1 @@
-"""."""
+"""The systems framework itself; import its names from `merganser.framework`."""

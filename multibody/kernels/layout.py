@@ -101,6 +101,7 @@ def velocity_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     """What depends on q and v."""
     return np.dtype(
         [
+            ("V_PB_W", scalar, (6,)),  # across the hinge
             ("V_WB_W", scalar, (6,)),
             # Part of A_WB_W that is not the shifted acceleration of the parent and vanishes with v; A_WB_W is
             # Phi(A_WP_W) + Ab_WB_W + H_PB_W vdot, where Phi shifts (a += alpha x p) without the centripetal term.
@@ -116,16 +117,16 @@ def scratch_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
         [
             ("A_WB_W", scalar, (6,)),
             ("F_Bo_W", scalar, (6,)),
-            # Composite body inertia (mass matrix).
+            # Composite body inertia: B and all bodies outboard of it, as one rigid body.
             ("mass_C", scalar),
             ("mp_C_W", scalar, (3,)),  # mass times centre of mass, from Bo
-            ("I_C_W", scalar, (3, 3)),
-            # Articulated body inertia (forward dynamics).
-            ("P_B_W", scalar, (6, 6)),
+            ("I_C_W", scalar, (3, 3)),  # rotational inertia about Bo (mass matrix)
+            ("trace_C", scalar),  # its trace (forward dynamics)
+            # Articulated body inertia (forward dynamics), D = L Delta L^T.
+            ("P_B_W", scalar, (6, 6)),  # P, then P+: what the parent feels through the hinge
             ("Z_B_W", scalar, (6,)),
-            ("U_B_W", scalar, (MAX_VELOCITIES, 6)),  # rows: P_B_W H_k
-            ("D_B", scalar, (MAX_VELOCITIES, MAX_VELOCITIES)),  # hinge inertia, then its LDL^T factor
-            ("e_B", scalar, (MAX_VELOCITIES,)),
-            ("nu_B", scalar, (MAX_VELOCITIES,)),
+            ("Y_B_W", scalar, (MAX_VELOCITIES, 6)),  # rows: U_k = P_B_W H_k, then L^-1 U
+            ("D_B", scalar, (MAX_VELOCITIES, MAX_VELOCITIES)),  # hinge inertia, then L below 1/Delta
+            ("e_B", scalar, (MAX_VELOCITIES,)),  # hinge force left over, L^-1 e
         ]
     )

@@ -1,0 +1,104 @@
+"""Cache entries: computations of a leaf system whose results are kept while nothing they depend on changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from merganser.framework.core.indices import CacheIndex, DependencyTicket
+from merganser.framework.core.values import AbstractValue, BasicVector
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context import Context
+    from merganser.framework.core.leaf_system import LeafSystem
+
+__all__ = ["CacheEntry", "ValueProducer"]
+
+
+class ValueProducer:
+    """How to make room for a value and how to compute it.
+
+    Args:
+        allocate: called without arguments; returns the object (or AbstractValue) that holds the result.
+        calc: called as calc(context, value) with the AbstractValue to fill in.
+    """
+
+    def __init__(self, allocate: Callable[[], Any], calc: Callable[[Any, AbstractValue], None]) -> None:
+        self.allocate = allocate
+        self.calc = calc
+
+
+class CacheEntry:
+    """One computation of a leaf system: an output port, the time derivatives, or one that the user declared.
+
+    Attributes:
+        is_learning: whether prerequisites were left open, to be found by watching what the computation reads.
+        was_observed: whether it has been watched at least once.
+        known: nodes that a computation has been seen to read, in any Context (bit mask).
+    """
+
+    def __init__(
+        self,
+        system: LeafSystem,
+        description: str,
+        model: BasicVector | Callable[[], AbstractValue],
+        calc: Callable[[Any, Any], None],
+        prerequisites: int | None,
+        is_xcdot: bool = False,
+    ) -> None:
+        self.system = system
+        self.description = description
+        self.model = model
+        self.vector_size = model.size() if isinstance(model, BasicVector) else None
+        self.calc = calc
+        self.is_xcdot = is_xcdot
+        self.is_learning = prerequisites is None
+        self.was_observed = False
+        self.known = 0
+        self._declared = prerequisites
+        number = len(system._cache_entries)
+        self._index = CacheIndex(number)
+        self._ticket, self.node = system._dependency_table.add_node("cache", description)
+
+    def dependencies(self) -> int:
+        """The nodes it depends on, as declared or as far as they are known by now."""
+        return self._declared if self._declared is not None else self.known
+
+    def learn(self, reads: int) -> None:
+        """Notes that the computation reads these nodes."""
+        self.was_observed = True
+        self.known |= reads
+
+    def describe(self) -> str:
+        """Names the computation and its system, for messages."""
+        return f"{self.description} of system '{self.system.GetSystemPathname()}'"
+
+    def allocate_value(self) -> AbstractValue:
+        """Makes room for an abstract value."""
+        assert not isinstance(self.model, BasicVector)
+        value = self.model()
+        return value if isinstance(value, AbstractValue) else AbstractValue(value)
+
+    # ------------------------------------------------------------------ pydrake's names
+
+    def cache_index(self) -> CacheIndex:
+        """Position of the entry within its system."""
+        return self._index
+
+    def ticket(self) -> DependencyTicket:
+        """Ticket for computations that depend on this one."""
+        return self._ticket
+
+    def EvalAbstract(self, context: Context) -> AbstractValue:
+        """Returns the value, computing it if it is out of date."""
+        slot = self.system._my_context(context, self.description)._read_entry(self._index)
+        return slot.value  # type: ignore[no-any-return]
+
+    def Eval(self, context: Context) -> Any:
+        """Returns the content of the value, computing it if it is out of date."""
+        return self.EvalAbstract(context).get_value()
+
+    def is_out_of_date(self, context: Context) -> bool:
+        """Whether the next evaluation will compute the value."""
+        slot = self.system._my_context(context, self.description)._slots[self._index]
+        return bool(slot.store.invalid & slot.bit)

@@ -1,0 +1,509 @@
+"""Context: the values of a System (time, state, parameters, fixed inputs) and the cache of what follows from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework.core.dependencies import ACCURACY, TIME, Q, V, Z
+from merganser.framework.core.errors import UnconnectedInputError
+from merganser.framework.core.layout import LeafLayout, RootLayout, SystemLayout
+from merganser.framework.core.state import AbstractValues, ContinuousState, DiscreteValues, Parameters, State, _window
+from merganser.framework.core.store import CacheSlot, FixedInputPortValue, Store
+from merganser.framework.core.values import AbstractValue, BasicVector
+
+if TYPE_CHECKING:
+    from merganser.framework.core.system import System
+
+__all__ = ["Context", "DiagramContext", "LeafContext", "make_context"]
+
+Array = NDArray[Any]
+_XC_NODES = 1 << Q | 1 << V | 1 << Z
+
+
+class Context:
+    """The values of one System; made by `System.CreateDefaultContext`.
+
+    A `get_mutable_...` call counts as a change of what it returns: everything computed from that is computed anew
+    when next asked for. Do not keep what it returned for later changes.
+    """
+
+    _store: Store
+    _system: System
+    _layout: SystemLayout
+    _parent: DiagramContext | None
+    _inputs: list[Any]  # for each input port a CacheSlot, a FixedInputPortValue, or None
+    _xc: ContinuousState
+    _discrete: DiscreteValues
+    _abstract_state: AbstractValues
+    _parameters: Parameters
+
+    # Nodes that reading a kind of value marks as read (leaf systems only; see dependencies.py).
+    _xd_nodes = 0
+    _xa_nodes = 0
+    _p_nodes = 0
+
+    def __init__(self, store: Store, layout: SystemLayout, parent: DiagramContext | None) -> None:
+        self._store = store
+        self._system = layout.system
+        self._layout = layout
+        self._parent = parent
+        self._inputs = [None] * len(layout.sources)
+        start, end = layout.xc_range
+        self._xc = ContinuousState._of(_window(store.flat[start:end]), layout.xc_partition())
+        self._state: State | None = None
+
+    # ------------------------------------------------------------------ time and accuracy
+
+    def get_time(self) -> float:
+        """Returns the time [s]."""
+        store = self._store
+        store.reads |= 1 << TIME
+        return store.flat.item(0)  # type: ignore[no-any-return]
+
+    def SetTime(self, time_sec: float) -> None:
+        """Sets the time [s] of a root context.
+
+        Raises:
+            ValueError: the time is not a number.
+            RuntimeError: this is the context of a subsystem.
+        """
+        self._require_root("SetTime")
+        if time_sec != time_sec:
+            raise ValueError("SetTime: the time must be a number, got nan.")
+        self._set_time(time_sec)
+
+    def _set_time(self, time: Any) -> None:
+        self._store.change(self._layout.down["time"], self)
+        self._store.flat[0] = time
+
+    def get_accuracy(self) -> float | None:
+        """Returns the accuracy that results should have, if anybody asked for one."""
+        self._store.reads |= 1 << ACCURACY
+        return self._store.accuracy
+
+    def SetAccuracy(self, accuracy: float | None) -> None:
+        """Asks for results of the given accuracy; meaningful to systems that approximate."""
+        self._require_root("SetAccuracy")
+        self._store.change(self._layout.down["accuracy"], self)
+        self._store.accuracy = accuracy
+
+    # ------------------------------------------------------------------ continuous state
+
+    def num_continuous_states(self) -> int:
+        """Number of continuous state variables."""
+        return self._xc.size()
+
+    def get_continuous_state(self) -> ContinuousState:
+        """Returns the continuous state."""
+        self._store.reads |= _XC_NODES
+        return self._xc
+
+    def get_continuous_state_vector(self) -> BasicVector:
+        """Returns the continuous state as one vector."""
+        self._store.reads |= _XC_NODES
+        return self._xc._vector
+
+    def get_mutable_continuous_state(self) -> ContinuousState:
+        """Returns the continuous state for changing it."""
+        self._store.change(self._layout.down["xc"], self)
+        return self._xc
+
+    def get_mutable_continuous_state_vector(self) -> BasicVector:
+        """Returns the continuous state as one vector for changing it."""
+        self._store.change(self._layout.down["xc"], self)
+        return self._xc._vector
+
+    def SetContinuousState(self, xc: ArrayLike) -> None:
+        """Sets all continuous state variables, shape [num_continuous_states]."""
+        values = self._checked(xc, self._xc.size(), "continuous state")
+        self._store.change(self._layout.down["xc"], self)
+        self._xc._vector._values[:] = values
+
+    def SetTimeAndContinuousState(self, time_sec: float, xc: ArrayLike) -> None:
+        """Sets time [s] and all continuous state variables."""
+        values = self._checked(xc, self._xc.size(), "continuous state")
+        self.SetTime(time_sec)
+        self.SetContinuousState(values)
+
+    # ------------------------------------------------------------------ discrete state
+
+    def num_discrete_state_groups(self) -> int:
+        """Number of discrete state groups."""
+        return self._discrete.num_groups()
+
+    def get_discrete_state(self, index: int | None = None) -> Any:
+        """Returns the discrete state, or its group `index`."""
+        self._store.reads |= self._xd_nodes
+        return self._discrete if index is None else self._discrete.get_vector(index)
+
+    def get_discrete_state_vector(self) -> BasicVector:
+        """Returns the only discrete state group."""
+        self._store.reads |= self._xd_nodes
+        return self._discrete._only()
+
+    def get_mutable_discrete_state(self, index: int | None = None) -> Any:
+        """Returns the discrete state, or its group `index`, for changing it."""
+        self._store.change(self._layout.down["xd"], self)
+        return self._discrete if index is None else self._discrete.get_mutable_vector(index)
+
+    def get_mutable_discrete_state_vector(self) -> BasicVector:
+        """Returns the only discrete state group for changing it."""
+        vector = self._discrete._only()
+        self._store.change(self._layout.down["xd"], self)
+        return vector
+
+    def SetDiscreteState(self, *args: Any) -> None:
+        """`SetDiscreteState(values)` for the only group, `(index, values)` for one, `(discrete_values)` for all."""
+        if len(args) == 1 and isinstance(args[0], DiscreteValues):
+            self.get_mutable_discrete_state().SetFrom(args[0])
+            return
+        index, values = args if len(args) == 2 else (None, args[0])
+        group = self._discrete._only() if index is None else self._discrete.get_vector(index)
+        checked = self._checked(values, group.size(), "discrete state")
+        self._store.change(self._layout.down["xd"], self)
+        group._values[:] = checked
+
+    # ------------------------------------------------------------------ abstract state
+
+    def num_abstract_states(self) -> int:
+        """Number of abstract state variables."""
+        return self._abstract_state.size()
+
+    def get_abstract_state(self, index: int | None = None) -> Any:
+        """Returns the abstract state, or its variable `index`."""
+        self._store.reads |= self._xa_nodes
+        return self._abstract_state if index is None else self._abstract_state.get_value(index)
+
+    def get_mutable_abstract_state(self, index: int | None = None) -> Any:
+        """Returns the abstract state, or its variable `index`, for changing it."""
+        self._store.change(self._layout.down["xa"], self)
+        return self._abstract_state if index is None else self._abstract_state.get_mutable_value(index)
+
+    def SetAbstractState(self, index: int, value: Any) -> None:
+        """Replaces abstract state variable `index`."""
+        self.get_mutable_abstract_state(index).set_value(value)
+
+    # ------------------------------------------------------------------ state as a whole
+
+    def get_state(self) -> State:
+        """Returns the whole state."""
+        self._store.reads |= _XC_NODES | self._xd_nodes | self._xa_nodes
+        if self._state is None:
+            self._state = State(self._xc, self._discrete, self._abstract_state)
+        return self._state
+
+    def get_mutable_state(self) -> State:
+        """Returns the whole state for changing it."""
+        down = self._layout.down
+        self._store.change(down["xc"] | down["xd"] | down["xa"], self)
+        return self.get_state()
+
+    def num_total_states(self) -> int:
+        """Number of state variables, continuous, discrete and abstract."""
+        discrete = sum(group.size() for group in self._discrete._items)
+        return self._xc.size() + discrete + self._abstract_state.size()
+
+    def is_stateless(self) -> bool:
+        """Whether there are no state variables."""
+        return self.num_total_states() == 0
+
+    def has_only_continuous_state(self) -> bool:
+        """Whether there are continuous state variables and no others."""
+        return 0 < self._xc.size() == self.num_total_states()
+
+    def has_only_discrete_state(self) -> bool:
+        """Whether there are discrete state variables and no others."""
+        return self._xc.size() == 0 == self._abstract_state.size() and self.num_total_states() > 0
+
+    # ------------------------------------------------------------------ parameters
+
+    def num_numeric_parameter_groups(self) -> int:
+        """Number of numeric parameter groups."""
+        return self._parameters.num_numeric_parameter_groups()
+
+    def num_abstract_parameters(self) -> int:
+        """Number of abstract parameters."""
+        return self._parameters.num_abstract_parameters()
+
+    def get_parameters(self) -> Parameters:
+        """Returns the parameters."""
+        self._store.reads |= self._p_nodes
+        return self._parameters
+
+    def get_mutable_parameters(self) -> Parameters:
+        """Returns the parameters for changing them."""
+        self._store.change(self._layout.down["pn"] | self._layout.down["pa"], self)
+        return self._parameters
+
+    def get_numeric_parameter(self, index: int) -> BasicVector:
+        """Returns numeric parameter group `index`."""
+        self._store.reads |= self._p_nodes
+        return self._parameters.get_numeric_parameter(index)
+
+    def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
+        """Returns numeric parameter group `index` for changing it."""
+        self._store.change(self._layout.down["pn"], self)
+        return self._parameters.get_mutable_numeric_parameter(index)
+
+    def get_abstract_parameter(self, index: int) -> AbstractValue:
+        """Returns abstract parameter `index`."""
+        self._store.reads |= self._p_nodes
+        return self._parameters.get_abstract_parameter(index)
+
+    def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
+        """Returns abstract parameter `index` for changing it."""
+        self._store.change(self._layout.down["pa"], self)
+        return self._parameters.get_mutable_abstract_parameter(index)
+
+    # ------------------------------------------------------------------ copies
+
+    def Clone(self) -> Context:
+        """Returns an independent copy of a root context: time, state, parameters, fixed inputs and cache validity."""
+        self._require_root("Clone")
+        store = self._store
+        clone = make_context(store.layout, store.flat.dtype)
+        clone._copy_values_from(self)
+        clone._copy_fixed_inputs_from(self)
+        clone._store.accuracy = store.accuracy
+        return clone
+
+    def __copy__(self) -> Context:
+        return self.Clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Context:
+        return self.Clone()
+
+    def SetTimeStateAndParametersFrom(self, source: Context) -> None:
+        """Takes over time, accuracy, state and parameters, but no fixed inputs, from a context of the same system."""
+        self._require_root("SetTimeStateAndParametersFrom")
+        self._copy_values_from(source)
+        self._store.accuracy = source._store.accuracy
+
+    def SetStateAndParametersFrom(self, source: Context) -> None:
+        """Takes over state and parameters from a context of the same system."""
+        time = self._store.flat[0]
+        self._copy_values_from(source)
+        self._store.flat[0] = time
+
+    def _copy_values_from(self, source: Context) -> None:
+        mine, theirs = self._numbers(), source._numbers()
+        if [m.shape for m in mine] != [t.shape for t in theirs]:
+            raise ValueError(
+                f"The source context (of '{source._system.GetSystemPathname()}') has another structure than this "
+                f"context of '{self._system.GetSystemPathname()}'."
+            )
+        down = self._layout.down
+        self._store.change(down["time"] | down["xc"] | down["xd"] | down["xa"] | down["pn"] | down["pa"], self)
+        for to, values in zip(mine, theirs):
+            to[:] = values
+        self._store.flat[0] = source._store.flat[0]
+        self._abstract_state.SetFrom(source._abstract_state)
+        self._parameters._abstract.SetFrom(source._parameters._abstract)
+
+    def _numbers(self) -> list[Array]:
+        """All numbers of state and parameters, as views."""
+        vectors = [self._xc._vector, *self._discrete._items, *self._parameters._numeric._items]
+        return [vector._values for vector in vectors]
+
+    def _copy_fixed_inputs_from(self, source: Context) -> None:
+        for theirs, mine in zip(source._all_contexts(), self._all_contexts()):
+            for index, fixed in enumerate(theirs._inputs):
+                if isinstance(fixed, FixedInputPortValue) and fixed._context is theirs:
+                    value = fixed.value._values if isinstance(fixed.value, BasicVector) else fixed.value.Clone()
+                    mine._fix_input(index, value)
+
+    # ------------------------------------------------------------------ inputs
+
+    def _read_input(self, index: int) -> BasicVector | AbstractValue | None:
+        """The current value of input port `index`, or None if it has none."""
+        source = self._inputs[index]
+        if source is None:
+            return None
+        if source.store.invalid & source.bit:
+            source.compute()
+        return source.value  # type: ignore[no-any-return]
+
+    def _require_input(self, index: int) -> BasicVector | AbstractValue:
+        value = self._read_input(index)
+        if value is None:
+            port = self._system._input_ports[index]
+            raise UnconnectedInputError(
+                f"{port.GetFullDescription()} is not connected. Connect it, or give it a value with "
+                "port.FixValue(context, value)."
+            )
+        return value
+
+    def _fix_input(self, index: int, value: Any) -> FixedInputPortValue:
+        """Gives input port `index` the value; it overrides a connection. `value` has been checked by the port."""
+        self._store.change(self._layout.down_inputs[index], self)
+        if isinstance(value, AbstractValue):
+            fixed = FixedInputPortValue(self, index, value)
+        else:
+            offset = self._layout.free_offsets[index]
+            flat = self._store.flat
+            room = np.empty(len(value), flat.dtype) if offset is None else flat[offset : offset + len(value)]
+            room[:] = value
+            model = self._system._input_ports[index]._model
+            fixed = FixedInputPortValue(self, index, _window(room) if model is None else model._view_of(room))
+        self._route_input(index, fixed)
+        return fixed
+
+    def _route_input(self, index: int, source: Any) -> None:
+        """Makes `source` feed input port `index`."""
+        self._inputs[index] = source
+
+    # ------------------------------------------------------------------ helpers
+
+    def _all_contexts(self) -> list[Context]:
+        """This context and all below it, depth first."""
+        return [self]
+
+    def _require_root(self, what: str) -> None:
+        if self._parent is not None:
+            raise RuntimeError(
+                f"{what}: the context of subsystem '{self._system.GetSystemPathname()}' cannot do this by itself; "
+                "call it on the context of the whole diagram."
+            )
+
+    def _checked(self, values: ArrayLike, size: int, what: str) -> Array:
+        array = np.asarray(values)
+        if array.size != size or (array.ndim > 1 and 1 not in array.shape):
+            raise ValueError(
+                f"The {what} of system '{self._system.GetSystemPathname()}' has size {size}; "
+                f"got an array of shape {array.shape}."
+            )
+        return array.reshape(size)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Context of '{self._system.GetSystemPathname()}': time {self._store.flat[0]}, "
+            f"{self._xc.size()} continuous, {len(self._discrete._items)} discrete groups, "
+            f"{self._abstract_state.size()} abstract>"
+        )
+
+
+class LeafContext(Context):
+    """The context of a leaf system."""
+
+    _layout: LeafLayout
+
+    def __init__(self, store: Store, layout: LeafLayout, parent: DiagramContext | None) -> None:
+        super().__init__(store, layout, parent)
+        system, flat = layout.system, store.flat
+        groups = system._dependency_table.groups
+        self._xd_nodes = groups["xd"]
+        self._xa_nodes = groups["xa"]
+        self._p_nodes = groups["pn"] | groups["pa"]
+        self._discrete = DiscreteValues(
+            [_view(model, flat, offset) for model, offset in zip(system._discrete_models, layout.discrete_offsets)]
+        )
+        self._abstract_state = AbstractValues([model.Clone() for model in system._abstract_state_models])
+        self._parameters = Parameters(
+            [_view(m, flat, offset) for m, offset in zip(system._numeric_parameter_models, layout.numeric_offsets)],
+            [model.Clone() for model in system._abstract_parameter_models],
+        )
+        self._next_discrete: DiscreteValues | None = None  # room for the results of discrete updates
+        self._input_bits = [1 << port._node for port in system._input_ports]
+        self._slots = [self._make_slot(number) for number in range(len(system._cache_entries))]
+        store.slots.extend(self._slots)
+
+    def _make_slot(self, number: int) -> CacheSlot:
+        entry = self._layout.system._cache_entries[number]
+        offset = self._layout.entry_offsets[number]
+        value: Any
+        if offset is None:
+            value = entry.allocate_value()
+        else:
+            value = _view(entry.model, self._store.flat, offset)  # type: ignore[arg-type]
+        return CacheSlot(self._store, self, entry, number, 1 << (self._layout.first_bit + number), value)
+
+    def _read_input(self, index: int) -> BasicVector | AbstractValue | None:
+        store = self._store
+        store.reads |= self._input_bits[index]
+        source = self._inputs[index]
+        if source is None:
+            return None
+        if store.invalid & source.bit:
+            source.compute()
+        return source.value  # type: ignore[no-any-return]
+
+    def _read_entry(self, number: int) -> CacheSlot:
+        """The slot of cache entry `number`, brought up to date."""
+        slot = self._slots[number]
+        store = self._store
+        store.reads |= 1 << slot.entry.node
+        if store.invalid & slot.bit:
+            slot.compute()
+        return slot
+
+    def _change_nodes(self, nodes: tuple[int, ...]) -> None:
+        """Notes a change of some nodes of this leaf, more finely than by category."""
+        down = self._layout.down_nodes
+        mask = 0
+        for node in nodes:
+            mask |= down[node]
+        self._store.change(mask, self)
+
+    def get_mutable_discrete_state(self, index: int | None = None) -> Any:
+        if index is None:
+            return super().get_mutable_discrete_state()
+        vector = self._discrete.get_mutable_vector(index)
+        self._change_nodes((self._system._dependency_table.group_nodes["xd"][index],))
+        return vector
+
+    def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
+        vector = self._parameters.get_mutable_numeric_parameter(index)
+        self._change_nodes((self._system._dependency_table.group_nodes["pn"][index],))
+        return vector
+
+
+class DiagramContext(Context):
+    """The context of a Diagram: a view of the values of all its subsystems."""
+
+    def __init__(self, store: Store, layout: SystemLayout, parent: DiagramContext | None) -> None:
+        super().__init__(store, layout, parent)
+        children = [_make_subcontext(store, child, self) for child in layout.children]
+        self._children = children
+        self._discrete = DiscreteValues([group for c in children for group in c._discrete._items])
+        self._abstract_state = AbstractValues([value for c in children for value in c._abstract_state._items])
+        self._parameters = Parameters(
+            [group for c in children for group in c._parameters._numeric._items],
+            [value for c in children for value in c._parameters._abstract._items],
+        )
+
+    def _route_input(self, index: int, source: Any) -> None:
+        self._inputs[index] = source
+        for child_index, port_index in self._system._input_targets(index):  # type: ignore[attr-defined]
+            child = self._children[child_index]
+            current = child._inputs[port_index]
+            if not (isinstance(current, FixedInputPortValue) and current._context is child):
+                child._route_input(port_index, source)
+
+    def _all_contexts(self) -> list[Context]:
+        return [self, *(context for child in self._children for context in child._all_contexts())]
+
+
+def make_context(layout: RootLayout, dtype: Any = np.float64) -> Context:
+    """Makes a root context with all values at zero or at their models'; nothing is connected to free inputs."""
+    store = Store(layout, dtype)
+    context = _make_subcontext(store, layout.top, None)
+    for part in context._all_contexts():
+        for index, source in enumerate(part._layout.sources):
+            if source is not None:
+                leaf, entry = source
+                part._inputs[index] = store.slots[leaf.first_bit + entry]
+    return context
+
+
+def _make_subcontext(store: Store, layout: SystemLayout, parent: DiagramContext | None) -> Context:
+    if isinstance(layout, LeafLayout):
+        return LeafContext(store, layout, parent)
+    return DiagramContext(store, layout, parent)
+
+
+def _view(model: BasicVector, flat: Array, offset: int) -> BasicVector:
+    """A vector of the model's type that is a window into the flat array."""
+    return model._view_of(flat[offset : offset + model.size()])

@@ -1,0 +1,208 @@
+"""What a computation of a leaf system may depend on: tickets for people, bit masks for the cache.
+
+Each thing that can change by itself (time, accuracy, q, v, z, a discrete group, an abstract state variable, a
+parameter, an input port) and each cache entry is a *node* of its leaf system and owns one bit of an integer. A set
+of dependencies is the OR of such bits; a ticket names one node or a group of nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from merganser.framework.core.indices import DependencyTicket
+
+__all__ = ["DependencyTable", "TicketMethods", "bits"]
+
+# Nodes that every leaf system has, by bit number.
+TIME, ACCURACY, Q, V, Z = range(5)
+_FIXED_NODES = ("time", "accuracy", "q", "v", "z")
+
+# Tickets that every system has.
+_NOTHING, _TIME, _ACCURACY, _Q, _V, _Z, _XC, _XD, _XA, _X, _PN, _PA, _P, _U = range(14)
+_ALL_SOURCES, _CONFIGURATION, _KINEMATICS, _XCDOT, _PE, _KE, _PC, _PNC = range(14, 22)
+_FIRST_FREE_TICKET = 22
+
+
+class DependencyTable:
+    """The nodes of one leaf system and the masks of its tickets."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = list(_FIXED_NODES)
+        self.groups: dict[str, int] = {"xd": 0, "xa": 0, "pn": 0, "pa": 0, "u": 0, "cache": 0}
+        self.group_nodes: dict[str, list[int]] = {name: [] for name in self.groups}
+        self.xcdot = 0
+        self._masks: dict[int, int] = {}
+        self._next_ticket = _FIRST_FREE_TICKET
+
+    def add_node(self, group: str, name: str) -> tuple[DependencyTicket, int]:
+        """Adds a node to one of the groups; returns its ticket and its bit number."""
+        node = len(self.names)
+        self.names.append(name)
+        self.groups[group] |= 1 << node
+        self.group_nodes[group].append(node)
+        return self.add_ticket(1 << node), node
+
+    def add_ticket(self, mask: int) -> DependencyTicket:
+        """Adds a ticket for a set of nodes."""
+        ticket = DependencyTicket(self._next_ticket)
+        self._next_ticket += 1
+        self._masks[ticket] = mask
+        return ticket
+
+    def mask(self, tickets: Iterable[DependencyTicket], where: str) -> int:
+        """The nodes that any of the tickets names.
+
+        Raises:
+            ValueError: a ticket is not one of this system's; the message starts with `where`.
+        """
+        result = 0
+        for ticket in tickets:
+            result |= self._ticket_mask(int(ticket), where)
+        return result
+
+    def sources(self) -> int:
+        """All nodes but the cache entries."""
+        return ((1 << len(self.names)) - 1) & ~self.groups["cache"]
+
+    def _ticket_mask(self, ticket: int, where: str) -> int:
+        g = self.groups
+        if ticket >= _FIRST_FREE_TICKET:
+            if ticket not in self._masks:
+                raise ValueError(f"{where}: {DependencyTicket(ticket)!r} is not a ticket of this system.")
+            return self._masks[ticket]
+        time, accuracy, q, v, z = (1 << n for n in (TIME, ACCURACY, Q, V, Z))
+        parameters = g["pn"] | g["pa"]
+        configuration = accuracy | q | z | g["xd"] | g["xa"] | parameters
+        state = q | v | z | g["xd"] | g["xa"]
+        fixed = {
+            _NOTHING: 0, _TIME: time, _ACCURACY: accuracy, _Q: q, _V: v, _Z: z, _XC: q | v | z,
+            _XD: g["xd"], _XA: g["xa"], _X: state, _PN: g["pn"], _PA: g["pa"], _P: parameters, _U: g["u"],
+            _ALL_SOURCES: self.sources(), _CONFIGURATION: configuration, _KINEMATICS: configuration | v,
+            _XCDOT: self.xcdot, _PE: configuration, _KE: configuration | v, _PC: configuration | v,
+            _PNC: self.sources(),
+        }  # fmt: skip
+        if ticket not in fixed:
+            raise ValueError(f"{where}: {ticket} is not a dependency ticket.")
+        return fixed[ticket]
+
+
+class TicketMethods:
+    """The `*_ticket()` functions that every system offers."""
+
+    @staticmethod
+    def nothing_ticket() -> DependencyTicket:
+        """Depends on nothing: computed once."""
+        return DependencyTicket(_NOTHING)
+
+    @staticmethod
+    def time_ticket() -> DependencyTicket:
+        """Depends on time."""
+        return DependencyTicket(_TIME)
+
+    @staticmethod
+    def accuracy_ticket() -> DependencyTicket:
+        """Depends on the accuracy asked for in the Context."""
+        return DependencyTicket(_ACCURACY)
+
+    @staticmethod
+    def q_ticket() -> DependencyTicket:
+        """Depends on the continuous generalized positions."""
+        return DependencyTicket(_Q)
+
+    @staticmethod
+    def v_ticket() -> DependencyTicket:
+        """Depends on the continuous generalized velocities."""
+        return DependencyTicket(_V)
+
+    @staticmethod
+    def z_ticket() -> DependencyTicket:
+        """Depends on the continuous variables that are neither positions nor velocities."""
+        return DependencyTicket(_Z)
+
+    @staticmethod
+    def xc_ticket() -> DependencyTicket:
+        """Depends on the continuous state."""
+        return DependencyTicket(_XC)
+
+    @staticmethod
+    def xd_ticket() -> DependencyTicket:
+        """Depends on the discrete state, any group."""
+        return DependencyTicket(_XD)
+
+    @staticmethod
+    def xa_ticket() -> DependencyTicket:
+        """Depends on the abstract state, any variable."""
+        return DependencyTicket(_XA)
+
+    @staticmethod
+    def all_state_ticket() -> DependencyTicket:
+        """Depends on any state variable."""
+        return DependencyTicket(_X)
+
+    @staticmethod
+    def pn_ticket() -> DependencyTicket:
+        """Depends on the numeric parameters."""
+        return DependencyTicket(_PN)
+
+    @staticmethod
+    def pa_ticket() -> DependencyTicket:
+        """Depends on the abstract parameters."""
+        return DependencyTicket(_PA)
+
+    @staticmethod
+    def all_parameters_ticket() -> DependencyTicket:
+        """Depends on any parameter."""
+        return DependencyTicket(_P)
+
+    @staticmethod
+    def all_input_ports_ticket() -> DependencyTicket:
+        """Depends on any input port."""
+        return DependencyTicket(_U)
+
+    @staticmethod
+    def all_sources_ticket() -> DependencyTicket:
+        """Depends on everything that can change; as a declared default, "not said: watch what it reads"."""
+        return DependencyTicket(_ALL_SOURCES)
+
+    @staticmethod
+    def configuration_ticket() -> DependencyTicket:
+        """Depends on what can affect positions: q, z, xd, xa, parameters and accuracy."""
+        return DependencyTicket(_CONFIGURATION)
+
+    @staticmethod
+    def kinematics_ticket() -> DependencyTicket:
+        """Depends on what can affect positions and velocities."""
+        return DependencyTicket(_KINEMATICS)
+
+    @staticmethod
+    def xcdot_ticket() -> DependencyTicket:
+        """Depends on the time derivatives of the continuous state."""
+        return DependencyTicket(_XCDOT)
+
+    @staticmethod
+    def pe_ticket() -> DependencyTicket:
+        """Depends on the potential energy."""
+        return DependencyTicket(_PE)
+
+    @staticmethod
+    def ke_ticket() -> DependencyTicket:
+        """Depends on the kinetic energy."""
+        return DependencyTicket(_KE)
+
+    @staticmethod
+    def pc_ticket() -> DependencyTicket:
+        """Depends on the conservative power."""
+        return DependencyTicket(_PC)
+
+    @staticmethod
+    def pnc_ticket() -> DependencyTicket:
+        """Depends on the non-conservative power."""
+        return DependencyTicket(_PNC)
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The numbers of the bits that are set, lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low

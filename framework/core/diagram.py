@@ -1,0 +1,148 @@
+"""Diagram: a System made of wired Systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from merganser.framework.core.context import DiagramContext, LeafContext
+from merganser.framework.core.errors import nearest_names
+from merganser.framework.core.events import DeclaredEvent
+from merganser.framework.core.feedthrough import inputs_reaching
+from merganser.framework.core.ports import InputPort, OutputPort
+from merganser.framework.core.system import System
+
+__all__ = ["Diagram"]
+
+
+class Diagram(System):
+    """Systems whose ports are connected; made by `DiagramBuilder.Build`, or by `BuildInto(self)` in a subclass.
+
+    From outside a Diagram is a System like any other: its ports are the ports of its subsystems that were exported.
+    """
+
+    def _start(self) -> None:
+        super()._start()
+        self._systems: list[System] = []
+        # (system, input port) -> (system, output port) that feeds it, and -> exported input of this Diagram.
+        self._connections: dict[tuple[System, int], tuple[System, int]] = {}
+        self._exported_inputs: dict[tuple[System, int], int] = {}
+        # For each output port of this Diagram, the (system, output port) behind it.
+        self._exported_outputs: list[tuple[System, int]] = []
+        self._feedthrough: dict[int, set[int]] = {}
+
+    def __init__(self) -> None:
+        pass
+
+    def _subsystems(self) -> Sequence[System]:
+        return self._systems
+
+    def _declaration_count(self) -> int:
+        return len(self._input_ports) + len(self._output_ports) + len(self._systems)
+
+    def _wire(
+        self,
+        systems: list[System],
+        connections: dict[tuple[System, int], tuple[System, int]],
+        inputs: list[tuple[str, list[InputPort]]],
+        outputs: list[tuple[str, OutputPort]],
+    ) -> None:
+        """Takes over systems and wires from a builder."""
+        self._systems = systems
+        self._connections = connections
+        for system in systems:
+            system._parent = self
+        for name, targets in inputs:
+            index = len(self._input_ports)
+            self._input_ports.append(InputPort(self, index, name, targets[0]._model, targets[0]._size))
+            for port in targets:
+                self._exported_inputs[port._system, port._index] = index
+        for name, port in outputs:
+            self._output_ports.append(OutputPort(self, len(self._output_ports), name, port._size))
+            self._exported_outputs.append((port._system, port._index))
+
+    def _input_targets(self, index: int) -> list[tuple[int, int]]:
+        """(subsystem number, input port) of every port that input `index` of this Diagram feeds."""
+        numbers = {system: number for number, system in enumerate(self._systems)}
+        return [(numbers[s], port) for (s, port), exported in self._exported_inputs.items() if exported == index]
+
+    # ------------------------------------------------------------------ structure
+
+    def GetSystems(self) -> list[System]:
+        """Returns the subsystems in the order in which they were added."""
+        return list(self._systems)
+
+    def HasSubsystemNamed(self, name: str) -> bool:
+        """Whether there is a direct subsystem of that name."""
+        return any(system._name == name for system in self._systems)
+
+    def GetSubsystemByName(self, name: str) -> System:
+        """Returns the direct subsystem of that name."""
+        return find_system(self._systems, name, f"Diagram '{self.GetSystemPathname()}'")
+
+    def connection_map(self) -> dict[tuple[System, int], tuple[System, int]]:
+        """Returns {(system, input port index): (system, output port index)} of all wires."""
+        return {(s, type(s.get_input_port(i)._index)(i)): upstream for (s, i), upstream in self._connections.items()}
+
+    def AreConnected(self, output: OutputPort, input: InputPort) -> bool:
+        """Whether a wire leads from one subsystem's output to another's input."""
+        return self._connections.get((input._system, input._index)) == (output._system, output._index)
+
+    def GetInputPortLocators(self, port_index: int) -> list[tuple[System, int]]:
+        """Returns the (system, input port index) that an input of this Diagram feeds."""
+        return [(self._systems[number], port) for number, port in self._input_targets(int(port_index))]
+
+    def get_input_port_locator(self, port_index: int) -> tuple[System, int]:
+        """Returns the first (system, input port index) that an input of this Diagram feeds."""
+        return self.GetInputPortLocators(port_index)[0]
+
+    def get_output_port_locator(self, port_index: int) -> tuple[System, int]:
+        """Returns the (system, output port index) behind an output of this Diagram."""
+        return self._exported_outputs[port_index]
+
+    # ------------------------------------------------------------------ contexts
+
+    def GetSubsystemContext(self, subsystem: System, context: Any) -> Any:
+        """Returns the part of this Diagram's context that belongs to a system inside, at any depth."""
+        self._check_context(context)
+        path: list[System] = []
+        system: System | None = subsystem
+        while system is not None and system is not self:
+            path.append(system)
+            system = system._parent
+        if system is None:
+            raise ValueError(
+                f"System '{subsystem.GetSystemPathname()}' is not inside Diagram '{self.GetSystemPathname()}'."
+            )
+        for inner in reversed(path):
+            context = context._children[context._system._systems.index(inner)]
+        return context
+
+    def GetMutableSubsystemContext(self, subsystem: System, context: Any) -> Any:
+        """Returns the part of this Diagram's context that belongs to a system inside, for changing it."""
+        return self.GetSubsystemContext(subsystem, context)
+
+    def GetMutableSubsystemState(self, subsystem: System, context: Any) -> Any:
+        """Returns the state of a system inside, for changing it."""
+        return self.GetSubsystemContext(subsystem, context).get_mutable_state()
+
+    def _set_defaults(self, context: DiagramContext) -> None:
+        for child in context._children:
+            child._system._set_defaults(child)
+
+    def _declared_events(self, context: Any) -> list[tuple[LeafContext, DeclaredEvent]]:
+        return [item for child in context._children for item in child._system._declared_events(child)]
+
+    def _feedthrough_inputs(self, output_port: int) -> set[int]:
+        if output_port not in self._feedthrough:
+            self.get_output_port(output_port)
+            self._feedthrough[output_port] = inputs_reaching(self, output_port)
+        return self._feedthrough[output_port]
+
+
+def find_system(systems: Sequence[System], name: str, where: str) -> System:
+    """The system of that name among `systems`; `where` begins the error message."""
+    for system in systems:
+        if system._name == name:
+            return system
+    raise RuntimeError(f"{where} has no subsystem named '{name}'. " + nearest_names(name, (s._name for s in systems)))

@@ -1,0 +1,279 @@
+"""DiagramBuilder: adds systems, connects their ports and builds the Diagram."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from merganser.framework.core.diagram import Diagram, find_system
+from merganser.framework.core.feedthrough import refuse_algebraic_loops
+from merganser.framework.core.indices import InputPortIndex, OutputPortIndex, UseDefaultName, kUseDefaultName
+from merganser.framework.core.ports import InputPort, OutputPort
+from merganser.framework.core.system import System
+
+__all__ = ["DiagramBuilder"]
+
+SystemT = TypeVar("SystemT", bound=System)
+
+
+class DiagramBuilder:
+    """Collects systems and wires; `Build` turns them into a Diagram, once.
+
+        builder = DiagramBuilder()
+        plant = builder.AddNamedSystem("plant", Plant())
+        controller = builder.AddNamedSystem("controller", Controller())
+        builder.Connect(plant.get_output_port(), controller.get_input_port())
+        builder.Connect(controller.get_output_port(), plant.get_input_port())
+        diagram = builder.Build()
+    """
+
+    def __init__(self) -> None:
+        self._systems: list[System] = []
+        self._connections: dict[tuple[System, int], tuple[System, int]] = {}
+        self._inputs: list[tuple[str, list[InputPort]]] = []
+        self._outputs: list[tuple[str, OutputPort]] = []
+        self._is_built = False
+
+    # ------------------------------------------------------------------ systems
+
+    def AddSystem(self, system: SystemT) -> SystemT:
+        """Adds a system and returns it; one without a name is named after its class.
+
+        Raises:
+            ValueError: a system of that name is there already, or the system belongs to a diagram.
+        """
+        self._require_not_built()
+        if not isinstance(system, System):
+            raise TypeError(f"AddSystem takes a System, got {type(system).__name__}.")
+        if system in self._systems or system._parent is not None:
+            raise ValueError(f"System '{system.GetSystemPathname()}' has been added to a diagram before.")
+        if system._name and self.HasSubsystemNamed(system._name):
+            raise ValueError(f"The diagram already has a system named '{system._name}'; names must be unique.")
+        if not system._name:
+            system._name = self._free_name(type(system).__name__)
+        self._systems.append(system)
+        return system
+
+    def AddNamedSystem(self, name: str, system: SystemT) -> SystemT:
+        """Adds a system under the given name and returns it."""
+        if self.HasSubsystemNamed(name):
+            raise ValueError(f"The diagram already has a system named '{name}'; names must be unique.")
+        previous = system._name
+        system._name = name
+        try:
+            return self.AddSystem(system)
+        except Exception:
+            system._name = previous
+            raise
+
+    def _free_name(self, base: str) -> str:
+        name, number = base, 1
+        while self.HasSubsystemNamed(name):
+            number += 1
+            name = f"{base}_{number}"
+        return name
+
+    def RemoveSystem(self, system: System) -> None:
+        """Removes a system, its wires and its exported ports."""
+        self._require_not_built()
+        self._require_member(system)
+        self._systems.remove(system)
+        self._connections = {
+            key: value for key, value in self._connections.items() if key[0] is not system and value[0] is not system
+        }
+        self._inputs = [(name, [p for p in ports if p._system is not system]) for name, ports in self._inputs]
+        self._inputs = [(name, ports) for name, ports in self._inputs if ports]
+        self._outputs = [(name, port) for name, port in self._outputs if port._system is not system]
+
+    def GetSystems(self) -> list[System]:
+        """Returns the systems added so far."""
+        return list(self._systems)
+
+    def GetMutableSystems(self) -> list[System]:
+        """Returns the systems added so far."""
+        return list(self._systems)
+
+    def HasSubsystemNamed(self, name: str) -> bool:
+        """Whether a system of that name has been added."""
+        return any(system._name == name for system in self._systems)
+
+    def GetSubsystemByName(self, name: str) -> System:
+        """Returns the system of that name."""
+        return find_system(self._systems, name, "The diagram being built")
+
+    def GetMutableSubsystemByName(self, name: str) -> System:
+        """Returns the system of that name."""
+        return self.GetSubsystemByName(name)
+
+    def empty(self) -> bool:
+        """Whether no system has been added."""
+        return not self._systems
+
+    def already_built(self) -> bool:
+        """Whether `Build` or `BuildInto` has been called."""
+        return self._is_built
+
+    def num_input_ports(self) -> int:
+        """Number of input ports that the diagram will have."""
+        return len(self._inputs)
+
+    def num_output_ports(self) -> int:
+        """Number of output ports that the diagram will have."""
+        return len(self._outputs)
+
+    # ------------------------------------------------------------------ wires
+
+    def Connect(self, *args: Any) -> None:
+        """`Connect(output_port, input_port)`, or `Connect(system, system)` where each has only one port to offer.
+
+        Raises:
+            ValueError: sizes or types differ, the input is taken, or a port belongs to a system that was not added.
+        """
+        self._require_not_built()
+        output, input = args
+        if isinstance(output, System):
+            output = output.get_output_port()
+        if isinstance(input, System):
+            input = input.get_input_port()
+        if not isinstance(output, OutputPort) or not isinstance(input, InputPort):
+            raise TypeError(
+                f"Connect takes an output port and an input port, in this order; got {type(output).__name__} and "
+                f"{type(input).__name__}."
+            )
+        self._require_member(output._system, output)
+        self._require_free(input)
+        if output._size != input._size:
+            raise ValueError(
+                f"Cannot connect {output.GetFullDescription()} ({_kind(output)}) to "
+                f"{input.GetFullDescription()} ({_kind(input)})."
+            )
+        self._connections[input._system, int(input._index)] = (output._system, int(output._index))
+
+    def Cascade(self, src: System, dest: System) -> None:
+        """Connects the only output port of `src` to the only input port of `dest`."""
+        self.Connect(src.get_output_port(), dest.get_input_port())
+
+    def Disconnect(self, source: OutputPort, dest: InputPort) -> None:
+        """Removes a wire."""
+        self._require_not_built()
+        key = (dest._system, int(dest._index))
+        if self._connections.get(key) != (source._system, int(source._index)):
+            raise ValueError(f"{source.GetFullDescription()} is not connected to {dest.GetFullDescription()}.")
+        del self._connections[key]
+
+    def ExportInput(self, input: InputPort, name: str | UseDefaultName = kUseDefaultName) -> InputPortIndex:
+        """Makes an input port of a subsystem an input port of the diagram; returns its index.
+
+        By default it is named after the system and the port, '<system>_<port>'.
+        """
+        index = self._declare_input(input, name)
+        self.ConnectInput(index, input)
+        return index
+
+    def _declare_input(self, input: InputPort, name: str | UseDefaultName) -> InputPortIndex:
+        self._require_not_built()
+        self._require_free(input)
+        if name is kUseDefaultName:
+            name = f"{input._system.GetSystemName()}_{input._name}"
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"ExportInput: port names are non-empty strings, got {name!r}.")
+        if any(name == taken for taken, _ in self._inputs):
+            raise ValueError(f"The diagram already has an input port named '{name}'; use ConnectInput to share it.")
+        self._inputs.append((name, []))
+        return InputPortIndex(len(self._inputs) - 1)
+
+    def ConnectInput(self, diagram_port: str | int, input: InputPort) -> None:
+        """Feeds one more subsystem's input port from an input port that the diagram already has."""
+        self._require_not_built()
+        self._require_free(input)
+        if isinstance(diagram_port, str):
+            names = [name for name, _ in self._inputs]
+            if diagram_port not in names:
+                raise ValueError(f"The diagram has no input port named '{diagram_port}'; it has {names}.")
+            diagram_port = names.index(diagram_port)
+        _, targets = self._inputs[diagram_port]
+        if targets and targets[0]._size != input._size:
+            raise ValueError(
+                f"{input.GetFullDescription()} ({_kind(input)}) cannot share an input of the diagram with "
+                f"{targets[0].GetFullDescription()} ({_kind(targets[0])})."
+            )
+        targets.append(input)
+
+    def ConnectToSame(self, exemplar: InputPort, dest: InputPort) -> bool:
+        """Feeds `dest` from whatever feeds `exemplar`; returns False if nothing does."""
+        upstream = self._connections.get((exemplar._system, int(exemplar._index)))
+        if upstream is not None:
+            self.Connect(upstream[0].get_output_port(upstream[1]), dest)
+            return True
+        for index, (_, targets) in enumerate(self._inputs):
+            if exemplar in targets:
+                self.ConnectInput(index, dest)
+                return True
+        return False
+
+    def ExportOutput(self, output: OutputPort, name: str | UseDefaultName = kUseDefaultName) -> OutputPortIndex:
+        """Makes an output port of a subsystem an output port of the diagram; returns its index."""
+        self._require_not_built()
+        self._require_member(output._system, output)
+        if name is kUseDefaultName:
+            name = f"{output._system.GetSystemName()}_{output._name}"
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"ExportOutput: port names are non-empty strings, got {name!r}.")
+        if any(name == taken for taken, _ in self._outputs):
+            raise ValueError(f"The diagram already has an output port named '{name}'.")
+        self._outputs.append((name, output))
+        return OutputPortIndex(len(self._outputs) - 1)
+
+    def IsConnectedOrExported(self, port: InputPort) -> bool:
+        """Whether an input port is connected or exported."""
+        return (port._system, int(port._index)) in self._connections or any(port in p for _, p in self._inputs)
+
+    def connection_map(self) -> dict[tuple[System, int], tuple[System, int]]:
+        """Returns {(system, input port index): (system, output port index)} of all wires."""
+        return dict(self._connections)
+
+    # ------------------------------------------------------------------ building
+
+    def Build(self) -> Diagram:
+        """Returns the Diagram; the builder is then empty and of no more use.
+
+        Raises:
+            AlgebraicLoopError: some outputs depend on themselves at the same instant.
+        """
+        diagram = Diagram()
+        self.BuildInto(diagram)
+        return diagram
+
+    def BuildInto(self, target: Diagram) -> None:
+        """Makes `target`, an empty Diagram, consist of the systems and wires collected here."""
+        self._require_not_built()
+        if not self._systems:
+            raise RuntimeError("DiagramBuilder: cannot build an empty diagram; add a system first.")
+        if target._systems:
+            raise RuntimeError(f"Diagram '{target.GetSystemPathname()}' has been built before.")
+        refuse_algebraic_loops(self._systems, self._connections)
+        self._is_built = True
+        target._wire(self._systems, self._connections, self._inputs, self._outputs)
+
+    # ------------------------------------------------------------------ checks
+
+    def _require_not_built(self) -> None:
+        if self._is_built:
+            raise RuntimeError("DiagramBuilder: the diagram has been built; a builder serves once.")
+
+    def _require_member(self, system: System, port: Any = None) -> None:
+        if system not in self._systems:
+            what = f"{port.GetFullDescription()}: its system" if port is not None else f"System '{system.GetSystemName()}'"
+            raise ValueError(f"{what} has not been added to this builder; call AddSystem first.")
+
+    def _require_free(self, input: InputPort) -> None:
+        self._require_member(input._system, input)
+        upstream = self._connections.get((input._system, int(input._index)))
+        if upstream is not None:
+            port = upstream[0].get_output_port(upstream[1])
+            raise ValueError(f"{input.GetFullDescription()} is already connected to {port.GetFullDescription()}.")
+        if any(input in targets for _, targets in self._inputs):
+            raise ValueError(f"{input.GetFullDescription()} is already exported as an input of the diagram.")
+
+
+def _kind(port: Any) -> str:
+    return "abstract" if port._size is None else f"vector of size {port._size}"

@@ -1,0 +1,28 @@
+"""Exceptions that the framework raises beside the built-in ones."""
+
+from __future__ import annotations
+
+__all__ = ["AlgebraicLoopError", "UnconnectedInputError", "nearest_names"]
+
+import difflib
+from collections.abc import Iterable
+
+
+class AlgebraicLoopError(RuntimeError):
+    """A value would have to be known in order to be computed."""
+
+
+class UnconnectedInputError(RuntimeError):
+    """An input port was read that is neither connected nor fixed."""
+
+
+def nearest_names(name: str, known: Iterable[str]) -> str:
+    """A sentence that helps somebody who mistyped `name`: the near misses, or all names there are."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3)
+    if near:
+        return "Did you mean " + " or ".join(f"'{n}'" for n in near) + "?"
+    if not names:
+        return "There are none."
+    shown = ", ".join(f"'{n}'" for n in names[:20])
+    return f"There are: {shown}{', ...' if len(names) > 20 else ''}."

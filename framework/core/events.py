@@ -1,0 +1,220 @@
+"""Events: what a system does at instants, and what came of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from merganser.framework.core.system import System
+
+__all__ = [
+    "DeclaredEvent",
+    "DiscreteUpdateEvent",
+    "Event",
+    "EventKind",
+    "EventStatus",
+    "PeriodicEventData",
+    "PublishEvent",
+    "TriggerType",
+    "UnrestrictedUpdateEvent",
+]
+
+
+class TriggerType(enum.Enum):
+    """What made an event happen."""
+
+    kUnknown = 0
+    kInitialization = 1
+    kForced = 2
+    kTimed = 3
+    kPeriodic = 4
+    kPerStep = 5
+    kWitness = 6
+
+
+class EventKind(enum.Enum):
+    """What an event may change: nothing, the discrete state, or the whole state."""
+
+    PUBLISH = "publish"
+    DISCRETE_UPDATE = "discrete update"
+    UNRESTRICTED_UPDATE = "unrestricted update"
+
+
+class EventStatus:
+    """The outcome of an event handler; a handler that returns None has succeeded."""
+
+    class Severity(enum.IntEnum):
+        """From harmless to fatal."""
+
+        kDidNothing = 0
+        kSucceeded = 1
+        kReachedTermination = 2
+        kFailed = 3
+
+    kDidNothing = Severity.kDidNothing
+    kSucceeded = Severity.kSucceeded
+    kReachedTermination = Severity.kReachedTermination
+    kFailed = Severity.kFailed
+
+    __slots__ = ("_message", "_severity", "_system")
+
+    def __init__(self, severity: EventStatus.Severity, system: System | None = None, message: str = "") -> None:
+        self._severity = severity
+        self._system = system
+        self._message = message
+
+    @staticmethod
+    def DidNothing() -> EventStatus:
+        """The handler had nothing to do."""
+        return EventStatus(EventStatus.Severity.kDidNothing)
+
+    @staticmethod
+    def Succeeded() -> EventStatus:
+        """The handler did its work."""
+        return EventStatus(EventStatus.Severity.kSucceeded)
+
+    @staticmethod
+    def ReachedTermination(system: System | None, message: str) -> EventStatus:
+        """The simulation has come to its end, in the judgement of `system`."""
+        return EventStatus(EventStatus.Severity.kReachedTermination, system, message)
+
+    @staticmethod
+    def Failed(system: System | None, message: str) -> EventStatus:
+        """The handler could not do its work; the simulation cannot go on."""
+        return EventStatus(EventStatus.Severity.kFailed, system, message)
+
+    def severity(self) -> EventStatus.Severity:
+        """How the handler fared."""
+        return self._severity
+
+    def system(self) -> System | None:
+        """The system that reported it, if it said so."""
+        return self._system
+
+    def message(self) -> str:
+        """The report in words."""
+        return self._message
+
+    def failed(self) -> bool:
+        """Whether the handler could not do its work."""
+        return self._severity is EventStatus.Severity.kFailed
+
+    def did_nothing(self) -> bool:
+        """Whether the handler had nothing to do."""
+        return self._severity is EventStatus.Severity.kDidNothing
+
+    def succeeded(self) -> bool:
+        """Whether the handler did its work."""
+        return self._severity is EventStatus.Severity.kSucceeded
+
+    def reached_termination(self) -> bool:
+        """Whether the simulation should end here."""
+        return self._severity is EventStatus.Severity.kReachedTermination
+
+    def KeepMoreSevere(self, candidate: EventStatus) -> EventStatus:
+        """Becomes `candidate` if that is worse; returns itself."""
+        if candidate._severity > self._severity:
+            self._severity, self._system, self._message = (
+                candidate._severity, candidate._system, candidate._message,
+            )  # fmt: skip
+        return self
+
+    def __repr__(self) -> str:
+        text = f", {self._message!r}" if self._message else ""
+        return f"<EventStatus {self._severity.name[1:]}{text}>"
+
+
+@dataclasses.dataclass(frozen=True)
+class PeriodicEventData:
+    """When a periodic event happens: at offset + k period [s], k = 0, 1, 2, ..."""
+
+    _period: float
+    _offset: float
+
+    def period_sec(self) -> float:
+        """Time between two events [s]."""
+        return self._period
+
+    def offset_sec(self) -> float:
+        """Time of the first event [s]."""
+        return self._offset
+
+
+class Event:
+    """An action to declare with `DeclarePeriodicEvent` and its relatives.
+
+    Args:
+        callback: called as `callback(context, event)`; update events get what they may change as a third argument.
+        system_callback: the same with the system as first argument.
+        trigger_type: set when the event is declared.
+    """
+
+    kind: EventKind
+
+    def __init__(
+        self,
+        callback: Callable[..., Any] | None = None,
+        system_callback: Callable[..., Any] | None = None,
+        trigger_type: TriggerType = TriggerType.kUnknown,
+    ) -> None:
+        self._callback = callback
+        self._system_callback = system_callback
+        self._trigger_type = trigger_type
+
+    def get_trigger_type(self) -> TriggerType:
+        """What makes the event happen."""
+        return self._trigger_type
+
+    def _handler(self, system: System) -> Callable[..., Any]:
+        def handle(context: Any, *changes: Any) -> Any:
+            if self._system_callback is not None:
+                return self._system_callback(system, context, self, *changes)
+            return self._callback(context, self, *changes) if self._callback is not None else None
+
+        return handle
+
+
+class PublishEvent(Event):
+    """Looks at the context and changes nothing."""
+
+    kind = EventKind.PUBLISH
+
+
+class DiscreteUpdateEvent(Event):
+    """Changes the discrete state."""
+
+    kind = EventKind.DISCRETE_UPDATE
+
+
+class UnrestrictedUpdateEvent(Event):
+    """Changes any part of the state."""
+
+    kind = EventKind.UNRESTRICTED_UPDATE
+
+
+@dataclasses.dataclass(frozen=True)
+class DeclaredEvent:
+    """An event as a leaf system has declared it.
+
+    `handler` is called as handler(context) for publish events, handler(context, discrete_values) for discrete
+    updates and handler(context, state) for unrestricted updates. `period` and `offset` are those of periodic events.
+    """
+
+    kind: EventKind
+    trigger: TriggerType
+    handler: Callable[..., EventStatus | None]
+    period: float = 0.0
+    offset: float = 0.0
+
+    def next_time(self, time: float) -> float:
+        """The first of the times offset + k period that is after `time`."""
+        if time < self.offset:
+            return self.offset
+        k = int((time - self.offset) / self.period) + 1
+        next_time = self.offset + k * self.period
+        if next_time <= time:  # rounding put the quotient just below an integer
+            next_time = self.offset + (k + 1) * self.period
+        return next_time

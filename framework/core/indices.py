@@ -1,0 +1,95 @@
+"""Typed indices, dependency tickets and the default-name marker of the framework."""
+
+from __future__ import annotations
+
+import enum
+
+__all__ = [
+    "AbstractParameterIndex",
+    "AbstractStateIndex",
+    "CacheIndex",
+    "ContinuousStateIndex",
+    "DependencyTicket",
+    "DiscreteStateIndex",
+    "InputPortIndex",
+    "NumericParameterIndex",
+    "OutputPortIndex",
+    "PortDataType",
+    "SubsystemIndex",
+    "UseDefaultName",
+    "kAbstractValued",
+    "kUseDefaultName",
+    "kVectorValued",
+]
+
+
+class _TypedIndex(int):
+    """An integer that says what it counts."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({int(self)})"
+
+    def is_valid(self) -> bool:
+        return self >= 0
+
+
+class InputPortIndex(_TypedIndex):
+    """Position of an input port within its system."""
+
+
+class OutputPortIndex(_TypedIndex):
+    """Position of an output port within its system."""
+
+
+class ContinuousStateIndex(_TypedIndex):
+    """The continuous state of a leaf system, always 0."""
+
+
+class DiscreteStateIndex(_TypedIndex):
+    """Position of a discrete state group within its system."""
+
+
+class AbstractStateIndex(_TypedIndex):
+    """Position of an abstract state variable within its system."""
+
+
+class NumericParameterIndex(_TypedIndex):
+    """Position of a numeric parameter group within its system."""
+
+
+class AbstractParameterIndex(_TypedIndex):
+    """Position of an abstract parameter within its system."""
+
+
+class CacheIndex(_TypedIndex):
+    """Position of a cache entry within its system."""
+
+
+class SubsystemIndex(_TypedIndex):
+    """Position of a subsystem within its diagram."""
+
+
+class DependencyTicket(_TypedIndex):
+    """Names one thing of a system that a computation may depend on."""
+
+
+class PortDataType(enum.Enum):
+    """What a port carries: a vector of numbers or any Python value."""
+
+    kVectorValued = 0
+    kAbstractValued = 1
+
+
+kVectorValued = PortDataType.kVectorValued
+kAbstractValued = PortDataType.kAbstractValued
+
+
+class UseDefaultName(enum.Enum):
+    """Marker for `name` arguments: "name it as usual" (u0, u1, ... or y0, y1, ...)."""
+
+    kUseDefaultName = 0
+
+
+kUseDefaultName = UseDefaultName.kUseDefaultName

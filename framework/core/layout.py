@@ -1,0 +1,319 @@
+"""Where every value of a root system stands in its Context, and what depends on what.
+
+A `RootLayout` is made once for each System that serves as a root, and shared by all its Contexts. It flattens the
+tree of Diagrams into a list of leaf systems (depth first), gives each leaf its ranges in one flat array
+
+    time | continuous state | its derivatives | discrete state | numeric parameters | free inputs | port values
+
+and each cache entry one bit. For every node of a leaf (time, q, an input port, ...; see dependencies.py) it knows
+the mask of all cache entries downstream, through wires and Diagrams, so that a change costs one OR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from merganser.framework.core.dependencies import ACCURACY, TIME, Q, V, Z, bits
+from merganser.framework.core.errors import AlgebraicLoopError
+
+if TYPE_CHECKING:
+    from merganser.framework.core.diagram import Diagram
+    from merganser.framework.core.leaf_system import LeafSystem
+    from merganser.framework.core.system import System
+
+__all__ = ["LeafLayout", "RootLayout", "SystemLayout"]
+
+_CATEGORIES = ("time", "accuracy", "xc", "xd", "xa", "pn", "pa")
+
+
+class SystemLayout:
+    """One system of the tree: its ranges in the flat array and the masks of what depends on it."""
+
+    def __init__(self, root: RootLayout, system: System, parent: SystemLayout | None) -> None:
+        self.root = root
+        self.system = system
+        self.parent = parent
+        self.children: list[SystemLayout] = []
+        self.declaration_count = system._declaration_count()
+        self.xc_range = (0, 0)
+        # Downstream masks by category, and by input port.
+        self.down: dict[str, int] = dict.fromkeys(_CATEGORIES, 0)
+        self.down_inputs: list[int] = [0] * system.num_input_ports()
+        # For each input port: the leaf output (layout, cache entry number) that feeds it, or None if it is free.
+        self.sources: list[tuple[LeafLayout, int] | None] = [None] * system.num_input_ports()
+        # For each free vector input port that no Diagram exports: its offset in the flat array.
+        self.free_offsets: list[int | None] = [None] * system.num_input_ports()
+
+    def leaves(self) -> Iterator[LeafLayout]:
+        """The leaf systems at or below this one, in order."""
+        for child in self.children:
+            yield from child.leaves()
+
+    def ancestors(self) -> Iterator[SystemLayout]:
+        """This system and the Diagrams around it, from inside out."""
+        layout: SystemLayout | None = self
+        while layout is not None:
+            yield layout
+            layout = layout.parent
+
+    def xc_partition(self) -> tuple[Any, Any, Any]:
+        """Index arrays of q, v and z within this system's part of the continuous state."""
+        parts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+        start = self.xc_range[0]
+        for leaf in self.leaves():
+            first = leaf.xc_range[0] - start
+            for part, size in zip(parts, leaf.system._continuous_sizes):
+                part.append(np.arange(first, first + size))
+                first += size
+        q, v, z = (np.concatenate(part) if part else np.arange(0) for part in parts)
+        return q, v, z
+
+
+class LeafLayout(SystemLayout):
+    """A leaf system of the tree."""
+
+    system: LeafSystem
+
+    def __init__(self, root: RootLayout, system: LeafSystem, parent: SystemLayout | None) -> None:
+        super().__init__(root, system, parent)
+        self.xdot_offset = 0
+        self.discrete_offsets: list[int] = []
+        self.numeric_offsets: list[int] = []
+        self.entry_offsets: list[int | None] = []
+        self.first_bit = 0
+        # What each cache entry depends on (mask of nodes), and what is downstream of each node (mask of entries).
+        self.dependencies: list[int] = []
+        self.down_nodes: list[int] = [0] * len(system._dependency_table.names)
+        self.categories = _node_categories(system)
+        self.input_of_node = {port._node: port._index for port in system._input_ports}
+        self.entry_of_node = {entry.node: i for i, entry in enumerate(system._cache_entries)}
+        # Input ports, of this leaf and of the Diagrams around it, through which each input port is fed.
+        self.input_chains: list[list[tuple[SystemLayout, int]]] = [[(self, i)] for i in range(len(self.sources))]
+
+    def leaves(self) -> Iterator[LeafLayout]:
+        yield self
+
+
+class RootLayout:
+    """The layout of a whole tree of systems."""
+
+    def __init__(self, root: System) -> None:
+        self.systems: list[SystemLayout] = []
+        self.of_system: dict[int, SystemLayout] = {}
+        self.top = self._add(root, None)
+        self.leaf_list = list(self.top.leaves())
+        self.num_entries = 0
+        self.entry_down: list[int] = []
+        self._assign_offsets()
+        self._connect(self.top)
+        self._resolve_inputs()
+        for leaf in reversed(self.leaf_list):  # most diagrams are built from upstream to downstream
+            for number, entry in enumerate(leaf.system._cache_entries):
+                self.add_dependencies(leaf, number, entry.dependencies())
+
+    def layout_of(self, system: System) -> SystemLayout | None:
+        """The place of `system` in this tree, or None."""
+        return self.of_system.get(id(system))
+
+    # ------------------------------------------------------------------ structure
+
+    def _add(self, system: System, parent: SystemLayout | None) -> SystemLayout:
+        subsystems = system._subsystems()
+        layout: SystemLayout
+        if subsystems is None:
+            layout = LeafLayout(self, system, parent)  # type: ignore[arg-type]
+        else:
+            layout = SystemLayout(self, system, parent)
+        self.systems.append(layout)
+        self.of_system[id(system)] = layout
+        for subsystem in subsystems or ():
+            layout.children.append(self._add(subsystem, layout))
+        return layout
+
+    def _assign_offsets(self) -> None:
+        """Lays out the flat array, one kind of value after the other."""
+        offset = 1  # time
+        offset = self._assign_continuous(self.top, offset)
+        self.num_xc = offset - 1
+        self.xdot_start = offset
+        for leaf in self.leaf_list:
+            leaf.xdot_offset = leaf.xc_range[0] + self.num_xc
+        offset += self.num_xc
+        for leaf in self.leaf_list:
+            for model in leaf.system._discrete_models:
+                leaf.discrete_offsets.append(offset)
+                offset += model.size()
+        for leaf in self.leaf_list:
+            for model in leaf.system._numeric_parameter_models:
+                leaf.numeric_offsets.append(offset)
+                offset += model.size()
+        offset = self._assign_entries(offset)
+        self.num_flat = offset
+
+    def _assign_continuous(self, layout: SystemLayout, offset: int) -> int:
+        start = offset
+        if isinstance(layout, LeafLayout):
+            offset += sum(layout.system._continuous_sizes)
+        for child in layout.children:
+            offset = self._assign_continuous(child, offset)
+        layout.xc_range = (start, offset)
+        return offset
+
+    def _assign_entries(self, offset: int) -> int:
+        for leaf in self.leaf_list:
+            leaf.first_bit = self.num_entries
+            for entry in leaf.system._cache_entries:
+                if entry.is_xcdot:
+                    leaf.entry_offsets.append(leaf.xdot_offset)
+                elif entry.vector_size is not None:
+                    leaf.entry_offsets.append(offset)
+                    offset += entry.vector_size
+                else:
+                    leaf.entry_offsets.append(None)
+                leaf.dependencies.append(0)
+                self.entry_down.append(1 << self.num_entries)
+                self.num_entries += 1
+        return offset
+
+    def _connect(self, layout: SystemLayout) -> None:
+        """Finds the leaf output behind every input port, from the outermost Diagram inwards."""
+        if isinstance(layout, LeafLayout):
+            return
+        diagram: Diagram = layout.system  # type: ignore[assignment]
+        for child in layout.children:
+            for port in child.system._input_ports:
+                index = port._index
+                upstream = diagram._connections.get((child.system, index))
+                if upstream is not None:
+                    child.sources[index] = self._leaf_output(*upstream)
+                    continue
+                exported = diagram._exported_inputs.get((child.system, index))
+                if exported is not None:
+                    child.sources[index] = layout.sources[exported]
+            self._connect(child)
+
+    def _leaf_output(self, system: System, index: int) -> tuple[LeafLayout, int]:
+        """The leaf and the cache entry behind output port `index` of a leaf or Diagram."""
+        while system._subsystems() is not None:
+            system, index = system._exported_outputs[index]  # type: ignore[attr-defined]
+        leaf = self.of_system[id(system)]
+        assert isinstance(leaf, LeafLayout)
+        return leaf, leaf.system._output_ports[index]._entry_number
+
+    def _resolve_inputs(self) -> None:
+        """Gives every free input its place, and lists the ports through which each leaf input is fed."""
+        for leaf in self.leaf_list:
+            for index in range(len(leaf.sources)):
+                chain = leaf.input_chains[index]
+                layout, port = chain[0]
+                while layout.parent is not None:
+                    exported = layout.parent.system._exported_inputs.get((layout.system, port))  # type: ignore[attr-defined]
+                    if exported is None:
+                        break
+                    layout, port = layout.parent, exported
+                    chain.append((layout, port))
+                size = layout.system._input_ports[port]._size
+                if leaf.sources[index] is None and size is not None and layout.free_offsets[port] is None:
+                    layout.free_offsets[port] = self.num_flat
+                    self.num_flat += size
+
+    # ------------------------------------------------------------------ dependencies
+
+    def add_dependencies(self, leaf: LeafLayout, number: int, nodes: int) -> None:
+        """Cache entry `number` of `leaf` depends on `nodes` too: updates all masks upstream.
+
+        Raises:
+            AlgebraicLoopError: one of the nodes is itself downstream of the entry.
+        """
+        new = nodes & ~leaf.dependencies[number]
+        if not new:
+            return
+        delta = self.entry_down[leaf.first_bit + number]
+        for node in bits(new):
+            source = self._entry_behind(leaf, node)
+            if source is not None and delta >> (source[0].first_bit + source[1]) & 1:
+                raise AlgebraicLoopError(self._describe_loop(leaf, number, source))
+        leaf.dependencies[number] |= new
+        stack = [(leaf, node) for node in bits(new)]
+        while stack:
+            here, node = stack.pop()
+            missing = delta & ~here.down_nodes[node]
+            if not missing:
+                continue
+            here.down_nodes[node] |= delta
+            self._note_downstream(here, node, delta)
+            source = self._entry_behind(here, node)
+            if source is not None:
+                upstream, entry = source
+                self.entry_down[upstream.first_bit + entry] |= delta
+                stack.extend((upstream, n) for n in bits(upstream.dependencies[entry]))
+                own_node = upstream.system._cache_entries[entry].node
+                if (upstream, own_node) != (here, node):
+                    stack.append((upstream, own_node))
+
+    def _entry_behind(self, leaf: LeafLayout, node: int) -> tuple[LeafLayout, int] | None:
+        """The cache entry that a node stands for: its own, or the one that feeds an input port."""
+        entry = leaf.entry_of_node.get(node)
+        if entry is not None:
+            return leaf, entry
+        port = leaf.input_of_node.get(node)
+        return leaf.sources[port] if port is not None else None
+
+    def _note_downstream(self, leaf: LeafLayout, node: int, delta: int) -> None:
+        """Adds `delta` to the masks of the category of a node, for the leaf and all Diagrams around it."""
+        port = leaf.input_of_node.get(node)
+        if port is not None:
+            for layout, index in leaf.input_chains[port]:
+                layout.down_inputs[index] |= delta
+            return
+        category = leaf.categories.get(node)
+        if category is not None:
+            for ancestor in leaf.ancestors():
+                ancestor.down[category] |= delta
+
+    def _describe_loop(self, leaf: LeafLayout, number: int, end: tuple[LeafLayout, int]) -> str:
+        """Spells out the way from cache entry `number` of `leaf` down to the entry `end`, which feeds it again."""
+        path = self._path_between((leaf, number), end)
+        return describe_loop([(here.system, entry) for here, entry in path])
+
+    def _path_between(self, start: tuple[LeafLayout, int], end: tuple[LeafLayout, int]) -> list[tuple[LeafLayout, int]]:
+        """A chain of cache entries, each depending on the one before, found upstream from `end`."""
+        visited: set[tuple[int, int]] = set()
+
+        def search(leaf: LeafLayout, entry: int) -> list[tuple[LeafLayout, int]] | None:
+            if (leaf, entry) == start:
+                return [(leaf, entry)]
+            if (id(leaf), entry) in visited:
+                return None
+            visited.add((id(leaf), entry))
+            for node in bits(leaf.dependencies[entry]):
+                source = self._entry_behind(leaf, node)
+                found = search(*source) if source is not None else None
+                if found:
+                    return [*found, (leaf, entry)]
+            return None
+
+        return search(*end) or [start, end]
+
+
+def describe_loop(entries: list[tuple[Any, int]]) -> str:
+    """The message about an algebraic loop through the given cache entries of leaf systems, in order of data flow."""
+    steps = "\n  -> ".join(leaf._cache_entries[entry].describe() for leaf, entry in entries)
+    first = entries[0][0]._cache_entries[entries[0][1]].describe()
+    return (
+        f"Algebraic loop:\n     {steps}\n  -> {first} (again)\n"
+        "Each of these needs the one before it. Break the loop with a system whose output does not depend directly "
+        "on its input (an integrator, a delay, a zero-order hold), or, if one of these outputs does not need the "
+        "input it is said to need, declare its `prerequisites_of_calc`."
+    )
+
+
+def _node_categories(system: LeafSystem) -> dict[int, str]:
+    categories = {TIME: "time", ACCURACY: "accuracy", Q: "xc", V: "xc", Z: "xc"}
+    for group in ("xd", "xa", "pn", "pa"):
+        for node in system._dependency_table.group_nodes[group]:
+            categories[node] = group
+    return categories

@@ -1,0 +1,488 @@
+"""LeafSystem: a System whose behaviour is written out in callbacks; the base of every block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from merganser.framework.core.cache import CacheEntry, ValueProducer
+from merganser.framework.core.context import LeafContext
+from merganser.framework.core.dependencies import DependencyTable, bits
+from merganser.framework.core.events import DeclaredEvent, Event, EventKind, EventStatus, TriggerType
+from merganser.framework.core.indices import (
+    AbstractParameterIndex,
+    AbstractStateIndex,
+    ContinuousStateIndex,
+    DependencyTicket,
+    DiscreteStateIndex,
+    NumericParameterIndex,
+    UseDefaultName,
+)
+from merganser.framework.core.ports import InputPort, LeafOutputPort
+from merganser.framework.core.state import ContinuousState, DiscreteValues
+from merganser.framework.core.system import System
+from merganser.framework.core.values import AbstractValue, BasicVector
+
+__all__ = ["LeafSystem"]
+
+_ALL_SOURCES = frozenset({System.all_sources_ticket()})
+PublishHandler = Callable[[Any], EventStatus | None]
+UpdateHandler = Callable[[Any, Any], EventStatus | None]
+
+
+class LeafSystem(System):
+    """A System without subsystems.
+
+    A subclass declares its ports, state, parameters and events in `__init__` and does not change afterwards: values
+    live in the Context that every callback receives. It computes derivatives of its continuous state by overriding
+    `DoCalcTimeDerivatives(context, derivatives)`.
+
+    Where `prerequisites_of_calc` is left open, the framework watches which parts of the context the callback reads
+    and recomputes the result when one of these changes. An output that does not read an input at the same instant
+    therefore has no direct feedthrough, without having to say so.
+    """
+
+    def _start(self) -> None:
+        super()._start()
+        self._dependency_table = DependencyTable()
+        self._cache_entries: list[CacheEntry] = []
+        self._xcdot_entry: int | None = None
+        self._continuous_sizes = (0, 0, 0)
+        self._continuous_model: BasicVector = BasicVector([])
+        self._discrete_models: list[BasicVector] = []
+        self._abstract_state_models: list[AbstractValue] = []
+        self._numeric_parameter_models: list[BasicVector] = []
+        self._abstract_parameter_models: list[AbstractValue] = []
+        self._events: list[DeclaredEvent] = []
+
+    def __init__(self) -> None:
+        pass
+
+    def _subsystems(self) -> None:
+        return None
+
+    def _declaration_count(self) -> int:
+        return len(self._dependency_table.names) + len(self._output_ports) + sum(self._continuous_sizes)
+
+    # ------------------------------------------------------------------ input ports
+
+    def DeclareVectorInputPort(
+        self, name: str | UseDefaultName, size: int | BasicVector, random_type: Any = None, **kwargs: Any
+    ) -> InputPort:
+        """Declares an input port that takes a vector.
+
+        Args:
+            name: unique among the input ports, or kUseDefaultName.
+            size: number of elements, or a model vector (also as `model_vector=`).
+            random_type: distribution of random values for the port, if any.
+        """
+        model = kwargs.pop("model_vector", size)
+        _refuse_unknown(kwargs, "DeclareVectorInputPort")
+        vector = model if isinstance(model, BasicVector) else None
+        return self._declare_input(name, vector, vector.size() if vector else int(model), random_type)  # type: ignore[arg-type]
+
+    def DeclareAbstractInputPort(self, name: str | UseDefaultName, model_value: AbstractValue) -> InputPort:
+        """Declares an input port that takes values of the type of the value in `model_value`."""
+        if not isinstance(model_value, AbstractValue):
+            raise TypeError(f"model_value must be a Value, got {type(model_value).__name__}; write Value(...).")
+        return self._declare_input(name, model_value.Clone(), None, None)
+
+    def _declare_input(self, name: Any, model: Any, size: int | None, random_type: Any) -> InputPort:
+        name = self._new_port_name(name, self._input_ports, "u", "input")
+        if size is not None and size < 0:
+            raise ValueError(f"Input port '{name}' of system '{self.GetSystemPathname()}' cannot have size {size}.")
+        ticket, node = self._dependency_table.add_node("u", f"input port '{name}'")
+        port = InputPort(self, len(self._input_ports), name, model, size, ticket, node, random_type)
+        self._input_ports.append(port)
+        return port
+
+    # ------------------------------------------------------------------ output ports
+
+    def DeclareVectorOutputPort(
+        self,
+        name: str | UseDefaultName,
+        size: int | BasicVector,
+        calc: Callable[[Any, BasicVector], None] | None = None,
+        prerequisites_of_calc: Iterable[DependencyTicket] = _ALL_SOURCES,
+        **kwargs: Any,
+    ) -> LeafOutputPort:
+        """Declares an output port that gives a vector.
+
+        Args:
+            name: unique among the output ports, or kUseDefaultName.
+            size: number of elements, or a model vector (also as `model_value=`).
+            calc: called as calc(context, output); fills in `output`, a BasicVector.
+            prerequisites_of_calc: tickets of what calc reads; by default that is found out by watching.
+        """
+        model = kwargs.pop("model_value", size)
+        _refuse_unknown(kwargs, "DeclareVectorOutputPort")
+        vector = model if isinstance(model, BasicVector) else BasicVector(np.zeros(int(model)))
+        return self._declare_output(name, vector, vector.size(), calc, prerequisites_of_calc)
+
+    def DeclareAbstractOutputPort(
+        self,
+        name: str | UseDefaultName,
+        alloc: Callable[[], Any],
+        calc: Callable[[Any, AbstractValue], None],
+        prerequisites_of_calc: Iterable[DependencyTicket] = _ALL_SOURCES,
+    ) -> LeafOutputPort:
+        """Declares an output port that gives a value of any type.
+
+        Args:
+            name: unique among the output ports, or kUseDefaultName.
+            alloc: called without arguments; returns a Value of the port's type.
+            calc: called as calc(context, output); fills in `output`, an AbstractValue.
+            prerequisites_of_calc: tickets of what calc reads; by default that is found out by watching.
+        """
+        return self._declare_output(name, alloc, None, calc, prerequisites_of_calc)
+
+    def DeclareStateOutputPort(self, name: str | UseDefaultName, state_index: Any) -> LeafOutputPort:
+        """Declares an output port that gives the continuous state, a discrete group or an abstract state variable."""
+        index = int(state_index)
+        table = self._dependency_table
+        if isinstance(state_index, ContinuousStateIndex):
+            return self._declare_output(
+                name, self._continuous_model.Clone(), self._continuous_model.size(),
+                lambda context, output: output.SetFrom(context.get_continuous_state_vector()), {self.xc_ticket()},
+            )  # fmt: skip
+        if isinstance(state_index, DiscreteStateIndex):
+            model = self._discrete_models[index]
+            ticket = table.add_ticket(1 << table.group_nodes["xd"][index])
+            return self._declare_output(
+                name, model.Clone(), model.size(),
+                lambda context, output: output.SetFrom(context.get_discrete_state(index)), {ticket},
+            )  # fmt: skip
+        if isinstance(state_index, AbstractStateIndex):
+            value = self._abstract_state_models[index]
+            ticket = table.add_ticket(1 << table.group_nodes["xa"][index])
+            return self._declare_output(
+                name, value.Clone, None,
+                lambda context, output: output.SetFrom(context.get_abstract_state(index)), {ticket},
+            )  # fmt: skip
+        raise TypeError(
+            "DeclareStateOutputPort takes what DeclareContinuousState, DeclareDiscreteState or DeclareAbstractState "
+            f"returned; got {type(state_index).__name__}."
+        )
+
+    def _declare_output(
+        self, name: Any, model: Any, size: int | None, calc: Any, prerequisites: Iterable[DependencyTicket]
+    ) -> LeafOutputPort:
+        name = self._new_port_name(name, self._output_ports, "y", "output")
+        if not callable(calc):
+            raise TypeError(f"Output port '{name}' of system '{self.GetSystemPathname()}': calc must be callable.")
+        entry = self._declare_entry(f"output port '{name}'", model, calc, prerequisites)
+        port = LeafOutputPort(self, len(self._output_ports), name, size, entry._index)
+        self._output_ports.append(port)
+        return port
+
+    # ------------------------------------------------------------------ cache entries
+
+    def DeclareCacheEntry(
+        self,
+        description: str,
+        value_producer: ValueProducer,
+        prerequisites_of_calc: Iterable[DependencyTicket] = _ALL_SOURCES,
+    ) -> CacheEntry:
+        """Declares a computation whose result is kept while nothing it depends on changes."""
+        return self._declare_entry(
+            f"cache entry '{description}'", value_producer.allocate, value_producer.calc, prerequisites_of_calc
+        )
+
+    def get_cache_entry(self, index: int) -> CacheEntry:
+        """Returns a cache entry by its index."""
+        return self._cache_entries[index]
+
+    def _declare_entry(
+        self, description: str, model: Any, calc: Any, tickets: Iterable[DependencyTicket], is_xcdot: bool = False
+    ) -> CacheEntry:
+        wanted = set(tickets)
+        learns = self.all_sources_ticket() in wanted
+        where = f"{description} of system '{self.GetSystemPathname()}'"
+        mask = None if learns else self._dependency_table.mask(wanted, where)
+        entry = CacheEntry(self, description, model, calc, mask, is_xcdot)
+        self._cache_entries.append(entry)
+        return entry
+
+    # ------------------------------------------------------------------ state
+
+    def DeclareContinuousState(self, *args: Any, **kwargs: Any) -> ContinuousStateIndex:
+        """Declares the continuous state.
+
+        `DeclareContinuousState(n)` for n variables without second-order structure, `(num_q, num_v, num_z)` for
+        positions, velocities and others, `(model_vector)` or `(model_vector, num_q, num_v, num_z)` for given default
+        values. A later declaration replaces an earlier one.
+        """
+        model, sizes = _continuous_arguments(*args, **kwargs)
+        ContinuousState(model, *sizes)  # checks the numbers
+        self._continuous_model = model
+        self._continuous_sizes = sizes
+        if self._xcdot_entry is None:
+            entry = self._declare_entry("time derivatives", model, self._calc_xcdot, _ALL_SOURCES, is_xcdot=True)
+            self._xcdot_entry = entry._index
+            self._dependency_table.xcdot = 1 << entry.node
+        else:
+            self._cache_entries[self._xcdot_entry].model = model
+            self._cache_entries[self._xcdot_entry].vector_size = model.size()
+        return ContinuousStateIndex(0)
+
+    def DeclareDiscreteState(
+        self, num_state_variables: int | BasicVector | ArrayLike = 0, **kwargs: Any
+    ) -> DiscreteStateIndex:
+        """Declares a discrete state group: by its size (zeros), by default values or by a model vector."""
+        model = kwargs.pop("model_vector", kwargs.pop("vector", num_state_variables))
+        _refuse_unknown(kwargs, "DeclareDiscreteState")
+        self._discrete_models.append(_model_vector(model))
+        index = len(self._discrete_models) - 1
+        self._dependency_table.add_node("xd", f"discrete state group {index}")
+        return DiscreteStateIndex(index)
+
+    def DeclareAbstractState(self, model_value: AbstractValue) -> AbstractStateIndex:
+        """Declares an abstract state variable with its default value."""
+        self._abstract_state_models.append(model_value.Clone())
+        index = len(self._abstract_state_models) - 1
+        self._dependency_table.add_node("xa", f"abstract state {index}")
+        return AbstractStateIndex(index)
+
+    def discrete_state_ticket(self, index: int) -> DependencyTicket:
+        """Depends on discrete state group `index`."""
+        table = self._dependency_table
+        return table.add_ticket(1 << table.group_nodes["xd"][index])
+
+    def abstract_state_ticket(self, index: int) -> DependencyTicket:
+        """Depends on abstract state variable `index`."""
+        table = self._dependency_table
+        return table.add_ticket(1 << table.group_nodes["xa"][index])
+
+    # ------------------------------------------------------------------ parameters
+
+    def DeclareNumericParameter(self, model_vector: BasicVector) -> NumericParameterIndex:
+        """Declares a group of numeric parameters with default values."""
+        self._numeric_parameter_models.append(_model_vector(model_vector))
+        index = len(self._numeric_parameter_models) - 1
+        self._dependency_table.add_node("pn", f"numeric parameter {index}")
+        return NumericParameterIndex(index)
+
+    def DeclareAbstractParameter(self, model_value: AbstractValue) -> AbstractParameterIndex:
+        """Declares an abstract parameter with its default value."""
+        self._abstract_parameter_models.append(model_value.Clone())
+        index = len(self._abstract_parameter_models) - 1
+        self._dependency_table.add_node("pa", f"abstract parameter {index}")
+        return AbstractParameterIndex(index)
+
+    def numeric_parameter_ticket(self, index: int) -> DependencyTicket:
+        """Depends on numeric parameter group `index`."""
+        table = self._dependency_table
+        return table.add_ticket(1 << table.group_nodes["pn"][index])
+
+    def abstract_parameter_ticket(self, index: int) -> DependencyTicket:
+        """Depends on abstract parameter `index`."""
+        table = self._dependency_table
+        return table.add_ticket(1 << table.group_nodes["pa"][index])
+
+    def input_port_ticket(self, index: int) -> DependencyTicket:
+        """Depends on input port `index`."""
+        return self.get_input_port(index).ticket()
+
+    def output_port_ticket(self, index: int) -> DependencyTicket:
+        """Depends on output port `index`."""
+        return self.get_output_port(index).ticket()  # type: ignore[no-any-return]
+
+    def cache_entry_ticket(self, index: int) -> DependencyTicket:
+        """Depends on cache entry `index`."""
+        return self._cache_entries[index].ticket()
+
+    # ------------------------------------------------------------------ events
+
+    def DeclarePeriodicPublishEvent(self, period_sec: float, offset_sec: float, publish: PublishHandler) -> None:
+        """Calls publish(context) at offset + k period [s]."""
+        self._declare_periodic(EventKind.PUBLISH, period_sec, offset_sec, publish)
+
+    def DeclarePeriodicDiscreteUpdateEvent(self, period_sec: float, offset_sec: float, update: UpdateHandler) -> None:
+        """Calls update(context, discrete_values) at offset + k period [s]."""
+        self._declare_periodic(EventKind.DISCRETE_UPDATE, period_sec, offset_sec, update)
+
+    def DeclarePeriodicUnrestrictedUpdateEvent(
+        self, period_sec: float, offset_sec: float, update: UpdateHandler
+    ) -> None:
+        """Calls update(context, state) at offset + k period [s]."""
+        self._declare_periodic(EventKind.UNRESTRICTED_UPDATE, period_sec, offset_sec, update)
+
+    def DeclarePeriodicEvent(self, period_sec: float, offset_sec: float, event: Event) -> None:
+        """Declares an Event object that happens at offset + k period [s]."""
+        self._declare_periodic(event.kind, period_sec, offset_sec, event._handler(self))
+
+    def DeclarePerStepPublishEvent(self, publish: PublishHandler) -> None:
+        """Calls publish(context) at initialization and after every simulator step."""
+        self._declare_event(EventKind.PUBLISH, TriggerType.kPerStep, publish)
+
+    def DeclarePerStepDiscreteUpdateEvent(self, update: UpdateHandler) -> None:
+        """Calls update(context, discrete_values) at the start of every simulator step."""
+        self._declare_event(EventKind.DISCRETE_UPDATE, TriggerType.kPerStep, update)
+
+    def DeclarePerStepUnrestrictedUpdateEvent(self, update: UpdateHandler) -> None:
+        """Calls update(context, state) at the start of every simulator step."""
+        self._declare_event(EventKind.UNRESTRICTED_UPDATE, TriggerType.kPerStep, update)
+
+    def DeclarePerStepEvent(self, event: Event) -> None:
+        """Declares an Event object that happens in every simulator step."""
+        self._declare_event(event.kind, TriggerType.kPerStep, event._handler(self))
+
+    def DeclareInitializationPublishEvent(self, publish: PublishHandler) -> None:
+        """Calls publish(context) when a simulation is initialized."""
+        self._declare_event(EventKind.PUBLISH, TriggerType.kInitialization, publish)
+
+    def DeclareInitializationDiscreteUpdateEvent(self, update: UpdateHandler) -> None:
+        """Calls update(context, discrete_values) when a simulation is initialized."""
+        self._declare_event(EventKind.DISCRETE_UPDATE, TriggerType.kInitialization, update)
+
+    def DeclareInitializationUnrestrictedUpdateEvent(self, update: UpdateHandler) -> None:
+        """Calls update(context, state) when a simulation is initialized."""
+        self._declare_event(EventKind.UNRESTRICTED_UPDATE, TriggerType.kInitialization, update)
+
+    def DeclareInitializationEvent(self, event: Event) -> None:
+        """Declares an Event object that happens when a simulation is initialized."""
+        self._declare_event(event.kind, TriggerType.kInitialization, event._handler(self))
+
+    def DeclareForcedPublishEvent(self, publish: PublishHandler) -> None:
+        """Calls publish(context) on `ForcedPublish`."""
+        self._declare_event(EventKind.PUBLISH, TriggerType.kForced, publish)
+
+    def DeclareForcedDiscreteUpdateEvent(self, update: UpdateHandler) -> None:
+        """Calls update(context, discrete_values) on `CalcForcedDiscreteVariableUpdate` and `ExecuteForcedEvents`."""
+        self._declare_event(EventKind.DISCRETE_UPDATE, TriggerType.kForced, update)
+
+    def DeclareForcedUnrestrictedUpdateEvent(self, update: UpdateHandler) -> None:
+        """Calls update(context, state) on `CalcForcedUnrestrictedUpdate` and `ExecuteForcedEvents`."""
+        self._declare_event(EventKind.UNRESTRICTED_UPDATE, TriggerType.kForced, update)
+
+    def _declare_periodic(self, kind: EventKind, period: float, offset: float, handler: Any) -> None:
+        if not (0.0 < period < np.inf) or not (0.0 <= offset < np.inf):
+            raise ValueError(
+                f"System '{self.GetSystemPathname()}': a periodic event needs a period > 0 and an offset >= 0, both "
+                f"finite; got period {period} s, offset {offset} s."
+            )
+        self._declare_event(kind, TriggerType.kPeriodic, handler, float(period), float(offset))
+
+    def _declare_event(
+        self, kind: EventKind, trigger: TriggerType, handler: Any, period: float = 0.0, offset: float = 0.0
+    ) -> None:
+        if not callable(handler):
+            raise TypeError(f"System '{self.GetSystemPathname()}': the handler of a {kind.value} event must be callable.")
+        self._events.append(DeclaredEvent(kind, trigger, handler, period, offset))
+
+    def _declared_events(self, context: Any) -> list[tuple[LeafContext, DeclaredEvent]]:
+        return [(context, event) for event in self._events]
+
+    # ------------------------------------------------------------------ dynamics and defaults
+
+    def DoCalcTimeDerivatives(self, context: Any, derivatives: ContinuousState) -> None:
+        """Override: computes the time derivatives of the continuous state into `derivatives`."""
+        raise RuntimeError(
+            f"System '{self.GetSystemPathname()}' ({type(self).__name__}) has continuous state but does not say how "
+            "it changes: override DoCalcTimeDerivatives(context, derivatives)."
+        )
+
+    def SetDefaultState(self, context: Any, state: Any) -> None:
+        """Override: sets default values of the state beyond those that were declared."""
+
+    def SetDefaultParameters(self, context: Any, parameters: Any) -> None:
+        """Override: sets default values of the parameters beyond those that were declared."""
+
+    def _calc_xcdot(self, context: LeafContext, derivatives: BasicVector) -> None:
+        self.DoCalcTimeDerivatives(context, ContinuousState._of(derivatives, context._xc._partition))
+
+    def _set_defaults(self, context: Any) -> None:
+        context.get_mutable_parameters()._numeric.SetFrom(DiscreteValues(self._numeric_parameter_models))
+        for value, model in zip(context._parameters._abstract._items, self._abstract_parameter_models):
+            value.SetFrom(model)
+        self.SetDefaultParameters(context, context._parameters)
+        state = context.get_mutable_state()
+        state.get_mutable_continuous_state().SetFromVector(self._continuous_model._values)
+        state.get_mutable_discrete_state().SetFrom(DiscreteValues(self._discrete_models))
+        for value, model in zip(context._abstract_state._items, self._abstract_state_models):
+            value.SetFrom(model)
+        self.SetDefaultState(context, state)
+
+    # ------------------------------------------------------------------ direct feedthrough
+
+    def _feedthrough_inputs(self, output_port: int) -> set[int]:
+        entry = self._cache_entries[self.get_output_port(output_port)._entry_number]
+        return {self._input_number(node) for node in bits(self._expanded(entry)) if self._is_input(node)}
+
+    def _is_input(self, node: int) -> bool:
+        return bool(self._dependency_table.groups["u"] >> node & 1)
+
+    def _input_number(self, node: int) -> int:
+        return self._dependency_table.group_nodes["u"].index(node)
+
+    def _expanded(self, entry: CacheEntry, guess: bool = False, seen: frozenset[int] = frozenset()) -> int:
+        """All nodes that a cache entry depends on, through other entries too.
+
+        Args:
+            entry: of this system.
+            guess: what to do about an entry that has not been watched yet: assume that it reads everything, or,
+                by default, compute it once with default values and see.
+        """
+        if entry.is_learning and not entry.was_observed:
+            if guess:
+                return self._dependency_table.sources()
+            self._observe(entry)
+        mask = entry.dependencies()
+        for node in bits(mask & self._dependency_table.groups["cache"]):
+            inner = next(e for e in self._cache_entries if e.node == node)
+            if node not in seen:
+                mask |= self._expanded(inner, guess, seen | {node})
+        return mask
+
+    def _observe(self, entry: CacheEntry) -> None:
+        """Watches one computation in a context of this system alone, with default values at all inputs.
+
+        A computation that cannot cope with default values is taken to read all inputs.
+        """
+        context: Any = self.CreateDefaultContext()
+        for port in self._input_ports:
+            context._fix_input(port._index, port._default_value())
+        try:
+            context._read_entry(entry._index)
+        except Exception:  # the values are made up; the caller's own evaluation will report real errors
+            entry.learn(self._dependency_table.sources())
+
+
+def _continuous_arguments(*args: Any, **kwargs: Any) -> tuple[BasicVector, tuple[int, int, int]]:
+    names = ("model_vector",) if args and isinstance(args[0], BasicVector) else ()
+    if "num_state_variables" in kwargs:
+        args = (kwargs.pop("num_state_variables"), *args)
+    if "model_vector" in kwargs:
+        args = (kwargs.pop("model_vector"), *args)
+        names = ("model_vector",)
+    if kwargs:
+        args = (*args, *(kwargs.pop(key) for key in ("num_q", "num_v", "num_z") if key in kwargs))
+    _refuse_unknown(kwargs, "DeclareContinuousState")
+    if names or (args and isinstance(args[0], BasicVector)):
+        model = args[0].Clone()
+        sizes = tuple(int(n) for n in args[1:]) or (0, 0, model.size())
+    else:
+        sizes = tuple(int(n) for n in args)
+        if len(sizes) == 1:
+            sizes = (0, 0, sizes[0])
+        model = BasicVector(np.zeros(max(sum(sizes), 0)))
+    if len(sizes) != 3:
+        raise TypeError("DeclareContinuousState takes (n), (num_q, num_v, num_z) or a model vector before these.")
+    return model, (sizes[0], sizes[1], sizes[2])
+
+
+def _model_vector(model: Any) -> BasicVector:
+    if isinstance(model, BasicVector):
+        return model.Clone()
+    if isinstance(model, (int, np.integer)):
+        return BasicVector(np.zeros(int(model)))
+    return BasicVector(model)
+
+
+def _refuse_unknown(kwargs: dict[str, Any], function: str) -> None:
+    if kwargs:
+        raise TypeError(f"{function} got an unexpected argument '{next(iter(kwargs))}'.")
+

@@ -1,0 +1,261 @@
+"""Input and output ports: where values enter and leave a System."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from merganser.framework.core.indices import DependencyTicket, InputPortIndex, OutputPortIndex, PortDataType
+from merganser.framework.core.store import FixedInputPortValue
+from merganser.framework.core.values import AbstractValue, BasicVector, Value
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context import Context
+    from merganser.framework.core.system import System
+
+__all__ = ["InputPort", "LeafOutputPort", "OutputPort"]
+
+
+class _Port:
+    """What input and output ports have in common."""
+
+    _kind: str
+
+    def __init__(self, system: System, index: int, name: str, size: int | None) -> None:
+        self._system = system
+        self._index: Any = index
+        self._name = name
+        self._size = size  # None for abstract ports
+
+    def get_name(self) -> str:
+        """The port's name, unique among the input or output ports of its system."""
+        return self._name
+
+    def get_system(self) -> Any:
+        """The system that the port belongs to."""
+        return self._system
+
+    def get_data_type(self) -> PortDataType:
+        """Whether the port carries a vector or an abstract value."""
+        return PortDataType.kAbstractValued if self._size is None else PortDataType.kVectorValued
+
+    def size(self) -> int:
+        """Number of elements of a vector port; 0 for an abstract port."""
+        return self._size or 0
+
+    def GetFullDescription(self) -> str:
+        """Names the port, its index and its system, for messages."""
+        return f"{self._kind} port '{self._name}' (index {int(self._index)}) of system '{self._system.GetSystemPathname()}'"
+
+    def _check_context(self, context: Context) -> None:
+        if context._system is not self._system:
+            raise _foreign_context(self, context)
+
+    def __repr__(self) -> str:
+        what = "abstract" if self._size is None else f"size {self._size}"
+        return f"<{self.GetFullDescription()}, {what}>"
+
+
+class InputPort(_Port):
+    """Takes a value from the output port it is connected to, or from `FixValue`."""
+
+    _kind = "Input"
+
+    def __init__(
+        self,
+        system: System,
+        index: int,
+        name: str,
+        model: BasicVector | AbstractValue | None,
+        size: int | None,
+        ticket: DependencyTicket | None = None,
+        node: int = -1,
+        random_type: Any = None,
+    ) -> None:
+        super().__init__(system, InputPortIndex(index), name, size)
+        self._model: Any = model
+        self._ticket = ticket
+        self._node = node
+        self._random_type = random_type
+
+    def get_index(self) -> InputPortIndex:
+        """Position among the system's input ports."""
+        return self._index  # type: ignore[no-any-return]
+
+    def ticket(self) -> DependencyTicket:
+        """Ticket for computations that depend on this port."""
+        if self._ticket is None:
+            raise RuntimeError(f"{self.GetFullDescription()} has no ticket: only ports of leaf systems do.")
+        return self._ticket
+
+    def get_random_type(self) -> Any:
+        """The distribution from which random inputs should be drawn, or None."""
+        return self._random_type
+
+    def Eval(self, context: Context) -> Any:
+        """Returns the current value: a new array for a vector port, the value itself for an abstract port.
+
+        Raises:
+            UnconnectedInputError: the port is neither connected nor fixed.
+        """
+        if context._system is not self._system:
+            raise _foreign_context(self, context)
+        value = context._require_input(self._index)
+        return value._values.copy() if isinstance(value, BasicVector) else value.get_value()
+
+    def EvalBasicVector(self, context: Context) -> BasicVector:
+        """Returns the current value of a vector port."""
+        self._check_context(context)
+        value = context._require_input(self._index)
+        if not isinstance(value, BasicVector):
+            raise TypeError(f"{self.GetFullDescription()} carries an abstract value, not a vector.")
+        return value
+
+    def EvalAbstract(self, context: Context) -> AbstractValue:
+        """Returns the current value in a box; that of a vector port holds a BasicVector."""
+        self._check_context(context)
+        value = context._require_input(self._index)
+        return Value(value) if isinstance(value, BasicVector) else value
+
+    def HasValue(self, context: Context) -> bool:
+        """Whether the port is connected or fixed."""
+        self._check_context(context)
+        return context._inputs[self._index] is not None
+
+    def FixValue(self, context: Context, value: Any) -> FixedInputPortValue:
+        """Gives the port a value in this context; it takes the place of what the port is connected to.
+
+        Args:
+            context: of this port's system, or of a subsystem of a larger diagram.
+            value: a number or an array of the port's size for a vector port; anything for an abstract port.
+
+        Raises:
+            ValueError: the value has the wrong size.
+            TypeError: the value has another type than the port's model value.
+        """
+        self._check_context(context)
+        return context._fix_input(self._index, self._checked_value(value))
+
+    def Allocate(self) -> AbstractValue:
+        """Returns a box with a value of the port's type."""
+        return Value(self._default_value()) if self._size is not None else self._model.Clone()
+
+    def _default_value(self) -> Any:
+        """Zeros or the model's elements for a vector port; the model value for an abstract port."""
+        if self._size is None:
+            return self._model.Clone()
+        if self._model is None or np.isnan(self._model._values.astype(complex)).any():
+            return np.zeros(self._size)
+        return self._model._values
+
+    def _checked_value(self, value: Any) -> Any:
+        if isinstance(value, AbstractValue) and self._size is not None:
+            value = value.get_value()
+        if self._size is not None:
+            array = np.atleast_1d(np.asarray(value._values if isinstance(value, BasicVector) else value))
+            if array.size != self._size or (array.ndim > 1 and 1 not in array.shape):
+                raise ValueError(
+                    f"{self.GetFullDescription()} has size {self._size}; cannot fix it to a value of shape {array.shape}."
+                )
+            return array.reshape(self._size)
+        box = value if isinstance(value, AbstractValue) else Value(value)
+        expected = type(self._model.get_value()) if self._model is not None else object
+        if expected not in (object, type(None)) and not isinstance(box.get_value(), expected):
+            raise TypeError(
+                f"{self.GetFullDescription()} takes values of type {expected.__name__}; "
+                f"got {type(box.get_value()).__name__}."
+            )
+        return box.Clone()
+
+
+class OutputPort(_Port):
+    """Gives a value that its system computes."""
+
+    _kind = "Output"
+
+    def __init__(self, system: System, index: int, name: str, size: int | None) -> None:
+        super().__init__(system, OutputPortIndex(index), name, size)
+
+    def get_index(self) -> OutputPortIndex:
+        """Position among the system's output ports."""
+        return self._index  # type: ignore[no-any-return]
+
+    def Eval(self, context: Context) -> Any:
+        """Returns the current value: a new array for a vector port, the value itself for an abstract port."""
+        value = self._read(context)
+        return value._values.copy() if isinstance(value, BasicVector) else value.get_value()
+
+    def EvalBasicVector(self, context: Context) -> BasicVector:
+        """Returns the current value of a vector port."""
+        value = self._read(context)
+        if not isinstance(value, BasicVector):
+            raise TypeError(f"{self.GetFullDescription()} carries an abstract value, not a vector.")
+        return value
+
+    def EvalAbstract(self, context: Context) -> AbstractValue:
+        """Returns the current value in a box; that of a vector port holds a BasicVector."""
+        value = self._read(context)
+        return Value(value) if isinstance(value, BasicVector) else value
+
+    def Allocate(self) -> AbstractValue:
+        """Returns a box with a value of the port's type."""
+        leaf_port = self._leaf_port()
+        entry = leaf_port._system._cache_entries[leaf_port._entry_number]
+        return Value(entry.model.Clone()) if isinstance(entry.model, BasicVector) else entry.allocate_value()
+
+    def _leaf_port(self) -> LeafOutputPort:
+        """The leaf system's port behind this one."""
+        system: Any = self._system
+        index = self._index
+        while system._subsystems() is not None:
+            system, index = system._exported_outputs[index]
+        return system._output_ports[index]  # type: ignore[no-any-return]
+
+    def _read(self, context: Context) -> BasicVector | AbstractValue:
+        """The current value, computed if it is out of date."""
+        if context._system is not self._system:
+            raise _foreign_context(self, context)
+        leaf_port = self._leaf_port()
+        layout = context._layout.root.of_system[id(leaf_port._system)]
+        store = context._store
+        slot = store.slots[layout.first_bit + leaf_port._entry_number]  # type: ignore[attr-defined]
+        if store.invalid & slot.bit:
+            slot.compute()
+        return slot.value
+
+
+class LeafOutputPort(OutputPort):
+    """An output port of a leaf system, with its cache entry."""
+
+    def __init__(self, system: Any, index: int, name: str, size: int | None, entry_number: int) -> None:
+        super().__init__(system, index, name, size)
+        self._entry_number = entry_number
+
+    def ticket(self) -> DependencyTicket:
+        """Ticket for computations that depend on this port."""
+        return self._system._cache_entries[self._entry_number].ticket()  # type: ignore[attr-defined, no-any-return]
+
+    def cache_entry(self) -> Any:
+        """The cache entry that keeps the port's value."""
+        return self._system._cache_entries[self._entry_number]  # type: ignore[attr-defined]
+
+    def _leaf_port(self) -> LeafOutputPort:
+        return self
+
+    def _read(self, context: Context) -> BasicVector | AbstractValue:
+        if context._system is not self._system:
+            raise _foreign_context(self, context)
+        return context._read_entry(self._entry_number).value  # type: ignore[attr-defined, no-any-return]
+
+
+def _foreign_context(port: _Port, context: Any) -> Exception:
+    """The exception for a port evaluated with the context of another system."""
+    from merganser.framework.core.context import Context
+
+    if not isinstance(context, Context):
+        return TypeError(f"{port.GetFullDescription()} needs a Context; got {type(context).__name__}.")
+    return ValueError(
+        f"{port.GetFullDescription()} was given the context of system '{context._system.GetSystemPathname()}'. "
+        "Pass the context of the port's own system: system.GetMyContextFromRoot(root_context)."
+    )

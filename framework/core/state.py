@@ -1,0 +1,320 @@
+"""State and parameters: structured views of the numbers and values in a Context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework.core.values import AbstractValue, BasicVector, IndexedVector, VectorBase
+
+__all__ = ["AbstractValues", "ContinuousState", "DiscreteValues", "Parameters", "State"]
+
+Array = NDArray[Any]
+
+
+class ContinuousState:
+    """Continuous variables xc = (q, v, z): positions, velocities and everything else.
+
+    The variables of one leaf system stand as q, then v, then z; those of a Diagram are its subsystems' one after
+    the other, so that each subsystem's are contiguous and the q of a Diagram are scattered.
+
+    Args:
+        vector: all variables; shared, not copied.
+        num_q: number of generalized positions.
+        num_v: number of generalized velocities, at most num_q.
+        num_z: number of other variables; by default all that are not q or v.
+    """
+
+    __slots__ = ("_partition", "_vector")
+
+    def __init__(
+        self, vector: BasicVector | ArrayLike, num_q: int = 0, num_v: int = 0, num_z: int | None = None
+    ) -> None:
+        self._vector = vector if isinstance(vector, BasicVector) else BasicVector(vector)
+        n = self._vector.size()
+        if num_z is None:
+            num_z = n - num_q - num_v
+        if num_q + num_v + num_z != n or num_v > num_q or min(num_q, num_v, num_z) < 0:
+            raise ValueError(
+                f"A continuous state of {n} variables cannot be split into {num_q} positions, {num_v} velocities "
+                f"and {num_z} others: the numbers must add up, and velocities may not outnumber positions."
+            )
+        index = np.arange(n)
+        self._partition = (index[:num_q], index[num_q : num_q + num_v], index[num_q + num_v :])
+
+    @classmethod
+    def _of(cls, vector: BasicVector, partition: tuple[Array, Array, Array]) -> ContinuousState:
+        state = object.__new__(cls)
+        state._vector = vector
+        state._partition = partition
+        return state
+
+    def size(self) -> int:
+        """Number of variables."""
+        return self._vector.size()
+
+    def num_q(self) -> int:
+        """Number of generalized positions."""
+        return len(self._partition[0])
+
+    def num_v(self) -> int:
+        """Number of generalized velocities."""
+        return len(self._partition[1])
+
+    def num_z(self) -> int:
+        """Number of variables that are neither positions nor velocities."""
+        return len(self._partition[2])
+
+    def get_vector(self) -> BasicVector:
+        """Returns all variables."""
+        return self._vector
+
+    def get_mutable_vector(self) -> BasicVector:
+        """Returns all variables, for changing them."""
+        return self._vector
+
+    def _part(self, which: int) -> VectorBase:
+        indices = self._partition[which]
+        values = self._vector._values
+        if len(indices) == 0:
+            return BasicVector(values[:0])
+        if indices[-1] - indices[0] + 1 == len(indices):
+            return _window(values[indices[0] : indices[-1] + 1])
+        return IndexedVector(values, indices)
+
+    def get_generalized_position(self) -> VectorBase:
+        """Returns q."""
+        return self._part(0)
+
+    def get_mutable_generalized_position(self) -> VectorBase:
+        """Returns q, for changing it."""
+        return self._part(0)
+
+    def get_generalized_velocity(self) -> VectorBase:
+        """Returns v."""
+        return self._part(1)
+
+    def get_mutable_generalized_velocity(self) -> VectorBase:
+        """Returns v, for changing it."""
+        return self._part(1)
+
+    def get_misc_continuous_state(self) -> VectorBase:
+        """Returns z."""
+        return self._part(2)
+
+    def get_mutable_misc_continuous_state(self) -> VectorBase:
+        """Returns z, for changing it."""
+        return self._part(2)
+
+    def CopyToVector(self) -> Array:
+        """Returns all variables as a new array."""
+        return self._vector.CopyToVector()
+
+    def SetFromVector(self, value: ArrayLike) -> None:
+        """Overwrites all variables."""
+        self._vector.SetFromVector(value)
+
+    def SetFrom(self, other: ContinuousState) -> None:
+        """Overwrites all variables with another state's."""
+        self._vector.SetFrom(other._vector)
+
+    def __getitem__(self, index: int) -> Any:
+        return self._vector[index]
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        self._vector[index] = value
+
+    def _detached(self) -> ContinuousState:
+        return ContinuousState._of(self._vector.Clone(), self._partition)
+
+
+class _Groups:
+    """A fixed list of items, addressed by index."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self._items = list(items)
+
+    def _get(self, index: int, what: str) -> Any:
+        if not 0 <= index < len(self._items):
+            raise IndexError(f"There is no {what} {index}: there are {len(self._items)}.")
+        return self._items[index]
+
+
+class DiscreteValues(_Groups):
+    """Discrete variables xd, in groups."""
+
+    __slots__ = ()
+
+    def num_groups(self) -> int:
+        """Number of groups."""
+        return len(self._items)
+
+    def size(self) -> int:
+        """Number of variables in the only group."""
+        return self._only().size()
+
+    def get_vector(self, index: int = 0) -> BasicVector:
+        """Returns group `index`."""
+        return self._get(index, "discrete state group")  # type: ignore[no-any-return]
+
+    def get_mutable_vector(self, index: int = 0) -> BasicVector:
+        """Returns group `index`, for changing it."""
+        return self._get(index, "discrete state group")  # type: ignore[no-any-return]
+
+    def value(self, index: int = 0) -> Array:
+        """Returns group `index` as an array that shares memory with it."""
+        return self.get_vector(index).value()
+
+    def get_value(self, index: int = 0) -> Array:
+        """Returns group `index` as an array that shares memory with it."""
+        return self.get_vector(index).value()
+
+    def set_value(self, *args: Any) -> None:
+        """`set_value(values)` for the only group, or `set_value(index, values)`."""
+        index, values = args if len(args) == 2 else (None, args[0])
+        (self._only() if index is None else self.get_vector(index)).SetFromVector(values)
+
+    def SetFrom(self, other: DiscreteValues) -> None:
+        """Overwrites all groups with another's of the same sizes."""
+        if other.num_groups() != self.num_groups():
+            raise ValueError(f"Expected {self.num_groups()} discrete state groups, got {other.num_groups()}.")
+        for mine, theirs in zip(self._items, other._items):
+            mine.SetFrom(theirs)
+
+    def Clone(self) -> DiscreteValues:
+        """Returns groups of the same types with copies of the values."""
+        return DiscreteValues([group.Clone() for group in self._items])
+
+    def _only(self) -> BasicVector:
+        if len(self._items) != 1:
+            raise RuntimeError(f"There are {len(self._items)} discrete state groups: say which one by its index.")
+        return self._items[0]  # type: ignore[no-any-return]
+
+    def __getitem__(self, index: int) -> Any:
+        return self._only()[index]
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        self._only()[index] = value
+
+
+class AbstractValues(_Groups):
+    """Abstract variables, each of any type."""
+
+    __slots__ = ()
+
+    def size(self) -> int:
+        """Number of values."""
+        return len(self._items)
+
+    def get_value(self, index: int) -> AbstractValue:
+        """Returns value `index`."""
+        return self._get(index, "abstract value")  # type: ignore[no-any-return]
+
+    def get_mutable_value(self, index: int) -> AbstractValue:
+        """Returns value `index`, for changing it."""
+        return self._get(index, "abstract value")  # type: ignore[no-any-return]
+
+    def SetFrom(self, other: AbstractValues) -> None:
+        """Overwrites all values with copies of another's."""
+        for mine, theirs in zip(self._items, other._items):
+            mine.SetFrom(theirs)
+
+    def Clone(self) -> AbstractValues:
+        """Returns copies of all values."""
+        return AbstractValues([value.Clone() for value in self._items])
+
+
+class State:
+    """All state variables x = (xc, xd, xa)."""
+
+    __slots__ = ("_abstract", "_continuous", "_discrete")
+
+    def __init__(self, continuous: ContinuousState, discrete: DiscreteValues, abstract: AbstractValues) -> None:
+        self._continuous = continuous
+        self._discrete = discrete
+        self._abstract = abstract
+
+    def get_continuous_state(self) -> ContinuousState:
+        """Returns xc."""
+        return self._continuous
+
+    def get_mutable_continuous_state(self) -> ContinuousState:
+        """Returns xc, for changing it."""
+        return self._continuous
+
+    def get_discrete_state(self, index: int | None = None) -> Any:
+        """Returns xd, or its group `index`."""
+        return self._discrete if index is None else self._discrete.get_vector(index)
+
+    def get_mutable_discrete_state(self, index: int | None = None) -> Any:
+        """Returns xd, or its group `index`, for changing it."""
+        return self.get_discrete_state(index)
+
+    def get_abstract_state(self, index: int | None = None) -> Any:
+        """Returns xa, or its variable `index`."""
+        return self._abstract if index is None else self._abstract.get_value(index)
+
+    def get_mutable_abstract_state(self, index: int | None = None) -> Any:
+        """Returns xa, or its variable `index`, for changing it."""
+        return self.get_abstract_state(index)
+
+    def SetFrom(self, other: State) -> None:
+        """Overwrites all variables with another state's."""
+        self._continuous.SetFrom(other._continuous)
+        self._discrete.SetFrom(other._discrete)
+        self._abstract.SetFrom(other._abstract)
+
+    def Clone(self) -> State:
+        """Returns a state of the same structure with its own copies of all values."""
+        return State(self._continuous._detached(), self._discrete.Clone(), self._abstract.Clone())
+
+
+class Parameters:
+    """Numeric and abstract parameters."""
+
+    __slots__ = ("_abstract", "_numeric")
+
+    def __init__(self, numeric: Sequence[BasicVector] = (), abstract: Sequence[AbstractValue] = ()) -> None:
+        self._numeric = DiscreteValues(numeric)
+        self._abstract = AbstractValues(abstract)
+
+    def num_numeric_parameter_groups(self) -> int:
+        """Number of numeric parameter groups."""
+        return self._numeric.num_groups()
+
+    def num_abstract_parameters(self) -> int:
+        """Number of abstract parameters."""
+        return self._abstract.size()
+
+    def get_numeric_parameter(self, index: int) -> BasicVector:
+        """Returns numeric parameter group `index`."""
+        return self._numeric._get(index, "numeric parameter group")  # type: ignore[no-any-return]
+
+    def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
+        """Returns numeric parameter group `index`, for changing it."""
+        return self.get_numeric_parameter(index)
+
+    def get_abstract_parameter(self, index: int) -> AbstractValue:
+        """Returns abstract parameter `index`."""
+        return self._abstract._get(index, "abstract parameter")  # type: ignore[no-any-return]
+
+    def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
+        """Returns abstract parameter `index`, for changing it."""
+        return self.get_abstract_parameter(index)
+
+    def SetFrom(self, other: Parameters) -> None:
+        """Overwrites all parameters with another's."""
+        self._numeric.SetFrom(other._numeric)
+        self._abstract.SetFrom(other._abstract)
+
+
+def _window(values: Array) -> BasicVector:
+    """A BasicVector that shares memory with `values`."""
+    vector = object.__new__(BasicVector)
+    vector._values = values
+    return vector

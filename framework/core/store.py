@@ -1,0 +1,142 @@
+"""The values behind a Context tree, and the cache that keeps them current.
+
+One `Store` serves a root Context and all its subcontexts: the flat array, one integer whose set bits are the cache
+entries that are out of date, and for each cache entry a `CacheSlot` that holds its value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.core.errors import AlgebraicLoopError
+from merganser.framework.core.layout import RootLayout, describe_loop
+from merganser.framework.core.values import AbstractValue, BasicVector
+
+if TYPE_CHECKING:
+    from merganser.framework.core.cache import CacheEntry
+    from merganser.framework.core.context import LeafContext
+
+__all__ = ["CacheSlot", "FixedInputPortValue", "Store"]
+
+
+class Store:
+    """All values of one root Context.
+
+    Attributes:
+        flat: every number, laid out as layout.py says.
+        invalid: bit mask of the cache entries that are out of date.
+        computing: bit mask of the cache entries that are being computed right now.
+        reads: nodes of the leaf system that the computation in progress has read so far (bit mask, see
+            dependencies.py).
+    """
+
+    __slots__ = ("accuracy", "computing", "flat", "invalid", "layout", "reads", "slots", "stack")
+
+    def __init__(self, layout: RootLayout, dtype: Any = np.float64) -> None:
+        self.layout = layout
+        self.flat: NDArray[Any] = np.zeros(layout.num_flat, dtype=dtype)
+        self.invalid = (1 << layout.num_entries) - 1
+        self.computing = 0
+        self.reads = 0
+        self.accuracy: float | None = None
+        self.slots: list[CacheSlot] = []
+        self.stack: list[CacheSlot] = []
+
+    def change(self, mask: int, context: Any) -> None:
+        """Notes that something was changed on which the cache entries in `mask` depend."""
+        if self.computing:
+            raise RuntimeError(
+                f"The context of system '{context._system.GetSystemPathname()}' must not be changed while "
+                f"{self.stack[-1].entry.describe()} is being computed: calculations only read."
+            )
+        self.invalid |= mask
+
+
+class CacheSlot:
+    """The value of one cache entry in one Context.
+
+    Attributes:
+        bit: the entry's bit in the masks of the Store.
+        value: a BasicVector that is a view into the flat array, or an AbstractValue.
+    """
+
+    __slots__ = ("bit", "context", "entry", "number", "store", "value")
+
+    def __init__(self, store: Store, context: LeafContext, entry: CacheEntry, number: int, bit: int, value: Any) -> None:
+        self.store = store
+        self.context = context
+        self.entry = entry
+        self.number = number
+        self.bit = bit
+        self.value: BasicVector | AbstractValue = value
+
+    def compute(self) -> None:
+        """Computes the value, learns what it depends on, and marks it as current."""
+        store, entry, bit = self.store, self.entry, self.bit
+        if store.computing & bit:
+            loop = store.stack[store.stack.index(self) :]
+            raise AlgebraicLoopError(describe_loop([(s.context._system, s.number) for s in reversed(loop)]))
+        outer_reads, store.reads = store.reads, 0
+        store.computing |= bit
+        store.stack.append(self)
+        try:
+            entry.calc(self.context, self.value)
+        except Exception as error:
+            note_place(error, f"while computing {entry.describe()} at time {store.flat.item(0)} s")
+            raise
+        finally:
+            reads, store.reads = store.reads, outer_reads
+            store.computing ^= bit
+            store.stack.pop()
+        if entry.is_learning:
+            entry.learn(reads)
+            layout = self.context._layout
+            if reads & ~layout.dependencies[self.number]:
+                store.layout.add_dependencies(layout, self.number, reads)
+        store.invalid &= ~bit
+
+
+class FixedInputPortValue:
+    """A value given to an input port by `FixValue`."""
+
+    __slots__ = ("_context", "_index", "bit", "store", "value")
+
+    def __init__(self, context: Any, index: int, value: BasicVector | AbstractValue) -> None:
+        self._context = context
+        self._index = index
+        self.store: Store = context._store
+        self.bit = 0  # never out of date
+        self.value = value
+
+    def compute(self) -> None:
+        """A fixed value is always current."""
+
+    def get_value(self) -> AbstractValue | BasicVector:
+        """Returns the value."""
+        return self.value
+
+    def get_vector_value(self) -> BasicVector:
+        """Returns the value of a vector port."""
+        return self.value  # type: ignore[return-value]
+
+    def GetMutableVectorData(self) -> BasicVector:
+        """Returns the vector for changing it; what depends on the port will be computed anew."""
+        self._note_change()
+        return self.value  # type: ignore[return-value]
+
+    def GetMutableData(self) -> AbstractValue | BasicVector:
+        """Returns the value for changing it; what depends on the port will be computed anew."""
+        self._note_change()
+        return self.value
+
+    def _note_change(self) -> None:
+        self.store.change(self._context._layout.down_inputs[self._index], self._context)
+
+
+def note_place(error: Exception, place: str) -> None:
+    """Adds where an exception of a user's callback came from, once for each place it passes."""
+    if place not in getattr(error, "__notes__", ()):
+        error.add_note(place)

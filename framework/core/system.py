@@ -1,0 +1,392 @@
+"""System: the abstract base of everything that has ports and dynamics."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from merganser.framework.core.context import Context, LeafContext, make_context
+from merganser.framework.core.dependencies import TicketMethods
+from merganser.framework.core.errors import nearest_names
+from merganser.framework.core.events import DeclaredEvent, EventKind, EventStatus, TriggerType
+from merganser.framework.core.execution import execute
+from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
+from merganser.framework.core.layout import RootLayout
+from merganser.framework.core.ports import InputPort, OutputPort
+from merganser.framework.core.state import ContinuousState, DiscreteValues, State
+from merganser.framework.core.values import AbstractValue, BasicVector
+
+if TYPE_CHECKING:
+    from merganser.framework.core.diagram import Diagram
+
+__all__ = ["System"]
+
+
+class System(TicketMethods, abc.ABC):
+    """Something with input ports, output ports, state and parameters, whose values live in a Context.
+
+    A System does not change once it is built; one System serves any number of Contexts. Abstract: the concrete ones
+    are subclasses of `LeafSystem`, and `Diagram`.
+    """
+
+    _input_ports: list[InputPort]
+    _output_ports: list[Any]
+    _parent: Diagram | None
+    _name: str
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        system = super().__new__(cls)
+        system._start()
+        return system
+
+    def _start(self) -> None:
+        """Makes the empty lists that declarations fill, before any `__init__` runs."""
+        self._name = ""
+        self._parent = None
+        self._input_ports = []
+        self._output_ports = []
+        self._layout_cache: RootLayout | None = None
+
+    @abc.abstractmethod
+    def _subsystems(self) -> Sequence[System] | None:
+        """The systems inside, or None for a leaf system."""
+
+    # ------------------------------------------------------------------ names
+
+    def get_name(self) -> str:
+        """The name; empty if none was given."""
+        return self._name
+
+    def set_name(self, name: str) -> None:
+        """Gives the system a name, unique among its siblings in a Diagram."""
+        if self._parent is not None:
+            for sibling in self._parent._systems:
+                if sibling is not self and sibling._name == name:
+                    raise ValueError(
+                        f"Diagram '{self._parent.GetSystemPathname()}' already has a subsystem named '{name}'."
+                    )
+        self._name = name
+
+    def GetSystemName(self) -> str:
+        """The name, or the name of the class if there is none."""
+        return self._name or type(self).__name__
+
+    def GetSystemPathname(self) -> str:
+        """The names from the outermost Diagram down to this system: '::station::arm'."""
+        prefix = self._parent.GetSystemPathname() if self._parent is not None else ""
+        return f"{prefix}::{self.GetSystemName()}"
+
+    def GetSystemType(self) -> str:
+        """The name of the class."""
+        return type(self).__qualname__
+
+    # ------------------------------------------------------------------ ports
+
+    def num_input_ports(self) -> int:
+        """Number of input ports."""
+        return len(self._input_ports)
+
+    def num_output_ports(self) -> int:
+        """Number of output ports."""
+        return len(self._output_ports)
+
+    def num_total_inputs(self) -> int:
+        """Sum of the sizes of all vector input ports."""
+        return sum(port.size() for port in self._input_ports)
+
+    def num_total_outputs(self) -> int:
+        """Sum of the sizes of all vector output ports."""
+        return sum(port.size() for port in self._output_ports)
+
+    def get_input_port(self, port_index: int | None = None) -> InputPort:
+        """Returns an input port by its index; without one, the only input port."""
+        return _port(self, self._input_ports, port_index, "input")  # type: ignore[no-any-return]
+
+    def get_output_port(self, port_index: int | None = None) -> Any:
+        """Returns an output port by its index; without one, the only output port."""
+        return _port(self, self._output_ports, port_index, "output")
+
+    def GetInputPort(self, port_name: str) -> InputPort:
+        """Returns an input port by its name."""
+        return _port_named(self, self._input_ports, port_name, "input")  # type: ignore[no-any-return]
+
+    def GetOutputPort(self, port_name: str) -> Any:
+        """Returns an output port by its name."""
+        return _port_named(self, self._output_ports, port_name, "output")
+
+    def HasInputPort(self, port_name: str) -> bool:
+        """Whether there is an input port of that name."""
+        return any(port._name == port_name for port in self._input_ports)
+
+    def HasOutputPort(self, port_name: str) -> bool:
+        """Whether there is an output port of that name."""
+        return any(port._name == port_name for port in self._output_ports)
+
+    def _new_port_name(self, name: str | UseDefaultName, ports: Sequence[Any], letter: str, kind: str) -> str:
+        if name is kUseDefaultName:
+            name = f"{letter}{len(ports)}"
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"System '{self.GetSystemPathname()}': {kind} port names are non-empty strings, got {name!r}.")
+        if any(port._name == name for port in ports):
+            raise ValueError(f"System '{self.GetSystemPathname()}' already has an {kind} port named '{name}'.")
+        return name
+
+    # ------------------------------------------------------------------ direct feedthrough
+
+    @abc.abstractmethod
+    def _feedthrough_inputs(self, output_port: int) -> set[int]:
+        """The input ports on which an output port depends at the same instant."""
+
+    def HasAnyDirectFeedthrough(self) -> bool:
+        """Whether any output depends at the same instant on any input."""
+        return any(self._feedthrough_inputs(i) for i in range(len(self._output_ports)))
+
+    def HasDirectFeedthrough(self, *ports: int) -> bool:
+        """`HasDirectFeedthrough(output)` or `(input, output)`: whether the output depends at once on (that) input."""
+        inputs = self._feedthrough_inputs(int(ports[-1]))
+        return bool(inputs) if len(ports) == 1 else int(ports[0]) in inputs
+
+    def GetDirectFeedthroughs(self) -> list[tuple[int, int]]:
+        """All pairs (input port, output port) with direct feedthrough."""
+        return [(i, o) for o in range(len(self._output_ports)) for i in sorted(self._feedthrough_inputs(o))]
+
+    # ------------------------------------------------------------------ contexts
+
+    def CreateDefaultContext(self) -> Context:
+        """Returns a new context with default state and parameters."""
+        context = self.AllocateContext()
+        self.SetDefaultContext(context)
+        return context
+
+    def AllocateContext(self) -> Context:
+        """Returns a new context whose state and parameters are not yet set to their defaults."""
+        return self._make_context(np.float64)
+
+    def _make_context(self, dtype: Any) -> Context:
+        return make_context(self._get_layout(), dtype)
+
+    def _get_layout(self) -> RootLayout:
+        layout = self._layout_cache
+        if layout is None or self._structure_changed(layout):
+            layout = self._layout_cache = RootLayout(self)
+        return layout
+
+    def _structure_changed(self, layout: RootLayout) -> bool:
+        """Whether anything was declared since the layout was made."""
+        return any(s.system._declaration_count() != s.declaration_count for s in layout.systems)
+
+    def _declaration_count(self) -> int:
+        return len(self._input_ports) + len(self._output_ports)
+
+    def SetDefaultContext(self, context: Context) -> None:
+        """Sets state and parameters to their defaults."""
+        self._check_context(context)
+        self._set_defaults(context)
+
+    @abc.abstractmethod
+    def _set_defaults(self, context: Any) -> None:
+        """Sets state and parameters of this system's own context to their defaults."""
+
+    def GetMyContextFromRoot(self, root_context: Context) -> Context:
+        """Returns this system's part of the context of the whole diagram."""
+        layout = root_context._layout.root.layout_of(self)
+        if layout is None or root_context._parent is not None:
+            raise ValueError(
+                f"System '{self.GetSystemPathname()}' is not part of system "
+                f"'{root_context._system.GetSystemPathname()}', whose context was given; pass the root context."
+            )
+        path = []
+        while layout.parent is not None:
+            path.append(layout.parent.children.index(layout))
+            layout = layout.parent
+        context = root_context
+        for index in reversed(path):
+            context = context._children[index]  # type: ignore[attr-defined]
+        return context
+
+    def GetMyMutableContextFromRoot(self, root_context: Context) -> Context:
+        """Returns this system's part of the context of the whole diagram, for changing it."""
+        return self.GetMyContextFromRoot(root_context)
+
+    def _check_context(self, context: Any) -> None:
+        if not isinstance(context, Context):
+            raise TypeError(f"System '{self.GetSystemPathname()}' needs a Context; got {type(context).__name__}.")
+        if context._system is not self:
+            raise ValueError(
+                f"System '{self.GetSystemPathname()}' was given the context of system "
+                f"'{context._system.GetSystemPathname()}'. Use system.GetMyContextFromRoot(root_context)."
+            )
+
+    def _my_context(self, context: Any, what: str) -> LeafContext:
+        if context._system is not self:
+            self._check_context(context)
+        return context  # type: ignore[no-any-return]
+
+    # ------------------------------------------------------------------ inputs
+
+    def EvalVectorInput(self, context: Context, port_index: int) -> BasicVector | None:
+        """Returns the current value of a vector input port, or None if it is neither connected nor fixed."""
+        if context._system is not self:
+            self._check_context(context)
+        self.get_input_port(port_index)
+        value = context._read_input(port_index)
+        if isinstance(value, AbstractValue):
+            raise TypeError(f"{self._input_ports[port_index].GetFullDescription()} carries an abstract value.")
+        return value
+
+    def EvalAbstractInput(self, context: Context, port_index: int) -> AbstractValue | None:
+        """Returns the current value of an input port in a box, or None if it is neither connected nor fixed."""
+        port = self.get_input_port(port_index)
+        self._check_context(context)
+        return port.EvalAbstract(context) if context._inputs[port_index] is not None else None
+
+    def FixInputPortsFrom(self, other_system: System, other_context: Context, target_context: Context) -> None:
+        """Fixes each input port to the value that the same port of another system has in another context."""
+        for port, other in zip(self._input_ports, other_system._input_ports):
+            if other.HasValue(other_context):
+                port.FixValue(target_context, other.Eval(other_context))
+
+    def AllocateInputVector(self, input_port: InputPort) -> BasicVector:
+        """Returns a vector that fits the port."""
+        return BasicVector(input_port.size()) if input_port._model is None else input_port._model.Clone()
+
+    def AllocateInputAbstract(self, input_port: InputPort) -> AbstractValue:
+        """Returns a box with a value of the port's type."""
+        return input_port.Allocate()
+
+    # ------------------------------------------------------------------ dynamics
+
+    def num_continuous_states(self) -> int:
+        """Number of continuous state variables."""
+        return self._get_layout().num_xc
+
+    def EvalTimeDerivatives(self, context: Context) -> ContinuousState:
+        """Returns the time derivatives of the continuous state, computed if they are out of date."""
+        self._check_context(context)
+        derivatives: ContinuousState | None = None
+        start, end = context._layout.xc_range
+        _update_derivatives(context)
+        flat, shift = context._store.flat, context._store.layout.num_xc
+        vector = BasicVector(0)._view_of(flat[start + shift : end + shift])
+        derivatives = ContinuousState._of(vector, context._xc._partition)
+        return derivatives
+
+    def CalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
+        """Computes the time derivatives of the continuous state into `derivatives`."""
+        derivatives.SetFrom(self.EvalTimeDerivatives(context))
+
+    def AllocateTimeDerivatives(self) -> ContinuousState:
+        """Returns room for time derivatives."""
+        layout = self._get_layout()
+        vector = BasicVector(np.zeros(layout.num_xc))
+        return ContinuousState._of(vector, layout.top.xc_partition())
+
+    def AllocateDiscreteVariables(self) -> DiscreteValues:
+        """Returns room for discrete state."""
+        return self.AllocateContext()._discrete.Clone()
+
+    # ------------------------------------------------------------------ events
+
+    @abc.abstractmethod
+    def _declared_events(self, context: Any) -> list[tuple[LeafContext, DeclaredEvent]]:
+        """All events of this system and those inside, each with the context of its leaf."""
+
+    def _events_with(self, context: Context, trigger: TriggerType) -> list[tuple[LeafContext, DeclaredEvent]]:
+        return [(leaf, event) for leaf, event in self._declared_events(context) if event.trigger is trigger]
+
+    def ForcedPublish(self, context: Context) -> None:
+        """Calls all forced publish events."""
+        self._check_context(context)
+        execute(self._events_with(context, TriggerType.kForced), EventKind.PUBLISH)
+
+    def CalcForcedDiscreteVariableUpdate(self, context: Context, discrete_state: DiscreteValues) -> None:
+        """Computes what all forced discrete updates would make of the discrete state, into `discrete_state`."""
+        self._check_context(context)
+        clone = _scratch_of(context)
+        execute(clone._system._events_with(clone, TriggerType.kForced), EventKind.DISCRETE_UPDATE)
+        discrete_state.SetFrom(clone._discrete)
+
+    def CalcForcedUnrestrictedUpdate(self, context: Context, state: State) -> None:
+        """Computes what all forced unrestricted updates would make of the state, into `state`."""
+        self._check_context(context)
+        clone = _scratch_of(context)
+        execute(clone._system._events_with(clone, TriggerType.kForced), EventKind.UNRESTRICTED_UPDATE)
+        state.SetFrom(clone.get_state())
+
+    def ExecuteForcedEvents(self, context: Context, publish: bool = True) -> None:
+        """Carries out all forced events: unrestricted updates, then discrete updates, then publishes."""
+        self._check_context(context)
+        self._execute_all(self._events_with(context, TriggerType.kForced), publish)
+
+    def ExecuteInitializationEvents(self, context: Context) -> None:
+        """Carries out all initialization events: unrestricted updates, then discrete updates, then publishes."""
+        self._check_context(context)
+        self._execute_all(self._events_with(context, TriggerType.kInitialization), publish=True)
+
+    def _execute_all(self, events: list[tuple[LeafContext, DeclaredEvent]], publish: bool) -> EventStatus:
+        status = execute(events, EventKind.UNRESTRICTED_UPDATE)
+        status.KeepMoreSevere(execute(events, EventKind.DISCRETE_UPDATE))
+        if publish:
+            status.KeepMoreSevere(execute(events, EventKind.PUBLISH))
+        return status
+
+    # ------------------------------------------------------------------ drawings
+
+    def GetGraphvizString(self) -> str:
+        """Returns a Graphviz description of the system."""
+        from merganser.framework.core.drawing import graphviz_string
+
+        return graphviz_string(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} '{self.GetSystemPathname()}'>"
+
+
+def _update_derivatives(context: Context) -> None:
+    """Brings the derivatives of all leaves at or below `context` up to date."""
+    store = context._store
+    for leaf in context._layout.leaves():
+        entry = leaf.system._xcdot_entry
+        if entry is not None:
+            slot = store.slots[leaf.first_bit + entry]
+            if store.invalid & slot.bit:
+                slot.compute()
+
+
+def _scratch_of(context: Context) -> Context:
+    """A copy of the whole context tree; returns the part that corresponds to `context`."""
+    root = context
+    while root._parent is not None:
+        root = root._parent
+    return context._system.GetMyContextFromRoot(root.Clone())
+
+
+def _port(system: System, ports: Sequence[Any], index: int | None, kind: str) -> Any:
+    if index is None:
+        if len(ports) != 1:
+            names = ", ".join(f"'{port._name}'" for port in ports)
+            raise RuntimeError(
+                f"System '{system.GetSystemPathname()}' has {len(ports)} {kind} ports ({names}): say which one by "
+                "its index or by its name."
+            )
+        return ports[0]
+    if not 0 <= index < len(ports):
+        raise IndexError(
+            f"System '{system.GetSystemPathname()}' has no {kind} port {index}: it has {len(ports)} {kind} ports."
+        )
+    return ports[index]
+
+
+def _port_named(system: System, ports: Sequence[Any], name: str, kind: str) -> Any:
+    for port in ports:
+        if port._name == name:
+            return port
+    raise ValueError(
+        f"System '{system.GetSystemPathname()}' has no {kind} port named '{name}'. "
+        + nearest_names(name, (port._name for port in ports))
+    )
+
+

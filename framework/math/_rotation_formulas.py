@@ -1,0 +1,173 @@
+"""Formulas between the representations of an orientation, as functions on plain arrays.
+
+Notation: R_AB is the 3x3 rotation matrix whose columns are Bx, By, Bz expressed in A; q_AB = [w, x, y, z] the
+unit quaternion of the same orientation; r, p, y the roll, pitch and yaw angles [rad] with
+R_AB = Rz(y) Ry(p) Rx(r).
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ORTHONORMALITY_TOLERANCE",
+    "angle_axis_from_quaternion",
+    "matrix_from_angle_axis",
+    "matrix_from_quaternion",
+    "matrix_from_rpy",
+    "quaternion_from_matrix",
+    "rotation_defect",
+    "rpy_from_matrix",
+]
+
+import math
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.math._scalars import Array, cos, real_part, sin, sqrt
+
+ORTHONORMALITY_TOLERANCE = 128 * np.finfo(float).eps
+"""Largest element of R Rᵀ - I that a float64 rotation matrix may have, as in pydrake."""
+
+# sin and cos of half the sum and half the difference of roll and yaw below this are round-off.
+_GIMBAL_LOCK_ROUND_OFF = 4 * np.finfo(float).eps
+_IDENTITY = np.eye(3)
+
+
+def rotation_defect(R: Array, tolerance: float = ORTHONORMALITY_TOLERANCE) -> str:
+    """Why the float matrix `R`, shape [3, 3], is not a rotation matrix; empty when it is one."""
+    deviation = float(np.abs(R.dot(R.T) - _IDENTITY).max())
+    if not deviation <= tolerance:  # also true of NaN
+        return f"its largest deviation |R Rᵀ - I| is {deviation:.3g}, allowed is {tolerance:.3g}"
+    determinant = float(R[0].dot(np.cross(R[1], R[2])))
+    if determinant < 0:
+        return f"its determinant is {determinant:.3g}, expected +1: the columns make a left-handed basis"
+    return ""
+
+
+def matrix_from_rpy(rpy: Array) -> Array:
+    """R_AB = Rz(y) Ry(p) Rx(r), shape [3, 3], of the angles [r, p, y] [rad]."""
+    r, p, y = rpy.tolist()
+    sr, cr = sin(r), cos(r)
+    sp, cp = sin(p), cos(p)
+    sy, cy = sin(y), cos(y)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def matrix_from_quaternion(wxyz: Array) -> Array:
+    """R_AB, shape [3, 3], of a nonzero quaternion q_AB, shape [4], that need not have unit length.
+
+    With s = 2 / |q|², R = I + s (w [v]x + [v]x [v]x), v = [x, y, z].
+    """
+    w, x, y, z = wxyz.tolist()
+    s = 2 / (w * w + x * x + y * y + z * z)
+    sx, sy, sz = s * x, s * y, s * z
+    swx, swy, swz = sx * w, sy * w, sz * w
+    sxx, sxy, sxz = sx * x, sy * x, sz * x
+    syy, syz, szz = sy * y, sz * y, sz * z
+    return np.array(
+        [
+            [1 - syy - szz, sxy - swz, sxz + swy],
+            [sxy + swz, 1 - sxx - szz, syz - swx],
+            [sxz - swy, syz + swx, 1 - sxx - syy],
+        ]
+    )
+
+
+def matrix_from_angle_axis(angle: Any, axis: Array) -> Array:
+    """R_AB, shape [3, 3], of a rotation by `angle` [rad] about the unit vector `axis`, shape [3].
+
+    Rodrigues' formula: R = cos(a) I + sin(a) [u]x + (1 - cos(a)) u uᵀ.
+    """
+    x, y, z = axis.tolist()
+    s, c = sin(angle), cos(angle)
+    t = 1 - c
+    return np.array(
+        [
+            [c + t * x * x, t * x * y - s * z, t * x * z + s * y],
+            [t * x * y + s * z, c + t * y * y, t * y * z - s * x],
+            [t * x * z - s * y, t * y * z + s * x, c + t * z * z],
+        ]
+    )
+
+
+def quaternion_from_matrix(R: Array) -> Array:
+    """The unit quaternion [w, x, y, z] with w >= 0 of the rotation matrix `R`, float or complex, shape [3, 3].
+
+    Four formulas hold, each dividing by one component; the largest component is the divisor. (Shepperd, 1978,
+    "Quaternion from rotation matrix", J. Guidance and Control 1(3).)
+    """
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R.tolist()
+    trace = xx + yy + zz
+    # Which of w, x, y, z is largest follows from which of the trace and the diagonal elements is.
+    candidates = [part.real for part in (trace, xx, yy, zz)]
+    largest = candidates.index(max(candidates))
+    if largest == 0:
+        q = np.array([1 + trace, zy - yz, xz - zx, yx - xy])
+    elif largest == 1:
+        q = np.array([zy - yz, 1 + xx - yy - zz, xy + yx, xz + zx])
+    elif largest == 2:
+        q = np.array([xz - zx, xy + yx, 1 + yy - xx - zz, yz + zy])
+    else:
+        q = np.array([yx - xy, xz + zx, yz + zy, 1 + zz - xx - yy])
+    norm = sqrt(q.dot(q))
+    return q / (-norm if q[0].real < 0 else norm)
+
+
+def rpy_from_matrix(R: Array) -> Array:
+    """The angles [r, p, y] [rad] of the float rotation matrix `R`, shape [3, 3].
+
+    The pitch angle comes from R. Half the sum and half the difference of yaw and roll come from the quaternion,
+    which stays accurate next to gimbal lock (p = ±π/2):
+
+        (cos(p/2) - sin(p/2)) [sin, cos]((y + r)/2) = [x + z, w - y]    (1)
+        (cos(p/2) + sin(p/2)) [sin, cos]((y - r)/2) = [z - x, w + y]    (2)
+
+    In gimbal lock one of the left sides vanishes, only the other angle is defined, and the lost one is taken as
+    zero. (Bernardes and Viollet, 2022, "Quaternion to Euler angles conversion", PLoS ONE 17(11).)
+
+    Returns:
+        angles in [-π, π], [-π/2, π/2], [-π, π].
+    """
+    real_part(R, "roll, pitch and yaw of a rotation matrix")
+    if R.dtype.kind == "c":
+        raise TypeError("roll, pitch and yaw of a rotation matrix need float64 entries, got complex128.")
+    (xx, _, _), (yx, _, _), (zx, zy, zz) = R.tolist()
+    pitch = math.atan2(-zx, math.sqrt((xx * xx + yx * yx + zy * zy + zz * zz) / 2))
+
+    w, x, y, z = quaternion_from_matrix(R).tolist()
+    half_sum = _angle_unless_round_off(x + z, w - y)
+    half_difference = _angle_unless_round_off(z - x, w + y)
+    roll = _within_pi(half_sum - half_difference)
+    yaw = _within_pi(half_sum + half_difference)
+    return np.array([roll, pitch, yaw])
+
+
+def _angle_unless_round_off(s: float, c: float) -> float:
+    if abs(s) <= _GIMBAL_LOCK_ROUND_OFF and abs(c) <= _GIMBAL_LOCK_ROUND_OFF:
+        return 0.0
+    return math.atan2(s, c)
+
+
+def _within_pi(angle: float) -> float:
+    if angle > math.pi:
+        return angle - 2 * math.pi
+    if angle < -math.pi:
+        return angle + 2 * math.pi
+    return angle
+
+
+def angle_axis_from_quaternion(wxyz: Array) -> tuple[float, Array]:
+    """Angle in [0, π] [rad] and unit axis, shape [3], of a float quaternion; the axis is x when nothing turns."""
+    if wxyz.dtype.kind != "f":
+        raise TypeError(f"angle and axis of a rotation need float64 entries, got {wxyz.dtype}.")
+    w, v = float(wxyz[0]), wxyz[1:]
+    length = math.hypot(*v.tolist())
+    if length == 0:
+        return 0.0, np.array([1.0, 0.0, 0.0])
+    return 2 * math.atan2(length, abs(w)), v / (-length if w < 0 else length)

@@ -1,0 +1,96 @@
+"""What the geometry classes need to know about their scalar type.
+
+Numbers come as float64 arrays in the common case, as complex128 arrays when derivatives are taken by the
+complex step, and as object arrays when the entries are symbolic expressions (or anything else that adds,
+multiplies and has the methods `sin`, `cos` and `sqrt`). Only float64 input is checked for plausibility: the
+other two must pass through every formula without a branch on a scalar value.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Array", "cos", "is_finite", "owned_array", "owned_vector", "real_part", "sin", "sqrt"]
+
+import cmath
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def _elementary(of_float: Callable, of_complex: Callable, of_object: Callable) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        if isinstance(x, (float, int)):
+            return of_float(x)
+        if isinstance(x, complex):
+            return of_complex(x)
+        return of_object(x)  # numpy calls the method of the same name of an object
+
+    return function
+
+
+sin = _elementary(math.sin, cmath.sin, np.sin)
+cos = _elementary(math.cos, cmath.cos, np.cos)
+sqrt = _elementary(math.sqrt, cmath.sqrt, np.sqrt)
+
+
+def owned_array(value: Any, what: str) -> Array:
+    """A C-ordered copy of `value` with dtype float64, complex128 or object.
+
+    Args:
+        value: anything numpy makes an array of.
+        what: name of the argument, for the error message.
+
+    Raises:
+        TypeError: `value` does not consist of numbers or scalar objects.
+        ValueError: `value` is a nested sequence with rows of different lengths.
+    """
+    try:
+        array = np.array(value, order="C")
+    except ValueError as error:
+        raise ValueError(f"{what}: expected a rectangular array of numbers, got {value!r}.") from error
+    kind = array.dtype.kind
+    if kind == "f" or kind in "iub":
+        return array if array.dtype == np.float64 else array.astype(np.float64)
+    if kind == "c":
+        return array.astype(np.complex128, copy=False)
+    if kind == "O" and array.ndim > 0:
+        return array
+    raise TypeError(f"{what}: expected an array of numbers, got {type(value).__name__} {value!r}.")
+
+
+def owned_vector(value: Any, size: int, what: str) -> Array:
+    """A copy of `value` as an array of shape [size]; a column of shape [size, 1] is accepted too.
+
+    Raises:
+        TypeError: `value` is not an array of numbers.
+        ValueError: wrong shape, or a NaN or infinity among float entries.
+    """
+    array = owned_array(value, what)
+    if array.shape != (size,):
+        if array.shape != (size, 1):
+            raise ValueError(f"{what}: expected {size} numbers, got an array of shape {array.shape}.")
+        array = array.reshape(size)
+    if not is_finite(array):
+        raise ValueError(f"{what}: expected finite numbers, got {array.tolist()}.")
+    return array
+
+
+def is_finite(array: Array) -> bool:
+    """Whether a small float array has no NaN or infinity; always true of complex and object arrays."""
+    # The sum of a few numbers is finite if all are; this takes a third of the time of np.isfinite(...).all().
+    return array.dtype.kind != "f" or math.isfinite(sum(array.ravel().tolist()))
+
+
+def real_part(array: Array, what: str) -> Array:
+    """The float64 array on whose values `what` may branch.
+
+    Raises:
+        TypeError: the entries are objects (expressions), on whose values nothing may branch.
+    """
+    if array.dtype.kind == "O":
+        raise TypeError(f"{what} depends on numerical values, but the scalars here are objects (expressions).")
+    return array.real

@@ -1,0 +1,119 @@
+"""Frame poses on their way from a geometry source to a SceneGraph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.math import RigidTransform
+from merganser.geometry.ids import FrameId
+
+__all__ = ["FramePoseVector"]
+
+
+class FramePoseVector:
+    """The pose X_PF of each frame F of one source in its parent frame P, by FrameId.
+
+    Poses are kept as one array of homogeneous matrices, which is what a SceneGraph computes with. A source with many
+    frames may hand over such an array at once, with `set_poses`.
+    """
+
+    __slots__ = ("_X_PF", "_frame_ids", "_rows")
+
+    def __init__(self) -> None:
+        self._frame_ids: list[FrameId] = []
+        self._rows: dict[FrameId, int] = {}
+        self._X_PF = np.empty((0, 4, 4))
+
+    def set_value(self, id: FrameId, value: RigidTransform) -> None:
+        """Sets the pose X_PF of a frame; a copy is kept.
+
+        Raises:
+            TypeError: `id` is not a FrameId, or `value` is not a RigidTransform.
+            ValueError: `id` is invalid, or the pose has an element that is not finite.
+        """
+        if not isinstance(id, FrameId):
+            raise TypeError(f"FramePoseVector.set_value() takes a FrameId; given {id!r}.")
+        if not isinstance(value, RigidTransform):
+            raise TypeError(f"The pose of {id!r} must be a RigidTransform; given {type(value).__name__}.")
+        X_PF = value.GetAsMatrix4()
+        if not id.is_valid():
+            raise ValueError("FramePoseVector.set_value() was given an invalid FrameId.")
+        if not np.isfinite(X_PF).all():
+            raise ValueError(f"The pose of {id!r} must be finite; given {X_PF[:3].tolist()}.")
+        row = self._rows.get(id)
+        if row is None:
+            row = self._append(id)
+        self._X_PF[row] = X_PF
+
+    def value(self, id: FrameId) -> RigidTransform:
+        """Returns the pose X_PF of a frame.
+
+        Raises:
+            RuntimeError: the vector has no pose for this frame.
+        """
+        row = self._rows.get(id)
+        if row is None:
+            raise RuntimeError(f"This FramePoseVector has no pose for {id!r}; it has poses for {self._frame_ids}.")
+        return RigidTransform(self._X_PF[row])
+
+    def has_id(self, id: FrameId) -> bool:
+        """Whether the vector has a pose for this frame."""
+        return id in self._rows
+
+    def ids(self) -> list[FrameId]:
+        """The frames that have a pose, in the order in which they were first set."""
+        return list(self._frame_ids)
+
+    frame_ids = ids
+
+    def size(self) -> int:
+        """The number of frames that have a pose."""
+        return len(self._frame_ids)
+
+    def clear(self) -> None:
+        """Forgets all poses."""
+        self._frame_ids = []
+        self._rows = {}
+
+    def set_poses(self, frame_ids: Sequence[FrameId], X_PF: NDArray[np.float64]) -> None:
+        """Replaces all poses at once; they are checked by the SceneGraph that receives them.
+
+        Args:
+            frame_ids: the frames, each one once.
+            X_PF: their poses as homogeneous matrices, copied; shape [len(frame_ids), 4, 4].
+
+        Raises:
+            ValueError: the array has another shape, or a frame comes twice.
+        """
+        X_PF = np.array(X_PF, dtype=np.float64)
+        if X_PF.shape != (len(frame_ids), 4, 4):
+            raise ValueError(f"Expected poses of shape ({len(frame_ids)}, 4, 4); given {X_PF.shape}.")
+        if list(frame_ids) != self._frame_ids:
+            rows = {frame_id: row for row, frame_id in enumerate(frame_ids)}
+            if len(rows) != len(frame_ids):
+                raise ValueError(f"A frame comes twice in {list(frame_ids)}.")
+            self._frame_ids, self._rows = list(frame_ids), rows
+        self._X_PF = X_PF
+
+    def poses(self) -> NDArray[np.float64]:
+        """All poses X_PF, in the order of `ids()`, as an array to be read only; shape [size, 4, 4]."""
+        return self._X_PF[: len(self._frame_ids)]
+
+    def rows(self, frame_ids: Sequence[FrameId]) -> list[int]:
+        """The positions of these frames, all of which must have a pose, in `poses()`."""
+        return [self._rows[frame_id] for frame_id in frame_ids]
+
+    def _append(self, id: FrameId) -> int:
+        """Makes room for one more pose; the array doubles when it is full."""
+        row = len(self._frame_ids)
+        if row == len(self._X_PF):
+            self._X_PF = np.concatenate([self._X_PF, np.zeros((max(row, 4), 4, 4))])
+        self._frame_ids.append(id)
+        self._rows[id] = row
+        return row
+
+    def __repr__(self) -> str:
+        return f"<FramePoseVector of {self.size()} frames>"

@@ -1,0 +1,299 @@
+"""GeometryState: all that a SceneGraph knows about sources, frames and geometries, save where the frames are.
+
+A source owns frames and geometries. Frames form a tree below the world frame W; a frame's parent belongs to the same
+source, or is W. A geometry G is fixed to one frame F (anchored, if that is W), at X_FG, and may play several roles.
+
+Every function that changes the state checks everything first, so that a refused call changes nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from merganser.framework.math import RigidTransform
+from merganser.geometry.geometry_frame import GeometryFrame
+from merganser.geometry.geometry_instance import GeometryInstance, canonical_name, checked_pose, checked_shape
+from merganser.geometry.geometry_version import GeometryVersion
+from merganser.geometry.ids import INTERNAL_SOURCE_ID, WORLD_FRAME_ID, FrameId, GeometryId, SourceId
+from merganser.geometry.pose_layout import PoseLayout
+from merganser.geometry.properties import GeometryProperties
+from merganser.geometry.roles import Role, RoleAssign
+from merganser.geometry.shapes import Shape
+
+__all__ = ["Frame", "Geometry", "GeometryState", "Source"]
+
+_WORLD_FRAME_GROUP = -1234567  # the number by which pydrake tells the world frame from all model instances
+Id = TypeVar("Id", SourceId, FrameId, GeometryId)
+Record = TypeVar("Record")
+
+
+@dataclass(slots=True)
+class Source:
+    """A geometry source and what it owns."""
+
+    id: SourceId
+    name: str
+    frame_ids: list[FrameId] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Frame:
+    """A frame F."""
+
+    id: FrameId
+    source_id: SourceId
+    parent_id: FrameId
+    name: str
+    group: int
+    geometry_ids: list[GeometryId] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Geometry:
+    """A geometry G, fixed to a frame F."""
+
+    id: GeometryId
+    source_id: SourceId
+    frame_id: FrameId
+    name: str
+    shape: Shape
+    X_FG: RigidTransform
+    properties: dict[Role, GeometryProperties] = field(default_factory=dict)
+
+    def has_role(self, role: Role) -> bool:
+        """Whether the geometry plays this role; it has the role kUnassigned if it has no other."""
+        return not self.properties if role == Role.kUnassigned else role in self.properties
+
+
+class GeometryState:
+    """Sources, frames and geometries, each kind in the order of registration.
+
+    Attributes:
+        sources: by id; the first is the SceneGraph itself, owner of the world frame.
+        frames: by id; the first is the world frame, and parents come before their children.
+        geometries: by id.
+        version: changes with the geometries of each role.
+    """
+
+    def __init__(self) -> None:
+        self.sources: dict[SourceId, Source] = {}
+        self.frames: dict[FrameId, Frame] = {}
+        self.geometries: dict[GeometryId, Geometry] = {}
+        self.version = GeometryVersion()
+        self._pose_layout: PoseLayout | None = None
+        self.sources[INTERNAL_SOURCE_ID] = Source(INTERNAL_SOURCE_ID, "SceneGraphInternal")
+        self._add_frame(Frame(WORLD_FRAME_ID, INTERNAL_SOURCE_ID, WORLD_FRAME_ID, "world", _WORLD_FRAME_GROUP))
+
+    # ------------------------------------------------------------------ looking things up
+
+    def source(self, source_id: SourceId) -> Source:
+        """Returns a source; raises a RuntimeError if there is no such source, a TypeError if this is no SourceId."""
+        return _find(self.sources, source_id, SourceId, "source")
+
+    def frame(self, frame_id: FrameId) -> Frame:
+        """Returns a frame; raises a RuntimeError if there is no such frame, a TypeError if this is no FrameId."""
+        return _find(self.frames, frame_id, FrameId, "frame")
+
+    def geometry(self, geometry_id: GeometryId) -> Geometry:
+        """Returns a geometry; raises a RuntimeError if there is none such, a TypeError if this is no GeometryId."""
+        return _find(self.geometries, geometry_id, GeometryId, "geometry")
+
+    def geometries_of_frame(self, frame_id: FrameId, role: Role | None = None) -> list[Geometry]:
+        """Returns the geometries fixed to a frame, or only those that play a role."""
+        geometries = (self.geometries[geometry_id] for geometry_id in self.frame(frame_id).geometry_ids)
+        return [geometry for geometry in geometries if role is None or geometry.has_role(role)]
+
+    def pose_layout(self) -> PoseLayout:
+        """Returns the frame tree as arrays, for computing poses."""
+        if self._pose_layout is None:
+            self._pose_layout = PoseLayout(self)
+        return self._pose_layout
+
+    # ------------------------------------------------------------------ sources and frames
+
+    def new_source_name(self, source_id: SourceId, name: str) -> str:
+        """Returns the name that a new source will have: `name`, or one made from its id if that is empty.
+
+        Raises:
+            RuntimeError: another source has this name.
+        """
+        name = name or f"Source_{source_id.get_value()}"
+        if any(source.name == name for source in self.sources.values()):
+            raise RuntimeError(f"A geometry source named '{name}' is registered already; sources need unique names.")
+        return name
+
+    def register_source(self, source_id: SourceId, name: str) -> None:
+        """Adds a source; see `new_source_name`."""
+        self.sources[source_id] = Source(source_id, self.new_source_name(source_id, name))
+
+    def register_frame(self, source_id: SourceId, parent_id: FrameId, frame: GeometryFrame) -> FrameId:
+        """Adds frame F below frame P; see `SceneGraph.RegisterFrame`."""
+        source = self.source(source_id)
+        if not isinstance(frame, GeometryFrame):
+            raise TypeError(f"RegisterFrame() takes a GeometryFrame; given {frame!r}.")
+        self._require_frame_of_source(parent_id, source)
+        if frame.id() in self.frames:
+            raise RuntimeError(f"Frame '{frame.name()}' ({frame.id()!r}) is registered already; make a new one.")
+        self._require_new_frame_name(source, frame.name())
+        self._add_frame(Frame(frame.id(), source_id, parent_id, frame.name(), frame.frame_group()))
+        return frame.id()
+
+    def rename_frame(self, frame_id: FrameId, name: str) -> None:
+        """See `SceneGraph.RenameFrame`."""
+        frame = self.frame(frame_id)
+        if not isinstance(name, str):
+            raise TypeError(f"The name of a frame must be a string; given {name!r}.")
+        if name != frame.name:
+            self._require_new_frame_name(self.sources[frame.source_id], name)
+            frame.name = name
+
+    def _add_frame(self, frame: Frame) -> None:
+        self.frames[frame.id] = frame
+        self.sources[frame.source_id].frame_ids.append(frame.id)
+        self._pose_layout = None
+
+    # ------------------------------------------------------------------ geometries
+
+    def register_geometry(self, source_id: SourceId, frame_id: FrameId, geometry: GeometryInstance) -> GeometryId:
+        """Adds geometry G to frame F; see `SceneGraph.RegisterGeometry`."""
+        source = self.source(source_id)
+        frame = self._require_frame_of_source(frame_id, source)
+        if not isinstance(geometry, GeometryInstance):
+            raise TypeError(f"A GeometryInstance was expected; given {geometry!r}.")
+        id, name = geometry.id(), geometry.name()
+        if id in self.geometries:
+            raise RuntimeError(f"Geometry '{name}' ({id!r}) is registered already; make a new one.")
+        given = copy.copy(geometry)
+        for role in given.properties():
+            self._require_new_geometry_name(frame, role, name)
+        self.geometries[id] = Geometry(
+            id, source_id, frame_id, name, given.shape(), given.pose(), given.properties()
+        )
+        frame.geometry_ids.append(id)
+        self._note_change(given.properties())
+        return id
+
+    def remove_geometry(self, source_id: SourceId, geometry_id: GeometryId) -> None:
+        """See `SceneGraph.RemoveGeometry`."""
+        geometry = self._require_geometry_of_source(geometry_id, source_id)
+        del self.geometries[geometry_id]
+        self.frames[geometry.frame_id].geometry_ids.remove(geometry_id)
+        self._note_change(geometry.properties)
+
+    def rename_geometry(self, geometry_id: GeometryId, name: str) -> None:
+        """See `SceneGraph.RenameGeometry`."""
+        geometry = self.geometry(geometry_id)
+        name = canonical_name(name)
+        if name != geometry.name:
+            for role in geometry.properties:
+                self._require_new_geometry_name(self.frames[geometry.frame_id], role, name)
+            geometry.name = name
+
+    def change_shape(
+        self, source_id: SourceId, geometry_id: GeometryId, shape: Shape, X_FG: RigidTransform | None = None
+    ) -> None:
+        """See `SceneGraph.ChangeShape`."""
+        geometry = self._require_geometry_of_source(geometry_id, source_id)
+        new_shape = checked_shape(geometry.name, shape)
+        if X_FG is not None:
+            geometry.X_FG = checked_pose(geometry.name, X_FG)
+        geometry.shape = new_shape
+        self._note_change(geometry.properties)
+
+    # ------------------------------------------------------------------ roles
+
+    def assign_role(
+        self,
+        source_id: SourceId,
+        geometry_id: GeometryId,
+        properties: GeometryProperties,
+        assign: RoleAssign = RoleAssign.kNew,
+    ) -> None:
+        """See `SceneGraph.AssignRole`."""
+        geometry = self._require_geometry_of_source(geometry_id, source_id)
+        if not isinstance(properties, GeometryProperties):
+            raise TypeError(f"AssignRole() takes GeometryProperties; given {properties!r}.")
+        role = properties.role
+        has_role = geometry.has_role(role)
+        which = f"the {role.label()} role of geometry '{geometry.name}' ({geometry_id!r})"
+        if assign == RoleAssign.kNew and has_role:
+            raise RuntimeError(
+                f"AssignRole(): {which} is assigned already. Pass RoleAssign.kReplace to replace its properties."
+            )
+        if assign == RoleAssign.kReplace and not has_role:
+            raise RuntimeError(f"AssignRole(): {which} has no properties to replace. Pass RoleAssign.kNew first.")
+        if not has_role:
+            self._require_new_geometry_name(self.frames[geometry.frame_id], role, geometry.name)
+        geometry.properties[role] = type(properties)(properties)
+        self.version.note_change(role)
+
+    def remove_role(self, source_id: SourceId, item_id: FrameId | GeometryId, role: Role) -> int:
+        """See `SceneGraph.RemoveRole`."""
+        if isinstance(item_id, FrameId):
+            source = self.source(source_id)
+            self._require_frame_of_source(item_id, source)
+            geometries = [g for g in self.geometries_of_frame(item_id, role) if g.source_id == source_id]
+        else:
+            geometry = self._require_geometry_of_source(item_id, source_id)
+            geometries = [geometry] if geometry.has_role(role) else []
+        if role == Role.kUnassigned or not geometries:
+            return 0
+        for geometry in geometries:
+            del geometry.properties[role]
+        self.version.note_change(role)
+        return len(geometries)
+
+    # ------------------------------------------------------------------ helpers
+
+    def _note_change(self, roles: Iterable[Role]) -> None:
+        """A geometry with these roles has come, gone or changed."""
+        self._pose_layout = None
+        for role in roles:
+            self.version.note_change(role)
+
+    def _require_frame_of_source(self, frame_id: FrameId, source: Source) -> Frame:
+        """The frame, which must belong to the source or be the world frame."""
+        frame = self.frame(frame_id)
+        if frame_id != WORLD_FRAME_ID and frame.source_id != source.id:
+            owner = self.sources[frame.source_id].name
+            raise RuntimeError(
+                f"Frame '{frame.name}' ({frame_id!r}) belongs to source '{owner}', not to source '{source.name}' "
+                f"({source.id!r})."
+            )
+        return frame
+
+    def _require_geometry_of_source(self, geometry_id: GeometryId, source_id: SourceId) -> Geometry:
+        geometry = self.geometry(geometry_id)
+        source = self.source(source_id)
+        if geometry.source_id != source_id:
+            owner = self.sources[geometry.source_id].name
+            raise RuntimeError(
+                f"Geometry '{geometry.name}' ({geometry_id!r}) belongs to source '{owner}', not to source "
+                f"'{source.name}' ({source_id!r})."
+            )
+        return geometry
+
+    def _require_new_frame_name(self, source: Source, name: str) -> None:
+        if any(self.frames[frame_id].name == name for frame_id in source.frame_ids):
+            raise RuntimeError(
+                f"Source '{source.name}' already has a frame named '{name}'; the frames of a source need unique names."
+            )
+
+    def _require_new_geometry_name(self, frame: Frame, role: Role, name: str) -> None:
+        if any(geometry.name == name for geometry in self.geometries_of_frame(frame.id, role)):
+            raise RuntimeError(
+                f"Frame '{frame.name}' already has a geometry named '{name}' with the {role.label()} role; names must "
+                "be unique among the geometries of a frame that share a role."
+            )
+
+
+def _find(records: dict[Id, Record], id: Id, expected: type[Id], kind: str) -> Record:
+    if not isinstance(id, expected):
+        raise TypeError(f"A {expected.__name__} was expected; given {id!r}.")
+    record = records.get(id)
+    if record is None:
+        raise RuntimeError(f"There is no {kind} with id {id!r} in this SceneGraph.")
+    return record

@@ -1,0 +1,129 @@
+"""Identifiers of sources, frames, geometries and collision filters.
+
+An identifier is a small positive integer with a type: a FrameId never equals a GeometryId. All types draw from one
+counter, so an identifier is unique among all identifiers that this process has made.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Self
+
+__all__ = ["FilterId", "FrameId", "GeometryId", "SourceId"]
+
+
+class _Counter:
+    """Hands out positive integers, each one once."""
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def next(self) -> int:
+        with self._lock:
+            self._last += 1
+            return self._last
+
+    def skip_past(self, value: int) -> None:
+        """Never hand out `value` or less from now on."""
+        with self._lock:
+            self._last = max(self._last, value)
+
+
+_counter = _Counter()
+
+
+class _Identifier:
+    """A typed integer; `FrameId()` is the invalid one, `FrameId.get_new_id()` makes a valid one."""
+
+    __slots__ = ("_value",)
+    _value: int
+
+    def __init__(self) -> None:
+        self._value = 0
+
+    @classmethod
+    def get_new_id(cls) -> Self:
+        """Returns an identifier that nobody else has."""
+        return cls._from_value(_counter.next())
+
+    @classmethod
+    def _from_value(cls, value: int) -> Self:
+        identifier = cls()
+        identifier._value = value
+        return identifier
+
+    def is_valid(self) -> bool:
+        """Whether this was made by `get_new_id`."""
+        return self._value > 0
+
+    def get_value(self) -> int:
+        """The integer.
+
+        Raises:
+            RuntimeError: the identifier is invalid.
+        """
+        if not self.is_valid():
+            name = type(self).__name__
+            raise RuntimeError(f"This {name} is invalid and has no value. {name}.get_new_id() makes a valid one.")
+        return self._value
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._value == other._value
+
+    def __lt__(self, other: Any) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return bool(self._value < other._value)
+
+    def __hash__(self) -> int:
+        return self._value
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _restore, (type(self), self._value)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} value={self._value}>" if self.is_valid() else f"<{type(self).__name__} invalid>"
+
+
+class SourceId(_Identifier):
+    """Names a geometry source: whoever registers frames and geometries, and tells where the frames are."""
+
+    __slots__ = ()
+
+
+class FrameId(_Identifier):
+    """Names a frame of a SceneGraph."""
+
+    __slots__ = ()
+
+
+class GeometryId(_Identifier):
+    """Names a geometry of a SceneGraph."""
+
+    __slots__ = ()
+
+
+class FilterId(_Identifier):
+    """Names a transient collision filter."""
+
+    __slots__ = ()
+
+
+def _restore(cls: type[_Identifier], value: int) -> _Identifier:
+    """Unpickles an identifier, perhaps in another process, which must not make the same one again."""
+    _counter.skip_past(value)
+    return cls._from_value(value)
+
+
+# Drawn first thing, so that they are the same in every process that a SceneGraph is sent to.
+WORLD_FRAME_ID = FrameId.get_new_id()
+INTERNAL_SOURCE_ID = SourceId.get_new_id()

@@ -1,0 +1,89 @@
+"""From frame poses in their parents to poses in the world.
+
+Frames are numbered in the order of registration, world first, so that parents precede children. With P the parent of
+frame F, and G a geometry fixed to F:
+
+    X_WF = X_WP X_PF    (1)
+    X_WG = X_WF X_FG    (2)
+
+(1) is done for all frames of the same depth at once, (2) for all geometries at once. Poses are homogeneous matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry.ids import FrameId, GeometryId, SourceId
+
+if TYPE_CHECKING:
+    from merganser.geometry.geometry_state import GeometryState
+
+__all__ = ["PoseLayout", "WorldPoses"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class WorldPoses:
+    """Poses of all frames and geometries; rows as the PoseLayout says.
+
+    Attributes:
+        X_PF: each frame in its parent, shape [num_frames, 4, 4].
+        X_WF: each frame in the world, shape [num_frames, 4, 4].
+        X_WG: each geometry in the world, shape [num_geometries, 4, 4].
+        layout: the rows of frames and geometries.
+    """
+
+    X_PF: Array
+    X_WF: Array
+    X_WG: Array
+    layout: PoseLayout
+
+
+class PoseLayout:
+    """The frame tree of a GeometryState as arrays.
+
+    Attributes:
+        frame_rows: row of each frame; the world frame has row 0.
+        geometry_rows: row of each geometry.
+        source_frames: for each source that has frames (save the SceneGraph itself), its frames and their rows.
+        levels: for each depth below the world, the rows of the frames and those of their parents.
+        geometry_frames: for each geometry, the row of its frame; shape [num_geometries].
+        X_FG: pose of each geometry in its frame, shape [num_geometries, 4, 4].
+    """
+
+    def __init__(self, state: GeometryState) -> None:
+        self.frame_rows: dict[FrameId, int] = {id: row for row, id in enumerate(state.frames)}
+        self.geometry_rows: dict[GeometryId, int] = {id: row for row, id in enumerate(state.geometries)}
+        self.source_frames: dict[SourceId, tuple[list[FrameId], NDArray[np.intp]]] = {}
+        for source in list(state.sources.values())[1:]:
+            if source.frame_ids:
+                rows = np.array([self.frame_rows[id] for id in source.frame_ids])
+                self.source_frames[source.id] = (list(source.frame_ids), rows)
+        geometries = state.geometries.values()
+        self.geometry_frames = np.array([self.frame_rows[g.frame_id] for g in geometries], dtype=np.intp)
+        self.X_FG: Array = np.array([g.X_FG.GetAsMatrix4() for g in geometries]).reshape(-1, 4, 4)
+        self.levels = self._levels(state)
+
+    def _levels(self, state: GeometryState) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        parents = [self.frame_rows[frame.parent_id] for frame in state.frames.values()]
+        depths = [0] * len(parents)
+        for row in range(1, len(parents)):
+            depths[row] = depths[parents[row]] + 1
+        levels = []
+        for depth in range(1, max(depths) + 1):
+            rows = np.array([row for row, d in enumerate(depths) if d == depth])
+            levels.append((rows, np.array(parents)[rows]))
+        return levels
+
+    def calc_world_poses(self, X_PF: Array) -> WorldPoses:
+        """Returns the poses that follow from those of all frames in their parents, shape [num_frames, 4, 4]."""
+        X_WF = X_PF.copy()
+        for rows, parents in self.levels[1:]:  # below the world itself, X_WF = X_PF
+            X_WF[rows] = X_WF[parents] @ X_PF[rows]  # (1)
+        X_WG = X_WF[self.geometry_frames] @ self.X_FG  # (2)
+        return WorldPoses(X_PF, X_WF, X_WG, self)

@@ -1,0 +1,110 @@
+"""Colors."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Rgba"]
+
+
+class Rgba:
+    """Red, green, blue and opacity, each between 0 and 1; opaque white unless told otherwise.
+
+    Raises:
+        RuntimeError: a value is outside [0, 1] or not a number.
+    """
+
+    __slots__ = ("_rgba",)
+
+    def __init__(self, r: float = 1.0, g: float = 1.0, b: float = 1.0, a: float = 1.0) -> None:
+        self._rgba = _checked((r, g, b, a))
+
+    def r(self) -> float:
+        """Red."""
+        return self._rgba[0]
+
+    def g(self) -> float:
+        """Green."""
+        return self._rgba[1]
+
+    def b(self) -> float:
+        """Blue."""
+        return self._rgba[2]
+
+    def a(self) -> float:
+        """Opacity: 0 is transparent, 1 opaque."""
+        return self._rgba[3]
+
+    @property
+    def rgba(self) -> NDArray[np.float64]:
+        """The four values as an array, shape [4]."""
+        return np.array(self._rgba)
+
+    @rgba.setter
+    def rgba(self, value: ArrayLike) -> None:
+        self.set(value)
+
+    @overload
+    def set(self, rgba: ArrayLike) -> None: ...
+    @overload
+    def set(self, r: float, g: float, b: float, a: float = 1.0) -> None: ...
+    def set(self, *args: Any, **kwargs: Any) -> None:
+        """Sets all values, from three or four numbers or from one vector of them; opaque if not told.
+
+        Raises:
+            RuntimeError: the vector has not 3 or 4 elements, or a value is outside [0, 1].
+        """
+        if len(args) == 1 and not kwargs:
+            kwargs = {"rgba": args[0]}
+        if "rgba" in kwargs:
+            vector = np.asarray(kwargs["rgba"], dtype=np.float64).ravel()
+            if vector.size not in (3, 4):
+                raise RuntimeError(f"Rgba.set() takes a vector of 3 or 4 elements; this one has {vector.size}.")
+            args, kwargs = tuple(vector), {}
+        self._rgba = Rgba(*args, **kwargs)._rgba
+
+    def update(
+        self, r: float | None = None, g: float | None = None, b: float | None = None, a: float | None = None
+    ) -> None:
+        """Sets the values given and keeps the others.
+
+        Raises:
+            RuntimeError: a value is outside [0, 1].
+        """
+        new = tuple(old if value is None else value for old, value in zip(self._rgba, (r, g, b, a)))
+        self._rgba = _checked(new)
+
+    def scale_rgb(self, scale: float) -> Rgba:
+        """Returns a color whose red, green and blue are `scale` times these, at most 1; the opacity stays.
+
+        Raises:
+            RuntimeError: `scale` is negative or not a number.
+        """
+        if not scale >= 0:
+            raise RuntimeError(f"Rgba.scale_rgb() takes a factor that is not negative; given {scale}.")
+        r, g, b, a = self._rgba
+        return Rgba(min(scale * r, 1.0), min(scale * g, 1.0), min(scale * b, 1.0), a)
+
+    def __mul__(self, other: Rgba) -> Rgba:
+        if not isinstance(other, Rgba):
+            return NotImplemented
+        return Rgba(*(mine * theirs for mine, theirs in zip(self._rgba, other._rgba)))
+
+    def __eq__(self, other: object) -> bool:
+        return self._rgba == other._rgba if isinstance(other, Rgba) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        r, g, b, a = self._rgba
+        return f"Rgba(r={r}, g={g}, b={b}, a={a})"
+
+
+def _checked(values: tuple[float, ...]) -> tuple[float, float, float, float]:
+    r, g, b, a = (float(value) for value in values)
+    if not all(0 <= value <= 1 for value in (r, g, b, a)):
+        raise RuntimeError(f"The values of an Rgba must lie within [0, 1]; given r={r}, g={g}, b={b}, a={a}.")
+    return r, g, b, a

@@ -1,0 +1,139 @@
+"""Whole steps of a tree: the derivatives of its state, and its discrete update, in one call each.
+
+The state is x = [q; v]. Notation: see layout.py and the files of the algorithms. With the joint damping D = diag(damping):
+
+    M vdot = tau - D v - C v + tau_g + J^T F_applied,   xdot = [N(q) v; vdot]                             (1)
+
+In the discrete update of time step h, damping is implicit (linear and dissipative, so stable for every h), the rest
+explicit, and the positions follow the new velocities:
+
+    (M + h D) (v+ - v) = h (tau - D v - C v + tau_g + J^T F_applied)                                      (2)
+    q+ = q + h N(q) v+                                                                                    (3)
+
+Quaternions are not normalized: the length of a quaternion matters nowhere, but drifts as the step is finite.
+
+Source of (2), (3): A. Castro et al., An Unconstrained Convex Formulation of Compliant Contact, IEEE T-RO (2023),
+section II, where no contact occurs.
+"""
+
+from __future__ import annotations
+
+from merganser.framework.native import device, kernel
+from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
+from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics
+from merganser.multibody.kernels.position import calc_position_kinematics
+from merganser.multibody.kernels.spatial import Array
+from merganser.multibody.kernels.velocity import calc_velocity_kinematics
+
+__all__ = ["calc_discrete_step", "calc_state_derivatives", "discrete_step", "state_derivatives"]
+
+
+@device
+def calc_state_derivatives(
+    # Model:
+    topology: Array,  # shape [num_mobods], see layout.py
+    parameters: Array,  # shape [num_mobods]
+    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    # In:
+    x_in: Array,  # state [q; v], shape [num_q + num_v]
+    tau_in: Array,  # generalized forces but damping, shape [num_v]
+    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    # Work:
+    position_work: Array,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
+    velocity_work: Array,  # shape [num_mobods]; holds the velocity kinematics of x_in afterwards
+    scratch_work: Array,  # shape [num_mobods]
+    # Out:
+    xdot_out: Array,  # [qdot; vdot], shape [num_q + num_v]
+) -> int:
+    """Computes xdot, equation (1).
+
+    Returns:
+        0, or the number of the mobod whose hinge inertia is singular or NaN; xdot_out is then not computed.
+    """
+    num_v = tau_in.shape[0]
+    num_q = x_in.shape[0] - num_v
+    q, v = x_in[:num_q], x_in[num_q:]
+    status = _accelerate(
+        topology, parameters, gravity_in, 0.0, x_in, tau_in, F_applied_in,
+        position_work, velocity_work, scratch_work, xdot_out,
+    )  # fmt: skip
+    calc_velocity_to_qdot(topology, q, v, xdot_out[:num_q])
+    return status
+
+
+@device
+def calc_discrete_step(
+    # Model:
+    topology: Array,  # shape [num_mobods], see layout.py
+    parameters: Array,  # shape [num_mobods]
+    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    # In:
+    time_step: float,  # h [s]
+    x_in: Array,  # state [q; v], shape [num_q + num_v]
+    tau_in: Array,  # generalized forces but damping, shape [num_v]
+    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    # Work:
+    position_work: Array,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
+    velocity_work: Array,  # shape [num_mobods]; holds the velocity kinematics of x_in afterwards
+    scratch_work: Array,  # shape [num_mobods]
+    # Out:
+    x_next_out: Array,  # next state [q+; v+], shape [num_q + num_v]
+) -> int:
+    """Computes the state one time step later, equations (2) and (3).
+
+    Returns:
+        0, or the number of the mobod whose hinge inertia is singular or NaN; x_next_out is then not computed.
+    """
+    num_v = tau_in.shape[0]
+    num_q = x_in.shape[0] - num_v
+    q, v = x_in[:num_q], x_in[num_q:]
+    q_next, v_next = x_next_out[:num_q], x_next_out[num_q:]
+    # v+ = v + h vdot  (2)
+    status = _accelerate(
+        topology, parameters, gravity_in, time_step, x_in, tau_in, F_applied_in,
+        position_work, velocity_work, scratch_work, x_next_out,
+    )  # fmt: skip
+    for k in range(num_v):
+        v_next[k] = v[k] + time_step * v_next[k]
+    # q+ = q + h N(q) v+  (3)
+    calc_velocity_to_qdot(topology, q, v_next, q_next)
+    for k in range(num_q):
+        q_next[k] = q[k] + time_step * q_next[k]
+    return status
+
+
+@device
+def _accelerate(
+    topology: Array,
+    parameters: Array,
+    gravity_in: Array,
+    implicit_time: float,  # the matrix of the equations is M + implicit_time D
+    x_in: Array,
+    tau_in: Array,
+    F_applied_in: Array,
+    position_work: Array,
+    velocity_work: Array,
+    scratch_work: Array,
+    x_out: Array,  # vdot in its second part; its first part is workspace, which num_q >= num_v makes large enough
+) -> int:
+    """Kinematics, damping and forward dynamics."""
+    num_v = tau_in.shape[0]
+    num_q = x_in.shape[0] - num_v
+    q, v = x_in[:num_q], x_in[num_q:]
+    extra_diagonal, tau_and_vdot = x_out[:num_v], x_out[num_q:]
+    calc_position_kinematics(topology, parameters, q, position_work)
+    calc_velocity_kinematics(topology, parameters, position_work, v, velocity_work)
+    for i in range(1, topology.shape[0]):
+        for k in range(topology[i]["num_v"]):
+            s = topology[i]["v_start"] + k
+            damping = parameters[i]["damping"][k]
+            tau_and_vdot[s] = tau_in[s] - damping * v[s]
+            extra_diagonal[s] = implicit_time * damping
+    return calc_forward_dynamics(
+        topology, parameters, gravity_in, position_work, velocity_work, tau_and_vdot, F_applied_in,
+        extra_diagonal, scratch_work, tau_and_vdot,
+    )  # fmt: skip
+
+
+state_derivatives = kernel(calc_state_derivatives)
+discrete_step = kernel(calc_discrete_step)

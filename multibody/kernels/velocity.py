@@ -1,0 +1,88 @@
+"""Velocity kinematics: spatial velocities and the bias terms that vanish with v.
+
+Notation: see layout.py. Recursion from base to tips, for every body B with parent P, p = p_PoBo_W:
+
+    V_PB_W = sum_k H_PB_W[k] v_k                                                      (1)
+    w_WB   = w_WP + w_PB,    v_WBo = v_WPo + w_WP x p + v_PBo                         (2)
+
+The acceleration of B is A_WB_W = Phi(A_WP_W) + Ab_WB_W + sum_k H_PB_W[k] vdot_k, where Phi shifts from Po to Bo
+(alpha stays, a += alpha x p). Differentiating (2), with H constant in F but for the arm p_MoBo, gives
+
+    Ab_WB_W = [w_WP x w_PB;
+               w_WP x (w_WP x p) + 2 w_WP x v_PBo + w_PB x (w_PB x p_MoBo)]           (3)
+
+and Newton-Euler about Bo, F_Bo_W = M_BBo_W A_WB_W + Fb_Bo_W, with c = p_BoBcm_W:
+
+    Fb_Bo_W = [w_WB x I_BBo_W w_WB;  mass w_WB x (w_WB x c)]                          (4)
+
+Sources: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.13 (4); A. Jain, Robot and Multibody
+Dynamics (2010), section 5.1 (3).
+"""
+
+from __future__ import annotations
+
+from merganser.framework.native import device, kernel
+from merganser.multibody.kernels.spatial import (
+    Array,
+    add,
+    cross,
+    rotate,
+    rotational,
+    scaled,
+    set_spatial,
+    translational,
+    vector,
+)
+
+__all__ = ["calc_velocity_kinematics", "velocity_kinematics"]
+
+
+@device
+def calc_velocity_kinematics(
+    # Model:
+    topology: Array,  # shape [num_mobods], see layout.py
+    parameters: Array,  # shape [num_mobods]; not read: everything needed is in position_in
+    # In:
+    position_in: Array,  # position records, shape [num_mobods]
+    v_in: Array,  # generalized velocities, shape [num_v]
+    # Out:
+    velocity_out: Array,  # shape [num_mobods]
+) -> None:
+    """Computes the velocity records of all mobods from v, equations (1) to (4)."""
+    world = velocity_out[0]
+    for j in range(6):
+        world["V_PB_W"][j] = 0.0
+        world["V_WB_W"][j] = 0.0
+        world["Ab_WB_W"][j] = 0.0
+        world["Fb_Bo_W"][j] = 0.0
+    for i in range(1, topology.shape[0]):
+        node = topology[i]
+        body = position_in[i]
+        out = velocity_out[i]
+        V_WP_W = velocity_out[node["parent"]]["V_WB_W"]
+        # V_PB_W = sum_k H_PB_W[k] v_k  (1)
+        V_PB_W = out["V_PB_W"]
+        H = body["H_PB_W"]
+        for j in range(6):
+            V_PB_W[j] = 0.0
+        for k in range(node["num_v"]):
+            for j in range(6):
+                V_PB_W[j] += H[k, j] * v_in[node["v_start"] + k]
+        p_PoBo_W = vector(body["p_PoBo_W"])
+        w_WP, w_PB = rotational(V_WP_W), rotational(V_PB_W)
+        v_PBo = translational(V_PB_W)
+        # V_WB_W = Phi(V_WP_W) + V_PB_W  (2)
+        w_WP_x_p = cross(w_WP, p_PoBo_W)
+        w_WB = add(w_WP, w_PB)
+        set_spatial(out["V_WB_W"], w_WB, add(add(translational(V_WP_W), w_WP_x_p), v_PBo))
+        # Ab_WB_W  (3)
+        centripetal = cross(w_WP, add(w_WP_x_p, scaled(2.0, v_PBo)))
+        hinge = cross(w_PB, cross(w_PB, vector(body["p_MoBo_W"])))
+        set_spatial(out["Ab_WB_W"], cross(w_WP, w_PB), add(centripetal, hinge))
+        # Fb_Bo_W  (4)
+        gyroscopic = cross(w_WB, rotate(body["I_BBo_W"], w_WB))
+        w_x_mc = scaled(body["mass"], cross(w_WB, vector(body["p_BoBcm_W"])))
+        set_spatial(out["Fb_Bo_W"], gyroscopic, cross(w_WB, w_x_mc))
+
+
+velocity_kinematics = kernel(calc_velocity_kinematics)

@@ -1,0 +1,231 @@
+"""What a model file says, in one form for every file format.
+
+The readers (urdf.py, sdf.py) produce these records, validate.py checks them as a whole, and build.py adds
+them to a plant. Poses are monogram: X_BG is the pose of G in B. Names of models are those of the document,
+scoped with `::`; the world is the model with the empty name and holds the one body `world`.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ActuatorDescription",
+    "BodyReference",
+    "CollisionFilterGroupDescription",
+    "DocumentDescription",
+    "FrameDescription",
+    "FrictionDescription",
+    "GeometryDescription",
+    "InertiaDescription",
+    "JointDescription",
+    "LinkDescription",
+    "ModelDescription",
+    "ShapeDescription",
+]
+
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from merganser.framework.math import RigidTransform
+from merganser.multibody.parsing.errors import SourceLocation
+
+
+@dataclass(frozen=True)
+class BodyReference:
+    """A body by the document's scoped name of its model and its own name."""
+
+    model: str
+    body: str
+
+    @classmethod
+    def world(cls) -> BodyReference:
+        """The world body."""
+        return cls("", "world")
+
+    def __str__(self) -> str:
+        return f"{self.model}::{self.body}" if self.model else self.body
+
+
+@dataclass(frozen=True)
+class InertiaDescription:
+    """Mass properties of a body B.
+
+    Attributes:
+        mass: [kg], not negative.
+        p_BoBcm_B: position of the mass centre from Bo in B [m], shape [3].
+        I_BBcm_B: rotational inertia about the mass centre in B [kg m^2], shape [3, 3].
+    """
+
+    mass: float
+    p_BoBcm_B: np.ndarray
+    I_BBcm_B: np.ndarray
+
+
+@dataclass(frozen=True)
+class ShapeDescription:
+    """A shape: `kind` is the name of a class of merganser.geometry.
+
+    Attributes:
+        kind: Box, Sphere, Cylinder, Capsule, Ellipsoid, HalfSpace, Mesh or Convex.
+        dimensions: the arguments of that class [m]; scale factors for Mesh and Convex.
+        file: absolute path of the mesh; empty for the other kinds.
+    """
+
+    kind: str
+    dimensions: tuple[float, ...] = ()
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class FrictionDescription:
+    """Coulomb coefficients, dimensionless, static not below dynamic."""
+
+    static: float
+    dynamic: float
+
+
+@dataclass(frozen=True)
+class GeometryDescription:
+    """A visual or collision geometry G on a body B.
+
+    Attributes:
+        name: unique among the geometries of one role on one body.
+        X_BG: pose of the geometry in its body.
+        shape: what it is.
+        rgba: diffuse colour, shape [4]; None leaves the colour to the viewer or the mesh.
+        friction: None for the plant's default.
+        contact: numbers by (group, name) of the proximity properties, SI.
+        compliance: "rigid" or "compliant" for hydroelastic contact, else None.
+    """
+
+    name: str
+    X_BG: RigidTransform
+    shape: ShapeDescription
+    location: SourceLocation
+    rgba: np.ndarray | None = None
+    friction: FrictionDescription | None = None
+    contact: dict[tuple[str, str], float] = field(default_factory=dict)
+    compliance: str | None = None
+
+
+@dataclass
+class LinkDescription:
+    """A body with its geometries.
+
+    Attributes:
+        X_WB: where the file puts the body if nothing joins it to another; None if the file does not say.
+    """
+
+    name: str
+    inertia: InertiaDescription
+    location: SourceLocation
+    visuals: list[GeometryDescription] = field(default_factory=list)
+    collisions: list[GeometryDescription] = field(default_factory=list)
+    X_WB: RigidTransform | None = None
+
+
+@dataclass(frozen=True)
+class FrameDescription:
+    """A frame F fixed on a body B."""
+
+    name: str
+    body: BodyReference
+    X_BF: RigidTransform
+    location: SourceLocation
+
+
+@dataclass(frozen=True)
+class JointDescription:
+    """A joint J between a parent body P and a child body C; it belongs to the child's model.
+
+    Attributes:
+        type: revolute, prismatic or fixed.
+        X_PJ: joint frame in the parent at zero configuration; None: the parent's body frame itself.
+        X_CJ: joint frame in the child; None: the child's body frame itself.
+        axis_J: unit vector, shape [3]; not used by fixed joints.
+        position_limits: lower and upper [rad or m].
+        velocity_limit: symmetric [rad/s or m/s].
+        acceleration_limit: symmetric [rad/s^2 or m/s^2].
+        damping: viscous [N m s or N s/m].
+    """
+
+    name: str
+    type: str
+    parent: BodyReference
+    child: BodyReference
+    location: SourceLocation
+    X_PJ: RigidTransform | None = None
+    X_CJ: RigidTransform | None = None
+    axis_J: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
+    position_limits: tuple[float, float] = (-inf, inf)
+    velocity_limit: float = inf
+    acceleration_limit: float = inf
+    damping: float = 0.0
+
+
+@dataclass(frozen=True)
+class ActuatorDescription:
+    """An actuator of a joint.
+
+    Attributes:
+        joint_model: scoped name of the model the joint belongs to.
+        effort_limit: [N m or N].
+        rotor_inertia: of the rotor about its own axis [kg m^2], or its mass [kg] for a prismatic joint.
+        gear_ratio: rotor speed over joint speed.
+        gains: proportional and derivative gain of a PD actuator, or None.
+    """
+
+    name: str
+    joint_model: str
+    joint: str
+    location: SourceLocation
+    effort_limit: float = inf
+    rotor_inertia: float = 0.0
+    gear_ratio: float = 1.0
+    gains: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class CollisionFilterGroupDescription:
+    """Bodies whose geometries ignore those of other groups (or of their own group)."""
+
+    name: str
+    members: tuple[str, ...]
+    ignored_groups: tuple[str, ...]
+    location: SourceLocation
+
+
+@dataclass
+class ModelDescription:
+    """A model: one model instance of a plant."""
+
+    name: str
+    location: SourceLocation
+    links: list[LinkDescription] = field(default_factory=list)
+    joints: list[JointDescription] = field(default_factory=list)
+    actuators: list[ActuatorDescription] = field(default_factory=list)
+    frames: list[FrameDescription] = field(default_factory=list)
+    filter_groups: list[CollisionFilterGroupDescription] = field(default_factory=list)
+    nested: list[ModelDescription] = field(default_factory=list)
+    world_visuals: list[GeometryDescription] = field(default_factory=list)
+    world_collisions: list[GeometryDescription] = field(default_factory=list)
+
+    def with_nested(self) -> list[ModelDescription]:
+        """This model and all models nested in it, outer ones first."""
+        return [self] + [model for child in self.nested for model in child.with_nested()]
+
+
+@dataclass
+class DocumentDescription:
+    """All that one file describes; joints, actuators and frames here are those outside any model."""
+
+    location: SourceLocation
+    models: list[ModelDescription] = field(default_factory=list)
+    joints: list[JointDescription] = field(default_factory=list)
+    actuators: list[ActuatorDescription] = field(default_factory=list)
+    frames: list[FrameDescription] = field(default_factory=list)
+
+    def all_models(self) -> list[ModelDescription]:
+        """Every model of the document, outer ones before the ones nested in them."""
+        return [model for root in self.models for model in root.with_nested()]

@@ -1,0 +1,57 @@
+"""Where in a file something went wrong, and the one exception and the one warning channel that say so."""
+
+from __future__ import annotations
+
+__all__ = ["Diagnostics", "ParsingError", "SourceLocation"]
+
+import logging
+from dataclasses import dataclass, field
+
+_logger = logging.getLogger("merganser.multibody.parsing")
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A line of a model file; line 0 means the file as a whole."""
+
+    file: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+class ParsingError(RuntimeError):
+    """A model file does not describe a model; the message starts with `file:line`.
+
+    Attributes:
+        location: the file and line of the offending element.
+    """
+
+    def __init__(self, location: SourceLocation, message: str):
+        super().__init__(f"{location}: {message}")
+        self.location = location
+
+
+@dataclass
+class Diagnostics:
+    """Collects what a parser understood but will not honour.
+
+    Attributes:
+        strict: raise a ParsingError in place of every warning.
+        warnings: the messages issued so far, each starting with `file:line`.
+    """
+
+    strict: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+    def warn(self, location: SourceLocation, message: str) -> None:
+        """Logs `message` to the logger `merganser.multibody.parsing`.
+
+        Raises:
+            ParsingError: parsing is strict.
+        """
+        if self.strict:
+            raise ParsingError(location, f"{message} (strict parsing treats this warning as an error)")
+        self.warnings.append(f"{location}: {message}")
+        _logger.warning("%s: %s", location, message)

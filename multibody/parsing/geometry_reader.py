@@ -1,0 +1,117 @@
+"""What URDF and SDF share about geometry: shapes, mesh files and Drake's contact properties."""
+
+from __future__ import annotations
+
+__all__ = ["GeometryReader", "drake_value", "positive"]
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from merganser.multibody.parsing.description import FrictionDescription, ShapeDescription
+from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
+from merganser.multibody.parsing.xml_reader import XmlNode
+
+# Tag below <drake:proximity_properties> -> (group, name) of the proximity property.
+_CONTACT_NUMBERS = {
+    "drake:point_contact_stiffness": ("material", "point_contact_stiffness"),
+    "drake:hunt_crossley_dissipation": ("material", "hunt_crossley_dissipation"),
+    "drake:relaxation_time": ("material", "relaxation_time"),
+    "drake:hydroelastic_modulus": ("hydroelastic", "hydroelastic_modulus"),
+    "drake:mesh_resolution_hint": ("hydroelastic", "resolution_hint"),
+    "drake:hydroelastic_margin": ("hydroelastic", "margin"),
+}
+_MAY_BE_ZERO = {"drake:hunt_crossley_dissipation", "drake:relaxation_time", "drake:hydroelastic_margin"}
+
+
+@dataclass(frozen=True)
+class GeometryReader:
+    """Makes shapes from elements of one file.
+
+    Attributes:
+        package_map: resolves package:// addresses.
+        base_folder: folder of the file; None for a model given as a string.
+    """
+
+    package_map: PackageMap
+    base_folder: Path | None
+
+    def mesh(self, node: XmlNode, uri: str, scale: np.ndarray) -> ShapeDescription:
+        """A mesh whose file exists; scale of one or three factors.
+
+        Raises:
+            ParsingError: the file is not there, or a scale factor is zero.
+        """
+        if not uri:
+            raise node.error("the mesh names no file.")
+        if not np.all(scale):
+            raise node.error(f"the mesh has scale {scale.tolist()}; factors cannot be zero.")
+        path = resolve_uri(uri, self.package_map, self.base_folder, node.location)
+        if not path.is_file():
+            raise node.error(f"the mesh '{uri}' means '{path}', which is not a file.")
+        kind = "Convex" if node.find("drake:declare_convex") is not None else "Mesh"
+        factors = np.broadcast_to(scale, 3)
+        return ShapeDescription(kind, tuple(float(s) for s in factors), str(path.resolve()))
+
+
+def positive(node: XmlNode, shape: str, dimensions: dict[str, float]) -> tuple[float, ...]:
+    """The dimensions of a shape, all of them positive."""
+    for name, value in dimensions.items():
+        if not value > 0:
+            raise node.error(f"the {shape} has {name} {value:g}; it has to be positive.")
+    return tuple(float(value) for value in dimensions.values())
+
+
+def drake_value(node: XmlNode) -> float:
+    """The number of a `drake:` element: in attribute `value` (URDF) or as text (SDF)."""
+    return node.float_attribute("value") if "value" in node.attributes else node.float_text()
+
+
+def read_contact_numbers(properties: XmlNode) -> dict[tuple[str, str], float]:
+    """The numbers below <drake:proximity_properties>, by (group, name)."""
+    numbers: dict[tuple[str, str], float] = {}
+    for child in properties.children:
+        if child.tag in _CONTACT_NUMBERS:
+            value = drake_value(child)
+            if value < 0 or (value == 0 and child.tag not in _MAY_BE_ZERO):
+                raise child.error(f"<{child.tag}> is {value:g}; it has to be positive.")
+            numbers[_CONTACT_NUMBERS[child.tag]] = value
+    return numbers
+
+
+def read_compliance(properties: XmlNode) -> str | None:
+    """"rigid", "compliant" or None for hydroelastic contact."""
+    rigid, compliant = (properties.find(f"drake:{kind}_hydroelastic") for kind in ("rigid", "compliant"))
+    if rigid is not None and compliant is not None:
+        raise compliant.error("the geometry is declared both rigid and compliant; keep one of the two.")
+    return "rigid" if rigid is not None else "compliant" if compliant is not None else None
+
+
+def read_friction(properties: XmlNode) -> FrictionDescription | None:
+    """Coulomb coefficients below <drake:proximity_properties>; one of them stands for both."""
+    static, dynamic = (properties.find(f"drake:mu_{kind}") for kind in ("static", "dynamic"))
+    return make_friction(
+        properties,
+        None if static is None else drake_value(static),
+        None if dynamic is None else drake_value(dynamic),
+    )
+
+
+def make_friction(node: XmlNode, static: float | None, dynamic: float | None) -> FrictionDescription | None:
+    """Coulomb coefficients, or None if neither is given.
+
+    Raises:
+        ParsingError: a coefficient is negative, or dynamic friction exceeds static friction.
+    """
+    if static is None and dynamic is None:
+        return None
+    mu_static = dynamic if static is None else static
+    mu_dynamic = static if dynamic is None else dynamic
+    assert mu_static is not None and mu_dynamic is not None
+    if mu_dynamic < 0 or mu_static < mu_dynamic:
+        raise node.error(
+            f"friction is {mu_static:g} (static) and {mu_dynamic:g} (dynamic); expected "
+            "static >= dynamic >= 0."
+        )
+    return FrictionDescription(mu_static, mu_dynamic)

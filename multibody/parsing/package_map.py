@@ -1,0 +1,234 @@
+"""Where the packages named in `package://` and `model://` addresses live on this machine."""
+
+from __future__ import annotations
+
+__all__ = ["PackageMap", "near_files", "resolve_uri"]
+
+import logging
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from merganser.framework.core.errors import nearest_names
+from merganser.multibody.parsing.errors import ParsingError, SourceLocation
+from merganser.multibody.parsing.xml_reader import read_xml
+
+_logger = logging.getLogger("merganser.multibody.parsing")
+_ROS_STOP_MARKERS = ("AMENT_IGNORE", "CATKIN_IGNORE", "COLCON_IGNORE")
+
+
+class PackageMap:
+    """Maps package names to folders; nothing is ever downloaded.
+
+    A new map is empty. A package is any folder; folders with a `package.xml` know their own name.
+    """
+
+    def __init__(self, other: PackageMap | None = None):
+        if other is not None and not isinstance(other, PackageMap):
+            raise TypeError(f"PackageMap(other) expects a PackageMap, got {type(other).__name__}.")
+        self._paths: dict[str, str] = dict(other._paths) if other is not None else {}
+
+    @staticmethod
+    def MakeEmpty() -> PackageMap:
+        """A map without any package."""
+        return PackageMap()
+
+    def __copy__(self) -> PackageMap:
+        return PackageMap(self)
+
+    def __deepcopy__(self, memo: dict) -> PackageMap:
+        return PackageMap(self)
+
+    def Add(self, package_name: str, package_path: str | os.PathLike) -> None:
+        """Adds a package.
+
+        Raises:
+            RuntimeError: the folder does not exist, or the name is taken by another folder.
+        """
+        path = Path(package_path)
+        if not package_name:
+            raise RuntimeError(f"PackageMap.Add: the package at '{path}' needs a non-empty name.")
+        if not path.is_dir():
+            raise RuntimeError(
+                f"PackageMap.Add: package '{package_name}' has no folder '{path}'.{near_files(path)}"
+            )
+        known = self._paths.get(package_name)
+        if known is not None and not os.path.samefile(known, path):
+            raise RuntimeError(
+                f"PackageMap.Add: package '{package_name}' is already at '{known}', not at '{path}'. "
+                f"Call Remove('{package_name}') first to move it."
+            )
+        self._paths.setdefault(package_name, str(path.resolve()))
+
+    def AddMap(self, other_map: PackageMap) -> None:
+        """Adds all packages of another map; none if any of them conflicts.
+
+        Raises:
+            RuntimeError: a name is taken by another folder.
+        """
+        merged = PackageMap(self)
+        for name in other_map.GetPackageNames():
+            merged.Add(name, other_map.GetPath(name))
+        self._paths = merged._paths
+
+    def AddPackageXml(self, filename: str | os.PathLike) -> None:
+        """Adds the folder of a `package.xml`, under the name written in it.
+
+        Raises:
+            RuntimeError: no such file, no <name> in it, or the name is taken by another folder.
+        """
+        path = Path(filename)
+        if not path.is_file():
+            raise RuntimeError(
+                f"PackageMap.AddPackageXml: there is no file '{path}'.{near_files(path)}"
+            )
+        self.Add(_package_name(path), path.resolve().parent)
+
+    def Remove(self, package_name: str) -> None:
+        """Forgets a package.
+
+        Raises:
+            RuntimeError: there is no such package.
+        """
+        self.GetPath(package_name)
+        del self._paths[package_name]
+
+    def Contains(self, package_name: str) -> bool:
+        """Whether the package is known."""
+        return package_name in self._paths
+
+    def size(self) -> int:
+        """The number of packages."""
+        return len(self._paths)
+
+    def GetPackageNames(self) -> list[str]:
+        """All package names, sorted."""
+        return sorted(self._paths)
+
+    def GetPath(self, package_name: str) -> str:
+        """The package's folder.
+
+        Raises:
+            RuntimeError: there is no such package.
+        """
+        if package_name not in self._paths:
+            raise RuntimeError(
+                f"Unknown package '{package_name}'. {nearest_names(package_name, self._paths)} "
+                f"Add it with parser.package_map().Add('{package_name}', folder)."
+            )
+        return self._paths[package_name]
+
+    def PopulateFromFolder(self, path: str | os.PathLike) -> None:
+        """Adds every package below a folder; conflicts keep the known path and log a warning."""
+        self._crawl(Path(path), stop_at_packages=False)
+
+    def PopulateFromEnvironment(self, environment_variable: str) -> None:
+        """Adds every package below the folders listed (separated by `:`) in an environment variable.
+
+        Raises:
+            RuntimeError: the variable is ROS_PACKAGE_PATH, which follows other rules.
+        """
+        if environment_variable == "ROS_PACKAGE_PATH":
+            raise RuntimeError("ROS_PACKAGE_PATH follows its own rules: call PopulateFromRosPackagePath().")
+        for folder in filter(None, os.environ.get(environment_variable, "").split(os.pathsep)):
+            self._crawl(Path(folder), stop_at_packages=False)
+
+    def PopulateFromRosPackagePath(self) -> None:
+        """Adds the packages on ROS_PACKAGE_PATH, without looking for packages inside packages."""
+        for folder in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
+            self._crawl(Path(folder), stop_at_packages=True)
+
+    def ResolveUrl(self, url: str) -> str:
+        """The existing local path behind a `package://`, `model://` or `file://` address.
+
+        Raises:
+            RuntimeError: another scheme, an unknown package, or nothing at the resolved path.
+        """
+        parts = urlsplit(url)
+        if parts.scheme in ("package", "model"):
+            if not parts.netloc:
+                raise RuntimeError(f"Address '{url}' names no package, expected {parts.scheme}://package/path.")
+            path = Path(self.GetPath(unquote(parts.netloc)), unquote(parts.path).lstrip("/"))
+        elif parts.scheme == "file":
+            path = Path(unquote(parts.netloc + parts.path))
+        else:
+            raise RuntimeError(
+                f"Address '{url}' cannot be resolved, expected package://, model:// or file://."
+            )
+        if not path.exists():
+            raise RuntimeError(f"Address '{url}' means '{path}', which does not exist.{near_files(path)}")
+        return str(path)
+
+    def _crawl(self, folder: Path, stop_at_packages: bool) -> None:
+        if not folder.is_dir():
+            _logger.warning("There is no folder '%s' to look for packages in.", folder)
+            return
+        for root, subfolders, files in os.walk(folder):
+            if stop_at_packages and any(marker in files for marker in _ROS_STOP_MARKERS):
+                subfolders.clear()
+                continue
+            subfolders.sort()
+            if "package.xml" in files:
+                self._add_found(Path(root))
+                if stop_at_packages:
+                    subfolders.clear()
+
+    def _add_found(self, folder: Path) -> None:
+        name = _package_name(folder / "package.xml")
+        known = self._paths.get(name)
+        if known is not None and not os.path.samefile(known, folder):
+            _logger.warning("Package '%s' is at '%s'; the one at '%s' is ignored.", name, known, folder)
+            return
+        self.Add(name, folder)
+
+
+def near_files(path: Path) -> str:
+    """A sentence naming what is there instead of a missing path; starts with a space, may be empty."""
+    folder = path.parent
+    while not folder.is_dir() and folder != folder.parent:
+        folder = folder.parent
+    if folder != path.parent:
+        return f" The folder '{path.parent}' does not exist either; '{folder}' does."
+    names = [entry.name for entry in folder.iterdir()]
+    return f" In '{folder}': {nearest_names(path.name, names)}" if names else f" '{folder}' is empty."
+
+
+def resolve_uri(
+    uri: str, package_map: PackageMap, base_folder: Path | None, location: SourceLocation
+) -> Path:
+    """The existing file that a model file refers to.
+
+    Args:
+        uri: an address with scheme, or a path relative to the referring file.
+        base_folder: folder of the referring file; None if the model came as a string.
+        location: the referring element.
+
+    Raises:
+        ParsingError: it cannot be resolved, or is not there.
+    """
+    if "://" in uri:
+        try:
+            return Path(package_map.ResolveUrl(uri))
+        except RuntimeError as cause:
+            raise ParsingError(location, str(cause)) from None
+    path = Path(uri)
+    if not path.is_absolute():
+        if base_folder is None:
+            raise ParsingError(
+                location,
+                f"path '{uri}' is relative, but a model given as a string has no folder. Use an absolute "
+                "path or a package:// address.",
+            )
+        path = base_folder / path
+    if not path.exists():
+        raise ParsingError(location, f"file '{path}' does not exist.{near_files(path)}")
+    return path
+
+
+def _package_name(package_xml: Path) -> str:
+    """The name that a package.xml gives its package."""
+    root = read_xml(package_xml.read_bytes(), str(package_xml))
+    name = root.require("name").text
+    if not name:
+        raise root.error("the package has an empty <name>.")
+    return name

@@ -1,0 +1,212 @@
+"""Reads a URDF document into a description.
+
+URDF is a tree of links and joints: a joint's frame sits at <origin> in the parent link and coincides with
+the child link's frame, so poses need no resolving. The link name `world` means the world body.
+"""
+
+from __future__ import annotations
+
+__all__ = ["read_urdf"]
+
+from math import inf
+
+from merganser.multibody.parsing.description import (
+    ActuatorDescription,
+    BodyReference,
+    CollisionFilterGroupDescription,
+    DocumentDescription,
+    FrameDescription,
+    InertiaDescription,
+    JointDescription,
+    LinkDescription,
+    ModelDescription,
+)
+from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.parsing.geometry_reader import GeometryReader, drake_value
+from merganser.multibody.parsing.inertia import MASSLESS, make_inertia
+from merganser.multibody.parsing.joint_reader import (
+    check_joint_type,
+    check_limits,
+    check_nonnegative,
+    read_filter_group,
+    read_gains,
+    unit_axis,
+)
+from merganser.multibody.parsing.urdf_geometry import UrdfGeometryReader, read_origin
+from merganser.multibody.parsing.xml_reader import XmlNode
+
+_JOINT_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
+_MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+# These change the motion of the model, so leaving them out is worth a warning.
+_UNSUPPORTED = ("loop_joint", "drake:linear_bushing_rpy", "drake:ball_constraint", "drake:tendon_constraint")
+
+
+def read_urdf(root: XmlNode, meshes: GeometryReader, diagnostics: Diagnostics) -> DocumentDescription:
+    """Describes the <robot> of a URDF document.
+
+    Args:
+        root: the document's root element.
+        meshes: resolves mesh files.
+        diagnostics: receives what is read but not honoured.
+
+    Raises:
+        ParsingError: the document is not a valid URDF model.
+    """
+    if root.tag != "robot":
+        raise root.error(f"a URDF document starts with <robot>, not with <{root.tag}>.")
+    reader = _RobotReader(root.require_attribute("name"), meshes, diagnostics)
+    return DocumentDescription(root.location, [reader.read(root)])
+
+
+class _RobotReader:
+    """Reads the elements of one <robot> in file order."""
+
+    def __init__(self, name: str, meshes: GeometryReader, diagnostics: Diagnostics):
+        self._name = name
+        self._geometry = UrdfGeometryReader(meshes, diagnostics)
+        self._diagnostics = diagnostics
+
+    def read(self, robot: XmlNode) -> ModelDescription:
+        model = ModelDescription(self._name, robot.location)
+        for material in robot.find_all("material"):
+            self._geometry.read_material(material)
+        for link in robot.find_all("link"):
+            self._read_link(link, model)
+        joint_nodes = list(robot.find_all("joint", "drake:joint"))
+        model.joints = [joint for node in joint_nodes if (joint := self._read_joint(node)) is not None]
+        nodes_by_name = {node.attributes["name"]: node for node in joint_nodes}
+        for node in robot.find_all("transmission"):
+            actuator = self._read_transmission(node, nodes_by_name)
+            model.actuators += [] if actuator is None else [actuator]
+        model.frames = [self._read_frame(node) for node in robot.find_all("frame")]
+        model.filter_groups = [self._read_group(n) for n in robot.find_all("drake:collision_filter_group")]
+        for node in robot.find_all(*_UNSUPPORTED):
+            self._diagnostics.warn(node.location, f"<{node.tag}> is not supported; it has no effect.")
+        return model
+
+    def _body(self, name: str) -> BodyReference:
+        return BodyReference.world() if name == "world" else BodyReference(self._name, name)
+
+    def _read_link(self, node: XmlNode, model: ModelDescription) -> None:
+        name = node.require_attribute("name")
+        visuals, collisions = self._geometry.read_visuals(node), self._geometry.read_collisions(node)
+        inertial = node.find("inertial")
+        if name == "world":
+            if inertial is not None:
+                self._diagnostics.warn(inertial.location, "the world has no mass: <inertial> has no effect.")
+            model.world_visuals += visuals
+            model.world_collisions += collisions
+            return
+        inertia = MASSLESS if inertial is None else self._read_inertial(inertial, name)
+        model.links.append(LinkDescription(name, inertia, node.location, visuals, collisions))
+
+    def _read_inertial(self, node: XmlNode, link: str) -> InertiaDescription:
+        mass = node.find("mass")
+        moments = node.find("inertia")
+        return make_inertia(
+            node,
+            link,
+            0.0 if mass is None else mass.float_attribute("value"),
+            read_origin(node.find("origin")),
+            {name: 0.0 if moments is None else moments.float_attribute(name, 0.0) for name in _MOMENTS},
+        )
+
+    def _read_joint(self, node: XmlNode) -> JointDescription | None:
+        """The joint, or None for a floating joint, which leaves its child free."""
+        name, type_name = node.require_attribute("name"), node.require_attribute("type")
+        child = self._body(node.require("child").require_attribute("link"))
+        parent = self._body(node.require("parent").require_attribute("link"))
+        if type_name == "floating":
+            self._diagnostics.warn(
+                node.location, f"joint '{name}' is floating: '{child.body}' stays free and <origin> is not used."
+            )
+            return None
+        check_joint_type(node, name, type_name, tuple(_JOINT_TYPES) + ("floating",))
+        self._warn_about_unused(node, name)
+        axis, limit, dynamics = (node.find(tag) or XmlNode("", node.location) for tag in ("axis", "limit", "dynamics"))
+        velocity = limit.float_attribute("velocity", inf)
+        acceleration = limit.float_attribute("drake:acceleration", inf)
+        position_limits = (limit.float_attribute("lower", -inf), limit.float_attribute("upper", inf))
+        damping = dynamics.float_attribute("damping", 0.0)
+        check_limits(limit, name, position_limits)
+        check_nonnegative(limit, name, {"velocity limit": velocity, "acceleration limit": acceleration})
+        check_nonnegative(dynamics, name, {"damping": damping})
+        return JointDescription(
+            name=name,
+            type=_JOINT_TYPES[type_name],
+            parent=parent,
+            child=child,
+            location=node.location,
+            X_PJ=read_origin(node.find("origin")),
+            axis_J=unit_axis(axis, name, axis.vector_attribute("xyz", 3, [1.0, 0.0, 0.0])),
+            position_limits=position_limits,
+            velocity_limit=velocity,
+            acceleration_limit=acceleration,
+            damping=damping,
+        )
+
+    def _warn_about_unused(self, node: XmlNode, name: str) -> None:
+        for mimic in node.find_all("mimic"):
+            self._diagnostics.warn(
+                mimic.location, f"joint '{name}' mimics another; the coupling is not modelled, it moves freely."
+            )
+        for dynamics in node.find_all("dynamics"):
+            if dynamics.float_attribute("friction", 0.0):
+                self._diagnostics.warn(dynamics.location, f"joint '{name}' has dry friction; it has no effect.")
+
+    def _read_transmission(self, node: XmlNode, joints: dict[str, XmlNode]) -> ActuatorDescription | None:
+        """The actuator of a simple transmission, or None if it drives nothing."""
+        type_node = node.find("type")
+        type_name = type_node.text if type_node is not None else node.attributes.get("type", "")
+        if not type_name:
+            raise node.error("the transmission has no <type>; expected SimpleTransmission.")
+        if "SimpleTransmission" not in type_name:
+            self._diagnostics.warn(node.location, f"transmission type '{type_name}' is ignored.")
+            return None
+        joint_name = node.require("joint").require_attribute("name")
+        if joint_name not in joints:
+            raise node.error(f"the transmission drives joint '{joint_name}', which is not among {sorted(joints)}.")
+        joint = joints[joint_name]
+        actuator = node.require("actuator")
+        limit = joint.find("limit") or XmlNode("", joint.location)
+        effort_limit = limit.float_attribute("effort", inf)
+        if effort_limit < 0:
+            raise limit.error(f"joint '{joint_name}' has effort limit {effort_limit:g}; it cannot be negative.")
+        idle_type = joint.attributes["type"] in ("fixed", "floating")
+        if idle_type or effort_limit == 0:
+            reason = f"is {joint.attributes['type']}" if idle_type else "has effort limit 0"
+            self._diagnostics.warn(node.location, f"no actuator: joint '{joint_name}' {reason}.")
+            return None
+        return self._read_actuator(actuator, joint_name, effort_limit)
+
+    def _read_actuator(self, node: XmlNode, joint_name: str, effort_limit: float) -> ActuatorDescription:
+        for reduction in node.find_all("mechanicalReduction"):
+            if reduction.float_text() != 1.0:
+                self._diagnostics.warn(
+                    reduction.location,
+                    f"<mechanicalReduction> {reduction.text} has no effect; use <drake:gear_ratio>.",
+                )
+        inertia, ratio = node.find("drake:rotor_inertia"), node.find("drake:gear_ratio")
+        rotor_inertia = 0.0 if inertia is None else drake_value(inertia)
+        check_nonnegative(node, joint_name, {"rotor inertia": rotor_inertia})
+        return ActuatorDescription(
+            name=node.require_attribute("name"),
+            joint_model=self._name,
+            joint=joint_name,
+            location=node.location,
+            effort_limit=effort_limit,
+            rotor_inertia=rotor_inertia,
+            gear_ratio=1.0 if ratio is None else drake_value(ratio),
+            gains=read_gains(node),
+        )
+
+    def _read_frame(self, node: XmlNode) -> FrameDescription:
+        return FrameDescription(
+            node.require_attribute("name"),
+            self._body(node.require_attribute("link")),
+            read_origin(node),
+            node.location,
+        )
+
+    def _read_group(self, node: XmlNode) -> CollisionFilterGroupDescription:
+        return read_filter_group(node, "link")

@@ -1,0 +1,232 @@
+"""Reads XML into plain nodes that know their file and line.
+
+The reader never resolves entities, never loads a DTD and never opens a network connection: a model file
+that declares entities is refused before any of its content is looked at.
+"""
+
+from __future__ import annotations
+
+__all__ = ["XmlNode", "read_xml"]
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from lxml import etree
+
+from merganser.framework.core.errors import nearest_names
+from merganser.multibody.parsing.errors import ParsingError, SourceLocation
+
+_DECLARED_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
+_COMMENT_OR_CDATA = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>", re.DOTALL)
+_TRUE_WORDS = ("1", "true")
+_FALSE_WORDS = ("0", "false")
+
+
+@dataclass
+class XmlNode:
+    """One XML element; namespace prefixes stay part of its name, as in `drake:capsule`.
+
+    Attributes:
+        tag: name with its prefix as written.
+        attributes: attribute values by name, prefixes as written.
+        text: the text directly inside the element, stripped.
+        children: child elements in file order.
+        location: the file and line where the element starts.
+    """
+
+    tag: str
+    location: SourceLocation
+    attributes: dict[str, str] = field(default_factory=dict)
+    text: str = ""
+    children: list[XmlNode] = field(default_factory=list)
+
+    def error(self, message: str) -> ParsingError:
+        """An error about this element, for the caller to raise."""
+        return ParsingError(self.location, message)
+
+    def find(self, *tags: str) -> XmlNode | None:
+        """The first child with one of these tags, or None."""
+        return next(self.find_all(*tags), None)
+
+    def find_all(self, *tags: str) -> Iterator[XmlNode]:
+        """The children with one of these tags, in file order."""
+        return (child for child in self.children if child.tag in tags)
+
+    def require(self, tag: str) -> XmlNode:
+        """The first child <tag>; a ParsingError if there is none."""
+        child = self.find(tag)
+        if child is None:
+            raise self.error(f"{self.describe()} has no <{tag}> element; add one.")
+        return child
+
+    def describe(self) -> str:
+        """The element as an error message names it: <link name="arm">."""
+        name = self.attributes.get("name")
+        return f'<{self.tag} name="{name}">' if name else f"<{self.tag}>"
+
+    def require_attribute(self, name: str) -> str:
+        """The non-empty value of an attribute."""
+        value = self.attributes.get(name, "").strip()
+        if not value:
+            raise self.error(f"{self.describe()} needs a non-empty attribute '{name}'.")
+        return value
+
+    def numbers(
+        self, text: str, size: int | tuple[int, ...], what: str, allow_infinite: bool = False
+    ) -> np.ndarray:
+        """Reads whitespace-separated finite numbers.
+
+        Args:
+            text: the characters to read.
+            size: how many numbers there have to be, or the admissible counts.
+            what: what the numbers are, for the error message.
+            allow_infinite: accept `inf` and `-inf`; NaN is never accepted.
+
+        Raises:
+            ParsingError: a word is not a number, not finite, or the count differs from `size`.
+        """
+        sizes = (size,) if isinstance(size, int) else size
+        words = text.split()
+        if len(words) not in sizes:
+            expected = " or ".join(str(s) for s in sizes)
+            raise self.error(f"{what} has {len(words)} values in '{text}', expected {expected}.")
+        values = np.array([self._number(word, what) for word in words])
+        if np.isnan(values).any() or not (allow_infinite or np.isfinite(values).all()):
+            raise self.error(f"{what} is '{text}', expected finite numbers.")
+        return values
+
+    def _number(self, word: str, what: str) -> float:
+        try:
+            if "_" in word:
+                raise ValueError
+            return float(word)
+        except ValueError:
+            raise self.error(f"{what} has '{word}' where a number is expected.") from None
+
+    def float_attribute(self, name: str, default: float | None = None) -> float:
+        """A finite number in an attribute; without `default` the attribute is required."""
+        return float(self.vector_attribute(name, 1, None if default is None else [default])[0])
+
+    def vector_attribute(
+        self, name: str, size: int | tuple[int, ...], default: list[float] | None = None
+    ) -> np.ndarray:
+        """Finite numbers in an attribute; without `default` the attribute is required."""
+        if name not in self.attributes:
+            if default is None:
+                raise self.error(f"{self.describe()} needs an attribute '{name}'.")
+            return np.array(default, dtype=float)
+        return self.numbers(self.attributes[name], size, f"Attribute '{name}' of {self.describe()}")
+
+    def float_text(self, allow_infinite: bool = False) -> float:
+        """The element's text as one number."""
+        return float(self.vector_text(1, allow_infinite)[0])
+
+    def vector_text(self, size: int | tuple[int, ...], allow_infinite: bool = False) -> np.ndarray:
+        """The element's text as numbers."""
+        return self.numbers(self.text, size, f"The text of {self.describe()}", allow_infinite)
+
+    def float_child(self, tag: str, default: float | None = None, allow_infinite: bool = False) -> float:
+        """The number inside the child <tag>; without `default` the child is required."""
+        if default is not None and self.find(tag) is None:
+            return default
+        return self.require(tag).float_text(allow_infinite)
+
+    def bool_child(self, tag: str, default: bool) -> bool:
+        """The truth value (true, false, 1, 0) inside the child <tag>."""
+        child = self.find(tag)
+        return default if child is None else child.parse_bool(child.text)
+
+    def parse_bool(self, text: str) -> bool:
+        """Reads true, false, 1 or 0."""
+        word = text.strip().lower()
+        if word not in _TRUE_WORDS + _FALSE_WORDS:
+            raise self.error(f"{self.describe()} has '{text}' where true, false, 1 or 0 is expected.")
+        return word in _TRUE_WORDS
+
+    def expect_one_of(self, value: str, allowed: tuple[str, ...], what: str) -> str:
+        """Returns `value` if it is allowed; a ParsingError with the near misses if not."""
+        if value not in allowed:
+            raise self.error(f"Unknown {what} '{value}'. {nearest_names(value, allowed)}")
+        return value
+
+
+def read_xml(data: bytes | str, file: str) -> XmlNode:
+    """Parses an XML document.
+
+    Args:
+        data: the document; bytes are decoded by their byte-order mark or XML declaration, else as UTF-8.
+        file: the name that errors show.
+
+    Raises:
+        ParsingError: not text, not well-formed (truncated, for instance), or declaring entities or a DTD.
+    """
+    text = data if isinstance(data, str) else _decode(data, file)
+    _refuse_dtd(text, file)
+    # `recover` is on because an undeclared namespace prefix, common in model files (`drake:...`), has to
+    # pass; every other complaint of the XML parser is turned into an error below.
+    parser = etree.XMLParser(
+        resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False, recover=True,
+        remove_comments=True, remove_pis=True, encoding="utf-8",
+    )  # fmt: skip
+    root = etree.fromstring(text.encode("utf-8"), parser)
+    for entry in parser.error_log:
+        if entry.domain != etree.ErrorDomains.NAMESPACE:
+            raise ParsingError(
+                SourceLocation(file, entry.line),
+                f"not well-formed XML: {entry.message.strip()}. Is the file complete?",
+            )
+    if root is None:
+        raise ParsingError(SourceLocation(file), "not well-formed XML: there is no element in it.")
+    return _convert(root, file)
+
+
+def _decode(data: bytes, file: str) -> str:
+    """Decodes a document; model files are UTF-8 unless they say otherwise."""
+    encoding = "utf-8-sig"
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif match := _DECLARED_ENCODING.match(data):
+        declared = match.group(1).decode("ascii")
+        encoding = "utf-8-sig" if declared.lower().replace("_", "-") in ("utf-8", "utf8") else declared
+    try:
+        return data.decode(encoding)
+    except (UnicodeDecodeError, LookupError) as cause:
+        raise ParsingError(SourceLocation(file), f"not text in encoding '{encoding}': {cause}.") from None
+
+
+def _refuse_dtd(text: str, file: str) -> None:
+    """Refuses document type declarations: they can define entities, which can read files or fill memory."""
+    blanked = _COMMENT_OR_CDATA.sub(lambda match: "\n" * match.group().count("\n"), text)
+    for keyword, remedy in (
+        ("<!ENTITY", "declares an entity; entities, internal or external, are never expanded. Write the "
+                     "text out in full"),
+        ("<!DOCTYPE", "has a document type declaration, which is never loaded. Remove it"),
+    ):  # fmt: skip
+        position = blanked.find(keyword)
+        if position >= 0:
+            line = blanked.count("\n", 0, position) + 1
+            raise ParsingError(SourceLocation(file, line), f"the XML {remedy}.")
+
+
+def _convert(element: etree._Element, file: str) -> XmlNode:
+    """An lxml element, and all below it, as XmlNode."""
+    prefixes = {uri: prefix for prefix, uri in element.nsmap.items() if prefix}
+    node = XmlNode(
+        tag=_written_name(str(element.tag), prefixes),
+        location=SourceLocation(file, int(element.sourceline or 0)),
+        attributes={_written_name(str(name), prefixes): str(value) for name, value in element.items()},
+        text=(element.text or "").strip(),
+    )
+    node.children = [_convert(child, file) for child in element if isinstance(child.tag, str)]
+    return node
+
+
+def _written_name(name: str, prefixes: dict[str, str]) -> str:
+    """`{http://drake.mit.edu}capsule` as `drake:capsule`."""
+    if not name.startswith("{"):
+        return name
+    uri, local = name[1:].split("}", 1)
+    return f"{prefixes[uri]}:{local}" if uri in prefixes else local

@@ -1,0 +1,109 @@
+"""What bodies, frames, joints, actuators and force elements have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from merganser.multibody.tree.indices import ModelInstanceIndex, TypedIndex
+from merganser.multibody.tree.scoped_name import ScopedName
+
+if TYPE_CHECKING:
+    from merganser.multibody.tree.tree import MultibodyTree
+
+__all__ = ["MultibodyElement", "NamedElement"]
+
+
+class MultibodyElement:
+    """Abstract element of a MultibodyTree.
+
+    An element is made by itself, then added to one tree, which gives it its index. What depends on a Context goes
+    through the plant that owns the tree.
+
+    Args:
+        model_instance: the model instance the element will belong to.
+    """
+
+    _index_type: ClassVar[type[TypedIndex]]
+
+    def __init__(self, model_instance: int) -> None:
+        self._model_instance = ModelInstanceIndex(model_instance)
+        self._index: Any = self._index_type()
+        self._tree: MultibodyTree | None = None
+        self._is_ephemeral = False
+
+    def index(self) -> Any:
+        """Returns the index in the tree, invalid (negative) until the element is added."""
+        return self._index
+
+    def model_instance(self) -> ModelInstanceIndex:
+        """Returns the index of the model instance that the element belongs to."""
+        return self._model_instance
+
+    def is_ephemeral(self) -> bool:
+        """Returns whether Finalize() added the element, rather than the user."""
+        return self._is_ephemeral
+
+    def GetParentPlant(self) -> Any:
+        """Returns the MultibodyPlant that owns the tree of this element.
+
+        Raises:
+            RuntimeError: if the element was not added to a tree, or the tree has no plant.
+        """
+        plant = self._get_tree("GetParentPlant").plant
+        if plant is None:
+            raise RuntimeError(f"GetParentPlant(): the tree of {self!r} does not belong to a MultibodyPlant.")
+        return plant
+
+    def _get_tree(self, caller: str) -> MultibodyTree:
+        if self._tree is None:
+            raise RuntimeError(f"{caller}(): {self!r} was not added to a MultibodyPlant yet.")
+        return self._tree
+
+    def _add_to(self, tree: MultibodyTree, index: int, is_ephemeral: bool) -> None:
+        """Called by the tree when it accepts the element."""
+        self._tree, self._index, self._is_ephemeral = tree, self._index_type(index), is_ephemeral
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} index={int(self._index)} model_instance={int(self._model_instance)}>"
+        )
+
+
+class NamedElement(MultibodyElement):
+    """Abstract element with a name that is unique among the elements of its kind in its model instance.
+
+    Args:
+        name: must not be empty.
+        model_instance: the model instance the element will belong to.
+
+    Raises:
+        RuntimeError: if the name is empty.
+        TypeError: if the name is not a string.
+    """
+
+    def __init__(self, name: str, model_instance: int) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{type(self).__name__}(): the name must be a string, not {name!r}.")
+        if not name:
+            raise RuntimeError(f"{type(self).__name__}(): the name must not be empty.")
+        self._name = name
+        super().__init__(model_instance)
+
+    def name(self) -> str:
+        """Returns the name."""
+        return self._name
+
+    def scoped_name(self) -> ScopedName:
+        """Returns the name within the name of the model instance: instance::name.
+
+        Raises:
+            RuntimeError: if the element was not added to a tree.
+        """
+        tree = self._get_tree("scoped_name")
+        return ScopedName.Parse(f"{tree.GetModelInstanceName(self._model_instance)}::{self._name}")
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} name={self._name!r} index={int(self._index)} "
+            f"model_instance={int(self._model_instance)}>"
+        )

@@ -1,0 +1,254 @@
+"""Frames: fixed to a body, at its origin or at an offset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
+from merganser.multibody.math.vectors import cross
+from merganser.multibody.tree.element import NamedElement
+from merganser.multibody.tree.indices import FrameIndex, world_index
+
+if TYPE_CHECKING:
+    from merganser.multibody.tree.rigid_body import RigidBody
+
+__all__ = ["FixedOffsetFrame", "Frame", "RigidBodyFrame"]
+
+Vector = npt.NDArray[Any]
+
+
+class Frame(NamedElement):
+    """Abstract frame F fixed to a body B.
+
+    Args:
+        name: name of the frame, unique among the frames of its model instance.
+        body: the body B.
+        model_instance: where the frame belongs.
+    """
+
+    _index_type = FrameIndex
+
+    def __init__(self, name: str, body: RigidBody, model_instance: int) -> None:
+        super().__init__(name, model_instance)
+        self._body = body
+
+    def body(self) -> RigidBody:
+        """Returns the body B to which the frame is fixed."""
+        return self._body
+
+    def is_world_frame(self) -> bool:
+        """Returns whether this is the frame of the world body."""
+        return self.is_body_frame() and self._body.index() == world_index()
+
+    def is_body_frame(self) -> bool:
+        """Returns whether this is the frame of its body."""
+        return self is self._body.body_frame()
+
+    # -- pose in the body ----------------------------------------------------------------------------------------
+
+    def GetFixedPoseInBodyFrame(self) -> RigidTransform:
+        """Returns X_BF."""
+        raise TypeError(f"{type(self).__name__} does not say how it is fixed to its body.")
+
+    def GetFixedRotationMatrixInBodyFrame(self) -> RotationMatrix:
+        """Returns R_BF."""
+        return self.GetFixedPoseInBodyFrame().rotation()
+
+    def GetFixedOffsetPoseInBody(self, X_FQ: RigidTransform) -> RigidTransform:
+        """Returns X_BQ of a frame Q fixed to this frame."""
+        return self.GetFixedPoseInBodyFrame() @ X_FQ
+
+    def GetFixedRotationMatrixInBody(self, R_FQ: RotationMatrix) -> RotationMatrix:
+        """Returns R_BQ of a frame Q fixed to this frame."""
+        return self.GetFixedRotationMatrixInBodyFrame() @ R_FQ
+
+    def CalcPoseInBodyFrame(self, context: Any) -> RigidTransform:
+        """Returns X_BF; the Context does not change it."""
+        return self.GetFixedPoseInBodyFrame()
+
+    def CalcRotationMatrixInBodyFrame(self, context: Any) -> RotationMatrix:
+        """Returns R_BF; the Context does not change it."""
+        return self.GetFixedRotationMatrixInBodyFrame()
+
+    def CalcOffsetPoseInBody(self, context: Any, X_FQ: RigidTransform) -> RigidTransform:
+        """Returns X_BQ of a frame Q fixed to this frame."""
+        return self.GetFixedOffsetPoseInBody(X_FQ)
+
+    def CalcOffsetRotationMatrixInBody(self, context: Any, R_FQ: RotationMatrix) -> RotationMatrix:
+        """Returns R_BQ of a frame Q fixed to this frame."""
+        return self.GetFixedRotationMatrixInBody(R_FQ)
+
+    # -- pose ----------------------------------------------------------------------------------------------------
+
+    def CalcPoseInWorld(self, context: Any) -> RigidTransform:
+        """Returns X_WF = X_WB X_BF."""
+        return self._body.EvalPoseInWorld(context) @ self.GetFixedPoseInBodyFrame()
+
+    def CalcPose(self, context: Any, frame_M: Frame) -> RigidTransform:
+        """Returns X_MF = X_WM^-1 X_WF."""
+        return frame_M.CalcPoseInWorld(context).inverse() @ self.CalcPoseInWorld(context)
+
+    def CalcRotationMatrixInWorld(self, context: Any) -> RotationMatrix:
+        """Returns R_WF."""
+        return self.CalcPoseInWorld(context).rotation()
+
+    def CalcRotationMatrix(self, context: Any, frame_M: Frame) -> RotationMatrix:
+        """Returns R_MF."""
+        return self.CalcPose(context, frame_M).rotation()
+
+    # -- velocity ------------------------------------------------------------------------------------------------
+
+    def EvalAngularVelocityInWorld(self, context: Any) -> Vector:
+        """Returns w_WF_W [rad/s], shape [3]."""
+        return self._body.EvalSpatialVelocityInWorld(context).rotational()
+
+    def CalcAngularVelocity(
+        self, context: Any, measured_in_frame: Frame, expressed_in_frame: Frame
+    ) -> Vector:
+        """Returns w_MF_E of this frame in M, expressed in E [rad/s], shape [3]."""
+        w_WF_W = self.EvalAngularVelocityInWorld(context)
+        w_WM_W = measured_in_frame.EvalAngularVelocityInWorld(context)
+        R_WE = expressed_in_frame.CalcRotationMatrixInWorld(context)
+        return R_WE.inverse().matrix() @ (w_WF_W - w_WM_W)
+
+    def CalcSpatialVelocityInWorld(self, context: Any) -> SpatialVelocity:
+        """Returns V_WF_W."""
+        return self._body.EvalSpatialVelocityInWorld(context).Shift(self._offset_in_world(context))
+
+    def CalcSpatialVelocity(self, context: Any, frame_M: Frame, frame_E: Frame) -> SpatialVelocity:
+        """Returns V_MF_E, measured in M and expressed in E."""
+        R_WE = frame_E.CalcRotationMatrixInWorld(context)
+        return self._velocity_in(context, frame_M).Rotate(R_WE.inverse())
+
+    def CalcRelativeSpatialVelocityInWorld(self, context: Any, other_frame: Frame) -> SpatialVelocity:
+        """Returns V_W_BF_W = V_WF_W - V_WB_W for the other frame B: rates as seen from W."""
+        return self.CalcSpatialVelocityInWorld(context) - other_frame.CalcSpatialVelocityInWorld(context)
+
+    def CalcRelativeSpatialVelocity(
+        self, context: Any, other_frame: Frame, measured_in_frame: Frame, expressed_in_frame: Frame
+    ) -> SpatialVelocity:
+        """Returns V_M_BF_E = V_MF_E - V_MB_E for the other frame B."""
+        M, E = measured_in_frame, expressed_in_frame
+        return self.CalcSpatialVelocity(context, M, E) - other_frame.CalcSpatialVelocity(context, M, E)
+
+    # -- acceleration --------------------------------------------------------------------------------------------
+
+    def CalcSpatialAccelerationInWorld(self, context: Any) -> SpatialAcceleration:
+        """Returns A_WF_W."""
+        A_WB_W = self._body.EvalSpatialAccelerationInWorld(context)
+        return A_WB_W.Shift(self._offset_in_world(context), self.EvalAngularVelocityInWorld(context))
+
+    def CalcSpatialAcceleration(
+        self, context: Any, measured_in_frame: Frame, expressed_in_frame: Frame
+    ) -> SpatialAcceleration:
+        """Returns A_MF_E, measured in M and expressed in E.
+
+        Solves the composition A_WF = A_WM (+) A_MF for A_MF, with p = p_MoFo:
+
+            alpha_MF = alpha_WF - alpha_WM - w_WM x w_MF
+            a_MFo = a_WFo - (a_WMo + alpha_WM x p + w_WM x (w_WM x p)) - 2 w_WM x v_MFo
+        """
+        M = measured_in_frame
+        p_MoFo_W = self._origin_in_world(context) - M._origin_in_world(context)
+        w_WM_W = M.EvalAngularVelocityInWorld(context)
+        V_MF_W = self._velocity_in(context, M)
+        carried = M.CalcSpatialAccelerationInWorld(context).Shift(p_MoFo_W, w_WM_W)
+        coriolis = SpatialAcceleration(
+            cross(w_WM_W, V_MF_W.rotational()), 2.0 * cross(w_WM_W, V_MF_W.translational())
+        )
+        A_MF_W = self.CalcSpatialAccelerationInWorld(context) - carried - coriolis
+        return A_MF_W.Rotate(expressed_in_frame.CalcRotationMatrixInWorld(context).inverse())
+
+    def CalcRelativeSpatialAccelerationInWorld(self, context: Any, other_frame: Frame) -> SpatialAcceleration:
+        """Returns A_W_BF_W = A_WF_W - A_WB_W for the other frame B: second rates as seen from W."""
+        A_WB_W = other_frame.CalcSpatialAccelerationInWorld(context)
+        return self.CalcSpatialAccelerationInWorld(context) - A_WB_W
+
+    def CalcRelativeSpatialAcceleration(
+        self, context: Any, other_frame: Frame, measured_in_frame: Frame, expressed_in_frame: Frame
+    ) -> SpatialAcceleration:
+        """Returns A_M_BF_E = A_MF_E - A_MB_E for the other frame B."""
+        M, E = measured_in_frame, expressed_in_frame
+        return self.CalcSpatialAcceleration(context, M, E) - other_frame.CalcSpatialAcceleration(context, M, E)
+
+    # -- helpers -------------------------------------------------------------------------------------------------
+
+    def _origin_in_world(self, context: Any) -> Vector:
+        """p_WoFo_W."""
+        return np.asarray(self.CalcPoseInWorld(context).translation())
+
+    def _offset_in_world(self, context: Any) -> Vector:
+        """p_BoFo_W."""
+        R_WB = self._body.EvalPoseInWorld(context).rotation().matrix()
+        return R_WB @ self.GetFixedPoseInBodyFrame().translation()
+
+    def _velocity_in(self, context: Any, frame_M: Frame) -> SpatialVelocity:
+        """V_MF_W = V_WF_W - V_WM_W shifted to Fo."""
+        p_MoFo_W = self._origin_in_world(context) - frame_M._origin_in_world(context)
+        return self.CalcSpatialVelocityInWorld(context) - frame_M.CalcSpatialVelocityInWorld(context).Shift(
+            p_MoFo_W
+        )
+
+
+class RigidBodyFrame(Frame):
+    """The frame B of a body, made by the body itself and named like it.
+
+    Args:
+        body: the body B.
+    """
+
+    def __init__(self, body: RigidBody) -> None:
+        super().__init__(body.name(), body, body.model_instance())
+
+    def GetFixedPoseInBodyFrame(self) -> RigidTransform:
+        """Returns the identity."""
+        return RigidTransform()
+
+
+class FixedOffsetFrame(Frame):
+    """Frame F at a fixed pose in a parent frame P.
+
+    Args:
+        name: name of the frame, unique among the frames of its model instance.
+        P: parent frame, or a body standing for its body frame. `bodyB` is another name for it.
+        X_PF: pose of F in P. `X_BF` is another name for it.
+        model_instance: where the frame belongs; by default where P does.
+
+    Raises:
+        TypeError: if P is not a Frame nor a body, or X_PF is not a RigidTransform.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        P: Frame | RigidBody | None = None,
+        X_PF: RigidTransform | None = None,
+        model_instance: int | None = None,
+        *,
+        bodyB: RigidBody | None = None,
+        X_BF: RigidTransform | None = None,
+    ) -> None:
+        parent = P if P is not None else bodyB
+        frame_P = parent if isinstance(parent, Frame) or parent is None else parent.body_frame()
+        pose = X_PF if X_PF is not None else X_BF
+        if not isinstance(frame_P, Frame) or not isinstance(pose, RigidTransform):
+            raise TypeError(
+                f"FixedOffsetFrame({name!r}): needs a parent Frame P and a RigidTransform X_PF, but got "
+                f"{type(parent).__name__} and {type(pose).__name__}."
+            )
+        super().__init__(
+            name, frame_P.body(), frame_P.model_instance() if model_instance is None else model_instance
+        )
+        self._frame_P, self._X_PF = frame_P, pose
+
+    def GetFixedPoseInBodyFrame(self) -> RigidTransform:
+        """Returns X_BF = X_BP X_PF."""
+        return self._frame_P.GetFixedPoseInBodyFrame() @ self._X_PF
+
+    def GetPoseInParentFrame(self, context: Any) -> RigidTransform:
+        """Returns X_PF; the Context does not change it."""
+        return self._X_PF

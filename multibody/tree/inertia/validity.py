@@ -1,0 +1,62 @@
+"""Checks of physical validity, for numbers of any type; what is symbolic cannot be judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["check_positive", "check_unit_vector", "real_values", "triangle_inequality_violation"]
+
+# Shifts and rotations lose a few units in the last place of the largest element.
+_RELATIVE_TOLERANCE = 64.0 * np.finfo(np.float64).eps
+
+
+def real_values(values: Any) -> npt.NDArray[np.float64] | None:
+    """Returns the real (undifferentiated) numbers behind `values`, or None if there are none (symbols)."""
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        return array.real
+    if array.dtype.kind != "O":
+        return array.astype(np.float64)
+    try:
+        numbers = [entry.value() if callable(getattr(entry, "value", None)) else entry for entry in array.flat]
+        return np.array([float(np.real(number)) for number in numbers]).reshape(array.shape)
+    except (TypeError, ValueError, RuntimeError):
+        return None
+
+
+def triangle_inequality_violation(moments: npt.NDArray[np.float64], scale: float) -> str | None:
+    """Says in which way ascending principal moments cannot belong to a body, or None if they can.
+
+    A distribution of mass has I1 >= 0 and I1 + I2 >= I3 about its principal axes.
+
+    Args:
+        moments: principal moments I1 <= I2 <= I3 [kg m^2].
+        scale: largest element of the matrices from which they were computed, for the tolerance [kg m^2].
+    """
+    slack = _RELATIVE_TOLERANCE * max(scale, abs(moments).max())
+    I1, I2, I3 = moments
+    if I1 < -slack:
+        return f"the principal moment I1 = {I1:.6g} is negative"
+    if I1 + I2 < I3 - slack:
+        return f"the triangle inequality I1 + I2 >= I3 fails: {I1:.6g} + {I2:.6g} < {I3:.6g}"
+    return None
+
+
+def check_positive(where: str, what: str, value: Any) -> None:
+    """Raises RuntimeError unless `value` is positive and finite (or symbolic)."""
+    real = real_values(value)
+    if real is not None and not (np.isfinite(real) and real > 0.0):
+        raise RuntimeError(f"{where}(): {what} must be positive and finite, but is {value}.")
+
+
+def check_unit_vector(where: str, unit_vector: npt.NDArray[Any]) -> None:
+    """Raises RuntimeError unless the three-vector has length 1 (or is symbolic)."""
+    real = real_values(unit_vector)
+    if real is not None and not abs(np.linalg.norm(real) - 1.0) <= 1e-14:
+        raise RuntimeError(
+            f"{where}(): unit_vector must have length 1 within 1e-14, but {unit_vector} has length "
+            f"{np.linalg.norm(real)}. Divide it by its norm."
+        )
