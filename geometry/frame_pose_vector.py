@@ -16,8 +16,8 @@ __all__ = ["FramePoseVector"]
 class FramePoseVector:
     """The pose X_PF of each frame F of one source in its parent frame P, by FrameId.
 
-    Poses are kept as one array of homogeneous matrices, which is what a SceneGraph computes with. A source with many
-    frames may hand over such an array at once, with `set_poses`.
+    Poses are kept as one array of homogeneous matrices, which is what a SceneGraph computes with. A source
+    with many frames may hand over such an array at once, with `set_poses`.
     """
 
     __slots__ = ("_X_PF", "_frame_ids", "_rows")
@@ -56,8 +56,10 @@ class FramePoseVector:
         """
         row = self._rows.get(id)
         if row is None:
-            raise RuntimeError(f"This FramePoseVector has no pose for {id!r}; it has poses for {self._frame_ids}.")
-        return RigidTransform(self._X_PF[row])
+            raise RuntimeError(
+                f"This FramePoseVector has no pose for {id!r}; it has poses for {self._frame_ids}."
+            )
+        return RigidTransform.MakeUnchecked(self._X_PF[row, :3])
 
     def has_id(self, id: FrameId) -> bool:
         """Whether the vector has a pose for this frame."""

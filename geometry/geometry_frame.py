@@ -15,7 +15,8 @@ class GeometryFrame:
 
     Args:
         frame_name: name, to be unique among the frames of its source.
-        frame_group_id: number by which a source may group its frames; a multibody plant writes its model instance.
+        frame_group_id: number by which a source may group its frames; a multibody plant writes its model
+            instance.
 
     Raises:
         TypeError: the name is not a string.
@@ -28,7 +29,9 @@ class GeometryFrame:
         if not isinstance(frame_name, str):
             raise TypeError(f"The name of a GeometryFrame must be a string; given {frame_name!r}.")
         if frame_group_id < 0:
-            raise RuntimeError(f"The group of frame '{frame_name}' must not be negative; given {frame_group_id}.")
+            raise RuntimeError(
+                f"The group of frame '{frame_name}' must not be negative; given {frame_group_id}."
+            )
         self._name = frame_name
         self._group = int(frame_group_id)
         self._id = FrameId.get_new_id()

@@ -26,8 +26,8 @@ class GeometryInstance:
     Args:
         X_PG: pose of G in the frame P to which it will be fixed; copied.
         shape: its shape.
-        name: its name, without the spaces and tabs around it; to be unique among the geometries that have the same
-            frame and role.
+        name: its name, without the spaces and tabs around it; to be unique among the geometries that have the
+            same frame and role.
 
     Raises:
         TypeError: an argument has the wrong type.
@@ -148,7 +148,9 @@ def canonical_name(name: str) -> str:
         raise TypeError(f"The name of a geometry must be a string; given {name!r}.")
     stripped = name.strip(" \t")
     if not stripped:
-        raise RuntimeError(f"A geometry needs a name; given {name!r}, of which nothing is left without its spaces.")
+        raise RuntimeError(
+            f"A geometry needs a name; given {name!r}, of which nothing is left without its spaces."
+        )
     return stripped
 
 
@@ -164,5 +166,7 @@ def checked_pose(name: str, X_PG: RigidTransform) -> RigidTransform:
     if not isinstance(X_PG, RigidTransform):
         raise TypeError(f"The pose of geometry '{name}' must be a RigidTransform; given {X_PG!r}.")
     if not np.isfinite(X_PG.GetAsMatrix4()).all():
-        raise ValueError(f"The pose of geometry '{name}' must be finite; given {X_PG.GetAsMatrix4()[:3].tolist()}.")
+        raise ValueError(
+            f"The pose of geometry '{name}' must be finite; given {X_PG.GetAsMatrix4()[:3].tolist()}."
+        )
     return RigidTransform(X_PG)

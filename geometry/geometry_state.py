@@ -1,7 +1,8 @@
 """GeometryState: all that a SceneGraph knows about sources, frames and geometries, save where the frames are.
 
-A source owns frames and geometries. Frames form a tree below the world frame W; a frame's parent belongs to the same
-source, or is W. A geometry G is fixed to one frame F (anchored, if that is W), at X_FG, and may play several roles.
+A source owns frames and geometries. Frames form a tree below the world frame W; a frame's parent belongs to
+the same source, or is W. A geometry G is fixed to one frame F (anchored, if that is W), at X_FG, and may play
+several roles.
 
 Every function that changes the state checks everything first, so that a refused call changes nothing.
 """
@@ -85,20 +86,22 @@ class GeometryState:
         self.version = GeometryVersion()
         self._pose_layout: PoseLayout | None = None
         self.sources[INTERNAL_SOURCE_ID] = Source(INTERNAL_SOURCE_ID, "SceneGraphInternal")
-        self._add_frame(Frame(WORLD_FRAME_ID, INTERNAL_SOURCE_ID, WORLD_FRAME_ID, "world", _WORLD_FRAME_GROUP))
+        self._add_frame(
+            Frame(WORLD_FRAME_ID, INTERNAL_SOURCE_ID, WORLD_FRAME_ID, "world", _WORLD_FRAME_GROUP)
+        )
 
     # ------------------------------------------------------------------ looking things up
 
     def source(self, source_id: SourceId) -> Source:
-        """Returns a source; raises a RuntimeError if there is no such source, a TypeError if this is no SourceId."""
+        """Returns a source; a RuntimeError says that there is none, a TypeError that this is no SourceId."""
         return _find(self.sources, source_id, SourceId, "source")
 
     def frame(self, frame_id: FrameId) -> Frame:
-        """Returns a frame; raises a RuntimeError if there is no such frame, a TypeError if this is no FrameId."""
+        """Returns a frame; a RuntimeError says that there is none, a TypeError that this is no FrameId."""
         return _find(self.frames, frame_id, FrameId, "frame")
 
     def geometry(self, geometry_id: GeometryId) -> Geometry:
-        """Returns a geometry; raises a RuntimeError if there is none such, a TypeError if this is no GeometryId."""
+        """Returns a geometry; a RuntimeError says that there is none, a TypeError that this is no id of one."""
         return _find(self.geometries, geometry_id, GeometryId, "geometry")
 
     def geometries_of_frame(self, frame_id: FrameId, role: Role | None = None) -> list[Geometry]:
@@ -122,7 +125,9 @@ class GeometryState:
         """
         name = name or f"Source_{source_id.get_value()}"
         if any(source.name == name for source in self.sources.values()):
-            raise RuntimeError(f"A geometry source named '{name}' is registered already; sources need unique names.")
+            raise RuntimeError(
+                f"A geometry source named '{name}' is registered already; sources need unique names."
+            )
         return name
 
     def register_source(self, source_id: SourceId, name: str) -> None:
@@ -136,7 +141,9 @@ class GeometryState:
             raise TypeError(f"RegisterFrame() takes a GeometryFrame; given {frame!r}.")
         self._require_frame_of_source(parent_id, source)
         if frame.id() in self.frames:
-            raise RuntimeError(f"Frame '{frame.name()}' ({frame.id()!r}) is registered already; make a new one.")
+            raise RuntimeError(
+                f"Frame '{frame.name()}' ({frame.id()!r}) is registered already; make a new one."
+            )
         self._require_new_frame_name(source, frame.name())
         self._add_frame(Frame(frame.id(), source_id, parent_id, frame.name(), frame.frame_group()))
         return frame.id()
@@ -157,7 +164,9 @@ class GeometryState:
 
     # ------------------------------------------------------------------ geometries
 
-    def register_geometry(self, source_id: SourceId, frame_id: FrameId, geometry: GeometryInstance) -> GeometryId:
+    def register_geometry(
+        self, source_id: SourceId, frame_id: FrameId, geometry: GeometryInstance
+    ) -> GeometryId:
         """Adds geometry G to frame F; see `SceneGraph.RegisterGeometry`."""
         source = self.source(source_id)
         frame = self._require_frame_of_source(frame_id, source)
@@ -221,10 +230,12 @@ class GeometryState:
         which = f"the {role.label()} role of geometry '{geometry.name}' ({geometry_id!r})"
         if assign == RoleAssign.kNew and has_role:
             raise RuntimeError(
-                f"AssignRole(): {which} is assigned already. Pass RoleAssign.kReplace to replace its properties."
+                f"AssignRole(): {which} is assigned already. Pass RoleAssign.kReplace to replace it."
             )
         if assign == RoleAssign.kReplace and not has_role:
-            raise RuntimeError(f"AssignRole(): {which} has no properties to replace. Pass RoleAssign.kNew first.")
+            raise RuntimeError(
+                f"AssignRole(): {which} has no properties to replace. Pass RoleAssign.kNew first."
+            )
         if not has_role:
             self._require_new_geometry_name(self.frames[geometry.frame_id], role, geometry.name)
         geometry.properties[role] = type(properties)(properties)
@@ -260,8 +271,8 @@ class GeometryState:
         if frame_id != WORLD_FRAME_ID and frame.source_id != source.id:
             owner = self.sources[frame.source_id].name
             raise RuntimeError(
-                f"Frame '{frame.name}' ({frame_id!r}) belongs to source '{owner}', not to source '{source.name}' "
-                f"({source.id!r})."
+                f"Frame '{frame.name}' ({frame_id!r}) belongs to source '{owner}', not to source "
+                f"'{source.name}' ({source.id!r})."
             )
         return frame
 
@@ -279,14 +290,15 @@ class GeometryState:
     def _require_new_frame_name(self, source: Source, name: str) -> None:
         if any(self.frames[frame_id].name == name for frame_id in source.frame_ids):
             raise RuntimeError(
-                f"Source '{source.name}' already has a frame named '{name}'; the frames of a source need unique names."
+                f"Source '{source.name}' already has a frame named '{name}'; the names of a source's frames "
+                "must be unique."
             )
 
     def _require_new_geometry_name(self, frame: Frame, role: Role, name: str) -> None:
         if any(geometry.name == name for geometry in self.geometries_of_frame(frame.id, role)):
             raise RuntimeError(
-                f"Frame '{frame.name}' already has a geometry named '{name}' with the {role.label()} role; names must "
-                "be unique among the geometries of a frame that share a role."
+                f"Frame '{frame.name}' already has a geometry named '{name}' with the {role.label()} "
+                "role; names must be unique among the geometries of a frame that share a role."
             )
 
 

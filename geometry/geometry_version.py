@@ -14,8 +14,8 @@ _numbers = itertools.count()
 class GeometryVersion:
     """One number for each role, replaced by a new one whenever the geometries of that role change.
 
-    Two versions are the same for a role only if one is a copy of the other and nothing has changed since; copies of
-    a model that are changed apart never come to the same number again.
+    Two versions are the same for a role only if one is a copy of the other and nothing has changed since;
+    copies of a model that are changed apart never come to the same number again.
 
     Args:
         other: the version to copy.
@@ -36,7 +36,9 @@ class GeometryVersion:
             RuntimeError: the role is kUnassigned, which has no version.
         """
         if role == Role.kUnassigned:
-            raise RuntimeError("GeometryVersion.IsSameAs() compares geometries of a role; given Role.kUnassigned.")
+            raise RuntimeError(
+                "GeometryVersion.IsSameAs() compares geometries of a role; given Role.kUnassigned."
+            )
         return self._numbers[role] == other._numbers[role]
 
     def note_change(self, role: Role) -> None:

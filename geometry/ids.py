@@ -1,7 +1,7 @@
 """Identifiers of sources, frames, geometries and collision filters.
 
-An identifier is a small positive integer with a type: a FrameId never equals a GeometryId. All types draw from one
-counter, so an identifier is unique among all identifiers that this process has made.
+An identifier is a small positive integer with a type: a FrameId never equals a GeometryId. All types draw
+from one counter, so an identifier is unique among all identifiers that this process has made.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ class _Identifier:
         """
         if not self.is_valid():
             name = type(self).__name__
-            raise RuntimeError(f"This {name} is invalid and has no value. {name}.get_new_id() makes a valid one.")
+            raise RuntimeError(
+                f"This {name} is invalid and has no value. {name}.get_new_id() makes a valid one."
+            )
         return self._value
 
     def __eq__(self, other: object) -> bool:
@@ -91,7 +93,8 @@ class _Identifier:
         return _restore, (type(self), self._value)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} value={self._value}>" if self.is_valid() else f"<{type(self).__name__} invalid>"
+        state = f"value={self._value}" if self.is_valid() else "invalid"
+        return f"<{type(self).__name__} {state}>"
 
 
 class SourceId(_Identifier):

@@ -26,8 +26,9 @@ __all__ = ["SceneGraphInspector"]
 class SceneGraphInspector:
     """Answers questions about sources, frames and geometries, as they are when asked.
 
-    `SceneGraph.model_inspector()` looks at the model, `QueryObject.inspector()` at the copy of it in a Context.
-    Every function raises a RuntimeError for an id that is not registered and a TypeError for an id of another kind.
+    `SceneGraph.model_inspector()` looks at the model, `QueryObject.inspector()` at the copy of it in a
+    Context. Every function raises a RuntimeError for an id that is not registered and a TypeError for an id
+    of another kind.
 
     Args:
         get_state: returns the state to look at.
@@ -135,7 +136,11 @@ class SceneGraphInspector:
     @overload
     def GetName(self, geometry_id: GeometryId) -> str: ...
     def GetName(
-        self, frame_id: Any = None, *, source_id: SourceId | None = None, geometry_id: GeometryId | None = None
+        self,
+        frame_id: Any = None,
+        *,
+        source_id: SourceId | None = None,
+        geometry_id: GeometryId | None = None,
     ) -> str:
         """The name of a source, frame or geometry."""
         state = self._get_state()
@@ -163,7 +168,7 @@ class SceneGraphInspector:
         return len(self._get_state().geometries_of_frame(frame_id, role))
 
     def GetGeometries(self, frame_id: FrameId, role: Role | None = None) -> list[GeometryId]:
-        """The geometries fixed to a frame itself, or those of them that play a role, as they were registered."""
+        """The geometries fixed to a frame itself, or those of them that play a role, in order."""
         return [geometry.id for geometry in self._get_state().geometries_of_frame(frame_id, role)]
 
     def GetGeometryIdByName(self, frame_id: FrameId, role: Role, name: str) -> GeometryId:
@@ -180,8 +185,8 @@ class SceneGraphInspector:
             return found[0]
         names = ", ".join(f"'{geometry.name}'" for geometry in geometries) or "none"
         raise RuntimeError(
-            f"Frame '{state.frame(frame_id).name}' ({frame_id!r}) has {len(found) or 'no'} geometries named '{name}' "
-            f"with the role {role.label()}; its geometries with that role: {names}."
+            f"Frame '{state.frame(frame_id).name}' ({frame_id!r}) has {len(found) or 'no'} geometries "
+            f"named '{name}' with the role {role.label()}; its geometries with that role: {names}."
         )
 
     # ------------------------------------------------------------------ geometries

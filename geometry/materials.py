@@ -40,7 +40,8 @@ def AddContactMaterial(
 def AddContactMaterial(*args: Any, **kwargs: Any) -> None:
     """Adds to `properties` whatever of the contact material is given, and nothing else.
 
-    The properties may also stand last: `AddContactMaterial(dissipation, point_stiffness, friction, properties)`.
+    The properties may also stand last: `AddContactMaterial(dissipation, point_stiffness, friction,
+    properties)`.
 
     Args:
         properties: takes the values.
@@ -50,7 +51,8 @@ def AddContactMaterial(*args: Any, **kwargs: Any) -> None:
 
     Raises:
         TypeError: `properties` is missing or not a ProximityProperties.
-        RuntimeError: a value is out of its range, or `properties` has one of them already; then nothing is added.
+        RuntimeError: a value is out of its range, or `properties` has one of them already; then nothing is
+            added.
     """
     if args and not isinstance(args[0], ProximityProperties) and len(args) == 4:
         args = (args[3], *args[:3])
@@ -68,7 +70,9 @@ def _add_contact_material(
     if dissipation is not None and not (math.isfinite(dissipation) and dissipation >= 0):
         raise RuntimeError(f"The dissipation must be finite and not negative; given {dissipation}.")
     if point_stiffness is not None and not (math.isfinite(point_stiffness) and point_stiffness > 0):
-        raise RuntimeError(f"The point contact stiffness must be finite and positive; given {point_stiffness}.")
+        raise RuntimeError(
+            f"The point contact stiffness must be finite and positive; given {point_stiffness}."
+        )
     given = {_DISSIPATION: dissipation, _STIFFNESS: point_stiffness, _FRICTION: friction}
     given = {name: value for name, value in given.items() if value is not None}
     for name in given:

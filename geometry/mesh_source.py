@@ -14,8 +14,8 @@ class MeshSource:
     The file is not opened: a shape may be described before its file is read.
 
     Args:
-        path: file name; a relative one is made absolute now, so that changing the working folder later changes
-            nothing.
+        path: file name; a relative one is made absolute now, so that changing the working folder later
+            changes nothing.
 
     Raises:
         RuntimeError: `path` is empty.

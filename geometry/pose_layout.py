@@ -1,12 +1,13 @@
 """From frame poses in their parents to poses in the world.
 
-Frames are numbered in the order of registration, world first, so that parents precede children. With P the parent of
-frame F, and G a geometry fixed to F:
+Frames are numbered in the order of registration, world first, so that parents precede children. With P the
+parent of frame F, and G a geometry fixed to F:
 
     X_WF = X_WP X_PF    (1)
     X_WG = X_WF X_FG    (2)
 
-(1) is done for all frames of the same depth at once, (2) for all geometries at once. Poses are homogeneous matrices.
+(1) is done for all frames of the same depth at once, (2) for all geometries at once. Poses are homogeneous
+matrices.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class PoseLayout:
     Attributes:
         frame_rows: row of each frame; the world frame has row 0.
         geometry_rows: row of each geometry.
-        source_frames: for each source that has frames (save the SceneGraph itself), its frames and their rows.
+        source_frames: for each source that has frames (save the SceneGraph itself), its frames and their
+            rows.
         levels: for each depth below the world, the rows of the frames and those of their parents.
         geometry_frames: for each geometry, the row of its frame; shape [num_geometries].
         X_FG: pose of each geometry in its frame, shape [num_geometries, 4, 4].
@@ -81,7 +83,7 @@ class PoseLayout:
         return levels
 
     def calc_world_poses(self, X_PF: Array) -> WorldPoses:
-        """Returns the poses that follow from those of all frames in their parents, shape [num_frames, 4, 4]."""
+        """Returns what follows from the poses of all frames in their parents, shape [num_frames, 4, 4]."""
         X_WF = X_PF.copy()
         for rows, parents in self.levels[1:]:  # below the world itself, X_WF = X_PF
             X_WF[rows] = X_WF[parents] @ X_PF[rows]  # (1)

@@ -1,8 +1,8 @@
 """Properties: named values, in groups, that say how a geometry behaves in one of its roles.
 
-A geometry with a ProximityProperties takes part in distance and contact queries, one with an IllustrationProperties
-is drawn, one with a PerceptionProperties is seen by sensors. The values are whatever the reader of a property
-expects; this file only stores them.
+A geometry with a ProximityProperties takes part in distance and contact queries, one with an
+IllustrationProperties is drawn, one with a PerceptionProperties is seen by sensors. The values are whatever
+the reader of a property expects; this file only stores them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from merganser.framework.core.values import Value
+from merganser.framework import Value
 from merganser.geometry.roles import Role
 
 __all__ = ["GeometryProperties", "IllustrationProperties", "PerceptionProperties", "ProximityProperties"]
@@ -88,8 +88,8 @@ class GeometryProperties:
             old, new = type(self._groups[group_name][name]), type(value)
             if old is not new:
                 raise RuntimeError(
-                    f"UpdateProperty(): property ('{group_name}', '{name}') is of type {old.__name__}; it cannot "
-                    f"take a value of type {new.__name__}. Use RemoveProperty() first to change the type."
+                    f"UpdateProperty(): property ('{group_name}', '{name}') is of type "
+                    f"{old.__name__}; it cannot take a value of type {new.__name__}. Use RemoveProperty() first to change the type."
                 )
         self._groups.setdefault(group_name, {})[name] = copy.deepcopy(value)
 
@@ -106,7 +106,8 @@ class GeometryProperties:
         group = self._group("GetProperty", group_name)
         if name not in group:
             raise RuntimeError(
-                f"GetProperty(): there is no property ('{group_name}', '{name}'); {_there_are(group, 'property')}."
+                f"GetProperty(): there is no property ('{group_name}', '{name}'); "
+                f"{_there_are(group, 'property')}."
             )
         return group[name]
 

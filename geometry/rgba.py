@@ -62,7 +62,9 @@ class Rgba:
         if "rgba" in kwargs:
             vector = np.asarray(kwargs["rgba"], dtype=np.float64).ravel()
             if vector.size not in (3, 4):
-                raise RuntimeError(f"Rgba.set() takes a vector of 3 or 4 elements; this one has {vector.size}.")
+                raise RuntimeError(
+                    f"Rgba.set() takes a vector of 3 or 4 elements; this one has {vector.size}."
+                )
             args, kwargs = tuple(vector), {}
         self._rgba = Rgba(*args, **kwargs)._rgba
 

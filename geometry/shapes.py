@@ -1,7 +1,7 @@
 """Shapes: what a geometry looks like in its own frame G. All lengths in meters.
 
-A shape never changes once it is made, so that it may be shared; it equals any shape of the same type with the same
-measures. Primitives are centered on Go unless their description says otherwise.
+A shape never changes once it is made, so that it may be shared; it equals any shape of the same type with the
+same measures. Primitives are centered on Go unless their description says otherwise.
 """
 
 from __future__ import annotations
@@ -108,7 +108,9 @@ class Sphere(Shape):
     def __init__(self, radius: float) -> None:
         self._radius = _length("Sphere", "radius", radius)
         if not (math.isfinite(self._radius) and self._radius >= 0):
-            raise RuntimeError(f"The radius of a Sphere must be finite and not negative; given {self._radius}.")
+            raise RuntimeError(
+                f"The radius of a Sphere must be finite and not negative; given {self._radius}."
+            )
 
     def radius(self) -> float:
         """The radius [m]."""
@@ -232,7 +234,9 @@ class Ellipsoid(_Primitive):
     def __init__(self, a: float, b: float, c: float) -> None: ...
     @overload
     def __init__(self, measures: ArrayLike) -> None: ...
-    def __init__(self, a: Any = None, b: Any = None, c: Any = None, *, measures: ArrayLike | None = None) -> None:
+    def __init__(
+        self, a: Any = None, b: Any = None, c: Any = None, *, measures: ArrayLike | None = None
+    ) -> None:
         self._read((a, b, c), measures)
 
     def a(self) -> float:
@@ -299,7 +303,9 @@ class MeshcatCone(_Primitive):
     def __init__(self, height: float, a: float = 1.0, b: float = 1.0) -> None: ...
     @overload
     def __init__(self, measures: ArrayLike) -> None: ...
-    def __init__(self, height: Any = None, a: Any = None, b: Any = None, *, measures: ArrayLike | None = None) -> None:
+    def __init__(
+        self, height: Any = None, a: Any = None, b: Any = None, *, measures: ArrayLike | None = None
+    ) -> None:
         if measures is None and np.ndim(height) == 0:
             a, b = 1.0 if a is None else a, 1.0 if b is None else b
         self._read((height, a, b), measures)
@@ -366,7 +372,9 @@ class _FromFile(Shape):
         if len(set(self._scale3)) > 1:
             shape = type(self).__name__
             given = f"this one has {list(self._scale3)}"
-            raise RuntimeError(f"{shape}.scale() is for one scale along all axes; {given}. Use scale3() instead.")
+            raise RuntimeError(
+                f"{shape}.scale() is for one scale along all axes; {given}. Use scale3() instead."
+            )
         return self._scale3[0]
 
     def _arguments(self) -> dict[str, Any]:
@@ -426,9 +434,13 @@ def _mesh_scale(shape: str, source: MeshSource, scale: Any) -> tuple[float, ...]
     """The scale along each axis, given one number for all or a vector of three."""
     values = np.asarray(scale, dtype=np.float64)
     if values.ndim and values.size != 3:
-        raise ValueError(f"{shape} takes one scale or three; given {values.size} for '{source.description()}'.")
+        raise ValueError(
+            f"{shape} takes one scale or three; given {values.size} for '{source.description()}'."
+        )
     scale3 = tuple(float(s) for s in np.broadcast_to(values.ravel(), 3))
     if not all(math.isfinite(s) and abs(s) >= _MIN_MESH_SCALE for s in scale3):
         bounds = f"finite and at least {_MIN_MESH_SCALE} in size along each axis"
-        raise RuntimeError(f"The scale of {shape} '{source.description()}' must be {bounds}; given {list(scale3)}.")
+        raise RuntimeError(
+            f"The scale of {shape} '{source.description()}' must be {bounds}; given {list(scale3)}."
+        )
     return scale3

@@ -71,5 +71,6 @@ def _(shape: MeshcatCone) -> float:
 @CalcVolume.register(Convex)
 def _(shape: Mesh | Convex) -> float:
     raise RuntimeError(
-        f"CalcVolume() knows the volumes of primitives only; {shape!r} comes from a mesh file, which is not read."
+        f"CalcVolume() knows the volumes of primitives only; {shape!r} comes from a mesh file, which is not "
+        "read."
     )

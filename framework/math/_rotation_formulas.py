@@ -22,26 +22,42 @@ import math
 from typing import Any
 
 import numpy as np
-
-from merganser.framework.math._scalars import Array, cos, real_part, sin, sqrt
+from merganser.framework.math._scalars import Array, cos, is_finite, require_float, sin, sqrt
 
 ORTHONORMALITY_TOLERANCE = 128 * np.finfo(float).eps
 """Largest element of R Rᵀ - I that a float64 rotation matrix may have, as in pydrake."""
 
 # sin and cos of half the sum and half the difference of roll and yaw below this are round-off.
 _GIMBAL_LOCK_ROUND_OFF = 4 * np.finfo(float).eps
-_IDENTITY = np.eye(3)
 
 
 def rotation_defect(R: Array, tolerance: float = ORTHONORMALITY_TOLERANCE) -> str:
     """Why the float matrix `R`, shape [3, 3], is not a rotation matrix; empty when it is one."""
-    deviation = float(np.abs(R.dot(R.T) - _IDENTITY).max())
-    if not deviation <= tolerance:  # also true of NaN
+    if not is_finite(R):
+        return "it contains a NaN or infinity"
+    x, y, z = R.tolist()  # plain numbers: this check runs in a quarter of the time it takes on arrays
+    deviation = max(
+        abs(_dot(x, x) - 1),
+        abs(_dot(y, y) - 1),
+        abs(_dot(z, z) - 1),
+        abs(_dot(x, y)),
+        abs(_dot(y, z)),
+        abs(_dot(z, x)),
+    )
+    if deviation > tolerance:
         return f"its largest deviation |R Rᵀ - I| is {deviation:.3g}, allowed is {tolerance:.3g}"
-    determinant = float(R[0].dot(np.cross(R[1], R[2])))
+    determinant = (
+        x[0] * (y[1] * z[2] - y[2] * z[1])
+        + x[1] * (y[2] * z[0] - y[0] * z[2])
+        + x[2] * (y[0] * z[1] - y[1] * z[0])
+    )
     if determinant < 0:
         return f"its determinant is {determinant:.3g}, expected +1: the columns make a left-handed basis"
     return ""
+
+
+def _dot(u: list[float], v: list[float]) -> float:
+    return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
 
 
 def matrix_from_rpy(rpy: Array) -> Array:
@@ -80,11 +96,11 @@ def matrix_from_quaternion(wxyz: Array) -> Array:
 
 
 def matrix_from_angle_axis(angle: Any, axis: Array) -> Array:
-    """R_AB, shape [3, 3], of a rotation by `angle` [rad] about the unit vector `axis`, shape [3].
+    """R_AB, shape [3, 3], of a rotation by `angle` [rad] about `axis`, shape [3], of any length but zero.
 
-    Rodrigues' formula: R = cos(a) I + sin(a) [u]x + (1 - cos(a)) u uᵀ.
+    Rodrigues' formula with the unit vector u of the axis: R = cos(a) I + sin(a) [u]x + (1 - cos(a)) u uᵀ.
     """
-    x, y, z = axis.tolist()
+    x, y, z = (axis / sqrt(axis.dot(axis))).tolist()
     s, c = sin(angle), cos(angle)
     t = 1 - c
     return np.array(
@@ -97,7 +113,7 @@ def matrix_from_angle_axis(angle: Any, axis: Array) -> Array:
 
 
 def quaternion_from_matrix(R: Array) -> Array:
-    """The unit quaternion [w, x, y, z] with w >= 0 of the rotation matrix `R`, float or complex, shape [3, 3].
+    """The unit quaternion [w, x, y, z], w >= 0, of the float or complex rotation matrix `R`, shape [3, 3].
 
     Four formulas hold, each dividing by one component; the largest component is the divisor. (Shepperd, 1978,
     "Quaternion from rotation matrix", J. Guidance and Control 1(3).)
@@ -122,21 +138,19 @@ def quaternion_from_matrix(R: Array) -> Array:
 def rpy_from_matrix(R: Array) -> Array:
     """The angles [r, p, y] [rad] of the float rotation matrix `R`, shape [3, 3].
 
-    The pitch angle comes from R. Half the sum and half the difference of yaw and roll come from the quaternion,
-    which stays accurate next to gimbal lock (p = ±π/2):
+    The pitch angle comes from R. Half the sum and half the difference of yaw and roll come from the
+    quaternion, which stays accurate next to gimbal lock (p = ±π/2):
 
         (cos(p/2) - sin(p/2)) [sin, cos]((y + r)/2) = [x + z, w - y]    (1)
         (cos(p/2) + sin(p/2)) [sin, cos]((y - r)/2) = [z - x, w + y]    (2)
 
-    In gimbal lock one of the left sides vanishes, only the other angle is defined, and the lost one is taken as
-    zero. (Bernardes and Viollet, 2022, "Quaternion to Euler angles conversion", PLoS ONE 17(11).)
+    In gimbal lock one of the left sides vanishes, only the other angle is defined, and the lost one is taken
+    as zero. (Bernardes and Viollet, 2022, "Quaternion to Euler angles conversion", PLoS ONE 17(11).)
 
     Returns:
         angles in [-π, π], [-π/2, π/2], [-π, π].
     """
-    real_part(R, "roll, pitch and yaw of a rotation matrix")
-    if R.dtype.kind == "c":
-        raise TypeError("roll, pitch and yaw of a rotation matrix need float64 entries, got complex128.")
+    require_float(R, "Roll, pitch and yaw of a rotation matrix")
     (xx, _, _), (yx, _, _), (zx, zy, zz) = R.tolist()
     pitch = math.atan2(-zx, math.sqrt((xx * xx + yx * yx + zy * zy + zz * zz) / 2))
 
@@ -163,9 +177,8 @@ def _within_pi(angle: float) -> float:
 
 
 def angle_axis_from_quaternion(wxyz: Array) -> tuple[float, Array]:
-    """Angle in [0, π] [rad] and unit axis, shape [3], of a float quaternion; the axis is x when nothing turns."""
-    if wxyz.dtype.kind != "f":
-        raise TypeError(f"angle and axis of a rotation need float64 entries, got {wxyz.dtype}.")
+    """Angle in [0, π] [rad] and unit axis, shape [3], of a float quaternion; about x when nothing turns."""
+    require_float(wxyz, "Angle and axis of a rotation")
     w, v = float(wxyz[0]), wxyz[1:]
     length = math.hypot(*v.tolist())
     if length == 0:

@@ -1,4 +1,4 @@
-"""What the geometry classes need to know about their scalar type.
+"""What the geometry classes need to know about their scalar type and their arguments.
 
 Numbers come as float64 arrays in the common case, as complex128 arrays when derivatives are taken by the
 complex step, and as object arrays when the entries are symbolic expressions (or anything else that adds,
@@ -8,7 +8,18 @@ other two must pass through every formula without a branch on a scalar value.
 
 from __future__ import annotations
 
-__all__ = ["Array", "cos", "is_finite", "owned_array", "owned_vector", "real_part", "sin", "sqrt"]
+__all__ = [
+    "Array",
+    "cos",
+    "expect_instance",
+    "is_finite",
+    "owned_array",
+    "owned_vector",
+    "real_part",
+    "require_float",
+    "sin",
+    "sqrt",
+]
 
 import cmath
 import math
@@ -57,9 +68,13 @@ def owned_array(value: Any, what: str) -> Array:
         return array if array.dtype == np.float64 else array.astype(np.float64)
     if kind == "c":
         return array.astype(np.complex128, copy=False)
-    if kind == "O" and array.ndim > 0:
+    if kind == "O" and array.ndim > 0 and all(_is_scalar(entry) for entry in array.flat):
         return array
     raise TypeError(f"{what}: expected an array of numbers, got {type(value).__name__} {value!r}.")
+
+
+def _is_scalar(entry: Any) -> bool:
+    return hasattr(entry, "__mul__") and hasattr(entry, "__sub__")  # unlike None, strings and containers
 
 
 def owned_vector(value: Any, size: int, what: str) -> Array:
@@ -92,5 +107,24 @@ def real_part(array: Array, what: str) -> Array:
         TypeError: the entries are objects (expressions), on whose values nothing may branch.
     """
     if array.dtype.kind == "O":
-        raise TypeError(f"{what} depends on numerical values, but the scalars here are objects (expressions).")
+        raise TypeError(
+            f"{what} depends on numerical values, but the scalars here are objects (expressions)."
+        )
     return array.real
+
+
+def require_float(array: Array, what: str) -> Array:
+    """`array` itself, which must be float64 because `what` is not offered for other scalars.
+
+    Raises:
+        TypeError: the entries are complex, whose imaginary parts would be lost, or objects.
+    """
+    if array.dtype.kind != "f":
+        raise TypeError(f"{what} needs float64 entries, got {array.dtype}.")
+    return array
+
+
+def expect_instance(value: Any, cls: type, where: str) -> None:
+    """Raises a TypeError that names `where` unless `value` is a `cls`."""
+    if not isinstance(value, cls):
+        raise TypeError(f"{where}: expected a {cls.__name__}, got {type(value).__name__}.")

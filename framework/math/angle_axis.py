@@ -8,13 +8,12 @@ import math
 from typing import Any
 
 import numpy as np
-
 from merganser.framework.math._rotation_formulas import (
     angle_axis_from_quaternion,
     matrix_from_angle_axis,
     quaternion_from_matrix,
 )
-from merganser.framework.math._scalars import Array, cos, owned_vector, sin
+from merganser.framework.math._scalars import Array, cos, expect_instance, owned_vector, sin
 from merganser.framework.math.quaternion import UNIT_LENGTH_TOLERANCE, Quaternion, approximate_rotation
 
 
@@ -25,6 +24,8 @@ class AngleAxis:
     """
 
     __slots__ = ("_angle", "_axis")
+    _angle: Any
+    _axis: Array
 
     def __init__(
         self,
@@ -47,8 +48,8 @@ class AngleAxis:
         Raises:
             TypeError: no such combination of arguments.
             ValueError: wrong shape, NaN or infinity.
-            RuntimeError: the length of `axis` differs from one by more than 1e-5, or `rotation` is no rotation
-                matrix.
+            RuntimeError: the length of `axis` differs from one by more than 1e-5, or `rotation` is no
+                rotation matrix.
         """
         given = [argument for argument in (angle, quaternion, rotation, other) if argument is not None]
         if len(given) > 1 or (axis is not None and angle is None):
@@ -116,6 +117,7 @@ class AngleAxis:
 
     def set_quaternion(self, q: Quaternion) -> None:
         """Replaces this by the rotation of a quaternion."""
+        expect_instance(q, Quaternion, "AngleAxis.set_quaternion")
         self._angle, self._axis = angle_axis_from_quaternion(q._wxyz)
 
     def multiply(self, other: AngleAxis) -> Quaternion:
@@ -160,7 +162,7 @@ def _unit_axis(value: Any) -> Array:
         length = math.sqrt(axis.dot(axis))
         if not abs(length - 1) <= UNIT_LENGTH_TOLERANCE:
             raise RuntimeError(
-                f"AngleAxis: axis = {axis.tolist()} is not normalized: its length is {length!r}, expected 1 to "
-                f"{UNIT_LENGTH_TOLERANCE:g}. Divide it by its length."
+                f"AngleAxis: axis = {axis.tolist()} is not normalized: its length is {length!r}, expected 1 "
+                f"to {UNIT_LENGTH_TOLERANCE:g}. Divide it by its length."
             )
     return axis

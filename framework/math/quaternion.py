@@ -8,13 +8,19 @@ import math
 from typing import Any
 
 import numpy as np
-
 from merganser.framework.math._rotation_formulas import (
     matrix_from_quaternion,
     quaternion_from_matrix,
     rotation_defect,
 )
-from merganser.framework.math._scalars import Array, owned_array, owned_vector, real_part
+from merganser.framework.math._scalars import (
+    Array,
+    expect_instance,
+    owned_array,
+    owned_vector,
+    real_part,
+    require_float,
+)
 
 UNIT_LENGTH_TOLERANCE = 1e-5
 """How far the length of a quaternion or axis that is given may be from one, as in pydrake."""
@@ -43,6 +49,7 @@ class Quaternion:
     """
 
     __slots__ = ("_wxyz",)
+    _wxyz: Array
     __array_ufunc__ = None  # array @ Quaternion is a TypeError rather than an object array
 
     def __init__(
@@ -71,7 +78,8 @@ class Quaternion:
         """
         if x is not None or y is not None or z is not None:
             components = (w if wxyz is None else wxyz, x, y, z)
-            if any(part is None for part in components) or rotation is not None or other is not None:
+            given = [a for a in (wxyz, w, x, y, z, rotation, other) if a is not None]
+            if len(given) != 4 or any(part is None for part in components):
                 raise TypeError("Quaternion: give all four of w, x, y, z and nothing else.")
             self._wxyz = _unit_wxyz(components)
             return
@@ -123,7 +131,9 @@ class Quaternion:
         """A copy of all components, shape [4]."""
         return self._wxyz.copy()
 
-    def set_wxyz(self, wxyz: Any = None, x: Any = None, y: Any = None, z: Any = None, *, w: Any = None) -> None:
+    def set_wxyz(
+        self, wxyz: Any = None, x: Any = None, y: Any = None, z: Any = None, *, w: Any = None
+    ) -> None:
         """Replaces the components, given as one array or as four numbers; raises as the constructor does."""
         if wxyz is None and w is None:
             raise TypeError("Quaternion.set_wxyz: give wxyz, or all four of w, x, y, z.")
@@ -181,7 +191,8 @@ class Quaternion:
 
         Source: Shoemake, 1985, "Animating rotation with quaternion curves", SIGGRAPH.
         """
-        q0, q1 = real_part(self._wxyz, "slerp"), real_part(other._wxyz, "slerp")
+        expect_instance(other, Quaternion, "Quaternion.slerp")
+        q0, q1 = require_float(self._wxyz, "slerp"), require_float(other._wxyz, "slerp")
         cos_angle = float(q0.dot(q1))
         if cos_angle < 0:
             q1, cos_angle = -q1, -cos_angle
@@ -227,7 +238,7 @@ def _unit_wxyz(value: Any) -> Array:
         length = math.sqrt(wxyz.dot(wxyz))
         if not abs(length - 1) <= UNIT_LENGTH_TOLERANCE:
             raise RuntimeError(
-                f"Quaternion: wxyz = {wxyz.tolist()} is not normalized: its length is {length!r}, expected 1 to "
-                f"{UNIT_LENGTH_TOLERANCE:g}. Divide it by its length."
+                f"Quaternion: wxyz = {wxyz.tolist()} is not normalized: its length is {length!r}, expected 1 "
+                f"to {UNIT_LENGTH_TOLERANCE:g}. Divide it by its length."
             )
     return wxyz

@@ -7,9 +7,8 @@ __all__ = ["RigidTransform"]
 from typing import Any
 
 import numpy as np
-
 from merganser.framework.math._rotation_formulas import ORTHONORMALITY_TOLERANCE
-from merganser.framework.math._scalars import Array, owned_array, owned_vector
+from merganser.framework.math._scalars import Array, expect_instance, owned_array, owned_vector
 from merganser.framework.math.angle_axis import AngleAxis
 from merganser.framework.math.quaternion import Quaternion
 from merganser.framework.math.roll_pitch_yaw import RollPitchYaw
@@ -21,12 +20,14 @@ _LAST_ROW = np.array([0.0, 0.0, 0.0, 1.0])
 class RigidTransform:
     """X_AB, the pose of frame B in frame A: the orientation R_AB and the position p_AoBo_A [m].
 
-    Moves points between frames, p_AoQ_A = X_AB @ p_BoQ_B, and composes, X_AC = X_AB @ X_BC. Entries are float64,
-    complex128 or objects; only float64 entries are checked. The arrays inside are never written, only replaced,
-    so objects share arrays freely.
+    Moves points between frames, p_AoQ_A = X_AB @ p_BoQ_B, and composes, X_AC = X_AB @ X_BC. Entries are
+    float64, complex128 or objects; only float64 entries are checked. The arrays inside are never written,
+    only replaced, so objects share arrays freely.
     """
 
     __slots__ = ("_R_AB", "_p_AoBo_A")
+    _R_AB: Array
+    _p_AoBo_A: Array
     __array_ufunc__ = None  # array @ RigidTransform is a TypeError rather than an object array
 
     def __init__(
@@ -43,8 +44,8 @@ class RigidTransform:
         """Makes the identity, or a pose from an orientation, a position, both, a matrix, or another pose:
 
         Args:
-            R: the orientation R_AB as a rotation matrix; or, by position, an orientation in any representation
-                (perhaps with `p`), or alone any other argument.
+            R: the orientation R_AB as a rotation matrix; or, by position, an orientation in any
+                representation (perhaps with `p`), or alone any other argument.
             p: the position p_AoBo_A [m], shape [3].
             rpy: the orientation as roll, pitch and yaw angles.
             quaternion: the orientation as a quaternion.
@@ -57,9 +58,13 @@ class RigidTransform:
             ValueError: wrong shape, NaN or infinity in the position, wrong last row.
             RuntimeError: the rotation part of `pose` is not a rotation matrix.
         """
-        given = [argument for argument in (R, rpy, quaternion, theta_lambda, pose, other) if argument is not None]
+        given = [
+            argument for argument in (R, rpy, quaternion, theta_lambda, pose, other) if argument is not None
+        ]
         if len(given) > 1:
-            raise TypeError("RigidTransform: give at most one of R, rpy, quaternion, theta_lambda, pose, other.")
+            raise TypeError(
+                "RigidTransform: give at most one of R, rpy, quaternion, theta_lambda, pose, other."
+            )
         whole = given[0] if given else None
         if whole is None:
             self._store(np.eye(3), np.zeros(3) if p is None else _position(p))
@@ -67,8 +72,8 @@ class RigidTransform:
             self._store(whole._rotation_array(), np.zeros(3) if p is None else _position(p))
         elif p is not None:
             raise TypeError(
-                f"RigidTransform: beside p, expected a RotationMatrix, RollPitchYaw, Quaternion or AngleAxis, got "
-                f"{type(whole).__name__}. A 3x3 array goes in as RotationMatrix(array)."
+                f"RigidTransform: beside p, expected a RotationMatrix, RollPitchYaw, Quaternion or "
+                f"AngleAxis, got {type(whole).__name__}. A 3x3 array goes in as RotationMatrix(array)."
             )
         elif isinstance(whole, RigidTransform):
             self._R_AB, self._p_AoBo_A = whole._R_AB, whole._p_AoBo_A
@@ -190,15 +195,15 @@ class RigidTransform:
         if points.shape == (4,):
             return self._multiply_homogeneous(points)
         raise TypeError(
-            f"RigidTransform.multiply: expected a RigidTransform, points of shape (3,) or (3, n), one a column, or a "
-            f"vector of shape (4,), got {type(other).__name__} of shape {points.shape}."
+            f"RigidTransform.multiply: expected a RigidTransform, points of shape (3,) or (3, n), one a "
+            f"column, or a vector of shape (4,), got {type(other).__name__} of shape {points.shape}."
         )
 
     def _multiply_homogeneous(self, vec_B: Array) -> Array:
-        if vec_B[3] not in (0, 1):
+        if vec_B.dtype.kind != "O" and vec_B[3] not in (0, 1):
             raise ValueError(
-                f"RigidTransform.multiply: the fourth element of {vec_B.tolist()} is {vec_B[3]}, expected 1 for a "
-                f"point or 0 for a free vector."
+                f"RigidTransform.multiply: the fourth element of {vec_B.tolist()} is {vec_B[3]}, expected 1 "
+                f"for a point or 0 for a free vector."
             )
         return self.GetAsMatrix4().dot(vec_B)
 
@@ -209,6 +214,7 @@ class RigidTransform:
 
     def InvertAndCompose(self, other: RigidTransform) -> RigidTransform:
         """X_BC = X_AB⁻¹ X_AC, where `other` is X_AC."""
+        expect_instance(other, RigidTransform, "RigidTransform.InvertAndCompose")
         R_BA = self._R_AB.T
         p_BoCo_A = other._p_AoBo_A - self._p_AoBo_A
         return RigidTransform._from_parts(R_BA.dot(other._R_AB), R_BA.dot(p_BoCo_A))
@@ -218,14 +224,15 @@ class RigidTransform:
         return self.IsExactlyEqualTo(RigidTransform())
 
     def IsNearlyIdentity(self, translation_tolerance: float) -> bool:
-        """Whether the orientation is the identity to 128 epsilon, and the position zero to the tolerance [m]."""
+        """Whether the rotation is the identity to 128 epsilon, the position zero to the tolerance [m]."""
         return self.rotation().IsNearlyIdentity() and bool(
             np.abs(self._p_AoBo_A).max() <= translation_tolerance
         )
 
     def IsExactlyEqualTo(self, other: RigidTransform) -> bool:
         """Whether every element equals that of `other`."""
-        return bool((self._R_AB == other._R_AB).all() and (self._p_AoBo_A == other._p_AoBo_A).all())
+        expect_instance(other, RigidTransform, "RigidTransform.IsExactlyEqualTo")
+        return np.array_equal(self._R_AB, other._R_AB) and np.array_equal(self._p_AoBo_A, other._p_AoBo_A)
 
     def IsNearlyEqualTo(self, other: RigidTransform, tolerance: float) -> bool:
         """Whether no element of rotation matrix or position differs from that of `other` by more."""
@@ -233,11 +240,13 @@ class RigidTransform:
 
     def GetMaximumAbsoluteDifference(self, other: RigidTransform) -> float:
         """The largest difference from `other` among the elements of rotation matrix and position."""
+        expect_instance(other, RigidTransform, "RigidTransform.GetMaximumAbsoluteDifference")
         of_rotation = float(np.abs(self._R_AB - other._R_AB).max())
         return float(np.maximum(of_rotation, self.GetMaximumAbsoluteTranslationDifference(other)))
 
     def GetMaximumAbsoluteTranslationDifference(self, other: RigidTransform) -> float:
         """The largest difference from `other` among the elements of the position [m]."""
+        expect_instance(other, RigidTransform, "RigidTransform.GetMaximumAbsoluteTranslationDifference")
         return float(np.abs(self._p_AoBo_A - other._p_AoBo_A).max())
 
     def __repr__(self) -> str:
@@ -274,13 +283,14 @@ def _parts_of_array(value: Any) -> tuple[Array, Array]:
         return np.eye(3), _position(array)
     if array.shape not in ((3, 4), (4, 4)):
         raise ValueError(
-            f"RigidTransform: expected a position of shape (3,) or a matrix of shape (3, 4) or (4, 4), got shape "
-            f"{array.shape}. A 3x3 array goes in as RotationMatrix(array)."
+            f"RigidTransform: expected a position of shape (3,) or a matrix of shape (3, 4) or (4, 4), got "
+            f"shape {array.shape}. A 3x3 array goes in as RotationMatrix(array)."
         )
     if array.shape == (4, 4) and array.dtype.kind == "f":
         deviation = np.abs(array[3] - _LAST_ROW).max()
         if not deviation <= ORTHONORMALITY_TOLERANCE:
             raise ValueError(
-                f"RigidTransform: the last row of the 4x4 matrix is {array[3].tolist()}, expected [0, 0, 0, 1]."
+                f"RigidTransform: the last row of the 4x4 matrix is {array[3].tolist()}, expected [0, 0, 0, "
+                f"1]."
             )
     return rotation_array(array[:3, :3]), _position(array[:3, 3])

@@ -16,7 +16,6 @@ import math
 from typing import Any
 
 import numpy as np
-
 from merganser.framework.math._rotation_formulas import matrix_from_rpy, rpy_from_matrix
 from merganser.framework.math._scalars import Array, cos, owned_vector, sin
 from merganser.framework.math.quaternion import Quaternion
@@ -28,11 +27,12 @@ _GIMBAL_LOCK_COSINE = 0.008  # |cos(pitch)| below this, within 0.46 degrees, has
 class RollPitchYaw:
     """The orientation of D in A after turns by roll about Ax, then pitch about Ay, then yaw about Az [rad].
 
-    R_AD = Rz(yaw) Ry(pitch) Rx(roll): turns about fixed axes x, y, z, or about body axes z, y, x. Angles are kept
-    as given, not wrapped.
+    R_AD = Rz(yaw) Ry(pitch) Rx(roll): turns about fixed axes x, y, z, or about body axes z, y, x. Angles are
+    kept as given, not wrapped.
     """
 
     __slots__ = ("_rpy",)
+    _rpy: Array
 
     def __init__(
         self,
@@ -63,19 +63,23 @@ class RollPitchYaw:
         """
         if roll is not None or pitch is not None or yaw is not None:
             angles = (rpy if roll is None else roll, pitch, yaw)
-            if any(a is None for a in angles) or not (R is quaternion is matrix is other is None):
+            given = [a for a in (rpy, roll, pitch, yaw, R, quaternion, matrix, other) if a is not None]
+            if len(given) != 3 or any(angle is None for angle in angles):
                 raise TypeError("RollPitchYaw: give all three of roll, pitch, yaw and nothing else.")
             self._rpy = owned_vector(angles, 3, "RollPitchYaw: roll, pitch, yaw")
             return
         given = [argument for argument in (rpy, R, quaternion, matrix, other) if argument is not None]
         if len(given) != 1:
-            raise TypeError("RollPitchYaw: give one of rpy, R, quaternion, matrix, other, or roll, pitch, yaw.")
-        if isinstance(given[0], RollPitchYaw):
-            self._rpy = given[0]._rpy
-        elif hasattr(given[0], "_rotation_array") or np.shape(given[0]) == (3, 3):
-            self._rpy = rpy_from_matrix(rotation_array(given[0]))
+            raise TypeError(
+                "RollPitchYaw: give one of rpy, R, quaternion, matrix, other, or roll, pitch, yaw."
+            )
+        source: Any = given[0]
+        if isinstance(source, RollPitchYaw):
+            self._rpy = source._rpy
+        elif hasattr(source, "_rotation_array") or np.shape(source) == (3, 3):
+            self._rpy = rpy_from_matrix(rotation_array(source))
         else:
-            self._rpy = owned_vector(given[0], 3, "RollPitchYaw: rpy")
+            self._rpy = owned_vector(source, 3, "RollPitchYaw: rpy")
 
     @classmethod
     def _from_array(cls, rpy: Array) -> RollPitchYaw:
@@ -219,9 +223,10 @@ class RollPitchYaw:
         pitch = self._rpy[1].real
         if abs(math.cos(pitch)) < _GIMBAL_LOCK_COSINE:
             raise RuntimeError(
-                f"RollPitchYaw.{where}: the pitch angle {math.degrees(pitch):.4g} degrees is too near gimbal lock "
-                f"(90 degrees), where angle rates do not follow from angular velocity: |cos(pitch)| is "
-                f"{abs(math.cos(pitch)):.3g}, expected at least {_GIMBAL_LOCK_COSINE}. Use a Quaternion there."
+                f"RollPitchYaw.{where}: the pitch angle {math.degrees(pitch):.4g} degrees is too near gimbal "
+                f"lock (90 degrees), where angle rates do not follow from angular velocity: |cos(pitch)| is "
+                f"{abs(math.cos(pitch)):.3g}, expected at least {_GIMBAL_LOCK_COSINE}. Use a Quaternion "
+                f"there."
             )
 
     def __repr__(self) -> str:

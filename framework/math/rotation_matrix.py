@@ -8,13 +8,21 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from merganser.framework.math._rotation_formulas import (
     ORTHONORMALITY_TOLERANCE,
     quaternion_from_matrix,
     rotation_defect,
 )
-from merganser.framework.math._scalars import Array, cos, owned_array, owned_vector, real_part, sin
+from merganser.framework.math._scalars import (
+    Array,
+    cos,
+    expect_instance,
+    owned_array,
+    owned_vector,
+    real_part,
+    require_float,
+    sin,
+)
 from merganser.framework.math.angle_axis import AngleAxis
 from merganser.framework.math.quaternion import Quaternion
 
@@ -27,12 +35,13 @@ _SHORTEST_VECTOR = 1e-10  # a shorter vector has no trustworthy direction
 class RotationMatrix:
     """R_AB, the orientation of frame B in frame A: its columns are Bx, By, Bz expressed in A.
 
-    Re-expresses vectors, v_A = R_AB @ v_B, and composes, R_AC = R_AB @ R_BC. Entries are float64, complex128 or
-    objects; only float64 matrices are checked. The array inside is never written, only replaced, so objects
-    share arrays freely.
+    Re-expresses vectors, v_A = R_AB @ v_B, and composes, R_AC = R_AB @ R_BC. Entries are float64, complex128
+    or objects; only float64 matrices are checked. The array inside is never written, only replaced, so
+    objects share arrays freely.
     """
 
     __slots__ = ("_R_AB",)
+    _R_AB: Array
     __array_ufunc__ = None  # array @ RotationMatrix is a TypeError rather than an object array
 
     def __init__(
@@ -65,7 +74,7 @@ class RotationMatrix:
 
     @classmethod
     def _from_array(cls, R_AB: Array) -> RotationMatrix:
-        """Trusted: wraps a C-ordered `R_AB`, shape [3, 3], that nobody writes any more, unchecked and uncopied."""
+        """Trusted: wraps a C-ordered R_AB, shape [3, 3], that nobody writes any more; no check, no copy."""
         self = cls.__new__(cls)
         self._R_AB = R_AB
         return self
@@ -78,19 +87,19 @@ class RotationMatrix:
     @staticmethod
     def MakeXRotation(theta: Any) -> RotationMatrix:
         """R_AB after B turned by `theta` [rad] about Ax = Bx."""
-        s, c = sin(theta), cos(theta)
+        s, c = _sin_cos(theta)
         return RotationMatrix._from_array(np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]))
 
     @staticmethod
     def MakeYRotation(theta: Any) -> RotationMatrix:
         """R_AB after B turned by `theta` [rad] about Ay = By."""
-        s, c = sin(theta), cos(theta)
+        s, c = _sin_cos(theta)
         return RotationMatrix._from_array(np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]))
 
     @staticmethod
     def MakeZRotation(theta: Any) -> RotationMatrix:
         """R_AB after B turned by `theta` [rad] about Az = Bz."""
-        s, c = sin(theta), cos(theta)
+        s, c = _sin_cos(theta)
         return RotationMatrix._from_array(np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]))
 
     @staticmethod
@@ -109,12 +118,13 @@ class RotationMatrix:
             ValueError: `b_A` is not three finite numbers, or `axis_index` is not 0, 1 or 2.
             RuntimeError: `b_A` is shorter than 1e-10.
         """
-        b_A = real_part(owned_vector(b_A, 3, "MakeFromOneVector: b_A"), "MakeFromOneVector")
+        b_A = require_float(owned_vector(b_A, 3, "MakeFromOneVector: b_A"), "MakeFromOneVector")
         length = math.hypot(*b_A.tolist())
         if length < _SHORTEST_VECTOR:
             raise RuntimeError(
                 f"MakeFromOneVector: b_A = {b_A.tolist()} is too short to have a direction: its length is "
-                f"{length:.3g}, expected at least {_SHORTEST_VECTOR:g}. If the direction is meant, normalize b_A."
+                f"{length:.3g}, expected at least {_SHORTEST_VECTOR:g}. If the direction is meant, normalize "
+                f"b_A."
             )
         return RotationMatrix.MakeFromOneUnitVector(b_A / length, axis_index)
 
@@ -126,7 +136,7 @@ class RotationMatrix:
             ValueError: `u_A` is not three finite numbers, or `axis_index` is not 0, 1 or 2.
             RuntimeError: the length of `u_A` is not one to 128 epsilon.
         """
-        u_A = real_part(owned_vector(u_A, 3, "MakeFromOneUnitVector: u_A"), "MakeFromOneUnitVector")
+        u_A = require_float(owned_vector(u_A, 3, "MakeFromOneUnitVector: u_A"), "MakeFromOneUnitVector")
         if axis_index not in (0, 1, 2):
             raise ValueError(f"axis_index: expected 0, 1 or 2 for the x, y or z axis, got {axis_index!r}.")
         length = math.hypot(*u_A.tolist())
@@ -155,14 +165,14 @@ class RotationMatrix:
     def ProjectToRotationMatrix(M: Any) -> RotationMatrix:
         """The rotation matrix closest to `M`, shape [3, 3], in the 2-norm and in the Frobenius norm.
 
-        With the singular value decomposition M = U S Vᵀ it is U Vᵀ. (Schönemann, 1966, "A generalized solution of
-        the orthogonal Procrustes problem", Psychometrika 31.)
+        With the singular value decomposition M = U S Vᵀ it is U Vᵀ. (Schönemann, 1966, "A generalized
+        solution of the orthogonal Procrustes problem", Psychometrika 31.)
 
         Raises:
             ValueError: wrong shape, NaN or infinity.
             RuntimeError: the closest orthonormal matrix is left-handed.
         """
-        M = real_part(_matrix3(M), "ProjectToRotationMatrix")
+        M = require_float(_matrix3(M), "ProjectToRotationMatrix")
         if not np.isfinite(M).all():
             raise ValueError(f"ProjectToRotationMatrix: expected finite numbers, got\n{M}")
         U, _, Vt = np.linalg.svd(M)
@@ -209,8 +219,8 @@ class RotationMatrix:
         v_B = np.asarray(other)
         if v_B.ndim not in (1, 2) or v_B.shape[0] != 3:
             raise TypeError(
-                f"RotationMatrix.multiply: expected a RotationMatrix or vectors of shape (3,) or (3, n), one a "
-                f"column, got {type(other).__name__} of shape {v_B.shape}."
+                f"RotationMatrix.multiply: expected a RotationMatrix or vectors of shape (3,) or (3, n), one "
+                f"a column, got {type(other).__name__} of shape {v_B.shape}."
             )
         return self._R_AB.dot(v_B)
 
@@ -222,6 +232,7 @@ class RotationMatrix:
 
     def InvertAndCompose(self, other: RotationMatrix) -> RotationMatrix:
         """R_BC = R_AB⁻¹ R_AC, where `other` is R_AC."""
+        expect_instance(other, RotationMatrix, "RotationMatrix.InvertAndCompose")
         return RotationMatrix._from_array(self._R_AB.T.dot(other._R_AB))
 
     def IsValid(self) -> bool:
@@ -230,15 +241,17 @@ class RotationMatrix:
 
     def IsExactlyEqualTo(self, other: RotationMatrix) -> bool:
         """Whether every element equals that of `other`."""
-        return bool((self._R_AB == other._R_AB).all())
+        expect_instance(other, RotationMatrix, "RotationMatrix.IsExactlyEqualTo")
+        return np.array_equal(self._R_AB, other._R_AB)
 
     def IsNearlyEqualTo(self, other: RotationMatrix, tolerance: float) -> bool:
         """Whether no element differs from that of `other` by more than `tolerance`."""
+        expect_instance(other, RotationMatrix, "RotationMatrix.IsNearlyEqualTo")
         return bool(np.abs(self._R_AB - other._R_AB).max() <= tolerance)
 
     def IsExactlyIdentity(self) -> bool:
         """Whether every element equals that of the identity."""
-        return bool((self._R_AB == np.eye(3)).all())
+        return np.array_equal(self._R_AB, np.eye(3))
 
     def IsNearlyIdentity(self, tolerance: float = ORTHONORMALITY_TOLERANCE) -> bool:
         """Whether no element differs from that of the identity by more than `tolerance`."""
@@ -250,7 +263,7 @@ class RotationMatrix:
         return Quaternion._from_array(quaternion_from_matrix(self._R_AB))
 
     def ToAngleAxis(self) -> AngleAxis:
-        """The angle in [0, π] and the axis of this orientation, for float entries; about x if nothing turns."""
+        """The angle in [0, π] and the axis, for float entries; about x when nothing turns."""
         return AngleAxis(self.ToQuaternion())
 
     def ToRollPitchYaw(self) -> RollPitchYaw:
@@ -298,10 +311,16 @@ def _matrix3(value: Any) -> Array:
     R = owned_array(value, "RotationMatrix: R")
     if R.shape != (3, 3):
         raise ValueError(
-            f"RotationMatrix: R: expected a matrix of shape (3, 3), got an array of shape {R.shape}. For other "
-            f"representations pass a Quaternion, AngleAxis or RollPitchYaw."
+            f"RotationMatrix: R: expected a matrix of shape (3, 3), got an array of shape {R.shape}. For "
+            f"other representations pass a Quaternion, AngleAxis or RollPitchYaw."
         )
     return R
+
+
+def _sin_cos(theta: Any) -> tuple[Any, Any]:
+    if isinstance(theta, (float, int)) and not math.isfinite(theta):
+        raise ValueError(f"RotationMatrix: theta: expected a finite angle [rad], got {theta!r}.")
+    return sin(theta), cos(theta)
 
 
 def _axis_index(index: int) -> int:

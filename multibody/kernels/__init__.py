@@ -1,7 +1,7 @@
 """Multibody algorithms as kernels over the record arrays of layout.py, one algorithm a file.
 
-Each name below is a compiled kernel; `name.interpreted` is the same function as plain Python, for records of objects.
-The functions named `calc_...` in the files are what kernels call of each other.
+Each name below is a compiled kernel; `name.interpreted` is the same function as plain Python, for records of
+objects. The functions named `calc_...` in the files are what kernels call of each other.
 """
 
 from merganser.multibody.kernels.coordinates import qdot_to_velocity, velocity_to_qdot

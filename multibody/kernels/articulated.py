@@ -1,4 +1,4 @@
-"""Operations on articulated body inertias, for forward_dynamics.py, whose notation and equation numbers hold here.
+"""Operations on articulated body inertias, in the notation and equation numbers of forward_dynamics.py.
 
 The spatial inertia P = [J, K^T; K, M] maps [alpha; a] to [t; f]; J, M and P are symmetric.
 """
@@ -55,7 +55,7 @@ def set_rigid_inertia(mass: float, h: Vector3, I_BBo_W: Array, P_out: Array) -> 
 def project_hinge_inertia(
     node: Array, fixed: Array, body: Array, extra_diagonal_in: Array, work: Array
 ) -> bool:
-    """Computes Y, L and 1/Delta of one hinge, equations (2) and (3); False if a pivot is not safely positive."""
+    """Computes Y, L and 1/Delta of one hinge, (2) and (3); False if a pivot is not safely positive."""
     H, P, Y, D = body["H_PB_W"], work["P_B_W"], work["Y_B_W"], work["D_B"]
     for k in range(node["num_v"]):
         # U_k = P H_k, D_kl = H_l . U_k  (2)
@@ -122,7 +122,7 @@ def add_shifted_inertia(P: Array, p: Vector3, P_out: Array) -> None:
         for r in range(3):
             P_out[r, c] += P[r, c] + p_x_K[r]
             P_out[c, r] += p_x_Kp[r]
-            P_out[r + 3, c + 3] += P[r + 3, c + 3]
+            P_out[r + 3, c + 3] += P[r + 3, c + 3]  # M' = M
     _add_coupling(K_0, 0, P_out)
     _add_coupling(K_1, 1, P_out)
     _add_coupling(K_2, 2, P_out)

@@ -1,7 +1,7 @@
 """The kinematic map between velocities and the rates of the positions: qdot = N(q) v, v = N+(q) qdot.
 
-Revolute and prismatic mobilizers: qdot = v. Quaternion floating mobilizers, with the quaternion Q of R_FM, not
-necessarily of unit length, and w_FM_F, v_FMo_F in v:
+Revolute and prismatic mobilizers: qdot = v. Quaternion floating mobilizers, with the quaternion Q of R_FM, of
+any length, and w_FM_F, v_FMo_F in v:
 
     Qdot = 1/2 (0, w_FM_F) * Q                                        (1)
     pdot = v_FMo_F                                                    (2)
@@ -9,7 +9,7 @@ necessarily of unit length, and w_FM_F, v_FMo_F in v:
 
 (1) keeps the length of Q. (3) undoes (1) for every Q but zero, and ignores the part of Qdot along Q.
 
-Source: J. Diebel, Representing Attitude (2006), section 6.
+Source: J. Diebel, Representing Attitude: Euler Angles, Unit Quaternions, and Rotation Vectors (2006).
 """
 
 from __future__ import annotations

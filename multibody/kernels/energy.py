@@ -2,12 +2,12 @@
 
 Notation: see layout.py. With c = p_BoBcm_W and sums over all bodies,
 
-    kinetic   = 1/2 sum (w . I_BBo_W w + 2 mass v . (w x c) + mass v . v) + 1/2 sum reflected_inertia v_k^2   (1)
-    potential = - sum mass g . (p_WoBo_W + c)                                                               (2)
+    kinetic   = 1/2 sum (w . I_BBo_W w + 2 mass v . (w x c) + mass v . v + reflected_inertia v_k^2)   (1)
+    potential = - sum mass g . (p_WoBo_W + c)                                                         (2)
 
 where w = w_WB, v = v_WBo. (1) equals 1/2 v^T M v. (2) is zero for a mass at the origin of the world.
 
-Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), equation 2.67.
+Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.13.
 """
 
 from __future__ import annotations

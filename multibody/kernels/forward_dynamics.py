@@ -12,7 +12,7 @@ Pass 1, tips to base: articulated body inertias.
     D     = L Delta L^T,   Y = L^-1 U                                                 (3)
     P+    = P - Y^T Delta^-1 Y                                                        (4)
 
-Pass 2, tips to base: articulated body forces, with a+ = Phi(A_WP_W) + Ab_WB_W, F_Bo_W = P+ a+ + z+ at the hinge.
+Pass 2, tips to base: articulated body forces, so that F_Bo_W = P+ X A_WP_W + Z+ at the hinge.
 
     Z     = Fb_Bo_W - F_applied_Bo_W + sum_children X^T Z+                            (5)
     e     = L^-1 (tau - H Z)                                                          (6)
@@ -24,16 +24,19 @@ Pass 3, base to tips: accelerations, from A_W0_W = [0; -g].
     vdot  = L^-T Delta^-1 (e - Y A+)                                                  (9)
     A_WB_W = A+ + H^T vdot                                                            (10)
 
-Singular hinges. A pivot of Delta is what is left of the composite inertia after subtractions (4); their rounding
-errors are some eps times the composite inertia, which for a unit velocity [w; v] of the hinge is at most
+Singular hinges. A pivot of Delta is what is left of the composite inertia after subtractions (4); their
+rounding errors are some eps times the composite inertia, which for a unit velocity [w; v] of the hinge is at
+most
 
     scale = 2 m_C v . v + trace(I_C) w . w + reflected_inertia + extra_diagonal       (11)
 
-since |v + w x r|^2 <= 2 |v|^2 + 2 |w|^2 |r|^2 for every particle and trace(I_C) = 2 sum m |r|^2. A pivot below
-PIVOT_TOLERANCE scale has less than three significant digits: it is reported, not divided by.
+since |v + w x r|^2 <= 2 |v|^2 + 2 |w|^2 |r|^2 for every particle of C, the bodies outboard of the hinge, and
+trace(I_C) = 2 sum m |r|^2. A pivot below PIVOT_TOLERANCE scale, some hundred eps, has hardly three digits
+left: it is reported, not divided by.
 
-Sources: R. Featherstone, Rigid Body Dynamics Algorithms (2008), table 7.1; A. Jain, Robot and Multibody Dynamics
-(2010), section 7.2 (the same in three sweeps). The factors (3) in place of D^-1: Golub and Van Loan (2013), 4.1.2.
+Sources: R. Featherstone, Rigid Body Dynamics Algorithms (2008), table 7.1; A. Jain, Robot and Multibody
+Dynamics (2010), chapter 7. The factors (3) in place of D^-1: G. Golub and C. Van Loan, Matrix Computations
+(2013), section 4.1.2.
 """
 
 from __future__ import annotations
@@ -56,7 +59,6 @@ from merganser.multibody.kernels.spatial import (
     scaled,
     set_spatial,
     set_vector,
-    subtract,
     translational,
     vector,
 )
@@ -194,7 +196,7 @@ def articulate_accelerations(
         A_WP_W = scratch_work[node["parent"]]["A_WB_W"]
         # A+ = X A_WP_W + Ab_WB_W  (8)
         alpha = add(rotational(A_WP_W), rotational(Ab_WB_W))
-        a_shifted = subtract(translational(A_WP_W), cross(vector(position_in[i]["p_PoBo_W"]), rotational(A_WP_W)))
+        a_shifted = add(translational(A_WP_W), cross(rotational(A_WP_W), vector(position_in[i]["p_PoBo_W"])))
         a = add(a_shifted, translational(Ab_WB_W))
         # vdot = L^-T Delta^-1 (e - Y A+)  (9)
         start = node["v_start"]

@@ -1,7 +1,7 @@
 """Generalized forces of uniform gravity.
 
-Notation: see layout.py. All bodies outboard of a hinge weigh on it as one rigid body C, with mass m_C and first
-moment h_C = m_C p_BoCcm_W. From tips to base, with p = p_PoBo_W, B adds to the composite of its parent
+Notation: see layout.py. All bodies outboard of a hinge weigh on it as one rigid body C, with mass m_C and
+first moment h_C = m_C p_BoCcm_W. From tips to base, with p = p_PoBo_W, B adds to the composite of its parent
 
     m_C,   h_C + m_C p                                                (1)
 

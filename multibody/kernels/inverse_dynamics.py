@@ -2,14 +2,15 @@
 
     tau = M vdot + C(q, v) v - tau_g - J^T F_applied
 
-Notation: see layout.py. Gravity enters as an upward acceleration of the world, so that no body needs a weight:
+Notation: see layout.py. Gravity enters as an upward acceleration of the world, so that no body needs a
+weight:
 
     A_W0_W = [0; -g]                                                                  (1)
     A_WB_W = Phi(A_WP_W) + Ab_WB_W + sum_k H_PB_W[k] vdot_k                           (2)
     F_Bo_W = M_BBo_W A_WB_W + Fb_Bo_W - F_applied_Bo_W + sum_children Phi^T(F_Co_W)   (3)
     tau_k  = H_PB_W[k] . F_Bo_W + reflected_inertia vdot_k                            (4)
 
-Phi shifts accelerations from Po to Bo (a += alpha x p), Phi^T shifts forces from Bo to Po (t += p x f), p = p_PoBo_W.
+Phi shifts accelerations from Po to Bo (a += alpha x p), Phi^T forces from Bo to Po (t += p x f), p = p_PoBo_W.
 M_BBo_W A = [I alpha + m c x a;  m (a + alpha x c)] with c = p_BoBcm_W.
 
 Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), table 5.1; reflected inertia: section 9.6.

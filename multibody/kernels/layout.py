@@ -1,7 +1,8 @@
 """The record arrays on which the multibody kernels work.
 
-A finalized tree is a list of *mobilized bodies* ("mobods"), numbered depth first with the world as number 0, so
-that every parent precedes its children and every subtree is one contiguous range. One record a mobod, in five arrays:
+A finalized tree is a list of *mobilized bodies* ("mobods"), numbered depth first with the world as number 0,
+so that every parent precedes its children and every subtree is one contiguous range. One record a mobod, in
+five arrays:
 
 ========== ============ ======================================================================================
 array      scalar       holds
@@ -13,11 +14,13 @@ velocity   T            everything that depends on q and v
 scratch    T            workspace of the recursive algorithms; no value outlives a call
 ========== ============ ======================================================================================
 
-T is float64, complex128 (derivatives by the complex step) or object (symbolic expressions): the same fields each
-time. All fields of `parameters` have type T, so the array is a view into the numeric parameters of a Context.
+T is float64, complex128 (derivatives by the complex step) or object (symbolic expressions): the same fields
+each time. All fields of `parameters` have type T, so the array is a view into the numeric parameters of a
+Context.
 
-Notation. P is the parent (inboard) body of B, F the frame fixed to P and M the frame fixed to B that the mobilizer
-connects; W is the world. Spatial vectors are [rotational; translational], in W, about the origin Bo of the body.
+Notation. P is the parent (inboard) body of B, F the frame fixed to P and M the frame fixed to B that the
+mobilizer connects; W is the world. Spatial vectors are [rotational; translational], in W, about the origin Bo
+of the body.
 """
 
 from __future__ import annotations
@@ -73,7 +76,7 @@ def parameter_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
             ("p_BoBcm_B", scalar, (3,)),
             ("G_BBo_B", scalar, (3, 3)),  # unit inertia (inertia for mass 1) about Bo [m^2]
             ("damping", scalar, (MAX_VELOCITIES,)),  # tau = -damping v
-            ("reflected_inertia", scalar),  # gear_ratio^2 rotor_inertia, added to the diagonal of M (1-dof joints)
+            ("reflected_inertia", scalar),  # gear_ratio^2 rotor_inertia, on the diagonal of M (1-dof joints)
         ]
     )
 
@@ -103,8 +106,9 @@ def velocity_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
         [
             ("V_PB_W", scalar, (6,)),  # across the hinge
             ("V_WB_W", scalar, (6,)),
-            # Part of A_WB_W that is not the shifted acceleration of the parent and vanishes with v; A_WB_W is
-            # Phi(A_WP_W) + Ab_WB_W + H_PB_W vdot, where Phi shifts (a += alpha x p) without the centripetal term.
+            # Part of A_WB_W that is not the shifted acceleration of the parent and vanishes with v;
+            # A_WB_W is Phi(A_WP_W) + Ab_WB_W + H_PB_W vdot, where Phi shifts (a += alpha x p) without the
+            # centripetal term.
             ("Ab_WB_W", scalar, (6,)),
             ("Fb_Bo_W", scalar, (6,)),  # gyroscopic bias: F_Bo_W = M_BBo_W A_WB_W + Fb_Bo_W
         ]

@@ -1,7 +1,7 @@
 """The mass matrix: the composite rigid body algorithm (CRBA).
 
 Notation: see layout.py. C is B and everything outboard of it, as one rigid body, with mass m_C, first moment
-h_C = m_C p_BoCcm_W and inertia I_C about Bo. From tips to base, with p = p_PoBo_W, B adds to the composite of P
+h_C = m_C p_BoCcm_W and inertia I_C about Bo. From tips to base, with p = p_PoBo_W, the composite of P grows by
 
     m_C,   h_C + m_C p,   I_C + 2 (p . h_C) 1 - p h_C^T - h_C p^T + m_C (p . p 1 - p p^T)         (1)
 
@@ -13,7 +13,8 @@ and as it is carried to the base through every body A inboard of B, F_Ao_W = Phi
 
     M[A_l, B_k] = M[B_k, A_l] = H_A[l] . F_Ao_W                                                   (3)
 
-Entries of pairs of bodies of which neither is inboard of the other are zero. Reflected inertia stands on the diagonal.
+Entries of pairs of bodies of which neither is inboard of the other are zero. Reflected inertia stands on the
+diagonal.
 
 Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), table 6.2; reflected inertia: section 9.6.
 """
@@ -24,6 +25,7 @@ from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.layout import PRISMATIC, REVOLUTE
 from merganser.multibody.kernels.spatial import (
     Array,
+    Vector3,
     add,
     cross,
     dot,
@@ -74,7 +76,7 @@ def calc_mass_matrix(
 
 
 @device
-def _add_composite(work: Array, p: tuple, parent_work: Array) -> None:
+def _add_composite(work: Array, p: Vector3, parent_work: Array) -> None:
     """Adds the composite of B to that of its parent, equation (1)."""
     m = work["mass_C"]
     h = vector(work["mp_C_W"])

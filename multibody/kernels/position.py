@@ -24,7 +24,7 @@ Dividing by |q|^2 makes (10) a rotation for every q but zero, which yields NaN. 
 
     I_BBo_W = mass R_WB G_BBo_B R_WB^T                                (11)
 
-Source: A. Jain, Robot and Multibody Dynamics (2010), sections 3.3 (hinge map matrix) and 4.1.
+Source: A. Jain, Robot and Multibody Dynamics (2010), chapter 3 (hinge map matrices).
 """
 
 from __future__ import annotations
@@ -33,7 +33,17 @@ import numpy as np
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.layout import PRISMATIC, QUATERNION_FLOATING, REVOLUTE
-from merganser.multibody.kernels.spatial import Array, add, cross, rotate, scaled, set_spatial, set_vector, vector
+from merganser.multibody.kernels.spatial import (
+    Array,
+    Vector3,
+    add,
+    cross,
+    rotate,
+    scaled,
+    set_spatial,
+    set_vector,
+    vector,
+)
 
 __all__ = ["calc_position_kinematics", "position_kinematics"]
 
@@ -93,7 +103,7 @@ def _place_world(world: Array) -> None:
 
 
 @device
-def _row_times(A: Array, r: int, B: Array) -> tuple:
+def _row_times(A: Array, r: int, B: Array) -> Vector3:
     """Row r of A B, for 3x3 matrices."""
     return (
         A[r, 0] * B[0, 0] + A[r, 1] * B[1, 0] + A[r, 2] * B[2, 0],
@@ -137,7 +147,7 @@ def _premultiply(A: Array, B: Array) -> None:
 
 
 @device
-def _set_rotation_about_axis(a: tuple, sin_q: float, cos_q: float, R_FM: Array) -> None:
+def _set_rotation_about_axis(a: Vector3, sin_q: float, cos_q: float, R_FM: Array) -> None:
     """Equation (9), for a unit vector a."""
     s = scaled(sin_q, a)
     d = scaled(1.0 - cos_q, a)

@@ -1,7 +1,8 @@
 """Decisions on scalar values, for the three kinds of scalar that a kernel meets.
 
-A kernel may not compare values: a complex number has no order and the truth of a symbolic expression is not known.
-Where a decision cannot be avoided, it is taken here: on real parts, and in favour of going on when there is no number.
+A kernel may not compare values: a complex number has no order and the truth of a symbolic expression is not
+known. Where a decision cannot be avoided, it is taken here: on real parts, and in favour of going on when
+there is no number.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Vectors in three dimensions and spatial algebra, for the kernels of this package.
 
-Three-vectors are tuples (a_0, a_1, a_2): they need no storage, so they live in registers when compiled, and in
-every scalar type alike. Spatial vectors and matrices live in arrays, which the functions whose names begin with
-`set_` and `add_` write.
+Three-vectors are tuples (a_0, a_1, a_2): they need no storage, so they live in registers when compiled, and
+in every scalar type alike. Spatial vectors and matrices live in arrays, which the functions whose names begin
+with `set_` and `add_` write.
 
-Spatial velocities and accelerations are [w; v] with v at a point Bo, spatial forces [t; f] with the moment t taken
-about Bo; all are expressed in one frame.
+Spatial velocities and accelerations are [w; v] with v at a point Bo, spatial forces [t; f] with the moment t
+taken about Bo; all are expressed in one frame.
 """
 
 from __future__ import annotations

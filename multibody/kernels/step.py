@@ -4,16 +4,16 @@ The state is x = [q; v]. Notation: see layout.py and the files of the algorithms
 
     M vdot = tau - D v - C v + tau_g + J^T F_applied,   xdot = [N(q) v; vdot]                             (1)
 
-In the discrete update of time step h, damping is implicit (linear and dissipative, so stable for every h), the rest
-explicit, and the positions follow the new velocities:
+In the discrete update of time step h, damping is implicit (linear and dissipative, so stable for every h),
+the rest explicit, and the positions follow the new velocities:
 
     (M + h D) (v+ - v) = h (tau - D v - C v + tau_g + J^T F_applied)                                      (2)
     q+ = q + h N(q) v+                                                                                    (3)
 
 Quaternions are not normalized: the length of a quaternion matters nowhere, but drifts as the step is finite.
 
-Source of (2), (3): A. Castro et al., An Unconstrained Convex Formulation of Compliant Contact, IEEE T-RO (2023),
-section II, where no contact occurs.
+Source of (2), (3): A. Castro et al., An Unconstrained Convex Formulation of Compliant Contact, IEEE T-RO
+(2023), section II, where no contact occurs.
 """
 
 from __future__ import annotations

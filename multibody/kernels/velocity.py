@@ -15,8 +15,8 @@ and Newton-Euler about Bo, F_Bo_W = M_BBo_W A_WB_W + Fb_Bo_W, with c = p_BoBcm_W
 
     Fb_Bo_W = [w_WB x I_BBo_W w_WB;  mass w_WB x (w_WB x c)]                          (4)
 
-Sources: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.13 (4); A. Jain, Robot and Multibody
-Dynamics (2010), section 5.1 (3).
+Sources: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.14 (4); A. Jain, Robot and
+Multibody Dynamics (2010), chapter 5 (3).
 """
 
 from __future__ import annotations

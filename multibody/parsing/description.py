@@ -143,6 +143,7 @@ class JointDescription:
         type: revolute, prismatic or fixed.
         X_PJ: joint frame in the parent at zero configuration; None: the parent's body frame itself.
         X_CJ: joint frame in the child; None: the child's body frame itself.
+        X_FM: for a fixed joint, the child's joint frame in the parent's, if they do not coincide.
         axis_J: unit vector, shape [3]; not used by fixed joints.
         position_limits: lower and upper [rad or m].
         velocity_limit: symmetric [rad/s or m/s].
@@ -157,6 +158,7 @@ class JointDescription:
     location: SourceLocation
     X_PJ: RigidTransform | None = None
     X_CJ: RigidTransform | None = None
+    X_FM: RigidTransform | None = None
     axis_J: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
     position_limits: tuple[float, float] = (-inf, inf)
     velocity_limit: float = inf

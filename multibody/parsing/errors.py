@@ -6,6 +6,7 @@ __all__ = ["Diagnostics", "ParsingError", "SourceLocation"]
 
 import logging
 from dataclasses import dataclass, field
+from pathlib import Path
 
 _logger = logging.getLogger("merganser.multibody.parsing")
 
@@ -16,6 +17,11 @@ class SourceLocation:
 
     file: str
     line: int = 0
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the file; None for a model given as a string, whose file reads `<...>`."""
+        return None if self.file.startswith("<") else Path(self.file).parent
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.line else self.file

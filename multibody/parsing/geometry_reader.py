@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["GeometryReader", "drake_value", "positive"]
-
-from dataclasses import dataclass
-from pathlib import Path
+__all__ = [
+    "drake_value",
+    "make_friction",
+    "mesh_shape",
+    "positive",
+    "read_compliance",
+    "read_contact_numbers",
+    "read_friction",
+]
 
 import numpy as np
 
@@ -25,34 +30,22 @@ _CONTACT_NUMBERS = {
 _MAY_BE_ZERO = {"drake:hunt_crossley_dissipation", "drake:relaxation_time", "drake:hydroelastic_margin"}
 
 
-@dataclass(frozen=True)
-class GeometryReader:
-    """Makes shapes from elements of one file.
+def mesh_shape(node: XmlNode, uri: str, scale: np.ndarray, package_map: PackageMap) -> ShapeDescription:
+    """A mesh whose file exists; scale of one or three factors.
 
-    Attributes:
-        package_map: resolves package:// addresses.
-        base_folder: folder of the file; None for a model given as a string.
+    Raises:
+        ParsingError: the file is not there, or a scale factor is zero.
     """
-
-    package_map: PackageMap
-    base_folder: Path | None
-
-    def mesh(self, node: XmlNode, uri: str, scale: np.ndarray) -> ShapeDescription:
-        """A mesh whose file exists; scale of one or three factors.
-
-        Raises:
-            ParsingError: the file is not there, or a scale factor is zero.
-        """
-        if not uri:
-            raise node.error("the mesh names no file.")
-        if not np.all(scale):
-            raise node.error(f"the mesh has scale {scale.tolist()}; factors cannot be zero.")
-        path = resolve_uri(uri, self.package_map, self.base_folder, node.location)
-        if not path.is_file():
-            raise node.error(f"the mesh '{uri}' means '{path}', which is not a file.")
-        kind = "Convex" if node.find("drake:declare_convex") is not None else "Mesh"
-        factors = np.broadcast_to(scale, 3)
-        return ShapeDescription(kind, tuple(float(s) for s in factors), str(path.resolve()))
+    if not uri:
+        raise node.error("the mesh names no file.")
+    if not np.all(scale):
+        raise node.error(f"the mesh has scale {scale.tolist()}; factors cannot be zero.")
+    path = resolve_uri(uri, package_map, node.location)
+    if not path.is_file():
+        raise node.error(f"the mesh '{uri}' means '{path}', which is not a file.")
+    kind = "Convex" if node.find("drake:declare_convex") is not None else "Mesh"
+    factors = np.broadcast_to(scale, 3)
+    return ShapeDescription(kind, tuple(float(s) for s in factors), str(path.resolve()))
 
 
 def positive(node: XmlNode, shape: str, dimensions: dict[str, float]) -> tuple[float, ...]:

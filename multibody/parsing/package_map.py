@@ -193,14 +193,11 @@ def near_files(path: Path) -> str:
     return f" In '{folder}': {nearest_names(path.name, names)}" if names else f" '{folder}' is empty."
 
 
-def resolve_uri(
-    uri: str, package_map: PackageMap, base_folder: Path | None, location: SourceLocation
-) -> Path:
+def resolve_uri(uri: str, package_map: PackageMap, location: SourceLocation) -> Path:
     """The existing file that a model file refers to.
 
     Args:
         uri: an address with scheme, or a path relative to the referring file.
-        base_folder: folder of the referring file; None if the model came as a string.
         location: the referring element.
 
     Raises:
@@ -213,13 +210,13 @@ def resolve_uri(
             raise ParsingError(location, str(cause)) from None
     path = Path(uri)
     if not path.is_absolute():
-        if base_folder is None:
+        if location.folder is None:
             raise ParsingError(
                 location,
                 f"path '{uri}' is relative, but a model given as a string has no folder. Use an absolute "
                 "path or a package:// address.",
             )
-        path = base_folder / path
+        path = location.folder / path
     if not path.exists():
         raise ParsingError(location, f"file '{path}' does not exist.{near_files(path)}")
     return path

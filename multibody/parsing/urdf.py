@@ -13,7 +13,6 @@ from math import inf
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
-    CollisionFilterGroupDescription,
     DocumentDescription,
     FrameDescription,
     InertiaDescription,
@@ -22,7 +21,7 @@ from merganser.multibody.parsing.description import (
     ModelDescription,
 )
 from merganser.multibody.parsing.errors import Diagnostics
-from merganser.multibody.parsing.geometry_reader import GeometryReader, drake_value
+from merganser.multibody.parsing.geometry_reader import drake_value
 from merganser.multibody.parsing.inertia import MASSLESS, make_inertia
 from merganser.multibody.parsing.joint_reader import (
     check_joint_type,
@@ -32,6 +31,7 @@ from merganser.multibody.parsing.joint_reader import (
     read_gains,
     unit_axis,
 )
+from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.urdf_geometry import UrdfGeometryReader, read_origin
 from merganser.multibody.parsing.xml_reader import XmlNode
 
@@ -41,12 +41,12 @@ _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _UNSUPPORTED = ("loop_joint", "drake:linear_bushing_rpy", "drake:ball_constraint", "drake:tendon_constraint")
 
 
-def read_urdf(root: XmlNode, meshes: GeometryReader, diagnostics: Diagnostics) -> DocumentDescription:
+def read_urdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
     """Describes the <robot> of a URDF document.
 
     Args:
         root: the document's root element.
-        meshes: resolves mesh files.
+        package_map: resolves addresses of mesh files.
         diagnostics: receives what is read but not honoured.
 
     Raises:
@@ -54,16 +54,16 @@ def read_urdf(root: XmlNode, meshes: GeometryReader, diagnostics: Diagnostics) -
     """
     if root.tag != "robot":
         raise root.error(f"a URDF document starts with <robot>, not with <{root.tag}>.")
-    reader = _RobotReader(root.require_attribute("name"), meshes, diagnostics)
+    reader = _RobotReader(root.require_attribute("name"), package_map, diagnostics)
     return DocumentDescription(root.location, [reader.read(root)])
 
 
 class _RobotReader:
     """Reads the elements of one <robot> in file order."""
 
-    def __init__(self, name: str, meshes: GeometryReader, diagnostics: Diagnostics):
+    def __init__(self, name: str, package_map: PackageMap, diagnostics: Diagnostics):
         self._name = name
-        self._geometry = UrdfGeometryReader(meshes, diagnostics)
+        self._geometry = UrdfGeometryReader(package_map, diagnostics)
         self._diagnostics = diagnostics
 
     def read(self, robot: XmlNode) -> ModelDescription:
@@ -79,7 +79,9 @@ class _RobotReader:
             actuator = self._read_transmission(node, nodes_by_name)
             model.actuators += [] if actuator is None else [actuator]
         model.frames = [self._read_frame(node) for node in robot.find_all("frame")]
-        model.filter_groups = [self._read_group(n) for n in robot.find_all("drake:collision_filter_group")]
+        model.filter_groups = [
+            read_filter_group(node, "link") for node in robot.find_all("drake:collision_filter_group")
+        ]
         for node in robot.find_all(*_UNSUPPORTED):
             self._diagnostics.warn(node.location, f"<{node.tag}> is not supported; it has no effect.")
         return model
@@ -101,14 +103,13 @@ class _RobotReader:
         model.links.append(LinkDescription(name, inertia, node.location, visuals, collisions))
 
     def _read_inertial(self, node: XmlNode, link: str) -> InertiaDescription:
-        mass = node.find("mass")
-        moments = node.find("inertia")
+        mass, moments = node.find_or_empty("mass"), node.find_or_empty("inertia")
         return make_inertia(
             node,
             link,
-            0.0 if mass is None else mass.float_attribute("value"),
+            mass.float_attribute("value", 0.0),
             read_origin(node.find("origin")),
-            {name: 0.0 if moments is None else moments.float_attribute(name, 0.0) for name in _MOMENTS},
+            {name: moments.float_attribute(name, 0.0) for name in _MOMENTS},
         )
 
     def _read_joint(self, node: XmlNode) -> JointDescription | None:
@@ -123,7 +124,7 @@ class _RobotReader:
             return None
         check_joint_type(node, name, type_name, tuple(_JOINT_TYPES) + ("floating",))
         self._warn_about_unused(node, name)
-        axis, limit, dynamics = (node.find(tag) or XmlNode("", node.location) for tag in ("axis", "limit", "dynamics"))
+        axis, limit, dynamics = (node.find_or_empty(tag) for tag in ("axis", "limit", "dynamics"))
         velocity = limit.float_attribute("velocity", inf)
         acceleration = limit.float_attribute("drake:acceleration", inf)
         position_limits = (limit.float_attribute("lower", -inf), limit.float_attribute("upper", inf))
@@ -168,7 +169,7 @@ class _RobotReader:
             raise node.error(f"the transmission drives joint '{joint_name}', which is not among {sorted(joints)}.")
         joint = joints[joint_name]
         actuator = node.require("actuator")
-        limit = joint.find("limit") or XmlNode("", joint.location)
+        limit = joint.find_or_empty("limit")
         effort_limit = limit.float_attribute("effort", inf)
         if effort_limit < 0:
             raise limit.error(f"joint '{joint_name}' has effort limit {effort_limit:g}; it cannot be negative.")
@@ -207,6 +208,3 @@ class _RobotReader:
             read_origin(node),
             node.location,
         )
-
-    def _read_group(self, node: XmlNode) -> CollisionFilterGroupDescription:
-        return read_filter_group(node, "link")

@@ -12,12 +12,13 @@ from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.parsing.description import GeometryDescription, ShapeDescription
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.geometry_reader import (
-    GeometryReader,
+    mesh_shape,
     positive,
     read_compliance,
     read_contact_numbers,
     read_friction,
 )
+from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 
@@ -33,7 +34,7 @@ def read_origin(node: XmlNode | None) -> RigidTransform:
 class UrdfGeometryReader:
     """Reads the geometries of one <robot>; named materials live as long as it does."""
 
-    meshes: GeometryReader
+    package_map: PackageMap
     diagnostics: Diagnostics
     materials: dict[str, XmlNode] = field(default_factory=dict)
 
@@ -75,7 +76,7 @@ class UrdfGeometryReader:
         """The <collision> elements of a link."""
         collisions = []
         for node, name, shape in self._named_shapes(link, "collision"):
-            properties = node.find("drake:proximity_properties") or XmlNode("", node.location)
+            properties = node.find_or_empty("drake:proximity_properties")
             collisions.append(
                 GeometryDescription(
                     name,
@@ -125,7 +126,7 @@ class UrdfGeometryReader:
                     return self._round(node, "Ellipsoid", "a", "b", "c")
                 case "mesh":
                     scale = node.vector_attribute("scale", (1, 3), [1.0])
-                    return self.meshes.mesh(node, node.require_attribute("filename"), scale)
+                    return mesh_shape(node, node.require_attribute("filename"), scale, self.package_map)
         found = ", ".join(f"<{child.tag}>" for child in geometry.children) or "nothing"
         raise geometry.error(
             f"<geometry> holds {found}; expected one of box, sphere, cylinder, mesh, drake:capsule, "

@@ -62,6 +62,10 @@ class XmlNode:
             raise self.error(f"{self.describe()} has no <{tag}> element; add one.")
         return child
 
+    def find_or_empty(self, tag: str) -> XmlNode:
+        """The first child <tag>, or an element without content in its place."""
+        return self.find(tag) or XmlNode(tag, self.location)
+
     def describe(self) -> str:
         """The element as an error message names it: <link name="arm">."""
         name = self.attributes.get("name")

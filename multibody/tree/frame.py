@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ __all__ = ["FixedOffsetFrame", "Frame", "RigidBodyFrame"]
 Vector = npt.NDArray[Any]
 
 
-class Frame(NamedElement):
+class Frame(NamedElement, ABC):
     """Abstract frame F fixed to a body B.
 
     Args:
@@ -50,9 +51,9 @@ class Frame(NamedElement):
 
     # -- pose in the body ----------------------------------------------------------------------------------------
 
+    @abstractmethod
     def GetFixedPoseInBodyFrame(self) -> RigidTransform:
         """Returns X_BF."""
-        raise TypeError(f"{type(self).__name__} does not say how it is fixed to its body.")
 
     def GetFixedRotationMatrixInBodyFrame(self) -> RotationMatrix:
         """Returns R_BF."""

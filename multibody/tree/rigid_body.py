@@ -14,6 +14,7 @@ from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.frame import Frame, RigidBodyFrame
 from merganser.multibody.tree.indices import BodyIndex, ModelInstanceIndex, default_model_instance
 from merganser.multibody.tree.inertia import RotationalInertia, SpatialInertia, UnitInertia
+from merganser.multibody.tree.inertia.validity import real_values
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class RigidBody(NamedElement):
         super().__init__(
             body_name, default_model_instance() if model_instance is None else ModelInstanceIndex(model_instance)
         )
-        self._M_BBo_B = M_BBo_B
+        self._M_BBo_B = M_BBo_B.__copy__()
         self._body_frame = RigidBodyFrame(self)
         # Set by Finalize(): number of the mobilized body, and the joint towards the world (none for the world).
         self._mobod: int | None = None
@@ -88,7 +89,7 @@ class RigidBody(NamedElement):
 
     def default_spatial_inertia(self) -> SpatialInertia:
         """Returns M_BBo_B that new Contexts start with."""
-        return self._M_BBo_B
+        return self._M_BBo_B.__copy__()
 
     # -- the coordinates of a floating body ----------------------------------------------------------------------
 
@@ -189,7 +190,8 @@ class RigidBody(NamedElement):
             ValueError: if the mass is negative or not finite.
         """
         M_BBo_B = self.CalcSpatialInertiaInBodyFrame(context)
-        if not (np.isfinite(mass) and np.real(mass) >= 0.0):
+        real = real_values(mass)
+        if real is not None and not (np.isfinite(real) and real >= 0.0):
             raise ValueError(f"SetMass(): the mass of body {self._name!r} must be finite and >= 0, not {mass}.")
         self._write_inertia(context, mass, M_BBo_B.get_com(), M_BBo_B.get_unit_inertia())
 
@@ -200,7 +202,8 @@ class RigidBody(NamedElement):
             ValueError: if `com` has not three finite entries.
         """
         p_BoBcm_B = as_vector(com, 3, "SetCenterOfMassInBodyFrame: com")
-        if not np.isfinite(p_BoBcm_B).all():
+        real = real_values(p_BoBcm_B)
+        if real is not None and not np.isfinite(real).all():
             raise ValueError(f"SetCenterOfMassInBodyFrame(): com of body {self._name!r} is {p_BoBcm_B}.")
         M_BBo_B = self.CalcSpatialInertiaInBodyFrame(context)
         self._write_inertia(context, M_BBo_B.get_mass(), p_BoBcm_B, M_BBo_B.get_unit_inertia())

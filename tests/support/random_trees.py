@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
 from merganser.multibody import kernels
 from merganser.multibody.kernels.layout import (
     PRISMATIC,
@@ -82,7 +81,7 @@ def random_parents(rng: np.random.Generator, num_bodies: int) -> list[int]:
 def random_parameters(rng: np.random.Generator, topology: np.ndarray) -> np.ndarray:
     """Random frames, mass properties, damping and reflected inertia."""
     parameters = np.zeros(len(topology), dtype=parameter_dtype())
-    for record, node in zip(parameters, topology):
+    for record in parameters:
         record["R_PF"], record["R_MB"] = random_rotation(rng), random_rotation(rng)
         record["p_PoFo_P"], record["p_MoBo_M"] = rng.normal(scale=0.4, size=(2, 3))
         axis = rng.normal(size=3)
@@ -213,8 +212,8 @@ class Tree:
 def random_tree(seed: int, num_bodies: int, kinds: tuple[int, ...] = (REVOLUTE, PRISMATIC, WELD)) -> Tree:
     """A random tree in a random state, its kinematics computed.
 
-    Mobilizers are drawn from `kinds`; a body on the world floats instead in half of the cases. Quaternions are not
-    of unit length.
+    Mobilizers are drawn from `kinds`; a body on the world floats instead in half of the cases. Quaternions
+    are not of unit length.
     """
     rng = np.random.default_rng(seed)
     parents = random_parents(rng, num_bodies)

@@ -1,0 +1,389 @@
+"""SceneGraph: the leaf system that knows all geometry, takes frame poses in and gives a QueryObject out.
+
+Sources, frames and geometries are the SceneGraph's model, a GeometryState. Each Context has its own copy of
+it, as an abstract parameter, which may be changed there without touching the model.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework import (
+    AbstractValue,
+    Context,
+    InputPort,
+    LeafSystem,
+    OutputPort,
+    Value,
+    ValueProducer,
+)
+from merganser.framework.math import RigidTransform
+from merganser.geometry.frame_pose_vector import FramePoseVector
+from merganser.geometry.geometry_frame import GeometryFrame
+from merganser.geometry.geometry_instance import GeometryInstance
+from merganser.geometry.geometry_state import GeometryState
+from merganser.geometry.ids import WORLD_FRAME_ID, FrameId, GeometryId, SourceId
+from merganser.geometry.inspector import SceneGraphInspector
+from merganser.geometry.properties import GeometryProperties
+from merganser.geometry.query_object import QueryObject
+from merganser.geometry.roles import Role, RoleAssign
+from merganser.geometry.shapes import Shape
+
+__all__ = ["SceneGraph"]
+
+
+class SceneGraph(LeafSystem):
+    """Holds the geometry of a diagram, and answers where it is.
+
+    A *source* (a multibody plant, say) registers itself, its frames and its geometries, and is connected to
+    the input port `get_source_pose_port(source_id)`, through which it tells the poses of its frames in their
+    parents.
+
+    Functions that change geometries come in two forms: with a Context as first argument they change that
+    Context only, without one they change the model, which Contexts made later start from.
+
+    Ports:
+        input `<source name>_pose`, one for each source: FramePoseVector.
+        output `query`: QueryObject.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._model = GeometryState()
+        self._pose_ports: dict[SourceId, InputPort] = {}
+        self._state_index = self.DeclareAbstractParameter(Value(GeometryState()))
+        # What it reads is left for the framework to see: the input ports come later, with the sources.
+        self._world_poses = self.DeclareCacheEntry(
+            "world poses", ValueProducer(lambda: Value(None), self._calc_world_poses)
+        )
+        self._query_port = self.DeclareAbstractOutputPort(
+            "query",
+            lambda: Value(QueryObject()),
+            self._calc_query,
+            {self._world_poses.ticket(), self.pa_ticket()},
+        )
+
+    # ------------------------------------------------------------------ ports and inspection
+
+    @staticmethod
+    def world_frame_id() -> FrameId:
+        """Returns the id of the world frame, the same for all SceneGraphs."""
+        return WORLD_FRAME_ID
+
+    def get_query_output_port(self) -> OutputPort:
+        """Returns the port that gives a QueryObject bound to the Context it is evaluated with."""
+        return self._query_port
+
+    def get_source_pose_port(self, source_id: SourceId) -> InputPort:
+        """Returns the port that takes the poses of a source's frames, as a FramePoseVector.
+
+        The port must have a value, once poses are asked for, if the source has registered frames.
+
+        Raises:
+            RuntimeError: there is no such source.
+        """
+        if source_id not in self._pose_ports:
+            name = self._model.source(source_id).name
+            raise RuntimeError(f"Source '{name}' ({source_id!r}) has no pose port.")
+        return self._pose_ports[source_id]
+
+    def model_inspector(self) -> SceneGraphInspector:
+        """Returns the inspector of the model."""
+        return SceneGraphInspector(lambda: self._model)
+
+    # ------------------------------------------------------------------ sources and frames
+
+    def RegisterSource(self, name: str = "") -> SourceId:
+        """Registers a source, and declares the input port for the poses of its frames.
+
+        Args:
+            name: unique name; made from the id if empty.
+
+        Returns:
+            The id with which the source registers everything else.
+
+        Raises:
+            RuntimeError: there is a source of that name.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"The name of a source must be a string; given {name!r}.")
+        source_id = SourceId.get_new_id()
+        name = self._model.new_source_name(source_id, name)
+        port = self.DeclareAbstractInputPort(f"{name}_pose", Value(FramePoseVector()))
+        self._model.register_source(source_id, name)
+        self._pose_ports[source_id] = port
+        return source_id
+
+    def SourceIsRegistered(self, source_id: SourceId) -> bool:
+        """Returns whether there is such a source."""
+        return source_id in self._model.sources
+
+    @overload
+    def RegisterFrame(self, source_id: SourceId, frame: GeometryFrame) -> FrameId: ...
+    @overload
+    def RegisterFrame(self, source_id: SourceId, parent_id: FrameId, frame: GeometryFrame) -> FrameId: ...
+    def RegisterFrame(self, source_id: SourceId, parent_id: Any = None, frame: Any = None) -> FrameId:
+        """Registers a frame F of a source, whose pose X_PF the source will tell.
+
+        Args:
+            source_id: the source.
+            parent_id: the parent frame P, the world frame or another frame of the source; the world by
+                default.
+            frame: the frame; it gets the id `frame.id()`.
+
+        Raises:
+            RuntimeError: no such source or parent; the parent belongs to another source; the frame is
+                registered already, or the source has another one of the same name.
+        """
+        if frame is None and isinstance(parent_id, GeometryFrame):
+            parent_id, frame = WORLD_FRAME_ID, parent_id
+        elif parent_id is None:
+            parent_id = WORLD_FRAME_ID
+        return self._model.register_frame(source_id, parent_id, frame)
+
+    def RenameFrame(self, frame_id: FrameId, name: str) -> None:
+        """Gives a frame another name.
+
+        Raises:
+            RuntimeError: no such frame, or its source has another one of that name.
+        """
+        self._model.rename_frame(frame_id, name)
+
+    # ------------------------------------------------------------------ geometries
+
+    @overload
+    def RegisterGeometry(
+        self, source_id: SourceId, frame_id: FrameId, geometry: GeometryInstance
+    ) -> GeometryId: ...
+    @overload
+    def RegisterGeometry(
+        self, context: Context, source_id: SourceId, frame_id: FrameId, geometry: GeometryInstance
+    ) -> GeometryId: ...
+    def RegisterGeometry(self, *args: Any, **kwargs: Any) -> GeometryId:
+        """Registers a geometry G, fixed to a frame F at X_FG, which is the pose of the GeometryInstance.
+
+        It plays the roles for which the GeometryInstance has properties, which are copied.
+
+        Args:
+            context: the Context to change, instead of the model.
+            source_id: the source, which owns the geometry.
+            frame_id: the frame, of the same source, or the world frame.
+            geometry: the geometry; it gets the id `geometry.id()`.
+
+        Raises:
+            RuntimeError: no such source or frame; the frame belongs to another source; the geometry is
+                registered already; another geometry of the frame has the same name and one of its roles.
+        """
+        return self._state_to_change(args, kwargs).register_geometry(*_without_context(args), **kwargs)
+
+    def RegisterAnchoredGeometry(self, source_id: SourceId, geometry: GeometryInstance) -> GeometryId:
+        """Registers a geometry G that is fixed to the world at X_WG, the pose of the GeometryInstance.
+
+        Raises:
+            RuntimeError: as for `RegisterGeometry`.
+        """
+        return self._model.register_geometry(source_id, WORLD_FRAME_ID, geometry)
+
+    def RenameGeometry(self, geometry_id: GeometryId, name: str) -> None:
+        """Gives a geometry another name.
+
+        Raises:
+            RuntimeError: no such geometry; the name is empty; another geometry of the frame has that name and
+                one of this one's roles.
+        """
+        self._model.rename_geometry(geometry_id, name)
+
+    @overload
+    def RemoveGeometry(self, source_id: SourceId, geometry_id: GeometryId) -> None: ...
+    @overload
+    def RemoveGeometry(self, context: Context, source_id: SourceId, geometry_id: GeometryId) -> None: ...
+    def RemoveGeometry(self, *args: Any, **kwargs: Any) -> None:
+        """Removes a geometry, from the Context if one is given, else from the model.
+
+        Raises:
+            RuntimeError: no such source or geometry, or it belongs to another source.
+        """
+        self._state_to_change(args, kwargs).remove_geometry(*_without_context(args), **kwargs)
+
+    @overload
+    def ChangeShape(
+        self, source_id: SourceId, geometry_id: GeometryId, shape: Shape, X_FG: RigidTransform | None = None
+    ) -> None: ...
+    @overload
+    def ChangeShape(
+        self,
+        context: Context,
+        source_id: SourceId,
+        geometry_id: GeometryId,
+        shape: Shape,
+        X_FG: RigidTransform | None = None,
+    ) -> None: ...
+    def ChangeShape(self, *args: Any, **kwargs: Any) -> None:
+        """Gives a geometry another shape and, if X_FG is given, another pose in its frame; see
+        `RegisterGeometry`.
+
+        Raises:
+            RuntimeError: no such source or geometry, or it belongs to another source.
+        """
+        self._state_to_change(args, kwargs).change_shape(*_without_context(args), **kwargs)
+
+    # ------------------------------------------------------------------ roles
+
+    @overload
+    def AssignRole(
+        self,
+        source_id: SourceId,
+        geometry_id: GeometryId,
+        properties: GeometryProperties,
+        assign: RoleAssign = RoleAssign.kNew,
+    ) -> None: ...
+    @overload
+    def AssignRole(
+        self,
+        context: Context,
+        source_id: SourceId,
+        geometry_id: GeometryId,
+        properties: GeometryProperties,
+        assign: RoleAssign = RoleAssign.kNew,
+    ) -> None: ...
+    def AssignRole(self, *args: Any, **kwargs: Any) -> None:
+        """Gives a geometry the role to which the properties belong.
+
+        Args:
+            context: the Context to change, instead of the model.
+            source_id: the source that owns the geometry.
+            geometry_id: the geometry.
+            properties: ProximityProperties, IllustrationProperties or PerceptionProperties; copied.
+            assign: kNew if the geometry does not have the role yet, kReplace to replace its properties.
+
+        Raises:
+            RuntimeError: no such source or geometry; it belongs to another source; it has the role (kNew) or
+                does not (kReplace); another geometry of the same frame has the same name and role.
+        """
+        self._state_to_change(args, kwargs).assign_role(*_without_context(args), **kwargs)
+
+    @overload
+    def RemoveRole(self, source_id: SourceId, frame_id: FrameId, role: Role) -> int: ...
+    @overload
+    def RemoveRole(self, source_id: SourceId, geometry_id: GeometryId, role: Role) -> int: ...
+    @overload
+    def RemoveRole(self, context: Context, source_id: SourceId, frame_id: FrameId, role: Role) -> int: ...
+    @overload
+    def RemoveRole(
+        self, context: Context, source_id: SourceId, geometry_id: GeometryId, role: Role
+    ) -> int: ...
+    def RemoveRole(self, *args: Any, **kwargs: Any) -> int:
+        """Takes a role from a geometry, or from all geometries of this source that are fixed to a frame.
+
+        Returns:
+            How many geometries had the role.
+
+        Raises:
+            RuntimeError: no such source, frame or geometry, or it belongs to another source.
+        """
+        for name in ("frame_id", "geometry_id"):
+            if name in kwargs:
+                kwargs["item_id"] = kwargs.pop(name)
+        return self._state_to_change(args, kwargs).remove_role(*_without_context(args), **kwargs)
+
+    # ------------------------------------------------------------------ calculations
+
+    def SetDefaultParameters(self, context: Any, parameters: Any) -> None:
+        """Gives a new Context its own copy of the model."""
+        parameters.get_mutable_abstract_parameter(self._state_index).set_value(copy.deepcopy(self._model))
+
+    def _state_to_change(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> GeometryState:
+        """The state in the Context among the arguments, of which a change is noted, or the model."""
+        context = kwargs.pop("context", None)
+        if context is None and args and isinstance(args[0], Context):
+            context = args[0]
+        if context is None:
+            return self._model
+        self._check_context(context)
+        return context.get_mutable_abstract_parameter(self._state_index).get_value()  # type: ignore[no-any-return]
+
+    def _state(self, context: Any) -> GeometryState:
+        return context.get_abstract_parameter(self._state_index).get_value()  # type: ignore[no-any-return]
+
+    def _calc_query(self, context: Any, output: AbstractValue) -> None:
+        """Binds the QueryObject of this Context to it; nothing is computed before somebody asks."""
+        query: QueryObject = output.get_mutable_value()
+        query.bind(
+            lambda: _unobserved(context, self._state),
+            lambda: _unobserved(context, self._world_poses.Eval),
+        )
+
+    def _calc_world_poses(self, context: Any, output: AbstractValue) -> None:
+        state = self._state(context)
+        layout = state.pose_layout()
+        X_PF = np.empty((len(layout.frame_rows), 4, 4))
+        X_PF[0] = np.eye(4)  # the world in itself
+        for source_id, (frame_ids, rows) in layout.source_frames.items():
+            X_PF[rows] = self._poses_of_source(context, state, source_id, frame_ids)
+        output.set_value(layout.calc_world_poses(X_PF))
+
+    def _poses_of_source(
+        self, context: Any, state: GeometryState, source_id: SourceId, frame_ids: list[FrameId]
+    ) -> NDArray[np.float64]:
+        """The poses X_PF that a source tells for its frames, in the order of `frame_ids`, checked."""
+        port = self._pose_ports[source_id]
+        poses: FramePoseVector = port.Eval(context)
+        given = poses.ids()
+        X_PF = poses.poses()
+        if given != frame_ids:
+            if set(given) != set(frame_ids):
+                raise _wrong_frames(port, state, frame_ids, given)
+            X_PF = X_PF[poses.rows(frame_ids)]
+        finite = np.isfinite(X_PF).all(axis=(1, 2))
+        if not finite.all():
+            bad = [state.frames[frame_id].name for frame_id, good in zip(frame_ids, finite) if not good]
+            raise RuntimeError(f"{port.GetFullDescription()}: the poses of frames {bad} are not finite.")
+        return X_PF
+
+
+def _unobserved(context: Any, read: Any) -> Any:
+    """Returns `read(context)` without its counting as a read of whatever computation is asking.
+
+    A QueryObject answers inside the computations of *other* systems. These depend on the query port, through
+    which they got it, and so on all that is read here; what is read here is not theirs to depend on directly.
+    """
+    store = context._store
+    reads = store.reads
+    try:
+        return read(context)
+    finally:
+        store.reads = reads
+
+
+def _without_context(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return args[1:] if args and isinstance(args[0], Context) else args
+
+
+def _wrong_frames(
+    port: InputPort, state: GeometryState, expected: list[FrameId], given: list[FrameId]
+) -> Exception:
+    """The error about poses that are missing, or that belong to the frames of another source."""
+    problems = []
+    missing = [
+        f"'{state.frames[frame_id].name}' ({frame_id!r})" for frame_id in expected if frame_id not in given
+    ]
+    if missing:
+        problems.append(f"the poses of these frames are missing: {', '.join(missing)}")
+    for frame_id in given:
+        if frame_id in expected:
+            continue
+        frame = state.frames.get(frame_id)
+        if frame is None:
+            problems.append(f"{frame_id!r} is not a frame of this SceneGraph")
+        else:
+            owner = state.sources[frame.source_id].name
+            problems.append(f"frame '{frame.name}' ({frame_id!r}) belongs to source '{owner}'")
+    return RuntimeError(
+        f"{port.GetFullDescription()} must get the pose of each frame of its source, and no others: "
+        + "; ".join(problems)
+        + "."
+    )

@@ -1,0 +1,159 @@
+"""Reads an SDF document into a description.
+
+The work is done in three steps: included files are put in place (sdf_include.py), the frames of all models
+are collected (sdf_scope.py), and the elements are read with poses resolved through those frames.
+"""
+
+from __future__ import annotations
+
+__all__ = ["read_sdf"]
+
+from pathlib import Path
+
+import networkx as nx
+
+from merganser.multibody.parsing.description import (
+    BodyReference,
+    DocumentDescription,
+    FrameDescription,
+    InertiaDescription,
+    JointDescription,
+    LinkDescription,
+    ModelDescription,
+)
+from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.parsing.inertia import make_inertia
+from merganser.multibody.parsing.joint_reader import read_filter_group
+from merganser.multibody.parsing.package_map import PackageMap
+from merganser.multibody.parsing.sdf_geometry import SdfGeometryReader, link_pose
+from merganser.multibody.parsing.sdf_include import expand_includes, root_element
+from merganser.multibody.parsing.sdf_joint import read_actuator, read_joint
+from merganser.multibody.parsing.sdf_scope import SdfScope, build_scope
+from merganser.multibody.parsing.xml_reader import XmlNode
+
+# SDF gives a link without numbers the mass of 1 kg and unit moments of inertia.
+_DEFAULT_MASS = 1.0
+_DEFAULT_MOMENTS = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
+# These change the motion of the model, so leaving them out is worth a warning.
+_UNSUPPORTED = ("gripper", "drake:linear_bushing_rpy", "drake:ball_constraint", "drake:tendon_constraint")
+
+
+def read_sdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
+    """Describes the <model> or <world> of an SDF document.
+
+    Args:
+        root: the document's root element.
+        package_map: resolves addresses of meshes and included models.
+        diagnostics: receives what is read but not honoured.
+
+    Raises:
+        ParsingError: the document is not a valid SDF model or world.
+    """
+    element = root_element(root)
+    file = Path(root.location.file).resolve()
+    element = expand_includes(element, package_map, (file,))
+    if element.tag == "model":
+        # A lone model stands in an otherwise empty world.
+        element = XmlNode("world", element.location, children=[element])
+    reader = _DocumentReader(package_map, diagnostics)
+    return reader.read(build_scope(element, "", None))
+
+
+class _DocumentReader:
+    """Reads the elements of all models of a document."""
+
+    def __init__(self, package_map: PackageMap, diagnostics: Diagnostics):
+        self._geometry = SdfGeometryReader(package_map, diagnostics)
+        self._diagnostics = diagnostics
+
+    def read(self, world: SdfScope) -> DocumentDescription:
+        document = DocumentDescription(world.node.location)
+        for scope in world.nested.values():
+            model = self._read_model(scope)
+            if scope.node.bool_child("static", False):
+                _weld_to_world(model)
+            document.models.append(model)
+        for link in world.node.find_all("link"):
+            raise link.error(f"{link.describe()} is outside any <model>; put it into one.")
+        for node in world.node.find_all("joint"):
+            joint = read_joint(node, world, self._diagnostics)
+            actuator = read_actuator(node, joint)
+            document.joints.append(joint)
+            document.actuators += [] if actuator is None else [actuator]
+        document.frames = [_read_frame(node, world) for node in world.node.find_all("frame")]
+        return document
+
+    def _read_model(self, scope: SdfScope) -> ModelDescription:
+        node = scope.node
+        model = ModelDescription(scope.name, node.location)
+        model.nested = [self._read_model(nested) for nested in scope.nested.values()]
+        canonical = scope.body_of(scope.root_frame, node)
+        model.links = [self._read_link(link, scope) for link in node.find_all("link")]
+        X_BM = scope.X_MB(canonical, node).inverse()
+        model.frames.append(FrameDescription(scope.root_frame, canonical, X_BM, node.location))
+        for joint_node in node.find_all("joint", "drake:joint"):
+            joint = read_joint(joint_node, scope, self._diagnostics)
+            actuator = read_actuator(joint_node, joint)
+            model.joints.append(joint)
+            model.actuators += [] if actuator is None else [actuator]
+        model.frames += [_read_frame(frame, scope) for frame in node.find_all("frame")]
+        model.filter_groups = [
+            read_filter_group(group, "link") for group in node.find_all("drake:collision_filter_group")
+        ]
+        for unsupported in node.find_all(*_UNSUPPORTED):
+            self._diagnostics.warn(
+                unsupported.location, f"<{unsupported.tag}> is not supported; it has no effect."
+            )
+        return model
+
+    def _read_link(self, node: XmlNode, scope: SdfScope) -> LinkDescription:
+        name = node.require_attribute("name")
+        for tag, harmless in (("gravity", True), ("kinematic", False)):
+            if node.bool_child(tag, harmless) != harmless:
+                self._diagnostics.warn(node.location, f"<{tag}> of link '{name}' has no effect.")
+        return LinkDescription(
+            name,
+            _read_inertial(node, name, scope),
+            node.location,
+            self._geometry.read_visuals(node, scope),
+            self._geometry.read_collisions(node, scope),
+            scope.X_WM() @ scope.X_MF(name, node),
+        )
+
+
+def _read_inertial(link: XmlNode, name: str, scope: SdfScope) -> InertiaDescription:
+    node = link.find_or_empty("inertial")
+    if node.parse_bool(node.attributes.get("auto", "false")):
+        raise node.error(f"link '{name}' asks for an automatic inertia, which is not supported; give numbers.")
+    inertia = node.find_or_empty("inertia")
+    mass = node.float_child("mass", _DEFAULT_MASS)
+    moments = {key: inertia.float_child(key, default) for key, default in _DEFAULT_MOMENTS.items()}
+    return make_inertia(node, name, mass, link_pose(node, link, scope), moments)
+
+
+def _read_frame(node: XmlNode, scope: SdfScope) -> FrameDescription:
+    name = node.require_attribute("name")
+    body = scope.body_of(name, node)
+    X_BF = scope.X_MB(body, node).inverse() @ scope.X_MF(name, node)
+    return FrameDescription(name, body, X_BF, node.location)
+
+
+def _weld_to_world(root: ModelDescription) -> None:
+    """Welds a static model, nested ones included, where it stands.
+
+    Links that fixed joints already hold are left alone, so that no loop of welds arises.
+    """
+    models = root.with_nested()
+    welds = nx.Graph()
+    welds.add_node(BodyReference.world())
+    welds.add_edges_from((j.parent, j.child) for m in models for j in m.joints if j.type == "fixed")
+    for model in models:
+        for link in model.links:
+            body = BodyReference(model.name, link.name)
+            if body in welds and nx.has_path(welds, body, BodyReference.world()):
+                continue
+            welds.add_edge(BodyReference.world(), body)
+            name = f"sdformat_model_static_world_welds_to_{link.name}"
+            model.joints.append(
+                JointDescription(name, "fixed", BodyReference.world(), body, link.location, X_FM=link.X_WB)
+            )

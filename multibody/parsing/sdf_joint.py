@@ -1,0 +1,145 @@
+"""SDF joints and their actuators."""
+
+from __future__ import annotations
+
+__all__ = ["read_actuator", "read_joint"]
+
+from math import inf
+
+import numpy as np
+
+from merganser.multibody.parsing.description import ActuatorDescription, BodyReference, JointDescription
+from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.parsing.geometry_reader import drake_value
+from merganser.multibody.parsing.joint_reader import (
+    check_joint_type,
+    check_limits,
+    check_nonnegative,
+    read_gains,
+    unit_axis,
+)
+from merganser.multibody.parsing.sdf_scope import SdfScope
+from merganser.multibody.parsing.xml_reader import XmlNode
+
+_JOINT_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
+
+
+def read_joint(node: XmlNode, scope: SdfScope, diagnostics: Diagnostics) -> JointDescription:
+    """Describes a <joint> (or <drake:joint>) of a model or world.
+
+    The joint frame J is given in the child; its pose in the parent follows from where the file puts both
+    bodies, which is the configuration that the joint calls zero.
+
+    Raises:
+        ParsingError: unsupported type, unknown bodies, no axis, inadmissible numbers, or a joint spring.
+    """
+    name = node.require_attribute("name")
+    type_name = node.require_attribute("type")
+    check_joint_type(node, name, type_name, tuple(_JOINT_TYPES))
+    parent = _body(node, "parent", scope)
+    child = _body(node, "child", scope)
+    if child == BodyReference.world():
+        raise node.error(f"joint '{name}' has the world as its child; make it the parent.")
+    X_MJ = scope.X_MF(name, node)
+    X_PJ = scope.X_MB(parent, node).inverse() @ X_MJ
+    X_CJ = scope.X_MB(child, node).inverse() @ X_MJ
+    frames = {"X_PJ": None if X_PJ.IsExactlyIdentity() else X_PJ, "X_CJ": X_CJ}
+    if type_name == "fixed":
+        return JointDescription(name, "fixed", parent, child, node.location, **frames)
+
+    axis = node.require("axis")
+    limit, dynamics = axis.find_or_empty("limit"), axis.find_or_empty("dynamics")
+    _check_unsupported(node, axis, dynamics, name, diagnostics)
+    limits = (-inf, inf)
+    if type_name != "continuous":
+        limits = (limit.float_child("lower", -inf, True), limit.float_child("upper", inf, True))
+    check_limits(limit, name, limits)
+    acceleration = limit.float_child("drake:acceleration", inf, True)
+    damping = dynamics.float_child("damping", 0.0)
+    check_nonnegative(limit, name, {"acceleration limit": acceleration})
+    check_nonnegative(dynamics, name, {"damping": damping})
+    return JointDescription(
+        name,
+        _JOINT_TYPES[type_name],
+        parent,
+        child,
+        node.location,
+        **frames,
+        axis_J=_read_axis(axis, node, scope),
+        position_limits=limits,
+        velocity_limit=_negative_is_infinite(limit.float_child("velocity", inf, True)),
+        acceleration_limit=acceleration,
+        damping=damping,
+    )
+
+
+def read_actuator(node: XmlNode, joint: JointDescription) -> ActuatorDescription | None:
+    """The actuator of a joint: every movable joint has one, unless its effort limit is zero."""
+    if joint.type == "fixed":
+        return None
+    limit = node.require("axis").find_or_empty("limit")
+    effort_limit = _negative_is_infinite(limit.float_child("effort", inf, True))
+    if effort_limit == 0:
+        return None
+    inertia, ratio = node.find("drake:rotor_inertia"), node.find("drake:gear_ratio")
+    rotor_inertia = 0.0 if inertia is None else drake_value(inertia)
+    check_nonnegative(node, joint.name, {"rotor inertia": rotor_inertia})
+    return ActuatorDescription(
+        name=joint.name,
+        joint_model=joint.child.model,
+        joint=joint.name,
+        location=node.location,
+        effort_limit=effort_limit,
+        rotor_inertia=rotor_inertia,
+        gear_ratio=1.0 if ratio is None else drake_value(ratio),
+        gains=read_gains(node),
+    )
+
+
+def _body(node: XmlNode, role: str, scope: SdfScope) -> BodyReference:
+    """The parent or child body; the name `world` is known in every scope."""
+    name_node = node.require(role)
+    if not name_node.text:
+        raise name_node.error(f"{node.describe()} has an empty <{role}>.")
+    return BodyReference.world() if name_node.text == "world" else scope.body_of(name_node.text, node)
+
+
+def _read_axis(axis: XmlNode, node: XmlNode, scope: SdfScope) -> np.ndarray:
+    """The unit axis in the joint frame; the file may express it in another frame E."""
+    xyz = axis.find_or_empty("xyz")
+    joint = node.require_attribute("name")
+    axis_E = xyz.vector_text(3) if xyz.text else np.array([0.0, 0.0, 1.0])
+    expressed_in = xyz.attributes.get("expressed_in", "")
+    if axis.bool_child("use_parent_model_frame", False):
+        expressed_in = scope.root_frame
+    if not expressed_in:
+        return unit_axis(xyz, joint, axis_E)
+    R_MJ = scope.X_MF(joint, node).rotation().matrix()
+    R_ME = scope.X_MF(expressed_in, xyz).rotation().matrix()
+    return unit_axis(xyz, joint, R_MJ.T @ R_ME @ axis_E)
+
+
+def _negative_is_infinite(limit: float) -> float:
+    """SDF writes `no limit` as a negative number."""
+    return inf if limit < 0 else limit
+
+
+def _check_unsupported(
+    node: XmlNode, axis: XmlNode, dynamics: XmlNode, joint: str, diagnostics: Diagnostics
+) -> None:
+    """Warns about friction and mimicry, which have no effect, and refuses springs.
+
+    A spring changes the equilibrium of the model, so going on without it would be wrong, not approximate.
+    """
+    if dynamics.float_child("spring_stiffness", 0.0):
+        raise dynamics.error(
+            f"joint '{joint}' has a spring, which is not supported here. Remove <spring_stiffness> and add "
+            "the spring to the plant as a force element."
+        )
+    if dynamics.float_child("friction", 0.0):
+        diagnostics.warn(dynamics.location, f"joint '{joint}' has dry friction; it has no effect.")
+    mimic = node.find("drake:mimic") or axis.find("mimic")
+    if mimic is not None:
+        diagnostics.warn(
+            mimic.location, f"joint '{joint}' mimics another; the coupling is not modelled, it moves freely."
+        )

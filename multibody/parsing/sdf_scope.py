@@ -1,0 +1,237 @@
+"""Frames of an SDF document: which pose they have, and which body they move with.
+
+Every <model> (and the <world> around it) is a scope of names. A frame F states its pose X_RF in another frame
+R of its scope (`relative_to`) and the frame it is fixed to (`attached_to`); both chains end at the scope's
+root frame `__model__` or at a link. Frames of nested models are reached as `model::frame`.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ScopeFrame", "SdfScope", "build_scope", "read_pose"]
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from merganser.framework.core.errors import nearest_names
+from merganser.framework.math import Quaternion, RigidTransform, RollPitchYaw
+from merganser.multibody.parsing.description import BodyReference
+from merganser.multibody.parsing.xml_reader import XmlNode
+
+MODEL_FRAME = "__model__"
+_WORLD_TAG = "world"
+
+
+@dataclass(frozen=True)
+class ScopeFrame:
+    """A named frame F of a scope.
+
+    Attributes:
+        node: the element that defines it.
+        X_RF: pose in the frame `relative_to`, as written.
+        relative_to: name of R.
+        attached_to: name of the frame it is fixed to; None for a link, which is its own body.
+        placement: for a nested model, the name of the frame inside it that X_RF places.
+    """
+
+    node: XmlNode
+    X_RF: RigidTransform
+    relative_to: str
+    attached_to: str | None
+    placement: str = MODEL_FRAME
+
+
+@dataclass
+class SdfScope:
+    """The frames of one <model> or <world> M.
+
+    Attributes:
+        name: scoped name of the model in the document; empty for the world.
+        node: the element.
+        parent: the scope around it; None for the world.
+        frames: frames by name, without the root frame.
+        nested: scopes of nested models by name.
+    """
+
+    name: str
+    node: XmlNode
+    parent: SdfScope | None = None
+    frames: dict[str, ScopeFrame] = field(default_factory=dict)
+    nested: dict[str, SdfScope] = field(default_factory=dict)
+    _poses: dict[str, RigidTransform] = field(default_factory=dict)
+    _pending: list[str] = field(default_factory=list)
+
+    @property
+    def root_frame(self) -> str:
+        """Name of the scope's own frame."""
+        return MODEL_FRAME if self.parent is not None else _WORLD_TAG
+
+    def X_WM(self) -> RigidTransform:
+        """Pose of the scope's root frame M in the world."""
+        if self.parent is None:
+            return RigidTransform()
+        return self.parent.X_WM() @ self.parent.X_MF(self.name.rpartition("::")[2], self.node)
+
+    def X_MF(self, name: str, user: XmlNode) -> RigidTransform:
+        """Pose of frame F in the scope's root frame M.
+
+        Args:
+            name: name of F, perhaps of a nested model.
+            user: the element that refers to F, for errors.
+
+        Raises:
+            ParsingError: there is no such frame, or the poses run in a circle.
+        """
+        if name == self.root_frame:
+            return RigidTransform()
+        scope_name, _, inner = name.partition("::")
+        if inner:
+            return self.X_MF(scope_name, user) @ self._nested(scope_name, user).X_MF(inner, user)
+        if name not in self._poses:
+            frame = self._frame(name, user)
+            with _CycleGuard(self, name, frame.node, "relative_to"):
+                X_MR = self.X_MF(frame.relative_to, frame.node)
+            self._poses[name] = X_MR @ frame.X_RF @ self._X_PlacementM(name, frame)
+        return self._poses[name]
+
+    def X_MB(self, body: BodyReference, user: XmlNode) -> RigidTransform:
+        """Pose of a body in M: the world, a link of the scope, or one nested in it."""
+        if body == BodyReference.world():
+            return self.X_WM().inverse()
+        return self.X_MF(str(body).removeprefix(f"{self.name}::"), user)
+
+    def body_of(self, name: str, user: XmlNode) -> BodyReference:
+        """The body that a frame is fixed to.
+
+        Raises:
+            ParsingError: there is no such frame, or the attachments run in a circle.
+        """
+        if name == self.root_frame:
+            return self._root_body()
+        scope_name, _, inner = name.partition("::")
+        if inner:
+            return self._nested(scope_name, user).body_of(inner, user)
+        if name in self.nested:
+            return self.nested[name]._root_body()
+        frame = self._frame(name, user)
+        if frame.attached_to is None:
+            return BodyReference(self.name, name)
+        with _CycleGuard(self, name, frame.node, "attached_to"):
+            return self.body_of(frame.attached_to, frame.node)
+
+    def _root_body(self) -> BodyReference:
+        """The body of the root frame: the canonical link, by default the first one."""
+        if self.parent is None:
+            return BodyReference.world()
+        canonical = self.node.attributes.get("canonical_link")
+        if canonical:
+            return self.body_of(canonical, self.node)
+        first = self.node.find("link")
+        if first is not None:
+            return BodyReference(self.name, first.require_attribute("name"))
+        for scope in self.nested.values():
+            return scope._root_body()
+        raise self.node.error(f"model '{self.name}' has no link; a model needs at least one.")
+
+    def _frame(self, name: str, user: XmlNode) -> ScopeFrame:
+        if name not in self.frames:
+            where = f"model '{self.name}'" if self.name else "the world"
+            raise user.error(
+                f"{user.describe()} refers to '{name}', which is no link, joint, frame or model in {where}. "
+                f"{nearest_names(name, self.frames)}"
+            )
+        return self.frames[name]
+
+    def _nested(self, name: str, user: XmlNode) -> SdfScope:
+        if name not in self.nested:
+            raise user.error(
+                f"{user.describe()} refers to model '{name}', which is not nested here. "
+                f"{nearest_names(name, self.nested)}"
+            )
+        return self.nested[name]
+
+    def _X_PlacementM(self, name: str, frame: ScopeFrame) -> RigidTransform:
+        """Pose of a nested model's root in its placement frame; identity for any other frame."""
+        if name not in self.nested:
+            return RigidTransform()
+        return self.nested[name].X_MF(frame.placement, frame.node).inverse()
+
+
+@dataclass
+class _CycleGuard:
+    """Refuses to resolve a frame while it is being resolved."""
+
+    scope: SdfScope
+    name: str
+    node: XmlNode
+    relation: str
+
+    def __enter__(self) -> None:
+        pending = self.scope._pending
+        if self.name in pending:
+            chain = " -> ".join([*pending[pending.index(self.name) :], self.name])
+            raise self.node.error(f"frames depend on each other in a circle ({self.relation}): {chain}.")
+        pending.append(self.name)
+
+    def __exit__(self, *exception: object) -> None:
+        self.scope._pending.remove(self.name)
+
+
+def read_pose(node: XmlNode | None) -> RigidTransform:
+    """The pose written in a <pose> element, identity if there is none.
+
+    Raises:
+        ParsingError: the wrong count of numbers, or an unknown rotation format.
+    """
+    if node is None or not node.text:
+        return RigidTransform()
+    rotation_format = node.attributes.get("rotation_format", "euler_rpy")
+    node.expect_one_of(rotation_format, ("euler_rpy", "quat_xyzw"), "rotation_format")
+    if rotation_format == "quat_xyzw":
+        x, y, z, *q_xyzw = node.vector_text(7)
+        if abs(np.linalg.norm(q_xyzw) - 1) > 1e-3:
+            raise node.error(f"the quaternion {q_xyzw} does not have length 1.")
+        wxyz = np.array([q_xyzw[3], *q_xyzw[:3]]) / np.linalg.norm(q_xyzw)
+        return RigidTransform(Quaternion(wxyz), np.array([x, y, z]))
+    values = node.vector_text(6)
+    angles = np.deg2rad(values[3:]) if node.parse_bool(node.attributes.get("degrees", "false")) else values[3:]
+    return RigidTransform(RollPitchYaw(angles), values[:3])
+
+
+def build_scope(node: XmlNode, name: str, parent: SdfScope | None) -> SdfScope:
+    """Collects the frames of a <model> or <world> and of everything nested in it.
+
+    Raises:
+        ParsingError: two elements of a scope share a name, or a name is reserved.
+    """
+    scope = SdfScope(name, node, parent)
+    for child in node.find_all("link", "frame", "joint", "model"):
+        child_name = child.require_attribute("name")
+        if child_name in scope.frames:
+            earlier = scope.frames[child_name].node
+            raise child.error(
+                f"{child.describe()} shares its name with {earlier.describe()} at {earlier.location}; names "
+                "of links, joints, frames and models must be unique within a model."
+            )
+        if child_name == "world" or "::" in child_name or child_name.startswith("__"):
+            raise child.error(f"{child.describe()} has a reserved name; avoid 'world', '::' and leading '__'.")
+        scope.frames[child_name] = _scope_frame(child, scope)
+        if child.tag == "model":
+            scoped = f"{name}::{child_name}" if name else child_name
+            scope.nested[child_name] = build_scope(child, scoped, scope)
+    return scope
+
+
+def _scope_frame(node: XmlNode, scope: SdfScope) -> ScopeFrame:
+    """The frame that an element defines, with SDF's defaults for what it leaves out."""
+    default_relative_to = scope.root_frame
+    attached_to: str | None = None
+    if node.tag == "frame":
+        attached_to = node.attributes.get("attached_to") or scope.root_frame
+        default_relative_to = attached_to
+    elif node.tag == "joint":
+        attached_to = default_relative_to = node.require("child").text
+    pose = node.find("pose")
+    relative_to = (pose.attributes.get("relative_to") if pose is not None else "") or default_relative_to
+    placement = node.attributes.get("placement_frame") or MODEL_FRAME
+    return ScopeFrame(node, read_pose(pose), relative_to, attached_to, placement)

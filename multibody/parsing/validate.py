@@ -1,0 +1,107 @@
+"""Checks a whole document before any of it is added to a plant."""
+
+from __future__ import annotations
+
+__all__ = ["check_document"]
+
+from collections.abc import Iterable
+
+from merganser.framework.core.errors import nearest_names
+from merganser.multibody.parsing.description import (
+    BodyReference,
+    CollisionFilterGroupDescription,
+    DocumentDescription,
+    JointDescription,
+    ModelDescription,
+)
+from merganser.multibody.parsing.errors import ParsingError, SourceLocation
+
+
+def check_document(document: DocumentDescription) -> None:
+    """Checks that names are unique and that everything referred to is there.
+
+    Raises:
+        ParsingError: two things of one kind share a name, or a body or joint is unknown.
+    """
+    models = document.all_models()
+    _check_unique("model", ((model.name, model.location) for model in models))
+    bodies = {BodyReference.world()}
+    for model in models:
+        links = [(link.name, link.location) for link in model.links]
+        _check_unique(f"link of model '{model.name}'", links)
+        bodies |= {BodyReference(model.name, name) for name, _ in links}
+
+    joints = document.joints + [joint for model in models for joint in model.joints]
+    actuators = document.actuators + [actuator for model in models for actuator in model.actuators]
+    frames = document.frames + [frame for model in models for frame in model.frames]
+    for joint in joints:
+        _check_joint_bodies(joint, bodies)
+    _check_unique("joint", ((f"{joint.child.model}::{joint.name}", joint.location) for joint in joints))
+    _check_unique("actuator", ((f"{a.joint_model}::{a.name}", a.location) for a in actuators))
+    driven = [(f"{a.joint_model}::{a.joint}", a.location) for a in actuators]
+    _check_unique("actuated joint", driven)
+    for frame in frames:
+        _check_body(frame.body, bodies, f"frame '{frame.name}' is on", frame.location)
+    link_frames = [(f"{m.name}::{link.name}", link.location) for m in models for link in m.links]
+    _check_unique("frame", link_frames + [(f"{f.body.model}::{f.name}", f.location) for f in frames])
+    for model in models:
+        _check_filter_groups(model, bodies)
+
+
+def _check_joint_bodies(joint: JointDescription, bodies: set[BodyReference]) -> None:
+    for role, body in (("parent", joint.parent), ("child", joint.child)):
+        _check_body(body, bodies, f"joint '{joint.name}' has as {role}", joint.location)
+    if joint.parent == joint.child:
+        raise ParsingError(joint.location, f"joint '{joint.name}' joins link '{joint.child}' to itself.")
+    if joint.child == BodyReference.world():
+        raise ParsingError(
+            joint.location, f"joint '{joint.name}' has the world as its child; make it the parent."
+        )
+
+
+def _check_body(
+    body: BodyReference, bodies: set[BodyReference], what: str, location: SourceLocation
+) -> None:
+    if body not in bodies:
+        known = [other.body for other in bodies if other.model in ("", body.model)]
+        raise ParsingError(
+            location, f"{what} link '{body.body}', which does not exist. {nearest_names(body.body, known)}"
+        )
+
+
+def _check_filter_groups(model: ModelDescription, bodies: set[BodyReference]) -> None:
+    _check_unique(f"collision filter group of '{model.name}'", ((g.name, g.location) for g in model.filter_groups))
+    names = {group.name for group in model.filter_groups}
+    for group in model.filter_groups:
+        for ignored in group.ignored_groups:
+            if ignored not in names:
+                raise ParsingError(
+                    group.location,
+                    f"collision filter group '{group.name}' ignores the unknown group '{ignored}'. "
+                    f"{nearest_names(ignored, names)}",
+                )
+        for member in group_members(model, group):
+            _check_body(member, bodies, f"collision filter group '{group.name}' has as member", group.location)
+
+
+def group_members(
+    model: ModelDescription, group: CollisionFilterGroupDescription
+) -> list[BodyReference]:
+    """The bodies of a group; a member's name may be scoped by nested models."""
+    members = []
+    for member in group.members:
+        nested, _, body = member.rpartition("::")
+        members.append(BodyReference(f"{model.name}::{nested}" if nested else model.name, body))
+    return members
+
+
+def _check_unique(kind: str, named: Iterable[tuple[str, SourceLocation]]) -> None:
+    seen: dict[str, SourceLocation] = {}
+    for name, location in named:
+        if name in seen:
+            raise ParsingError(
+                location,
+                f"a second {kind} is named '{name.removeprefix('::')}'; the first is at {seen[name]}. "
+                "Rename one of them.",
+            )
+        seen[name] = location

@@ -1,0 +1,118 @@
+"""Where the coordinates and inputs of a finalized tree stand: topology records and index arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.multibody.kernels import layout
+from merganser.multibody.tree.forest import Mobilizer
+from merganser.multibody.tree.joint_actuator import JointActuator
+from merganser.multibody.tree.joints.joint import Joint
+
+__all__ = ["Coordinates", "make_topology"]
+
+Indices = npt.NDArray[np.int64]
+
+
+def make_topology(
+    mobilizers: Sequence[Mobilizer], joints: Sequence[Joint], mobod_of_body: Indices
+) -> npt.NDArray[Any]:
+    """Returns the topology records of the mobilized bodies, the world first.
+
+    Args:
+        mobilizers: in depth-first order.
+        joints: the joint of each mobilizer.
+        mobod_of_body: number of the mobilized body of each body.
+    """
+    topology = np.zeros(len(mobilizers) + 1, dtype=layout.topology_dtype)
+    topology["mobilizer"][0] = layout.WELD
+    topology["parent"][0] = -1
+    q_start = v_start = 0
+    for mobod, (mobilizer, joint) in enumerate(zip(mobilizers, joints), start=1):
+        record = topology[mobod]
+        record["parent"] = mobod_of_body[mobilizer.inboard]
+        record["mobilizer"] = joint._mobilizer
+        record["q_start"], record["num_q"] = q_start, joint.num_positions()
+        record["v_start"], record["num_v"] = v_start, joint.num_velocities()
+        q_start += joint.num_positions()
+        v_start += joint.num_velocities()
+    # A subtree ends where the subtree of its last child does.
+    topology["subtree_end"] = np.arange(1, len(topology) + 1)
+    for mobod in range(len(topology) - 1, 0, -1):
+        parent = topology["parent"][mobod]
+        topology["subtree_end"][parent] = max(topology["subtree_end"][parent], topology["subtree_end"][mobod])
+    return topology
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Index arrays of the positions, velocities and inputs of a finalized tree.
+
+    Attributes:
+        num_positions: size of q.
+        num_velocities: size of v.
+        positions: for each model instance, where its positions stand in q, ascending.
+        velocities: for each model instance, where its velocities stand in v, ascending.
+        inputs: for each model instance, where its inputs stand in u, ascending.
+        actuated_velocities: for each input, which velocity it drives; u is in order of the actuator indices.
+    """
+
+    num_positions: int
+    num_velocities: int
+    positions: list[Indices]
+    velocities: list[Indices]
+    inputs: list[Indices]
+    actuated_velocities: Indices
+
+    @staticmethod
+    def of(num_instances: int, joints: Sequence[Joint], actuators: Sequence[JointActuator]) -> Coordinates:
+        """Gathers the indices from joints that know where they start.
+
+        Args:
+            num_instances: number of model instances.
+            joints: all joints.
+            actuators: all actuators, in the order of their indices.
+        """
+        nq = sum(joint.num_positions() for joint in joints)
+        nv = sum(joint.num_velocities() for joint in joints)
+        instance_of_q, instance_of_v = np.zeros(nq, dtype=np.int64), np.zeros(nv, dtype=np.int64)
+        for joint in joints:
+            q, v = joint.position_start(), joint.velocity_start()
+            instance_of_q[q : q + joint.num_positions()] = joint.model_instance()
+            instance_of_v[v : v + joint.num_velocities()] = joint.model_instance()
+        instance_of_u = np.array([actuator.model_instance() for actuator in actuators], dtype=np.int64)
+
+        def of_each_instance(owners: Indices) -> list[Indices]:
+            return [np.flatnonzero(owners == instance) for instance in range(num_instances)]
+
+        return Coordinates(
+            num_positions=nq,
+            num_velocities=nv,
+            positions=of_each_instance(instance_of_q),
+            velocities=of_each_instance(instance_of_v),
+            inputs=of_each_instance(instance_of_u),
+            actuated_velocities=np.array([a.joint().velocity_start() for a in actuators], dtype=np.int64),
+        )
+
+    def gather_positions(
+        self, joints: Sequence[Joint], values: Callable[[Joint], npt.NDArray[np.float64]]
+    ) -> npt.NDArray[np.float64]:
+        """Returns an array in the order of q, made of the values that each joint has for its positions."""
+        q = np.zeros(self.num_positions)
+        for joint in joints:
+            q[joint.position_start() : joint.position_start() + joint.num_positions()] = values(joint)
+        return q
+
+    def gather_velocities(
+        self, joints: Sequence[Joint], values: Callable[[Joint], npt.NDArray[np.float64]]
+    ) -> npt.NDArray[np.float64]:
+        """Returns an array in the order of v, made of the values that each joint has for its velocities."""
+        v = np.zeros(self.num_velocities)
+        for joint in joints:
+            v[joint.velocity_start() : joint.velocity_start() + joint.num_velocities()] = values(joint)
+        return v

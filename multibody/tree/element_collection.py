@@ -1,0 +1,135 @@
+"""The elements of one kind in a tree: by index, and by name within model instances."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+from merganser.multibody.tree.element import NamedElement
+from merganser.multibody.tree.indices import ModelInstanceIndex
+
+__all__ = ["ElementCollection", "suggest_names"]
+
+Element = TypeVar("Element", bound=NamedElement)
+
+
+class ElementCollection(Generic[Element]):
+    """Ordered elements of one kind, found by index or name.
+
+    Names are unique within a model instance; a lookup that names no instance succeeds only if one instance has
+    the name.
+
+    Args:
+        kind: what messages call an element, and the middle of Get...ByName: "Body", "Joint".
+        instance_name: gives the name of a model instance, and refuses those that do not exist.
+    """
+
+    def __init__(self, kind: str, instance_name: Callable[[int], str]) -> None:
+        self._kind = kind
+        self._instance_name = instance_name
+        self._elements: list[Element] = []
+        self._by_name: dict[str, list[Element]] = {}
+
+    def __len__(self) -> int:
+        return len(self._elements)
+
+    def __iter__(self) -> Iterator[Element]:
+        return iter(self._elements)
+
+    def append(self, element: Element) -> None:
+        """Adds an element, whose name must be free (see check_name)."""
+        self._elements.append(element)
+        self._by_name.setdefault(element.name(), []).append(element)
+
+    def check_name(self, name: str, model_instance: int) -> None:
+        """Raises RuntimeError if the model instance does not exist or has an element of this kind and name."""
+        instance = self._instance_name(model_instance)
+        if self._find(name, model_instance):
+            raise RuntimeError(
+                f"Model instance '{instance}' already contains a {self._kind.lower()} named '{name}'. The names of "
+                "its elements of one kind must be unique: choose another name or another model instance."
+            )
+
+    def get(self, index: int) -> Element:
+        """Returns the element with the given index.
+
+        Raises:
+            RuntimeError: if there is none.
+        """
+        if not 0 <= index < len(self._elements):
+            raise RuntimeError(
+                f"There is no {self._kind.lower()} with index {int(index)}: this model has {len(self)} of them."
+            )
+        return self._elements[index]
+
+    def in_instance(self, model_instance: int | None) -> list[Element]:
+        """Returns the elements of one model instance, or of all for None, in the order of their indices."""
+        if model_instance is None:
+            return list(self._elements)
+        self._instance_name(model_instance)
+        return [element for element in self._elements if element.model_instance() == model_instance]
+
+    def count_named(self, name: str) -> int:
+        """Returns the number of model instances that have an element of this name."""
+        return len(self._by_name.get(name, ()))
+
+    def has_name(self, name: str, model_instance: int | None) -> bool:
+        """Returns whether the model instance (for None, any) has an element of this name.
+
+        Raises:
+            RuntimeError: if no instance is given and several have the name.
+        """
+        found = self._find(name, model_instance)
+        self._check_unambiguous(f"Has{self._kind}Named", name, found)
+        return bool(found)
+
+    def get_by_name(self, name: str, model_instance: int | None) -> Element:
+        """Returns the element of this name in the model instance (for None, in any).
+
+        Raises:
+            RuntimeError: if there is none, or no instance is given and several have the name.
+        """
+        caller = f"Get{self._kind}ByName"
+        found = self._find(name, model_instance)
+        self._check_unambiguous(caller, name, found)
+        if not found:
+            raise RuntimeError(self._not_found(caller, name, model_instance))
+        return found[0]
+
+    def _find(self, name: str, model_instance: int | None) -> list[Element]:
+        named = self._by_name.get(name, [])
+        if model_instance is None:
+            return named
+        self._instance_name(model_instance)
+        return [element for element in named if element.model_instance() == model_instance]
+
+    def _check_unambiguous(self, caller: str, name: str, found: list[Element]) -> None:
+        if len(found) > 1:
+            instances = ", ".join(self._instance_name(element.model_instance()) for element in found)
+            raise RuntimeError(
+                f"{caller}(): a {self._kind.lower()} named '{name}' is in several model instances ({instances}); "
+                "pass model_instance to say which."
+            )
+
+    def _not_found(self, caller: str, name: str, model_instance: int | None) -> str:
+        kind = self._kind.lower()
+        place = "any model instance"
+        if model_instance is not None:
+            place = f"model instance '{self._instance_name(model_instance)}'"
+        message = f"{caller}(): there is no {kind} named '{name}' in {place}."
+        others = [ModelInstanceIndex(element.model_instance()) for element in self._by_name.get(name, ())]
+        if others:
+            message += f" It is in {', '.join(repr(self._instance_name(other)) for other in others)}."
+        return message + suggest_names(name, sorted({e.name() for e in self.in_instance(model_instance)}))
+
+
+def suggest_names(name: str, names: list[str]) -> str:
+    """Returns the end of a message: the names near `name`, or else what names there are."""
+    near = difflib.get_close_matches(name, names, n=3)
+    if near:
+        return " Did you mean " + " or ".join(f"'{other}'" for other in near) + "?"
+    if not names:
+        return " There are none at all."
+    shown = ", ".join(f"'{other}'" for other in names[:20]) + (", ..." if len(names) > 20 else "")
+    return f" The names there are: {shown}."

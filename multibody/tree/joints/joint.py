@@ -1,0 +1,381 @@
+"""What all joints have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.framework.math import RigidTransform
+from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.tree.element import NamedElement
+from merganser.multibody.tree.frame import Frame
+from merganser.multibody.tree.indices import JointIndex
+from merganser.multibody.tree.multibody_forces import MultibodyForces
+
+if TYPE_CHECKING:
+    from merganser.multibody.tree.rigid_body import RigidBody
+
+__all__ = ["Joint"]
+
+Vector = npt.NDArray[Any]
+
+
+class Joint(NamedElement, ABC):
+    """Abstract joint between a frame F on the parent body and a frame M on the child body.
+
+    A joint type is one subclass: the class attributes below, the fixed part of its mobilizer, and its accessors.
+    The motion itself is a branch of the kernels, chosen by `_mobilizer`.
+
+    Args:
+        name: unique among the joints of the child's model instance.
+        frame_on_parent: F.
+        frame_on_child: M.
+        damping: viscous damping of each velocity, not negative, shape [num_velocities].
+        position_limits: lower and upper limits, each of shape [num_positions]; by default infinite.
+
+    Raises:
+        TypeError: if a frame is not a Frame.
+        ValueError: if a vector has the wrong size, holds NaN, or a lower limit exceeds its upper limit.
+        RuntimeError: if the name is empty or a damping is negative.
+    """
+
+    _index_type = JointIndex
+
+    kTypeName: ClassVar[str]
+    _mobilizer: ClassVar[int]  # kind of mobilizer, see merganser.multibody.kernels.layout
+    _position_suffixes: ClassVar[tuple[str, ...]]
+    _velocity_suffixes: ClassVar[tuple[str, ...]]
+    _can_rotate: ClassVar[bool]
+    _can_translate: ClassVar[bool]
+    _is_reversible: ClassVar[bool]  # whether the child body may be the one nearer the world
+    _quaternion_start: ClassVar[int | None] = None  # where in the positions a quaternion starts
+
+    def __init__(
+        self,
+        name: str,
+        frame_on_parent: Frame,
+        frame_on_child: Frame,
+        damping: npt.ArrayLike,
+        position_limits: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    ) -> None:
+        kind = type(self).__name__
+        for role, frame in (("frame_on_parent", frame_on_parent), ("frame_on_child", frame_on_child)):
+            if not isinstance(frame, Frame):
+                raise TypeError(
+                    f"{kind}({name!r}): {role} must be a Frame, not a {type(frame).__name__}. "
+                    "The frame of a body is body.body_frame()."
+                )
+        super().__init__(name, frame_on_child.model_instance())
+        self._frame_on_parent, self._frame_on_child = frame_on_parent, frame_on_child
+        nq, nv = self.num_positions(), self.num_velocities()
+        self._position_start: int | None = None  # set by Finalize()
+        self._velocity_start: int | None = None
+        self._default_positions = np.zeros(nq)
+        self._position_limits = (np.full(nq, -np.inf), np.full(nq, np.inf))
+        self._velocity_limits = (np.full(nv, -np.inf), np.full(nv, np.inf))
+        self._acceleration_limits = (np.full(nv, -np.inf), np.full(nv, np.inf))
+        if position_limits is not None:
+            self.set_position_limits(*position_limits)
+        self._default_damping = np.zeros(nv)
+        self.set_default_damping_vector(damping)
+
+    # -- what a joint type defines -------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _calc_X_FM(self, q: Vector) -> RigidTransform:
+        """Pose of M in F at the positions q of this joint, shape [num_positions]."""
+
+    def _mobilizer_axis(self) -> Vector:
+        """axis_F of the mobilizer, shape [3]; zero for those without an axis."""
+        return np.zeros(3)
+
+    def _mobilizer_X_FM(self) -> RigidTransform:
+        """The constant pose that a mobilizer of this kind leaves out, the identity for all that move."""
+        return RigidTransform()
+
+    # -- connection ----------------------------------------------------------------------------------------------
+
+    def parent_body(self) -> RigidBody:
+        """Returns the body of F."""
+        return self._frame_on_parent.body()
+
+    def child_body(self) -> RigidBody:
+        """Returns the body of M."""
+        return self._frame_on_child.body()
+
+    def frame_on_parent(self) -> Frame:
+        """Returns F."""
+        return self._frame_on_parent
+
+    def frame_on_child(self) -> Frame:
+        """Returns M."""
+        return self._frame_on_child
+
+    def type_name(self) -> str:
+        """Returns the name of the joint type, such as "revolute"."""
+        return self.kTypeName
+
+    def can_rotate(self) -> bool:
+        """Returns whether M can rotate in F."""
+        return self._can_rotate
+
+    def can_translate(self) -> bool:
+        """Returns whether Mo can move in F."""
+        return self._can_translate
+
+    # -- coordinates ---------------------------------------------------------------------------------------------
+
+    def num_positions(self) -> int:
+        """Returns the number of positions."""
+        return len(self._position_suffixes)
+
+    def num_velocities(self) -> int:
+        """Returns the number of velocities."""
+        return len(self._velocity_suffixes)
+
+    def position_start(self) -> int:
+        """Returns where the positions of this joint start in q.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
+        return self._start(self._position_start, "position_start")
+
+    def velocity_start(self) -> int:
+        """Returns where the velocities of this joint start in v.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
+        return self._start(self._velocity_start, "velocity_start")
+
+    def _start(self, start: int | None, caller: str) -> int:
+        if start is None:
+            raise RuntimeError(
+                f"{caller}(): joint {self._name!r} has no coordinates before Finalize() of its plant."
+            )
+        return start
+
+    def position_suffix(self, position_index_in_joint: int) -> str:
+        """Returns what a position's name ends in, such as "q".
+
+        Raises:
+            ValueError: if there is no such position.
+        """
+        return self._suffix(self._position_suffixes, position_index_in_joint, "positions")
+
+    def velocity_suffix(self, velocity_index_in_joint: int) -> str:
+        """Returns what a velocity's name ends in, such as "w".
+
+        Raises:
+            ValueError: if there is no such velocity.
+        """
+        return self._suffix(self._velocity_suffixes, velocity_index_in_joint, "velocities")
+
+    def _suffix(self, suffixes: tuple[str, ...], index: int, what: str) -> str:
+        if not 0 <= index < len(suffixes):
+            raise ValueError(f"Joint {self._name!r} has {len(suffixes)} {what}; there is no number {index}.")
+        return suffixes[index]
+
+    def _q(self, context: Any) -> Vector:
+        """View of the positions of this joint."""
+        start = self.position_start()
+        return self.GetParentPlant()._q_view(context)[start : start + self.num_positions()]
+
+    def _v(self, context: Any) -> Vector:
+        """View of the velocities of this joint."""
+        start = self.velocity_start()
+        return self.GetParentPlant()._v_view(context)[start : start + self.num_velocities()]
+
+    def _set_q(self, context: Any, values: npt.ArrayLike, first: int = 0) -> None:
+        """Writes consecutive positions of this joint, starting with its position `first`."""
+        start = self.position_start() + first
+        values = np.atleast_1d(np.asarray(values))
+        self.GetParentPlant()._mutable_q_view(context)[start : start + len(values)] = values
+
+    def _set_v(self, context: Any, values: npt.ArrayLike, first: int = 0) -> None:
+        """Writes consecutive velocities of this joint, starting with its velocity `first`."""
+        start = self.velocity_start() + first
+        values = np.atleast_1d(np.asarray(values))
+        self.GetParentPlant()._mutable_v_view(context)[start : start + len(values)] = values
+
+    def GetOnePosition(self, context: Any) -> Any:
+        """Returns the position of a joint that has one.
+
+        Raises:
+            RuntimeError: if the joint has not exactly one position.
+        """
+        if self.num_positions() != 1:
+            raise RuntimeError(
+                f"GetOnePosition(): joint {self._name!r} ({self.kTypeName}) has {self.num_positions()} positions."
+            )
+        return self._q(context)[0]
+
+    def GetOneVelocity(self, context: Any) -> Any:
+        """Returns the velocity of a joint that has one.
+
+        Raises:
+            RuntimeError: if the joint has not exactly one velocity.
+        """
+        if self.num_velocities() != 1:
+            raise RuntimeError(
+                f"GetOneVelocity(): joint {self._name!r} ({self.kTypeName}) has {self.num_velocities()} velocities."
+            )
+        return self._v(context)[0]
+
+    # -- defaults ------------------------------------------------------------------------------------------------
+
+    def default_positions(self) -> Vector:
+        """Returns the positions that new Contexts start with, shape [num_positions]."""
+        return self._default_positions.copy()
+
+    def set_default_positions(self, default_positions: npt.ArrayLike) -> None:
+        """Sets the positions that new Contexts start with.
+
+        Raises:
+            RuntimeError: if their number is not num_positions().
+            ValueError: if one is not finite.
+        """
+        q = np.array(default_positions, dtype=np.float64).reshape(-1)
+        if q.size != self.num_positions():
+            raise RuntimeError(
+                f"set_default_positions(): joint {self._name!r} ({self.kTypeName}) has {self.num_positions()} "
+                f"positions, but {q.size} were given."
+            )
+        if not np.isfinite(q).all():
+            raise ValueError(f"set_default_positions(): positions of joint {self._name!r} must be finite: {q}.")
+        self._default_positions = q
+
+    def GetDefaultPose(self) -> RigidTransform:
+        """Returns X_FM at the default positions."""
+        return self._calc_X_FM(self._default_positions)
+
+    def default_damping_vector(self) -> Vector:
+        """Returns the damping that new Contexts start with, shape [num_velocities]."""
+        return self._default_damping.copy()
+
+    def set_default_damping_vector(self, damping: npt.ArrayLike) -> None:
+        """Sets the damping that new Contexts start with [N s/m or N m s], shape [num_velocities].
+
+        Raises:
+            ValueError: if the size is wrong.
+            RuntimeError: if a damping is negative or not finite.
+        """
+        self._default_damping = self._check_damping("set_default_damping_vector", damping)
+
+    def GetDampingVector(self, context: Any) -> Vector:
+        """Returns the damping in the Context, shape [num_velocities]."""
+        record = self.GetParentPlant()._parameters_view(context)[self._mobod("GetDampingVector")]
+        return record["damping"][: self.num_velocities()].copy()
+
+    def SetDampingVector(self, context: Any, damping: npt.ArrayLike) -> None:
+        """Sets the damping in the Context, shape [num_velocities].
+
+        Raises:
+            ValueError: if the size is wrong.
+            RuntimeError: if a damping is negative or not finite.
+        """
+        values = self._check_damping("SetDampingVector", damping)
+        parameters = self.GetParentPlant()._mutable_parameters_view(context)
+        parameters["damping"][self._mobod("SetDampingVector"), : self.num_velocities()] = values
+
+    def _check_damping(self, caller: str, damping: npt.ArrayLike) -> Vector:
+        values = as_vector(damping, self.num_velocities(), f"{caller}: damping of joint {self._name!r}")
+        if not (np.isfinite(values).all() and (values >= 0.0).all()):
+            raise RuntimeError(
+                f"{caller}(): the damping of joint {self._name!r} must be finite and not negative, but is {damping}."
+            )
+        return values.astype(np.float64)
+
+    def _mobod(self, caller: str) -> int:
+        return int(self._get_tree(caller).mobod_of_joint[self._index])
+
+    # -- limits --------------------------------------------------------------------------------------------------
+
+    def position_lower_limits(self) -> Vector:
+        """Returns the lower limits of the positions, shape [num_positions]."""
+        return self._position_limits[0].copy()
+
+    def position_upper_limits(self) -> Vector:
+        """Returns the upper limits of the positions, shape [num_positions]."""
+        return self._position_limits[1].copy()
+
+    def velocity_lower_limits(self) -> Vector:
+        """Returns the lower limits of the velocities, shape [num_velocities]."""
+        return self._velocity_limits[0].copy()
+
+    def velocity_upper_limits(self) -> Vector:
+        """Returns the upper limits of the velocities, shape [num_velocities]."""
+        return self._velocity_limits[1].copy()
+
+    def acceleration_lower_limits(self) -> Vector:
+        """Returns the lower limits of the accelerations, shape [num_velocities]."""
+        return self._acceleration_limits[0].copy()
+
+    def acceleration_upper_limits(self) -> Vector:
+        """Returns the upper limits of the accelerations, shape [num_velocities]."""
+        return self._acceleration_limits[1].copy()
+
+    def set_position_limits(self, lower_limits: npt.ArrayLike, upper_limits: npt.ArrayLike) -> None:
+        """Sets the limits of the positions.
+
+        Raises:
+            ValueError: if a size is wrong, a limit is NaN, or a lower limit exceeds its upper limit.
+        """
+        self._position_limits = self._check_limits("position", self.num_positions(), lower_limits, upper_limits)
+
+    def set_velocity_limits(self, lower_limits: npt.ArrayLike, upper_limits: npt.ArrayLike) -> None:
+        """Sets the limits of the velocities.
+
+        Raises:
+            ValueError: if a size is wrong, a limit is NaN, or a lower limit exceeds its upper limit.
+        """
+        self._velocity_limits = self._check_limits("velocity", self.num_velocities(), lower_limits, upper_limits)
+
+    def set_acceleration_limits(self, lower_limits: npt.ArrayLike, upper_limits: npt.ArrayLike) -> None:
+        """Sets the limits of the accelerations.
+
+        Raises:
+            ValueError: if a size is wrong, a limit is NaN, or a lower limit exceeds its upper limit.
+        """
+        self._acceleration_limits = self._check_limits(
+            "acceleration", self.num_velocities(), lower_limits, upper_limits
+        )
+
+    def _check_limits(
+        self, what: str, size: int, lower: npt.ArrayLike, upper: npt.ArrayLike
+    ) -> tuple[Vector, Vector]:
+        low = as_vector(lower, size, f"Lower {what} limits of joint {self._name!r}").astype(np.float64)
+        high = as_vector(upper, size, f"Upper {what} limits of joint {self._name!r}").astype(np.float64)
+        if not (low <= high).all():  # also refuses NaN
+            raise ValueError(
+                f"The {what} limits of joint {self._name!r} must satisfy lower <= upper, but lower = {low} and "
+                f"upper = {high}."
+            )
+        return low, high
+
+    # -- forces --------------------------------------------------------------------------------------------------
+
+    def AddInOneForce(self, context: Any, joint_dof: int, joint_tau: Any, forces: MultibodyForces) -> None:
+        """Adds a generalized force on one velocity of this joint to `forces`.
+
+        Args:
+            context: of the plant.
+            joint_dof: number of the velocity within the joint.
+            joint_tau: the force [N or N m].
+            forces: what it is added to.
+
+        Raises:
+            ValueError: if the joint has no such velocity.
+        """
+        self.velocity_suffix(joint_dof)
+        forces.mutable_generalized_forces()[self.velocity_start() + joint_dof] += joint_tau
+
+    def AddInDamping(self, context: Any, forces: MultibodyForces) -> None:
+        """Adds the damping forces -damping * v of this joint to `forces`."""
+        start = self.velocity_start()
+        tau = forces.mutable_generalized_forces()[start : start + self.num_velocities()]
+        tau -= self.GetDampingVector(context) * self._v(context)

@@ -1,0 +1,105 @@
+"""Joints with one position and one velocity about or along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.tree.frame import Frame
+from merganser.multibody.tree.joints.joint import Joint
+
+__all__ = ["OneDofJoint"]
+
+
+class OneDofJoint(Joint):
+    """Abstract joint with one position q and velocity v = dq/dt, whose axis has the same components in F and M.
+
+    Args:
+        name: unique among the joints of the child's model instance.
+        frame_on_parent: F.
+        frame_on_child: M.
+        axis: direction of the axis in F, any length but zero, shape [3].
+        pos_lower_limit: lower limit of q [rad or m].
+        pos_upper_limit: upper limit of q [rad or m].
+        damping: viscous damping, not negative [N m s or N s/m].
+
+    Raises:
+        RuntimeError: if the axis is zero or not finite, or the damping is negative.
+        ValueError: if the limits are NaN or out of order, or the axis has not three entries.
+        TypeError: if a frame is not a Frame.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        frame_on_parent: Frame,
+        frame_on_child: Frame,
+        axis: npt.ArrayLike,
+        pos_lower_limit: float = -np.inf,
+        pos_upper_limit: float = np.inf,
+        damping: float = 0.0,
+    ) -> None:
+        super().__init__(
+            name, frame_on_parent, frame_on_child, [damping], ([pos_lower_limit], [pos_upper_limit])
+        )
+        direction = as_vector(axis, 3, f"{type(self).__name__}({name!r}): axis").astype(np.float64)
+        length = float(np.linalg.norm(direction))
+        if not (np.isfinite(length) and length > 1e-12):
+            raise RuntimeError(
+                f"{type(self).__name__}({name!r}): the axis must be finite and have a nonzero length, but is {axis}."
+            )
+        self._axis = direction / length
+
+    def _mobilizer_axis(self) -> npt.NDArray[Any]:
+        return self._axis
+
+    def default_damping(self) -> float:
+        """Returns the damping that new Contexts start with [N m s or N s/m]."""
+        return float(self._default_damping[0])
+
+    def set_default_damping(self, damping: float) -> None:
+        """Sets the damping that new Contexts start with.
+
+        Raises:
+            RuntimeError: if it is negative or not finite.
+        """
+        self.set_default_damping_vector([damping])
+
+    def GetDamping(self, context: Any) -> Any:
+        """Returns the damping in the Context."""
+        return self.GetDampingVector(context)[0]
+
+    def SetDamping(self, context: Any, damping: float) -> None:
+        """Sets the damping in the Context.
+
+        Raises:
+            RuntimeError: if it is negative or not finite.
+        """
+        self.SetDampingVector(context, [damping])
+
+    def position_lower_limit(self) -> float:
+        """Returns the lower limit of q."""
+        return float(self._position_limits[0][0])
+
+    def position_upper_limit(self) -> float:
+        """Returns the upper limit of q."""
+        return float(self._position_limits[1][0])
+
+    def velocity_lower_limit(self) -> float:
+        """Returns the lower limit of v."""
+        return float(self._velocity_limits[0][0])
+
+    def velocity_upper_limit(self) -> float:
+        """Returns the upper limit of v."""
+        return float(self._velocity_limits[1][0])
+
+    def acceleration_lower_limit(self) -> float:
+        """Returns the lower limit of dv/dt."""
+        return float(self._acceleration_limits[0][0])
+
+    def acceleration_upper_limit(self) -> float:
+        """Returns the upper limit of dv/dt."""
+        return float(self._acceleration_limits[1][0])

@@ -1,0 +1,60 @@
+"""Translation along one axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from merganser.framework.math import RigidTransform
+from merganser.multibody.kernels import layout
+from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
+
+__all__ = ["PrismaticJoint"]
+
+
+class PrismaticJoint(OneDofJoint):
+    """Mo moves in F by q along an axis, and M keeps the orientation of F [m]; arguments as OneDofJoint."""
+
+    kTypeName = "prismatic"
+    _mobilizer = layout.PRISMATIC
+    _position_suffixes = ("x",)
+    _velocity_suffixes = ("v",)
+    _can_rotate, _can_translate, _is_reversible = False, True, True
+
+    def _calc_X_FM(self, q: npt.NDArray[Any]) -> RigidTransform:
+        return RigidTransform(q[0] * self._axis)
+
+    def translation_axis(self) -> npt.NDArray[Any]:
+        """Returns the unit vector along the axis, the same components in F and M, shape [3]."""
+        return self._axis.copy()
+
+    def get_default_translation(self) -> float:
+        """Returns the displacement that new Contexts start with [m]."""
+        return float(self._default_positions[0])
+
+    def set_default_translation(self, translation: float) -> None:
+        """Sets the displacement that new Contexts start with [m].
+
+        Raises:
+            ValueError: if it is not finite.
+        """
+        self.set_default_positions([translation])
+
+    def get_translation(self, context: Any) -> Any:
+        """Returns the displacement q in the Context [m]."""
+        return self._q(context)[0]
+
+    def set_translation(self, context: Any, translation: Any) -> PrismaticJoint:
+        """Sets the displacement q in the Context [m], and returns this joint."""
+        self._set_q(context, translation)
+        return self
+
+    def get_translation_rate(self, context: Any) -> Any:
+        """Returns dq/dt in the Context [m/s]."""
+        return self._v(context)[0]
+
+    def set_translation_rate(self, context: Any, translation_dot: Any) -> PrismaticJoint:
+        """Sets dq/dt in the Context [m/s], and returns this joint."""
+        self._set_v(context, translation_dot)
+        return self

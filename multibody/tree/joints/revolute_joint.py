@@ -1,0 +1,101 @@
+"""Rotation about one axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.multibody.kernels import layout
+from merganser.multibody.math.vectors import skew
+from merganser.multibody.tree.frame import Frame
+from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
+
+__all__ = ["RevoluteJoint"]
+
+
+class RevoluteJoint(OneDofJoint):
+    """M rotates in F by the angle q about an axis through Fo and Mo [rad].
+
+    Args:
+        name: unique among the joints of the child's model instance.
+        frame_on_parent: F.
+        frame_on_child: M.
+        axis: direction of the axis, the same components in F and M, any length but zero, shape [3].
+        limits_and_damping: by position: (damping), (pos_lower_limit, pos_upper_limit), or all three.
+        pos_lower_limit: lower limit of q [rad].
+        pos_upper_limit: upper limit of q [rad].
+        damping: viscous damping, not negative [N m s].
+
+    Raises:
+        RuntimeError: if the axis is zero or the damping negative.
+        ValueError: if the limits are NaN or out of order.
+        TypeError: if a frame is not a Frame, or there are too many arguments.
+    """
+
+    kTypeName = "revolute"
+    _mobilizer = layout.REVOLUTE
+    _position_suffixes = ("q",)
+    _velocity_suffixes = ("w",)
+    _can_rotate, _can_translate, _is_reversible = True, False, True
+
+    def __init__(
+        self,
+        name: str,
+        frame_on_parent: Frame,
+        frame_on_child: Frame,
+        axis: npt.ArrayLike,
+        *limits_and_damping: float,
+        pos_lower_limit: float = -np.inf,
+        pos_upper_limit: float = np.inf,
+        damping: float = 0.0,
+    ) -> None:
+        if len(limits_and_damping) > 3:
+            raise TypeError(f"RevoluteJoint({name!r}): too many arguments after the axis: {limits_and_damping}.")
+        if len(limits_and_damping) in (1, 3):
+            damping = limits_and_damping[-1]
+        if len(limits_and_damping) >= 2:
+            pos_lower_limit, pos_upper_limit = limits_and_damping[:2]
+        super().__init__(name, frame_on_parent, frame_on_child, axis, pos_lower_limit, pos_upper_limit, damping)
+
+    def _calc_X_FM(self, q: npt.NDArray[Any]) -> RigidTransform:
+        # Rodrigues: R = 1 + sin q [a]x + (1 - cos q) [a]x^2
+        axis_x = skew(self._axis)
+        R_FM = np.eye(3) + np.sin(q[0]) * axis_x + (1.0 - np.cos(q[0])) * (axis_x @ axis_x)
+        return RigidTransform(RotationMatrix(R_FM), np.zeros(3))
+
+    def revolute_axis(self) -> npt.NDArray[Any]:
+        """Returns the unit vector along the axis, the same components in F and M, shape [3]."""
+        return self._axis.copy()
+
+    def get_default_angle(self) -> float:
+        """Returns the angle that new Contexts start with [rad]."""
+        return float(self._default_positions[0])
+
+    def set_default_angle(self, angle: float) -> None:
+        """Sets the angle that new Contexts start with [rad].
+
+        Raises:
+            ValueError: if it is not finite.
+        """
+        self.set_default_positions([angle])
+
+    def get_angle(self, context: Any) -> Any:
+        """Returns the angle q in the Context [rad]."""
+        return self._q(context)[0]
+
+    def set_angle(self, context: Any, angle: Any) -> RevoluteJoint:
+        """Sets the angle q in the Context [rad], and returns this joint."""
+        self._set_q(context, angle)
+        return self
+
+    def get_angular_rate(self, context: Any) -> Any:
+        """Returns dq/dt in the Context [rad/s]."""
+        return self._v(context)[0]
+
+    def set_angular_rate(self, context: Any, angle: Any) -> RevoluteJoint:
+        """Sets dq/dt in the Context [rad/s], and returns this joint. The argument is a rate despite its name."""
+        self._set_v(context, angle)
+        return self

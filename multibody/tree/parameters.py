@@ -1,0 +1,77 @@
+"""The parameter records that a new Context starts with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.framework.math import RigidTransform
+from merganser.multibody.kernels import layout
+from merganser.multibody.tree.forest import Mobilizer
+from merganser.multibody.tree.joint_actuator import JointActuator
+from merganser.multibody.tree.joints.joint import Joint
+from merganser.multibody.tree.rigid_body import RigidBody
+
+__all__ = ["make_default_parameters"]
+
+
+def make_default_parameters(
+    bodies: Sequence[RigidBody],
+    mobilizers: Sequence[Mobilizer],
+    joints: Sequence[Joint],
+    actuators: Sequence[JointActuator],
+    scalar: Any,
+) -> npt.NDArray[Any]:
+    """Returns one parameter record a mobilized body, the world first, from the defaults of the elements.
+
+    Args:
+        bodies: all bodies, by index.
+        mobilizers: in depth-first order.
+        joints: the joint of each mobilizer.
+        actuators: all actuators.
+        scalar: type of all fields: float64, complex128 or object.
+    """
+    parameters = np.zeros(len(mobilizers) + 1, dtype=layout.parameter_dtype(scalar))
+    parameters["R_PF"] = parameters["R_MB"] = np.eye(3)
+    _write_inertia(parameters[0], bodies[0])
+    for mobod, (mobilizer, joint) in enumerate(zip(mobilizers, joints), start=1):
+        record = parameters[mobod]
+        _write_inertia(record, bodies[mobilizer.outboard])
+        _write_frames(record, joint, mobilizer.is_reversed)
+        record["damping"][: joint.num_velocities()] = joint.default_damping_vector()
+        # Rotors add up; numpy sums an empty list to 0.0.
+        record["reflected_inertia"] = float(
+            np.sum([a.default_reflected_inertia() for a in actuators if a.joint() is joint])
+        )
+    return parameters
+
+
+def _write_inertia(record: Any, body: RigidBody) -> None:
+    record["mass"] = body.default_mass()
+    record["p_BoBcm_B"] = body.default_com()
+    record["G_BBo_B"] = body.default_unit_inertia().CopyToFullMatrix3()
+
+
+def _write_frames(record: Any, joint: Joint, is_reversed: bool) -> None:
+    """Writes the frames F (on the inboard body) and M (on the outboard body) of the mobilizer and its axis.
+
+    The constant pose of a weld goes into X_PF. A reversed joint has its F on the outboard body: there the roles of
+    the frames are swapped, the constant pose is inverted and the axis negated, so that q keeps its meaning:
+    X_MF(q) of a rotation or translation about `axis` is X_FM(q) of one about `-axis`.
+    """
+    X_PF = joint.frame_on_parent().GetFixedPoseInBodyFrame()
+    X_BM = joint.frame_on_child().GetFixedPoseInBodyFrame()
+    X_FM, axis_F = joint._mobilizer_X_FM(), joint._mobilizer_axis()
+    if is_reversed:
+        X_PF, X_BM, X_FM, axis_F = X_BM, X_PF, X_FM.inverse(), -axis_F
+    _write_pose(record, "R_PF", "p_PoFo_P", X_PF @ X_FM)
+    _write_pose(record, "R_MB", "p_MoBo_M", X_BM.inverse())
+    record["axis_F"] = axis_F
+
+
+def _write_pose(record: Any, rotation: str, translation: str, X: RigidTransform) -> None:
+    record[rotation] = X.rotation().matrix()
+    record[translation] = X.translation()

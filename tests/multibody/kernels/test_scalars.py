@@ -1,0 +1,195 @@
+"""Laws that every kernel obeys in every scalar type.
+
+A line in KERNELS puts a kernel under all of them: same result compiled for float64, compiled for complex128
+and interpreted on opaque objects that refuse to be compared; outputs written in full; inputs left alone; no
+allocation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from merganser.multibody import kernels
+from random_trees import Tree, random_tree
+
+
+class Opaque:
+    """A scalar that adds, multiplies and has sin, cos, as a symbol does, without order or truth value."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    @staticmethod
+    def _value(other: Any) -> float:
+        return other.value if isinstance(other, Opaque) else float(other)
+
+    def __add__(self, other: Any) -> Opaque:
+        return Opaque(self.value + self._value(other))
+
+    def __sub__(self, other: Any) -> Opaque:
+        return Opaque(self.value - self._value(other))
+
+    def __rsub__(self, other: Any) -> Opaque:
+        return Opaque(self._value(other) - self.value)
+
+    def __mul__(self, other: Any) -> Opaque:
+        return Opaque(self.value * self._value(other))
+
+    def __truediv__(self, other: Any) -> Opaque:
+        return Opaque(self.value / self._value(other))
+
+    def __rtruediv__(self, other: Any) -> Opaque:
+        return Opaque(self._value(other) / self.value)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Opaque:
+        return Opaque(-self.value)
+
+    def sin(self) -> Opaque:
+        return Opaque(float(np.sin(self.value)))
+
+    def cos(self) -> Opaque:
+        return Opaque(float(np.cos(self.value)))
+
+    def __bool__(self) -> bool:
+        raise AssertionError("a kernel took a decision on a scalar value")
+
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __abs__ = __bool__  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+def opaque_tree(tree: Tree) -> Tree:
+    """The tree with all its values wrapped as Opaque objects."""
+    wrap = np.frompyfunc(Opaque, 1, 1)
+    opaque = tree.astype(object)
+    for name in opaque.parameters.dtype.names or ():
+        opaque.parameters[name] = wrap(tree.parameters[name])
+    opaque.q, opaque.v, opaque.gravity = wrap(tree.q), wrap(tree.v), wrap(tree.gravity)
+    return opaque
+
+
+def numbers(values: Any) -> np.ndarray:
+    """Results of any scalar type as floats."""
+    values = np.atleast_1d(values)
+    if values.dtype == object:
+        return np.array([Opaque._value(v) for v in values.ravel()]).reshape(values.shape)
+    return values.real
+
+
+def normal(*shape: int) -> np.ndarray:
+    return np.random.default_rng(5).normal(size=shape)
+
+
+def forces(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Generalized forces (or accelerations) and applied spatial forces."""
+    return normal(tree.num_v), normal(len(tree.topology), 6)
+
+
+def position_values(tree: Tree) -> np.ndarray:
+    """Every defined value of the position records."""
+    fields = [tree.position[name].ravel() for name in tree.position.dtype.names if name != "H_PB_W"]
+    H = [body["H_PB_W"][: node["num_v"]].ravel() for body, node in zip(tree.position, tree.topology)]
+    return np.concatenate([*fields, *H])
+
+
+def velocity_values(tree: Tree) -> np.ndarray:
+    return np.concatenate([tree.velocity[name].ravel() for name in tree.velocity.dtype.names])
+
+
+KERNELS: dict[str, Callable[[Tree], Any]] = {
+    "position_kinematics": position_values,
+    "velocity_kinematics": velocity_values,
+    "inverse_dynamics": lambda tree: tree.inverse_dynamics(*forces(tree)),
+    "mass_matrix": lambda tree: tree.mass_matrix(),
+    "forward_dynamics": lambda tree: tree.forward_dynamics(*forces(tree))[1],
+    "gravity_forces": lambda tree: tree.gravity_forces(),
+    "velocity_to_qdot": lambda tree: tree.qdot(),
+    "qdot_to_velocity": lambda tree: tree.velocity_of(normal(tree.num_q)),
+    "energies": lambda tree: tree.energies(),
+    "state_derivatives": lambda tree: tree.step("state_derivatives", *forces(tree))[1],
+    "discrete_step": lambda tree: tree.step("discrete_step", *forces(tree), 0.01)[1],
+}
+
+SEED, NUM_BODIES = 19, 6  # few bodies, so that the interpreted runs stay quick
+
+
+def test_every_kernel_is_under_these_laws() -> None:
+    assert set(KERNELS) == set(kernels.__all__)
+
+
+def test_the_tree_has_every_mobilizer() -> None:
+    assert set(random_tree(SEED, NUM_BODIES).topology["mobilizer"][1:]) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_outputs_are_written_in_full(name: str) -> None:
+    """Records, workspace and outputs hold NaN before the first call."""
+    assert np.all(np.isfinite(KERNELS[name](random_tree(SEED, NUM_BODIES))))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_compiled_for_complex_equals_compiled_for_float(name: str) -> None:
+    tree = random_tree(SEED, NUM_BODIES)
+    values = KERNELS[name](tree.astype(complex).update())
+    assert values.dtype == np.complex128 and not np.any(values.imag)
+    # Same operations in the same order, up to the complex sine and cosine and reciprocal.
+    np.testing.assert_allclose(values.real, KERNELS[name](tree), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_interpreted_on_opaque_objects_equals_compiled_for_float(name: str) -> None:
+    tree = random_tree(SEED, NUM_BODIES)
+    values = KERNELS[name](opaque_tree(tree).update())
+    assert values.dtype == object
+    np.testing.assert_allclose(numbers(values), KERNELS[name](tree), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_complex_step_equals_central_difference(name: str) -> None:
+    """The derivative along one direction of (q, v); differences are good to about 1e-9 relative."""
+    tree = random_tree(SEED, NUM_BODIES)
+    dq, dv = normal(tree.num_q), normal(tree.num_v)
+    ahead = tree.astype(complex).update(tree.q + 1e-100j * dq, tree.v + 1e-100j * dv)
+    exact = KERNELS[name](ahead).imag / 1e-100
+    q, v, h = tree.q, tree.v, 1e-5
+    above = KERNELS[name](tree.update(q + h * dq, v + h * dv))
+    below = KERNELS[name](tree.update(q - h * dq, v - h * dv))
+    np.testing.assert_allclose((above - below) / (2 * h), exact, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_inputs_are_not_written(name: str) -> None:
+    tree = random_tree(SEED, NUM_BODIES)
+    inputs = (tree.topology, tree.parameters, tree.q, tree.v, tree.gravity, tree.zero_force)
+    before = [array.copy() for array in inputs]
+    kinematics = position_values(tree), velocity_values(tree)
+    KERNELS[name](tree)
+    for array, copy in zip(inputs, before):
+        np.testing.assert_array_equal(array, copy)
+    np.testing.assert_array_equal(position_values(tree), kinematics[0])
+    np.testing.assert_array_equal(velocity_values(tree), kinematics[1])
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_allocations_do_not_grow_with_the_tree(name: str) -> None:
+    """What numba allocates is one header an array argument, whatever the number of bodies."""
+    reason = "allocations are counted by numba's own runtime"
+    runtime = pytest.importorskip("numba.core.runtime", reason=reason)
+    nrt = pytest.importorskip("numba.core.runtime._nrt_python", reason=reason)
+    counts = []
+    for num_bodies in (3, 15):
+        tree = random_tree(SEED, num_bodies)
+        call = {"position_kinematics": tree.update, "velocity_kinematics": tree.update}.get(name)
+        call = call or (lambda tree=tree: KERNELS[name](tree))
+        call()
+        nrt.memsys_enable_stats()
+        before = runtime.rtsys.get_allocation_stats()
+        call()
+        after = runtime.rtsys.get_allocation_stats()
+        nrt.memsys_disable_stats()
+        counts.append((after.alloc - before.alloc, after.mi_alloc - before.mi_alloc))
+    assert counts[0] == counts[1]
