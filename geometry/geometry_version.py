@@ -25,7 +25,8 @@ class GeometryVersion:
 
     def __init__(self, other: GeometryVersion | None = None) -> None:
         if other is None:
-            self._numbers = {role: next(_numbers) for role in Role if role != Role.kUnassigned}
+            roles = (Role.kProximity, Role.kIllustration, Role.kPerception)
+            self._numbers: dict[Role, int] = {role: next(_numbers) for role in roles}
         else:
             self._numbers = dict(other._numbers)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry.geometry_instance import GeometryInstance, canonical_name
@@ -104,47 +104,39 @@ class SceneGraphInspector:
 
     # ------------------------------------------------------------------ frames
 
-    @overload
-    def BelongsToSource(self, frame_id: FrameId, source_id: SourceId) -> bool: ...
-    @overload
-    def BelongsToSource(self, geometry_id: GeometryId, source_id: SourceId) -> bool: ...
     def BelongsToSource(
-        self, frame_id: Any = None, source_id: Any = None, *, geometry_id: GeometryId | None = None
+        self,
+        frame_id: FrameId | GeometryId | None = None,
+        source_id: SourceId | None = None,
+        *,
+        geometry_id: GeometryId | None = None,
     ) -> bool:
         """Whether a frame or geometry was registered by this source."""
         state = self._get_state()
-        state.source(source_id)
-        item_id = frame_id if geometry_id is None else geometry_id
+        source = state.source(source_id)  # type: ignore[arg-type]
+        item_id: Any = frame_id if geometry_id is None else geometry_id
         item = state.geometry(item_id) if isinstance(item_id, GeometryId) else state.frame(item_id)
-        return item.source_id == source_id
+        return item.source_id == source.id
 
-    @overload
-    def GetOwningSourceName(self, frame_id: FrameId) -> str: ...
-    @overload
-    def GetOwningSourceName(self, geometry_id: GeometryId) -> str: ...
-    def GetOwningSourceName(self, frame_id: Any = None, *, geometry_id: GeometryId | None = None) -> str:
+    def GetOwningSourceName(
+        self, frame_id: FrameId | GeometryId | None = None, *, geometry_id: GeometryId | None = None
+    ) -> str:
         """The name of the source that registered a frame or geometry."""
         state = self._get_state()
-        item_id = frame_id if geometry_id is None else geometry_id
+        item_id: Any = frame_id if geometry_id is None else geometry_id
         item = state.geometry(item_id) if isinstance(item_id, GeometryId) else state.frame(item_id)
         return state.sources[item.source_id].name
 
-    @overload
-    def GetName(self, source_id: SourceId) -> str: ...
-    @overload
-    def GetName(self, frame_id: FrameId) -> str: ...
-    @overload
-    def GetName(self, geometry_id: GeometryId) -> str: ...
     def GetName(
         self,
-        frame_id: Any = None,
+        frame_id: SourceId | FrameId | GeometryId | None = None,
         *,
         source_id: SourceId | None = None,
         geometry_id: GeometryId | None = None,
     ) -> str:
         """The name of a source, frame or geometry."""
         state = self._get_state()
-        item_id = next((id for id in (source_id, geometry_id) if id is not None), frame_id)
+        item_id: Any = next((id for id in (source_id, geometry_id) if id is not None), frame_id)
         if isinstance(item_id, SourceId):
             return state.source(item_id).name
         if isinstance(item_id, GeometryId):

@@ -38,7 +38,7 @@ class GeometryProperties:
             raise TypeError(f"{type(self).__name__} can be made from GeometryProperties; given {other!r}.")
         self._groups: dict[str, dict[str, Any]] = {_DEFAULT_GROUP: {}}
         if other is not None:
-            self._groups = copy.deepcopy(other._groups)
+            self._groups = {group: _copied(values) for group, values in other._groups.items()}
 
     @staticmethod
     def default_group_name() -> str:
@@ -88,8 +88,8 @@ class GeometryProperties:
             old, new = type(self._groups[group_name][name]), type(value)
             if old is not new:
                 raise RuntimeError(
-                    f"UpdateProperty(): property ('{group_name}', '{name}') is of type "
-                    f"{old.__name__}; it cannot take a value of type {new.__name__}. Use RemoveProperty() first to change the type."
+                    f"UpdateProperty(): property ('{group_name}', '{name}') is of type {old.__name__}; it "
+                    f"cannot take a value of type {new.__name__}. RemoveProperty() first to change the type."
                 )
         self._groups.setdefault(group_name, {})[name] = copy.deepcopy(value)
 
@@ -157,6 +157,10 @@ class PerceptionProperties(GeometryProperties):
 
     __slots__ = ()
     role = Role.kPerception
+
+
+def _copied(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: copy.deepcopy(value) for name, value in values.items()}
 
 
 def _there_are(known: dict[str, Any], kind: str) -> str:

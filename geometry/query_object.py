@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry.geometry_state import GeometryState
@@ -44,12 +44,8 @@ class QueryObject:
             raise _not_bound("inspector")
         return SceneGraphInspector(self._get_state)
 
-    @overload
-    def GetPoseInWorld(self, frame_id: FrameId) -> RigidTransform: ...
-    @overload
-    def GetPoseInWorld(self, geometry_id: GeometryId) -> RigidTransform: ...
     def GetPoseInWorld(
-        self, frame_id: Any = None, *, geometry_id: GeometryId | None = None
+        self, frame_id: FrameId | GeometryId | None = None, *, geometry_id: GeometryId | None = None
     ) -> RigidTransform:
         """Returns the pose X_WF of a frame, or X_WG of a geometry, in the world.
 
@@ -58,7 +54,7 @@ class QueryObject:
             RuntimeError: the id is not registered; a source does not tell where its frames are; this
                 QueryObject belongs to no Context.
         """
-        item_id = frame_id if geometry_id is None else geometry_id
+        item_id: Any = frame_id if geometry_id is None else geometry_id
         poses = self._poses("GetPoseInWorld")
         if isinstance(item_id, GeometryId):
             row = poses.layout.geometry_rows.get(item_id)

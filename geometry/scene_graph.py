@@ -10,8 +10,6 @@ import copy
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
-
 from merganser.framework import (
     AbstractValue,
     Context,
@@ -32,6 +30,7 @@ from merganser.geometry.properties import GeometryProperties
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.roles import Role, RoleAssign
 from merganser.geometry.shapes import Shape
+from numpy.typing import NDArray
 
 __all__ = ["SceneGraph"]
 
@@ -123,7 +122,9 @@ class SceneGraph(LeafSystem):
         return source_id in self._model.sources
 
     @overload
-    def RegisterFrame(self, source_id: SourceId, frame: GeometryFrame) -> FrameId: ...
+    def RegisterFrame(self, source_id: SourceId, frame: GeometryFrame, /) -> FrameId: ...
+    @overload
+    def RegisterFrame(self, source_id: SourceId, *, frame: GeometryFrame) -> FrameId: ...
     @overload
     def RegisterFrame(self, source_id: SourceId, parent_id: FrameId, frame: GeometryFrame) -> FrameId: ...
     def RegisterFrame(self, source_id: SourceId, parent_id: Any = None, frame: Any = None) -> FrameId:
@@ -178,7 +179,8 @@ class SceneGraph(LeafSystem):
             RuntimeError: no such source or frame; the frame belongs to another source; the geometry is
                 registered already; another geometry of the frame has the same name and one of its roles.
         """
-        return self._state_to_change(args, kwargs).register_geometry(*_without_context(args), **kwargs)
+        state, args = self._state_to_change(args, kwargs)
+        return state.register_geometry(*args, **kwargs)
 
     def RegisterAnchoredGeometry(self, source_id: SourceId, geometry: GeometryInstance) -> GeometryId:
         """Registers a geometry G that is fixed to the world at X_WG, the pose of the GeometryInstance.
@@ -207,7 +209,8 @@ class SceneGraph(LeafSystem):
         Raises:
             RuntimeError: no such source or geometry, or it belongs to another source.
         """
-        self._state_to_change(args, kwargs).remove_geometry(*_without_context(args), **kwargs)
+        state, args = self._state_to_change(args, kwargs)
+        state.remove_geometry(*args, **kwargs)
 
     @overload
     def ChangeShape(
@@ -229,7 +232,8 @@ class SceneGraph(LeafSystem):
         Raises:
             RuntimeError: no such source or geometry, or it belongs to another source.
         """
-        self._state_to_change(args, kwargs).change_shape(*_without_context(args), **kwargs)
+        state, args = self._state_to_change(args, kwargs)
+        state.change_shape(*args, **kwargs)
 
     # ------------------------------------------------------------------ roles
 
@@ -264,7 +268,8 @@ class SceneGraph(LeafSystem):
             RuntimeError: no such source or geometry; it belongs to another source; it has the role (kNew) or
                 does not (kReplace); another geometry of the same frame has the same name and role.
         """
-        self._state_to_change(args, kwargs).assign_role(*_without_context(args), **kwargs)
+        state, args = self._state_to_change(args, kwargs)
+        state.assign_role(*args, **kwargs)
 
     @overload
     def RemoveRole(self, source_id: SourceId, frame_id: FrameId, role: Role) -> int: ...
@@ -288,7 +293,8 @@ class SceneGraph(LeafSystem):
         for name in ("frame_id", "geometry_id"):
             if name in kwargs:
                 kwargs["item_id"] = kwargs.pop(name)
-        return self._state_to_change(args, kwargs).remove_role(*_without_context(args), **kwargs)
+        state, args = self._state_to_change(args, kwargs)
+        return state.remove_role(*args, **kwargs)
 
     # ------------------------------------------------------------------ calculations
 
@@ -296,18 +302,24 @@ class SceneGraph(LeafSystem):
         """Gives a new Context its own copy of the model."""
         parameters.get_mutable_abstract_parameter(self._state_index).set_value(copy.deepcopy(self._model))
 
-    def _state_to_change(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> GeometryState:
-        """The state in the Context among the arguments, of which a change is noted, or the model."""
+    def _state_to_change(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[GeometryState, tuple[Any, ...]]:
+        """Takes a Context, if there is one, off the arguments.
+
+        Returns:
+            The state in that Context, of which a change is noted, or else the model; the other arguments.
+        """
         context = kwargs.pop("context", None)
         if context is None and args and isinstance(args[0], Context):
-            context = args[0]
+            context, args = args[0], args[1:]
         if context is None:
-            return self._model
+            return self._model, args
         self._check_context(context)
-        return context.get_mutable_abstract_parameter(self._state_index).get_value()  # type: ignore[no-any-return]
+        return context.get_mutable_abstract_parameter(self._state_index).get_value(), args
 
     def _state(self, context: Any) -> GeometryState:
-        return context.get_abstract_parameter(self._state_index).get_value()  # type: ignore[no-any-return]
+        return context.get_abstract_parameter(self._state_index).get_value()
 
     def _calc_query(self, context: Any, output: AbstractValue) -> None:
         """Binds the QueryObject of this Context to it; nothing is computed before somebody asks."""
@@ -338,7 +350,7 @@ class SceneGraph(LeafSystem):
             if set(given) != set(frame_ids):
                 raise _wrong_frames(port, state, frame_ids, given)
             X_PF = X_PF[poses.rows(frame_ids)]
-        finite = np.isfinite(X_PF).all(axis=(1, 2))
+        finite = np.asarray(np.isfinite(X_PF).all(axis=(1, 2)))
         if not finite.all():
             bad = [state.frames[frame_id].name for frame_id, good in zip(frame_ids, finite) if not good]
             raise RuntimeError(f"{port.GetFullDescription()}: the poses of frames {bad} are not finite.")
@@ -357,10 +369,6 @@ def _unobserved(context: Any, read: Any) -> Any:
         return read(context)
     finally:
         store.reads = reads
-
-
-def _without_context(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    return args[1:] if args and isinstance(args[0], Context) else args
 
 
 def _wrong_frames(

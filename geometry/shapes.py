@@ -9,13 +9,12 @@ from __future__ import annotations
 import abc
 import math
 import os
-from typing import Any, ClassVar, Self, overload
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry.mesh_source import MeshSource
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "Box",
@@ -67,7 +66,7 @@ class Shape(abc.ABC):
 
 
 class _Primitive(Shape):
-    """A shape described by a few lengths."""
+    """A shape described by a few lengths, given one by one or as one vector."""
 
     __slots__ = ("_measures",)
     _names: ClassVar[tuple[str, ...]]
@@ -136,12 +135,13 @@ class Box(_Primitive):
     __slots__ = ()
     _names = ("width", "depth", "height")
 
-    @overload
-    def __init__(self, width: float, depth: float, height: float) -> None: ...
-    @overload
-    def __init__(self, measures: ArrayLike) -> None: ...
     def __init__(
-        self, width: Any = None, depth: Any = None, height: Any = None, *, measures: ArrayLike | None = None
+        self,
+        width: ArrayLike | None = None,
+        depth: float | None = None,
+        height: float | None = None,
+        *,
+        measures: ArrayLike | None = None,
     ) -> None:
         self._read((width, depth, height), measures)
 
@@ -168,11 +168,13 @@ class _Round(_Primitive):
     __slots__ = ()
     _names = ("radius", "length")
 
-    @overload
-    def __init__(self, radius: float, length: float) -> None: ...
-    @overload
-    def __init__(self, measures: ArrayLike) -> None: ...
-    def __init__(self, radius: Any = None, length: Any = None, *, measures: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        radius: ArrayLike | None = None,
+        length: float | None = None,
+        *,
+        measures: ArrayLike | None = None,
+    ) -> None:
         self._read((radius, length), measures)
 
     def radius(self) -> float:
@@ -230,12 +232,13 @@ class Ellipsoid(_Primitive):
     __slots__ = ()
     _names = ("a", "b", "c")
 
-    @overload
-    def __init__(self, a: float, b: float, c: float) -> None: ...
-    @overload
-    def __init__(self, measures: ArrayLike) -> None: ...
     def __init__(
-        self, a: Any = None, b: Any = None, c: Any = None, *, measures: ArrayLike | None = None
+        self,
+        a: ArrayLike | None = None,
+        b: float | None = None,
+        c: float | None = None,
+        *,
+        measures: ArrayLike | None = None,
     ) -> None:
         self._read((a, b, c), measures)
 
@@ -261,7 +264,7 @@ class HalfSpace(Shape):
     def MakePose(Hz_dir_F: ArrayLike, p_FB: ArrayLike) -> RigidTransform:
         """Returns the pose X_FH of a half space H, given its surface normal and a point B on its surface.
 
-        Ho is the point of the surface that is nearest to Fo.
+        Ho is the point of the surface that is nearest to Fo; Hx and Hy are any two directions in the plane.
 
         Args:
             Hz_dir_F: direction of the surface normal, in F, of any length; shape [3].
@@ -299,14 +302,15 @@ class MeshcatCone(_Primitive):
     __slots__ = ()
     _names = ("height", "a", "b")
 
-    @overload
-    def __init__(self, height: float, a: float = 1.0, b: float = 1.0) -> None: ...
-    @overload
-    def __init__(self, measures: ArrayLike) -> None: ...
     def __init__(
-        self, height: Any = None, a: Any = None, b: Any = None, *, measures: ArrayLike | None = None
+        self,
+        height: ArrayLike | None = None,
+        a: float | None = None,
+        b: float | None = None,
+        *,
+        measures: ArrayLike | None = None,
     ) -> None:
-        if measures is None and np.ndim(height) == 0:
+        if measures is None and np.ndim(height) == 0:  # type: ignore[arg-type]
             a, b = 1.0 if a is None else a, 1.0 if b is None else b
         self._read((height, a, b), measures)
 
@@ -328,18 +332,10 @@ class _FromFile(Shape):
 
     __slots__ = ("_scale3", "_source")
 
-    @overload
-    def __init__(self, filename: str | os.PathLike[str], scale: float = 1.0) -> None: ...
-    @overload
-    def __init__(self, filename: str | os.PathLike[str], scale3: ArrayLike) -> None: ...
-    @overload
-    def __init__(self, source: MeshSource, scale: float = 1.0) -> None: ...
-    @overload
-    def __init__(self, source: MeshSource, scale3: ArrayLike) -> None: ...
     def __init__(
         self,
-        filename: Any = None,
-        scale: Any = 1.0,
+        filename: str | os.PathLike[str] | MeshSource | None = None,
+        scale: ArrayLike = 1.0,
         *,
         scale3: ArrayLike | None = None,
         source: MeshSource | None = None,

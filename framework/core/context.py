@@ -39,11 +39,14 @@ class Context:
     _discrete: DiscreteValues
     _abstract_state: AbstractValues
     _parameters: Parameters
+    _xcdot: ContinuousState
+    _xcdot_slots: list[CacheSlot]  # the derivatives of each leaf system at or below this one
 
     # Nodes that reading a kind of value marks as read (leaf systems only; see dependencies.py).
     _xd_nodes = 0
     _xa_nodes = 0
     _p_nodes = 0
+    _xcdot_nodes = 0
 
     def __init__(self, store: Store, layout: SystemLayout, parent: DiagramContext | None) -> None:
         self._store = store
@@ -52,7 +55,9 @@ class Context:
         self._parent = parent
         self._inputs = [None] * len(layout.sources)
         start, end = layout.xc_range
-        self._xc = ContinuousState._of(_window(store.flat[start:end]), layout.xc_partition())
+        self._xc = ContinuousState._of(_window(store.flat[start:end]), layout.xc_partition)
+        shift = store.layout.num_xc
+        self._xcdot = ContinuousState._of(_window(store.flat[start + shift : end + shift]), layout.xc_partition)
         self._state: State | None = None
 
     # ------------------------------------------------------------------ time and accuracy
@@ -128,6 +133,15 @@ class Context:
         self.SetTime(time_sec)
         self.SetContinuousState(values)
 
+    def _read_derivatives(self) -> ContinuousState:
+        """The time derivatives of the continuous state, brought up to date."""
+        store = self._store
+        store.reads |= self._xcdot_nodes
+        for slot in self._xcdot_slots:
+            if store.invalid & slot.bit:
+                slot.compute()
+        return self._xcdot
+
     # ------------------------------------------------------------------ discrete state
 
     def num_discrete_state_groups(self) -> int:
@@ -163,8 +177,7 @@ class Context:
         index, values = args if len(args) == 2 else (None, args[0])
         group = self._discrete._only() if index is None else self._discrete.get_vector(index)
         checked = self._checked(values, group.size(), "discrete state")
-        self._store.change(self._layout.down["xd"], self)
-        group._values[:] = checked
+        self.get_mutable_discrete_state(index or 0)._values[:] = checked
 
     # ------------------------------------------------------------------ abstract state
 
@@ -326,6 +339,10 @@ class Context:
             source.compute()
         return source.value  # type: ignore[no-any-return]
 
+    def _has_input(self, index: int) -> bool:
+        """Whether input port `index` has a value."""
+        return self._inputs[index] is not None
+
     def _require_input(self, index: int) -> BasicVector | AbstractValue:
         value = self._read_input(index)
         if value is None:
@@ -394,6 +411,7 @@ class LeafContext(Context):
         super().__init__(store, layout, parent)
         system, flat = layout.system, store.flat
         groups = system._dependency_table.groups
+        self._group_nodes = system._dependency_table.group_nodes
         self._xd_nodes = groups["xd"]
         self._xa_nodes = groups["xa"]
         self._p_nodes = groups["pn"] | groups["pa"]
@@ -406,8 +424,11 @@ class LeafContext(Context):
             [model.Clone() for model in system._abstract_parameter_models],
         )
         self._next_discrete: DiscreteValues | None = None  # room for the results of discrete updates
+        self._workspace: Any = None  # room for a leaf system that computes on arrays of its own
         self._input_bits = [1 << port._node for port in system._input_ports]
         self._slots = [self._make_slot(number) for number in range(len(system._cache_entries))]
+        self._xcdot_nodes = system._dependency_table.xcdot
+        self._xcdot_slots = [] if system._xcdot_entry is None else [self._slots[system._xcdot_entry]]
         store.slots.extend(self._slots)
 
     def _make_slot(self, number: int) -> CacheSlot:
@@ -439,25 +460,65 @@ class LeafContext(Context):
             slot.compute()
         return slot
 
-    def _change_nodes(self, nodes: tuple[int, ...]) -> None:
-        """Notes a change of some nodes of this leaf, more finely than by category."""
-        down = self._layout.down_nodes
-        mask = 0
-        for node in nodes:
-            mask |= down[node]
-        self._store.change(mask, self)
+    def _has_input(self, index: int) -> bool:
+        self._store.reads |= self._input_bits[index]
+        return self._inputs[index] is not None
+
+    # A single group, variable or parameter is read and changed without touching what depends on the others.
+
+    def _read_node(self, group: str, index: int) -> None:
+        self._store.reads |= 1 << self._group_nodes[group][index]
+
+    def _change_node(self, group: str, index: int) -> None:
+        self._store.change(self._layout.down_nodes[self._group_nodes[group][index]], self)
+
+    def get_discrete_state(self, index: int | None = None) -> Any:
+        if index is None:
+            return super().get_discrete_state()
+        vector = self._discrete.get_vector(index)
+        self._read_node("xd", index)
+        return vector
 
     def get_mutable_discrete_state(self, index: int | None = None) -> Any:
         if index is None:
             return super().get_mutable_discrete_state()
-        vector = self._discrete.get_mutable_vector(index)
-        self._change_nodes((self._system._dependency_table.group_nodes["xd"][index],))
+        vector = self._discrete.get_vector(index)
+        self._change_node("xd", index)
+        return vector
+
+    def get_abstract_state(self, index: int | None = None) -> Any:
+        if index is None:
+            return super().get_abstract_state()
+        value = self._abstract_state.get_value(index)
+        self._read_node("xa", index)
+        return value
+
+    def get_mutable_abstract_state(self, index: int | None = None) -> Any:
+        if index is None:
+            return super().get_mutable_abstract_state()
+        value = self._abstract_state.get_value(index)
+        self._change_node("xa", index)
+        return value
+
+    def get_numeric_parameter(self, index: int) -> BasicVector:
+        vector = self._parameters.get_numeric_parameter(index)
+        self._read_node("pn", index)
         return vector
 
     def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
-        vector = self._parameters.get_mutable_numeric_parameter(index)
-        self._change_nodes((self._system._dependency_table.group_nodes["pn"][index],))
+        vector = self._parameters.get_numeric_parameter(index)
+        self._change_node("pn", index)
         return vector
+
+    def get_abstract_parameter(self, index: int) -> AbstractValue:
+        value = self._parameters.get_abstract_parameter(index)
+        self._read_node("pa", index)
+        return value
+
+    def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
+        value = self._parameters.get_abstract_parameter(index)
+        self._change_node("pa", index)
+        return value
 
 
 class DiagramContext(Context):
@@ -467,12 +528,23 @@ class DiagramContext(Context):
         super().__init__(store, layout, parent)
         children = [_make_subcontext(store, child, self) for child in layout.children]
         self._children = children
+        self._xcdot_slots = [slot for c in children for slot in c._xcdot_slots]
         self._discrete = DiscreteValues([group for c in children for group in c._discrete._items])
         self._abstract_state = AbstractValues([value for c in children for value in c._abstract_state._items])
         self._parameters = Parameters(
             [group for c in children for group in c._parameters._numeric._items],
             [value for c in children for value in c._parameters._abstract._items],
         )
+
+    def get_mutable_discrete_state(self, index: int | None = None) -> Any:
+        if index is None:
+            return super().get_mutable_discrete_state()
+        self._discrete.get_vector(index)  # checks the index
+        for child in self._children:
+            groups = child._discrete.num_groups()
+            if index < groups:
+                return child.get_mutable_discrete_state(index)
+            index -= groups
 
     def _route_input(self, index: int, source: Any) -> None:
         self._inputs[index] = source

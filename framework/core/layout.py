@@ -11,7 +11,9 @@ the mask of all cache entries downstream, through wires and Diagrams, so that a 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +61,7 @@ class SystemLayout:
             yield layout
             layout = layout.parent
 
+    @cached_property
     def xc_partition(self) -> tuple[Any, Any, Any]:
         """Index arrays of q, v and z within this system's part of the continuous state."""
         parts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
@@ -280,23 +283,20 @@ class RootLayout:
         return describe_loop([(here.system, entry) for here, entry in path])
 
     def _path_between(self, start: tuple[LeafLayout, int], end: tuple[LeafLayout, int]) -> list[tuple[LeafLayout, int]]:
-        """A chain of cache entries, each depending on the one before, found upstream from `end`."""
-        visited: set[tuple[int, int]] = set()
-
-        def search(leaf: LeafLayout, entry: int) -> list[tuple[LeafLayout, int]] | None:
-            if (leaf, entry) == start:
-                return [(leaf, entry)]
-            if (id(leaf), entry) in visited:
-                return None
-            visited.add((id(leaf), entry))
+        """A shortest chain of cache entries, each depending on the one before, found upstream from `end`."""
+        consumer = {end: end}  # the next entry on the way down to `end`
+        pending = deque([end])
+        while pending and start not in consumer:
+            leaf, entry = here = pending.popleft()
             for node in bits(leaf.dependencies[entry]):
                 source = self._entry_behind(leaf, node)
-                found = search(*source) if source is not None else None
-                if found:
-                    return [*found, (leaf, entry)]
-            return None
-
-        return search(*end) or [start, end]
+                if source is not None and source not in consumer:
+                    consumer[source] = here
+                    pending.append(source)
+        path = [start]
+        while path[-1] != end:
+            path.append(consumer[path[-1]])
+        return path
 
 
 def describe_loop(entries: list[tuple[Any, int]]) -> str:

@@ -121,7 +121,7 @@ class InputPort(_Port):
     def HasValue(self, context: Context) -> bool:
         """Whether the port is connected or fixed."""
         self._check_context(context)
-        return context._inputs[self._index] is not None
+        return context._has_input(self._index)
 
     def FixValue(self, context: Context, value: Any) -> FixedInputPortValue:
         """Gives the port a value in this context; it takes the place of what the port is connected to.

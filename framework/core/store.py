@@ -6,6 +6,7 @@ entries that are out of date, and for each cache entry a `CacheSlot` that holds 
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from merganser.framework.core.context import LeafContext
 
 __all__ = ["CacheSlot", "FixedInputPortValue", "Store"]
+
+_MOST_NOTES = 8  # of an exception that passes through a long chain of blocks
+_DEPTH_STEP = 32  # how often a long chain of computations looks at the recursion limit
+_FRAMES_PER_COMPUTATION = 30  # Python frames, generously: six in the framework, the others in callbacks
 
 
 class Store:
@@ -82,6 +87,8 @@ class CacheSlot:
         outer_reads, store.reads = store.reads, 0
         store.computing |= bit
         store.stack.append(self)
+        if len(store.stack) % _DEPTH_STEP == 0:
+            _allow_depth(len(store.stack))
         try:
             entry.calc(self.context, self.value)
         except Exception as error:
@@ -138,5 +145,17 @@ class FixedInputPortValue:
 
 def note_place(error: Exception, place: str) -> None:
     """Adds where an exception of a user's callback came from, once for each place it passes."""
-    if place not in getattr(error, "__notes__", ()):
+    notes = getattr(error, "__notes__", ())
+    if place not in notes and len(notes) < _MOST_NOTES:
         error.add_note(place)
+
+
+def _allow_depth(depth: int) -> None:
+    """Lets Python recurse as deep as `depth` computations, each asked for by the one before, need.
+
+    Values are computed on demand, so that a chain of n blocks recurses n times. That is finite: a computation that
+    asks for itself is refused. The limit is never lowered again, because other threads may be in a chain too.
+    """
+    needed = 1000 + _FRAMES_PER_COMPUTATION * (depth + _DEPTH_STEP)
+    if sys.getrecursionlimit() < needed:
+        sys.setrecursionlimit(needed)

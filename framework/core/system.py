@@ -241,7 +241,7 @@ class System(TicketMethods, abc.ABC):
         """Returns the current value of an input port in a box, or None if it is neither connected nor fixed."""
         port = self.get_input_port(port_index)
         self._check_context(context)
-        return port.EvalAbstract(context) if context._inputs[port_index] is not None else None
+        return port.EvalAbstract(context) if context._has_input(port_index) else None
 
     def FixInputPortsFrom(self, other_system: System, other_context: Context, target_context: Context) -> None:
         """Fixes each input port to the value that the same port of another system has in another context."""
@@ -265,14 +265,9 @@ class System(TicketMethods, abc.ABC):
 
     def EvalTimeDerivatives(self, context: Context) -> ContinuousState:
         """Returns the time derivatives of the continuous state, computed if they are out of date."""
-        self._check_context(context)
-        derivatives: ContinuousState | None = None
-        start, end = context._layout.xc_range
-        _update_derivatives(context)
-        flat, shift = context._store.flat, context._store.layout.num_xc
-        vector = BasicVector(0)._view_of(flat[start + shift : end + shift])
-        derivatives = ContinuousState._of(vector, context._xc._partition)
-        return derivatives
+        if context._system is not self:
+            self._check_context(context)
+        return context._read_derivatives()
 
     def CalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
         """Computes the time derivatives of the continuous state into `derivatives`."""
@@ -282,7 +277,7 @@ class System(TicketMethods, abc.ABC):
         """Returns room for time derivatives."""
         layout = self._get_layout()
         vector = BasicVector(np.zeros(layout.num_xc))
-        return ContinuousState._of(vector, layout.top.xc_partition())
+        return ContinuousState._of(vector, layout.top.xc_partition)
 
     def AllocateDiscreteVariables(self) -> DiscreteValues:
         """Returns room for discrete state."""
@@ -343,17 +338,6 @@ class System(TicketMethods, abc.ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.GetSystemPathname()}'>"
-
-
-def _update_derivatives(context: Context) -> None:
-    """Brings the derivatives of all leaves at or below `context` up to date."""
-    store = context._store
-    for leaf in context._layout.leaves():
-        entry = leaf.system._xcdot_entry
-        if entry is not None:
-            slot = store.slots[leaf.first_bit + entry]
-            if store.invalid & slot.bit:
-                slot.compute()
 
 
 def _scratch_of(context: Context) -> Context:

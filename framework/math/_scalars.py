@@ -32,20 +32,24 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-def _elementary(of_float: Callable, of_complex: Callable, of_object: Callable) -> Callable[[Any], Any]:
+def _elementary(name: str) -> Callable[[Any], Any]:
+    """The function `name` of a float, a complex number, or an object that has a method of this name."""
+    of_float, of_complex, of_other = getattr(math, name), getattr(cmath, name), getattr(np, name)
+
     def function(x: Any) -> Any:
         if isinstance(x, (float, int)):
             return of_float(x)
         if isinstance(x, complex):
             return of_complex(x)
-        return of_object(x)  # numpy calls the method of the same name of an object
+        method = getattr(x, name, None)
+        return of_other(x) if method is None else method()
 
     return function
 
 
-sin = _elementary(math.sin, cmath.sin, np.sin)
-cos = _elementary(math.cos, cmath.cos, np.cos)
-sqrt = _elementary(math.sqrt, cmath.sqrt, np.sqrt)
+sin = _elementary("sin")
+cos = _elementary("cos")
+sqrt = _elementary("sqrt")
 
 
 def owned_array(value: Any, what: str) -> Array:

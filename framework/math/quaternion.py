@@ -68,7 +68,7 @@ class Quaternion:
         Args:
             wxyz: the four components, shape [4]; or, by position, any of the arguments below.
             w, x, y, z: the four components, all given by position or all by name.
-            rotation: rotation matrix R_AB, shape [3, 3].
+            rotation: rotation matrix R_AB, shape [3, 3]; of the two quaternions the one with w >= 0.
             other: a quaternion to copy.
 
         Raises:

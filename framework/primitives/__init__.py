@@ -1,1 +1,37 @@
-"""."""
+"""Ready-made blocks: the names of pydrake.systems.primitives."""
+
+from merganser.framework.primitives.arithmetic import Adder, Gain
+from merganser.framework.primitives.integrator import Integrator
+from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
+from merganser.framework.primitives.linearization import (
+    FirstOrderTaylorApproximation,
+    InputPortSelection,
+    Linearize,
+    OutputPortSelection,
+)
+from merganser.framework.primitives.routing import Demultiplexer, Multiplexer, PassThrough
+from merganser.framework.primitives.sources import ConstantValueSource, ConstantVectorSource
+from merganser.framework.primitives.vector_log import VectorLog
+from merganser.framework.primitives.vector_log_sink import LogVectorOutput, VectorLogSink
+from merganser.framework.primitives.zero_order_hold import ZeroOrderHold
+
+__all__ = [
+    "Adder",
+    "AffineSystem",
+    "ConstantValueSource",
+    "ConstantVectorSource",
+    "Demultiplexer",
+    "FirstOrderTaylorApproximation",
+    "Gain",
+    "InputPortSelection",
+    "Integrator",
+    "LinearSystem",
+    "Linearize",
+    "LogVectorOutput",
+    "Multiplexer",
+    "OutputPortSelection",
+    "PassThrough",
+    "VectorLog",
+    "VectorLogSink",
+    "ZeroOrderHold",
+]

@@ -44,6 +44,7 @@ from __future__ import annotations
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.articulated import (
     add_shifted_inertia,
+    multiply_inertia,
     project_hinge_inertia,
     set_rigid_inertia,
     subtract_hinge_inertia,
@@ -110,7 +111,7 @@ def articulate_inertias(
         work = scratch_work[i]
         I = body["I_BBo_W"]
         h = scaled(body["mass"], vector(body["p_BoBcm_W"]))
-        set_rigid_inertia(body["mass"], h, I, work["P_B_W"])
+        set_rigid_inertia(body["mass"], h, I, work)
         work["mass_C"] = body["mass"]
         set_vector(work["mp_C_W"], h)
         work["trace_C"] = I[0, 0] + I[1, 1] + I[2, 2]
@@ -126,7 +127,7 @@ def articulate_inertias(
             # P of the parent += X^T P+ X  (1)
             p_PoBo_W = vector(position_in[i]["p_PoBo_W"])
             parent_work = scratch_work[node["parent"]]
-            add_shifted_inertia(work["P_B_W"], p_PoBo_W, parent_work["P_B_W"])
+            add_shifted_inertia(work, p_PoBo_W, parent_work)
             # Trace of the composite inertia about Po, for (11).
             m_C, h_C = work["mass_C"], vector(work["mp_C_W"])
             h_C_Po = add(h_C, scaled(m_C, p_PoBo_W))
@@ -167,10 +168,9 @@ def articulate_forces(
             for k in range(node["num_v"]):
                 moment = add(moment, scaled(e[k] * work["D_B"][k, k], rotational(Y[k])))
                 force = add(force, scaled(e[k] * work["D_B"][k, k], translational(Y[k])))
-            for j in range(6):
-                Ab_j = velocity_in[i]["Ab_WB_W"][j]  # P+ is symmetric: its rows are its columns
-                moment = add(moment, scaled(Ab_j, rotational(work["P_B_W"][j])))
-                force = add(force, scaled(Ab_j, translational(work["P_B_W"][j])))
+            Ab_WB_W = velocity_in[i]["Ab_WB_W"]
+            t, f = multiply_inertia(work, rotational(Ab_WB_W), translational(Ab_WB_W))
+            moment, force = add(moment, t), add(force, f)
             # Z of the parent += X^T Z+  (5)
             moment = add(moment, cross(vector(position_in[i]["p_PoBo_W"]), force))
             add_spatial(scratch_work[node["parent"]]["Z_B_W"], moment, force)

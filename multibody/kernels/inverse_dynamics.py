@@ -10,7 +10,7 @@ weight:
     F_Bo_W = M_BBo_W A_WB_W + Fb_Bo_W - F_applied_Bo_W + sum_children Phi^T(F_Co_W)   (3)
     tau_k  = H_PB_W[k] . F_Bo_W + reflected_inertia vdot_k                            (4)
 
-Phi shifts accelerations from Po to Bo (a += alpha x p), Phi^T forces from Bo to Po (t += p x f), p = p_PoBo_W.
+With p = p_PoBo_W, Phi shifts accelerations from Po to Bo (a += alpha x p) and Phi^T forces back (t += p x f).
 M_BBo_W A = [I alpha + m c x a;  m (a + alpha x c)] with c = p_BoBcm_W.
 
 Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), table 5.1; reflected inertia: section 9.6.

@@ -126,11 +126,14 @@ def scratch_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
             ("mp_C_W", scalar, (3,)),  # mass times centre of mass, from Bo
             ("I_C_W", scalar, (3, 3)),  # rotational inertia about Bo (mass matrix)
             ("trace_C", scalar),  # its trace (forward dynamics)
-            # Articulated body inertia (forward dynamics), D = L Delta L^T.
-            ("P_B_W", scalar, (6, 6)),  # P, then P+: what the parent feels through the hinge
+            # Articulated body inertia (forward dynamics): P = [J, K^T; K, M], then P+, what the parent feels
+            # through the hinge. Of J and M, the lower triangle.
+            ("J_B_W", scalar, (3, 3)),
+            ("K_B_W", scalar, (3, 3)),
+            ("M_B_W", scalar, (3, 3)),
             ("Z_B_W", scalar, (6,)),
-            ("Y_B_W", scalar, (MAX_VELOCITIES, 6)),  # rows: U_k = P_B_W H_k, then L^-1 U
-            ("D_B", scalar, (MAX_VELOCITIES, MAX_VELOCITIES)),  # hinge inertia, then L below 1/Delta
+            ("Y_B_W", scalar, (MAX_VELOCITIES, 6)),  # rows: U_k = P H_k, then L^-1 U
+            ("D_B", scalar, (MAX_VELOCITIES, MAX_VELOCITIES)),  # hinge inertia L Delta L^T: L below 1/Delta
             ("e_B", scalar, (MAX_VELOCITIES,)),  # hinge force left over, L^-1 e
         ]
     )

@@ -1,7 +1,7 @@
 """The mass matrix: the composite rigid body algorithm (CRBA).
 
 Notation: see layout.py. C is B and everything outboard of it, as one rigid body, with mass m_C, first moment
-h_C = m_C p_BoCcm_W and inertia I_C about Bo. From tips to base, with p = p_PoBo_W, the composite of P grows by
+h_C = m_C p_BoCcm_W and inertia I_C about Bo. From tips to base, with p = p_PoBo_W, that of P grows by
 
     m_C,   h_C + m_C p,   I_C + 2 (p . h_C) 1 - p h_C^T - h_C p^T + m_C (p . p 1 - p p^T)         (1)
 

@@ -26,6 +26,6 @@ def exceeds(value: Any, threshold: Any) -> bool:
 @overload(exceeds)
 def _compile_exceeds(value: Any, threshold: Any) -> Callable[[Any, Any], bool]:
     def exceeds_compiled(value: Any, threshold: Any) -> bool:
-        return value.real > threshold.real  # type: ignore[no-any-return]
+        return value.real > threshold.real
 
     return exceeds_compiled

@@ -1,6 +1,6 @@
 """Whole steps of a tree: the derivatives of its state, and its discrete update, in one call each.
 
-The state is x = [q; v]. Notation: see layout.py and the files of the algorithms. With the joint damping D = diag(damping):
+The state is x = [q; v]. Notation: see layout.py and the files of the algorithms. With D = diag(damping):
 
     M vdot = tau - D v - C v + tau_g + J^T F_applied,   xdot = [N(q) v; vdot]                             (1)
 
@@ -10,7 +10,8 @@ the rest explicit, and the positions follow the new velocities:
     (M + h D) (v+ - v) = h (tau - D v - C v + tau_g + J^T F_applied)                                      (2)
     q+ = q + h N(q) v+                                                                                    (3)
 
-Quaternions are not normalized: the length of a quaternion matters nowhere, but drifts as the step is finite.
+Quaternions are not normalized: no result depends on the length of a quaternion, which (3) lets grow by the
+factor sqrt(1 + (h w / 2)^2) a step.
 
 Source of (2), (3): A. Castro et al., An Unconstrained Convex Formulation of Compliant Contact, IEEE T-RO
 (2023), section II, where no contact occurs.
@@ -114,7 +115,7 @@ def _accelerate(
     position_work: Array,
     velocity_work: Array,
     scratch_work: Array,
-    x_out: Array,  # vdot in its second part; its first part is workspace, which num_q >= num_v makes large enough
+    x_out: Array,  # vdot in its second part; its first part is workspace, large enough as num_q >= num_v
 ) -> int:
     """Kinematics, damping and forward dynamics."""
     num_v = tau_in.shape[0]

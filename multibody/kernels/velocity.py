@@ -5,8 +5,8 @@ Notation: see layout.py. Recursion from base to tips, for every body B with pare
     V_PB_W = sum_k H_PB_W[k] v_k                                                      (1)
     w_WB   = w_WP + w_PB,    v_WBo = v_WPo + w_WP x p + v_PBo                         (2)
 
-The acceleration of B is A_WB_W = Phi(A_WP_W) + Ab_WB_W + sum_k H_PB_W[k] vdot_k, where Phi shifts from Po to Bo
-(alpha stays, a += alpha x p). Differentiating (2), with H constant in F but for the arm p_MoBo, gives
+The acceleration of B is A_WB_W = Phi(A_WP_W) + Ab_WB_W + sum_k H_PB_W[k] vdot_k, where Phi shifts from Po to
+Bo (alpha stays, a += alpha x p). Differentiating (2), with H constant in F but for the arm p_MoBo, gives
 
     Ab_WB_W = [w_WP x w_PB;
                w_WP x (w_WP x p) + 2 w_WP x v_PBo + w_PB x (w_PB x p_MoBo)]           (3)

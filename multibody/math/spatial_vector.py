@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-
 from merganser.multibody.math.vectors import as_vector
 
 if TYPE_CHECKING:
@@ -22,12 +21,13 @@ Array = npt.NDArray[Any]
 class SpatialVector:
     """Abstract base of SpatialVelocity, SpatialAcceleration, SpatialForce and SpatialMomentum.
 
-    The coefficients may be floats, complex numbers or objects (automatic derivatives, expressions). Frames and
-    points are not stored: the name of the variable keeps track of them (`V_WB_E`).
+    The coefficients may be floats, complex numbers or objects (automatic derivatives, expressions). Frames
+    and points are not stored: the name of the variable keeps track of them (`V_WB_E`).
 
     Args:
-        args: nothing (all six coefficients become NaN), one six-vector, or the rotational and the translational
-            three-vector, which may also be given by keyword under the names that the subclass documents.
+        args: nothing (all six coefficients become NaN), one six-vector, or the rotational and the
+            translational three-vector, which may also be given by keyword under the names that the subclass
+            documents.
 
     Raises:
         ValueError: if a vector has the wrong number of entries.
@@ -144,7 +144,7 @@ class SpatialVector:
 
 
 def _is_scalar(value: object) -> bool:
-    """Whether `value` scales a vector: a number, or a scalar object that is neither array nor spatial vector."""
+    """Whether `value` scales a vector: a number or scalar object, neither array nor spatial vector."""
     if isinstance(value, numbers.Number):
         return True
     return not isinstance(value, (SpatialVector, np.ndarray, list, tuple, str)) and hasattr(value, "__mul__")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy.typing as npt
-
 from merganser.multibody.math.spatial_force import SpatialForce, SpatialMomentum
 from merganser.multibody.math.spatial_vector import SpatialVector
 from merganser.multibody.math.vectors import as_vector, cross
@@ -46,17 +45,18 @@ class SpatialVelocity(SpatialVector):
         return self.Shift(position_of_moving_frame) + velocity_of_moving_frame
 
     def dot(self, other: SpatialForce | SpatialMomentum) -> Any:
-        """Returns the power of a force [W], or twice the kinetic energy of a momentum [J], about the same point.
+        """Returns the power of a force [W], or twice the kinetic energy of a momentum [J].
 
         Args:
-            other: F_Bo_E or L_MBo_E, expressed in the frame of this velocity.
+            other: F_Bo_E or L_MBo_E, about the origin Bo and expressed in the frame of this velocity.
 
         Raises:
             TypeError: if `other` is neither a SpatialForce nor a SpatialMomentum.
         """
         if not isinstance(other, (SpatialForce, SpatialMomentum)):
             raise TypeError(
-                f"SpatialVelocity.dot() takes a SpatialForce or a SpatialMomentum, not a {type(other).__name__}."
+                "SpatialVelocity.dot() takes a SpatialForce or a SpatialMomentum, not a "
+                f"{type(other).__name__}."
             )
         return self._coeffs @ other._coeffs
 
@@ -67,8 +67,8 @@ class SpatialVelocity(SpatialVector):
 class SpatialAcceleration(SpatialVector):
     """A_MB_E: angular acceleration alpha_MB_E [rad/s^2] over the acceleration a_MBo_E of the origin [m/s^2].
 
-    It is the derivative in M of V_MB, so a_MBo is the acceleration that an accelerometer-less observer fixed in M
-    sees (not the "spatial acceleration" of Featherstone, whose lower half lacks w x v).
+    It is the derivative in M of V_MB, so a_MBo is the acceleration that an accelerometer-less observer fixed
+    in M sees (not the "spatial acceleration" of Featherstone, whose lower half lacks w x v).
 
     Args:
         alpha: rotational part, shape [3].

@@ -1,4 +1,4 @@
-"""Three-vector helpers that work alike on float, complex and object (automatic derivative, symbolic) entries."""
+"""Three-vector helpers for float, complex and object (automatic derivative, symbolic) entries."""
 
 from __future__ import annotations
 

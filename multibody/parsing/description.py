@@ -15,7 +15,6 @@ __all__ = [
     "FrameDescription",
     "FrictionDescription",
     "GeometryDescription",
-    "InertiaDescription",
     "JointDescription",
     "LinkDescription",
     "ModelDescription",
@@ -26,9 +25,9 @@ from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
-
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.errors import SourceLocation
+from merganser.multibody.tree import SpatialInertia
 
 
 @dataclass(frozen=True)
@@ -45,21 +44,6 @@ class BodyReference:
 
     def __str__(self) -> str:
         return f"{self.model}::{self.body}" if self.model else self.body
-
-
-@dataclass(frozen=True)
-class InertiaDescription:
-    """Mass properties of a body B.
-
-    Attributes:
-        mass: [kg], not negative.
-        p_BoBcm_B: position of the mass centre from Bo in B [m], shape [3].
-        I_BBcm_B: rotational inertia about the mass centre in B [kg m^2], shape [3, 3].
-    """
-
-    mass: float
-    p_BoBcm_B: np.ndarray
-    I_BBcm_B: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -114,11 +98,12 @@ class LinkDescription:
     """A body with its geometries.
 
     Attributes:
+        M_BBo_B: spatial inertia about Bo, expressed in B.
         X_WB: where the file puts the body if nothing joins it to another; None if the file does not say.
     """
 
     name: str
-    inertia: InertiaDescription
+    M_BBo_B: SpatialInertia
     location: SourceLocation
     visuals: list[GeometryDescription] = field(default_factory=list)
     collisions: list[GeometryDescription] = field(default_factory=list)
@@ -175,7 +160,6 @@ class ActuatorDescription:
         effort_limit: [N m or N].
         rotor_inertia: of the rotor about its own axis [kg m^2], or its mass [kg] for a prismatic joint.
         gear_ratio: rotor speed over joint speed.
-        gains: proportional and derivative gain of a PD actuator, or None.
     """
 
     name: str
@@ -185,7 +169,6 @@ class ActuatorDescription:
     effort_limit: float = inf
     rotor_inertia: float = 0.0
     gear_ratio: float = 1.0
-    gains: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ __all__ = [
 ]
 
 import numpy as np
-
 from merganser.multibody.parsing.description import FrictionDescription, ShapeDescription
 from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
 from merganser.multibody.parsing.xml_reader import XmlNode
@@ -74,7 +73,7 @@ def read_contact_numbers(properties: XmlNode) -> dict[tuple[str, str], float]:
 
 
 def read_compliance(properties: XmlNode) -> str | None:
-    """"rigid", "compliant" or None for hydroelastic contact."""
+    """ "rigid", "compliant" or None for hydroelastic contact."""
     rigid, compliant = (properties.find(f"drake:{kind}_hydroelastic") for kind in ("rigid", "compliant"))
     if rigid is not None and compliant is not None:
         raise compliant.error("the geometry is declared both rigid and compliant; keep one of the two.")

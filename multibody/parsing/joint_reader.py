@@ -7,12 +7,10 @@ __all__ = [
     "check_limits",
     "check_nonnegative",
     "read_filter_group",
-    "read_gains",
     "unit_axis",
 ]
 
 import numpy as np
-
 from merganser.multibody.parsing.description import CollisionFilterGroupDescription
 from merganser.multibody.parsing.xml_reader import XmlNode
 
@@ -48,21 +46,12 @@ def check_nonnegative(node: XmlNode, joint: str, quantities: dict[str, float]) -
             raise node.error(f"joint '{joint}' has {name} {value:g}; it cannot be negative.")
 
 
-def read_gains(node: XmlNode) -> tuple[float, float] | None:
-    """Proportional and derivative gain in <drake:controller_gains p= d=>, or None."""
-    gains = node.find("drake:controller_gains")
-    if gains is None:
-        return None
-    p, d = gains.float_attribute("p"), gains.float_attribute("d")
-    if p < 0 or d < 0:
-        raise gains.error(f"controller gains p={p:g}, d={d:g} cannot be negative.")
-    return p, d
-
-
 def read_filter_group(node: XmlNode, read: str) -> CollisionFilterGroupDescription:
     """A <drake:collision_filter_group>; member and group names are in attribute `read`, or the text."""
     members = tuple(_name_in(child, read) for child in node.find_all("drake:member"))
-    ignored = tuple(_name_in(child, "name") for child in node.find_all("drake:ignored_collision_filter_group"))
+    ignored = tuple(
+        _name_in(child, "name") for child in node.find_all("drake:ignored_collision_filter_group")
+    )
     return CollisionFilterGroupDescription(node.require_attribute("name"), members, ignored, node.location)
 
 

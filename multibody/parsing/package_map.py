@@ -79,9 +79,7 @@ class PackageMap:
         """
         path = Path(filename)
         if not path.is_file():
-            raise RuntimeError(
-                f"PackageMap.AddPackageXml: there is no file '{path}'.{near_files(path)}"
-            )
+            raise RuntimeError(f"PackageMap.AddPackageXml: there is no file '{path}'.{near_files(path)}")
         self.Add(_package_name(path), path.resolve().parent)
 
     def Remove(self, package_name: str) -> None:
@@ -147,7 +145,9 @@ class PackageMap:
         parts = urlsplit(url)
         if parts.scheme in ("package", "model"):
             if not parts.netloc:
-                raise RuntimeError(f"Address '{url}' names no package, expected {parts.scheme}://package/path.")
+                raise RuntimeError(
+                    f"Address '{url}' names no package, expected {parts.scheme}://package/path."
+                )
             path = Path(self.GetPath(unquote(parts.netloc)), unquote(parts.path).lstrip("/"))
         elif parts.scheme == "file":
             path = Path(unquote(parts.netloc + parts.path))

@@ -11,12 +11,10 @@ __all__ = ["read_sdf"]
 from pathlib import Path
 
 import networkx as nx
-
 from merganser.multibody.parsing.description import (
     BodyReference,
     DocumentDescription,
     FrameDescription,
-    InertiaDescription,
     JointDescription,
     LinkDescription,
     ModelDescription,
@@ -30,6 +28,7 @@ from merganser.multibody.parsing.sdf_include import expand_includes, root_elemen
 from merganser.multibody.parsing.sdf_joint import read_actuator, read_joint
 from merganser.multibody.parsing.sdf_scope import SdfScope, build_scope
 from merganser.multibody.parsing.xml_reader import XmlNode
+from merganser.multibody.tree import SpatialInertia
 
 # SDF gives a link without numbers the mass of 1 kg and unit moments of inertia.
 _DEFAULT_MASS = 1.0
@@ -121,10 +120,12 @@ class _DocumentReader:
         )
 
 
-def _read_inertial(link: XmlNode, name: str, scope: SdfScope) -> InertiaDescription:
+def _read_inertial(link: XmlNode, name: str, scope: SdfScope) -> SpatialInertia:
     node = link.find_or_empty("inertial")
     if node.parse_bool(node.attributes.get("auto", "false")):
-        raise node.error(f"link '{name}' asks for an automatic inertia, which is not supported; give numbers.")
+        raise node.error(
+            f"link '{name}' asks for an automatic inertia, which is not supported; give numbers."
+        )
     inertia = node.find_or_empty("inertia")
     mass = node.float_child("mass", _DEFAULT_MASS)
     moments = {key: inertia.float_child(key, default) for key, default in _DEFAULT_MOMENTS.items()}

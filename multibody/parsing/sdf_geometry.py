@@ -7,8 +7,8 @@ __all__ = ["SdfGeometryReader"]
 from dataclasses import dataclass
 
 import numpy as np
-
-from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.framework.math import RigidTransform
+from merganser.geometry import HalfSpace
 from merganser.multibody.parsing.description import (
     BodyReference,
     FrictionDescription,
@@ -142,7 +142,7 @@ def _plane_pose(node: XmlNode) -> RigidTransform:
     direction = np.array([0.0, 0.0, 1.0]) if normal is None else normal.vector_text(3)
     if not np.any(direction):
         raise node.error("the plane has normal 0 0 0; it needs a direction.")
-    return RigidTransform(RotationMatrix.MakeFromOneVector(direction, 2), np.zeros(3))
+    return HalfSpace.MakePose(direction, np.zeros(3))
 
 
 def _read_diffuse(material: XmlNode | None) -> np.ndarray | None:

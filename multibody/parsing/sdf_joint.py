@@ -7,7 +7,6 @@ __all__ = ["read_actuator", "read_joint"]
 from math import inf
 
 import numpy as np
-
 from merganser.multibody.parsing.description import ActuatorDescription, BodyReference, JointDescription
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.geometry_reader import drake_value
@@ -15,7 +14,6 @@ from merganser.multibody.parsing.joint_reader import (
     check_joint_type,
     check_limits,
     check_nonnegative,
-    read_gains,
     unit_axis,
 )
 from merganser.multibody.parsing.sdf_scope import SdfScope
@@ -92,7 +90,6 @@ def read_actuator(node: XmlNode, joint: JointDescription) -> ActuatorDescription
         effort_limit=effort_limit,
         rotor_inertia=rotor_inertia,
         gear_ratio=1.0 if ratio is None else drake_value(ratio),
-        gains=read_gains(node),
     )
 
 
@@ -127,7 +124,7 @@ def _negative_is_infinite(limit: float) -> float:
 def _check_unsupported(
     node: XmlNode, axis: XmlNode, dynamics: XmlNode, joint: str, diagnostics: Diagnostics
 ) -> None:
-    """Warns about friction and mimicry, which have no effect, and refuses springs.
+    """Warns about friction, gains and mimicry, which have no effect, and refuses springs.
 
     A spring changes the equilibrium of the model, so going on without it would be wrong, not approximate.
     """
@@ -138,6 +135,8 @@ def _check_unsupported(
         )
     if dynamics.float_child("friction", 0.0):
         diagnostics.warn(dynamics.location, f"joint '{joint}' has dry friction; it has no effect.")
+    for gains in node.find_all("drake:controller_gains"):
+        diagnostics.warn(gains.location, "PD gains of an actuator are not supported; they have no effect.")
     mimic = node.find("drake:mimic") or axis.find("mimic")
     if mimic is not None:
         diagnostics.warn(

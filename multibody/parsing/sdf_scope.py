@@ -12,7 +12,6 @@ __all__ = ["ScopeFrame", "SdfScope", "build_scope", "read_pose"]
 from dataclasses import dataclass, field
 
 import numpy as np
-
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.math import Quaternion, RigidTransform, RollPitchYaw
 from merganser.multibody.parsing.description import BodyReference
@@ -194,7 +193,9 @@ def read_pose(node: XmlNode | None) -> RigidTransform:
         wxyz = np.array([q_xyzw[3], *q_xyzw[:3]]) / np.linalg.norm(q_xyzw)
         return RigidTransform(Quaternion(wxyz), np.array([x, y, z]))
     values = node.vector_text(6)
-    angles = np.deg2rad(values[3:]) if node.parse_bool(node.attributes.get("degrees", "false")) else values[3:]
+    angles = (
+        np.deg2rad(values[3:]) if node.parse_bool(node.attributes.get("degrees", "false")) else values[3:]
+    )
     return RigidTransform(RollPitchYaw(angles), values[:3])
 
 
@@ -214,7 +215,9 @@ def build_scope(node: XmlNode, name: str, parent: SdfScope | None) -> SdfScope:
                 "of links, joints, frames and models must be unique within a model."
             )
         if child_name == "world" or "::" in child_name or child_name.startswith("__"):
-            raise child.error(f"{child.describe()} has a reserved name; avoid 'world', '::' and leading '__'.")
+            raise child.error(
+                f"{child.describe()} has a reserved name; avoid 'world', '::' and leading '__'."
+            )
         scope.frames[child_name] = _scope_frame(child, scope)
         if child.tag == "model":
             scoped = f"{name}::{child_name}" if name else child_name

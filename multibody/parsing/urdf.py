@@ -15,25 +15,24 @@ from merganser.multibody.parsing.description import (
     BodyReference,
     DocumentDescription,
     FrameDescription,
-    InertiaDescription,
     JointDescription,
     LinkDescription,
     ModelDescription,
 )
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.geometry_reader import drake_value
-from merganser.multibody.parsing.inertia import MASSLESS, make_inertia
+from merganser.multibody.parsing.inertia import make_inertia
 from merganser.multibody.parsing.joint_reader import (
     check_joint_type,
     check_limits,
     check_nonnegative,
     read_filter_group,
-    read_gains,
     unit_axis,
 )
 from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.urdf_geometry import UrdfGeometryReader, read_origin
 from merganser.multibody.parsing.xml_reader import XmlNode
+from merganser.multibody.tree import SpatialInertia
 
 _JOINT_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
@@ -99,10 +98,10 @@ class _RobotReader:
             model.world_visuals += visuals
             model.world_collisions += collisions
             return
-        inertia = MASSLESS if inertial is None else self._read_inertial(inertial, name)
-        model.links.append(LinkDescription(name, inertia, node.location, visuals, collisions))
+        M_BBo_B = SpatialInertia.Zero() if inertial is None else self._read_inertial(inertial, name)
+        model.links.append(LinkDescription(name, M_BBo_B, node.location, visuals, collisions))
 
-    def _read_inertial(self, node: XmlNode, link: str) -> InertiaDescription:
+    def _read_inertial(self, node: XmlNode, link: str) -> SpatialInertia:
         mass, moments = node.find_or_empty("mass"), node.find_or_empty("inertia")
         return make_inertia(
             node,
@@ -119,7 +118,8 @@ class _RobotReader:
         parent = self._body(node.require("parent").require_attribute("link"))
         if type_name == "floating":
             self._diagnostics.warn(
-                node.location, f"joint '{name}' is floating: '{child.body}' stays free and <origin> is not used."
+                node.location,
+                f"joint '{name}' is floating: '{child.body}' stays free and <origin> is not used.",
             )
             return None
         check_joint_type(node, name, type_name, tuple(_JOINT_TYPES) + ("floating",))
@@ -149,11 +149,14 @@ class _RobotReader:
     def _warn_about_unused(self, node: XmlNode, name: str) -> None:
         for mimic in node.find_all("mimic"):
             self._diagnostics.warn(
-                mimic.location, f"joint '{name}' mimics another; the coupling is not modelled, it moves freely."
+                mimic.location,
+                f"joint '{name}' mimics another; the coupling is not modelled, it moves freely.",
             )
         for dynamics in node.find_all("dynamics"):
             if dynamics.float_attribute("friction", 0.0):
-                self._diagnostics.warn(dynamics.location, f"joint '{name}' has dry friction; it has no effect.")
+                self._diagnostics.warn(
+                    dynamics.location, f"joint '{name}' has dry friction; it has no effect."
+                )
 
     def _read_transmission(self, node: XmlNode, joints: dict[str, XmlNode]) -> ActuatorDescription | None:
         """The actuator of a simple transmission, or None if it drives nothing."""
@@ -166,13 +169,17 @@ class _RobotReader:
             return None
         joint_name = node.require("joint").require_attribute("name")
         if joint_name not in joints:
-            raise node.error(f"the transmission drives joint '{joint_name}', which is not among {sorted(joints)}.")
+            raise node.error(
+                f"the transmission drives joint '{joint_name}', which is not among {sorted(joints)}."
+            )
         joint = joints[joint_name]
         actuator = node.require("actuator")
         limit = joint.find_or_empty("limit")
         effort_limit = limit.float_attribute("effort", inf)
         if effort_limit < 0:
-            raise limit.error(f"joint '{joint_name}' has effort limit {effort_limit:g}; it cannot be negative.")
+            raise limit.error(
+                f"joint '{joint_name}' has effort limit {effort_limit:g}; it cannot be negative."
+            )
         idle_type = joint.attributes["type"] in ("fixed", "floating")
         if idle_type or effort_limit == 0:
             reason = f"is {joint.attributes['type']}" if idle_type else "has effort limit 0"
@@ -187,6 +194,8 @@ class _RobotReader:
                     reduction.location,
                     f"<mechanicalReduction> {reduction.text} has no effect; use <drake:gear_ratio>.",
                 )
+        for gains in node.find_all("drake:controller_gains"):
+            self._diagnostics.warn(gains.location, "PD gains of an actuator are not supported; no effect.")
         inertia, ratio = node.find("drake:rotor_inertia"), node.find("drake:gear_ratio")
         rotor_inertia = 0.0 if inertia is None else drake_value(inertia)
         check_nonnegative(node, joint_name, {"rotor inertia": rotor_inertia})
@@ -198,7 +207,6 @@ class _RobotReader:
             effort_limit=effort_limit,
             rotor_inertia=rotor_inertia,
             gear_ratio=1.0 if ratio is None else drake_value(ratio),
-            gains=read_gains(node),
         )
 
     def _read_frame(self, node: XmlNode) -> FrameDescription:

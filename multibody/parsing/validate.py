@@ -59,9 +59,7 @@ def _check_joint_bodies(joint: JointDescription, bodies: set[BodyReference]) -> 
         )
 
 
-def _check_body(
-    body: BodyReference, bodies: set[BodyReference], what: str, location: SourceLocation
-) -> None:
+def _check_body(body: BodyReference, bodies: set[BodyReference], what: str, location: SourceLocation) -> None:
     if body not in bodies:
         known = [other.body for other in bodies if other.model in ("", body.model)]
         raise ParsingError(
@@ -70,7 +68,9 @@ def _check_body(
 
 
 def _check_filter_groups(model: ModelDescription, bodies: set[BodyReference]) -> None:
-    _check_unique(f"collision filter group of '{model.name}'", ((g.name, g.location) for g in model.filter_groups))
+    _check_unique(
+        f"collision filter group of '{model.name}'", ((g.name, g.location) for g in model.filter_groups)
+    )
     names = {group.name for group in model.filter_groups}
     for group in model.filter_groups:
         for ignored in group.ignored_groups:
@@ -81,12 +81,12 @@ def _check_filter_groups(model: ModelDescription, bodies: set[BodyReference]) ->
                     f"{nearest_names(ignored, names)}",
                 )
         for member in group_members(model, group):
-            _check_body(member, bodies, f"collision filter group '{group.name}' has as member", group.location)
+            _check_body(
+                member, bodies, f"collision filter group '{group.name}' has as member", group.location
+            )
 
 
-def group_members(
-    model: ModelDescription, group: CollisionFilterGroupDescription
-) -> list[BodyReference]:
+def group_members(model: ModelDescription, group: CollisionFilterGroupDescription) -> list[BodyReference]:
     """The bodies of a group; a member's name may be scoped by nested models."""
     members = []
     for member in group.members:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from lxml import etree
-
 from merganser.framework.core.errors import nearest_names
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 
@@ -104,9 +103,9 @@ class XmlNode:
 
     def _number(self, word: str, what: str) -> float:
         try:
-            if "_" in word:
+            if "_" in word:  # Python reads 1_000 as a number, XML schemas do not
                 raise ValueError
-            return float(word)
+            return float(word.strip("\"'"))  # a quotation mark left over from an attribute does no harm
         except ValueError:
             raise self.error(f"{what} has '{word}' where a number is expected.") from None
 
@@ -220,7 +219,7 @@ def _convert(element: etree._Element, file: str) -> XmlNode:
     prefixes = {uri: prefix for prefix, uri in element.nsmap.items() if prefix}
     node = XmlNode(
         tag=_written_name(str(element.tag), prefixes),
-        location=SourceLocation(file, int(element.sourceline or 0)),
+        location=SourceLocation(file, int(element.sourceline) if isinstance(element.sourceline, int) else 0),
         attributes={_written_name(str(name), prefixes): str(value) for name, value in element.items()},
         text=(element.text or "").strip(),
     )

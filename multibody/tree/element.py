@@ -16,8 +16,8 @@ __all__ = ["MultibodyElement", "NamedElement"]
 class MultibodyElement:
     """Abstract element of a MultibodyTree.
 
-    An element is made by itself, then added to one tree, which gives it its index. What depends on a Context goes
-    through the plant that owns the tree.
+    An element is made by itself, then added to one tree, which gives it its index. What depends on a Context
+    goes through the plant that owns the tree.
 
     Args:
         model_instance: the model instance the element will belong to.
@@ -64,9 +64,7 @@ class MultibodyElement:
         self._tree, self._index, self._is_ephemeral = tree, self._index_type(index), is_ephemeral
 
     def __repr__(self) -> str:
-        return (
-            f"<{type(self).__name__} index={int(self._index)} model_instance={int(self._model_instance)}>"
-        )
+        return f"<{type(self).__name__} index={int(self._index)} model_instance={int(self._model_instance)}>"
 
 
 class NamedElement(MultibodyElement):

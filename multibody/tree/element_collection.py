@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
@@ -17,16 +18,17 @@ Element = TypeVar("Element", bound=NamedElement)
 class ElementCollection(Generic[Element]):
     """Ordered elements of one kind, found by index or name.
 
-    Names are unique within a model instance; a lookup that names no instance succeeds only if one instance has
-    the name.
+    Names are unique within a model instance; a lookup that names no instance succeeds only if one instance
+    has the name.
 
     Args:
-        kind: what messages call an element, and the middle of Get...ByName: "Body", "Joint".
+        kind: the middle of Get...ByName, such as "Body" or "JointActuator".
         instance_name: gives the name of a model instance, and refuses those that do not exist.
     """
 
     def __init__(self, kind: str, instance_name: Callable[[int], str]) -> None:
         self._kind = kind
+        self._noun = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower()  # "joint actuator"
         self._instance_name = instance_name
         self._elements: list[Element] = []
         self._by_name: dict[str, list[Element]] = {}
@@ -43,11 +45,12 @@ class ElementCollection(Generic[Element]):
         self._by_name.setdefault(element.name(), []).append(element)
 
     def check_name(self, name: str, model_instance: int) -> None:
-        """Raises RuntimeError if the model instance does not exist or has an element of this kind and name."""
+        """Raises RuntimeError if the model instance does not exist or has an element of this name."""
         instance = self._instance_name(model_instance)
         if self._find(name, model_instance):
             raise RuntimeError(
-                f"Model instance '{instance}' already contains a {self._kind.lower()} named '{name}'. The names of "
+                f"Model instance '{instance}' already contains a {self._noun} named '{name}'. The "
+                "names of "
                 "its elements of one kind must be unique: choose another name or another model instance."
             )
 
@@ -59,7 +62,7 @@ class ElementCollection(Generic[Element]):
         """
         if not 0 <= index < len(self._elements):
             raise RuntimeError(
-                f"There is no {self._kind.lower()} with index {int(index)}: this model has {len(self)} of them."
+                f"There is no {self._noun} with index {int(index)}: this model has {len(self)} of them."
             )
         return self._elements[index]
 
@@ -108,16 +111,16 @@ class ElementCollection(Generic[Element]):
         if len(found) > 1:
             instances = ", ".join(self._instance_name(element.model_instance()) for element in found)
             raise RuntimeError(
-                f"{caller}(): a {self._kind.lower()} named '{name}' is in several model instances ({instances}); "
+                f"{caller}(): a {self._noun} named '{name}' is in several model instances "
+                f"({instances}); "
                 "pass model_instance to say which."
             )
 
     def _not_found(self, caller: str, name: str, model_instance: int | None) -> str:
-        kind = self._kind.lower()
         place = "any model instance"
         if model_instance is not None:
             place = f"model instance '{self._instance_name(model_instance)}'"
-        message = f"{caller}(): there is no {kind} named '{name}' in {place}."
+        message = f"{caller}(): there is no {self._noun} named '{name}' in {place}."
         others = [ModelInstanceIndex(element.model_instance()) for element in self._by_name.get(name, ())]
         if others:
             message += f" It is in {', '.join(repr(self._instance_name(other)) for other in others)}."

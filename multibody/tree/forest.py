@@ -1,11 +1,12 @@
 """The spanning forest: which body each joint mobilizes, and in which order.
 
-The bodies and joints of a model are a graph. Its connected parts must be trees; they hang on the world by a joint
-of the user, or by an implicit floating joint at a base body. The order of the mobilizers decides the order of all
-coordinates:
+The bodies and joints of a model are a graph. Its connected parts must be trees; they hang on the world by a
+joint of the user, or by an implicit floating joint at a base body. The order of the mobilizers decides the
+order of all coordinates:
 
 1. the tree of the world, depth first, the joints of a body in order of their indices;
-2. part by part, a floating base and its tree. Bases are bodies that are no joint's child, those with the most joints
+2. part by part, a floating base and its tree. Bases are bodies that are no joint's child, those with the most
+joints
    first, then by index;
 3. bodies without any joint, by index.
 """
@@ -93,7 +94,10 @@ def spanning_forest(num_bodies: int, joints: list[tuple[int, int]]) -> list[Mobi
 def _base_candidates(graph: nx.Graph, children: set[int]) -> list[int]:
     """Bodies that are no joint's child, in the order in which they become bases.
 
-    A part of n bodies that does not hold the world has n - 1 joints, so one of its bodies is no joint's child.
+    A part of n bodies that does not hold the world has n - 1 joints, so one of its bodies is no joint's
+    child.
     """
     candidates = [body for body in graph if body not in children]
-    return sorted(candidates, key=lambda body: -graph.degree[body])  # stable: equal degrees stay in order of index
+    return sorted(
+        candidates, key=lambda body: -graph.degree[body]
+    )  # stable: equal degrees stay in order of index

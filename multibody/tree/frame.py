@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
 from merganser.multibody.math.vectors import cross
@@ -49,7 +48,7 @@ class Frame(NamedElement, ABC):
         """Returns whether this is the frame of its body."""
         return self is self._body.body_frame()
 
-    # -- pose in the body ----------------------------------------------------------------------------------------
+    # -- pose in the body ------------------------------------------------------------------------------------
 
     @abstractmethod
     def GetFixedPoseInBodyFrame(self) -> RigidTransform:
@@ -83,7 +82,7 @@ class Frame(NamedElement, ABC):
         """Returns R_BQ of a frame Q fixed to this frame."""
         return self.GetFixedRotationMatrixInBody(R_FQ)
 
-    # -- pose ----------------------------------------------------------------------------------------------------
+    # -- pose ------------------------------------------------------------------------------------------------
 
     def CalcPoseInWorld(self, context: Any) -> RigidTransform:
         """Returns X_WF = X_WB X_BF."""
@@ -101,7 +100,7 @@ class Frame(NamedElement, ABC):
         """Returns R_MF."""
         return self.CalcPose(context, frame_M).rotation()
 
-    # -- velocity ------------------------------------------------------------------------------------------------
+    # -- velocity --------------------------------------------------------------------------------------------
 
     def EvalAngularVelocityInWorld(self, context: Any) -> Vector:
         """Returns w_WF_W [rad/s], shape [3]."""
@@ -136,7 +135,7 @@ class Frame(NamedElement, ABC):
         M, E = measured_in_frame, expressed_in_frame
         return self.CalcSpatialVelocity(context, M, E) - other_frame.CalcSpatialVelocity(context, M, E)
 
-    # -- acceleration --------------------------------------------------------------------------------------------
+    # -- acceleration ----------------------------------------------------------------------------------------
 
     def CalcSpatialAccelerationInWorld(self, context: Any) -> SpatialAcceleration:
         """Returns A_WF_W."""
@@ -174,9 +173,11 @@ class Frame(NamedElement, ABC):
     ) -> SpatialAcceleration:
         """Returns A_M_BF_E = A_MF_E - A_MB_E for the other frame B."""
         M, E = measured_in_frame, expressed_in_frame
-        return self.CalcSpatialAcceleration(context, M, E) - other_frame.CalcSpatialAcceleration(context, M, E)
+        return self.CalcSpatialAcceleration(context, M, E) - other_frame.CalcSpatialAcceleration(
+            context, M, E
+        )
 
-    # -- helpers -------------------------------------------------------------------------------------------------
+    # -- helpers ---------------------------------------------------------------------------------------------
 
     def _origin_in_world(self, context: Any) -> Vector:
         """p_WoFo_W."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import JointActuatorIndex
@@ -53,7 +52,9 @@ class JointActuator(NamedElement):
             RuntimeError: before Finalize().
         """
         if not self._get_tree("input_start").is_finalized():
-            raise RuntimeError(f"input_start(): actuator {self._name!r} has no input before Finalize() of its plant.")
+            raise RuntimeError(
+                f"input_start(): actuator {self._name!r} has no input before Finalize() of its plant."
+            )
         return int(self._index)
 
     def get_actuation_vector(self, u: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -63,7 +64,9 @@ class JointActuator(NamedElement):
             ValueError: if u has not as many entries as the plant has actuated velocities.
         """
         start = self.input_start()
-        values = as_vector(u, self._get_tree("get_actuation_vector").num_actuated_dofs(), "get_actuation_vector: u")
+        values = as_vector(
+            u, self._get_tree("get_actuation_vector").num_actuated_dofs(), "get_actuation_vector: u"
+        )
         return values[start : start + self.num_inputs()]
 
     def set_actuation_vector(self, u_actuator: npt.ArrayLike, u: npt.NDArray[Any]) -> None:
@@ -96,7 +99,7 @@ class JointActuator(NamedElement):
         self._effort_limit = float(effort_limit)
 
     def default_gear_ratio(self) -> float:
-        """Returns the gear ratio: turns of the rotor for one of the joint (for prismatic joints, per metre)."""
+        """Returns the gear ratio: rotor speed over joint velocity [1, or rad/m for prismatic joints]."""
         return self._default_gear_ratio
 
     def set_default_gear_ratio(self, gear_ratio: float) -> None:
@@ -119,7 +122,9 @@ class JointActuator(NamedElement):
         """
         value = self._finite("rotor inertia", rotor_inertia)
         if value < 0.0:
-            raise ValueError(f"JointActuator {self._name!r}: the rotor inertia must not be negative, but is {value}.")
+            raise ValueError(
+                f"JointActuator {self._name!r}: the rotor inertia must not be negative, but is {value}."
+            )
         self._default_rotor_inertia = value
 
     def default_reflected_inertia(self) -> float:

@@ -63,7 +63,8 @@ class MultibodyForces:
         """
         if addend._F_Bo_W.shape != self._F_Bo_W.shape or addend._tau.shape != self._tau.shape:
             raise ValueError(
-                f"AddInForces(): the addend is for {addend.num_bodies()} bodies and {addend.num_velocities()} "
+                f"AddInForces(): the addend is for {addend.num_bodies()} bodies and "
+                f"{addend.num_velocities()} "
                 f"velocities, but these forces are for {self.num_bodies()} and {self.num_velocities()}."
             )
         self._F_Bo_W += addend._F_Bo_W

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels import layout
 from merganser.multibody.tree.forest import Mobilizer
@@ -58,9 +57,9 @@ def _write_inertia(record: Any, body: RigidBody) -> None:
 def _write_frames(record: Any, joint: Joint, is_reversed: bool) -> None:
     """Writes the frames F (on the inboard body) and M (on the outboard body) of the mobilizer and its axis.
 
-    The constant pose of a weld goes into X_PF. A reversed joint has its F on the outboard body: there the roles of
-    the frames are swapped, the constant pose is inverted and the axis negated, so that q keeps its meaning:
-    X_MF(q) of a rotation or translation about `axis` is X_FM(q) of one about `-axis`.
+    The constant pose of a weld goes into X_PF. A reversed joint has its F on the outboard body: there the
+    roles of the frames are swapped, the constant pose is inverted and the axis negated, so that q keeps its
+    meaning: X_MF(q) of a rotation or translation about `axis` is X_FM(q) of one about `-axis`.
     """
     X_PF = joint.frame_on_parent().GetFixedPoseInBodyFrame()
     X_BM = joint.frame_on_child().GetFixedPoseInBodyFrame()

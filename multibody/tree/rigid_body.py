@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
 from merganser.multibody.math.vectors import as_vector
@@ -30,7 +29,8 @@ class RigidBody(NamedElement):
 
     Args:
         body_name: name, unique among the bodies of its model instance.
-        model_instance: where the body belongs; the default model instance if not given. The inertia may take its
+        model_instance: where the body belongs; the default model instance if not given. The inertia may take
+            its
             place: RigidBody(name, M_BBo_B).
         M_BBo_B: spatial inertia about the origin Bo of the body frame; by default zero.
 
@@ -57,11 +57,13 @@ class RigidBody(NamedElement):
         if M_BBo_B.IsNaN():
             raise ValueError(f"RigidBody({body_name!r}): the spatial inertia must not hold NaN: {M_BBo_B!r}.")
         super().__init__(
-            body_name, default_model_instance() if model_instance is None else ModelInstanceIndex(model_instance)
+            body_name,
+            default_model_instance() if model_instance is None else ModelInstanceIndex(model_instance),
         )
         self._M_BBo_B = M_BBo_B.__copy__()
         self._body_frame = RigidBodyFrame(self)
-        # Set by Finalize(): number of the mobilized body, and the joint towards the world (none for the world).
+        # Set by Finalize(): number of the mobilized body, and the joint towards the world (none for the
+        # world).
         self._mobod: int | None = None
         self._inboard_joint: Joint | None = None
 
@@ -69,7 +71,7 @@ class RigidBody(NamedElement):
         """Returns the frame B of this body."""
         return self._body_frame
 
-    # -- default mass properties ---------------------------------------------------------------------------------
+    # -- default mass properties -----------------------------------------------------------------------------
 
     def default_mass(self) -> float:
         """Returns the mass that new Contexts start with [kg]."""
@@ -91,7 +93,7 @@ class RigidBody(NamedElement):
         """Returns M_BBo_B that new Contexts start with."""
         return self._M_BBo_B.__copy__()
 
-    # -- the coordinates of a floating body ----------------------------------------------------------------------
+    # -- the coordinates of a floating body ------------------------------------------------------------------
 
     def is_floating_base_body(self) -> bool:
         """Returns whether Finalize() connected this body to the world by an implicit floating joint.
@@ -139,7 +141,7 @@ class RigidBody(NamedElement):
         """Returns the suffix ("wx" ... "vz") of a velocity of a floating body."""
         return self._floating_joint("floating_velocity_suffix").velocity_suffix(velocity_index_in_body)
 
-    # -- motion, from the plant ----------------------------------------------------------------------------------
+    # -- motion, from the plant ------------------------------------------------------------------------------
 
     def EvalPoseInWorld(self, context: Any) -> RigidTransform:
         """Returns X_WB."""
@@ -167,7 +169,7 @@ class RigidBody(NamedElement):
         """p_BoBcm_W."""
         return self.EvalPoseInWorld(context).rotation().matrix() @ self.CalcCenterOfMassInBodyFrame(context)
 
-    # -- mass properties in a Context ----------------------------------------------------------------------------
+    # -- mass properties in a Context ------------------------------------------------------------------------
 
     def get_mass(self, context: Any) -> Any:
         """Returns the mass [kg]."""
@@ -192,7 +194,9 @@ class RigidBody(NamedElement):
         M_BBo_B = self.CalcSpatialInertiaInBodyFrame(context)
         real = real_values(mass)
         if real is not None and not (np.isfinite(real) and real >= 0.0):
-            raise ValueError(f"SetMass(): the mass of body {self._name!r} must be finite and >= 0, not {mass}.")
+            raise ValueError(
+                f"SetMass(): the mass of body {self._name!r} must be finite and >= 0, not {mass}."
+            )
         self._write_inertia(context, mass, M_BBo_B.get_com(), M_BBo_B.get_unit_inertia())
 
     def SetCenterOfMassInBodyFrame(self, context: Any, com: npt.ArrayLike) -> None:
@@ -215,17 +219,24 @@ class RigidBody(NamedElement):
             ValueError: if the inertia holds NaN.
         """
         if M_Bo_B.IsNaN():
-            raise ValueError(f"SetSpatialInertiaInBodyFrame(): NaN inertia for body {self._name!r}: {M_Bo_B!r}.")
+            raise ValueError(
+                f"SetSpatialInertiaInBodyFrame(): NaN inertia for body {self._name!r}: {M_Bo_B!r}."
+            )
         self._write_inertia(context, M_Bo_B.get_mass(), M_Bo_B.get_com(), M_Bo_B.get_unit_inertia())
 
-    # -- forces --------------------------------------------------------------------------------------------------
+    # -- forces ----------------------------------------------------------------------------------------------
 
     def AddInForceInWorld(self, context: Any, F_Bo_W: SpatialForce, forces: MultibodyForces) -> None:
         """Adds a force on this body, about Bo and expressed in W, to `forces`."""
         forces._F_Bo_W[self._mobod_number("AddInForceInWorld")] += F_Bo_W.get_coeffs()
 
     def AddInForce(
-        self, context: Any, p_BP_E: npt.ArrayLike, F_Bp_E: SpatialForce, frame_E: Frame, forces: MultibodyForces
+        self,
+        context: Any,
+        p_BP_E: npt.ArrayLike,
+        F_Bp_E: SpatialForce,
+        frame_E: Frame,
+        forces: MultibodyForces,
     ) -> None:
         """Adds a force on this body, applied at its point P and expressed in E, to `forces`.
 
@@ -243,7 +254,7 @@ class RigidBody(NamedElement):
         """Returns F_Bo_W, the force on this body that `forces` holds."""
         return SpatialForce(forces._F_Bo_W[self._mobod_number("GetForceInWorld")])
 
-    # -- helpers -------------------------------------------------------------------------------------------------
+    # -- helpers ---------------------------------------------------------------------------------------------
 
     def _check_finalized(self, caller: str) -> None:
         if self._mobod is None:

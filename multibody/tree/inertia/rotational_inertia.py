@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-
 from merganser.framework.math import RotationMatrix
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.inertia.validity import real_values, triangle_inequality_violation
@@ -17,7 +16,7 @@ Array = npt.NDArray[Any]
 
 
 def point_inertia(p: Array) -> Array:
-    """Inertia matrix of a unit point mass at position p from the point: (p . p) 1 - p p^T [m^2], shape [3, 3]."""
+    """Inertia matrix of a unit mass at position p from the point: (p . p) 1 - p p^T [m^2], shape [3, 3]."""
     return (p @ p) * np.eye(3) - np.outer(p, p)
 
 
@@ -27,8 +26,9 @@ class RotationalInertia:
     Products of inertia carry the sign of the matrix elements: Ixy = -integral of x y dm.
 
     Args:
-        args: nothing (all elements NaN), the three moments Ixx, Iyy, Izz, these and the three products Ixy, Ixz,
-            Iyz, or the mass of a particle Q [kg] and its position p_PQ_E [m]. Keywords of these names work too.
+        args: nothing (all elements NaN), the three moments Ixx, Iyy, Izz, these and the three products Ixy,
+            Ixz, Iyz, or the mass of a particle Q [kg] and its position p_PQ_E [m]. Keywords of these names
+            work too.
 
     Raises:
         TypeError: if the arguments fit none of these forms.
@@ -47,7 +47,8 @@ class RotationalInertia:
         values = list(args) + [kwargs.pop(name) for name in self._elements[len(args) :] if name in kwargs]
         if kwargs or len(values) not in (3, 6):
             raise TypeError(
-                f"{type(self).__name__}() takes no argument, (Ixx, Iyy, Izz), the same and (Ixy, Ixz, Iyz), or "
+                f"{type(self).__name__}() takes no argument, (Ixx, Iyy, Izz), the same and (Ixy, Ixz, "
+                "Iyz), or "
                 f"(mass, p_PQ_E); got {len(args)} positional arguments and keywords {sorted(kwargs)}."
             )
         Ixx, Iyy, Izz, Ixy, Ixz, Iyz = as_vector(
@@ -59,7 +60,9 @@ class RotationalInertia:
     def _of_particle(mass: Any, p_PQ_E: npt.ArrayLike) -> Array:
         real_mass = real_values(mass)
         if real_mass is not None and not real_mass >= 0.0:
-            raise ValueError(f"RotationalInertia(): the mass of a particle must not be negative, but is {mass}.")
+            raise ValueError(
+                f"RotationalInertia(): the mass of a particle must not be negative, but is {mass}."
+            )
         return mass * point_inertia(as_vector(p_PQ_E, 3, "RotationalInertia: p_PQ_E"))
 
     @classmethod
@@ -81,7 +84,7 @@ class RotationalInertia:
             raise ValueError(f"TriaxiallySymmetric(): the moment must not be negative, but is {I_triaxial}.")
         return cls._from_matrix(I_triaxial * np.eye(3))
 
-    # -- elements ------------------------------------------------------------------------------------------------
+    # -- elements --------------------------------------------------------------------------------------------
 
     def rows(self) -> int:
         """Returns 3."""
@@ -144,7 +147,7 @@ class RotationalInertia:
         )
         return bool((abs(self._I - other._I) <= precision * scale).all())
 
-    # -- principal moments ---------------------------------------------------------------------------------------
+    # -- principal moments -----------------------------------------------------------------------------------
 
     def CalcPrincipalMomentsOfInertia(self) -> Array:
         """Returns the eigenvalues of the matrix in ascending order [kg m^2], shape [3].
@@ -155,7 +158,7 @@ class RotationalInertia:
         return np.linalg.eigvalsh(self._real_matrix("CalcPrincipalMomentsOfInertia"))
 
     def CalcPrincipalMomentsAndAxesOfInertia(self) -> tuple[Array, RotationMatrix]:
-        """Returns the ascending principal moments [kg m^2] and R_EA, whose columns are the principal axes in E.
+        """Returns the ascending principal moments [kg m^2] and R_EA, with the principal axes as columns.
 
         Raises:
             RuntimeError: if an element is symbolic or not finite.
@@ -182,7 +185,7 @@ class RotationalInertia:
             raise RuntimeError(f"{caller}(): needs finite numbers, but the inertia is\n{self._I}")
         return matrix
 
-    # -- another frame, another point ----------------------------------------------------------------------------
+    # -- another frame, another point ------------------------------------------------------------------------
 
     def ReExpress(self, R_AE: RotationMatrix) -> Self:
         """Returns I_SP_A = R_AE I_SP_E R_EA, the same inertia expressed in A."""
@@ -219,7 +222,7 @@ class RotationalInertia:
         """
         return self.ShiftToCenterOfMass(mass, p_PBcm_E).ShiftFromCenterOfMass(mass, p_QBcm_E)
 
-    # -- operators: results are rotational inertias, also for unit inertias --------------------------------------
+    # -- operators: results are rotational inertias, also for unit inertias ----------------------------------
 
     def __add__(self, other: RotationalInertia) -> RotationalInertia:
         if not isinstance(other, RotationalInertia):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialMomentum, SpatialVelocity
 from merganser.multibody.math.vectors import as_vector, skew
 from merganser.multibody.tree.inertia.rotational_inertia import RotationalInertia, point_inertia
@@ -36,8 +35,8 @@ class SpatialInertia:
         skip_validity_check: whether to accept what no body can have.
 
     Raises:
-        RuntimeError: if the mass is negative or not finite, or the inertia about the centre of mass has a negative
-            principal moment or violates the triangle inequality.
+        RuntimeError: if the mass is negative or not finite, or the inertia about the centre of mass has a
+            negative principal moment or violates the triangle inequality.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class SpatialInertia:
         """Returns an inertia whose elements are all NaN."""
         return SpatialInertia(np.nan, np.full(3, np.nan), UnitInertia(), skip_validity_check=True)
 
-    # -- elements ------------------------------------------------------------------------------------------------
+    # -- elements --------------------------------------------------------------------------------------------
 
     def get_mass(self) -> Any:
         """Returns the mass [kg]."""
@@ -149,16 +148,17 @@ class SpatialInertia:
         return triangle_inequality_violation(unit * moments, unit * abs(G_SP_E).max())
 
     def _description(self) -> str:
-        G_SP_E, p = real_values(self._G_SP_E.CopyToFullMatrix3()), real_values(self._p_PScm_E)
+        """The values that an error message shows."""
         lines = f"\n mass = {self._mass} kg\n centre of mass p_PScm_E = {self._p_PScm_E} m"
-        if G_SP_E is not None and p is not None and np.isfinite(G_SP_E).all() and np.isfinite(p).all():
-            I_SScm_E = float(real_values(self._mass)) * (G_SP_E - point_inertia(p))  # type: ignore[arg-type]
-            if np.isfinite(I_SScm_E).all():
-                moments = np.linalg.eigvalsh(I_SScm_E)
+        mass, p = real_values(self._mass), real_values(self._p_PScm_E)
+        G_SP_E = real_values(self._G_SP_E.CopyToFullMatrix3())
+        if mass is not None and p is not None and G_SP_E is not None:
+            if np.isfinite(mass) and np.isfinite(p).all() and np.isfinite(G_SP_E).all():
+                moments = float(mass) * np.linalg.eigvalsh(G_SP_E - point_inertia(p))
                 lines += f"\n principal moments about the centre of mass = {moments} kg m^2"
         return lines + "\nCorrect the values, or pass skip_validity_check=True to keep them."
 
-    # -- another frame, another point, another body --------------------------------------------------------------
+    # -- another frame, another point, another body ----------------------------------------------------------
 
     def ReExpress(self, R_AE: RotationMatrix) -> SpatialInertia:
         """Returns M_SP_A, the same inertia expressed in A."""
@@ -211,7 +211,7 @@ class SpatialInertia:
     def __repr__(self) -> str:
         return f"SpatialInertia(mass={self._mass}, p_PScm_E={self._p_PScm_E.tolist()}, G_SP_E={self._G_SP_E})"
 
-    # -- solids, about their centre of mass unless said otherwise ------------------------------------------------
+    # -- solids, about their centre of mass unless said otherwise --------------------------------------------
 
     @staticmethod
     def PointMass(mass: Any, position: npt.ArrayLike) -> SpatialInertia:
@@ -290,7 +290,7 @@ class SpatialInertia:
     def SolidCylinderWithDensity(
         density: Any, radius: Any, length: Any, unit_vector: npt.ArrayLike
     ) -> SpatialInertia:
-        """Solid cylinder of the given density [kg/m^3], radius and length [m], its axis along `unit_vector`."""
+        """Solid cylinder of the given density [kg/m^3], radius and length [m], along `unit_vector`."""
         _check("SolidCylinderWithDensity", density=density, radius=radius, length=length)
         mass = density * math.pi * radius**2 * length
         return SpatialInertia.SolidCylinderWithMass(mass, radius, length, unit_vector)
@@ -316,7 +316,7 @@ class SpatialInertia:
     def SolidCapsuleWithMass(
         mass: Any, radius: Any, length: Any, unit_vector: npt.ArrayLike
     ) -> SpatialInertia:
-        """Solid capsule of the given mass [kg]; `length` [m] is that of the cylinder between the half balls."""
+        """Solid capsule of the given mass [kg]; `length` [m] is that between the half balls."""
         _check("SolidCapsuleWithMass", mass=mass, radius=radius, length=length)
         return _central(mass, UnitInertia.SolidCapsule(radius, length, unit_vector))
 

@@ -1,6 +1,7 @@
 """Unit inertia: the rotational inertia of a body of mass 1, with the closed forms of common solids.
 
-Formulas: any table of moments of inertia, for example Meriam and Kraige, Engineering Mechanics: Dynamics, table D/4.
+Formulas: any table of moments of inertia, for example Meriam and Kraige, Engineering Mechanics: Dynamics,
+table D/4.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.inertia.rotational_inertia import RotationalInertia, point_inertia
 from merganser.multibody.tree.inertia.validity import check_positive, check_unit_vector, real_values
@@ -52,7 +52,7 @@ class UnitInertia(RotationalInertia):
         p = as_vector(p_QBcm_E, 3, "ShiftToCenterOfMass: p_QBcm_E")
         return UnitInertia._from_matrix(self._I - point_inertia(p))
 
-    # -- bodies, about their centre of mass unless said otherwise ------------------------------------------------
+    # -- bodies, about their centre of mass unless said otherwise --------------------------------------------
 
     @staticmethod
     def PointMass(p_FQ: npt.ArrayLike) -> UnitInertia:

@@ -21,13 +21,15 @@ def real_values(values: Any) -> npt.NDArray[np.float64] | None:
     if array.dtype.kind != "O":
         return array.astype(np.float64)
     try:
-        numbers = [entry.value() if callable(getattr(entry, "value", None)) else entry for entry in array.flat]
+        numbers = [
+            entry.value() if callable(getattr(entry, "value", None)) else entry for entry in array.flat
+        ]
         return np.array([float(np.real(number)) for number in numbers]).reshape(array.shape)
     except (TypeError, ValueError, RuntimeError):
         return None
 
 
-def triangle_inequality_violation(moments: npt.NDArray[np.float64], scale: float) -> str | None:
+def triangle_inequality_violation(moments: npt.NDArray[Any], scale: float) -> str | None:
     """Says in which way ascending principal moments cannot belong to a body, or None if they can.
 
     A distribution of mass has I1 >= 0 and I1 + I2 >= I3 about its principal axes.
@@ -38,9 +40,9 @@ def triangle_inequality_violation(moments: npt.NDArray[np.float64], scale: float
     """
     slack = _RELATIVE_TOLERANCE * max(scale, abs(moments).max())
     I1, I2, I3 = moments
-    if I1 < -slack:
+    if -slack > I1:
         return f"the principal moment I1 = {I1:.6g} is negative"
-    if I1 + I2 < I3 - slack:
+    if I3 - slack > I1 + I2:
         return f"the triangle inequality I1 + I2 >= I3 fails: {I1:.6g} + {I2:.6g} < {I3:.6g}"
     return None
 

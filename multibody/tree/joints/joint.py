@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.element import NamedElement
@@ -26,7 +25,8 @@ Vector = npt.NDArray[Any]
 class Joint(NamedElement, ABC):
     """Abstract joint between a frame F on the parent body and a frame M on the child body.
 
-    A joint type is one subclass: the class attributes below, the fixed part of its mobilizer, and its accessors.
+    A joint type is one subclass: the class attributes below, the fixed part of its mobilizer, and its
+        accessors.
     The motion itself is a branch of the kernels, chosen by `_mobilizer`.
 
     Args:
@@ -82,7 +82,7 @@ class Joint(NamedElement, ABC):
         self._default_damping = np.zeros(nv)
         self.set_default_damping_vector(damping)
 
-    # -- what a joint type defines -------------------------------------------------------------------------------
+    # -- what a joint type defines ---------------------------------------------------------------------------
 
     @abstractmethod
     def _calc_X_FM(self, q: Vector) -> RigidTransform:
@@ -96,7 +96,7 @@ class Joint(NamedElement, ABC):
         """The constant pose that a mobilizer of this kind leaves out, the identity for all that move."""
         return RigidTransform()
 
-    # -- connection ----------------------------------------------------------------------------------------------
+    # -- connection ------------------------------------------------------------------------------------------
 
     def parent_body(self) -> RigidBody:
         """Returns the body of F."""
@@ -126,7 +126,7 @@ class Joint(NamedElement, ABC):
         """Returns whether Mo can move in F."""
         return self._can_translate
 
-    # -- coordinates ---------------------------------------------------------------------------------------------
+    # -- coordinates -----------------------------------------------------------------------------------------
 
     def num_positions(self) -> int:
         """Returns the number of positions."""
@@ -210,7 +210,8 @@ class Joint(NamedElement, ABC):
         """
         if self.num_positions() != 1:
             raise RuntimeError(
-                f"GetOnePosition(): joint {self._name!r} ({self.kTypeName}) has {self.num_positions()} positions."
+                f"GetOnePosition(): joint {self._name!r} ({self.kTypeName}) has {self.num_positions()} "
+                "positions."
             )
         return self._q(context)[0]
 
@@ -222,11 +223,12 @@ class Joint(NamedElement, ABC):
         """
         if self.num_velocities() != 1:
             raise RuntimeError(
-                f"GetOneVelocity(): joint {self._name!r} ({self.kTypeName}) has {self.num_velocities()} velocities."
+                f"GetOneVelocity(): joint {self._name!r} ({self.kTypeName}) has {self.num_velocities()} "
+                "velocities."
             )
         return self._v(context)[0]
 
-    # -- defaults ------------------------------------------------------------------------------------------------
+    # -- defaults --------------------------------------------------------------------------------------------
 
     def default_positions(self) -> Vector:
         """Returns the positions that new Contexts start with, shape [num_positions]."""
@@ -242,11 +244,14 @@ class Joint(NamedElement, ABC):
         q = np.array(default_positions, dtype=np.float64).reshape(-1)
         if q.size != self.num_positions():
             raise RuntimeError(
-                f"set_default_positions(): joint {self._name!r} ({self.kTypeName}) has {self.num_positions()} "
+                f"set_default_positions(): joint {self._name!r} ({self.kTypeName}) has "
+                f"{self.num_positions()} "
                 f"positions, but {q.size} were given."
             )
         if not np.isfinite(q).all():
-            raise ValueError(f"set_default_positions(): positions of joint {self._name!r} must be finite: {q}.")
+            raise ValueError(
+                f"set_default_positions(): positions of joint {self._name!r} must be finite: {q}."
+            )
         self._default_positions = q
 
     def GetDefaultPose(self) -> RigidTransform:
@@ -286,14 +291,15 @@ class Joint(NamedElement, ABC):
         values = as_vector(damping, self.num_velocities(), f"{caller}: damping of joint {self._name!r}")
         if not (np.isfinite(values).all() and (values >= 0.0).all()):
             raise RuntimeError(
-                f"{caller}(): the damping of joint {self._name!r} must be finite and not negative, but is {damping}."
+                f"{caller}(): the damping of joint {self._name!r} must be finite and not negative, but is "
+                f"{values}."
             )
         return values.astype(np.float64)
 
     def _mobod(self, caller: str) -> int:
         return int(self._get_tree(caller).mobod_of_joint[self._index])
 
-    # -- limits --------------------------------------------------------------------------------------------------
+    # -- limits ----------------------------------------------------------------------------------------------
 
     def position_lower_limits(self) -> Vector:
         """Returns the lower limits of the positions, shape [num_positions]."""
@@ -325,7 +331,9 @@ class Joint(NamedElement, ABC):
         Raises:
             ValueError: if a size is wrong, a limit is NaN, or a lower limit exceeds its upper limit.
         """
-        self._position_limits = self._check_limits("position", self.num_positions(), lower_limits, upper_limits)
+        self._position_limits = self._check_limits(
+            "position", self.num_positions(), lower_limits, upper_limits
+        )
 
     def set_velocity_limits(self, lower_limits: npt.ArrayLike, upper_limits: npt.ArrayLike) -> None:
         """Sets the limits of the velocities.
@@ -333,7 +341,9 @@ class Joint(NamedElement, ABC):
         Raises:
             ValueError: if a size is wrong, a limit is NaN, or a lower limit exceeds its upper limit.
         """
-        self._velocity_limits = self._check_limits("velocity", self.num_velocities(), lower_limits, upper_limits)
+        self._velocity_limits = self._check_limits(
+            "velocity", self.num_velocities(), lower_limits, upper_limits
+        )
 
     def set_acceleration_limits(self, lower_limits: npt.ArrayLike, upper_limits: npt.ArrayLike) -> None:
         """Sets the limits of the accelerations.
@@ -352,12 +362,13 @@ class Joint(NamedElement, ABC):
         high = as_vector(upper, size, f"Upper {what} limits of joint {self._name!r}").astype(np.float64)
         if not (low <= high).all():  # also refuses NaN
             raise ValueError(
-                f"The {what} limits of joint {self._name!r} must satisfy lower <= upper, but lower = {low} and "
+                f"The {what} limits of joint {self._name!r} must satisfy lower <= upper, but lower = "
+                f"{low} and "
                 f"upper = {high}."
             )
         return low, high
 
-    # -- forces --------------------------------------------------------------------------------------------------
+    # -- forces ----------------------------------------------------------------------------------------------
 
     def AddInOneForce(self, context: Any, joint_dof: int, joint_tau: Any, forces: MultibodyForces) -> None:
         """Adds a generalized force on one velocity of this joint to `forces`.

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.joint import Joint
@@ -15,7 +14,7 @@ __all__ = ["OneDofJoint"]
 
 
 class OneDofJoint(Joint):
-    """Abstract joint with one position q and velocity v = dq/dt, whose axis has the same components in F and M.
+    """Abstract joint with one position q, velocity v = dq/dt, and the same axis in F and M.
 
     Args:
         name: unique among the joints of the child's model instance.
@@ -49,7 +48,8 @@ class OneDofJoint(Joint):
         length = float(np.linalg.norm(direction))
         if not (np.isfinite(length) and length > 1e-12):
             raise RuntimeError(
-                f"{type(self).__name__}({name!r}): the axis must be finite and have a nonzero length, but is {axis}."
+                f"{type(self).__name__}({name!r}): the axis must be finite and have a nonzero length, but "
+                f"is {direction}."
             )
         self._axis = direction / length
 

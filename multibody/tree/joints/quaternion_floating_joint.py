@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
 from merganser.multibody.kernels import layout
 from merganser.multibody.math.vectors import as_vector
@@ -19,7 +18,10 @@ Vector = npt.NDArray[Any]
 
 
 class QuaternionFloatingJoint(Joint):
-    """M moves freely in F: q is the quaternion [w, x, y, z] of R_FM, then p_FoMo_F [m]; v is w_FM_F, then v_FMo_F.
+    """M moves freely in F.
+
+    The positions are the quaternion [w, x, y, z] of R_FM, then p_FoMo_F [m]; the velocities are w_FM_F
+    [rad/s], then v_FMo_F [m/s].
 
     Args:
         name: unique among the joints of the child's model instance.
@@ -55,7 +57,7 @@ class QuaternionFloatingJoint(Joint):
     def _calc_X_FM(self, q: Vector) -> RigidTransform:
         return RigidTransform(RotationMatrix(Quaternion(q[:4] / np.sqrt(q[:4] @ q[:4]))), q[4:])
 
-    # -- defaults ------------------------------------------------------------------------------------------------
+    # -- defaults --------------------------------------------------------------------------------------------
 
     def default_angular_damping(self) -> float:
         """Returns the default damping of each component of w_FM_F [N m s]."""
@@ -107,7 +109,7 @@ class QuaternionFloatingJoint(Joint):
         """Returns the quaternion of R_FM and p_FoMo_F [m] that new Contexts start with."""
         return self.get_default_quaternion(), self.get_default_translation()
 
-    # -- state ---------------------------------------------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------------------------------
 
     def get_quaternion(self, context: Any) -> Quaternion:
         """Returns the quaternion of R_FM in the Context, scaled to length 1.
@@ -118,7 +120,9 @@ class QuaternionFloatingJoint(Joint):
         q = self._q(context)[:4]
         length = np.sqrt(q @ q)
         if not (np.isfinite(np.real(length)) and np.real(length) > 0.0):
-            raise RuntimeError(f"get_quaternion(): joint {self._name!r} has the quaternion {q} in this Context.")
+            raise RuntimeError(
+                f"get_quaternion(): joint {self._name!r} has the quaternion {q} in this Context."
+            )
         return Quaternion(q / length)
 
     def get_translation(self, context: Any) -> Vector:

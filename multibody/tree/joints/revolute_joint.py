@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.kernels import layout
 from merganser.multibody.math.vectors import skew
@@ -53,12 +52,16 @@ class RevoluteJoint(OneDofJoint):
         damping: float = 0.0,
     ) -> None:
         if len(limits_and_damping) > 3:
-            raise TypeError(f"RevoluteJoint({name!r}): too many arguments after the axis: {limits_and_damping}.")
+            raise TypeError(
+                f"RevoluteJoint({name!r}): too many arguments after the axis: {limits_and_damping}."
+            )
         if len(limits_and_damping) in (1, 3):
             damping = limits_and_damping[-1]
         if len(limits_and_damping) >= 2:
             pos_lower_limit, pos_upper_limit = limits_and_damping[:2]
-        super().__init__(name, frame_on_parent, frame_on_child, axis, pos_lower_limit, pos_upper_limit, damping)
+        super().__init__(
+            name, frame_on_parent, frame_on_child, axis, pos_lower_limit, pos_upper_limit, damping
+        )
 
     def _calc_X_FM(self, q: npt.NDArray[Any]) -> RigidTransform:
         # Rodrigues: R = 1 + sin q [a]x + (1 - cos q) [a]x^2
@@ -96,6 +99,6 @@ class RevoluteJoint(OneDofJoint):
         return self._v(context)[0]
 
     def set_angular_rate(self, context: Any, angle: Any) -> RevoluteJoint:
-        """Sets dq/dt in the Context [rad/s], and returns this joint. The argument is a rate despite its name."""
+        """Sets dq/dt in the Context [rad/s], named `angle` though it is a rate, and returns this joint."""
         self._set_v(context, angle)
         return self

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels import layout
 from merganser.multibody.tree.frame import Frame
@@ -39,7 +38,9 @@ class WeldJoint(Joint):
     ) -> None:
         super().__init__(name, frame_on_parent_F, frame_on_child_M, np.zeros(0))
         if not isinstance(X_FM, RigidTransform):
-            raise TypeError(f"WeldJoint({name!r}): X_FM must be a RigidTransform, not a {type(X_FM).__name__}.")
+            raise TypeError(
+                f"WeldJoint({name!r}): X_FM must be a RigidTransform, not a {type(X_FM).__name__}."
+            )
         self._X_FM = X_FM
 
     def X_FM(self) -> RigidTransform:

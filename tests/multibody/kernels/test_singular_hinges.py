@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from merganser.multibody.kernels.layout import PRISMATIC, QUATERNION_FLOATING, REVOLUTE, WELD
-from random_trees import NUM_Q, NUM_V, Tree, make_topology, random_parameters
+from random_trees import NUM_Q, NUM_V, Tree, make_topology, random_parameters, random_tree
 
 
 def chain(*mobilizers: int, coaxial: bool = True) -> Tree:
@@ -104,3 +104,13 @@ def test_decision_does_not_depend_on_units_of_length(size: float) -> None:
         tree.parameters[name] *= size
     tree.parameters["G_BBo_B"] *= size * size
     assert status_of(tree) == 0
+
+
+def test_scale_of_a_pivot_is_measured_on_the_composite_body() -> None:
+    """The trace that forward dynamics carries is that of the composite inertia of the mass matrix."""
+    tree = random_tree(5, 15)
+    tree.forward_dynamics(np.zeros(tree.num_v))
+    trace_C = tree.scratch["trace_C"].copy()
+    tree.mass_matrix()
+    expected = np.trace(tree.scratch["I_C_W"], axis1=1, axis2=2)
+    np.testing.assert_allclose(trace_C[1:], expected[1:], rtol=1e-12)

@@ -1,0 +1,76 @@
+"""Checks of the numbers that blocks are made from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["checked_matrix", "checked_period", "checked_size", "checked_vector"]
+
+Array = NDArray[Any]
+
+
+def checked_vector(value: ArrayLike, what: str) -> Array:
+    """A copy of `value` as a vector; rows and columns are accepted, and a number counts as one element.
+
+    Raises:
+        TypeError: `value` does not consist of numbers.
+        ValueError: `value` is a matrix, or has an element that is not a number.
+    """
+    array = np.atleast_1d(_numbers(value, what))
+    if array.ndim > 2 or (array.ndim == 2 and 1 not in array.shape):
+        raise ValueError(f"{what}: expected a vector, got an array of shape {array.shape}.")
+    return array.reshape(-1)
+
+
+def checked_matrix(value: ArrayLike, rows: int, columns: int, what: str) -> Array:
+    """A copy of `value` as a matrix of shape [rows, columns]; an empty one stands for zeros.
+
+    Raises:
+        TypeError: `value` does not consist of numbers.
+        ValueError: wrong shape, or an element is not a number.
+    """
+    array = _numbers(value, what)
+    if array.size == 0:
+        return np.zeros((rows, columns))
+    if array.shape != (rows, columns):
+        raise ValueError(f"{what}: expected shape ({rows}, {columns}), got {array.shape}.")
+    return array
+
+
+def checked_size(value: Any, what: str, at_least: int = 0) -> int:
+    """An integer that counts something.
+
+    Raises:
+        TypeError: `value` is no integer.
+        ValueError: `value` is less than `at_least`.
+    """
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise TypeError(f"{what}: expected an integer, got {value!r}.")
+    if value < at_least:
+        raise ValueError(f"{what}: expected at least {at_least}, got {value}.")
+    return int(value)
+
+
+def checked_period(value: float, what: str) -> float:
+    """A time span [s] that is zero or positive, and finite.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not 0.0 <= value < np.inf:
+        raise ValueError(f"{what}: expected a finite time of at least 0 s, got {value}.")
+    return float(value)
+
+
+def _numbers(value: ArrayLike, what: str) -> Array:
+    array = np.array(value)
+    if array.dtype.kind in "biuf":
+        array = array.astype(np.float64)
+    elif array.dtype.kind not in "cO":
+        raise TypeError(f"{what}: expected numbers, got {value!r}.")
+    if array.dtype.kind != "O" and np.isnan(array).any():
+        raise ValueError(f"{what}: an element is not a number: {array.tolist()}.")
+    return array

@@ -1,0 +1,224 @@
+"""Linear and affine dynamics with constant coefficients, in continuous or discrete time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework.core.context import Context
+from merganser.framework.core.indices import kUseDefaultName
+from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.state import ContinuousState, DiscreteValues
+from merganser.framework.core.values import BasicVector
+from merganser.framework.primitives._arguments import checked_matrix, checked_period, checked_vector
+
+__all__ = ["AffineSystem", "LinearSystem"]
+
+Array = NDArray[Any]
+_EMPTY: tuple[()] = ()
+
+
+class AffineSystem(LeafSystem):
+    """Affine dynamics with constant coefficients.
+
+    In continuous time (time_period = 0)
+
+        dx/dt = A x + B u + f0,        y = C x + D u + y0,        (1)
+
+    in discrete time (time_period > 0)
+
+        x[n+1] = A x[n] + B u[n] + f0,  y[n] = C x[n] + D u[n] + y0.  (2)
+
+    The input port is u0 and the output port y0; either is missing if its size is zero. There is direct
+    feedthrough only if D has an element that is not zero.
+
+    Args:
+        A: shape [num_states, num_states].
+        B: shape [num_states, num_inputs].
+        f0: shape [num_states].
+        C: shape [num_outputs, num_states].
+        D: shape [num_outputs, num_inputs].
+        y0: shape [num_outputs].
+        time_period: time between two updates of a discrete-time system [s]; 0 for continuous time.
+
+    A coefficient that is left out is zero. Sizes follow from those that are given.
+
+    Raises:
+        ValueError: sizes do not fit together, or a coefficient is not a number.
+    """
+
+    def __init__(
+        self,
+        A: ArrayLike = _EMPTY,
+        B: ArrayLike = _EMPTY,
+        f0: ArrayLike = _EMPTY,
+        C: ArrayLike = _EMPTY,
+        D: ArrayLike = _EMPTY,
+        y0: ArrayLike = _EMPTY,
+        time_period: float = 0.0,
+    ) -> None:
+        super().__init__()
+        num_states = _common_size((A, 0), (A, 1), (B, 0), (f0, 0), (C, 1))
+        num_inputs = _common_size((B, 1), (D, 1))
+        num_outputs = _common_size((C, 0), (D, 0), (y0, 0))
+        name = type(self).__name__
+        self._A = checked_matrix(A, num_states, num_states, f"{name}: A")
+        self._B = checked_matrix(B, num_states, num_inputs, f"{name}: B")
+        self._f0 = _offset(f0, num_states, f"{name}: f0")
+        self._C = checked_matrix(C, num_outputs, num_states, f"{name}: C")
+        self._D = checked_matrix(D, num_outputs, num_inputs, f"{name}: D")
+        self._y0 = _offset(y0, num_outputs, f"{name}: y0")
+        self._time_period = checked_period(time_period, f"{name}: time_period")
+        self._default_state = np.zeros(num_states)
+        self._declare(num_states, num_inputs, num_outputs)
+
+    def _declare(self, num_states: int, num_inputs: int, num_outputs: int) -> None:
+        if num_states and self._time_period == 0.0:
+            self.DeclareContinuousState(num_states)
+        elif num_states:
+            self.DeclareDiscreteState(num_states)
+            self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, self._update)
+            self.DeclareForcedDiscreteUpdateEvent(self._update)
+        if num_inputs:
+            self.DeclareVectorInputPort(kUseDefaultName, num_inputs)
+        if num_outputs:
+            prerequisites = set()
+            if self._C.any():
+                prerequisites.add(self.all_state_ticket())
+            if self._D.any():
+                prerequisites.add(self.all_input_ports_ticket())
+            self.DeclareVectorOutputPort(kUseDefaultName, num_outputs, self._calc_output, prerequisites)
+
+    # ------------------------------------------------------------------ coefficients
+
+    def A(self) -> Array:
+        """Returns a copy of A, shape [num_states, num_states]."""
+        return self._A.copy()
+
+    def B(self) -> Array:
+        """Returns a copy of B, shape [num_states, num_inputs]."""
+        return self._B.copy()
+
+    def f0(self) -> Array:
+        """Returns a copy of f0, shape [num_states]."""
+        return self._f0.copy()
+
+    def C(self) -> Array:
+        """Returns a copy of C, shape [num_outputs, num_states]."""
+        return self._C.copy()
+
+    def D(self) -> Array:
+        """Returns a copy of D, shape [num_outputs, num_inputs]."""
+        return self._D.copy()
+
+    def y0(self) -> Array:
+        """Returns a copy of y0, shape [num_outputs]."""
+        return self._y0.copy()
+
+    def time_period(self) -> float:
+        """Returns the time between two updates [s], or 0 for continuous time."""
+        return self._time_period
+
+    def num_states(self) -> int:
+        """Number of state variables."""
+        return len(self._A)
+
+    def num_inputs(self) -> int:
+        """Number of elements of the input."""
+        return self._B.shape[1]
+
+    def num_outputs(self) -> int:
+        """Number of elements of the output."""
+        return len(self._C)
+
+    # ------------------------------------------------------------------ behaviour
+
+    def configure_default_state(self, x0: ArrayLike) -> None:
+        """Sets the state of contexts made from now on, shape [num_states].
+
+        Raises:
+            ValueError: wrong size.
+        """
+        state = checked_vector(x0, "configure_default_state: x0")
+        if state.size != self.num_states():
+            raise ValueError(
+                f"System '{self.GetSystemPathname()}' has {self.num_states()} state variables; "
+                f"got {state.size} values."
+            )
+        self._default_state = state
+
+    def SetDefaultState(self, context: Context, state: Any) -> None:
+        if self.num_states() == 0:
+            return
+        if self._time_period == 0.0:
+            state.get_mutable_continuous_state().SetFromVector(self._default_state)
+        else:
+            state.get_mutable_discrete_state().set_value(self._default_state)
+
+    def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
+        x = context.get_continuous_state_vector().value()
+        derivatives.SetFromVector(self._next(context, x))  # (1)
+
+    def _update(self, context: Context, discrete_state: DiscreteValues) -> None:
+        x = context.get_discrete_state(0).value()
+        discrete_state.set_value(0, self._next(context, x))  # (2)
+
+    def _next(self, context: Context, x: Array) -> Array:
+        result = self._A @ x + self._f0
+        if self.num_inputs():
+            result = result + self._B @ self._input_ports[0].EvalBasicVector(context).value()
+        return result
+
+    def _calc_output(self, context: Context, output: BasicVector) -> None:
+        y = self._y0
+        if self._C.any():
+            if self._time_period == 0.0:
+                x = context.get_continuous_state_vector().value()
+            else:
+                x = context.get_discrete_state(0).value()
+            y = y + self._C @ x
+        if self._D.any():
+            y = y + self._D @ self._input_ports[0].EvalBasicVector(context).value()
+        output.SetFromVector(y)
+
+
+class LinearSystem(AffineSystem):
+    """Linear dynamics with constant coefficients: an AffineSystem without the offsets f0 and y0.
+
+    Args:
+        A: shape [num_states, num_states].
+        B: shape [num_states, num_inputs].
+        C: shape [num_outputs, num_states].
+        D: shape [num_outputs, num_inputs].
+        time_period: time between two updates of a discrete-time system [s]; 0 for continuous time.
+    """
+
+    def __init__(
+        self,
+        A: ArrayLike = _EMPTY,
+        B: ArrayLike = _EMPTY,
+        C: ArrayLike = _EMPTY,
+        D: ArrayLike = _EMPTY,
+        time_period: float = 0.0,
+    ) -> None:
+        super().__init__(A=A, B=B, C=C, D=D, time_period=time_period)
+
+
+def _common_size(*dimensions: tuple[ArrayLike, int]) -> int:
+    """The size along a dimension of the first coefficient that is given; others are checked against it."""
+    for coefficient, axis in dimensions:
+        shape = np.shape(coefficient)
+        if len(shape) > axis and np.size(coefficient):
+            return shape[axis]
+    return 0
+
+
+def _offset(value: ArrayLike, size: int, what: str) -> Array:
+    vector = checked_vector(value, what)
+    if vector.size == 0:
+        return np.zeros(size)
+    if vector.size != size:
+        raise ValueError(f"{what}: expected {size} elements, got {vector.size}.")
+    return vector

@@ -1,0 +1,247 @@
+"""Linear and affine approximations of any System about an operating point.
+
+Jacobians are taken by the complex step (Squire and Trapp 1998; Martins, Sturdza and Alonso 2003),
+
+    df/dx_j = Im f(x + i s e_j) / s,  s = 1e-100                                 (1)
+
+which is exact to rounding, because nothing is subtracted. A callback that does not pass complex numbers through
+(it calls abs, compares, or casts to float) would give a wrong answer without noticing; so (1) is compared with
+central differences, and where the two disagree the differences are used.
+"""
+
+from __future__ import annotations
+
+import enum
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.core.context import Context
+from merganser.framework.core.events import EventKind, TriggerType
+from merganser.framework.core.execution import execute
+from merganser.framework.core.system import System
+from merganser.framework.core.values import BasicVector
+from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
+
+__all__ = ["FirstOrderTaylorApproximation", "InputPortSelection", "Linearize", "OutputPortSelection"]
+
+Array = NDArray[Any]
+_COMPLEX_STEP = 1e-100
+_DIFFERENCE_STEP = 6e-6  # cube root of the rounding error, relative to the size of the variable
+_AGREEMENT = 1e-5
+
+
+class InputPortSelection(enum.IntEnum):
+    """Which input port to linearize with respect to, where no index is given."""
+
+    kNoInput = -1
+    kUseFirstInputIfItExists = -2
+
+
+class OutputPortSelection(enum.IntEnum):
+    """Which output port to linearize, where no index is given."""
+
+    kNoOutput = -1
+    kUseFirstOutputIfItExists = -2
+
+
+def Linearize(
+    system: System,
+    context: Context,
+    input_port_index: int = InputPortSelection.kUseFirstInputIfItExists,
+    output_port_index: int = OutputPortSelection.kUseFirstOutputIfItExists,
+    equilibrium_check_tolerance: float = 1e-6,
+) -> LinearSystem:
+    """Approximates a system by a linear one about an equilibrium.
+
+    With x and u measured from the equilibrium in `context`, xdot = A x + B u, y = C x + D u; for a system whose only
+    state is discrete, with one period, x[n+1] = A x[n] + B u[n].
+
+    Args:
+        system: with continuous state only, or discrete state only.
+        context: the operating point; all inputs must be connected or fixed.
+        input_port_index: the input u, a vector port; other inputs keep their values.
+        output_port_index: the output y, a vector port.
+        equilibrium_check_tolerance: largest derivative (or change in one period) that counts as none.
+
+    Returns:
+        A LinearSystem with the matrices A [n, n], B [n, m], C [p, n] and D [p, m].
+
+    Raises:
+        RuntimeError: the operating point is not an equilibrium.
+    """
+    A, B, f0, C, D, _, x0, period = _approximate(system, context, input_port_index, output_port_index)
+    drift = f0 - x0 if period > 0.0 else f0
+    if drift.size and not np.abs(drift).max() <= equilibrium_check_tolerance:
+        what = "changes by" if period > 0.0 else "has derivatives of"
+        raise RuntimeError(
+            f"The operating point of system '{system.GetSystemPathname()}' is not an equilibrium: its state {what} up "
+            f"to {np.abs(drift).max():.6g} (tolerance {equilibrium_check_tolerance:g}). Set the state and inputs of an "
+            "equilibrium, or use FirstOrderTaylorApproximation."
+        )
+    return LinearSystem(A, B, C, D, period)
+
+
+def FirstOrderTaylorApproximation(
+    system: System,
+    context: Context,
+    input_port_index: int = InputPortSelection.kUseFirstInputIfItExists,
+    output_port_index: int = OutputPortSelection.kUseFirstOutputIfItExists,
+) -> AffineSystem:
+    """Approximates a system by an affine one about any operating point.
+
+    With x and u themselves, not their deviations: xdot = A x + B u + f0 and y = C x + D u + y0, or the same for
+    x[n+1]. The arguments are those of `Linearize`.
+    """
+    A, B, f, C, D, y, x0, period = _approximate(system, context, input_port_index, output_port_index)
+    u0 = _input_value(system, context, _input_index(system, input_port_index))
+    return AffineSystem(A, B, f - A @ x0 - B @ u0, C, D, y - C @ x0 - D @ u0, period)
+
+
+def _approximate(system: System, context: Context, input_port_index: int, output_port_index: int) -> tuple[Any, ...]:
+    system._check_context(context)
+    u_index, y_index = _input_index(system, input_port_index), _output_index(system, output_port_index)
+    period = _require_one_kind_of_state(system, context)
+    x0, u0 = _state(context).copy(), _input_value(system, context, u_index)
+
+    def function_of(dtype: Any) -> Callable[[Array, Array], Array]:
+        copy = _detached(system, context, dtype)
+        return lambda x, u: _evaluate(system, copy, x, u, u_index, y_index, period)
+
+    value = function_of(np.float64)(x0, u0)
+    jacobian = _jacobian(function_of, np.concatenate([x0, u0]), len(x0), len(value))
+    n = len(x0)
+    return (
+        jacobian[:n, :n], jacobian[:n, n:], value[:n], jacobian[n:, :n], jacobian[n:, n:], value[n:], x0, period,
+    )  # fmt: skip
+
+
+def _evaluate(
+    system: System, context: Any, x: Array, u: Array, u_index: int, y_index: int, period: float
+) -> Array:
+    """[xdot or x[n+1]; y] at the given state and input."""
+    if u_index >= 0:
+        context._fix_input(u_index, u)
+    if period > 0.0:
+        context.get_mutable_discrete_state()
+        _scatter(context, x)
+        output = _output(system, context, y_index)
+        events = system._events_with(context, TriggerType.kPeriodic)
+        execute(events, EventKind.DISCRETE_UPDATE)
+        return np.concatenate([_state(context), output])
+    context.SetContinuousState(x)
+    derivatives = system.EvalTimeDerivatives(context).CopyToVector() if len(x) else x
+    return np.concatenate([derivatives, _output(system, context, y_index)])
+
+
+def _jacobian(function_of: Callable[[Any], Callable[[Array, Array], Array]], point: Array, n: int, m: int) -> Array:
+    """Derivatives of f(x, u), shape [m, size of point], where x is point[:n]."""
+    differences = _by_differences(function_of(np.float64), point, n, m)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)
+            exact = _by_complex_step(function_of(np.complex128), point, n, m)
+    except Exception:  # some callback does not take complex numbers
+        return differences
+    scale = 1.0 + np.abs(differences).max(initial=0.0)
+    return exact if np.abs(exact - differences).max(initial=0.0) <= _AGREEMENT * scale else differences
+
+
+def _by_complex_step(f: Callable[[Array, Array], Array], point: Array, n: int, m: int) -> Array:
+    jacobian = np.empty((m, len(point)))
+    for j in range(len(point)):
+        z = point.astype(np.complex128)
+        z[j] += 1j * _COMPLEX_STEP
+        jacobian[:, j] = f(z[:n], z[n:]).imag / _COMPLEX_STEP  # (1)
+    return jacobian
+
+
+def _by_differences(f: Callable[[Array, Array], Array], point: Array, n: int, m: int) -> Array:
+    jacobian = np.empty((m, len(point)))
+    for j in range(len(point)):
+        h = _DIFFERENCE_STEP * max(1.0, abs(point[j]))
+        up, down = point.copy(), point.copy()
+        up[j] += h
+        down[j] -= h
+        jacobian[:, j] = (f(up[:n], up[n:]) - f(down[:n], down[n:])) / (up[j] - down[j])
+    return jacobian
+
+
+def _detached(system: System, context: Context, dtype: Any) -> Context:
+    """A context for the system alone, of another scalar type, with the values of `context`."""
+    copy = system._make_context(dtype)
+    copy._copy_values_from(context)
+    for index, source in enumerate(context._inputs):
+        if source is not None:
+            value = context._read_input(index)
+            copy._fix_input(index, value._values if isinstance(value, BasicVector) else value.Clone())  # type: ignore[union-attr]
+    return copy
+
+
+def _state(context: Any) -> Array:
+    """The continuous state, or all discrete groups one after the other."""
+    if context.num_continuous_states():
+        return context._xc._vector._values  # type: ignore[no-any-return]
+    groups = [group._values for group in context._discrete._items]
+    return np.concatenate(groups) if groups else np.zeros(0, context._store.flat.dtype)
+
+
+def _scatter(context: Any, x: Array) -> None:
+    start = 0
+    for group in context._discrete._items:
+        group._values[:] = x[start : start + group.size()]
+        start += group.size()
+
+
+def _output(system: System, context: Any, y_index: int) -> Array:
+    return system.get_output_port(y_index).Eval(context) if y_index >= 0 else np.zeros(0)  # type: ignore[no-any-return]
+
+
+def _input_value(system: System, context: Context, u_index: int) -> Array:
+    return system.get_input_port(u_index).Eval(context) if u_index >= 0 else np.zeros(0)  # type: ignore[no-any-return]
+
+
+def _require_one_kind_of_state(system: System, context: Any) -> float:
+    """The period of a discrete system; 0 for a continuous one or one without state."""
+    path = system.GetSystemPathname()
+    if context.num_abstract_states():
+        raise RuntimeError(f"System '{path}' has abstract state and cannot be linearized.")
+    if not context.num_discrete_state_groups():
+        return 0.0
+    if context.num_continuous_states():
+        raise RuntimeError(f"System '{path}' has continuous and discrete state and cannot be linearized as one.")
+    updates = [e for _, e in system._events_with(context, TriggerType.kPeriodic) if e.kind is EventKind.DISCRETE_UPDATE]
+    periods = {event.period for event in updates}
+    if len(periods) != 1:
+        raise RuntimeError(
+            f"System '{path}' has discrete updates with {len(periods)} different periods; it takes exactly one to be "
+            "linearized."
+        )
+    return periods.pop()
+
+
+def _input_index(system: System, index: int) -> int:
+    if index == InputPortSelection.kNoInput or (
+        index == InputPortSelection.kUseFirstInputIfItExists and system.num_input_ports() == 0
+    ):
+        return -1
+    port = system.get_input_port(0 if index == InputPortSelection.kUseFirstInputIfItExists else int(index))
+    return int(_vector_port(port))
+
+
+def _output_index(system: System, index: int) -> int:
+    if index == OutputPortSelection.kNoOutput or (
+        index == OutputPortSelection.kUseFirstOutputIfItExists and system.num_output_ports() == 0
+    ):
+        return -1
+    port = system.get_output_port(0 if index == OutputPortSelection.kUseFirstOutputIfItExists else int(index))
+    return int(_vector_port(port))
+
+
+def _vector_port(port: Any) -> int:
+    if port._size is None:
+        raise ValueError(f"{port.GetFullDescription()} is abstract; only vector ports can be linearized.")
+    return port.get_index()  # type: ignore[no-any-return]

@@ -1,0 +1,84 @@
+"""VectorLog: samples of a vector over time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework.primitives._arguments import checked_size
+
+__all__ = ["VectorLog"]
+
+Array = NDArray[Any]
+
+
+class VectorLog:
+    """A growing table of samples, one column each, with their times.
+
+    Room for samples doubles whenever it is used up, so that adding n samples takes time proportional to n.
+
+    Args:
+        input_size: number of elements of a sample.
+    """
+
+    kDefaultCapacity = 1000
+
+    def __init__(self, input_size: int) -> None:
+        size = checked_size(input_size, "VectorLog: input_size")
+        self._num_samples = 0
+        self._times: Array = np.empty(self.kDefaultCapacity)
+        self._data: Array = np.empty((size, self.kDefaultCapacity), order="F")
+
+    def num_samples(self) -> int:
+        """Number of samples added since the log was made or cleared."""
+        return self._num_samples
+
+    def get_input_size(self) -> int:
+        """Number of elements of a sample."""
+        return len(self._data)
+
+    def sample_times(self) -> Array:
+        """Returns the times of the samples [s], shape [num_samples]; a view, valid until the next sample."""
+        return self._times[: self._num_samples]
+
+    def data(self) -> Array:
+        """Returns the samples, shape [input_size, num_samples]; a view, valid until the next sample."""
+        return self._data[:, : self._num_samples]
+
+    def AddData(self, time: float, sample: ArrayLike) -> None:
+        """Adds a sample at the end.
+
+        Args:
+            time: its time [s]; times need not increase.
+            sample: shape [input_size].
+
+        Raises:
+            ValueError: `sample` has the wrong size.
+        """
+        values = np.asarray(sample)
+        if values.size != len(self._data):
+            raise ValueError(f"VectorLog: samples have {len(self._data)} elements, got shape {values.shape}.")
+        if values.dtype.kind in "cO" and values.dtype != self._data.dtype:
+            self._data = self._data.astype(values.dtype)
+            self._times = self._times.astype(values.dtype)
+        if self._num_samples == len(self._times):
+            self.Reserve(2 * self._num_samples)
+        self._times[self._num_samples] = time
+        self._data[:, self._num_samples] = values.reshape(-1)
+        self._num_samples += 1
+
+    def Reserve(self, capacity: int) -> None:
+        """Makes room for at least `capacity` samples in all."""
+        if capacity <= len(self._times):
+            return
+        times = np.empty(capacity, self._times.dtype)
+        data = np.empty((len(self._data), capacity), self._data.dtype, order="F")
+        times[: self._num_samples] = self.sample_times()
+        data[:, : self._num_samples] = self.data()
+        self._times, self._data = times, data
+
+    def Clear(self) -> None:
+        """Forgets all samples."""
+        self._num_samples = 0

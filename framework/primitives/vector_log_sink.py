@@ -1,0 +1,133 @@
+"""VectorLogSink: a block that logs its input, and the function that attaches one to an output port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from merganser.framework.core.cache import ValueProducer
+from merganser.framework.core.context import Context
+from merganser.framework.core.diagram_builder import DiagramBuilder
+from merganser.framework.core.events import TriggerType
+from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.ports import OutputPort
+from merganser.framework.core.values import Value
+from merganser.framework.primitives._arguments import checked_period, checked_size
+from merganser.framework.primitives.vector_log import VectorLog
+
+__all__ = ["LogVectorOutput", "VectorLogSink"]
+
+_SUPPORTED = {TriggerType.kForced, TriggerType.kPeriodic, TriggerType.kPerStep}
+
+
+class VectorLogSink(LeafSystem):
+    """Logs the vector at its input `data` whenever it publishes.
+
+    Each Context has its own log. The log is no state: adding to it changes nothing that the system computes.
+
+    Args:
+        input_size: number of elements of the input.
+        publish_triggers: when to log, a set of kForced, kPeriodic and kPerStep. By default on forced
+            publishes and, if there is a period, periodically, otherwise per step. The period may stand here.
+        publish_period: time between two samples [s]; positive if and only if the triggers include kPeriodic.
+
+    Raises:
+        ValueError: the triggers are none or not supported, or do not go with the period.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        publish_triggers: Iterable[TriggerType] | float | None = None,
+        publish_period: float = 0.0,
+    ) -> None:
+        super().__init__()
+        size = checked_size(input_size, "VectorLogSink: input_size")
+        triggers, period = _when_to_publish(publish_triggers, publish_period)
+        self._u = self.DeclareVectorInputPort("data", size)
+        self._log_entry = self.DeclareCacheEntry(
+            "log", ValueProducer(lambda: Value(VectorLog(size)), _keep), {self.nothing_ticket()}
+        )
+        if TriggerType.kForced in triggers:
+            self.DeclareForcedPublishEvent(self._add_sample)
+        if TriggerType.kPeriodic in triggers:
+            self.DeclarePeriodicPublishEvent(period, 0.0, self._add_sample)
+        if TriggerType.kPerStep in triggers:
+            self.DeclarePerStepPublishEvent(self._add_sample)
+
+    def GetLog(self, context: Context) -> VectorLog:
+        """Returns the log in this system's own context.
+
+        Raises:
+            ValueError: the context is another system's.
+        """
+        self._check_context(context)
+        return self._log_entry.Eval(context)
+
+    def GetMutableLog(self, context: Context) -> VectorLog:
+        """Returns the log in this system's own context, for changing it."""
+        return self.GetLog(context)
+
+    def FindLog(self, context: Context) -> VectorLog:
+        """Returns the log in the context of the whole diagram.
+
+        Raises:
+            ValueError: the context is no root context, or that of a diagram without this system.
+        """
+        return self.GetLog(self.GetMyContextFromRoot(context))
+
+    def FindMutableLog(self, context: Context) -> VectorLog:
+        """Returns the log in the context of the whole diagram, for changing it."""
+        return self.FindLog(context)
+
+    def _add_sample(self, context: Context) -> None:
+        self.GetLog(context).AddData(context.get_time(), self._u.EvalBasicVector(context).value())
+
+
+def LogVectorOutput(
+    src: OutputPort,
+    builder: DiagramBuilder,
+    publish_triggers: Iterable[TriggerType] | float | None = None,
+    publish_period: float = 0.0,
+) -> VectorLogSink:
+    """Adds a VectorLogSink to a diagram and connects it to an output port.
+
+    Args:
+        src: a vector output port of a system that was added to `builder`.
+        builder: of the diagram.
+        publish_triggers: when to log, as for VectorLogSink; the period may stand here too.
+        publish_period: time between two samples [s].
+
+    Returns:
+        The sink; find the samples with `sink.FindLog(root_context)`.
+    """
+    sink = builder.AddSystem(VectorLogSink(src.size(), publish_triggers, publish_period))
+    builder.Connect(src, sink.get_input_port())
+    return sink
+
+
+def _when_to_publish(
+    publish_triggers: Iterable[TriggerType] | float | None, publish_period: float
+) -> tuple[set[TriggerType], float]:
+    if isinstance(publish_triggers, (int, float)):
+        publish_period = publish_triggers
+        publish_triggers = None
+    period = checked_period(publish_period, "VectorLogSink: publish_period")
+    if publish_triggers is None:
+        return {TriggerType.kForced, TriggerType.kPeriodic if period > 0.0 else TriggerType.kPerStep}, period
+    triggers = set(publish_triggers)
+    if not triggers or triggers - _SUPPORTED:
+        raise ValueError(
+            "VectorLogSink: publish_triggers must be some of kForced, kPeriodic and kPerStep; got "
+            f"{sorted(trigger.name for trigger in triggers)}."
+        )
+    if (period > 0.0) != (TriggerType.kPeriodic in triggers):
+        raise ValueError(
+            "VectorLogSink: a positive publish_period goes with the trigger kPeriodic, and only with it; got "
+            f"{period} s and {sorted(trigger.name for trigger in triggers)}."
+        )
+    return triggers, period
+
+
+def _keep(context: Any, log: Any) -> None:
+    """The "computation" of the log, which leaves it as it is."""

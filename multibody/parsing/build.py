@@ -1,0 +1,189 @@
+"""Adds a checked description to a plant, through nothing but the plant's public functions."""
+
+from __future__ import annotations
+
+__all__ = ["add_document"]
+
+from typing import Any
+
+import numpy as np
+from merganser import geometry
+from merganser.framework.math import RigidTransform
+from merganser.geometry import AddContactMaterial, IllustrationProperties, ProximityProperties, Rgba
+from merganser.multibody.parsing.description import (
+    ActuatorDescription,
+    BodyReference,
+    DocumentDescription,
+    FrameDescription,
+    GeometryDescription,
+    JointDescription,
+    LinkDescription,
+    ModelDescription,
+    ShapeDescription,
+)
+from merganser.multibody.plant.coulomb_friction import CoulombFriction
+from merganser.multibody.tree import FixedOffsetFrame, PrismaticJoint, RevoluteJoint, WeldJoint
+
+
+def add_document(plant: Any, document: DocumentDescription, instance_names: dict[str, str]) -> list[Any]:
+    """Adds all models of a document.
+
+    Nested models are added before the links of the model around them; joints, actuators and frames of a
+    model come after its links, those outside any model last.
+
+    Args:
+        plant: a MultibodyPlant before Finalize().
+        document: a document that check_document() accepts.
+        instance_names: name that each model of the document gets in the plant, by its name in the document.
+
+    Returns:
+        The indices of the new model instances, outer models before the models nested in them.
+    """
+    return _DocumentBuilder(plant, instance_names).build(document)
+
+
+class _DocumentBuilder:
+    """Keeps what the plant returned, to find it again when something refers to it."""
+
+    def __init__(self, plant: Any, instance_names: dict[str, str]):
+        self._plant = plant
+        self._instance_names = instance_names
+        self._instances: dict[str, Any] = {}
+        self._bodies: dict[BodyReference, Any] = {BodyReference.world(): plant.world_body()}
+        self._joints: dict[tuple[str, str], Any] = {}
+        self._registers_geometry = plant.geometry_source_is_registered()
+
+    def build(self, document: DocumentDescription) -> list[Any]:
+        for model in document.models:
+            self._add_instances(model)
+        for model in document.models:
+            self._add_model(model)
+        self._add_joints_and_frames(document)
+        return list(self._instances.values())
+
+    def _add_instances(self, root: ModelDescription) -> None:
+        for model in root.with_nested():
+            self._instances[model.name] = self._plant.AddModelInstance(self._instance_names[model.name])
+
+    def _add_model(self, model: ModelDescription) -> None:
+        for nested in model.nested:
+            self._add_model(nested)
+        for link in model.links:
+            self._add_link(model.name, link)
+        self._add_geometries(self._plant.world_body(), model.world_visuals, model.world_collisions)
+        self._add_joints_and_frames(model)
+
+    def _add_joints_and_frames(self, owner: ModelDescription | DocumentDescription) -> None:
+        for joint in owner.joints:
+            self._add_joint(joint)
+        for actuator in owner.actuators:
+            self._add_actuator(actuator)
+        for frame in owner.frames:
+            self._add_frame(frame)
+
+    def _add_link(self, model_name: str, link: LinkDescription) -> None:
+        body = self._plant.AddRigidBody(link.name, self._instances[model_name], link.M_BBo_B)
+        self._bodies[BodyReference(model_name, link.name)] = body
+        if link.X_WB is not None:
+            self._plant.SetDefaultFloatingBaseBodyPose(body, link.X_WB)
+        self._add_geometries(body, link.visuals, link.collisions)
+
+    def _add_geometries(
+        self, body: Any, visuals: list[GeometryDescription], collisions: list[GeometryDescription]
+    ) -> None:
+        if not self._registers_geometry:
+            return
+        for visual in visuals:
+            self._plant.RegisterVisualGeometry(
+                body, visual.X_BG, _make_shape(visual.shape), visual.name, properties=_illustration(visual)
+            )
+        for collision in collisions:
+            self._plant.RegisterCollisionGeometry(
+                body,
+                collision.X_BG,
+                _make_shape(collision.shape),
+                collision.name,
+                properties=_proximity(collision),
+            )
+
+    def _add_frame(self, frame: FrameDescription) -> None:
+        body_frame = self._bodies[frame.body].body_frame()
+        self._plant.AddFrame(FixedOffsetFrame(name=frame.name, P=body_frame, X_PF=frame.X_BF))
+
+    def _add_joint(self, joint: JointDescription) -> None:
+        frame_on_parent = self._joint_frame(joint, "parent", joint.parent, joint.X_PJ)
+        frame_on_child = self._joint_frame(joint, "child", joint.child, joint.X_CJ)
+        added = self._plant.AddJoint(_make_joint(joint, frame_on_parent, frame_on_child))
+        if joint.type != "fixed":
+            velocity, acceleration = np.array([joint.velocity_limit]), np.array([joint.acceleration_limit])
+            added.set_velocity_limits(-velocity, velocity)
+            added.set_acceleration_limits(-acceleration, acceleration)
+        self._joints[joint.child.model, joint.name] = added
+
+    def _joint_frame(
+        self, joint: JointDescription, side: str, body: BodyReference, X_BJ: RigidTransform | None
+    ) -> Any:
+        """The joint's frame on a body: `<joint>_parent` or `<joint>_child`, or the body frame itself."""
+        body_frame = self._bodies[body].body_frame()
+        if X_BJ is None:
+            return body_frame
+        frame = FixedOffsetFrame(
+            name=f"{joint.name}_{side}",
+            P=body_frame,
+            X_PF=X_BJ,
+            model_instance=self._instances[joint.child.model],
+        )
+        return self._plant.AddFrame(frame)
+
+    def _add_actuator(self, actuator: ActuatorDescription) -> None:
+        joint = self._joints[actuator.joint_model, actuator.joint]
+        added = self._plant.AddJointActuator(actuator.name, joint, actuator.effort_limit)
+        added.set_default_rotor_inertia(actuator.rotor_inertia)
+        added.set_default_gear_ratio(actuator.gear_ratio)
+
+
+def _make_joint(joint: JointDescription, frame_on_parent: Any, frame_on_child: Any) -> Any:
+    if joint.type == "fixed":
+        return WeldJoint(
+            name=joint.name,
+            frame_on_parent_F=frame_on_parent,
+            frame_on_child_M=frame_on_child,
+            X_FM=RigidTransform() if joint.X_FM is None else joint.X_FM,
+        )
+    joint_class = {"revolute": RevoluteJoint, "prismatic": PrismaticJoint}[joint.type]
+    lower, upper = joint.position_limits
+    return joint_class(
+        name=joint.name,
+        frame_on_parent=frame_on_parent,
+        frame_on_child=frame_on_child,
+        axis=joint.axis_J,
+        pos_lower_limit=lower,
+        pos_upper_limit=upper,
+        damping=joint.damping,
+    )
+
+
+def _make_shape(shape: ShapeDescription) -> geometry.Shape:
+    shape_class = getattr(geometry, shape.kind)
+    if shape.file:
+        return shape_class(shape.file, scale3=np.array(shape.dimensions))
+    return shape_class(*shape.dimensions)
+
+
+def _illustration(visual: GeometryDescription) -> IllustrationProperties:
+    properties = IllustrationProperties()
+    if visual.rgba is not None:
+        properties.AddProperty("phong", "diffuse", Rgba(*visual.rgba))
+    return properties
+
+
+def _proximity(collision: GeometryDescription) -> ProximityProperties:
+    properties = ProximityProperties()
+    if collision.friction is not None:
+        friction = CoulombFriction(collision.friction.static, collision.friction.dynamic)
+        AddContactMaterial(properties, friction=friction)
+    for (group, name), value in collision.contact.items():
+        properties.AddProperty(group, name, value)
+    if collision.compliance is not None:
+        properties.AddProperty("hydroelastic", "compliance_type", collision.compliance)
+    return properties

@@ -1,0 +1,235 @@
+"""The parser: from the name of a model file to model instances of a plant."""
+
+from __future__ import annotations
+
+__all__ = ["Parser"]
+
+import os
+from pathlib import Path
+from typing import Any, overload
+
+from merganser.framework.core.errors import nearest_names
+from merganser.multibody.parsing.build import add_document
+from merganser.multibody.parsing.collision_filter_groups import CollisionFilterGroups
+from merganser.multibody.parsing.description import DocumentDescription, ModelDescription
+from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation
+from merganser.multibody.parsing.package_map import PackageMap, near_files
+from merganser.multibody.parsing.sdf import read_sdf
+from merganser.multibody.parsing.urdf import read_urdf
+from merganser.multibody.parsing.validate import check_document, group_members
+from merganser.multibody.parsing.xml_reader import read_xml
+
+_READERS = {"urdf": read_urdf, "sdf": read_sdf}
+
+
+class Parser:
+    """Reads URDF and SDF models into a plant.
+
+    A file is read and checked as a whole before the plant is touched: if an `AddModels` call raises an error
+    about the file, the plant is as it was. What a file says but the plant does not honour is logged as a
+    warning to the logger `merganser.multibody.parsing`, or raised if parsing is strict.
+
+    Args:
+        plant: takes the models; not finalized.
+        scene_graph: takes the geometries. It is needed only if the plant is not registered with it yet.
+        model_name_prefix: put before the name of every model, as in `prefix::model`.
+        builder: in place of the plant: a DiagramBuilder that contains a plant named `plant` (and perhaps a
+            scene graph named `scene_graph`).
+
+    Raises:
+        RuntimeError: neither a plant nor a builder with a plant is given.
+        TypeError: arguments that fit none of the forms below.
+    """
+
+    @overload
+    def __init__(self, plant: Any, scene_graph: Any = None, model_name_prefix: str = "") -> None: ...
+    @overload
+    def __init__(self, plant: Any, model_name_prefix: str) -> None: ...
+    @overload
+    def __init__(
+        self, builder: Any, plant: Any = None, scene_graph: Any = None, model_name_prefix: str = ""
+    ) -> None: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "builder" in kwargs or (args and not hasattr(args[0], "AddModelInstance")):
+            self._init_from_builder(*args, **kwargs)
+        elif len(args) > 1 and isinstance(args[1], str):
+            self._init(None, args[0], None, *args[1:], **kwargs)
+        else:
+            self._init(None, *args, **kwargs)
+
+    def _init(self, builder: Any, plant: Any, scene_graph: Any = None, model_name_prefix: str = "") -> None:
+        if not isinstance(model_name_prefix, str):
+            raise TypeError(f"Parser: model_name_prefix is {model_name_prefix!r}, expected a string.")
+        self._builder, self._plant, self._scene_graph = builder, plant, scene_graph
+        self._prefix = model_name_prefix
+        self._package_map = PackageMap()
+        self._diagnostics = Diagnostics()
+        self._auto_renaming = False
+        self._filter_groups = CollisionFilterGroups()
+        if scene_graph is not None and not plant.geometry_source_is_registered():
+            plant.RegisterAsSourceForSceneGraph(scene_graph)
+
+    def _init_from_builder(
+        self, builder: Any, plant: Any = None, scene_graph: Any = None, model_name_prefix: str = ""
+    ) -> None:
+        systems = {} if builder is None else {system.get_name(): system for system in builder.GetSystems()}
+        plant = systems.get("plant") if plant is None else plant
+        scene_graph = systems.get("scene_graph") if scene_graph is None else scene_graph
+        if plant is None:
+            raise RuntimeError(
+                "Parser: the builder has no system named 'plant'. Add one with "
+                "AddMultibodyPlantSceneGraph(builder, ...), or pass the plant. Systems: "
+                f"{nearest_names('plant', systems)}"
+            )
+        self._init(builder, plant, scene_graph, model_name_prefix)
+
+    def plant(self) -> Any:
+        """The plant that takes the models."""
+        return self._plant
+
+    def scene_graph(self) -> Any:
+        """The scene graph given to the parser or found in its builder, or None."""
+        return self._scene_graph
+
+    def builder(self) -> Any:
+        """The builder given to the parser, or None."""
+        return self._builder
+
+    def package_map(self) -> PackageMap:
+        """The packages that `package://` and `model://` addresses refer to; add yours to it."""
+        return self._package_map
+
+    def SetStrictParsing(self) -> None:
+        """From now on, what would be a warning is an error."""
+        self._diagnostics.strict = True
+
+    def SetAutoRenaming(self, value: bool) -> None:
+        """Whether a model whose name is taken gets a number appended; if not, it is refused."""
+        self._auto_renaming = bool(value)
+
+    def GetAutoRenaming(self) -> bool:
+        """Whether a model whose name is taken gets a number appended."""
+        return self._auto_renaming
+
+    def GetCollisionFilterGroups(self) -> CollisionFilterGroups:
+        """All collision filter groups read so far; they are recorded, not applied."""
+        return self._filter_groups
+
+    @overload
+    def AddModels(self, file_name: str | os.PathLike) -> list[Any]: ...
+    @overload
+    def AddModels(self, *, url: str) -> list[Any]: ...
+    @overload
+    def AddModels(self, *, file_contents: str, file_type: str) -> list[Any]: ...
+    def AddModels(
+        self,
+        file_name: str | os.PathLike | None = None,
+        *,
+        url: str | None = None,
+        file_contents: str | None = None,
+        file_type: str | None = None,
+    ) -> list[Any]:
+        """Adds all models of a file, of an address, or of a string.
+
+        Args:
+            file_name: path of a `.urdf` or `.sdf` file.
+            url: `package://`, `model://` or `file://` address of such a file.
+            file_contents: the document itself.
+            file_type: its format, `urdf` or `sdf`.
+
+        Returns:
+            The indices of the new model instances, outer models before the models nested in them.
+
+        Raises:
+            ParsingError: the file is missing, malformed, or not a valid model (a RuntimeError).
+            RuntimeError: the plant is finalized, a model name is taken, or an address has an unknown package.
+            TypeError: not exactly one of the three forms is used.
+        """
+        given = (file_name is not None, url is not None, file_contents is not None)
+        if sum(given) != 1 or (file_contents is None) != (file_type is None):
+            raise TypeError("AddModels takes a file_name, or url=, or file_contents= with file_type=.")
+        if file_contents is not None and file_type is not None:
+            return self.AddModelsFromString(file_contents, file_type)
+        if url is not None:
+            return self.AddModelsFromUrl(url)
+        assert file_name is not None
+        return self._add_file(Path(file_name))
+
+    def AddModelsFromUrl(self, url: str) -> list[Any]:
+        """Adds all models of the file behind an address; see AddModels()."""
+        return self._add_file(Path(self._package_map.ResolveUrl(url)))
+
+    def AddModelsFromString(self, file_contents: str, file_type: str) -> list[Any]:
+        """Adds all models of a document given as a string; see AddModels()."""
+        return self._add(file_contents, f"<literal-string>.{file_type}", file_type)
+
+    def _add_file(self, path: Path) -> list[Any]:
+        if not path.is_file():
+            kind = "is a folder, not a file" if path.is_dir() else "does not exist"
+            hint = "" if path.is_dir() else near_files(path)
+            raise ParsingError(SourceLocation(str(path)), f"the model file {kind}.{hint}")
+        if path.suffix.lower().lstrip(".") not in _READERS:
+            raise ParsingError(SourceLocation(str(path)), _unsupported(path.suffix))
+        return self._add(path.read_bytes(), str(path), path.suffix.lower().lstrip("."))
+
+    def _add(self, data: bytes | str, file: str, file_type: str) -> list[Any]:
+        if file_type not in _READERS:
+            raise ParsingError(SourceLocation(file), _unsupported(file_type))
+        if self._plant.is_finalized():
+            raise RuntimeError(f"Cannot add '{file}': the plant is finalized. Add models before Finalize().")
+        document = _READERS[file_type](read_xml(data, file), self._package_map, self._diagnostics)
+        check_document(document)
+        instance_names = self._choose_instance_names(document)
+        self._warn_about_filter_groups(document)
+        instances = add_document(self._plant, document, instance_names)
+        for model in document.all_models():
+            self._record_filter_groups(model, instance_names)
+        return instances
+
+    def _choose_instance_names(self, document: DocumentDescription) -> dict[str, str]:
+        """The name of every model in the plant: with the prefix, and a number if need be."""
+        names: dict[str, str] = {}
+        for root in document.models:
+            wanted = f"{self._prefix}::{root.name}" if self._prefix else root.name
+            name, count = wanted, 0
+            while self._is_taken(root, name, names):
+                count += 1
+                if not self._auto_renaming:
+                    raise ParsingError(
+                        root.location,
+                        f"the plant already has a model instance named '{name}'. Call "
+                        "SetAutoRenaming(True), or use a parser with another model_name_prefix.",
+                    )
+                name = f"{wanted}_{count}"
+            names.update(
+                (model.name, name + model.name.removeprefix(root.name)) for model in root.with_nested()
+            )
+        return names
+
+    def _is_taken(self, root: ModelDescription, name: str, chosen: dict[str, str]) -> bool:
+        candidates = [name + model.name.removeprefix(root.name) for model in root.with_nested()]
+        return any(c in chosen.values() or self._plant.HasModelInstanceNamed(c) for c in candidates)
+
+    def _warn_about_filter_groups(self, document: DocumentDescription) -> None:
+        for model in document.all_models():
+            for group in model.filter_groups:
+                self._diagnostics.warn(
+                    group.location, f"collision filter group '{group.name}' is recorded, but has no effect."
+                )
+
+    def _record_filter_groups(self, model: ModelDescription, instance_names: dict[str, str]) -> None:
+        """Keeps the groups of a model under scoped names."""
+        scope = instance_names[model.name]
+        bodies = {group.name: group_members(model, group) for group in model.filter_groups}
+        for group in model.filter_groups:
+            members = {
+                f"{instance_names.get(b.model, '')}::{b.body}".removeprefix("::") for b in bodies[group.name]
+            }
+            self._filter_groups.AddGroup(f"{scope}::{group.name}", members)
+            for ignored in group.ignored_groups:
+                self._filter_groups.AddExclusionPair((f"{scope}::{group.name}", f"{scope}::{ignored}"))
+
+
+def _unsupported(file_type: str) -> str:
+    known = ", ".join(f".{name}" for name in _READERS)
+    return f"file type '{file_type or '(none)'}' is not supported; the parser reads {known}."

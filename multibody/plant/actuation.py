@@ -1,0 +1,156 @@
+"""Input ports of a plant, and the forces that come through them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from merganser.framework import InputPort, UnconnectedInputError, Value
+from merganser.framework.core.nonfinite import blame_input
+from merganser.geometry import QueryObject
+from merganser.multibody.plant.computations import PlantComputations
+from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.tree import ModelInstanceIndex
+
+__all__ = ["PlantInputs"]
+
+
+class PlantInputs(PlantComputations):
+    """Input ports: actuation for the whole plant and for each model instance, applied forces, geometry queries."""
+
+    _actuation_port: InputPort
+    _generalized_force_port: InputPort
+    _spatial_force_port: InputPort
+    _geometry_query_port: InputPort
+    _instance_actuation_ports: list[InputPort]
+    _desired_state_ports: list[InputPort]
+
+    def _declare_geometry_query_port(self) -> None:
+        self._geometry_query_port = self.DeclareAbstractInputPort("geometry_query", Value(QueryObject()))
+
+    def _declare_input_ports(self) -> None:
+        """Declares the ports whose sizes are known once the plant is finalized."""
+        tree = self._tree
+        self._actuation_port = self.DeclareVectorInputPort("actuation", tree.num_actuated_dofs())
+        self._generalized_force_port = self.DeclareVectorInputPort("applied_generalized_force", tree.num_velocities())
+        self._spatial_force_port = self.DeclareAbstractInputPort("applied_spatial_force", Value([]))
+        self._instance_actuation_ports = []
+        self._desired_state_ports = []
+        for index in range(tree.num_model_instances()):
+            name = tree.GetModelInstanceName(ModelInstanceIndex(index))
+            size = tree.num_actuated_dofs(index)
+            self._instance_actuation_ports.append(self.DeclareVectorInputPort(f"{name}_actuation", size))
+            self._desired_state_ports.append(self.DeclareVectorInputPort(f"{name}_desired_state", 0))
+        self._actuation_matrix = self.MakeActuationMatrix()
+
+    # ------------------------------------------------------------------ ports
+
+    def get_actuation_input_port(self, model_instance: int | None = None) -> InputPort:
+        """Returns the port for actuation u, of the whole plant or of one model instance.
+
+        What both carry adds up. For every model instance with actuators one of the two must be connected.
+        """
+        self._require_finalized("get_actuation_input_port()")
+        return self._actuation_port if model_instance is None else self._of_instance(
+            self._instance_actuation_ports, model_instance
+        )  # fmt: skip
+
+    def get_desired_state_input_port(self, model_instance: int) -> InputPort:
+        """Returns the port for the desired state of PD-controlled actuators of a model instance; of size zero."""
+        self._require_finalized("get_desired_state_input_port()")
+        return self._of_instance(self._desired_state_ports, model_instance)
+
+    def get_applied_generalized_force_input_port(self) -> InputPort:
+        """Returns the port for generalized forces, in the order of v, shape [nv]; optional."""
+        self._require_finalized("get_applied_generalized_force_input_port()")
+        return self._generalized_force_port
+
+    def get_applied_spatial_force_input_port(self) -> InputPort:
+        """Returns the port for a list of ExternallyAppliedSpatialForce; optional."""
+        self._require_finalized("get_applied_spatial_force_input_port()")
+        return self._spatial_force_port
+
+    def get_geometry_query_input_port(self) -> InputPort:
+        """Returns the port for the QueryObject of a SceneGraph."""
+        return self._geometry_query_port
+
+    def _of_instance(self, ports: list[Any], model_instance: int) -> Any:
+        self._tree.GetModelInstanceName(ModelInstanceIndex(model_instance))
+        return ports[model_instance]
+
+    # ------------------------------------------------------------------ forces
+
+    def _gather_forces(self, context: Any, w: Workspace) -> None:
+        """Reads the input ports into w.tau and w.F_applied.
+
+        Raises:
+            UnconnectedInputError: nothing drives the actuators of some model instance.
+            RuntimeError: a value is not finite.
+        """
+        tau = w.tau
+        tau[:] = 0.0
+        if self._actuation_matrix.shape[1]:
+            tau += self._actuation_matrix @ self._assemble_actuation(context, w.dtype)
+        applied = context._read_input(self._generalized_force_port._index)
+        if applied is not None:
+            tau += applied._values
+        if w.dtype == np.float64 and not math.isfinite(tau.dot(tau)):
+            self._blame_inputs(context, tau)
+        forces = context._read_input(self._spatial_force_port._index)
+        w.F_applied[:] = 0.0
+        if forces is not None:
+            self._add_spatial_forces(context, w, forces.get_value())
+
+    def _assemble_actuation(self, context: Any, dtype: Any) -> Any:
+        """u of the whole plant: what comes through its port and through those of the model instances."""
+        whole = context._read_input(self._actuation_port._index)
+        u = np.zeros(self._actuation_port._size or 0, dtype) if whole is None else whole._values.copy()
+        for instance, port in enumerate(self._instance_actuation_ports):
+            if port._size:
+                part = context._read_input(port._index)
+                if part is not None:
+                    u[self._tree.coordinates.inputs[instance]] += part._values
+                elif whole is None:
+                    raise UnconnectedInputError(self._describe_missing_actuation(instance))
+        return u
+
+    def _describe_missing_actuation(self, instance: int) -> str:
+        port = self._instance_actuation_ports[instance]
+        name = self._tree.GetModelInstanceName(ModelInstanceIndex(instance))
+        return (
+            f"{port.GetFullDescription()} is not connected, nor is {self._actuation_port.GetFullDescription()}, but "
+            f"model instance '{name}' has {port._size} actuators. Connect one of the two; for no actuation, call "
+            f"plant.get_actuation_input_port(...).FixValue(context, np.zeros({port._size}))."
+        )
+
+    def _blame_inputs(self, context: Any, tau: Any) -> None:
+        """Raises an error about the first input port with a value that is not finite, if there is one."""
+        for port in (self._actuation_port, self._generalized_force_port, *self._instance_actuation_ports):
+            value = context._read_input(port._index) if port._size else None
+            if value is not None and not np.isfinite(value._values).all():
+                raise RuntimeError(blame_input(context, port._index))
+        if not np.isfinite(tau).all():
+            raise RuntimeError(
+                f"The actuation of plant '{self.GetSystemPathname()}' overflows at time {context._store.flat[0]} s: "
+                f"{tau.tolist()}."
+            )
+
+    def _add_spatial_forces(self, context: Any, w: Workspace, forces: list[Any]) -> None:
+        R_WB = self._eval_position(context).position["R_WB"]
+        for force in forces:
+            if not 0 <= force.body_index < self._tree.num_bodies():
+                raise RuntimeError(
+                    f"{self._spatial_force_port.GetFullDescription()} carries a force on body {force.body_index}, but "
+                    f"the plant has {self._tree.num_bodies()} bodies."
+                )
+            mobod = int(self._tree.mobod_of_body[force.body_index])
+            F_Bo_W = force.F_Bq_W.Shift(-(R_WB[mobod] @ np.asarray(force.p_BoBq_B))).get_coeffs()
+            if w.dtype == np.float64 and not np.isfinite(F_Bo_W).all():
+                body = self._tree.get_body(force.body_index)
+                raise RuntimeError(
+                    f"{self._spatial_force_port.GetFullDescription()} carries a force on body '{body.name()}' that is "
+                    f"not finite, at time {context._store.flat[0]} s: {F_Bo_W.tolist()}."
+                )
+            w.F_applied[mobod] += F_Bo_W

@@ -1,0 +1,61 @@
+"""A plant and a SceneGraph, wired to each other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from merganser.framework import DiagramBuilder
+from merganser.geometry import SceneGraph
+from merganser.multibody.plant.multibody_plant import MultibodyPlant
+
+__all__ = ["AddMultibodyPlantSceneGraph", "AddMultibodyPlantSceneGraphResult"]
+
+
+class AddMultibodyPlantSceneGraphResult(NamedTuple):
+    """The two systems that AddMultibodyPlantSceneGraph() added."""
+
+    plant: MultibodyPlant
+    scene_graph: SceneGraph
+
+
+def AddMultibodyPlantSceneGraph(
+    builder: DiagramBuilder,
+    time_step: float | MultibodyPlant | None = None,
+    scene_graph: SceneGraph | None = None,
+    *,
+    plant: MultibodyPlant | None = None,
+) -> AddMultibodyPlantSceneGraphResult:
+    """Adds a plant and a SceneGraph to a diagram, and connects poses one way and queries the other.
+
+    Args:
+        builder: of the diagram.
+        time_step: of a new plant [s], 0 for a continuous one; or
+        plant: a plant that is not finalized yet.
+        scene_graph: by default a new one.
+
+    Returns:
+        (plant, scene_graph), named "plant" and "scene_graph" in the diagram unless they have names.
+
+    Raises:
+        TypeError: neither a time step nor a plant is given, or both.
+    """
+    if isinstance(time_step, MultibodyPlant):
+        time_step, plant = None, time_step
+    if (time_step is None) == (plant is None):
+        raise TypeError("AddMultibodyPlantSceneGraph() takes either a time step or a plant.")
+    if plant is None:
+        assert time_step is not None
+        plant = MultibodyPlant(time_step)
+    scene_graph = SceneGraph() if scene_graph is None else scene_graph
+    for system, name in ((plant, "plant"), (scene_graph, "scene_graph")):
+        if not system.get_name():
+            system.set_name(name)
+    builder.AddSystem(plant)
+    builder.AddSystem(scene_graph)
+    if not plant.geometry_source_is_registered():
+        plant.RegisterAsSourceForSceneGraph(scene_graph)
+    source_id = plant.get_source_id()
+    assert source_id is not None
+    builder.Connect(plant.get_geometry_pose_output_port(), scene_graph.get_source_pose_port(source_id))
+    builder.Connect(scene_graph.get_query_output_port(), plant.get_geometry_query_input_port())
+    return AddMultibodyPlantSceneGraphResult(plant, scene_graph)

@@ -1,0 +1,157 @@
+"""MultibodyPlant: a leaf system whose state is that of jointed rigid bodies."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from merganser.framework import BasicVector, ValueProducer
+from merganser.multibody import kernels
+from merganser.multibody.kernels import layout
+from merganser.multibody.plant.outputs import PlantOutputs
+from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.tree import MultibodyTree
+
+__all__ = ["MultibodyPlant"]
+
+
+class MultibodyPlant(PlantOutputs):
+    """Rigid bodies connected by joints, with their equations of motion.
+
+        qdot = N(q) v                                                            (1)
+        M(q) vdot + C(q, v) v = tau_g(q) - D v + B u + tau_applied + J^T F_applied (2)
+
+    (Featherstone 2008.) Build it by adding bodies, joints and actuators, or with a Parser; call Finalize(); then add
+    it to a diagram, if it was not made by AddMultibodyPlantSceneGraph().
+
+    Args:
+        time_step: 0 for a continuous plant, whose state x = [q; v] an integrator advances; otherwise the period of a
+            discrete update [s], which advances the state by the semi-implicit Euler rule with implicit damping.
+
+    Raises:
+        ValueError: the time step is negative or not finite.
+
+    The class holds the dynamics; its bases hold, from inside out, the elements (model.py), the state
+    (state_access.py), kinematics and dynamics as functions (computations.py), and the ports (actuation.py,
+    outputs.py).
+    """
+
+    def __init__(self, time_step: float = 0.0) -> None:
+        if not (math.isfinite(time_step) and time_step >= 0.0):
+            raise ValueError(f"The time step of a MultibodyPlant must be finite and not negative, got {time_step}.")
+        self._time_step = float(time_step)
+        self._tree = MultibodyTree(self)
+        self._scene_graph = None
+        self._source_id = None
+        self._frame_ids = {}
+        self._visual_geometries = {}
+        self._collision_geometries = {}
+        self._declare_geometry_query_port()
+        self._declare_geometry_pose_port()
+
+    def time_step(self) -> float:
+        """Returns the period of the discrete update [s]; 0 for a continuous plant."""
+        return self._time_step
+
+    def is_discrete(self) -> bool:
+        """Returns whether the state is discrete."""
+        return self._time_step > 0.0
+
+    def Finalize(self) -> None:
+        """Completes the model: free bodies get floating joints, state and ports are declared.
+
+        Raises:
+            RuntimeError: the plant is finalized already, its joints form a loop, or a free body has no mass.
+        """
+        self._tree.Finalize()
+        self._declare_state()
+        self._declare_cache_entries()
+        self._declare_input_ports()
+        self._declare_output_ports()
+        moving = [(index, frame) for index, frame in self._frame_ids.items() if index != 0]
+        self._frame_mobods = self._tree.mobod_of_body[[index for index, _ in moving]] if moving else np.zeros(0, int)
+        self._moving_frame_ids = [frame for _, frame in moving]
+
+    def _declare_state(self) -> None:
+        tree = self._tree
+        num_q, num_v = tree.num_positions(), tree.num_velocities()
+        x0 = BasicVector(np.concatenate([tree.default_positions(), np.zeros(num_v)]))
+        if self._time_step > 0.0:
+            self.DeclareDiscreteState(x0)
+            self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._calc_step)
+            self.DeclareForcedDiscreteUpdateEvent(self._calc_step)
+        else:
+            self.DeclareContinuousState(x0, num_q, num_v, 0)
+        num_numbers = tree.topology.shape[0] * layout.parameter_dtype().itemsize // 8
+        self._parameter_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_numbers)))
+        self._gravity_group = self.DeclareNumericParameter(BasicVector(tree.gravity_vector()))
+
+    def _declare_cache_entries(self) -> None:
+        is_discrete = self._time_step > 0.0
+        q, v = (self.xd_ticket(),) * 2 if is_discrete else (self.q_ticket(), self.v_ticket())
+        room = type(None)
+        position = self.DeclareCacheEntry(
+            "position kinematics", ValueProducer(room, self._calc_position), {q, self.pn_ticket()}
+        )
+        velocity = self.DeclareCacheEntry(
+            "velocity kinematics", ValueProducer(room, self._calc_velocity), {position.ticket(), v}
+        )
+        self._position_entry, self._velocity_entry = position.cache_index(), velocity.cache_index()
+
+    # ------------------------------------------------------------------ dynamics
+
+    def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
+        """Computes [qdot; vdot], equations (1) and (2), by the articulated body algorithm."""
+        context.get_continuous_state_vector()
+        context.get_parameters()
+        w = self._workspace(context)
+        self._gather_forces(context, w)
+        xdot = derivatives.get_mutable_vector()._values
+        status = w.code_of(kernels.state_derivatives)(
+            w.topology, w.parameters, w.gravity, w.x, w.tau, w.F_applied, w.position, w.velocity, w.scratch, xdot
+        )
+        self._conclude(context, w, status, xdot)
+
+    def _calc_step(self, context: Any, discrete_state: Any) -> None:
+        """Computes the state one time step later: semi-implicit Euler, joint damping implicit."""
+        w = self._workspace(context)
+        self._gather_forces(context, w)
+        x_next = discrete_state.get_mutable_vector()._values
+        status = w.code_of(kernels.discrete_step)(
+            w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied, w.position, w.velocity,
+            w.scratch, x_next,
+        )  # fmt: skip
+        self._conclude(context, w, status, x_next)
+
+    def _conclude(self, context: Any, w: Workspace, status: int, result: Any) -> None:
+        """Marks the kinematics that a step has computed on its way as current; raises if the step failed."""
+        if status != 0:
+            raise RuntimeError(self._describe_singularity(context, w, status))
+        w.store.invalid &= ~(w.position_slot.bit | w.velocity_slot.bit)
+        if w.dtype == np.float64 and not math.isfinite(result.dot(result)) and not np.isfinite(result).all():
+            raise RuntimeError(self._describe_overflow(context, w, result))
+
+    def _describe_singularity(self, context: Any, w: Workspace, mobod: int) -> str:
+        time = f"at time {context._store.flat[0]} s"
+        if w.dtype == np.float64 and not np.isfinite(w.x).all():
+            return self._describe_overflow(context, w, w.x)
+        body = next(b for b in self._tree.bodies if self._tree.mobod_of_body[b.index()] == mobod)
+        joint = next(j for j in self._tree.joints if self._tree.mobod_of_joint[j.index()] == mobod)
+        return (
+            f"The mass matrix of plant '{self.GetSystemPathname()}' is singular {time}: body '{body.name()}', with all "
+            f"that it carries, has no inertia for some motion of joint '{joint.name()}' ({joint.type_name()}). Give the "
+            "body mass and inertia, give the joint's actuator a rotor inertia, or weld the joint."
+        )
+
+    def _describe_overflow(self, context: Any, w: Workspace, values: Any) -> str:
+        bad = np.flatnonzero(~np.isfinite(values))
+        names = self.GetStateNames()
+        what = "state" if values is w.x else "step" if self._time_step > 0.0 else "time derivatives"
+        listed = ", ".join(names[i] for i in bad[:5])
+        return (
+            f"The {what} of plant '{self.GetSystemPathname()}' at time {context._store.flat[0]} s is not finite in "
+            f"{listed}{', ...' if len(bad) > 5 else ''}. The forces or the time step are too large, or the state was "
+            "not finite before."
+        )

@@ -1,0 +1,290 @@
+"""Questions about the elements of a tree."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+from merganser.multibody.tree.coordinates import Coordinates
+from merganser.multibody.tree.element_collection import ElementCollection, suggest_names
+from merganser.multibody.tree.frame import Frame
+from merganser.multibody.tree.indices import (
+    BodyIndex,
+    FrameIndex,
+    JointActuatorIndex,
+    JointIndex,
+    ModelInstanceIndex,
+)
+from merganser.multibody.tree.joint_actuator import JointActuator
+from merganser.multibody.tree.joints import Joint, WeldJoint
+from merganser.multibody.tree.rigid_body import RigidBody
+
+__all__ = ["TreeLookup"]
+
+
+class TreeLookup:
+    """Abstract base of MultibodyTree: holds the collections of elements and answers questions about them.
+
+    Attributes:
+        bodies: all bodies; the world is number 0.
+        frames: all frames; the world frame is number 0.
+        joints: all joints, implicit ones last.
+        actuators: all actuators.
+    """
+
+    coordinates: Coordinates
+
+    def __init__(self) -> None:
+        self._is_finalized = False
+        self._instance_names = ["WorldModelInstance", "DefaultModelInstance"]
+        self.bodies: ElementCollection[RigidBody] = ElementCollection("Body", self.GetModelInstanceName)
+        self.frames: ElementCollection[Frame] = ElementCollection("Frame", self.GetModelInstanceName)
+        self.joints: ElementCollection[Joint] = ElementCollection("Joint", self.GetModelInstanceName)
+        self.actuators: ElementCollection[JointActuator] = ElementCollection(
+            "JointActuator", self.GetModelInstanceName
+        )
+
+    def is_finalized(self) -> bool:
+        """Returns whether Finalize() was called."""
+        return self._is_finalized
+
+    def _check_finalized(self, caller: str) -> None:
+        if not self._is_finalized:
+            raise RuntimeError(f"{caller}(): call Finalize() of the plant first.")
+
+    # -- model instances -------------------------------------------------------------------------------------
+
+    def _add_model_instance(self, name: str) -> ModelInstanceIndex:
+        if not name:
+            raise RuntimeError("AddModelInstance(): the name must not be empty.")
+        if name in self._instance_names:
+            raise RuntimeError(
+                f"AddModelInstance(): there is a model instance named '{name}' already. The names of "
+                "model instances "
+                "must be unique."
+            )
+        self._instance_names.append(name)
+        return ModelInstanceIndex(len(self._instance_names) - 1)
+
+    def num_model_instances(self) -> int:
+        """Returns the number of model instances, the world's and the default one included."""
+        return len(self._instance_names)
+
+    def GetModelInstanceName(self, model_instance: int) -> str:
+        """Returns the name of a model instance.
+
+        Raises:
+            RuntimeError: if there is no such instance.
+        """
+        if not 0 <= model_instance < len(self._instance_names):
+            raise RuntimeError(
+                f"There is no model instance with index {int(model_instance)}: this model has "
+                f"{len(self._instance_names)} of them."
+            )
+        return self._instance_names[model_instance]
+
+    def HasModelInstanceNamed(self, name: str) -> bool:
+        """Returns whether there is a model instance of this name."""
+        return name in self._instance_names
+
+    def GetModelInstanceByName(self, name: str) -> ModelInstanceIndex:
+        """Returns the index of the model instance of this name.
+
+        Raises:
+            RuntimeError: if there is none.
+        """
+        if name not in self._instance_names:
+            raise RuntimeError(
+                f"GetModelInstanceByName(): there is no model instance named '{name}'."
+                + suggest_names(name, self._instance_names)
+            )
+        return ModelInstanceIndex(self._instance_names.index(name))
+
+    def RenameModelInstance(self, model_instance: int, name: str) -> None:
+        """Changes the name of a model instance.
+
+        Raises:
+            RuntimeError: if there is no such instance, the name is taken, or after Finalize().
+        """
+        if self._is_finalized:
+            raise RuntimeError("RenameModelInstance(): the plant is finalized already.")
+        old = self.GetModelInstanceName(model_instance)
+        if name != old and name in self._instance_names:
+            raise RuntimeError(f"RenameModelInstance(): there is a model instance named '{name}' already.")
+        self._instance_names[model_instance] = name
+
+    # -- elements by name ------------------------------------------------------------------------------------
+    # All of these raise RuntimeError if no model instance is given and several have the name; those that get
+    # an element also if there is none.
+
+    def HasBodyNamed(self, name: str, model_instance: int | None = None) -> bool:
+        """Returns whether there is a body of this name."""
+        return self.bodies.has_name(name, model_instance)
+
+    def GetBodyByName(self, name: str, model_instance: int | None = None) -> RigidBody:
+        """Returns the body of this name."""
+        return self.bodies.get_by_name(name, model_instance)
+
+    def GetRigidBodyByName(self, name: str, model_instance: int | None = None) -> RigidBody:
+        """Returns the body of this name."""
+        return self.bodies.get_by_name(name, model_instance)
+
+    def NumBodiesWithName(self, name: str) -> int:
+        """Returns how many bodies have this name."""
+        return self.bodies.count_named(name)
+
+    def HasFrameNamed(self, name: str, model_instance: int | None = None) -> bool:
+        """Returns whether there is a frame of this name."""
+        return self.frames.has_name(name, model_instance)
+
+    def GetFrameByName(self, name: str, model_instance: int | None = None) -> Frame:
+        """Returns the frame of this name."""
+        return self.frames.get_by_name(name, model_instance)
+
+    def HasJointNamed(self, name: str, model_instance: int | None = None) -> bool:
+        """Returns whether there is a joint of this name."""
+        return self.joints.has_name(name, model_instance)
+
+    def GetJointByName(self, name: str, model_instance: int | None = None) -> Joint:
+        """Returns the joint of this name."""
+        return self.joints.get_by_name(name, model_instance)
+
+    def HasJointActuatorNamed(self, name: str, model_instance: int | None = None) -> bool:
+        """Returns whether there is an actuator of this name."""
+        return self.actuators.has_name(name, model_instance)
+
+    def GetJointActuatorByName(self, name: str, model_instance: int | None = None) -> JointActuator:
+        """Returns the actuator of this name."""
+        return self.actuators.get_by_name(name, model_instance)
+
+    # -- elements by index -----------------------------------------------------------------------------------
+
+    def world_body(self) -> RigidBody:
+        """Returns the world body."""
+        return self.bodies.get(0)
+
+    def world_frame(self) -> Frame:
+        """Returns the world frame."""
+        return self.frames.get(0)
+
+    def get_body(self, body_index: int) -> RigidBody:
+        """Returns the body of this index, or raises RuntimeError."""
+        return self.bodies.get(body_index)
+
+    def get_frame(self, frame_index: int) -> Frame:
+        """Returns the frame of this index, or raises RuntimeError."""
+        return self.frames.get(frame_index)
+
+    def get_joint(self, joint_index: int) -> Joint:
+        """Returns the joint of this index, or raises RuntimeError."""
+        return self.joints.get(joint_index)
+
+    def get_joint_actuator(self, actuator_index: int) -> JointActuator:
+        """Returns the actuator of this index, or raises RuntimeError."""
+        return self.actuators.get(actuator_index)
+
+    def num_bodies(self) -> int:
+        """Returns the number of bodies, the world included."""
+        return len(self.bodies)
+
+    def num_frames(self) -> int:
+        """Returns the number of frames, those of the bodies included."""
+        return len(self.frames)
+
+    def num_joints(self) -> int:
+        """Returns the number of joints, after Finalize() with the implicit ones."""
+        return len(self.joints)
+
+    def num_actuators(self, model_instance: int | None = None) -> int:
+        """Returns the number of actuators, of one model instance or of all."""
+        return len(self.actuators.in_instance(model_instance))
+
+    def GetBodyIndices(self, model_instance: int | None = None) -> list[BodyIndex]:
+        """Returns the indices of the bodies of one model instance or of all."""
+        return [body.index() for body in self.bodies.in_instance(model_instance)]
+
+    def GetFrameIndices(self, model_instance: int | None = None) -> list[FrameIndex]:
+        """Returns the indices of the frames of one model instance or of all."""
+        return [frame.index() for frame in self.frames.in_instance(model_instance)]
+
+    def GetJointIndices(self, model_instance: int | None = None) -> list[JointIndex]:
+        """Returns the indices of the joints of one model instance or of all."""
+        return [joint.index() for joint in self.joints.in_instance(model_instance)]
+
+    def GetJointActuatorIndices(self, model_instance: int | None = None) -> list[JointActuatorIndex]:
+        """Returns the indices of the actuators of one model instance or of all."""
+        return [actuator.index() for actuator in self.actuators.in_instance(model_instance)]
+
+    def GetActuatedJointIndices(self, model_instance: int) -> list[JointIndex]:
+        """Returns the indices of the joints of a model instance that have an actuator, ascending."""
+        return sorted({a.joint().index() for a in self.actuators.in_instance(model_instance)})
+
+    # -- connections -----------------------------------------------------------------------------------------
+
+    def GetBodiesWeldedTo(self, body: RigidBody) -> list[RigidBody]:
+        """Returns the body and all bodies that welds connect to it, by index."""
+        graph = nx.Graph([(j.parent_body(), j.child_body()) for j in self.joints if isinstance(j, WeldJoint)])
+        graph.add_node(body)
+        return sorted(nx.node_connected_component(graph, body), key=RigidBody.index)
+
+    def IsAnchored(self, body: RigidBody) -> bool:
+        """Returns whether welds connect the body to the world.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
+        self._check_finalized("IsAnchored")
+        return self.world_body() in self.GetBodiesWeldedTo(body)
+
+    def GetFloatingBaseBodies(self) -> set[BodyIndex]:
+        """Returns the indices of the bodies that Finalize() connected to the world.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
+        self._check_finalized("GetFloatingBaseBodies")
+        return {body.index() for body in self.bodies if body.is_floating_base_body()}
+
+    # -- sizes and places of coordinates ---------------------------------------------------------------------
+    # All of these raise RuntimeError before Finalize().
+
+    def num_positions(self, model_instance: int | None = None) -> int:
+        """Returns the number of positions, of one model instance or of all."""
+        return len(self.position_indices(model_instance))
+
+    def num_velocities(self, model_instance: int | None = None) -> int:
+        """Returns the number of velocities, of one model instance or of all."""
+        return len(self.velocity_indices(model_instance))
+
+    def num_actuated_dofs(self, model_instance: int | None = None) -> int:
+        """Returns the number of inputs, of one model instance or of all."""
+        return len(self.input_indices(model_instance))
+
+    def position_indices(self, model_instance: int | None = None) -> npt.NDArray[np.int64]:
+        """Returns where the positions of a model instance stand in q, ascending."""
+        self._check_finalized("position_indices")
+        if model_instance is None:
+            return np.arange(self.coordinates.num_positions)
+        self.GetModelInstanceName(model_instance)
+        return self.coordinates.positions[model_instance]
+
+    def velocity_indices(self, model_instance: int | None = None) -> npt.NDArray[np.int64]:
+        """Returns where the velocities of a model instance stand in v, ascending."""
+        self._check_finalized("velocity_indices")
+        if model_instance is None:
+            return np.arange(self.coordinates.num_velocities)
+        self.GetModelInstanceName(model_instance)
+        return self.coordinates.velocities[model_instance]
+
+    def input_indices(self, model_instance: int | None = None) -> npt.NDArray[np.int64]:
+        """Returns where the inputs of a model instance stand in u, ascending."""
+        self._check_finalized("input_indices")
+        if model_instance is None:
+            return np.arange(len(self.actuators))
+        self.GetModelInstanceName(model_instance)
+        return self.coordinates.inputs[model_instance]
+
+    def actuated_velocity_indices(self) -> npt.NDArray[np.int64]:
+        """Returns which velocity each input drives, in the order of u, shape [num_actuated_dofs]."""
+        self._check_finalized("actuated_velocity_indices")
+        return self.coordinates.actuated_velocities

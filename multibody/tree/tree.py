@@ -1,0 +1,418 @@
+"""The elements of a multibody model, and what Finalize() makes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from merganser.framework.math import RigidTransform
+from merganser.multibody.tree import parameters
+from merganser.multibody.tree.coordinates import Coordinates, make_topology
+from merganser.multibody.tree.element import MultibodyElement
+from merganser.multibody.tree.force_element import UniformGravityFieldElement
+from merganser.multibody.tree.forest import JointLoopError, Mobilizer, spanning_forest
+from merganser.multibody.tree.frame import Frame
+from merganser.multibody.tree.indices import ModelInstanceIndex, default_model_instance, world_model_instance
+from merganser.multibody.tree.inertia import SpatialInertia
+from merganser.multibody.tree.joint_actuator import JointActuator
+from merganser.multibody.tree.joints import Joint, QuaternionFloatingJoint, WeldJoint
+from merganser.multibody.tree.lookup import TreeLookup
+from merganser.multibody.tree.rigid_body import RigidBody
+
+__all__ = ["MultibodyTree"]
+
+
+class MultibodyTree(TreeLookup):
+    """Bodies, frames, joints, actuators and gravity; after Finalize() also topology and coordinates.
+
+    A new tree holds the world body with its frame, the model instances of the world and the default one, and
+    gravity. Elements are added, then Finalize() connects every loose part to the world and freezes the tree.
+
+    Args:
+        plant: the MultibodyPlant that this tree is the inside of, which its elements call for what depends on
+            a Context; None for a tree by itself.
+
+    Attributes:
+        plant: as given.
+        bodies, frames, joints, actuators: collections of the elements (see TreeLookup).
+        topology: after Finalize(), records of the mobilized bodies (mobods), see kernels/layout.py.
+        mobod_of_body: after Finalize(), number of the mobod of each body, shape [num_bodies].
+        mobod_of_joint: after Finalize(), number of the mobod that each joint moves, shape [num_joints].
+        coordinates: after Finalize(), index arrays of positions, velocities and inputs.
+    """
+
+    topology: npt.NDArray[Any]
+    mobod_of_body: npt.NDArray[np.int64]
+    mobod_of_joint: npt.NDArray[np.int64]
+    coordinates: Coordinates
+
+    def __init__(self, plant: Any = None) -> None:
+        super().__init__()
+        self.plant = plant
+        self._joint_between: dict[frozenset[RigidBody], Joint] = {}
+        self._mobilizers: list[Mobilizer] = []
+        self._mobilizer_joints: list[Joint] = []
+        self._default_floating_poses: dict[RigidBody, RigidTransform] = {}
+        self._gravity_field = UniformGravityFieldElement()
+        self._gravity_field._add_to(self, 0, is_ephemeral=False)
+        self._register_body(RigidBody("world", world_model_instance()))
+
+    # -- building --------------------------------------------------------------------------------------------
+
+    def AddModelInstance(self, name: str) -> ModelInstanceIndex:
+        """Adds a model instance, a namespace for elements.
+
+        Raises:
+            RuntimeError: if the name is taken, or after Finalize().
+        """
+        self._check_not_finalized("AddModelInstance")
+        return self._add_model_instance(name)
+
+    def AddRigidBody(
+        self,
+        name: str,
+        model_instance: int | SpatialInertia | None = None,
+        M_BBo_B: SpatialInertia | None = None,
+    ) -> RigidBody:
+        """Adds a body, with its body frame.
+
+        Args:
+            name: unique among the bodies of the model instance.
+            model_instance: where the body belongs; may be left out, also with M_BBo_B in its place, while
+                there are only the default ones.
+            M_BBo_B: spatial inertia about Bo; by default zero.
+
+        Raises:
+            RuntimeError: if the name is taken, no instance is given although there are several, or after
+                Finalize().
+            ValueError: if the inertia holds NaN.
+            TypeError: if the inertia is not a SpatialInertia.
+        """
+        self._check_not_finalized("AddRigidBody")
+        if isinstance(model_instance, SpatialInertia):
+            model_instance, M_BBo_B = None, model_instance
+        if model_instance is None and self.num_model_instances() > 2:
+            raise RuntimeError(
+                "AddRigidBody(): this model has more model instances than the default one, so say to "
+                "which one "
+                f"the body '{name}' belongs: AddRigidBody(name, model_instance, M_BBo_B)."
+            )
+        body = RigidBody(
+            name, default_model_instance() if model_instance is None else model_instance, M_BBo_B
+        )
+        self.bodies.check_name(name, body.model_instance())
+        self.frames.check_name(name, body.model_instance())
+        self._register_body(body)
+        return body
+
+    def _register_body(self, body: RigidBody) -> None:
+        body._add_to(self, len(self.bodies), is_ephemeral=False)
+        self.bodies.append(body)
+        body.body_frame()._add_to(self, len(self.frames), is_ephemeral=False)
+        self.frames.append(body.body_frame())
+
+    def AddFrame(self, frame: Frame) -> Frame:
+        """Adds a frame fixed to a body of this tree, and returns it.
+
+        Raises:
+            RuntimeError: if the name is taken, the frame is part of a tree already, its body is not of this
+                tree, or after Finalize().
+            TypeError: if `frame` is not a Frame.
+        """
+        self._check_new("AddFrame", frame, Frame)
+        self._check_mine("AddFrame", f"frame '{frame.name()}'", frame.body())
+        self.frames.check_name(frame.name(), frame.model_instance())
+        frame._add_to(self, len(self.frames), is_ephemeral=False)
+        self.frames.append(frame)
+        return frame
+
+    def AddJoint(self, joint: Joint) -> Joint:
+        """Adds a joint between two bodies of this tree, and returns it.
+
+        Raises:
+            RuntimeError: if the name is taken, the joint is part of a tree already, one of its frames is not
+                of this tree, it connects a body to itself or two bodies that a joint connects already, or
+                after Finalize().
+            TypeError: if `joint` is not a Joint.
+        """
+        self._check_new("AddJoint", joint, Joint)
+        self._check_mine("AddJoint", f"joint '{joint.name()}'", joint.frame_on_parent())
+        self._check_mine("AddJoint", f"joint '{joint.name()}'", joint.frame_on_child())
+        self.joints.check_name(joint.name(), joint.model_instance())
+        self._check_connection(joint)
+        self._register_joint(joint, is_ephemeral=False)
+        return joint
+
+    def _register_joint(self, joint: Joint, is_ephemeral: bool) -> None:
+        joint._add_to(self, len(self.joints), is_ephemeral)
+        self.joints.append(joint)
+        self._joint_between[frozenset((joint.parent_body(), joint.child_body()))] = joint
+
+    def WeldFrames(
+        self, frame_on_parent_F: Frame, frame_on_child_M: Frame, X_FM: RigidTransform | None = None
+    ) -> WeldJoint:
+        """Adds a WeldJoint named F_welds_to_M, and returns it; errors as WeldJoint and AddJoint."""
+        name = f"{frame_on_parent_F.name()}_welds_to_{frame_on_child_M.name()}"
+        weld = WeldJoint(
+            name, frame_on_parent_F, frame_on_child_M, RigidTransform() if X_FM is None else X_FM
+        )
+        self.AddJoint(weld)
+        return weld
+
+    def AddJointActuator(self, name: str, joint: Joint, effort_limit: float = np.inf) -> JointActuator:
+        """Adds an actuator of a joint with one velocity.
+
+        Args:
+            name: unique among the actuators of the joint's model instance.
+            joint: a joint of this tree.
+            effort_limit: largest magnitude of the effort, positive [N or N m].
+
+        Raises:
+            RuntimeError: if the name is taken, the joint is not of this tree or has not one velocity, the
+                limit is not positive, or after Finalize().
+        """
+        self._check_not_finalized("AddJointActuator")
+        self._check_mine("AddJointActuator", f"actuator '{name}'", joint)
+        if joint.num_velocities() != 1:
+            raise RuntimeError(
+                f"AddJointActuator(): joint '{joint.name()}' ({joint.type_name()}) has "
+                f"{joint.num_velocities()} "
+                "velocities, but only a joint with exactly one can have an actuator."
+            )
+        actuator = JointActuator(name, joint, effort_limit)
+        self.actuators.check_name(name, actuator.model_instance())
+        actuator._add_to(self, len(self.actuators), is_ephemeral=False)
+        self.actuators.append(actuator)
+        return actuator
+
+    def gravity_field(self) -> UniformGravityFieldElement:
+        """Returns the field of gravity."""
+        return self._gravity_field
+
+    def gravity_vector(self) -> npt.NDArray[np.float64]:
+        """Returns g_W, the acceleration of gravity in the world frame [m/s^2], shape [3]."""
+        return self._gravity_field.gravity_vector()
+
+    # -- default pose of floating bodies ---------------------------------------------------------------------
+
+    def SetDefaultFloatingBaseBodyPose(self, body: RigidBody, X_WB: RigidTransform) -> None:
+        """Sets the pose in which new Contexts start with a floating base body.
+
+        Before Finalize() the pose of any body can be set; it has no effect on bodies that turn out not to
+        float.
+
+        Raises:
+            RuntimeError: if the body is not of this tree.
+        """
+        self._check_mine("SetDefaultFloatingBaseBodyPose", "a default pose", body)
+        self._default_floating_poses[body] = X_WB
+        if self.is_finalized() and body.is_floating_base_body():
+            joint = body._inboard_joint
+            assert isinstance(joint, QuaternionFloatingJoint)
+            joint.SetDefaultPose(X_WB)
+
+    def GetDefaultFloatingBaseBodyPose(self, body: RigidBody) -> RigidTransform:
+        """Returns the default pose of a floating base body, the identity if none was set.
+
+        Raises:
+            RuntimeError: if the body is not of this tree.
+        """
+        self._check_mine("GetDefaultFloatingBaseBodyPose", "a default pose", body)
+        if self.is_finalized() and body.is_floating_base_body():
+            assert body._inboard_joint is not None
+            return body._inboard_joint.GetDefaultPose()
+        return self._default_floating_poses.get(body, RigidTransform())
+
+    # -- finalizing ------------------------------------------------------------------------------------------
+
+    def Finalize(self) -> None:
+        """Connects loose parts to the world by floating joints, orders the coordinates and freezes the tree.
+
+        The floating joints come after the joints of the user, named as the body that they carry (with
+        underscores in front if the name is taken). See forest.py for the order.
+
+        Raises:
+            RuntimeError: if the tree is finalized already, its joints form a loop, a joint that cannot be
+                reversed has its child nearer the world, or a floating part of the model has no mass.
+        """
+        self._check_not_finalized("Finalize")
+        mobilizers = self._span()
+        self._check_reversed_joints(mobilizers)
+        self._check_floating_masses(mobilizers)
+
+        self._mobilizers = mobilizers
+        self._mobilizer_joints = [
+            self.joints.get(m.joint) if m.joint is not None else self._add_floating_joint(m.outboard)
+            for m in mobilizers
+        ]
+        self.mobod_of_body = np.zeros(len(self.bodies), dtype=np.int64)
+        self.mobod_of_joint = np.zeros(len(self.joints), dtype=np.int64)
+        for mobod, (mobilizer, joint) in enumerate(zip(mobilizers, self._mobilizer_joints), start=1):
+            self.mobod_of_body[mobilizer.outboard] = mobod
+            self.mobod_of_joint[joint.index()] = mobod
+        self.topology = make_topology(mobilizers, self._mobilizer_joints, self.mobod_of_body)
+        self._tell_elements()
+        self.coordinates = Coordinates.of(self.num_model_instances(), list(self.joints), list(self.actuators))
+        self._is_finalized = True
+
+    def _span(self) -> list[Mobilizer]:
+        ends = [(int(j.parent_body().index()), int(j.child_body().index())) for j in self.joints]
+        try:
+            return spanning_forest(len(self.bodies), ends)
+        except JointLoopError as error:
+            loop = ", ".join(
+                f"'{j.name()}' ({j.parent_body().name()} - {j.child_body().name()})"
+                for j in map(self.joints.get, error.joints)
+            )
+            raise RuntimeError(
+                f"Finalize(): these joints form a loop: {loop}. The bodies and joints of a model must "
+                "form trees: "
+                "remove one of these joints, and replace it by a constraint or a stiff force between its "
+                "bodies."
+            ) from None
+
+    def _check_reversed_joints(self, mobilizers: list[Mobilizer]) -> None:
+        for mobilizer in mobilizers:
+            if not mobilizer.is_reversed or mobilizer.joint is None:
+                continue
+            joint = self.joints.get(mobilizer.joint)
+            if not joint._is_reversible:
+                raise RuntimeError(
+                    f"Finalize(): the child of joint '{joint.name()}', body "
+                    f"'{joint.child_body().name()}', is nearer "
+                    f"the world than its parent, body '{joint.parent_body().name()}', which a joint of type "
+                    f"{joint.type_name()} does not allow. Define the joint with parent and child exchanged."
+                )
+
+    def _check_floating_masses(self, mobilizers: list[Mobilizer]) -> None:
+        """Refuses a floating body without mass on its whole subtree: no force could determine its motion."""
+        mass = np.array([body.default_mass() for body in self.bodies])
+        for m in reversed(mobilizers):  # children before parents
+            joint = None if m.joint is None else self.joints.get(m.joint)
+            if mass[m.outboard] == 0.0 and (joint is None or isinstance(joint, QuaternionFloatingJoint)):
+                name = self.bodies.get(m.outboard).name()
+                connection = f"joint '{joint.name()}'" if joint else f"the implicit floating joint '{name}'"
+                raise RuntimeError(
+                    f"Finalize(): body '{name}', with all that it carries, has no mass, but {connection} "
+                    "lets it "
+                    "move freely, so its acceleration is undetermined. Give the body a mass, or connect "
+                    "it to "
+                    "another body, for example by WeldFrames()."
+                )
+            mass[m.inboard] += mass[m.outboard]
+
+    def _add_floating_joint(self, body_index: int) -> QuaternionFloatingJoint:
+        body = self.bodies.get(body_index)
+        name = body.name()
+        while self.joints.has_name(name, body.model_instance()):
+            name = "_" + name
+        joint = QuaternionFloatingJoint(name, self.world_frame(), body.body_frame())
+        if body in self._default_floating_poses:
+            joint.SetDefaultPose(self._default_floating_poses[body])
+        self._register_joint(joint, is_ephemeral=True)
+        return joint
+
+    def _tell_elements(self) -> None:
+        """Tells joints where their coordinates start, and bodies their mobod and inboard joint."""
+        for mobod, (mobilizer, joint) in enumerate(zip(self._mobilizers, self._mobilizer_joints), start=1):
+            body = self.bodies.get(mobilizer.outboard)
+            body._mobod, body._inboard_joint = mobod, joint
+            joint._position_start = int(self.topology["q_start"][mobod])
+            joint._velocity_start = int(self.topology["v_start"][mobod])
+        self.world_body()._mobod = 0
+
+    # -- results of finalizing -------------------------------------------------------------------------------
+
+    def make_default_parameters(self, scalar: Any = np.float64) -> npt.NDArray[Any]:
+        """Returns the parameter records (see kernels/layout.py) from the defaults of the elements.
+
+        Args:
+            scalar: type of all fields: float64, complex128 or object.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
+        self._check_finalized("make_default_parameters")
+        return parameters.make_default_parameters(
+            list(self.bodies), self._mobilizers, self._mobilizer_joints, list(self.actuators), scalar
+        )
+
+    def default_positions(self) -> npt.NDArray[np.float64]:
+        """Returns the q that new Contexts start with, from the defaults of the joints, shape [nq]."""
+        return self._positions("default_positions", Joint.default_positions)
+
+    def position_lower_limits(self) -> npt.NDArray[np.float64]:
+        """Returns the lower limits of q, shape [num_positions]."""
+        return self._positions("position_lower_limits", Joint.position_lower_limits)
+
+    def position_upper_limits(self) -> npt.NDArray[np.float64]:
+        """Returns the upper limits of q, shape [num_positions]."""
+        return self._positions("position_upper_limits", Joint.position_upper_limits)
+
+    def velocity_lower_limits(self) -> npt.NDArray[np.float64]:
+        """Returns the lower limits of v, shape [num_velocities]."""
+        return self._velocities("velocity_lower_limits", Joint.velocity_lower_limits)
+
+    def velocity_upper_limits(self) -> npt.NDArray[np.float64]:
+        """Returns the upper limits of v, shape [num_velocities]."""
+        return self._velocities("velocity_upper_limits", Joint.velocity_upper_limits)
+
+    def acceleration_lower_limits(self) -> npt.NDArray[np.float64]:
+        """Returns the lower limits of dv/dt, shape [num_velocities]."""
+        return self._velocities("acceleration_lower_limits", Joint.acceleration_lower_limits)
+
+    def acceleration_upper_limits(self) -> npt.NDArray[np.float64]:
+        """Returns the upper limits of dv/dt, shape [num_velocities]."""
+        return self._velocities("acceleration_upper_limits", Joint.acceleration_upper_limits)
+
+    def default_damping(self) -> npt.NDArray[np.float64]:
+        """Returns the default damping of each velocity, shape [num_velocities]."""
+        return self._velocities("default_damping", Joint.default_damping_vector)
+
+    def effort_limits(self) -> npt.NDArray[np.float64]:
+        """Returns the largest magnitude of each input, in the order of u, shape [num_actuated_dofs]."""
+        return np.array([actuator.effort_limit() for actuator in self.actuators], dtype=np.float64)
+
+    def _positions(self, caller: str, values: Any) -> npt.NDArray[np.float64]:
+        self._check_finalized(caller)
+        return self.coordinates.gather_positions(list(self.joints), values)
+
+    def _velocities(self, caller: str, values: Any) -> npt.NDArray[np.float64]:
+        self._check_finalized(caller)
+        return self.coordinates.gather_velocities(list(self.joints), values)
+
+    # -- checks ----------------------------------------------------------------------------------------------
+
+    def _check_not_finalized(self, caller: str) -> None:
+        if self.is_finalized():
+            raise RuntimeError(
+                f"{caller}(): the plant is finalized already. Add all elements before the one call of "
+                "Finalize()."
+            )
+
+    def _check_new(self, caller: str, element: MultibodyElement, kind: type) -> None:
+        self._check_not_finalized(caller)
+        if not isinstance(element, kind):
+            raise TypeError(f"{caller}() takes a {kind.__name__}, not a {type(element).__name__}.")
+        if element._tree is not None:
+            owner = "this" if element._tree is self else "another"
+            raise RuntimeError(f"{caller}(): {element!r} was added to {owner} plant already.")
+
+    def _check_mine(self, caller: str, what: str, element: MultibodyElement) -> None:
+        if element._tree is not self:
+            owner = "no plant yet; add it first" if element._tree is None else "another plant"
+            raise RuntimeError(f"{caller}(): {what} needs {element!r}, which belongs to {owner}.")
+
+    def _check_connection(self, joint: Joint) -> None:
+        parent, child = joint.parent_body(), joint.child_body()
+        if parent is child:
+            raise RuntimeError(
+                f"AddJoint(): joint '{joint.name()}' would connect body '{parent.name()}' to itself."
+            )
+        other = self._joint_between.get(frozenset((parent, child)))
+        if other is not None:
+            raise RuntimeError(
+                f"AddJoint(): joint '{joint.name()}' would connect the bodies '{parent.name()}' and "
+                f"'{child.name()}', which joint '{other.name()}' connects already."
+            )

@@ -1,0 +1,111 @@
+"""Packages are found by name, and never silently moved."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from merganser.multibody.parsing import PackageMap
+
+
+@pytest.fixture
+def packages(tmp_path):
+    """A tree of packages: one, two (inside one), and a second package that calls itself one."""
+    for folder, name in (("a", "one"), ("a/inside", "two"), ("b", "one"), ("c", "three")):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "package.xml").write_text(f"<package><name>{name}</name></package>")
+    (tmp_path / "a" / "mesh.obj").write_text("")
+    (tmp_path / "c" / "CATKIN_IGNORE").write_text("")
+    return tmp_path
+
+
+def test_address_is_resolved_to_an_existing_path(packages):
+    package_map = PackageMap()
+    package_map.AddPackageXml(packages / "a" / "package.xml")
+    expected = str(packages / "a" / "mesh.obj")
+    for address in ("package://one/mesh.obj", "model://one/mesh.obj", f"file://{expected}"):
+        assert package_map.ResolveUrl(address) == expected
+    assert package_map.ResolveUrl("package://one") == str(packages / "a")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("package://one/mash.obj", "does not exist.*'mesh.obj'"),
+        ("package://won/mesh.obj", "Unknown package 'won'.*'one'.*Add"),
+        ("http://one/mesh.obj", "expected package://"),
+        ("mesh.obj", "expected package://"),
+        ("package:///mesh.obj", "names no package"),
+    ],
+)
+def test_address_that_leads_nowhere_is_refused(packages, address, words):
+    package_map = PackageMap()
+    package_map.Add("one", packages / "a")
+    with pytest.raises(RuntimeError, match=words):
+        package_map.ResolveUrl(address)
+
+
+def test_package_cannot_move_unless_removed(packages):
+    package_map = PackageMap()
+    package_map.Add("one", packages / "a")
+    package_map.Add("one", packages / "a")
+    with pytest.raises(RuntimeError, match="already at"):
+        package_map.Add("one", packages / "b")
+    package_map.Remove("one")
+    package_map.Add("one", packages / "b")
+    assert package_map.GetPath("one") == str(packages / "b")
+    with pytest.raises(RuntimeError, match="has no folder"):
+        package_map.Add("four", packages / "nowhere")
+
+
+def test_conflicting_map_is_not_added_in_part(packages):
+    package_map, other = PackageMap(), PackageMap()
+    package_map.Add("zzz", packages / "a")
+    other.Add("aaa", packages / "c")
+    other.Add("zzz", packages / "b")
+    with pytest.raises(RuntimeError, match="already at"):
+        package_map.AddMap(other)
+    assert package_map.GetPackageNames() == ["zzz"]
+    other.Remove("zzz")
+    package_map.AddMap(other)
+    assert package_map.GetPackageNames() == ["aaa", "zzz"]
+
+
+def test_copy_is_independent(packages):
+    package_map = PackageMap()
+    package_map.Add("one", packages / "a")
+    copied = PackageMap(package_map)
+    copied.Remove("one")
+    assert package_map.Contains("one") and not copied.Contains("one")
+    assert (package_map.size(), copied.size()) == (1, 0)
+
+
+def test_folder_is_searched_for_packages_and_the_first_of_a_name_stays(packages, caplog):
+    package_map = PackageMap()
+    with caplog.at_level(logging.WARNING):
+        package_map.PopulateFromFolder(packages)
+    assert package_map.GetPackageNames() == ["one", "three", "two"]
+    assert package_map.GetPath("one") == str(packages / "a")
+    assert "is ignored" in caplog.text
+
+
+def test_ros_path_does_not_look_inside_packages_nor_past_markers(packages, monkeypatch):
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(packages))
+    package_map = PackageMap()
+    package_map.PopulateFromRosPackagePath()
+    assert package_map.GetPackageNames() == ["one"]
+    with pytest.raises(RuntimeError, match="PopulateFromRosPackagePath"):
+        package_map.PopulateFromEnvironment("ROS_PACKAGE_PATH")
+
+
+def test_environment_variable_lists_folders(packages, monkeypatch):
+    monkeypatch.setenv("MY_PACKAGES", f"{packages / 'b'}:{packages / 'c'}")
+    package_map = PackageMap()
+    package_map.PopulateFromEnvironment("MY_PACKAGES")
+    assert package_map.GetPackageNames() == ["one", "three"]
+
+
+def test_package_without_name_is_refused(tmp_path):
+    (tmp_path / "package.xml").write_text("<package>\n<name/></package>")
+    with pytest.raises(RuntimeError, match=r"package\.xml:1: .*empty <name>"):
+        PackageMap().AddPackageXml(tmp_path / "package.xml")

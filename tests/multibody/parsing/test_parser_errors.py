@@ -1,0 +1,226 @@
+"""A bad file is refused with its name and line, before the plant is touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from merganser.multibody.parsing import Parser, ParsingError
+from recording_plant import RecordingPlant
+
+ARM = Path(__file__).parents[3] / "examples" / "models" / "arm7.urdf"
+
+
+def urdf(body: str) -> str:
+    return f'<robot name="r" xmlns:drake="d">\n<link name="a"/><link name="b"/>\n{body}\n</robot>'
+
+
+def sdf(body: str) -> str:
+    return f'<sdf version="1.7"><model name="m">\n<link name="a"/><link name="b"/>\n{body}\n</model></sdf>'
+
+
+def urdf_joint(inside: str, kind: str = "revolute") -> str:
+    return urdf(f'<joint name="j" type="{kind}"><parent link="a"/><child link="b"/>{inside}</joint>')
+
+
+def sdf_joint(inside: str, kind: str = "revolute") -> str:
+    return sdf(f'<joint name="j" type="{kind}"><parent>a</parent><child>b</child>{inside}</joint>')
+
+
+def urdf_inertial(mass: str, inertia: str) -> str:
+    return urdf(f'<link name="c"><inertial><mass value="{mass}"/><inertia {inertia}/></inertial></link>')
+
+
+def urdf_visual(inside: str) -> str:
+    return urdf(f'<link name="c"><visual>{inside}</visual></link>')
+
+
+# Each document is wrong in its line 3; the message has to have all the words.
+BAD_URDF = {
+    "unknown child": (urdf('<joint name="j" type="fixed"><parent link="a"/><child link="c"/></joint>'),
+                      ["joint 'j'", "child link 'c'", "'a'", "'b'"]),
+    "mistyped parent": (urdf('<joint name="j" type="fixed"><parent link="aa"/><child link="b"/></joint>'),
+                        ["parent link 'aa'", "Did you mean 'a'"]),
+    "joined to itself": (urdf('<joint name="j" type="fixed"><parent link="a"/><child link="a"/></joint>'),
+                         ["'r::a' to itself"]),
+    "world as child": (urdf('<joint name="j" type="fixed"><parent link="a"/><child link="world"/></joint>'),
+                       ["world as its child"]),
+    "second link": (urdf('<link name="a"/>'), ["second link", "'a'", ":2"]),
+    "second joint": (urdf_joint("").replace("</joint>", '</joint><joint name="j" type="fixed"><parent link="a"/>'
+                                            '<child link="b"/></joint>'), ["second joint", "r::j"]),
+    "planar joint": (urdf_joint("", "planar"), ["unsupported type 'planar'", "revolute, continuous"]),
+    "joint without type": (urdf('<joint name="j"><parent link="a"/><child link="b"/></joint>'), ["'type'"]),
+    "joint without child": (urdf('<joint name="j" type="fixed"><parent link="a"/></joint>'), ["<child>"]),
+    "zero axis": (urdf_joint('<axis xyz="0 0 0"/>'), ["joint 'j'", "axis", "direction"]),
+    "axis of two": (urdf_joint('<axis xyz="0 1"/>'), ["2 values", "expected 3", "'0 1'"]),
+    "axis of NaN": (urdf_joint('<axis xyz="0 nan 1"/>'), ["finite"]),
+    "axis of words": (urdf_joint('<axis xyz="0 up 1"/>'), ["'up'", "number"]),
+    "crossed limits": (urdf_joint('<limit lower="1" upper="-1"/>'), ["lower limit 1", "upper limit -1"]),
+    "negative damping": (urdf_joint('<dynamics damping="-1"/>'), ["damping -1"]),
+    "infinite effort": (urdf_joint('<limit effort="inf"/>')
+                        .replace("</joint>", '</joint><transmission><type>SimpleTransmission</type><joint name="j"/>'
+                                 '<actuator name="m"/></transmission>'), ["effort", "finite"]),
+    "negative mass": (urdf_inertial("-1", 'ixx="1" iyy="1" izz="1"'), ["link 'c'", "mass -1 kg"]),
+    "massless with inertia": (urdf_inertial("0", 'ixx="1" iyy="1" izz="1"'), ["link 'c'", "mass 0"]),
+    "impossible inertia": (urdf_inertial("1", 'ixx="1" iyy="1" izz="5"'), ["link 'c'", "principal moments", "1, 1, 5"]),
+    "negative moment": (urdf_inertial("1", 'ixx="-1" iyy="1" izz="1"'), ["principal moments", "-1, 1, 1"]),
+    "no geometry": (urdf_visual(""), ["<visual>", "<geometry>"]),
+    "unknown shape": (urdf_visual("<geometry><cone/></geometry>"), ["<cone>", "cylinder"]),
+    "negative size": (urdf_visual('<geometry><box size="1 -1 1"/></geometry>'), ["box", "-1", "positive"]),
+    "unknown package": (urdf_visual('<geometry><mesh filename="package://nowhere/a.obj"/></geometry>'),
+                        ["package 'nowhere'", "package_map().Add"]),
+    "unknown scheme": (urdf_visual('<geometry><mesh filename="http://x/a.obj"/></geometry>'), ["package://"]),
+    "missing mesh": (urdf_visual('<geometry><mesh filename="/nowhere/a.obj"/></geometry>'), ["/nowhere/a.obj"]),
+    "relative mesh in a string": (urdf_visual('<geometry><mesh filename="a.obj"/></geometry>'), ["relative"]),
+    "unknown material": (urdf_visual('<geometry><sphere radius="1"/></geometry><material name="red"/>'),
+                         ["material 'red'", "<color>"]),
+    "friction": (urdf('<link name="c"><collision><geometry><sphere radius="1"/></geometry><drake:proximity_properties>'
+                      '<drake:mu_static value="0.1"/><drake:mu_dynamic value="0.2"/></drake:proximity_properties>'
+                      '</collision></link>'), ["0.1 (static)", "0.2 (dynamic)"]),
+    "idle transmission": (urdf('<transmission><type>SimpleTransmission</type><joint name="k"/><actuator name="m"/>'
+                               '</transmission>'), ["joint 'k'"]),
+    "frame on nothing": (urdf('<frame name="f" link="c" xyz="0 0 0" rpy="0 0 0"/>'), ["frame 'f'", "link 'c'"]),
+}  # fmt: skip
+BAD_SDF = {
+    "unknown child": (sdf('<joint name="j" type="fixed"><parent>a</parent><child>c</child></joint>'), ["'c'", "'b'"]),
+    "unknown nested": (sdf('<joint name="j" type="fixed"><parent>n::a</parent><child>b</child></joint>'), ["'n'"]),
+    "second name": (sdf('<frame name="a"/>'), ["shares its name", "<link", ":2"]),
+    "reserved name": (sdf('<link name="a::b"/>'), ["reserved"]),
+    "ball joint": (sdf_joint("", "ball"), ["unsupported type 'ball'"]),
+    "no axis": (sdf_joint(""), ["<axis>"]),
+    "zero axis": (sdf_joint("<axis><xyz>0 0 0</xyz></axis>"), ["direction"]),
+    "unknown axis frame": (sdf_joint('<axis><xyz expressed_in="f">1 0 0</xyz></axis>'), ["'f'"]),
+    "spring": (sdf_joint("<axis><dynamics><spring_stiffness>2</spring_stiffness></dynamics></axis>"), ["spring"]),
+    "pose of five": (sdf('<frame name="f"><pose>1 2 3 4 5</pose></frame>'), ["5 values", "expected 6"]),
+    "circle": (sdf('<frame name="f"><pose relative_to="g"/></frame><frame name="g"><pose relative_to="f"/></frame>'),
+               ["circle", "f -> g -> f"]),
+    "attachment circle": (sdf('<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>'), ["circle"]),
+    "no geometry": (sdf('<link name="c"><visual name="v"/></link>'), ["<geometry>"]),
+    "visual twice": (sdf('<link name="c"><visual name="v"><geometry><empty/></geometry></visual><visual name="v"/>'
+                         '</link>'), ["already has a visual 'v'"]),
+    "negative mass": (sdf('<link name="c"><inertial><mass>-2</mass></inertial></link>'), ["mass -2"]),
+    "impossible inertia": (sdf('<link name="c"><inertial><inertia><ixx>9</ixx></inertia></inertial></link>'), ["1, 1, 9"]),
+    "model without link": (sdf('<model name="n"/>'), ["no link"]),
+    "include of nothing": (sdf("<include><uri>package://nowhere</uri></include>"), ["'nowhere'"]),
+}  # fmt: skip
+
+
+def refused(text: str | bytes, file_type: str = "urdf") -> ParsingError:
+    """The error that a document causes in a parser whose plant is then still empty."""
+    plant = RecordingPlant()
+    with pytest.raises(ParsingError) as info:
+        Parser(plant).AddModelsFromString(text, file_type)
+    assert plant.num_calls == 0
+    return info.value
+
+
+@pytest.mark.parametrize("case", BAD_URDF)
+def test_bad_urdf_is_refused_with_its_line(case):
+    text, words = BAD_URDF[case]
+    message = str(refused(text))
+    assert message.startswith("<literal-string>.urdf:3: ")
+    assert [word for word in words if word not in message] == []
+
+
+@pytest.mark.parametrize("case", BAD_SDF)
+def test_bad_sdf_is_refused_with_its_line(case):
+    text, words = BAD_SDF[case]
+    message = str(refused(text, "sdf"))
+    assert message.startswith("<literal-string>.sdf:3: ")
+    assert [word for word in words if word not in message] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "file_type", "words"),
+    [
+        ("<robot/>", "urdf", ["needs a non-empty attribute 'name'"]),
+        ("<sdf version='1.7'/>", "urdf", ["starts with <robot>"]),
+        ("<robot name='r'/>", "sdf", ["starts with <sdf>"]),
+        ("<sdf version='2.0'><model name='m'/></sdf>", "sdf", ["version '2.0'"]),
+        ("<sdf version='1.7'><model name='m'/></sdf>", "sdf", ["no link"]),
+        ("<sdf version='1.7'><model name='m'/><model name='n'/></sdf>", "sdf", ["2 models"]),
+        ("", "urdf", ["not well-formed"]),
+        ("<mujoco/>", "xml", ["'xml' is not supported", ".urdf, .sdf"]),
+    ],
+)
+def test_document_that_is_no_model_is_refused(text, file_type, words):
+    message = str(refused(text, file_type))
+    assert [word for word in words if word not in message] == []
+
+
+def test_entity_bomb_is_refused_without_being_expanded():
+    entities = "\n".join(f'<!ENTITY e{i + 1} "{f"&e{i};" * 10}">' for i in range(9))
+    bomb = f'<?xml version="1.0"?>\n<!DOCTYPE robot [\n<!ENTITY e0 "ha">\n{entities}]>\n<robot name="&e9;"/>'
+    error = refused(bomb)
+    assert error.location.line == 3
+    assert "entity" in str(error)
+
+
+def test_external_entity_is_refused_without_being_read(tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    error = refused(
+        f'<!DOCTYPE robot [<!ENTITY x SYSTEM "file://{secret}">]>\n<robot name="r"><link name="&x;"/></robot>'
+    )
+    assert error.location.line == 1
+    assert "entity" in str(error)
+
+
+def test_entity_in_a_utf16_file_is_refused(tmp_path):
+    path = tmp_path / "r.urdf"
+    path.write_bytes('<!DOCTYPE r [<!ENTITY x "y">]><robot name="&x;"/>'.encode("utf-16"))
+    with pytest.raises(ParsingError, match=r"r\.urdf:1: .*entity"):
+        Parser(RecordingPlant()).AddModels(path)
+
+
+def test_undeclared_entity_is_refused():
+    assert "not well-formed" in str(refused('<robot name="r">\n<link name="&x;"/></robot>'))
+
+
+def test_document_type_in_a_comment_is_no_document_type():
+    assert Parser(RecordingPlant()).AddModelsFromString(
+        "<robot name='r'><!-- <!DOCTYPE x> --></robot>", "urdf"
+    )
+
+
+def test_binary_file_is_refused(tmp_path):
+    path = tmp_path / "r.urdf"
+    path.write_bytes(bytes(range(256)))
+    with pytest.raises(ParsingError, match="not text"):
+        Parser(RecordingPlant()).AddModels(path)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(0, 1, exclude_max=True))
+def test_file_cut_anywhere_is_refused_with_file_and_line(fraction):
+    text = ARM.read_text().rstrip()
+    error = refused(text[: int(fraction * len(text))])
+    assert error.location.file == "<literal-string>.urdf"
+
+
+def test_file_cut_in_half_names_the_line_of_the_cut(tmp_path):
+    text = ARM.read_text()
+    path = tmp_path / "half.urdf"
+    path.write_text(text[: len(text) // 2])
+    with pytest.raises(ParsingError, match=r"half\.urdf:\d+: not well-formed XML") as info:
+        Parser(RecordingPlant()).AddModels(path)
+    assert abs(info.value.location.line - (text[: len(text) // 2].count("\n") + 1)) <= 1
+
+
+def test_missing_file_names_its_near_misses():
+    with pytest.raises(ParsingError, match=r"arm8\.urdf: the model file does not exist.*'arm7\.urdf'"):
+        Parser(RecordingPlant()).AddModels(ARM.with_name("arm8.urdf"))
+
+
+def test_missing_folder_is_named():
+    with pytest.raises(ParsingError, match="folder '.*/nowhere' does not exist either"):
+        Parser(RecordingPlant()).AddModels(ARM.parent / "nowhere" / "arm7.urdf")
+
+
+def test_unknown_extension_names_those_there_are(tmp_path):
+    path = tmp_path / "arm.xml"
+    path.write_text("<mujoco/>")
+    with pytest.raises(ParsingError, match=r"'\.xml' is not supported; the parser reads \.urdf, \.sdf"):
+        Parser(RecordingPlant()).AddModels(path)

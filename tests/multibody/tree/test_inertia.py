@@ -1,0 +1,200 @@
+"""Mass properties: closed forms against integration, parallel axes, and what no body can have."""
+
+import numpy as np
+import pytest
+from merganser.framework.math import RollPitchYaw, RotationMatrix
+from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
+from merganser.multibody.tree import RotationalInertia, SpatialInertia, UnitInertia
+
+R_AE = RotationMatrix(RollPitchYaw(0.4, -0.7, 1.3))
+AXIS = np.array([2.0, -1.0, 2.0]) / 3.0
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
+
+
+def random_inertia(rng):
+    return SpatialInertia.SolidBoxWithMass(*rng.uniform(0.5, 2, 4)).ReExpress(R_AE).Shift(rng.normal(size=3))
+
+
+def integrated_unit_inertia(inside, half_lengths, n=80):
+    """Midpoint rule over the points of a box that are inside a body."""
+    axes = [(np.arange(n) + 0.5) / n * 2 * h - h for h in half_lengths]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    points = points[inside(points)]
+    return (np.sum(points**2) * np.eye(3) - points.T @ points) / len(points)
+
+
+def test_solids_have_the_inertia_of_their_points():
+    r, L, a, b, c = 0.6, 1.4, 0.5, 0.8, 1.1
+
+    def in_capsule(p):
+        beyond = np.maximum(np.abs(p[:, 2]) - L / 2, 0)
+        return p[:, 0] ** 2 + p[:, 1] ** 2 + beyond**2 <= r**2
+
+    z = [0, 0, 1]
+    for inertia, inside, half in [
+        (UnitInertia.SolidBox(2 * a, 2 * b, 2 * c), lambda p: np.full(len(p), True), (a, b, c)),
+        (UnitInertia.SolidEllipsoid(a, b, c), lambda p: ((p / (a, b, c)) ** 2).sum(1) <= 1, (a, b, c)),
+        (UnitInertia.SolidSphere(r), lambda p: (p**2).sum(1) <= r**2, (r, r, r)),
+        (UnitInertia.SolidCylinder(r, L, z), lambda p: (p[:, :2] ** 2).sum(1) <= r**2, (r, r, L / 2)),
+        (UnitInertia.SolidCapsule(r, L, z), in_capsule, (r, r, L / 2 + r)),
+    ]:
+        # 80 points along an edge; the stair-cased surface leaves an error of about 0.2 %.
+        np.testing.assert_allclose(
+            inertia.CopyToFullMatrix3(), integrated_unit_inertia(inside, half), rtol=4e-3, atol=1e-12
+        )
+
+
+def test_thin_bodies_are_limits_of_solid_ones():
+    rod = UnitInertia.ThinRod(2.0, AXIS).CopyToFullMatrix3()
+    np.testing.assert_allclose(
+        rod, UnitInertia.SolidCylinder(1e-7, 2.0, AXIS).CopyToFullMatrix3(), atol=1e-12
+    )
+    # Shell: derivative of the ball's moments rho 4/3 pi r^3 * 2/5 r^2 over that of its mass, by the radius.
+    assert UnitInertia.HollowSphere(0.3).get_moments() == pytest.approx([2 / 3 * 0.09] * 3)
+
+
+def test_masses_follow_from_densities():
+    volumes = {
+        SpatialInertia.SolidBoxWithDensity(2.0, 1, 2, 3): 6.0,
+        SpatialInertia.SolidCubeWithDensity(2.0, 2.0): 8.0,
+        SpatialInertia.SolidSphereWithDensity(2.0, 0.5): np.pi / 6,
+        SpatialInertia.SolidEllipsoidWithDensity(2.0, 1, 2, 3): 8 * np.pi,
+        SpatialInertia.SolidCylinderWithDensity(2.0, 0.5, 3.0, AXIS): 0.75 * np.pi,
+        SpatialInertia.SolidCapsuleWithDensity(2.0, 0.5, 3.0, AXIS): 0.75 * np.pi + np.pi / 6,
+        SpatialInertia.HollowSphereWithDensity(2.0, 0.5): np.pi,
+    }
+    for inertia, volume in volumes.items():
+        assert inertia.get_mass() == pytest.approx(2.0 * volume)
+        assert inertia.IsPhysicallyValid()
+
+
+def test_bodies_about_their_end_have_their_centre_half_a_length_away():
+    for inertia in (
+        SpatialInertia.ThinRodWithMassAboutEnd(2.0, 3.0, AXIS),
+        SpatialInertia.SolidCylinderWithMassAboutEnd(2.0, 0.1, 3.0, AXIS),
+    ):
+        np.testing.assert_allclose(inertia.get_com(), 1.5 * AXIS)
+    np.testing.assert_allclose(
+        SpatialInertia.SolidCylinderWithMassAboutEnd(2.0, 0.1, 3.0, AXIS)
+        .get_unit_inertia()
+        .CopyToFullMatrix3(),
+        UnitInertia.SolidCylinderAboutEnd(0.1, 3.0, AXIS).CopyToFullMatrix3(),
+        atol=1e-14,
+    )
+
+
+def test_kinetic_energy_does_not_depend_on_point_nor_frame(rng):
+    M, V, p = random_inertia(rng), SpatialVelocity(rng.normal(size=6)), rng.normal(size=3)
+    energy = 0.5 * (M * V).dot(V)
+    assert energy == pytest.approx(0.5 * V.get_coeffs() @ M.CopyToFullMatrix6() @ V.get_coeffs())
+    shifted = V.Shift(p)
+    assert 0.5 * (M.Shift(p) * shifted).dot(shifted) == pytest.approx(energy)
+    rotated = V.Rotate(R_AE)
+    assert 0.5 * (M.ReExpress(R_AE) * rotated).dot(rotated) == pytest.approx(energy)
+
+
+def test_two_bodies_together_have_the_sum_of_their_matrices(rng):
+    M1, M2 = random_inertia(rng), random_inertia(rng)
+    total = M1.CopyToFullMatrix6() + M2.CopyToFullMatrix6()
+    np.testing.assert_allclose((M1 + M2).CopyToFullMatrix6(), total, atol=1e-13)
+    M1 += M2
+    np.testing.assert_allclose(M1.CopyToFullMatrix6(), total, atol=1e-13)
+
+
+def test_sum_of_massless_bodies_is_massless():
+    total = SpatialInertia.Zero() + SpatialInertia.Zero()
+    assert total.IsZero() and total.IsPhysicallyValid()
+
+
+def test_force_of_an_acceleration_is_the_matrix_product(rng):
+    M, A = random_inertia(rng), SpatialAcceleration(rng.normal(size=6))
+    np.testing.assert_allclose((M * A).get_coeffs(), M.CopyToFullMatrix6() @ A.get_coeffs())
+
+
+def test_central_inertia_and_shift_are_inverse_of_each_other(rng):
+    M = random_inertia(rng)
+    p = M.get_com()
+    I_cm = M.CalcRotationalInertia().ShiftToCenterOfMass(M.get_mass(), p)
+    again = SpatialInertia.MakeFromCentralInertia(M.get_mass(), p, I_cm)
+    np.testing.assert_allclose(again.CopyToFullMatrix6(), M.CopyToFullMatrix6(), atol=1e-13)
+    assert M.Shift(p).get_com() == pytest.approx(np.zeros(3))
+
+
+def test_principal_moments_do_not_depend_on_the_frame():
+    I = RotationalInertia(1.0, 2.0, 2.5).ReExpress(R_AE)
+    np.testing.assert_allclose(I.CalcPrincipalMomentsOfInertia(), [1, 2, 2.5], rtol=1e-13)
+    moments, R_EA = I.CalcPrincipalMomentsAndAxesOfInertia()
+    axes = R_EA.matrix()
+    np.testing.assert_allclose(axes @ np.diag(moments) @ axes.T, I.CopyToFullMatrix3(), atol=1e-13)
+    assert np.linalg.det(axes) == pytest.approx(1.0)
+
+
+def test_rotational_inertia_operators():
+    I = RotationalInertia(2.0, 3.0, 4.0, 0.1, 0.2, 0.3)
+    w = np.array([1.0, -2.0, 0.5])
+    np.testing.assert_allclose(I * w, I.CopyToFullMatrix3() @ w)
+    np.testing.assert_allclose((2 * I - I / 2 + I).CopyToFullMatrix3(), 2.5 * I.CopyToFullMatrix3())
+    assert I[0, 1] == I.get_products()[0] == 0.1
+    assert I.Trace() == 9.0 and I.CalcMaximumPossibleMomentOfInertia() == 4.5
+    assert I.IsNearlyEqualTo(1.001 * I, 1e-2) and not I.IsNearlyEqualTo(1.1 * I, 1e-2)
+    assert RotationalInertia().IsNaN() and (I - I).IsZero()
+    I *= 2.0
+    I /= 4.0
+    assert I.get_moments().tolist() == [1.0, 1.5, 2.0]
+
+
+def test_violated_triangle_inequality_names_moments_and_mass():
+    with pytest.raises(
+        RuntimeError, match=r"I1 \+ I2 >= I3 fails: 2 \+ 2 < 6(.|\n)*mass = 2(.|\n)*\[2. 2. 6.\]"
+    ):
+        SpatialInertia(2.0, np.zeros(3), UnitInertia(1.0, 1.0, 3.0))
+    kept = SpatialInertia(2.0, np.zeros(3), UnitInertia(1.0, 1.0, 3.0), skip_validity_check=True)
+    assert not kept.IsPhysicallyValid()
+
+
+def test_unit_inertia_too_small_for_its_centre_of_mass_is_refused():
+    with pytest.raises(RuntimeError, match="principal moment I1 = -24 is negative"):
+        SpatialInertia(1.0, [0.0, 5.0, 0.0], UnitInertia(1.0, 1.0, 1.0))
+
+
+@pytest.mark.parametrize("mass", [-1.0, np.nan, np.inf])
+def test_impossible_masses_are_refused(mass):
+    with pytest.raises(RuntimeError, match="the mass must be finite and not negative"):
+        SpatialInertia(mass, np.zeros(3), UnitInertia(1.0, 1.0, 1.0))
+
+
+def test_far_point_mass_is_valid_in_spite_of_rounding():
+    assert SpatialInertia.PointMass(3.0, [1e3, -2e3, 7e2]).IsPhysicallyValid()
+
+
+def test_nan_inertia_says_so():
+    M = SpatialInertia.NaN()
+    assert M.IsNaN() and not M.IsPhysicallyValid()
+
+
+def test_bad_dimensions_are_refused():
+    with pytest.raises(RuntimeError, match="SolidBoxWithMass.*ly must be positive"):
+        SpatialInertia.SolidBoxWithMass(1.0, 1.0, -1.0, 1.0)
+    with pytest.raises(ValueError, match="SolidSphere.*r must be finite"):
+        UnitInertia.SolidSphere(np.nan)
+    with pytest.raises(RuntimeError, match="length 1"):
+        UnitInertia.ThinRod(1.0, [0, 0, 2])
+    with pytest.raises(ValueError, match="moment_parallel"):
+        UnitInertia.AxiallySymmetric(1.0, 0.2, AXIS)
+    with pytest.raises(TypeError, match="MakeFromCentralInertia"):
+        SpatialInertia(1.0, np.zeros(3), RotationalInertia(1.0, 1.0, 1.0))
+
+
+def test_complex_step_differentiates_a_shift():
+    """d/dm of the rotational inertia of a shifted body, exact to rounding."""
+    h = 1e-100
+    p = np.array([0.1, -0.2, 0.3])
+    moments = (
+        SpatialInertia.SolidSphereWithMass(2.0 + 1j * h, 0.5).Shift(p).CalcRotationalInertia().get_moments()
+    )
+    expected = SpatialInertia.SolidSphereWithMass(1.0, 0.5).Shift(p).CalcRotationalInertia().get_moments()
+    np.testing.assert_allclose(moments.imag / h, expected, rtol=1e-14)
