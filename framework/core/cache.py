@@ -33,6 +33,7 @@ class CacheEntry:
 
     Attributes:
         is_learning: whether prerequisites were left open, to be found by watching what the computation reads.
+        is_storage: whether the value is no result but something that is kept with the Context and copied with it.
         was_observed: whether it has been watched at least once.
         known: nodes that a computation has been seen to read, in any Context (bit mask).
     """
@@ -43,7 +44,7 @@ class CacheEntry:
         description: str,
         model: BasicVector | Callable[[], AbstractValue],
         calc: Callable[[Any, Any], None],
-        prerequisites: int | None,
+        prerequisites: frozenset[DependencyTicket] | None,
         is_xcdot: bool = False,
     ) -> None:
         self.system = system
@@ -52,6 +53,7 @@ class CacheEntry:
         self.vector_size = model.size() if isinstance(model, BasicVector) else None
         self.calc = calc
         self.is_xcdot = is_xcdot
+        self.is_storage = False
         self.is_learning = prerequisites is None
         self.was_observed = False
         self.known = 0
@@ -62,7 +64,10 @@ class CacheEntry:
 
     def dependencies(self) -> int:
         """The nodes it depends on, as declared or as far as they are known by now."""
-        return self._declared if self._declared is not None else self.known
+        if self._declared is None:
+            return self.known
+        # Looked up anew, because "all input ports" includes those that were declared later.
+        return self.system._dependency_table.mask(self._declared, self.describe())
 
     def learn(self, reads: int) -> None:
         """Notes that the computation reads these nodes."""

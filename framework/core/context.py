@@ -274,13 +274,20 @@ class Context:
     # ------------------------------------------------------------------ copies
 
     def Clone(self) -> Context:
-        """Returns an independent copy of a root context: time, state, parameters, fixed inputs and cache validity."""
+        """Returns an independent copy of a root context: time, accuracy, state, parameters, fixed inputs and logs.
+
+        Other computed values are not copied but computed anew when asked for.
+        """
         self._require_root("Clone")
         store = self._store
         clone = make_context(store.layout, store.flat.dtype)
         clone._copy_values_from(self)
+        clone._set_time(store.flat[0])
         clone._copy_fixed_inputs_from(self)
         clone._store.accuracy = store.accuracy
+        for mine, copied in zip(store.slots, clone._store.slots):
+            if mine.entry.is_storage:
+                copied.value.SetFrom(mine.value)  # type: ignore[arg-type]
         return clone
 
     def __copy__(self) -> Context:
@@ -293,15 +300,15 @@ class Context:
         """Takes over time, accuracy, state and parameters, but no fixed inputs, from a context of the same system."""
         self._require_root("SetTimeStateAndParametersFrom")
         self._copy_values_from(source)
+        self._set_time(source._store.flat[0])
         self._store.accuracy = source._store.accuracy
 
     def SetStateAndParametersFrom(self, source: Context) -> None:
         """Takes over state and parameters from a context of the same system."""
-        time = self._store.flat[0]
         self._copy_values_from(source)
-        self._store.flat[0] = time
 
     def _copy_values_from(self, source: Context) -> None:
+        """Takes over state and parameters."""
         mine, theirs = self._numbers(), source._numbers()
         if [m.shape for m in mine] != [t.shape for t in theirs]:
             raise ValueError(
@@ -309,10 +316,9 @@ class Context:
                 f"context of '{self._system.GetSystemPathname()}'."
             )
         down = self._layout.down
-        self._store.change(down["time"] | down["xc"] | down["xd"] | down["xa"] | down["pn"] | down["pa"], self)
+        self._store.change(down["xc"] | down["xd"] | down["xa"] | down["pn"] | down["pa"], self)
         for to, values in zip(mine, theirs):
             to[:] = values
-        self._store.flat[0] = source._store.flat[0]
         self._abstract_state.SetFrom(source._abstract_state)
         self._parameters._abstract.SetFrom(source._parameters._abstract)
 
@@ -427,7 +433,7 @@ class LeafContext(Context):
         self._workspace: Any = None  # room for a leaf system that computes on arrays of its own
         self._input_bits = [1 << port._node for port in system._input_ports]
         self._slots = [self._make_slot(number) for number in range(len(system._cache_entries))]
-        self._xcdot_nodes = system._dependency_table.xcdot
+        self._xcdot_nodes = groups["xcdot"]
         self._xcdot_slots = [] if system._xcdot_entry is None else [self._slots[system._xcdot_entry]]
         store.slots.extend(self._slots)
 
@@ -548,7 +554,7 @@ class DiagramContext(Context):
 
     def _route_input(self, index: int, source: Any) -> None:
         self._inputs[index] = source
-        for child_index, port_index in self._system._input_targets(index):  # type: ignore[attr-defined]
+        for child_index, port_index in self._system._input_targets[index]:  # type: ignore[attr-defined]
             child = self._children[child_index]
             current = child._inputs[port_index]
             if not (isinstance(current, FixedInputPortValue) and current._context is child):

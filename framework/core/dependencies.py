@@ -22,15 +22,29 @@ _NOTHING, _TIME, _ACCURACY, _Q, _V, _Z, _XC, _XD, _XA, _X, _PN, _PA, _P, _U = ra
 _ALL_SOURCES, _CONFIGURATION, _KINEMATICS, _XCDOT, _PE, _KE, _PC, _PNC = range(14, 22)
 _FIRST_FREE_TICKET = 22
 
+_PARAMETERS = ("pn", "pa")
+_CONFIGURATION_GROUPS = ("accuracy", "q", "z", "xd", "xa", *_PARAMETERS)
+_KINEMATICS_GROUPS = (*_CONFIGURATION_GROUPS, "v")
+_SOURCES = ("time", "accuracy", "q", "v", "z", "xd", "xa", *_PARAMETERS, "u")
+
+# The groups of nodes that each of these tickets stands for.
+_GROUPS_OF_TICKET: dict[int, tuple[str, ...]] = {
+    _NOTHING: (), _TIME: ("time",), _ACCURACY: ("accuracy",), _Q: ("q",), _V: ("v",), _Z: ("z",),
+    _XC: ("q", "v", "z"), _XD: ("xd",), _XA: ("xa",), _X: ("q", "v", "z", "xd", "xa"),
+    _PN: ("pn",), _PA: ("pa",), _P: _PARAMETERS, _U: ("u",), _ALL_SOURCES: _SOURCES,
+    _CONFIGURATION: _CONFIGURATION_GROUPS, _KINEMATICS: _KINEMATICS_GROUPS, _XCDOT: ("xcdot",),
+    _PE: _CONFIGURATION_GROUPS, _KE: _KINEMATICS_GROUPS, _PC: _KINEMATICS_GROUPS, _PNC: _SOURCES,
+}  # fmt: skip
+
 
 class DependencyTable:
     """The nodes of one leaf system and the masks of its tickets."""
 
     def __init__(self) -> None:
         self.names: list[str] = list(_FIXED_NODES)
-        self.groups: dict[str, int] = {"xd": 0, "xa": 0, "pn": 0, "pa": 0, "u": 0, "cache": 0}
+        self.groups: dict[str, int] = {"xd": 0, "xa": 0, "pn": 0, "pa": 0, "u": 0, "cache": 0, "xcdot": 0}
         self.group_nodes: dict[str, list[int]] = {name: [] for name in self.groups}
-        self.xcdot = 0
+        self.groups.update({name: 1 << node for node, name in enumerate(_FIXED_NODES)})
         self._masks: dict[int, int] = {}
         self._next_ticket = _FIRST_FREE_TICKET
 
@@ -62,28 +76,19 @@ class DependencyTable:
 
     def sources(self) -> int:
         """All nodes but the cache entries."""
-        return ((1 << len(self.names)) - 1) & ~self.groups["cache"]
+        return self._ticket_mask(_ALL_SOURCES, "")
 
     def _ticket_mask(self, ticket: int, where: str) -> int:
-        g = self.groups
         if ticket >= _FIRST_FREE_TICKET:
             if ticket not in self._masks:
                 raise ValueError(f"{where}: {DependencyTicket(ticket)!r} is not a ticket of this system.")
             return self._masks[ticket]
-        time, accuracy, q, v, z = (1 << n for n in (TIME, ACCURACY, Q, V, Z))
-        parameters = g["pn"] | g["pa"]
-        configuration = accuracy | q | z | g["xd"] | g["xa"] | parameters
-        state = q | v | z | g["xd"] | g["xa"]
-        fixed = {
-            _NOTHING: 0, _TIME: time, _ACCURACY: accuracy, _Q: q, _V: v, _Z: z, _XC: q | v | z,
-            _XD: g["xd"], _XA: g["xa"], _X: state, _PN: g["pn"], _PA: g["pa"], _P: parameters, _U: g["u"],
-            _ALL_SOURCES: self.sources(), _CONFIGURATION: configuration, _KINEMATICS: configuration | v,
-            _XCDOT: self.xcdot, _PE: configuration, _KE: configuration | v, _PC: configuration | v,
-            _PNC: self.sources(),
-        }  # fmt: skip
-        if ticket not in fixed:
+        if ticket not in _GROUPS_OF_TICKET:
             raise ValueError(f"{where}: {ticket} is not a dependency ticket.")
-        return fixed[ticket]
+        mask = 0
+        for group in _GROUPS_OF_TICKET[ticket]:
+            mask |= self.groups[group]
+        return mask
 
 
 class TicketMethods:

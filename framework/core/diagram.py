@@ -29,7 +29,8 @@ class Diagram(System):
         self._exported_inputs: dict[tuple[System, int], int] = {}
         # For each output port of this Diagram, the (system, output port) behind it.
         self._exported_outputs: list[tuple[System, int]] = []
-        self._feedthrough: dict[int, set[int]] = {}
+        # For each input port of this Diagram, (subsystem number, input port) of every port that it feeds.
+        self._input_targets: list[list[tuple[int, int]]] = []
 
     def __init__(self) -> None:
         pass
@@ -52,19 +53,15 @@ class Diagram(System):
         self._connections = connections
         for system in systems:
             system._parent = self
-        for name, targets in inputs:
-            index = len(self._input_ports)
+        numbers = {system: number for number, system in enumerate(systems)}
+        for index, (name, targets) in enumerate(inputs):
             self._input_ports.append(InputPort(self, index, name, targets[0]._model, targets[0]._size))
-            for port in targets:
-                self._exported_inputs[port._system, port._index] = index
-        for name, port in outputs:
-            self._output_ports.append(OutputPort(self, len(self._output_ports), name, port._size))
+            self._input_targets.append([(numbers[target._system], int(target._index)) for target in targets])
+            for target in targets:
+                self._exported_inputs[target._system, target._index] = index
+        for index, (name, port) in enumerate(outputs):
+            self._output_ports.append(OutputPort(self, index, name, port._size, port._leaf_port))
             self._exported_outputs.append((port._system, port._index))
-
-    def _input_targets(self, index: int) -> list[tuple[int, int]]:
-        """(subsystem number, input port) of every port that input `index` of this Diagram feeds."""
-        numbers = {system: number for number, system in enumerate(self._systems)}
-        return [(numbers[s], port) for (s, port), exported in self._exported_inputs.items() if exported == index]
 
     # ------------------------------------------------------------------ structure
 
@@ -90,7 +87,7 @@ class Diagram(System):
 
     def GetInputPortLocators(self, port_index: int) -> list[tuple[System, int]]:
         """Returns the (system, input port index) that an input of this Diagram feeds."""
-        return [(self._systems[number], port) for number, port in self._input_targets(int(port_index))]
+        return [(self._systems[number], port) for number, port in self._input_targets[int(port_index)]]
 
     def get_input_port_locator(self, port_index: int) -> tuple[System, int]:
         """Returns the first (system, input port index) that an input of this Diagram feeds."""
@@ -134,10 +131,8 @@ class Diagram(System):
         return [item for child in context._children for item in child._system._declared_events(child)]
 
     def _feedthrough_inputs(self, output_port: int) -> set[int]:
-        if output_port not in self._feedthrough:
-            self.get_output_port(output_port)
-            self._feedthrough[output_port] = inputs_reaching(self, output_port)
-        return self._feedthrough[output_port]
+        self.get_output_port(output_port)  # checks the index
+        return inputs_reaching(self, output_port)
 
 
 def find_system(systems: Sequence[System], name: str, where: str) -> System:

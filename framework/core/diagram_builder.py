@@ -66,8 +66,9 @@ class DiagramBuilder:
             raise
 
     def _free_name(self, base: str) -> str:
+        taken = {system._name for system in self._systems}
         name, number = base, 1
-        while self.HasSubsystemNamed(name):
+        while name in taken:
             number += 1
             name = f"{base}_{number}"
         return name
@@ -250,6 +251,11 @@ class DiagramBuilder:
             raise RuntimeError("DiagramBuilder: cannot build an empty diagram; add a system first.")
         if target._systems:
             raise RuntimeError(f"Diagram '{target.GetSystemPathname()}' has been built before.")
+        for system in self._systems:
+            if system._parent is not None:
+                raise ValueError(
+                    f"System '{system.GetSystemPathname()}' has become part of another diagram since it was added."
+                )
         refuse_algebraic_loops(self._systems, self._connections)
         self._is_built = True
         target._wire(self._systems, self._connections, self._inputs, self._outputs)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import enum
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -149,7 +151,7 @@ class Event:
     Args:
         callback: called as `callback(context, event)`; update events get what they may change as a third argument.
         system_callback: the same with the system as first argument.
-        trigger_type: set when the event is declared.
+        trigger_type: the event that a callback receives has the trigger under which it was declared.
     """
 
     kind: EventKind
@@ -168,11 +170,15 @@ class Event:
         """What makes the event happen."""
         return self._trigger_type
 
-    def _handler(self, system: System) -> Callable[..., Any]:
+    def _handler(self, system: System, trigger: TriggerType) -> Callable[..., Any]:
+        """What the framework calls when the event happens in `system`; callbacks get a copy that knows its trigger."""
+        event = copy.copy(self)
+        event._trigger_type = trigger
+
         def handle(context: Any, *changes: Any) -> Any:
-            if self._system_callback is not None:
-                return self._system_callback(system, context, self, *changes)
-            return self._callback(context, self, *changes) if self._callback is not None else None
+            if event._system_callback is not None:
+                return event._system_callback(system, context, event, *changes)
+            return event._callback(context, event, *changes) if event._callback is not None else None
 
         return handle
 
@@ -213,8 +219,9 @@ class DeclaredEvent:
         """The first of the times offset + k period that is after `time`."""
         if time < self.offset:
             return self.offset
-        k = int((time - self.offset) / self.period) + 1
+        k = math.ceil((time - self.offset) / self.period)
+        # The quotient is rounded, so that k may be one too large or too small.
+        if k > 0 and self.offset + (k - 1) * self.period > time:
+            k -= 1
         next_time = self.offset + k * self.period
-        if next_time <= time:  # rounding put the quotient just below an integer
-            next_time = self.offset + (k + 1) * self.period
-        return next_time
+        return next_time if next_time > time else self.offset + (k + 1) * self.period

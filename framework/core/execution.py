@@ -9,9 +9,9 @@ from merganser.framework.core.events import DeclaredEvent, EventKind, EventStatu
 from merganser.framework.core.store import note_place
 
 if TYPE_CHECKING:
-    from merganser.framework.core.context import LeafContext
+    from merganser.framework.core.context import Context, LeafContext
 
-__all__ = ["execute"]
+__all__ = ["compute_updates", "execute", "raise_if_failed"]
 
 EventList = Sequence[tuple["LeafContext", DeclaredEvent]]
 
@@ -28,26 +28,54 @@ def execute(events: EventList, kind: EventKind) -> EventStatus:
     Returns:
         The most severe status that any handler returned.
     """
-    status = EventStatus(EventStatus.Severity.kDidNothing)
     if kind is EventKind.PUBLISH:
+        status = EventStatus.DidNothing()
         for context, event in events:
             if event.kind is kind:
                 _call(context, event, status)
         return status
-    changed: dict[int, tuple[LeafContext, Any]] = {}
-    for context, event in events:
-        if event.kind is kind:
-            if id(context) not in changed:
-                changed[id(context)] = (context, _scratch(context, kind))
-            _call(context, event, status, changed[id(context)][1])
-            if status.failed():
-                return status
-    for context, values in changed.values():
+    status, updates = compute_updates(events, kind)
+    if status.failed():
+        return status
+    for context, values in updates:
         if kind is EventKind.DISCRETE_UPDATE:
             context.get_mutable_discrete_state().SetFrom(values)
         else:
             context.get_mutable_state().SetFrom(values)
     return status
+
+
+def compute_updates(events: EventList, kind: EventKind) -> tuple[EventStatus, list[tuple[LeafContext, Any]]]:
+    """Computes what simultaneous updates would make of the state, and changes nothing.
+
+    Args:
+        events: events with the contexts of their leaf systems; those of other kinds are passed over.
+        kind: discrete or unrestricted update.
+
+    Returns:
+        The most severe status, and for each leaf context concerned its new DiscreteValues or State. They are room
+        that belongs to the context, good until the next update.
+    """
+    status = EventStatus.DidNothing()
+    updates: dict[int, tuple[LeafContext, Any]] = {}
+    for context, event in events:
+        if event.kind is kind:
+            if id(context) not in updates:
+                updates[id(context)] = (context, _scratch(context, kind))
+            _call(context, event, status, updates[id(context)][1])
+            if status.failed():
+                break
+    return status, list(updates.values())
+
+
+def raise_if_failed(status: EventStatus, context: Context) -> None:
+    """Raises an error that names the system and gives the message, if an event handler reported failure."""
+    if status.failed():
+        system = status.system() or context._system
+        raise RuntimeError(
+            f"An event handler of system '{system.GetSystemPathname()}' failed at time "
+            f"{context._store.flat.item(0)} s: {status.message()}"
+        )
 
 
 def _scratch(context: LeafContext, kind: EventKind) -> Any:
@@ -72,8 +100,12 @@ def _call(context: LeafContext, event: DeclaredEvent, status: EventStatus, *chan
         )
         raise
     if result is None:
-        if status.did_nothing():
-            status.KeepMoreSevere(EventStatus.Succeeded())
+        status.KeepMoreSevere(EventStatus.Succeeded())
+    elif not isinstance(result, EventStatus):
+        raise TypeError(
+            f"The {event.trigger.name[1:]} {event.kind.value} event of system "
+            f"'{context._system.GetSystemPathname()}' must return an EventStatus or None; got {type(result).__name__}."
+        )
     else:
         if result.severity() >= EventStatus.Severity.kReachedTermination and result.system() is None:
             result = EventStatus(result.severity(), context._system, result.message())

@@ -70,7 +70,12 @@ class LeafSystem(System):
     # ------------------------------------------------------------------ input ports
 
     def DeclareVectorInputPort(
-        self, name: str | UseDefaultName, size: int | BasicVector, random_type: Any = None, **kwargs: Any
+        self,
+        name: str | UseDefaultName,
+        size: int | BasicVector | None = None,
+        random_type: Any = None,
+        *,
+        model_vector: BasicVector | None = None,
     ) -> InputPort:
         """Declares an input port that takes a vector.
 
@@ -79,10 +84,10 @@ class LeafSystem(System):
             size: number of elements, or a model vector (also as `model_vector=`).
             random_type: distribution of random values for the port, if any.
         """
-        model = kwargs.pop("model_vector", size)
-        _refuse_unknown(kwargs, "DeclareVectorInputPort")
-        vector = model if isinstance(model, BasicVector) else None
-        return self._declare_input(name, vector, vector.size() if vector else int(model), random_type)  # type: ignore[arg-type]
+        model = _one_of(size, model_vector, "DeclareVectorInputPort", "size or model_vector")
+        if isinstance(model, BasicVector):
+            return self._declare_input(name, model.Clone(), model.size(), random_type)
+        return self._declare_input(name, None, int(model), random_type)
 
     def DeclareAbstractInputPort(self, name: str | UseDefaultName, model_value: AbstractValue) -> InputPort:
         """Declares an input port that takes values of the type of the value in `model_value`."""
@@ -104,10 +109,11 @@ class LeafSystem(System):
     def DeclareVectorOutputPort(
         self,
         name: str | UseDefaultName,
-        size: int | BasicVector,
+        size: int | BasicVector | None = None,
         calc: Callable[[Any, BasicVector], None] | None = None,
         prerequisites_of_calc: Iterable[DependencyTicket] = _ALL_SOURCES,
-        **kwargs: Any,
+        *,
+        model_value: BasicVector | None = None,
     ) -> LeafOutputPort:
         """Declares an output port that gives a vector.
 
@@ -117,9 +123,8 @@ class LeafSystem(System):
             calc: called as calc(context, output); fills in `output`, a BasicVector.
             prerequisites_of_calc: tickets of what calc reads; by default that is found out by watching.
         """
-        model = kwargs.pop("model_value", size)
-        _refuse_unknown(kwargs, "DeclareVectorOutputPort")
-        vector = model if isinstance(model, BasicVector) else BasicVector(np.zeros(int(model)))
+        model = _one_of(size, model_value, "DeclareVectorOutputPort", "size or model_value")
+        vector = model.Clone() if isinstance(model, BasicVector) else BasicVector(np.zeros(int(model)))
         return self._declare_output(name, vector, vector.size(), calc, prerequisites_of_calc)
 
     def DeclareAbstractOutputPort(
@@ -191,6 +196,15 @@ class LeafSystem(System):
             f"cache entry '{description}'", value_producer.allocate, value_producer.calc, prerequisites_of_calc
         )
 
+    def _declare_storage(self, description: str, allocate: Callable[[], Any]) -> CacheEntry:
+        """Declares a value that each Context keeps, such as a log.
+
+        It is no state: nothing that the system computes may depend on it, and publish events may change it.
+        """
+        entry = self._declare_entry(description, allocate, _keep, {self.nothing_ticket()})
+        entry.is_storage = True
+        return entry
+
     def get_cache_entry(self, index: int) -> CacheEntry:
         """Returns a cache entry by its index."""
         return self._cache_entries[index]
@@ -200,9 +214,10 @@ class LeafSystem(System):
     ) -> CacheEntry:
         wanted = set(tickets)
         learns = self.all_sources_ticket() in wanted
-        where = f"{description} of system '{self.GetSystemPathname()}'"
-        mask = None if learns else self._dependency_table.mask(wanted, where)
-        entry = CacheEntry(self, description, model, calc, mask, is_xcdot)
+        if not learns:
+            where = f"{description} of system '{self.GetSystemPathname()}'"
+            self._dependency_table.mask(wanted, where)  # checks the tickets
+        entry = CacheEntry(self, description, model, calc, None if learns else frozenset(wanted), is_xcdot)
         self._cache_entries.append(entry)
         return entry
 
@@ -222,7 +237,7 @@ class LeafSystem(System):
         if self._xcdot_entry is None:
             entry = self._declare_entry("time derivatives", model, self._calc_xcdot, _ALL_SOURCES, is_xcdot=True)
             self._xcdot_entry = entry._index
-            self._dependency_table.xcdot = 1 << entry.node
+            self._dependency_table.groups["xcdot"] = 1 << entry.node
         else:
             self._cache_entries[self._xcdot_entry].model = model
             self._cache_entries[self._xcdot_entry].vector_size = model.size()
@@ -312,7 +327,7 @@ class LeafSystem(System):
 
     def DeclarePeriodicEvent(self, period_sec: float, offset_sec: float, event: Event) -> None:
         """Declares an Event object that happens at offset + k period [s]."""
-        self._declare_periodic(event.kind, period_sec, offset_sec, event._handler(self))
+        self._declare_periodic(event.kind, period_sec, offset_sec, event._handler(self, TriggerType.kPeriodic))
 
     def DeclarePerStepPublishEvent(self, publish: PublishHandler) -> None:
         """Calls publish(context) at initialization and after every simulator step."""
@@ -328,7 +343,7 @@ class LeafSystem(System):
 
     def DeclarePerStepEvent(self, event: Event) -> None:
         """Declares an Event object that happens in every simulator step."""
-        self._declare_event(event.kind, TriggerType.kPerStep, event._handler(self))
+        self._declare_event_object(event, TriggerType.kPerStep)
 
     def DeclareInitializationPublishEvent(self, publish: PublishHandler) -> None:
         """Calls publish(context) when a simulation is initialized."""
@@ -344,7 +359,7 @@ class LeafSystem(System):
 
     def DeclareInitializationEvent(self, event: Event) -> None:
         """Declares an Event object that happens when a simulation is initialized."""
-        self._declare_event(event.kind, TriggerType.kInitialization, event._handler(self))
+        self._declare_event_object(event, TriggerType.kInitialization)
 
     def DeclareForcedPublishEvent(self, publish: PublishHandler) -> None:
         """Calls publish(context) on `ForcedPublish`."""
@@ -365,6 +380,9 @@ class LeafSystem(System):
                 f"finite; got period {period} s, offset {offset} s."
             )
         self._declare_event(kind, TriggerType.kPeriodic, handler, float(period), float(offset))
+
+    def _declare_event_object(self, event: Event, trigger: TriggerType) -> None:
+        self._declare_event(event.kind, trigger, event._handler(self, trigger))
 
     def _declare_event(
         self, kind: EventKind, trigger: TriggerType, handler: Any, period: float = 0.0, offset: float = 0.0
@@ -451,6 +469,10 @@ class LeafSystem(System):
             entry.learn(self._dependency_table.sources())
 
 
+def _keep(context: Any, value: Any) -> None:
+    """The "computation" of a stored value, which leaves it as it is."""
+
+
 def _continuous_arguments(*args: Any, **kwargs: Any) -> tuple[BasicVector, tuple[int, int, int]]:
     names = ("model_vector",) if args and isinstance(args[0], BasicVector) else ()
     if "num_state_variables" in kwargs:
@@ -480,6 +502,12 @@ def _model_vector(model: Any) -> BasicVector:
     if isinstance(model, (int, np.integer)):
         return BasicVector(np.zeros(int(model)))
     return BasicVector(model)
+
+
+def _one_of(first: Any, second: Any, function: str, names: str) -> Any:
+    if (first is None) == (second is None):
+        raise TypeError(f"{function} takes either {names}.")
+    return second if first is None else first
 
 
 def _refuse_unknown(kwargs: dict[str, Any], function: str) -> None:

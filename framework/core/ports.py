@@ -132,10 +132,13 @@ class InputPort(_Port):
 
         Raises:
             ValueError: the value has the wrong size.
-            TypeError: the value has another type than the port's model value.
+            TypeError: the value is no vector of numbers, or has another type than the port's model value.
         """
         self._check_context(context)
-        return context._fix_input(self._index, self._checked_value(value))
+        checked = self._checked_value(value)
+        if self._size is not None and checked.dtype.kind == "c" and context._store.flat.dtype.kind == "f":
+            raise TypeError(f"{self.GetFullDescription()} cannot be fixed to complex numbers in a context of floats.")
+        return context._fix_input(self._index, checked)
 
     def Allocate(self) -> AbstractValue:
         """Returns a box with a value of the port's type."""
@@ -154,6 +157,8 @@ class InputPort(_Port):
             value = value.get_value()
         if self._size is not None:
             array = np.atleast_1d(np.asarray(value._values if isinstance(value, BasicVector) else value))
+            if array.dtype.kind not in "biufcO":
+                raise TypeError(f"{self.GetFullDescription()} takes numbers; cannot fix it to {value!r}.")
             if array.size != self._size or (array.ndim > 1 and 1 not in array.shape):
                 raise ValueError(
                     f"{self.GetFullDescription()} has size {self._size}; cannot fix it to a value of shape {array.shape}."
@@ -174,8 +179,11 @@ class OutputPort(_Port):
 
     _kind = "Output"
 
-    def __init__(self, system: System, index: int, name: str, size: int | None) -> None:
+    def __init__(
+        self, system: System, index: int, name: str, size: int | None, leaf_port: LeafOutputPort | None = None
+    ) -> None:
         super().__init__(system, OutputPortIndex(index), name, size)
+        self._leaf_port: Any = self if leaf_port is None else leaf_port  # the leaf system's port behind this one
 
     def get_index(self) -> OutputPortIndex:
         """Position among the system's output ports."""
@@ -200,23 +208,15 @@ class OutputPort(_Port):
 
     def Allocate(self) -> AbstractValue:
         """Returns a box with a value of the port's type."""
-        leaf_port = self._leaf_port()
+        leaf_port = self._leaf_port
         entry = leaf_port._system._cache_entries[leaf_port._entry_number]
         return Value(entry.model.Clone()) if isinstance(entry.model, BasicVector) else entry.allocate_value()
-
-    def _leaf_port(self) -> LeafOutputPort:
-        """The leaf system's port behind this one."""
-        system: Any = self._system
-        index = self._index
-        while system._subsystems() is not None:
-            system, index = system._exported_outputs[index]
-        return system._output_ports[index]  # type: ignore[no-any-return]
 
     def _read(self, context: Context) -> BasicVector | AbstractValue:
         """The current value, computed if it is out of date."""
         if context._system is not self._system:
             raise _foreign_context(self, context)
-        leaf_port = self._leaf_port()
+        leaf_port = self._leaf_port
         layout = context._layout.root.of_system[id(leaf_port._system)]
         store = context._store
         slot = store.slots[layout.first_bit + leaf_port._entry_number]  # type: ignore[attr-defined]
@@ -239,9 +239,6 @@ class LeafOutputPort(OutputPort):
     def cache_entry(self) -> Any:
         """The cache entry that keeps the port's value."""
         return self._system._cache_entries[self._entry_number]  # type: ignore[attr-defined]
-
-    def _leaf_port(self) -> LeafOutputPort:
-        return self
 
     def _read(self, context: Context) -> BasicVector | AbstractValue:
         if context._system is not self._system:

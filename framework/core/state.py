@@ -220,7 +220,9 @@ class AbstractValues(_Groups):
         return self._get(index, "abstract value")  # type: ignore[no-any-return]
 
     def SetFrom(self, other: AbstractValues) -> None:
-        """Overwrites all values with copies of another's."""
+        """Overwrites all values with copies of another's of the same number."""
+        if other.size() != self.size():
+            raise ValueError(f"Expected {self.size()} abstract values, got {other.size()}.")
         for mine, theirs in zip(self._items, other._items):
             mine.SetFrom(theirs)
 

@@ -11,8 +11,8 @@ import numpy as np
 from merganser.framework.core.context import Context, LeafContext, make_context
 from merganser.framework.core.dependencies import TicketMethods
 from merganser.framework.core.errors import nearest_names
-from merganser.framework.core.events import DeclaredEvent, EventKind, EventStatus, TriggerType
-from merganser.framework.core.execution import execute
+from merganser.framework.core.events import DeclaredEvent, EventKind, TriggerType
+from merganser.framework.core.execution import compute_updates, execute, raise_if_failed
 from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
 from merganser.framework.core.layout import RootLayout
 from merganser.framework.core.ports import InputPort, OutputPort
@@ -295,38 +295,53 @@ class System(TicketMethods, abc.ABC):
     def ForcedPublish(self, context: Context) -> None:
         """Calls all forced publish events."""
         self._check_context(context)
-        execute(self._events_with(context, TriggerType.kForced), EventKind.PUBLISH)
+        raise_if_failed(execute(self._events_with(context, TriggerType.kForced), EventKind.PUBLISH), context)
 
     def CalcForcedDiscreteVariableUpdate(self, context: Context, discrete_state: DiscreteValues) -> None:
         """Computes what all forced discrete updates would make of the discrete state, into `discrete_state`."""
         self._check_context(context)
-        clone = _scratch_of(context)
-        execute(clone._system._events_with(clone, TriggerType.kForced), EventKind.DISCRETE_UPDATE)
-        discrete_state.SetFrom(clone._discrete)
+        status, updates = compute_updates(
+            self._events_with(context, TriggerType.kForced), EventKind.DISCRETE_UPDATE
+        )
+        raise_if_failed(status, context)
+        discrete_state.SetFrom(context._discrete)
+        place = {id(group): index for index, group in enumerate(context._discrete._items)}
+        for leaf, values in updates:
+            for group, new in zip(leaf._discrete._items, values._items):
+                discrete_state.get_mutable_vector(place[id(group)]).SetFrom(new)
 
     def CalcForcedUnrestrictedUpdate(self, context: Context, state: State) -> None:
         """Computes what all forced unrestricted updates would make of the state, into `state`."""
         self._check_context(context)
         clone = _scratch_of(context)
-        execute(clone._system._events_with(clone, TriggerType.kForced), EventKind.UNRESTRICTED_UPDATE)
+        events = clone._system._events_with(clone, TriggerType.kForced)
+        raise_if_failed(execute(events, EventKind.UNRESTRICTED_UPDATE), clone)
         state.SetFrom(clone.get_state())
 
     def ExecuteForcedEvents(self, context: Context, publish: bool = True) -> None:
-        """Carries out all forced events: unrestricted updates, then discrete updates, then publishes."""
+        """Carries out all forced events: unrestricted updates, then discrete updates, then publishes.
+
+        Raises:
+            RuntimeError: a handler reported failure.
+        """
         self._check_context(context)
-        self._execute_all(self._events_with(context, TriggerType.kForced), publish)
+        self._execute_all(context, TriggerType.kForced, publish)
 
     def ExecuteInitializationEvents(self, context: Context) -> None:
-        """Carries out all initialization events: unrestricted updates, then discrete updates, then publishes."""
-        self._check_context(context)
-        self._execute_all(self._events_with(context, TriggerType.kInitialization), publish=True)
+        """Carries out all initialization events: unrestricted updates, discrete updates, then publishes.
 
-    def _execute_all(self, events: list[tuple[LeafContext, DeclaredEvent]], publish: bool) -> EventStatus:
-        status = execute(events, EventKind.UNRESTRICTED_UPDATE)
-        status.KeepMoreSevere(execute(events, EventKind.DISCRETE_UPDATE))
+        Raises:
+            RuntimeError: a handler reported failure.
+        """
+        self._check_context(context)
+        self._execute_all(context, TriggerType.kInitialization, publish=True)
+
+    def _execute_all(self, context: Context, trigger: TriggerType, publish: bool) -> None:
+        events = self._events_with(context, trigger)
+        raise_if_failed(execute(events, EventKind.UNRESTRICTED_UPDATE), context)
+        raise_if_failed(execute(events, EventKind.DISCRETE_UPDATE), context)
         if publish:
-            status.KeepMoreSevere(execute(events, EventKind.PUBLISH))
-        return status
+            raise_if_failed(execute(events, EventKind.PUBLISH), context)
 
     # ------------------------------------------------------------------ drawings
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
-
-from merganser.framework.core.cache import ValueProducer
 from merganser.framework.core.context import Context
 from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.events import TriggerType
@@ -45,9 +42,7 @@ class VectorLogSink(LeafSystem):
         size = checked_size(input_size, "VectorLogSink: input_size")
         triggers, period = _when_to_publish(publish_triggers, publish_period)
         self._u = self.DeclareVectorInputPort("data", size)
-        self._log_entry = self.DeclareCacheEntry(
-            "log", ValueProducer(lambda: Value(VectorLog(size)), _keep), {self.nothing_ticket()}
-        )
+        self._log_entry = self._declare_storage("log", lambda: Value(VectorLog(size)))
         if TriggerType.kForced in triggers:
             self.DeclareForcedPublishEvent(self._add_sample)
         if TriggerType.kPeriodic in triggers:
@@ -127,7 +122,3 @@ def _when_to_publish(
             f"{period} s and {sorted(trigger.name for trigger in triggers)}."
         )
     return triggers, period
-
-
-def _keep(context: Any, log: Any) -> None:
-    """The "computation" of the log, which leaves it as it is."""

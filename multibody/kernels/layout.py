@@ -63,9 +63,18 @@ topology_dtype = np.dtype(
 )
 
 
+_INTERNED: dict[np.dtype[Any], np.dtype[Any]] = {}
+
+
+def _interned(fields: list[Any]) -> np.dtype[Any]:
+    """One object for equal dtypes: numba then knows a record array by identity (0.3 us less an argument)."""
+    dtype = np.dtype(fields)
+    return _INTERNED.setdefault(dtype, dtype)
+
+
 def parameter_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     """Numeric parameters of one mobod, all of type `scalar`."""
-    return np.dtype(
+    return _interned(
         [
             ("R_PF", scalar, (3, 3)),
             ("p_PoFo_P", scalar, (3,)),
@@ -83,7 +92,7 @@ def parameter_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
 
 def position_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     """What depends on q: poses, hinge matrices and inertias in the world frame."""
-    return np.dtype(
+    return _interned(
         [
             ("R_WB", scalar, (3, 3)),
             ("p_WoBo_W", scalar, (3,)),
@@ -102,7 +111,7 @@ def position_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
 
 def velocity_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     """What depends on q and v."""
-    return np.dtype(
+    return _interned(
         [
             ("V_PB_W", scalar, (6,)),  # across the hinge
             ("V_WB_W", scalar, (6,)),
@@ -117,7 +126,7 @@ def velocity_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
 
 def scratch_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     """Workspace of the recursive algorithms, one record a mobod."""
-    return np.dtype(
+    return _interned(
         [
             ("A_WB_W", scalar, (6,)),
             ("F_Bo_W", scalar, (6,)),

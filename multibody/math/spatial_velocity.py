@@ -67,8 +67,8 @@ class SpatialVelocity(SpatialVector):
 class SpatialAcceleration(SpatialVector):
     """A_MB_E: angular acceleration alpha_MB_E [rad/s^2] over the acceleration a_MBo_E of the origin [m/s^2].
 
-    It is the derivative in M of V_MB, so a_MBo is the acceleration that an accelerometer-less observer fixed
-    in M sees (not the "spatial acceleration" of Featherstone, whose lower half lacks w x v).
+    It is the derivative in M of V_MB, so a_MBo is the second derivative of the position of Bo in M.
+    (Featherstone's spatial acceleration has a_MBo - w_MB x v_MBo in that place.)
 
     Args:
         alpha: rotational part, shape [3].

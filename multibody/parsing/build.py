@@ -21,7 +21,7 @@ from merganser.multibody.parsing.description import (
     ModelDescription,
     ShapeDescription,
 )
-from merganser.multibody.plant.coulomb_friction import CoulombFriction
+from merganser.multibody.plant import CoulombFriction
 from merganser.multibody.tree import FixedOffsetFrame, PrismaticJoint, RevoluteJoint, WeldJoint
 
 

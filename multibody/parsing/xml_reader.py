@@ -174,7 +174,10 @@ def read_xml(data: bytes | str, file: str) -> XmlNode:
         resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False, recover=True,
         remove_comments=True, remove_pis=True, encoding="utf-8",
     )  # fmt: skip
-    root = etree.fromstring(text.encode("utf-8"), parser)
+    try:
+        root = etree.fromstring(text.encode("utf-8"), parser)
+    except etree.XMLSyntaxError:  # an empty document
+        root = None
     for entry in parser.error_log:
         if entry.domain != etree.ErrorDomains.NAMESPACE:
             raise ParsingError(

@@ -80,6 +80,7 @@ class MultibodyPlant(PlantOutputs):
         x0 = BasicVector(np.concatenate([tree.default_positions(), np.zeros(num_v)]))
         if self._time_step > 0.0:
             self.DeclareDiscreteState(x0)
+            self._state_node = self._dependency_table.group_nodes["xd"][0]
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._calc_step)
             self.DeclareForcedDiscreteUpdateEvent(self._calc_step)
         else:

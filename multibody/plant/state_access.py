@@ -51,6 +51,7 @@ class PlantState(PlantModel):
 
     _position_entry: int
     _velocity_entry: int
+    _state_node: int  # of the discrete state, see framework/core/dependencies.py
 
     def _q_view(self, context: Any) -> Array:
         return self._workspace(context).q
@@ -60,18 +61,18 @@ class PlantState(PlantModel):
 
     def _mutable_q_view(self, context: Any) -> Array:
         workspace = self._workspace(context)
-        self._note_change(context, (Q,))
+        self._note_change(context, Q)
         return workspace.q
 
     def _mutable_v_view(self, context: Any) -> Array:
         workspace = self._workspace(context)
-        self._note_change(context, (V,))
+        self._note_change(context, V)
         return workspace.v
 
-    def _note_change(self, context: Any, nodes: tuple[int, ...]) -> None:
+    def _note_change(self, context: Any, node: int) -> None:
         if self._time_step > 0.0:
-            nodes = (self._dependency_table.group_nodes["xd"][0],)
-        context._change_nodes(nodes)
+            node = self._state_node
+        context._store.change(context._layout.down_nodes[node], context)
 
     def _parameters_view(self, context: Any) -> Array:
         return self._workspace(context).parameters

@@ -25,28 +25,30 @@ REPOSITORY = Path(__file__).parents[2]
 MODELS = Path(os.environ.get("MERGANSER_MODELS", REPOSITORY.parent / "shared" / "models"))
 EXAMPLES = REPOSITORY / "examples" / "models"
 
-FILES = sorted(
-    str(path.relative_to(MODELS)) for kind in ("urdf", "sdf") for path in MODELS.rglob(f"*.{kind}")
-)
+FILES = sorted(str(p.relative_to(MODELS)) for kind in ("urdf", "sdf") for p in MODELS.rglob(f"*.{kind}"))
 OWN_FILES = ["cart_pole.sdf", "double_pendulum.urdf", "arm7.urdf", "free_box.sdf"]
 
-# Poses go through a handful of products of matrices in both programs: rounding, times lengths of a few metres.
+# Poses go through a handful of products of matrices in both programs: rounding of lengths of a few metres.
 TOLERANCE = 1e-13
 
 NESTED = """<sdf version="1.7"><model name="m" placement_frame="inner::a"><pose>1 2 3 0.1 0.2 0.5</pose>
 <link name="o"><pose>1 0 0 0.3 0 0</pose></link>
 <model name="inner"><pose relative_to="o">0 0 1 0 0.4 0</pose>
-<link name="a"><pose>0 1 0 0 0 0.2</pose></link><link name="b"><pose relative_to="j_inner">0 0 1 0 0 0</pose></link>
-<joint name="j_inner" type="continuous"><pose relative_to="a">0 0.5 0 1 0 0</pose><parent>a</parent><child>b</child>
+<link name="a"><pose>0 1 0 0 0 0.2</pose></link>
+<link name="b"><pose relative_to="j_inner">0 0 1 0 0 0</pose></link>
+<joint name="j_inner" type="continuous"><pose relative_to="a">0 0.5 0 1 0 0</pose>
+<parent>a</parent><child>b</child>
 <axis><xyz expressed_in="__model__">1 2 0</xyz></axis></joint></model>
 <joint name="j" type="revolute"><pose>0 0 0.1 0 0 0</pose><parent>o</parent><child>inner::a</child>
-<axis><xyz expressed_in="f">1 0 0</xyz><limit><lower>-1</lower><upper>2</upper><effort>-1</effort></limit></axis></joint>
+<axis><xyz expressed_in="f">1 0 0</xyz>
+<limit><lower>-1</lower><upper>2</upper><effort>-1</effort></limit></axis></joint>
 <frame name="f" attached_to="inner::b"><pose relative_to="o">0 0 1 0 0.7 0</pose></frame>
 <frame name="g"><pose>0 0 1 0 0 0</pose></frame>
 </model></sdf>"""
 STATIC_WORLD = """<sdf version="1.7"><world name="w">
 <model name="m"><static>true</static><pose>1 0 0 0 0 1</pose><link name="a"><pose>0 1 0 0 0 0</pose></link>
-<link name="b"/><link name="c"/><joint name="j" type="fixed"><parent>a</parent><child>b</child></joint></model>
+<link name="b"/><link name="c"/>
+<joint name="j" type="fixed"><parent>a</parent><child>b</child></joint></model>
 <model name="n"><link name="a"/></model>
 <frame name="wf"><pose>0 0 1 0 0 0</pose></frame>
 <joint name="jj" type="fixed"><pose>0 0 0.3 0 0 0</pose><parent>world</parent><child>n</child></joint>
@@ -63,7 +65,8 @@ CHANGING_URDF = """<robot name="r" xmlns:drake="d"><material name="red"><color r
 <link name="b"/><link name="c"/><link name="d"/>
 <joint name="j1" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 2 1"/>
 <limit lower="-1" upper="2" effort="3" velocity="4" drake:acceleration="5"/><dynamics damping="0.5"/></joint>
-<joint name="j2" type="continuous"><parent link="b"/><child link="c"/><origin xyz="1 0 0" rpy="0.1 0 0"/></joint>
+<joint name="j2" type="continuous"><parent link="b"/><child link="c"/>
+<origin xyz="1 0 0" rpy="0.1 0 0"/></joint>
 <joint name="j3" type="prismatic"><parent link="world"/><child link="a"/><limit effort="0"/></joint>
 <joint name="j4" type="fixed"><parent link="c"/><child link="d"/><origin xyz="1 0 0" rpy="0.1 0 0"/></joint>
 <transmission><type>SimpleTransmission</type><joint name="j2"/><actuator name="m2"/></transmission>
@@ -74,7 +77,7 @@ CHANGING_URDF = """<robot name="r" xmlns:drake="d"><material name="red"><color r
 
 
 def read_both(file: Path | None = None, text: str = "", file_type: str = ""):
-    """The recorded merganser plant, and the pydrake plant with its scene graph; compares what parsers keep."""
+    """The recorded merganser plant, the pydrake plant and its scene graph."""
     ours = RecordingPlant()
     theirs, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.001)
     parsers = (Parser(ours), DrakeParser(theirs))
@@ -194,13 +197,10 @@ def assert_same_shape(shape, reference) -> None:
 
 
 def assert_same_properties(properties, reference) -> None:
-    """Colour, friction and the numbers of contact; pydrake stores colours of SDF files in single precision."""
+    """Colour and contact; pydrake stores the colours of SDF files in single precision."""
     if reference.HasProperty("phong", "diffuse"):
-        np.testing.assert_allclose(
-            properties.GetProperty("phong", "diffuse").rgba,
-            reference.GetProperty("phong", "diffuse").rgba,
-            atol=1e-7,
-        )
+        colors = [p.GetProperty("phong", "diffuse").rgba for p in (properties, reference)]
+        np.testing.assert_allclose(colors[0], colors[1], atol=1e-7)
     else:
         assert not properties.HasProperty("phong", "diffuse")
     for group, name in (

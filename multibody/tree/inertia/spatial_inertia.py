@@ -150,12 +150,11 @@ class SpatialInertia:
     def _description(self) -> str:
         """The values that an error message shows."""
         lines = f"\n mass = {self._mass} kg\n centre of mass p_PScm_E = {self._p_PScm_E} m"
-        mass, p = real_values(self._mass), real_values(self._p_PScm_E)
-        G_SP_E = real_values(self._G_SP_E.CopyToFullMatrix3())
-        if mass is not None and p is not None and G_SP_E is not None:
-            if np.isfinite(mass) and np.isfinite(p).all() and np.isfinite(G_SP_E).all():
-                moments = float(mass) * np.linalg.eigvalsh(G_SP_E - point_inertia(p))
-                lines += f"\n principal moments about the centre of mass = {moments} kg m^2"
+        numbers = real_values(np.concatenate([[self._mass], self._p_PScm_E, self._G_SP_E._I.ravel()]))
+        if numbers is not None and np.isfinite(numbers).all():
+            p, G_SP_E = numbers[1:4], numbers[4:].reshape(3, 3)
+            moments = numbers[0] * np.linalg.eigvalsh(G_SP_E - point_inertia(p))
+            lines += f"\n principal moments about the centre of mass = {moments} kg m^2"
         return lines + "\nCorrect the values, or pass skip_validity_check=True to keep them."
 
     # -- another frame, another point, another body ----------------------------------------------------------

@@ -10,6 +10,7 @@ from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
 from merganser.multibody.kernels import layout
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
+from merganser.multibody.tree.inertia.validity import real_values
 from merganser.multibody.tree.joints.joint import Joint
 
 __all__ = ["QuaternionFloatingJoint"]
@@ -118,12 +119,12 @@ class QuaternionFloatingJoint(Joint):
             RuntimeError: if the quaternion in the Context is zero or not finite.
         """
         q = self._q(context)[:4]
-        length = np.sqrt(q @ q)
-        if not (np.isfinite(np.real(length)) and np.real(length) > 0.0):
+        real = real_values(q)
+        if real is not None and not (np.isfinite(real).all() and real.any()):
             raise RuntimeError(
                 f"get_quaternion(): joint {self._name!r} has the quaternion {q} in this Context."
             )
-        return Quaternion(q / length)
+        return Quaternion(q / np.sqrt(q @ q))
 
     def get_translation(self, context: Any) -> Vector:
         """Returns p_FoMo_F in the Context [m], shape [3]."""

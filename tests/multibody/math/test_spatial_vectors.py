@@ -99,7 +99,7 @@ def test_shift_of_a_velocity_adds_the_cross_product(rng):
 
 
 def test_acceleration_of_a_moving_frame_is_the_derivative_of_its_velocity():
-    """B spins about z of M at rate w(t) = t^2; C slides on x of B as x(t) = t^3 and turns about x of B as t."""
+    """B spins about z of M at the rate t^2; C slides along x of B by t^3 and turns about it by t."""
 
     def velocity(t):
         angle = t**3 / 3

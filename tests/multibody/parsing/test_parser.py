@@ -104,7 +104,8 @@ def test_builder_finds_its_plant_and_scene_graph():
 def test_collision_filter_groups_are_kept_under_scoped_names(caplog):
     parser = Parser(RecordingPlant(), "p")
     parser.AddModelsFromString(
-        '<robot name="r" xmlns:drake="d"><link name="a"/><link name="b"/><drake:collision_filter_group name="g">'
+        '<robot name="r" xmlns:drake="d"><link name="a"/><link name="b"/>'
+        '<drake:collision_filter_group name="g">'
         '<drake:member link="a"/><drake:member link="b"/><drake:ignored_collision_filter_group name="g"/>'
         "</drake:collision_filter_group></robot>",
         "urdf",

@@ -37,74 +37,96 @@ def urdf_visual(inside: str) -> str:
     return urdf(f'<link name="c"><visual>{inside}</visual></link>')
 
 
+def urdf_fixed(parent: str, child: str) -> str:
+    return urdf(f'<joint name="j" type="fixed"><parent link="{parent}"/><child link="{child}"/></joint>')
+
+
+def urdf_mesh(file: str) -> str:
+    return urdf_visual(f'<geometry><mesh filename="{file}"/></geometry>')
+
+
+def sdf_fixed(parent: str, child: str) -> str:
+    return sdf(f'<joint name="j" type="fixed"><parent>{parent}</parent><child>{child}</child></joint>')
+
+
+JOINT = '<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>'
+SPHERE = '<geometry><sphere radius="1"/></geometry>'
+DRIVEN = '<transmission><type>SimpleTransmission</type><joint name="k"/><actuator name="m"/></transmission>'
+FRICTION = (
+    '<drake:proximity_properties><drake:mu_static value="0.1"/><drake:mu_dynamic value="0.2"/>'
+    "</drake:proximity_properties>"
+)
+EMPTY_VISUAL = '<visual name="v"><geometry><empty/></geometry></visual>'
+
 # Each document is wrong in its line 3; the message has to have all the words.
 BAD_URDF = {
-    "unknown child": (urdf('<joint name="j" type="fixed"><parent link="a"/><child link="c"/></joint>'),
-                      ["joint 'j'", "child link 'c'", "'a'", "'b'"]),
-    "mistyped parent": (urdf('<joint name="j" type="fixed"><parent link="aa"/><child link="b"/></joint>'),
-                        ["parent link 'aa'", "Did you mean 'a'"]),
-    "joined to itself": (urdf('<joint name="j" type="fixed"><parent link="a"/><child link="a"/></joint>'),
-                         ["'r::a' to itself"]),
-    "world as child": (urdf('<joint name="j" type="fixed"><parent link="a"/><child link="world"/></joint>'),
-                       ["world as its child"]),
+    "unknown child": (urdf_fixed("a", "c"), ["joint 'j'", "child link 'c'", "'a'", "'b'"]),
+    "mistyped parent": (urdf_fixed("aa", "b"), ["parent link 'aa'", "Did you mean 'a'"]),
+    "joined to itself": (urdf_fixed("a", "a"), ["'r::a' to itself"]),
+    "world as child": (urdf_fixed("a", "world"), ["world as its child"]),
     "second link": (urdf('<link name="a"/>'), ["second link", "'a'", ":2"]),
-    "second joint": (urdf_joint("").replace("</joint>", '</joint><joint name="j" type="fixed"><parent link="a"/>'
-                                            '<child link="b"/></joint>'), ["second joint", "r::j"]),
+    "second joint": (urdf(JOINT + JOINT), ["second joint", "r::j"]),
     "planar joint": (urdf_joint("", "planar"), ["unsupported type 'planar'", "revolute, continuous"]),
-    "joint without type": (urdf('<joint name="j"><parent link="a"/><child link="b"/></joint>'), ["'type'"]),
-    "joint without child": (urdf('<joint name="j" type="fixed"><parent link="a"/></joint>'), ["<child>"]),
+    "joint without type": (urdf('<joint name="j"/>'), ["'type'"]),
+    "joint without child": (urdf('<joint name="j" type="fixed"/>'), ["<child>"]),
     "zero axis": (urdf_joint('<axis xyz="0 0 0"/>'), ["joint 'j'", "axis", "direction"]),
     "axis of two": (urdf_joint('<axis xyz="0 1"/>'), ["2 values", "expected 3", "'0 1'"]),
     "axis of NaN": (urdf_joint('<axis xyz="0 nan 1"/>'), ["finite"]),
     "axis of words": (urdf_joint('<axis xyz="0 up 1"/>'), ["'up'", "number"]),
     "crossed limits": (urdf_joint('<limit lower="1" upper="-1"/>'), ["lower limit 1", "upper limit -1"]),
     "negative damping": (urdf_joint('<dynamics damping="-1"/>'), ["damping -1"]),
-    "infinite effort": (urdf_joint('<limit effort="inf"/>')
-                        .replace("</joint>", '</joint><transmission><type>SimpleTransmission</type><joint name="j"/>'
-                                 '<actuator name="m"/></transmission>'), ["effort", "finite"]),
+    "infinite limit": (urdf_joint('<limit velocity="inf"/>'), ["velocity", "finite"]),
     "negative mass": (urdf_inertial("-1", 'ixx="1" iyy="1" izz="1"'), ["link 'c'", "mass -1 kg"]),
-    "massless with inertia": (urdf_inertial("0", 'ixx="1" iyy="1" izz="1"'), ["link 'c'", "mass 0"]),
-    "impossible inertia": (urdf_inertial("1", 'ixx="1" iyy="1" izz="5"'), ["link 'c'", "principal moments", "1, 1, 5"]),
-    "negative moment": (urdf_inertial("1", 'ixx="-1" iyy="1" izz="1"'), ["principal moments", "-1, 1, 1"]),
+    "massless": (urdf_inertial("0", 'ixx="1" iyy="1" izz="1"'), ["link 'c'", "mass 0"]),
+    "impossible inertia": (urdf_inertial("1", 'ixx="1" iyy="1" izz="5"'), ["link 'c'", "1, 1, 5"]),
+    "negative moment": (urdf_inertial("1", 'ixx="-1" iyy="1" izz="1"'), ["principal", "-1, 1, 1"]),
     "no geometry": (urdf_visual(""), ["<visual>", "<geometry>"]),
     "unknown shape": (urdf_visual("<geometry><cone/></geometry>"), ["<cone>", "cylinder"]),
     "negative size": (urdf_visual('<geometry><box size="1 -1 1"/></geometry>'), ["box", "-1", "positive"]),
-    "unknown package": (urdf_visual('<geometry><mesh filename="package://nowhere/a.obj"/></geometry>'),
-                        ["package 'nowhere'", "package_map().Add"]),
-    "unknown scheme": (urdf_visual('<geometry><mesh filename="http://x/a.obj"/></geometry>'), ["package://"]),
-    "missing mesh": (urdf_visual('<geometry><mesh filename="/nowhere/a.obj"/></geometry>'), ["/nowhere/a.obj"]),
-    "relative mesh in a string": (urdf_visual('<geometry><mesh filename="a.obj"/></geometry>'), ["relative"]),
-    "unknown material": (urdf_visual('<geometry><sphere radius="1"/></geometry><material name="red"/>'),
-                         ["material 'red'", "<color>"]),
-    "friction": (urdf('<link name="c"><collision><geometry><sphere radius="1"/></geometry><drake:proximity_properties>'
-                      '<drake:mu_static value="0.1"/><drake:mu_dynamic value="0.2"/></drake:proximity_properties>'
-                      '</collision></link>'), ["0.1 (static)", "0.2 (dynamic)"]),
-    "idle transmission": (urdf('<transmission><type>SimpleTransmission</type><joint name="k"/><actuator name="m"/>'
-                               '</transmission>'), ["joint 'k'"]),
-    "frame on nothing": (urdf('<frame name="f" link="c" xyz="0 0 0" rpy="0 0 0"/>'), ["frame 'f'", "link 'c'"]),
-}  # fmt: skip
+    "unknown package": (urdf_mesh("package://nowhere/a.obj"), ["package 'nowhere'", "package_map().Add"]),
+    "unknown scheme": (urdf_mesh("http://x/a.obj"), ["package://"]),
+    "missing mesh": (urdf_mesh("/nowhere/a.obj"), ["/nowhere/a.obj"]),
+    "relative mesh in a string": (urdf_mesh("a.obj"), ["relative"]),
+    "unknown material": (urdf_visual(SPHERE + '<material name="red"/>'), ["material 'red'", "<color>"]),
+    "friction": (
+        urdf(f'<link name="c"><collision>{SPHERE}{FRICTION}</collision></link>'),
+        ["0.1 (static)", "0.2 (dynamic)"],
+    ),
+    "idle transmission": (urdf(DRIVEN), ["joint 'k'"]),
+    "frame on nothing": (urdf('<frame name="f" link="c"/>'), ["frame 'f'", "link 'c'"]),
+}
 BAD_SDF = {
-    "unknown child": (sdf('<joint name="j" type="fixed"><parent>a</parent><child>c</child></joint>'), ["'c'", "'b'"]),
-    "unknown nested": (sdf('<joint name="j" type="fixed"><parent>n::a</parent><child>b</child></joint>'), ["'n'"]),
+    "unknown child": (sdf_fixed("a", "c"), ["'c'", "'b'"]),
+    "unknown nested": (sdf_fixed("n::a", "b"), ["'n'"]),
     "second name": (sdf('<frame name="a"/>'), ["shares its name", "<link", ":2"]),
     "reserved name": (sdf('<link name="a::b"/>'), ["reserved"]),
     "ball joint": (sdf_joint("", "ball"), ["unsupported type 'ball'"]),
     "no axis": (sdf_joint(""), ["<axis>"]),
     "zero axis": (sdf_joint("<axis><xyz>0 0 0</xyz></axis>"), ["direction"]),
     "unknown axis frame": (sdf_joint('<axis><xyz expressed_in="f">1 0 0</xyz></axis>'), ["'f'"]),
-    "spring": (sdf_joint("<axis><dynamics><spring_stiffness>2</spring_stiffness></dynamics></axis>"), ["spring"]),
+    "spring": (
+        sdf_joint("<axis><dynamics><spring_stiffness>2</spring_stiffness></dynamics></axis>"),
+        ["spring"],
+    ),
     "pose of five": (sdf('<frame name="f"><pose>1 2 3 4 5</pose></frame>'), ["5 values", "expected 6"]),
-    "circle": (sdf('<frame name="f"><pose relative_to="g"/></frame><frame name="g"><pose relative_to="f"/></frame>'),
-               ["circle", "f -> g -> f"]),
-    "attachment circle": (sdf('<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>'), ["circle"]),
+    "circle of poses": (
+        sdf('<frame name="f"><pose relative_to="g"/></frame><frame name="g"><pose relative_to="f"/></frame>'),
+        ["circle", "f -> g -> f"],
+    ),
+    "circle of frames": (
+        sdf('<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>'),
+        ["circle"],
+    ),
     "no geometry": (sdf('<link name="c"><visual name="v"/></link>'), ["<geometry>"]),
-    "visual twice": (sdf('<link name="c"><visual name="v"><geometry><empty/></geometry></visual><visual name="v"/>'
-                         '</link>'), ["already has a visual 'v'"]),
+    "visual twice": (sdf(f'<link name="c">{EMPTY_VISUAL * 2}</link>'), ["already has a visual 'v'"]),
     "negative mass": (sdf('<link name="c"><inertial><mass>-2</mass></inertial></link>'), ["mass -2"]),
-    "impossible inertia": (sdf('<link name="c"><inertial><inertia><ixx>9</ixx></inertia></inertial></link>'), ["1, 1, 9"]),
+    "impossible inertia": (
+        sdf('<link name="c"><inertial><inertia><ixx>9</ixx></inertia></inertial></link>'),
+        ["1, 1, 9"],
+    ),
     "model without link": (sdf('<model name="n"/>'), ["no link"]),
     "include of nothing": (sdf("<include><uri>package://nowhere</uri></include>"), ["'nowhere'"]),
-}  # fmt: skip
+}
 
 
 def refused(text: str | bytes, file_type: str = "urdf") -> ParsingError:
@@ -215,7 +237,7 @@ def test_missing_file_names_its_near_misses():
 
 
 def test_missing_folder_is_named():
-    with pytest.raises(ParsingError, match="folder '.*/nowhere' does not exist either"):
+    with pytest.raises(ParsingError, match=r"folder '.*/nowhere' does not exist either"):
         Parser(RecordingPlant()).AddModels(ARM.parent / "nowhere" / "arm7.urdf")
 
 

@@ -256,7 +256,7 @@ def test_zero_quaternion_in_the_state_is_reported(robot):
 
 
 def test_damping_is_a_parameter_and_a_force(robot):
-    tree, plant = robot
+    tree, _ = robot
     joint = tree.GetJointByName("hinge")
     assert joint.GetDamping(CONTEXT) == 0.5
     joint.SetDamping(CONTEXT, 0.25)

@@ -177,9 +177,9 @@ def test_nan_inertia_says_so():
 
 
 def test_bad_dimensions_are_refused():
-    with pytest.raises(RuntimeError, match="SolidBoxWithMass.*ly must be positive"):
+    with pytest.raises(RuntimeError, match=r"SolidBoxWithMass.*ly must be positive"):
         SpatialInertia.SolidBoxWithMass(1.0, 1.0, -1.0, 1.0)
-    with pytest.raises(ValueError, match="SolidSphere.*r must be finite"):
+    with pytest.raises(ValueError, match=r"SolidSphere.*r must be finite"):
         UnitInertia.SolidSphere(np.nan)
     with pytest.raises(RuntimeError, match="length 1"):
         UnitInertia.ThinRod(1.0, [0, 0, 2])

@@ -1,5 +1,7 @@
 """Building and finalizing trees: order, numbers, and errors that leave nothing half done."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from merganser.framework.math import RigidTransform
@@ -81,14 +83,14 @@ def test_joint_with_its_child_nearer_the_world_swaps_frames_and_negates_the_axis
 def test_floating_joint_cannot_be_reversed_and_finalize_leaves_the_tree_open():
     tree, b = tree_with_bodies(1)
     tree.AddJoint(QuaternionFloatingJoint("free", b[1].body_frame(), b[0].body_frame()))
-    with pytest.raises(RuntimeError, match="joint 'free', body 'world', is nearer the world.*exchanged"):
+    with pytest.raises(RuntimeError, match=r"joint 'free', body 'world', is nearer the world.*exchanged"):
         tree.Finalize()
     assert not tree.is_finalized() and tree.num_joints() == 1
 
 
 def test_long_chain_needs_no_recursion():
     tree, b = tree_with_bodies(1500)
-    for parent, child in zip(b, b[1:]):
+    for parent, child in pairwise(b):
         add_revolute(tree, parent, child)
     tree.Finalize()
     assert tree.topology["subtree_end"][1] == 1501
@@ -116,7 +118,7 @@ def test_fixed_body_has_no_floating_coordinates():
         b[1].is_floating_base_body()
     add_revolute(tree, b[0], b[1])
     tree.Finalize()
-    with pytest.raises(RuntimeError, match="'b1' is not a floating base body: .*RevoluteJoint"):
+    with pytest.raises(RuntimeError, match=r"'b1' is not a floating base body: .*RevoluteJoint"):
         b[1].floating_positions_start()
 
 
@@ -177,21 +179,21 @@ def test_joint_of_a_body_to_itself_is_refused():
 def test_second_joint_between_two_bodies_is_refused():
     tree, b = tree_with_bodies(2)
     add_revolute(tree, b[1], b[2], name="first")
-    with pytest.raises(RuntimeError, match="'second'.*'b2' and 'b1', which joint 'first' connects already"):
+    with pytest.raises(RuntimeError, match=r"'second'.*'b2' and 'b1', which joint 'first' connects already"):
         add_revolute(tree, b[2], b[1], name="second")
 
 
 def test_elements_of_another_tree_are_refused():
     tree, b = tree_with_bodies(1)
     other, c = tree_with_bodies(1)
-    with pytest.raises(RuntimeError, match="joint 'j' needs .*belongs to another plant"):
+    with pytest.raises(RuntimeError, match=r"joint 'j' needs .*belongs to another plant"):
         tree.AddJoint(RevoluteJoint("j", b[1].body_frame(), c[1].body_frame(), Z))
     with pytest.raises(RuntimeError, match="belongs to another plant"):
         tree.AddFrame(FixedOffsetFrame("f", c[1].body_frame(), RigidTransform()))
     joint = add_revolute(other, c[0], c[1])
     with pytest.raises(RuntimeError, match="was added to another plant already"):
         tree.AddJoint(joint)
-    with pytest.raises(RuntimeError, match="actuator 'a' needs .*another plant"):
+    with pytest.raises(RuntimeError, match=r"actuator 'a' needs .*another plant"):
         tree.AddJointActuator("a", joint)
     loose = RigidBody("loose", INERTIA)
     with pytest.raises(RuntimeError, match="add it first"):
@@ -261,12 +263,12 @@ def test_unknown_name_suggests_near_names():
     tree, _ = tree_with_bodies(3)
     tree.AddRigidBody("gripper", INERTIA)
     with pytest.raises(
-        RuntimeError, match="GetBodyByName.*'griper' in any model instance. Did you mean 'gripper'"
+        RuntimeError, match=r"GetBodyByName.*'griper' in any model instance. Did you mean 'gripper'"
     ):
         tree.GetBodyByName("griper")
-    with pytest.raises(RuntimeError, match="no body named 'xyz'.*names there are: 'b1', 'b2'"):
+    with pytest.raises(RuntimeError, match=r"no body named 'xyz'.*names there are: 'b1', 'b2'"):
         tree.GetBodyByName("xyz")
-    with pytest.raises(RuntimeError, match="no joint named 'j'.*There are none at all"):
+    with pytest.raises(RuntimeError, match=r"no joint named 'j'.*There are none at all"):
         tree.GetJointByName("j")
     with pytest.raises(RuntimeError, match="Did you mean 'DefaultModelInstance'"):
         tree.GetModelInstanceByName("DefaultModel")
@@ -276,7 +278,9 @@ def test_name_of_another_model_instance_is_pointed_out():
     tree = MultibodyTree()
     left, right = tree.AddModelInstance("left"), tree.AddModelInstance("right")
     hand = tree.AddRigidBody("hand", left, INERTIA)
-    with pytest.raises(RuntimeError, match="no body named 'hand' in model instance 'right'. It is in 'left'"):
+    with pytest.raises(
+        RuntimeError, match=r"no body named 'hand' in model instance 'right'. It is in 'left'"
+    ):
         tree.GetBodyByName("hand", right)
     assert tree.GetBodyByName("hand") is tree.GetBodyByName("hand", left) is hand
     assert not tree.HasBodyNamed("hand", right)
