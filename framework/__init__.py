@@ -4,6 +4,8 @@ from merganser.framework.core.cache import CacheEntry, ValueProducer
 from merganser.framework.core.context import Context, DiagramContext, LeafContext
 from merganser.framework.core.diagram import Diagram
 from merganser.framework.core.diagram_builder import DiagramBuilder
+from merganser.framework.core.diagram_graph import diagram_graph
+from merganser.framework.core.diagram_plot import plot_diagram
 from merganser.framework.core.errors import AlgebraicLoopError, UnconnectedInputError
 from merganser.framework.core.events import (
     DiscreteUpdateEvent,
@@ -82,7 +84,9 @@ __all__ = [
     "Value",
     "ValueProducer",
     "VectorBase",
+    "diagram_graph",
     "kAbstractValued",
     "kUseDefaultName",
     "kVectorValued",
+    "plot_diagram",
 ]

@@ -49,7 +49,11 @@ class _Port:
         return f"{self._kind} port '{self._name}' (index {int(self._index)}) of system '{self._system.GetSystemPathname()}'"
 
     def _check_context(self, context: Context) -> None:
-        if context._system is not self._system:
+        try:
+            is_mine = context._system is self._system
+        except AttributeError:  # no Context at all
+            is_mine = False
+        if not is_mine:
             raise _foreign_context(self, context)
 
     def __repr__(self) -> str:
@@ -99,8 +103,7 @@ class InputPort(_Port):
         Raises:
             UnconnectedInputError: the port is neither connected nor fixed.
         """
-        if context._system is not self._system:
-            raise _foreign_context(self, context)
+        self._check_context(context)
         value = context._require_input(self._index)
         return value._values.copy() if isinstance(value, BasicVector) else value.get_value()
 
@@ -214,8 +217,7 @@ class OutputPort(_Port):
 
     def _read(self, context: Context) -> BasicVector | AbstractValue:
         """The current value, computed if it is out of date."""
-        if context._system is not self._system:
-            raise _foreign_context(self, context)
+        self._check_context(context)
         leaf_port = self._leaf_port
         layout = context._layout.root.of_system[id(leaf_port._system)]
         store = context._store
@@ -241,8 +243,7 @@ class LeafOutputPort(OutputPort):
         return self._system._cache_entries[self._entry_number]  # type: ignore[attr-defined]
 
     def _read(self, context: Context) -> BasicVector | AbstractValue:
-        if context._system is not self._system:
-            raise _foreign_context(self, context)
+        self._check_context(context)
         return context._read_entry(self._entry_number).value  # type: ignore[attr-defined, no-any-return]
 
 

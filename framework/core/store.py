@@ -36,9 +36,10 @@ class Store:
         computing: bit mask of the cache entries that are being computed right now.
         reads: nodes of the leaf system that the computation in progress has read so far (bit mask, see
             dependencies.py).
+        learnt: computations that have read more than the layout knows about, with what they read.
     """
 
-    __slots__ = ("accuracy", "computing", "flat", "invalid", "layout", "reads", "slots", "stack")
+    __slots__ = ("accuracy", "computing", "flat", "invalid", "layout", "learnt", "reads", "slots", "stack")
 
     def __init__(self, layout: RootLayout, dtype: Any = np.float64) -> None:
         self.layout = layout
@@ -49,6 +50,7 @@ class Store:
         self.accuracy: float | None = None
         self.slots: list[CacheSlot] = []
         self.stack: list[CacheSlot] = []
+        self.learnt: list[tuple[CacheSlot, int]] = []
 
     def change(self, mask: int, context: Any) -> None:
         """Notes that something was changed on which the cache entries in `mask` depend."""
@@ -58,6 +60,23 @@ class Store:
                 f"{self.stack[-1].entry.describe()} is being computed: calculations only read."
             )
         self.invalid |= mask
+
+    def apply_learnt(self) -> None:
+        """Tells the layout what computations have been seen to read.
+
+        That waits until none is in progress, since nothing changes before. Consumers come first, which makes it
+        linear in the length of a chain; the other way round it would be quadratic.
+
+        Raises:
+            AlgebraicLoopError: one of them reads what depends on itself.
+        """
+        learnt, self.learnt = self.learnt, []
+        try:
+            for slot, reads in reversed(learnt):
+                self.layout.add_dependencies(slot.context._layout, slot.number, reads)
+        except AlgebraicLoopError:
+            self.invalid = (1 << self.layout.num_entries) - 1
+            raise
 
 
 class CacheSlot:
@@ -94,16 +113,18 @@ class CacheSlot:
         except Exception as error:
             note_place(error, f"while computing {entry.describe()} at time {store.flat.item(0)} s")
             raise
+        else:
+            store.invalid &= ~bit
+            if entry.is_learning:
+                entry.learn(store.reads)
+                if store.reads & ~self.context._layout.dependencies[self.number]:
+                    store.learnt.append((self, store.reads))
         finally:
-            reads, store.reads = store.reads, outer_reads
+            store.reads = outer_reads
             store.computing ^= bit
             store.stack.pop()
-        if entry.is_learning:
-            entry.learn(reads)
-            layout = self.context._layout
-            if reads & ~layout.dependencies[self.number]:
-                store.layout.add_dependencies(layout, self.number, reads)
-        store.invalid &= ~bit
+            if store.learnt and not store.computing:
+                store.apply_learnt()
 
 
 class FixedInputPortValue:

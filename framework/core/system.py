@@ -265,8 +265,7 @@ class System(TicketMethods, abc.ABC):
 
     def EvalTimeDerivatives(self, context: Context) -> ContinuousState:
         """Returns the time derivatives of the continuous state, computed if they are out of date."""
-        if context._system is not self:
-            self._check_context(context)
+        self._check_context(context)
         return context._read_derivatives()
 
     def CalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
@@ -347,7 +346,7 @@ class System(TicketMethods, abc.ABC):
 
     def GetGraphvizString(self) -> str:
         """Returns a Graphviz description of the system."""
-        from merganser.framework.core.drawing import graphviz_string
+        from merganser.framework.core.diagram_graph import graphviz_string
 
         return graphviz_string(self)
 

@@ -40,10 +40,14 @@ def make_inertia(
     I_BBcm_B = R_BBi @ I_BBcm_Bi @ R_BBi.T
     try:
         I_SScm_E = RotationalInertia(*np.diag(I_BBcm_B), I_BBcm_B[0, 1], I_BBcm_B[0, 2], I_BBcm_B[1, 2])
-        return SpatialInertia.MakeFromCentralInertia(mass, X_BBi.translation(), I_SScm_E)
+        with np.errstate(over="ignore", invalid="ignore"):  # checked below
+            M_BBo_B = SpatialInertia.MakeFromCentralInertia(mass, X_BBi.translation(), I_SScm_E)
     except RuntimeError:
         I1, I2, I3 = np.linalg.eigvalsh(I_BBcm_Bi)
         raise node.error(
             f"link '{link}' has principal moments of inertia {I1:.6g}, {I2:.6g}, {I3:.6g} kg m^2. No body "
             "has these: none may be negative, and none may exceed the sum of the other two."
         ) from None
+    if not np.isfinite(M_BBo_B.CopyToFullMatrix6()).all():
+        raise node.error(f"link '{link}' has mass properties too large to compute with.")
+    return M_BBo_B

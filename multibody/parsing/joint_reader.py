@@ -27,10 +27,11 @@ def check_joint_type(node: XmlNode, joint: str, type_name: str, supported: tuple
 
 def unit_axis(node: XmlNode, joint: str, axis: np.ndarray) -> np.ndarray:
     """The direction of a joint axis, shape [3]; the zero vector has none."""
-    length = float(np.linalg.norm(axis))
-    if length < 1e-12:
+    largest = float(np.abs(axis).max())
+    if largest < 1e-12:
         raise node.error(f"joint '{joint}' has axis {axis.tolist()}; it needs a direction, such as 0 0 1.")
-    return axis / length
+    scaled = axis / largest  # so that squaring huge components does not overflow
+    return scaled / np.linalg.norm(scaled)
 
 
 def check_limits(node: XmlNode, joint: str, limits: tuple[float, float]) -> None:

@@ -159,6 +159,21 @@ class PackageMap:
             raise RuntimeError(f"Address '{url}' means '{path}', which does not exist.{near_files(path)}")
         return str(path)
 
+    def _add_enclosing(self, url: str, folder: Path | None) -> None:
+        """Adds the package that an address names, if it is unknown and one of the folders around is that package.
+
+        A model inside a package can so refer to its own files before anybody has added the package.
+        """
+        parts = urlsplit(url)
+        name = unquote(parts.netloc)
+        if folder is None or parts.scheme not in ("package", "model") or not name or name in self._paths:
+            return
+        for parent in (folder.resolve(), *folder.resolve().parents):
+            package_xml = parent / "package.xml"
+            if package_xml.is_file() and _package_name(package_xml) == name:
+                self.Add(name, parent)
+                return
+
     def _crawl(self, folder: Path, stop_at_packages: bool) -> None:
         if not folder.is_dir():
             _logger.warning("There is no folder '%s' to look for packages in.", folder)
@@ -198,12 +213,13 @@ def resolve_uri(uri: str, package_map: PackageMap, location: SourceLocation) -> 
 
     Args:
         uri: an address with scheme, or a path relative to the referring file.
-        location: the referring element.
+        location: the referring element; its package is known, if one of the folders around its file is one.
 
     Raises:
         ParsingError: it cannot be resolved, or is not there.
     """
     if "://" in uri:
+        package_map._add_enclosing(uri, location.folder)
         try:
             return Path(package_map.ResolveUrl(uri))
         except RuntimeError as cause:

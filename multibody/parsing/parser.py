@@ -72,6 +72,8 @@ class Parser:
     def _init_from_builder(
         self, builder: Any, plant: Any = None, scene_graph: Any = None, model_name_prefix: str = ""
     ) -> None:
+        if builder is not None and not hasattr(builder, "GetSystems"):
+            raise TypeError(f"Parser: {builder!r} is neither a MultibodyPlant nor a DiagramBuilder.")
         systems = {} if builder is None else {system.get_name(): system for system in builder.GetSystems()}
         plant = systems.get("plant") if plant is None else plant
         scene_graph = systems.get("scene_graph") if scene_graph is None else scene_graph

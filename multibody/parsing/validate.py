@@ -43,7 +43,14 @@ def check_document(document: DocumentDescription) -> None:
     for frame in frames:
         _check_body(frame.body, bodies, f"frame '{frame.name}' is on", frame.location)
     link_frames = [(f"{m.name}::{link.name}", link.location) for m in models for link in m.links]
-    _check_unique("frame", link_frames + [(f"{f.body.model}::{f.name}", f.location) for f in frames])
+    joint_frames = [
+        (f"{joint.child.model}::{joint.name}_{side}", joint.location)
+        for joint in joints
+        for side, X_BJ in (("parent", joint.X_PJ), ("child", joint.X_CJ))
+        if X_BJ is not None
+    ]
+    own_frames = [(f"{frame.body.model}::{frame.name}", frame.location) for frame in frames]
+    _check_unique("frame", link_frames + joint_frames + own_frames)
     for model in models:
         _check_filter_groups(model, bodies)
 

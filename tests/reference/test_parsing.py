@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
+from merganser.framework import DiagramBuilder
+from merganser.geometry import Role
+from merganser.multibody import tree
 from merganser.multibody.parsing import Parser
-from merganser.multibody.plant.coulomb_friction import CoulombFriction
-from recording_plant import RecordingPlant
+from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
 
-pydrake = pytest.importorskip("pydrake", reason="pydrake is not installed (extra `reference`)")
-
-from pydrake.geometry import Role  # noqa: E402
-from pydrake.multibody.parsing import Parser as DrakeParser  # noqa: E402
-from pydrake.multibody.plant import AddMultibodyPlantSceneGraph  # noqa: E402
-from pydrake.multibody.tree import BodyIndex, FrameIndex, JointActuatorIndex, ModelInstanceIndex  # noqa: E402
-from pydrake.systems.framework import DiagramBuilder  # noqa: E402
+drake = pytest.importorskip("pydrake.all", reason="pydrake is not installed (extra `reference`)")
+drake_tree = pytest.importorskip("pydrake.multibody.tree")
 
 pytestmark = pytest.mark.reference
 
@@ -76,45 +76,89 @@ CHANGING_URDF = """<robot name="r" xmlns:drake="d"><material name="red"><color r
 <frame name="fr" link="b" xyz="1 2 3" rpy="0 0.2 0.1"/><frame name="fw" link="world"/></robot>"""
 
 
-def read_both(file: Path | None = None, text: str = "", file_type: str = ""):
-    """The recorded merganser plant, the pydrake plant and its scene graph."""
-    ours = RecordingPlant()
-    theirs, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.001)
-    parsers = (Parser(ours), DrakeParser(theirs))
-    for parser in parsers:
-        package_map = parser.package_map()
+@dataclass
+class Side:
+    """A plant with its scene graph, of merganser or of pydrake; both have the same functions."""
+
+    plant: Any
+    scene_graph: Any
+    parser: Any
+    tree: ModuleType
+    role: Any
+
+    def bodies(self) -> list:
+        return [self.plant.get_body(self.tree.BodyIndex(i)) for i in range(1, self.plant.num_bodies())]
+
+    def frames(self) -> dict:
+        frames = [self.plant.get_frame(self.tree.FrameIndex(i)) for i in range(self.plant.num_frames())]
+        return {(int(frame.model_instance()), frame.name()): frame for frame in frames}
+
+    def joints(self) -> list:
+        return [self.plant.get_joint(index) for index in self.plant.GetJointIndices()]
+
+    def actuators(self) -> list:
+        indices = map(self.tree.JointActuatorIndex, range(self.plant.num_actuators()))
+        return [self.plant.get_joint_actuator(index) for index in indices]
+
+    def instance_names(self) -> list[str]:
+        indices = map(self.tree.ModelInstanceIndex, range(self.plant.num_model_instances()))
+        return [self.plant.GetModelInstanceName(index) for index in indices]
+
+    def geometries(self, role_name: str) -> dict:
+        """(pose in the body, shape, properties) by body index and local name."""
+        inspector, role = self.scene_graph.model_inspector(), getattr(self.role, role_name)
+        found = {}
+        for geometry_id in inspector.GetAllGeometryIds(role):
+            body = self.plant.GetBodyFromFrameId(inspector.GetFrameId(geometry_id))
+            name = inspector.GetName(geometry_id).rpartition("::")[2]
+            found[int(body.index()), name] = (
+                inspector.GetPoseInFrame(geometry_id),
+                inspector.GetShape(geometry_id),
+                inspector.GetProperties(geometry_id, role),
+            )
+        return found
+
+
+def read_both(file: Path | None = None, text: str = "", file_type: str = "") -> tuple[Side, Side]:
+    """The same document read by merganser and by pydrake."""
+    ours, our_scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.001)
+    theirs, their_scene_graph = drake.AddMultibodyPlantSceneGraph(drake.DiagramBuilder(), 0.001)
+    sides = (
+        Side(ours, our_scene_graph, Parser(ours), tree, Role),
+        Side(theirs, their_scene_graph, drake.Parser(theirs), drake_tree, drake.Role),
+    )
+    for side in sides:
+        package_map = side.parser.package_map()
         if package_map.Contains("drake_models"):
             package_map.Remove("drake_models")
         if MODELS.is_dir():
             package_map.Add("drake_models", str(MODELS))
         if file is not None:
-            parser.AddModels(str(file))
+            side.parser.AddModels(str(file))
         else:
-            parser.AddModelsFromString(text, file_type)
-    groups, expected_groups = (parser.GetCollisionFilterGroups() for parser in parsers)
-    assert groups.groups() == expected_groups.groups()
-    assert groups.exclusion_pairs() == expected_groups.exclusion_pairs()
-    return ours, theirs, scene_graph
+            side.parser.AddModelsFromString(text, file_type)
+    return sides
 
 
-def assert_same_plant(ours: RecordingPlant, theirs, scene_graph) -> None:
-    names = [theirs.GetModelInstanceName(ModelInstanceIndex(i)) for i in range(theirs.num_model_instances())]
-    assert ours.instance_names == names
+def assert_same_plant(ours: Side, theirs: Side) -> None:
+    assert ours.instance_names() == theirs.instance_names()
     assert_same_bodies(ours, theirs)
     assert_same_frames(ours, theirs)
     assert_same_joints(ours, theirs)
     assert_same_actuators(ours, theirs)
-    assert_same_geometries(ours, theirs, scene_graph)
+    assert_same_geometries(ours, theirs)
+    groups, expected_groups = (side.parser.GetCollisionFilterGroups() for side in (ours, theirs))
+    assert groups.groups() == expected_groups.groups()
+    assert groups.exclusion_pairs() == expected_groups.exclusion_pairs()
 
 
 def assert_same_pose(X, X_reference) -> None:
     np.testing.assert_allclose(X.GetAsMatrix4(), X_reference.GetAsMatrix4(), atol=TOLERANCE)
 
 
-def assert_same_bodies(ours, theirs) -> None:
-    assert len(ours.bodies) == theirs.num_bodies()
-    for i, body in enumerate(ours.bodies[1:], start=1):
-        reference = theirs.get_body(BodyIndex(i))
+def assert_same_bodies(ours: Side, theirs: Side) -> None:
+    assert len(ours.bodies()) == len(theirs.bodies())
+    for body, reference in zip(ours.bodies(), theirs.bodies()):
         assert (body.name(), body.model_instance()) == (reference.name(), int(reference.model_instance()))
         np.testing.assert_allclose(
             body.default_spatial_inertia().CopyToFullMatrix6(),
@@ -122,26 +166,21 @@ def assert_same_bodies(ours, theirs) -> None:
             rtol=1e-12,
             atol=1e-15,
         )
-        if X_WB := ours.default_poses.get((int(body.model_instance()), body.name())):
-            assert_same_pose(X_WB, theirs.GetDefaultFloatingBaseBodyPose(reference))
+        X_WB = ours.plant.GetDefaultFloatingBaseBodyPose(body)
+        assert_same_pose(X_WB, theirs.plant.GetDefaultFloatingBaseBodyPose(reference))
 
 
-def assert_same_frames(ours, theirs) -> None:
-    references = {}
-    for i in range(theirs.num_frames()):
-        frame = theirs.get_frame(FrameIndex(i))
-        references[int(frame.model_instance()), frame.name()] = frame
-    assert {(int(f.model_instance()), f.name()) for f in ours.frames} == set(references)
-    for frame in ours.frames:
-        reference = references[int(frame.model_instance()), frame.name()]
-        assert frame.body().name() == reference.body().name()
-        assert_same_pose(frame.GetFixedPoseInBodyFrame(), reference.GetFixedPoseInBodyFrame())
+def assert_same_frames(ours: Side, theirs: Side) -> None:
+    frames, references = ours.frames(), theirs.frames()
+    assert set(frames) == set(references)
+    for key, frame in frames.items():
+        assert frame.body().name() == references[key].body().name()
+        assert_same_pose(frame.GetFixedPoseInBodyFrame(), references[key].GetFixedPoseInBodyFrame())
 
 
-def assert_same_joints(ours, theirs) -> None:
-    references = [theirs.get_joint(index) for index in theirs.GetJointIndices()]
-    assert [j.name() for j in ours.joints] == [j.name() for j in references]
-    for joint, reference in zip(ours.joints, references):
+def assert_same_joints(ours: Side, theirs: Side) -> None:
+    assert [j.name() for j in ours.joints()] == [j.name() for j in theirs.joints()]
+    for joint, reference in zip(ours.joints(), theirs.joints()):
         assert joint.type_name() == reference.type_name()
         assert joint.model_instance() == int(reference.model_instance())
         assert joint.frame_on_parent().name() == reference.frame_on_parent().name()
@@ -158,31 +197,24 @@ def assert_same_joints(ours, theirs) -> None:
             np.testing.assert_allclose(getattr(joint, kind)(), getattr(reference, kind)(), atol=TOLERANCE)
 
 
-def assert_same_actuators(ours, theirs) -> None:
-    assert len(ours.actuators) == theirs.num_actuators()
-    for i, actuator in enumerate(ours.actuators):
-        reference = theirs.get_joint_actuator(JointActuatorIndex(i))
-        assert (actuator.name(), actuator.joint().name()) == (reference.name(), reference.joint().name())
+def assert_same_actuators(ours: Side, theirs: Side) -> None:
+    assert [a.name() for a in ours.actuators()] == [a.name() for a in theirs.actuators()]
+    for actuator, reference in zip(ours.actuators(), theirs.actuators()):
+        assert actuator.joint().name() == reference.joint().name()
         assert actuator.effort_limit() == reference.effort_limit()
         assert actuator.default_rotor_inertia() == reference.default_rotor_inertia()
         assert actuator.default_gear_ratio() == reference.default_gear_ratio()
 
 
-def assert_same_geometries(ours, theirs, scene_graph) -> None:
-    inspector = scene_graph.model_inspector()
-    for role, recorded in ((Role.kIllustration, ours.visuals), (Role.kProximity, ours.collisions)):
-        references = {}
-        for geometry_id in inspector.GetAllGeometryIds(role):
-            body = theirs.GetBodyFromFrameId(inspector.GetFrameId(geometry_id))
-            name = inspector.GetName(geometry_id).rpartition("::")[2]
-            references[int(body.index()), name] = geometry_id
-        bodies = {id(body): i for i, body in enumerate(ours.bodies)}
-        assert {(bodies[id(body)], name) for body, _, _, name, _ in recorded} == set(references)
-        for body, X_BG, shape, name, properties in recorded:
-            geometry_id = references[bodies[id(body)], name]
-            assert_same_pose(X_BG, inspector.GetPoseInFrame(geometry_id))
-            assert_same_shape(shape, inspector.GetShape(geometry_id))
-            assert_same_properties(properties, inspector.GetProperties(geometry_id, role))
+def assert_same_geometries(ours: Side, theirs: Side) -> None:
+    for role_name in ("kIllustration", "kProximity"):
+        geometries, references = ours.geometries(role_name), theirs.geometries(role_name)
+        assert set(geometries) == set(references)
+        for key, (X_BG, shape, properties) in geometries.items():
+            X_BG_reference, shape_reference, properties_reference = references[key]
+            assert_same_pose(X_BG, X_BG_reference)
+            assert_same_shape(shape, shape_reference)
+            assert_same_properties(properties, properties_reference)
 
 
 def assert_same_shape(shape, reference) -> None:

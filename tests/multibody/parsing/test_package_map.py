@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 
 import pytest
-from merganser.multibody.parsing import PackageMap
+from merganser.multibody.parsing import PackageMap, Parser
+from merganser.multibody.plant import MultibodyPlant
 
 
 @pytest.fixture
@@ -109,3 +110,24 @@ def test_package_without_name_is_refused(tmp_path):
     (tmp_path / "package.xml").write_text("<package>\n<name/></package>")
     with pytest.raises(RuntimeError, match=r"package\.xml:1: .*empty <name>"):
         PackageMap().AddPackageXml(tmp_path / "package.xml")
+
+
+def test_model_inside_a_package_finds_its_own_files_before_anybody_adds_the_package(packages):
+    model = packages / "a" / "inside" / "box.urdf"
+    model.write_text(
+        '<robot name="box"><link name="b"><visual><geometry><mesh filename="package://one/mesh.obj"/></geometry>'
+        "</visual></link></robot>"
+    )
+    parser = Parser(MultibodyPlant(0.0))
+    parser.AddModels(str(model))
+    assert parser.package_map().GetPath("one") == str(packages / "a")
+
+
+def test_package_that_is_not_around_the_model_stays_unknown(packages):
+    model = packages / "c" / "box.urdf"
+    model.write_text(
+        '<robot name="box"><link name="b"><visual><geometry><mesh filename="package://one/mesh.obj"/></geometry>'
+        "</visual></link></robot>"
+    )
+    with pytest.raises(RuntimeError, match=r"box\.urdf:1.*Unknown package 'one'"):
+        Parser(MultibodyPlant(0.0)).AddModels(str(model))

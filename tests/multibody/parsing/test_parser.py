@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
+from merganser.framework import DiagramBuilder
+from merganser.geometry import SceneGraph
 from merganser.multibody.parsing import Parser, ParsingError
-from recording_plant import RecordingPlant
+from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
 
 BOX = Path(__file__).parents[3] / "examples" / "models" / "free_box.sdf"
 NESTED = """<sdf version="1.7"><model name="outer"><link name="a"/>
@@ -16,93 +17,111 @@ MIMIC = """<robot name="r"><link name="a"/><link name="b"/>
 <joint name="j" type="revolute"><parent link="a"/><child link="b"/><mimic joint="k"/></joint></robot>"""
 
 
+def instance_names(plant: MultibodyPlant) -> list[str]:
+    """Names of the model instances beside the two that every plant has."""
+    return [plant.GetModelInstanceName(i) for i in range(2, plant.num_model_instances())]
+
+
 def test_file_url_and_string_give_the_same_model():
-    plants = [RecordingPlant() for _ in range(4)]
+    plants = [MultibodyPlant(0.0) for _ in range(4)]
     parsers = [Parser(plant) for plant in plants]
     parsers[1].package_map().Add("examples", BOX.parent)
     assert parsers[0].AddModels(str(BOX)) == [2]
     assert parsers[1].AddModels(url="package://examples/free_box.sdf") == [2]
     assert parsers[2].AddModels(file_contents=BOX.read_text(), file_type="sdf") == [2]
     assert parsers[3].AddModelsFromUrl(BOX.as_uri()) == [2]
-    assert [plant.instance_names[2:] for plant in plants] == [["free_box"]] * 4
+    assert [instance_names(plant) for plant in plants] == [["free_box"]] * 4
 
 
 @pytest.mark.parametrize("arguments", [{}, {"url": "x", "file_name": "y"}, {"file_contents": "<robot/>"}])
 def test_mixed_forms_of_AddModels_are_refused(arguments):
     with pytest.raises(TypeError, match="file_name"):
-        Parser(RecordingPlant()).AddModels(**arguments)
+        Parser(MultibodyPlant(0.0)).AddModels(**arguments)
 
 
 def test_indices_cover_nested_models():
-    plant = RecordingPlant()
+    plant = MultibodyPlant(0.0)
     assert Parser(plant).AddModelsFromString(NESTED, "sdf") == [2, 3]
-    assert plant.instance_names[2:] == ["outer", "outer::inner"]
+    assert instance_names(plant) == ["outer", "outer::inner"]
 
 
 def test_prefix_is_a_scope_around_every_model():
-    plant = RecordingPlant()
+    plant = MultibodyPlant(0.0)
     Parser(plant, "left").AddModelsFromString(NESTED, "sdf")
     Parser(plant, model_name_prefix="right").AddModelsFromString(NESTED, "sdf")
     expected = [f"{side}::{name}" for side in ("left", "right") for name in ("outer", "outer::inner")]
-    assert plant.instance_names[2:] == expected
+    assert instance_names(plant) == expected
 
 
 def test_taken_name_is_refused_unless_auto_renaming():
-    plant = RecordingPlant()
+    plant = MultibodyPlant(0.0)
     parser = Parser(plant)
     assert not parser.GetAutoRenaming()
     parser.AddModelsFromString(NESTED, "sdf")
-    calls = plant.num_calls
+    num_instances = plant.num_model_instances()
     with pytest.raises(ParsingError, match=r"named 'outer'.*SetAutoRenaming"):
         parser.AddModelsFromString(NESTED, "sdf")
-    assert plant.num_calls == calls
+    assert plant.num_model_instances() == num_instances
     parser.SetAutoRenaming(True)
     parser.AddModelsFromString(NESTED, "sdf")
     parser.AddModelsFromString(NESTED, "sdf")
-    assert plant.instance_names[4:] == ["outer_1", "outer_1::inner", "outer_2", "outer_2::inner"]
+    assert instance_names(plant)[2:] == ["outer_1", "outer_1::inner", "outer_2", "outer_2::inner"]
 
 
 def test_warning_is_logged_and_strict_parsing_raises_it(caplog):
-    plant = RecordingPlant()
+    plant = MultibodyPlant(0.0)
     parser = Parser(plant)
     parser.AddModelsFromString(MIMIC, "urdf")
     assert "<literal-string>.urdf:2: joint 'j' mimics another" in caplog.text
-    calls = plant.num_calls
+    num_instances = plant.num_model_instances()
     parser.SetStrictParsing()
     parser.SetAutoRenaming(True)
     with pytest.raises(ParsingError, match="mimics another"):
         parser.AddModelsFromString(MIMIC, "urdf")
-    assert plant.num_calls == calls
+    assert plant.num_model_instances() == num_instances
 
 
 def test_finalized_plant_is_refused():
-    plant = RecordingPlant()
-    plant.finalized = True
+    plant = MultibodyPlant(0.0)
+    plant.Finalize()
     with pytest.raises(RuntimeError, match="finalized"):
         Parser(plant).AddModels(BOX)
 
 
 def test_plant_without_geometry_gets_bodies_only():
-    plant = RecordingPlant(with_geometry=False)
+    plant = MultibodyPlant(0.0)
     Parser(plant).AddModels(BOX)
-    assert len(plant.bodies) == 2
-    assert not plant.visuals and not plant.collisions
+    assert plant.HasBodyNamed("box")
+    assert not plant.geometry_source_is_registered()
+
+
+def test_scene_graph_given_to_the_parser_gets_the_geometry():
+    plant, scene_graph = MultibodyPlant(0.0), SceneGraph()
+    Parser(plant, scene_graph).AddModels(BOX)
+    assert plant.geometry_source_is_registered()
+    assert scene_graph.model_inspector().num_geometries() == 2
+
+
+def test_parser_needs_a_plant():
+    with pytest.raises(TypeError, match="neither a MultibodyPlant nor a DiagramBuilder"):
+        Parser("arm7.urdf")
 
 
 def test_builder_finds_its_plant_and_scene_graph():
-    plant, scene_graph = RecordingPlant(), object()
-    named = [SimpleNamespace(get_name=lambda: "other")]
-    builder = SimpleNamespace(GetSystems=lambda: named)
-    with pytest.raises(RuntimeError, match=r"no system named 'plant'.*'other'"):
+    builder = DiagramBuilder()
+    with pytest.raises(RuntimeError, match="no system named 'plant'"):
         Parser(builder)
-    parser = Parser(builder, plant=plant, scene_graph=scene_graph)
+    plant, scene_graph = AddMultibodyPlantSceneGraph(builder, 0.0)
+    parser = Parser(builder, model_name_prefix="p")
     assert parser.builder() is builder
     assert parser.plant() is plant
     assert parser.scene_graph() is scene_graph
+    parser.AddModels(BOX)
+    assert instance_names(plant) == ["p::free_box"]
 
 
 def test_collision_filter_groups_are_kept_under_scoped_names(caplog):
-    parser = Parser(RecordingPlant(), "p")
+    parser = Parser(MultibodyPlant(0.0), "p")
     parser.AddModelsFromString(
         '<robot name="r" xmlns:drake="d"><link name="a"/><link name="b"/>'
         '<drake:collision_filter_group name="g">'

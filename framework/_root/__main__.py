@@ -1,0 +1,7 @@
+"""`python -m merganser`: see cli.py."""
+
+import sys
+
+from merganser.cli import main
+
+sys.exit(main())

@@ -1,0 +1,12 @@
+"""Every public name of the package, for interactive work: `from merganser.all import *`."""
+
+from merganser.analysis import *  # noqa: F403
+from merganser.analysis.controllers import *  # noqa: F403
+from merganser.framework import *  # noqa: F403
+from merganser.framework.math import *  # noqa: F403
+from merganser.framework.primitives import *  # noqa: F403
+from merganser.geometry import *  # noqa: F403
+from merganser.multibody.math import *  # noqa: F403
+from merganser.multibody.parsing import *  # noqa: F403
+from merganser.multibody.plant import *  # noqa: F403
+from merganser.multibody.tree import *  # noqa: F403

@@ -1,0 +1,178 @@
+"""The command line: look into a model file, or let it drop and swing.
+
+    python -m merganser info MODEL
+    python -m merganser simulate MODEL [--duration 5] [--time-step 0.001] [--fix-base] [--plot out.png]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from merganser.multibody.plant import MultibodyPlant
+
+__all__ = ["main"]
+
+_OFFSET = 0.3  # of every hinge from its default angle at the start of a simulation [rad]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m merganser", description="Look into model files and simulate them.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    info = commands.add_parser("info", help="print bodies, joints, actuators, degrees of freedom and mass")
+    simulate = commands.add_parser("simulate", help="let a model drop and swing under gravity, without actuation")
+    for command in (info, simulate):
+        command.add_argument("model", metavar="MODEL", help="URDF or SDFormat file")
+        command.add_argument("--fix-base", action="store_true", help="weld bodies that would float to the world")
+    simulate.add_argument("--duration", type=float, default=5.0, metavar="S", help="simulated time [s], default 5")
+    simulate.add_argument(
+        "--time-step", type=float, default=0.001, metavar="S",
+        help="period of the discrete plant [s], default 0.001; 0 for a continuous one",
+    )  # fmt: skip
+    simulate.add_argument("--plot", metavar="FILE", help="save positions and energy over time as a picture")
+    options = parser.parse_args(arguments)
+    try:
+        return _info(options) if options.command == "info" else _simulate(options)
+    except (RuntimeError, ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def _load(plant: MultibodyPlant, options: argparse.Namespace) -> None:
+    from merganser.multibody.parsing import Parser
+
+    instances = Parser(plant).AddModels(options.model)
+    if options.fix_base:
+        children = {plant.get_joint(index).child_body().index() for index in plant.GetJointIndices()}
+        for instance in instances:
+            for index in plant.GetBodyIndices(instance):
+                if index not in children:
+                    plant.WeldFrames(plant.world_frame(), plant.get_body(index).body_frame())
+    plant.Finalize()
+
+
+def _info(options: argparse.Namespace) -> int:
+    from rich.console import Console
+    from rich.table import Table
+
+    from merganser.multibody.plant import MultibodyPlant
+
+    plant = MultibodyPlant(0.0)
+    _load(plant, options)
+    console = Console()
+    bodies = Table("body", "mass [kg]", "centre of mass [m]", title="Bodies", title_justify="left")
+    for body in (plant.get_body(index) for index in range(1, plant.num_bodies())):  # type: ignore[arg-type]
+        centre = ", ".join(f"{x:.4g}" for x in body.default_com())
+        bodies.add_row(body.name(), f"{body.default_mass():.4g}", centre)
+    joints = Table("joint", "type", "parent", "child", "limits", "damping", title="Joints", title_justify="left")
+    for joint in (plant.get_joint(index) for index in plant.GetJointIndices()):
+        joints.add_row(
+            joint.name(), joint.type_name(), joint.parent_body().name(), joint.child_body().name(),
+            _limits(joint), ", ".join(f"{d:.3g}" for d in joint.default_damping_vector()),
+        )  # fmt: skip
+    actuators = Table(
+        "actuator", "joint", "effort limit", "rotor inertia", "gear ratio", title="Actuators", title_justify="left"
+    )
+    for actuator in (plant.get_joint_actuator(index) for index in plant.GetJointActuatorIndices()):
+        actuators.add_row(
+            actuator.name(), actuator.joint().name(), f"{actuator.effort_limit():.4g}",
+            f"{actuator.default_rotor_inertia():.4g}", f"{actuator.default_gear_ratio():.4g}",
+        )  # fmt: skip
+    console.print(bodies)
+    console.print(joints)
+    if plant.num_actuators():
+        console.print(actuators)
+    mass = plant.CalcTotalMass(plant.CreateDefaultContext())
+    console.print(
+        f"{plant.num_bodies() - 1} bodies, {plant.num_joints()} joints, {plant.num_actuators()} actuators, "
+        f"{plant.num_velocities()} degrees of freedom ({plant.num_positions()} positions), mass {mass:.6g} kg",
+        soft_wrap=True,
+    )
+    return 0
+
+
+def _limits(joint: Any) -> str:
+    if joint.num_positions() != 1:
+        return ""
+    return f"{joint.position_lower_limits()[0]:.4g} to {joint.position_upper_limits()[0]:.4g}"
+
+
+def _simulate(options: argparse.Namespace) -> int:
+    import numpy as np
+
+    from merganser.analysis import Simulator
+    from merganser.framework import DiagramBuilder
+    from merganser.framework.primitives import LogVectorOutput
+    from merganser.multibody.plant import AddMultibodyPlantSceneGraph
+
+    if not options.duration > 0.0:
+        raise ValueError(f"--duration must be positive, got {options.duration}.")
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, options.time_step)
+    _load(plant, options)
+    if plant.num_velocities() == 0:
+        raise ValueError(f"'{options.model}' has nothing that moves: all its bodies are welded to the world.")
+    log = LogVectorOutput(plant.get_state_output_port(), builder, publish_period=options.duration / 500)
+    simulator = Simulator(builder.Build())
+    context: Any = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+    plant.get_actuation_input_port().FixValue(context, np.zeros(plant.num_actuated_dofs()))
+    plant.SetPositions(context, _start_positions(plant))
+    energy = plant.CalcKineticEnergy(context) + plant.CalcPotentialEnergy(context)
+    wall_start = time.perf_counter()
+    simulator.AdvanceTo(options.duration)
+    wall_time = time.perf_counter() - wall_start
+    final_energy = plant.CalcKineticEnergy(context) + plant.CalcPotentialEnergy(context)
+    kind = "continuous" if options.time_step == 0.0 else f"steps of {options.time_step:g} s"
+    print(
+        f"{options.model}: {plant.num_velocities()} degrees of freedom, {kind}, {options.duration:g} s in "
+        f"{wall_time:.3f} s (real-time factor {options.duration / wall_time:.1f})"
+    )
+    print(f"energy {energy:.6g} J at the start, {final_energy:.6g} J at the end")
+    if options.plot:
+        samples = log.FindLog(simulator.get_context())
+        _plot(plant, samples.sample_times(), samples.data(), options)
+        print(f"picture: {options.plot}")
+    return 0
+
+
+def _start_positions(plant: MultibodyPlant) -> Any:
+    """Default positions, with every hinge moved off, within its limits, so that something happens."""
+    q = plant.GetDefaultPositions()
+    for joint in (plant.get_joint(index) for index in plant.GetJointIndices()):
+        if joint.num_positions() == 1 and joint.can_rotate():
+            start = joint.position_start()
+            upper, lower = joint.position_upper_limits()[0], joint.position_lower_limits()[0]
+            q[start] = min(max(q[start] + _OFFSET, lower), upper)
+    return q
+
+
+def _plot(plant: MultibodyPlant, times: Any, states: Any, options: argparse.Namespace) -> None:
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    context = plant.CreateDefaultContext()
+    energies = []
+    for state in states.T:
+        plant.SetPositionsAndVelocities(context, state)
+        energies.append((plant.CalcKineticEnergy(context), plant.CalcPotentialEnergy(context)))
+    kinetic, potential = np.array(energies).T
+    figure = Figure(figsize=(8.0, 6.5), layout="constrained")
+    positions, energy = figure.subplots(2, 1, sharex=True)
+    for name, values in zip(plant.GetPositionNames(add_model_instance_prefix=False), states):
+        positions.plot(times, values, label=name)
+    for values, name in ((kinetic, "kinetic"), (potential - potential[0], "potential, from the start")):
+        energy.plot(times, values, label=name)
+    energy.plot(times, kinetic + potential - potential[0], "k--", label="total")
+    positions.set(title=str(options.model), ylabel="position [rad or m]")
+    energy.set(ylabel="energy [J]", xlabel="time [s]", xlim=(0.0, options.duration))
+    if plant.num_positions() <= 20:
+        positions.legend(fontsize=7, ncols=2)
+    energy.legend(fontsize=7)
+    for axes in (positions, energy):
+        axes.grid(alpha=0.3)
+    figure.savefig(options.plot, dpi=130)

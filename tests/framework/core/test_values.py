@@ -1,0 +1,189 @@
+"""Vectors, boxes, and the structured views of state and parameters."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from merganser.framework import (
+    AbstractValue,
+    AbstractValues,
+    BasicVector,
+    ContinuousState,
+    DiscreteValues,
+    Parameters,
+    State,
+    Value,
+)
+from merganser.framework.core.values import IndexedVector
+
+
+class Named(BasicVector):
+    """A vector type with something of its own."""
+
+    def __init__(self, data, label="none"):
+        super().__init__(data)
+        self.label = label
+
+
+def test_vector_of_a_size_is_not_a_number_until_set():
+    vector = BasicVector(3)
+    assert np.isnan(vector.value()).all()
+    vector.SetFromVector([1.0, 2.0, 3.0])
+    assert vector.CopyToVector().tolist() == [1.0, 2.0, 3.0]
+
+
+def test_vector_copies_its_data_and_value_shares_them():
+    data = np.array([1.0, 2.0])
+    vector = BasicVector(data)
+    data[0] = 9.0
+    assert vector[0] == 1.0
+    vector.get_mutable_value()[1] = 5.0
+    assert vector.get_value()[1] == 5.0
+    copied = vector.CopyToVector()
+    copied[:] = 0.0
+    assert vector[1] == 5.0
+
+
+@pytest.mark.parametrize("data", [[[1.0, 2.0], [3.0, 4.0]], -1])
+def test_vector_refuses_what_is_no_vector(data):
+    with pytest.raises(ValueError):
+        BasicVector(data)
+
+
+def test_vector_takes_rows_and_columns_and_refuses_other_sizes_unchanged():
+    vector = BasicVector([1.0, 2.0])
+    vector.SetFromVector([[3.0], [4.0]])
+    vector.SetFromVector([[3.0, 4.0]])
+    for wrong in ([1.0], [1.0, 2.0, 3.0], [[[1.0, 2.0]]], 7.0):
+        with pytest.raises(ValueError, match="size 2"):
+            vector.SetFromVector(wrong)
+    assert vector.CopyToVector().tolist() == [3.0, 4.0]
+
+
+def test_vector_arithmetic_and_indexing():
+    vector = BasicVector([1.0, 2.0])
+    assert vector.PlusEqScaled(2.0, BasicVector([10.0, 20.0])) is vector
+    vector.SetAtIndex(0, 7.0)
+    vector[1:] = -1.0
+    assert list(vector) == [7.0, -1.0] and len(vector) == vector.size() == 2
+    assert vector.GetAtIndex(0) == 7.0
+    assert (np.asarray(vector) == [7.0, -1.0]).all()
+    vector.SetZero()
+    assert not vector.value().any()
+
+
+@pytest.mark.parametrize("make_copy", [BasicVector.Clone, copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
+def test_copies_of_a_vector_keep_type_and_attributes(make_copy):
+    vector = Named([1.0, 2.0], label="left")
+    copied = make_copy(vector)
+    assert type(copied) is Named and copied.label == "left"
+    assert copied.CopyToVector().tolist() == [1.0, 2.0]
+
+
+def test_clone_of_a_vector_is_independent():
+    vector = BasicVector([1.0])
+    clone = vector.Clone()
+    clone[0] = 5.0
+    assert vector[0] == 1.0
+
+
+def test_indexed_vector_writes_through():
+    base = np.arange(6.0)
+    vector = IndexedVector(base, np.array([4, 0]))
+    vector.SetFromVector([40.0, 0.5])
+    vector[0] = 41.0
+    assert base.tolist() == [0.5, 1.0, 2.0, 3.0, 41.0, 5.0]
+
+
+def test_boxes_hold_and_clone_values():
+    box = Value([1, [2]])
+    clone = box.Clone()
+    clone.get_mutable_value()[1].append(3)
+    assert box.get_value() == [1, [2]] and clone.get_value() == [1, [2, 3]]
+    box.SetFrom(clone)
+    clone.get_mutable_value().clear()
+    assert box.get_value() == [1, [2, 3]]
+    assert isinstance(AbstractValue.Make({}), Value)
+
+
+def test_typed_boxes():
+    assert Value[int]().get_value() == 0
+    assert Value[str]("a").get_value() == "a"
+    assert Value[object](None).get_value() is None
+
+
+def test_continuous_state_is_split_into_q_v_z():
+    state = ContinuousState(BasicVector([1.0, 2.0, 3.0, 4.0]), 2, 1, 1)
+    assert (state.size(), state.num_q(), state.num_v(), state.num_z()) == (4, 2, 1, 1)
+    assert state.get_generalized_position().CopyToVector().tolist() == [1.0, 2.0]
+    assert state.get_generalized_velocity().CopyToVector().tolist() == [3.0]
+    state.get_mutable_misc_continuous_state()[0] = -4.0
+    assert state.CopyToVector().tolist() == [1.0, 2.0, 3.0, -4.0]
+
+
+@pytest.mark.parametrize("sizes", [(1, 2, 0), (1, 1, 0), (2, -1, 2), (4, 0, 0)])
+def test_continuous_state_refuses_numbers_that_do_not_fit(sizes):
+    with pytest.raises(ValueError, match="cannot be split"):
+        ContinuousState(BasicVector(np.zeros(3)), *sizes)
+
+
+def test_discrete_values_by_group():
+    values = DiscreteValues([BasicVector([1.0]), BasicVector([2.0, 3.0])])
+    values.set_value(1, [4.0, 5.0])
+    clone = values.Clone()
+    values.get_mutable_vector(0)[0] = 9.0
+    assert clone.get_vector(0)[0] == 1.0 and clone.value(1).tolist() == [4.0, 5.0]
+    clone.SetFrom(values)
+    assert clone.get_value(0).tolist() == [9.0]
+    with pytest.raises(RuntimeError, match="2 discrete state groups"):
+        values.set_value([1.0])
+    with pytest.raises(IndexError, match="no discrete state group 2"):
+        values.get_vector(2)
+    with pytest.raises(ValueError, match="2 discrete state groups, got 1"):
+        values.SetFrom(DiscreteValues([BasicVector([1.0])]))
+
+
+def test_only_discrete_group_needs_no_index():
+    values = DiscreteValues([BasicVector([1.0, 2.0])])
+    values.set_value([3.0, 4.0])
+    values[0] = 7.0
+    assert values.size() == 2 and values[0] == 7.0 and values.value().tolist() == [7.0, 4.0]
+
+
+def test_abstract_values():
+    values = AbstractValues([Value("a"), Value([1])])
+    clone = values.Clone()
+    values.get_mutable_value(1).get_mutable_value().append(2)
+    assert clone.get_value(1).get_value() == [1]
+    clone.SetFrom(values)
+    assert clone.get_value(1).get_value() == [1, 2]
+    with pytest.raises(ValueError, match="Expected 2 abstract values, got 0"):
+        values.SetFrom(AbstractValues([]))
+
+
+def test_clone_of_a_state_shares_nothing():
+    state = State(
+        ContinuousState(BasicVector([1.0, 2.0]), 1, 1, 0), DiscreteValues([BasicVector([3.0])]), AbstractValues([Value([4])])
+    )
+    clone = state.Clone()
+    clone.get_mutable_continuous_state().get_mutable_generalized_velocity()[0] = 20.0
+    clone.get_mutable_discrete_state(0)[0] = 30.0
+    clone.get_mutable_abstract_state(0).get_mutable_value().append(5)
+    assert state.get_continuous_state().CopyToVector().tolist() == [1.0, 2.0]
+    assert state.get_discrete_state().value(0).tolist() == [3.0]
+    assert state.get_abstract_state(0).get_value() == [4]
+    state.SetFrom(clone)
+    assert state.get_continuous_state()[1] == 20.0 and state.get_abstract_state(0).get_value() == [4, 5]
+
+
+def test_parameters():
+    parameters = Parameters([BasicVector([1.0])], [Value("a")])
+    assert (parameters.num_numeric_parameter_groups(), parameters.num_abstract_parameters()) == (1, 1)
+    other = Parameters([BasicVector([2.0])], [Value("b")])
+    parameters.SetFrom(other)
+    assert parameters.get_numeric_parameter(0)[0] == 2.0
+    assert parameters.get_mutable_abstract_parameter(0).get_value() == "b"
+    with pytest.raises(IndexError, match="no numeric parameter group 1"):
+        parameters.get_mutable_numeric_parameter(1)

@@ -1,0 +1,177 @@
+"""What the elements of an SDF document mean."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from merganser.framework.math import RigidTransform, RollPitchYaw
+from merganser.multibody.parsing import Parser, ParsingError
+from merganser.multibody.plant import MultibodyPlant
+
+INNER = """<sdf version="1.7"><model name="inner"><pose>0 0 5 0 0 0</pose>
+<link name="a"><pose>0 1 0 0 0 0</pose></link>
+<frame name="tip"><pose>0 0 1 0 0 0</pose></frame></model></sdf>"""
+
+
+def read(text: str) -> MultibodyPlant:
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(text, "sdf")
+    return plant
+
+
+def read_model(body: str, attributes: str = "") -> MultibodyPlant:
+    return read(f'<sdf version="1.9"><model name="m" {attributes}>{body}</model></sdf>')
+
+
+def default_pose(plant: MultibodyPlant, name: str) -> RigidTransform:
+    return plant.GetDefaultFloatingBaseBodyPose(plant.GetBodyByName(name))
+
+
+def joint(inside: str, kind: str = "revolute", parent: str = "a", child: str = "b") -> str:
+    return f'<joint name="j" type="{kind}"><parent>{parent}</parent><child>{child}</child>{inside}</joint>'
+
+
+def test_link_pose_is_relative_to_the_model_or_to_a_named_frame():
+    plant = read_model(
+        '<pose>1 0 0 0 0 0</pose><link name="a"><pose>0 1 0 0 0 1.5707963267948966</pose></link>'
+        '<link name="b"><pose relative_to="f">1 0 0 0 0 0</pose></link>'
+        '<frame name="f" attached_to="a"><pose>0 0 1 0 0 0</pose></frame>'
+    )
+    np.testing.assert_allclose(default_pose(plant, "a").translation(), [1, 1, 0])
+    # One metre along the x axis of a, which points along y of the world.
+    np.testing.assert_allclose(default_pose(plant, "b").translation(), [1, 2, 1])
+
+
+@pytest.mark.parametrize(
+    "pose",
+    [
+        '<pose degrees="true">1 2 3 0 0 90</pose>',
+        '<pose rotation_format="quat_xyzw">1 2 3 0 0 0.7071067811865476 0.7071067811865476</pose>',
+        "<pose>1 2 3 0 0 1.5707963267948966</pose>",
+    ],
+)
+def test_pose_formats_mean_the_same(pose):
+    X_WB = default_pose(read_model(f'<link name="a">{pose}</link>'), "a")
+    assert X_WB.IsNearlyEqualTo(RigidTransform(RollPitchYaw([0, 0, math.pi / 2]), [1, 2, 3]), 1e-14)
+
+
+def test_joint_frame_sits_where_the_file_puts_both_links():
+    plant = read_model(
+        '<link name="a"/><link name="b"><pose>0 0 2 0.3 0 0</pose></link>'
+        + joint("<pose>0 0 0.5 0 0 0</pose><axis><xyz>0 0 1</xyz></axis>")
+    )
+    pin = plant.GetJointByName("j")
+    X_PF = pin.frame_on_parent().GetFixedPoseInBodyFrame()
+    X_CM = pin.frame_on_child().GetFixedPoseInBodyFrame()
+    X_WC = default_pose(plant, "b")
+    np.testing.assert_allclose(X_CM.translation(), [0, 0, 0.5])
+    assert (X_WC @ X_CM).IsNearlyEqualTo(X_PF, 1e-14)
+
+
+def test_axis_expressed_in_another_frame_is_turned_into_the_joint_frame():
+    plant = read_model(
+        '<link name="a"/><link name="b"><pose>0 0 0 0 0 1.5707963267948966</pose></link>'
+        + joint('<axis><xyz expressed_in="__model__">0 1 0</xyz></axis>')
+    )
+    np.testing.assert_allclose(plant.GetJointByName("j").revolute_axis(), [1, 0, 0], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        ("", math.inf),
+        ("<limit><effort>3</effort></limit>", 3.0),
+        ("<limit><effort>-1</effort></limit>", math.inf),
+        ("<limit><effort>0</effort></limit>", None),
+    ],
+)
+def test_joint_has_an_actuator_unless_its_effort_is_zero(limit, expected):
+    plant = read_model('<link name="a"/><link name="b"/>' + joint(f"<axis><xyz>1 0 0</xyz>{limit}</axis>"))
+    assert plant.num_actuators() == (0 if expected is None else 1)
+    if expected is not None:
+        assert plant.GetJointActuatorByName("j").effort_limit() == expected
+
+
+def test_link_without_inertial_has_unit_mass_and_moments():
+    M_BBo_B = read_model('<link name="a"/>').GetBodyByName("a").default_spatial_inertia()
+    assert M_BBo_B.get_mass() == 1
+    np.testing.assert_allclose(M_BBo_B.CalcRotationalInertia().CopyToFullMatrix3(), np.eye(3))
+
+
+def test_static_model_is_welded_to_the_world_where_it_stands():
+    plant = read_model(
+        '<static>true</static><pose>1 2 3 0 0 0</pose><link name="a"/><link name="b"/>' + joint("", "fixed")
+    )
+    plant.Finalize()
+    assert plant.num_positions() == 0
+    assert plant.num_joints() == 2
+    weld = plant.GetJointByName("sdformat_model_static_world_welds_to_a")
+    np.testing.assert_allclose(weld.X_FM().translation(), [1, 2, 3])
+
+
+def test_model_frame_is_fixed_to_the_canonical_link():
+    plant = read_model('<link name="a"/><link name="b"><pose>0 0 1 0 0 0</pose></link>', 'canonical_link="b"')
+    frame = plant.GetFrameByName("__model__")
+    assert frame.body().name() == "b"
+    np.testing.assert_allclose(frame.GetFixedPoseInBodyFrame().translation(), [0, 0, -1])
+
+
+def test_nested_model_is_its_own_instance_and_reached_by_scoped_names():
+    plant = read_model(
+        '<link name="a"/><model name="n"><pose>0 0 1 0 0 0</pose><link name="b"/></model>'
+        + joint("<axis><xyz>0 1 0</xyz></axis>", child="n::b")
+    )
+    pin = plant.GetJointByName("j")
+    assert plant.GetModelInstanceName(pin.child_body().model_instance()) == "m::n"
+    assert pin.model_instance() == pin.child_body().model_instance()
+    np.testing.assert_allclose(pin.frame_on_parent().GetFixedPoseInBodyFrame().translation(), [0, 0, 1])
+
+
+def test_include_places_a_frame_of_the_included_model(tmp_path):
+    (tmp_path / "inner.sdf").write_text(INNER)
+    (tmp_path / "outer.sdf").write_text(
+        '<sdf version="1.7"><world name="w"><include><uri>inner.sdf</uri></include>'
+        "<include><uri>inner.sdf</uri><name>again</name><placement_frame>tip</placement_frame>"
+        "<pose>1 0 0 0 0 0</pose></include></world></sdf>"
+    )
+    plant = MultibodyPlant(0.0)
+    first, again = Parser(plant).AddModels(tmp_path / "outer.sdf")
+    assert [plant.GetModelInstanceName(i) for i in (first, again)] == ["inner", "again"]
+    poses = [plant.GetDefaultFloatingBaseBodyPose(plant.GetBodyByName("a", i)) for i in (first, again)]
+    np.testing.assert_allclose(poses[0].translation(), [0, 1, 5])
+    np.testing.assert_allclose(poses[1].translation(), [1, 1, -1])
+
+
+def test_error_in_an_included_file_names_that_file(tmp_path):
+    (tmp_path / "inner.sdf").write_text(INNER.replace("0 1 0 0 0 0", "0 1 0"))
+    (tmp_path / "outer.sdf").write_text(
+        '<sdf version="1.7"><world name="w"><include><uri>inner.sdf</uri></include></world></sdf>'
+    )
+    with pytest.raises(ParsingError, match=r"inner\.sdf:2: .*3 values"):
+        Parser(MultibodyPlant(0.0)).AddModels(tmp_path / "outer.sdf")
+
+
+def test_files_that_include_each_other_are_refused(tmp_path):
+    include = (
+        '<sdf version="1.7"><model name="m"><link name="a"/><include><uri>{}</uri></include></model></sdf>'
+    )
+    (tmp_path / "one.sdf").write_text(include.format("two.sdf"))
+    (tmp_path / "two.sdf").write_text(include.format("one.sdf"))
+    with pytest.raises(ParsingError, match="include each other"):
+        Parser(MultibodyPlant(0.0)).AddModels(tmp_path / "one.sdf")
+
+
+def test_joints_and_frames_of_a_world_reach_into_its_models():
+    plant = read(
+        '<sdf version="1.7"><world name="w"><model name="m"><pose>0 0 2 0 0 0</pose><link name="a"/></model>'
+        '<frame name="f" attached_to="m"><pose>1 0 0 0 0 0</pose></frame>'
+        + joint("", "fixed", parent="world", child="m")
+        + "</world></sdf>"
+    )
+    plant.Finalize()
+    assert plant.num_positions() == 0
+    weld = plant.GetJointByName("j")
+    np.testing.assert_allclose(weld.frame_on_parent().GetFixedPoseInBodyFrame().translation(), [0, 0, 2])
+    assert plant.GetFrameByName("f").body().name() == "a"
