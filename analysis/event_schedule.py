@@ -1,61 +1,108 @@
-"""The events of a system in simulation: which come next, and which come in every step."""
+"""The events of a system in simulation: which happen at a given time, and in what order."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from merganser.framework import Context, System, TriggerType
+from merganser.framework.core.events import EventKind
 
 if TYPE_CHECKING:
     from merganser.framework.core.context import LeafContext
     from merganser.framework.core.events import DeclaredEvent
 
-__all__ = ["EventList", "EventSchedule"]
+__all__ = ["EventList", "EventSchedule", "SimultaneousEvents"]
 
 EventList = list[tuple["LeafContext", "DeclaredEvent"]]
 
+# Among simultaneous events of one leaf system, initialization comes before per-step before periodic events.
+_RANKS = {TriggerType.kInitialization: 0, TriggerType.kPerStep: 1, TriggerType.kPeriodic: 2}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SimultaneousEvents:
+    """Events that happen together, by what they may change: the leaf systems in order, within each by rank."""
+
+    unrestricted: EventList
+    discrete: EventList
+    publish: EventList
+
 
 class EventSchedule:
-    """Sorts the declared events of a system by what triggers them.
+    """Knows when the declared events of a system happen.
+
+    Periodic events that share period and offset share a *clock*. Which clocks strike together decides which events
+    are simultaneous; each such combination is sorted once, when it first occurs.
 
     Attributes:
-        initialization: events that happen when the simulation is initialized.
+        initialization: events of the initialization of a simulation, its publish events apart.
         per_step: events that happen in every step.
     """
 
     def __init__(self, system: System, context: Context) -> None:
-        self.initialization = system._events_with(context, TriggerType.kInitialization)
-        self.per_step = system._events_with(context, TriggerType.kPerStep)
-        # Periodic events that share period and offset happen together: one clock for each such group.
-        groups: dict[tuple[float, float], EventList] = {}
-        for item in system._events_with(context, TriggerType.kPeriodic):
-            groups.setdefault((item[1].period, item[1].offset), []).append(item)
-        self._clocks: list[Any] = [[math.nan, events[0][1], events] for events in groups.values()]
+        self._ordered = _in_order(system._declared_events(context))
+        periodic = [event for _, event in self._ordered if event.trigger is TriggerType.kPeriodic]
+        self._clocks = list({(event.period, event.offset): event for event in periodic}.values())
+        self._next_times = [math.nan] * len(self._clocks)
         self._asked_at = math.nan
-        self._merged: dict[tuple[int, ...], EventList] = {}
+        self._of_clocks: dict[tuple[int, ...], SimultaneousEvents] = {}
+        self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
+        self.per_step = self._events_of(())
 
-    def next_timed(self, time: float) -> tuple[float, EventList]:
-        """The time of the next periodic events after `time`, and these events in the order of their declaration."""
-        next_time = math.inf
-        continues = time >= self._asked_at
-        for clock in self._clocks:
-            if not (continues and clock[0] > time):
-                clock[0] = clock[1].next_time(time)
-            next_time = min(next_time, clock[0])
+    def next_timed(self, time: float) -> tuple[float, tuple[int, ...]]:
+        """The time of the next periodic events after `time`, infinity if there are none, and the clocks that strike."""
+        next_times = self._next_times
+        has_gone_back = not time >= self._asked_at
         self._asked_at = time
-        due = tuple(number for number, clock in enumerate(self._clocks) if clock[0] == next_time)
-        return next_time, self._events_of(due)
+        for number, clock in enumerate(self._clocks):
+            if has_gone_back or next_times[number] <= time:
+                next_times[number] = clock.next_time(time)
+        next_time = min(next_times, default=math.inf)
+        return next_time, tuple([n for n, clock_time in enumerate(next_times) if clock_time == next_time])
 
-    def timed_at(self, time: float) -> EventList:
-        """The periodic events that happen at exactly `time`."""
+    def clocks_at(self, time: float) -> tuple[int, ...]:
+        """The clocks that strike at exactly `time`."""
         just_before = math.nextafter(time, -math.inf)
-        due = tuple(n for n, clock in enumerate(self._clocks) if clock[1].next_time(just_before) == time)
-        return self._events_of(due)
+        return tuple(n for n, clock in enumerate(self._clocks) if clock.next_time(just_before) == time)
 
-    def _events_of(self, due: tuple[int, ...]) -> EventList:
-        if len(due) == 1:
-            return self._clocks[due[0]][2]  # type: ignore[no-any-return]
-        if due not in self._merged:
-            self._merged[due] = [item for number in due for item in self._clocks[number][2]]
-        return self._merged[due]
+    def step_events(self, clocks: tuple[int, ...]) -> SimultaneousEvents:
+        """The per-step events together with the periodic events of these clocks."""
+        events = self._of_clocks.get(clocks)
+        return self._events_of(clocks) if events is None else events
+
+    def first_publish_events(self, clocks: tuple[int, ...], with_initialization: bool) -> EventList:
+        """The publish events at the start of a simulation when these clocks strike."""
+        triggers = {TriggerType.kInitialization} if with_initialization else set()
+        return self._select(clocks, triggers | {TriggerType.kPerStep}).publish
+
+    def _events_of(self, clocks: tuple[int, ...]) -> SimultaneousEvents:
+        events = self._of_clocks[clocks] = self._select(clocks, {TriggerType.kPerStep})
+        return events
+
+    def _select(self, clocks: tuple[int, ...], triggers: set[TriggerType]) -> SimultaneousEvents:
+        struck = {(self._clocks[number].period, self._clocks[number].offset) for number in clocks}
+        return _by_kind([
+            (context, event)
+            for context, event in self._ordered
+            if event.trigger in triggers
+            or (event.trigger is TriggerType.kPeriodic and (event.period, event.offset) in struck)
+        ])  # fmt: skip
+
+
+def _in_order(declared: EventList) -> EventList:
+    """The events of a simulation by leaf system, then by rank, then as they were declared."""
+    leaf_numbers: dict[int, int] = {}
+    for context, _ in declared:
+        leaf_numbers.setdefault(id(context), len(leaf_numbers))
+    relevant = [item for item in declared if item[1].trigger in _RANKS]
+    return sorted(relevant, key=lambda item: (leaf_numbers[id(item[0])], _RANKS[item[1].trigger]))
+
+
+def _by_kind(events: EventList) -> SimultaneousEvents:
+    lists = ([item for item in events if item[1].kind is kind] for kind in _KINDS)
+    return SimultaneousEvents(*lists)
+
+
+_KINDS = (EventKind.UNRESTRICTED_UPDATE, EventKind.DISCRETE_UPDATE, EventKind.PUBLISH)

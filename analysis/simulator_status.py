@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from merganser.framework import System
 
 __all__ = ["SimulatorStatus"]
 
@@ -11,16 +14,12 @@ __all__ = ["SimulatorStatus"]
 class SimulatorStatus:
     """Where `AdvanceTo` or `Initialize` stopped, and why."""
 
-    class ReturnReason(enum.Enum):
+    class ReturnReason(enum.IntEnum):
         """Why the simulator returned."""
 
         kReachedBoundaryTime = 0
         kReachedTerminationCondition = 1
         kEventHandlerFailed = 2
-
-    kReachedBoundaryTime = ReturnReason.kReachedBoundaryTime
-    kReachedTerminationCondition = ReturnReason.kReachedTerminationCondition
-    kEventHandlerFailed = ReturnReason.kEventHandlerFailed
 
     __slots__ = ("_boundary_time", "_message", "_reason", "_return_time", "_system")
 
@@ -28,10 +27,12 @@ class SimulatorStatus:
         self._boundary_time = boundary_time
         self._return_time = boundary_time
         self._reason = SimulatorStatus.ReturnReason.kReachedBoundaryTime
-        self._system: Any = None
+        self._system: System | None = None
         self._message = ""
 
-    def _stop(self, reason: SimulatorStatus.ReturnReason, return_time: float, system: Any, message: str) -> None:
+    def _stop(
+        self, reason: SimulatorStatus.ReturnReason, return_time: float, system: System | None, message: str
+    ) -> None:
         self._reason, self._return_time, self._system, self._message = reason, return_time, system, message
 
     def boundary_time(self) -> float:
@@ -46,7 +47,7 @@ class SimulatorStatus:
         """Why the simulator returned."""
         return self._reason
 
-    def system(self) -> Any:
+    def system(self) -> System | None:
         """The system that ended the simulation, if one did."""
         return self._system
 
@@ -57,6 +58,10 @@ class SimulatorStatus:
     def succeeded(self) -> bool:
         """Whether the boundary time was reached."""
         return self._reason is SimulatorStatus.ReturnReason.kReachedBoundaryTime
+
+    def IsIdenticalStatus(self, other: SimulatorStatus) -> bool:
+        """Whether all parts of the other status are the same."""
+        return all(getattr(self, name) == getattr(other, name) for name in SimulatorStatus.__slots__)
 
     def FormatMessage(self) -> str:
         """Says in one sentence how the advance ended."""

@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
-
 from merganser.framework import InputPort, UnconnectedInputError, Value
 from merganser.framework.core.nonfinite import blame_input
 from merganser.geometry import QueryObject
 from merganser.multibody.plant.computations import PlantComputations
+from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
 
@@ -34,7 +34,9 @@ class PlantInputs(PlantComputations):
         """Declares the ports whose sizes are known once the plant is finalized."""
         tree = self._tree
         self._actuation_port = self.DeclareVectorInputPort("actuation", tree.num_actuated_dofs())
-        self._generalized_force_port = self.DeclareVectorInputPort("applied_generalized_force", tree.num_velocities())
+        self._generalized_force_port = self.DeclareVectorInputPort(
+            "applied_generalized_force", tree.num_velocities()
+        )
         self._spatial_force_port = self.DeclareAbstractInputPort("applied_spatial_force", Value([]))
         self._instance_actuation_ports = []
         self._desired_state_ports = []
@@ -42,7 +44,7 @@ class PlantInputs(PlantComputations):
             name = tree.GetModelInstanceName(ModelInstanceIndex(index))
             size = tree.num_actuated_dofs(index)
             self._instance_actuation_ports.append(self.DeclareVectorInputPort(f"{name}_actuation", size))
-            self._desired_state_ports.append(self.DeclareVectorInputPort(f"{name}_desired_state", 0))
+            self._desired_state_ports.append(self.DeclareVectorInputPort(f"{name}_desired_state", 2 * size))
         self._actuation_matrix = self.MakeActuationMatrix()
 
     # ------------------------------------------------------------------ ports
@@ -53,12 +55,15 @@ class PlantInputs(PlantComputations):
         What both carry adds up. For every model instance with actuators one of the two must be connected.
         """
         self._require_finalized("get_actuation_input_port()")
-        return self._actuation_port if model_instance is None else self._of_instance(
-            self._instance_actuation_ports, model_instance
-        )  # fmt: skip
+        if model_instance is None:
+            return self._actuation_port
+        return self._of_instance(self._instance_actuation_ports, model_instance)
 
     def get_desired_state_input_port(self, model_instance: int) -> InputPort:
-        """Returns the port for the desired state of PD-controlled actuators of a model instance; of size zero."""
+        """Returns the port for desired positions, then velocities, of the actuators of a model instance.
+
+        Only actuators with PD gains would follow it. Actuators have no gains, so that it is not read.
+        """
         self._require_finalized("get_desired_state_input_port()")
         return self._of_instance(self._desired_state_ports, model_instance)
 
@@ -68,7 +73,7 @@ class PlantInputs(PlantComputations):
         return self._generalized_force_port
 
     def get_applied_spatial_force_input_port(self) -> InputPort:
-        """Returns the port for a list of ExternallyAppliedSpatialForce; optional."""
+        """Returns the port for a list of ExternallyAppliedSpatialForce, which add up; optional."""
         self._require_finalized("get_applied_spatial_force_input_port()")
         return self._spatial_force_port
 
@@ -140,17 +145,32 @@ class PlantInputs(PlantComputations):
     def _add_spatial_forces(self, context: Any, w: Workspace, forces: list[Any]) -> None:
         R_WB = self._eval_position(context).position["R_WB"]
         for force in forces:
-            if not 0 <= force.body_index < self._tree.num_bodies():
-                raise RuntimeError(
-                    f"{self._spatial_force_port.GetFullDescription()} carries a force on body {force.body_index}, but "
-                    f"the plant has {self._tree.num_bodies()} bodies."
-                )
+            self._check_spatial_force(context, force)
             mobod = int(self._tree.mobod_of_body[force.body_index])
+            # Bq is where the force acts: p_BqBo_W = -R_WB p_BoBq_B.
             F_Bo_W = force.F_Bq_W.Shift(-(R_WB[mobod] @ np.asarray(force.p_BoBq_B))).get_coeffs()
             if w.dtype == np.float64 and not np.isfinite(F_Bo_W).all():
                 body = self._tree.get_body(force.body_index)
                 raise RuntimeError(
-                    f"{self._spatial_force_port.GetFullDescription()} carries a force on body '{body.name()}' that is "
-                    f"not finite, at time {context._store.flat[0]} s: {F_Bo_W.tolist()}."
+                    f"{self._spatial_force_port.GetFullDescription()} carries a force on body '{body.name()}' that "
+                    f"is not finite, at time {context._store.flat[0]} s: {force}."
                 )
             w.F_applied[mobod] += F_Bo_W
+
+    def _check_spatial_force(self, context: Any, force: Any) -> None:
+        place = (
+            f"{self._spatial_force_port.GetFullDescription()} carries, at time {context._store.flat[0]} s,"
+        )
+        if not isinstance(force, ExternallyAppliedSpatialForce):
+            raise TypeError(
+                f"{place} a list with a {type(force).__name__} in place of an ExternallyAppliedSpatialForce."
+            )
+        if not 0 <= force.body_index < self._tree.num_bodies():
+            raise RuntimeError(
+                f"{place} a force on body {int(force.body_index)}, but the plant has {self._tree.num_bodies()} "
+                "bodies. Set body_index to body.index()."
+            )
+        if np.shape(force.p_BoBq_B) != (3,):
+            raise ValueError(
+                f"{place} a force with p_BoBq_B of shape {np.shape(force.p_BoBq_B)} in place of (3,)."
+            )

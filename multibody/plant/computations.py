@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from merganser.framework.math import RigidTransform
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialVelocity
-from merganser.multibody.plant.state_access import PlantState
+from merganser.multibody.plant.free_bodies import PlantFreeBodies
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Frame, MultibodyForces, RigidBody
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["PlantComputations"]
 
 Array = NDArray[Any]
 
 
-class PlantComputations(PlantState):
+class PlantComputations(PlantFreeBodies):
     """What follows from positions and velocities: kinematics, system matrices, inverse dynamics, energies."""
 
     # ------------------------------------------------------------------ kinematics in the cache
@@ -34,13 +34,11 @@ class PlantComputations(PlantState):
 
     def _eval_position(self, context: Any) -> Workspace:
         """The workspace, with position kinematics up to date."""
-        w = context._workspace
-        if w is None or context._system is not self:
-            w = self._workspace(context)
+        w = self._workspace(context)
         slot = w.position_slot
         if w.store.invalid & slot.bit:
             slot.compute()
-        return w  # type: ignore[no-any-return]
+        return w
 
     def _eval_velocity(self, context: Any) -> Workspace:
         """The workspace, with position and velocity kinematics up to date."""
@@ -65,9 +63,18 @@ class PlantComputations(PlantState):
 
     def CalcRelativeTransform(self, context: Any, frame_A: Frame, frame_B: Frame) -> RigidTransform:
         """Returns the pose X_AB of frame B in frame A."""
-        X_WA = self.EvalBodyPoseInWorld(context, frame_A.body()) @ frame_A.GetFixedPoseInBodyFrame()
-        X_WB = self.EvalBodyPoseInWorld(context, frame_B.body()) @ frame_B.GetFixedPoseInBodyFrame()
+        X_WA = self._frame_pose("CalcRelativeTransform", context, frame_A)
+        X_WB = self._frame_pose("CalcRelativeTransform", context, frame_B)
         return X_WA.InvertAndCompose(X_WB)
+
+    def _frame_pose(self, caller: str, context: Any, frame_F: Frame) -> RigidTransform:
+        """X_WF of a frame of this plant."""
+        if not isinstance(frame_F, Frame):
+            raise TypeError(
+                f"{caller}() takes frames, got a {type(frame_F).__name__}. A body has body_frame()."
+            )
+        self._mobod(caller, frame_F.body())
+        return self.EvalBodyPoseInWorld(context, frame_F.body()) @ frame_F.GetFixedPoseInBodyFrame()
 
     def CalcPointsPositions(self, context: Any, frame_B: Frame, p_BQi: ArrayLike, frame_A: Frame) -> Array:
         """Returns the positions in frame A of points Qi that are fixed to frame B.
@@ -80,17 +87,26 @@ class PlantComputations(PlantState):
 
         Returns:
             p_AQi [m], shape [3, n].
+
+        Raises:
+            ValueError: p_BQi has another shape.
         """
         points = np.asarray(p_BQi)
         if points.ndim not in (1, 2) or points.shape[0] != 3:
-            raise ValueError(f"CalcPointsPositions(): p_BQi must have shape [3] or [3, n], got {points.shape}.")
+            raise ValueError(
+                f"CalcPointsPositions(): p_BQi must have shape [3] or [3, n], got {points.shape}."
+            )
         X_AB = self.CalcRelativeTransform(context, frame_A, frame_B)
         return X_AB._R_AB @ points.reshape(3, -1) + X_AB._p_AoBo_A[:, np.newaxis]
 
     def _mobod(self, caller: str, body: RigidBody) -> int:
-        self._tree._check_mine(caller, "this computation", body)
-        self._require_finalized(caller)
-        return int(self._tree.mobod_of_body[body.index()])
+        if not isinstance(body, RigidBody):
+            raise TypeError(f"{caller}() takes a RigidBody, got {type(body).__name__}.")
+        if body._tree is not self._tree or body._mobod is None:
+            self._tree._check_mine(caller, "it", body)
+            self._require_finalized(f"{caller}()")
+        assert body._mobod is not None
+        return body._mobod
 
     # ------------------------------------------------------------------ system matrices
 
@@ -109,7 +125,9 @@ class PlantComputations(PlantState):
         w = self._eval_velocity(context)
         return self._inverse_dynamics(w, w.zeros_v, w.zeros_F)
 
-    def CalcInverseDynamics(self, context: Any, known_vdot: ArrayLike, external_forces: MultibodyForces) -> Array:
+    def CalcInverseDynamics(
+        self, context: Any, known_vdot: ArrayLike, external_forces: MultibodyForces
+    ) -> Array:
         """Returns the generalized forces that are needed, beside the external ones, for given accelerations.
 
         tau = M(q) vdot + C(q, v) v - tau_app - sum_B J_B^T F_app_B; gravity and damping only act if they are among
@@ -123,10 +141,29 @@ class PlantComputations(PlantState):
 
         Returns:
             tau, shape [nv].
+
+        Raises:
+            ValueError: known_vdot or the forces are of wrong size, or not finite.
+            TypeError: the forces are no MultibodyForces.
         """
+        self._check_forces("CalcInverseDynamics", external_forces)
         w = self._eval_velocity(context)
-        vdot = self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v)).astype(w.dtype, copy=False)
-        return self._inverse_dynamics(w, vdot, external_forces._F_Bo_W) - external_forces._tau
+        vdot = self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v), w.dtype)
+        F_Bo_W = external_forces._F_Bo_W.astype(w.dtype, copy=False)
+        if not (np.isfinite(F_Bo_W).all() and np.isfinite(external_forces._tau).all()):
+            raise ValueError("CalcInverseDynamics(): the external forces must be finite.")
+        return self._inverse_dynamics(w, vdot, F_Bo_W) - external_forces._tau
+
+    def _check_forces(self, caller: str, forces: MultibodyForces) -> None:
+        if not isinstance(forces, MultibodyForces):
+            raise TypeError(f"{caller}() takes MultibodyForces, got {type(forces).__name__}.")
+        mine = (self._tree.num_bodies(), self._tree.num_velocities())
+        theirs = (forces.num_bodies(), forces.num_velocities())
+        if mine != theirs:
+            raise ValueError(
+                f"{caller}(): the forces are for {theirs[0]} bodies and {theirs[1]} velocities, but plant "
+                f"'{self.GetSystemPathname()}' has {mine[0]} and {mine[1]}. Make them by MultibodyForces(plant)."
+            )
 
     def _inverse_dynamics(self, w: Workspace, vdot: Array, F_applied: Array) -> Array:
         tau = np.empty(len(w.v), w.dtype)
@@ -143,21 +180,28 @@ class PlantComputations(PlantState):
         return tau_g
 
     def CalcForceElementsContribution(self, context: Any, forces: MultibodyForces) -> None:
-        """Sets `forces` to those of gravity and joint damping."""
+        """Sets `forces` to those of gravity and joint damping.
+
+        Raises:
+            ValueError: the forces are for a plant of other size.
+            TypeError: they are no MultibodyForces.
+        """
+        self._check_forces("CalcForceElementsContribution", forces)
         w = self._eval_position(context)
-        p, mass = w.position["p_BoBcm_W"], w.position["mass"]
-        forces.SetZero()
-        F_cm_W = mass[:, np.newaxis] * w.gravity
-        F_cm_W[0] = 0.0
-        forces._F_Bo_W[:, :3] = np.cross(p, F_cm_W)
-        forces._F_Bo_W[:, 3:] = F_cm_W
+        body = w.position[1:]
+        # Gravity acts at Bcm: F_Bo_W = [p_BoBcm_W x m g; m g]. The world stays where it is.
+        F_Bo_W = np.zeros((len(w.position), 6), w.dtype)
+        F_Bo_W[1:, 3:] = body["mass"][:, np.newaxis] * w.gravity
+        F_Bo_W[1:, :3] = np.cross(body["p_BoBcm_W"], F_Bo_W[1:, 3:])
+        forces._F_Bo_W = F_Bo_W
+        forces._tau = np.zeros(len(w.v), w.dtype)
         for joint in self._tree.joints:
             joint.AddInDamping(context, forces)
 
     def MapVelocityToQDot(self, context: Any, v: ArrayLike) -> Array:
         """Returns qdot = N(q) v, shape [nq]."""
         w = self._workspace(context)
-        velocity = self._checked_vector("MapVelocityToQDot", v, len(w.v)).astype(w.dtype, copy=False)
+        velocity = self._checked_vector("MapVelocityToQDot", v, len(w.v), w.dtype)
         qdot = np.empty(len(w.q), w.dtype)
         w.code_of(kernels.velocity_to_qdot)(w.topology, w.q, velocity, qdot)
         return qdot
@@ -165,14 +209,18 @@ class PlantComputations(PlantState):
     def MapQDotToVelocity(self, context: Any, qdot: ArrayLike) -> Array:
         """Returns v = N+(q) qdot, shape [nv]."""
         w = self._workspace(context)
-        rates = self._checked_vector("MapQDotToVelocity", qdot, len(w.q)).astype(w.dtype, copy=False)
+        rates = self._checked_vector("MapQDotToVelocity", qdot, len(w.q), w.dtype)
         v = np.empty(len(w.v), w.dtype)
         w.code_of(kernels.qdot_to_velocity)(w.topology, w.q, rates, v)
         return v
 
     def IsVelocityEqualToQDot(self) -> bool:
-        """Returns whether qdot = v for all joints."""
-        return not any(joint.num_positions() != joint.num_velocities() for joint in self._tree.joints)
+        """Returns whether qdot = v for all joints.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
+        return self._tree.num_positions() == self._tree.num_velocities()
 
     # ------------------------------------------------------------------ energies and mass
 
@@ -193,27 +241,41 @@ class PlantComputations(PlantState):
         w.code_of(kernels.energies)(w.topology, w.parameters, w.gravity, w.position, w.velocity, energy)
         return energy
 
-    def CalcTotalMass(self, context: Any, model_instances: list[int] | None = None) -> float:
+    def CalcTotalMass(self, context: Any, model_instances: Iterable[int] | None = None) -> float:
         """Returns the mass of all bodies but the world, or of those of some model instances [kg]."""
-        w = self._workspace(context)
-        bodies = [
-            body
-            for body in self._tree.bodies
-            if body is not self._tree.world_body()
-            and (model_instances is None or body.model_instance() in model_instances)
-        ]
-        return sum((w.parameters["mass"][self._tree.mobod_of_body[body.index()]] for body in bodies), 0.0)
+        mass = self._workspace(context).parameters["mass"]
+        return mass[self._moving_mobods("CalcTotalMass", model_instances)].sum()  # type: ignore[no-any-return]
 
-    def CalcCenterOfMassPositionInWorld(self, context: Any) -> Array:
-        """Returns the position p_WoScm_W of the centre of mass of all bodies but the world [m], shape [3].
+    def CalcCenterOfMassPositionInWorld(
+        self, context: Any, model_instances: Iterable[int] | None = None
+    ) -> Array:
+        """Returns the position p_WoScm_W of the centre of mass of bodies [m], shape [3].
+
+        Args:
+            context: of this plant.
+            model_instances: whose bodies; by default all. The world does not count.
 
         Raises:
-            RuntimeError: the total mass is zero.
+            RuntimeError: the total mass is zero, or there is no such model instance.
         """
-        w = self._eval_position(context)
-        mass = w.position["mass"][1:]
-        total = mass.sum()
-        if not total.real > 0.0:
-            raise RuntimeError("CalcCenterOfMassPositionInWorld(): the total mass is zero, so there is no centre.")
-        p_WoBcm_W = w.position["p_WoBo_W"][1:] + w.position["p_BoBcm_W"][1:]
-        return mass @ p_WoBcm_W / total
+        mobods = self._moving_mobods("CalcCenterOfMassPositionInWorld", model_instances)
+        body = self._eval_position(context).position[mobods]
+        mass = body["mass"]
+        if not mass.any():
+            raise RuntimeError(
+                "CalcCenterOfMassPositionInWorld(): the total mass is zero, so there is no centre of mass."
+            )
+        return mass @ (body["p_WoBo_W"] + body["p_BoBcm_W"]) / mass.sum()  # type: ignore[no-any-return]
+
+    def _moving_mobods(self, caller: str, model_instances: Iterable[int] | None) -> Array:
+        """Mobods of the bodies of the model instances, or of all, without the world."""
+        self._require_finalized(f"{caller}()")
+        if model_instances is None:
+            return np.arange(1, self._tree.num_bodies())
+        instances = set(model_instances)
+        for instance in instances:
+            self._tree.GetModelInstanceName(instance)  # refuses one that does not exist
+        return np.array(
+            [body._mobod for body in self._tree.bodies if body._mobod and body.model_instance() in instances],
+            dtype=np.int64,
+        )

@@ -6,13 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-
 from merganser.framework import BasicVector, ValueProducer
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.outputs import PlantOutputs
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import MultibodyTree
+from merganser.multibody.tree import MultibodyTree, QuaternionFloatingJoint
 
 __all__ = ["MultibodyPlant"]
 
@@ -33,14 +32,17 @@ class MultibodyPlant(PlantOutputs):
     Raises:
         ValueError: the time step is negative or not finite.
 
-    The class holds the dynamics; its bases hold, from inside out, the elements (model.py), the state
-    (state_access.py), kinematics and dynamics as functions (computations.py), and the ports (actuation.py,
-    outputs.py).
+    The class holds the dynamics; its bases hold, from inside out, the elements (model.py), names and limits
+    (names.py), geometry (geometry_registration.py), the state (state_access.py, free_bodies.py), kinematics and
+    dynamics as functions (computations.py), and the ports (actuation.py, outputs.py).
     """
 
-    def __init__(self, time_step: float = 0.0) -> None:
+    def __init__(self, time_step: float) -> None:
+        super().__init__()
         if not (math.isfinite(time_step) and time_step >= 0.0):
-            raise ValueError(f"The time step of a MultibodyPlant must be finite and not negative, got {time_step}.")
+            raise ValueError(
+                f"The time step of a MultibodyPlant must be finite and not negative, got {time_step}."
+            )
         self._time_step = float(time_step)
         self._tree = MultibodyTree(self)
         self._scene_graph = None
@@ -68,10 +70,17 @@ class MultibodyPlant(PlantOutputs):
         self._tree.Finalize()
         self._declare_state()
         self._declare_cache_entries()
+        self._quaternions = {
+            joint.position_start(): joint.name()
+            for joint in self._tree.joints
+            if isinstance(joint, QuaternionFloatingJoint)
+        }
         self._declare_input_ports()
         self._declare_output_ports()
         moving = [(index, frame) for index, frame in self._frame_ids.items() if index != 0]
-        self._frame_mobods = self._tree.mobod_of_body[[index for index, _ in moving]] if moving else np.zeros(0, int)
+        self._frame_mobods = (
+            self._tree.mobod_of_body[[index for index, _ in moving]] if moving else np.zeros(0, int)
+        )
         self._moving_frame_ids = [frame for _, frame in moving]
 
     def _declare_state(self) -> None:
@@ -111,7 +120,16 @@ class MultibodyPlant(PlantOutputs):
         self._gather_forces(context, w)
         xdot = derivatives.get_mutable_vector()._values
         status = w.code_of(kernels.state_derivatives)(
-            w.topology, w.parameters, w.gravity, w.x, w.tau, w.F_applied, w.position, w.velocity, w.scratch, xdot
+            w.topology,
+            w.parameters,
+            w.gravity,
+            w.x,
+            w.tau,
+            w.F_applied,
+            w.position,
+            w.velocity,
+            w.scratch,
+            xdot,
         )
         self._conclude(context, w, status, xdot)
 
@@ -138,6 +156,12 @@ class MultibodyPlant(PlantOutputs):
         time = f"at time {context._store.flat[0]} s"
         if w.dtype == np.float64 and not np.isfinite(w.x).all():
             return self._describe_overflow(context, w, w.x)
+        for start, name in self._quaternions.items():
+            if not w.q[start : start + 4].any():
+                return (
+                    f"The quaternion of joint '{name}' of plant '{self.GetSystemPathname()}' is zero {time}, so it "
+                    "gives no orientation."
+                )
         body = next(b for b in self._tree.bodies if self._tree.mobod_of_body[b.index()] == mobod)
         joint = next(j for j in self._tree.joints if self._tree.mobod_of_joint[j.index()] == mobod)
         return (

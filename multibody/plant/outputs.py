@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from merganser.framework import LeafOutputPort, Value
 from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.math import RigidTransform
@@ -41,9 +40,14 @@ class PlantOutputs(PlantInputs):
         state = {self.xd_ticket()} if self._time_step > 0.0 else {self.q_ticket(), self.v_ticket()}
         position = {self._cache_entries[self._position_entry].ticket()}
         velocity = {self._cache_entries[self._velocity_entry].ticket()}
-        self._state_port = self.DeclareVectorOutputPort("state", self.num_multibody_states(), self._calc_state, state)
+        self._state_port = self.DeclareVectorOutputPort(
+            "state", self.num_multibody_states(), self._calc_state, state
+        )
         self._body_poses_port = self.DeclareAbstractOutputPort(
-            "body_poses", lambda: Value([RigidTransform()] * tree.num_bodies()), self._calc_body_poses, position
+            "body_poses",
+            lambda: Value([RigidTransform()] * tree.num_bodies()),
+            self._calc_body_poses,
+            position,
         )
         self._body_velocities_port = self.DeclareAbstractOutputPort(
             "body_spatial_velocities",
@@ -58,7 +62,9 @@ class PlantOutputs(PlantInputs):
             )
             name = tree.GetModelInstanceName(ModelInstanceIndex(index))
             self._instance_state_ports.append(
-                self.DeclareVectorOutputPort(f"{name}_state", len(indices), self._make_calc_instance_state(indices), state)
+                self.DeclareVectorOutputPort(
+                    f"{name}_state", len(indices), self._make_calc_instance_state(indices), state
+                )
             )
 
     # ------------------------------------------------------------------ ports
@@ -66,9 +72,9 @@ class PlantOutputs(PlantInputs):
     def get_state_output_port(self, model_instance: int | None = None) -> LeafOutputPort:
         """Returns the port with [q; v], of the whole plant or of one model instance."""
         self._require_finalized("get_state_output_port()")
-        return self._state_port if model_instance is None else self._of_instance(
-            self._instance_state_ports, model_instance
-        )  # fmt: skip
+        if model_instance is None:
+            return self._state_port
+        return self._of_instance(self._instance_state_ports, model_instance)  # type: ignore[no-any-return]
 
     def get_body_poses_output_port(self) -> LeafOutputPort:
         """Returns the port with a list of the poses X_WB of all bodies, by BodyIndex."""
@@ -108,8 +114,8 @@ class PlantOutputs(PlantInputs):
         self._require_finalized("the geometry_pose port")
         position = self._eval_position(context).position[self._frame_mobods]
         X_WF = np.zeros((len(position), 4, 4))
-        X_WF[:, :3, :3] = position["R_WB"]
-        X_WF[:, :3, 3] = position["p_WoBo_W"]
+        X_WF[:, :3, :3] = position["R_WB"].real  # geometry is where it is, also in a context for derivatives
+        X_WF[:, :3, 3] = position["p_WoBo_W"].real
         X_WF[:, 3, 3] = 1.0
         output.get_mutable_value().set_poses(self._moving_frame_ids, X_WF)
 

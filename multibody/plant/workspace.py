@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
+from merganser.framework.core.store import CacheSlot, Store
 from merganser.multibody.kernels import layout
+from numpy.typing import NDArray
 
 __all__ = ["Workspace"]
 
@@ -21,6 +21,15 @@ _INTERPRETED_CALLS = 200
 class Workspace:
     """What the kernels work on.
 
+    Args:
+        topology: records of the mobilized bodies.
+        x: the state, a view into the Context.
+        num_q: how much of x are positions.
+        parameters: numbers of the parameter records, a view into the Context.
+        gravity: acceleration of gravity, a view into the Context.
+        position_slot: cache slot of the position kinematics in the Context.
+        velocity_slot: cache slot of the velocity kinematics in the Context.
+
     Attributes:
         q, v, x: generalized positions, velocities and both, as views into the Context.
         parameters: parameter records (kernels/layout.py), a view into the Context.
@@ -29,23 +38,34 @@ class Workspace:
         tau: generalized forces, shape [num_velocities].
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
         zeros_v, zeros_F, zero_gravity: constants for algorithms that leave something out; never written.
-        position_slot, velocity_slot: cache slots that tell whether the kinematics are up to date.
+        position_slot, velocity_slot: as given; they tell whether the kinematics are up to date.
+        store: all values of the Context and of those around it.
+        dtype: scalar type of the Context.
     """
 
     __slots__ = (
-        "F_applied", "calls", "dtype", "gravity", "parameters", "position", "position_slot", "q", "scratch", "store",
-        "tau", "topology", "v", "velocity", "velocity_slot", "x", "zero_gravity", "zeros_F", "zeros_v",
+        "F_applied", "calls", "dtype", "gravity", "parameters", "position", "position_slot", "q", "scratch",
+        "store", "tau", "topology", "v", "velocity", "velocity_slot", "x", "zero_gravity", "zeros_F", "zeros_v",
     )  # fmt: skip
 
-    def __init__(self, topology: Array, context: Any, x: Array, num_q: int, parameter_group: int, gravity_group: int) -> None:
+    def __init__(
+        self,
+        topology: Array,
+        x: Array,
+        num_q: int,
+        parameters: Array,
+        gravity: Array,
+        position_slot: CacheSlot,
+        velocity_slot: CacheSlot,
+    ) -> None:
         num_mobods, num_v = len(topology), len(x) - num_q
-        self.store = context._store
-        self.dtype = self.store.flat.dtype
+        self.store: Store = position_slot.store
+        self.dtype: np.dtype[Any] = x.dtype
         self.topology = topology
         self.x, self.q, self.v = x, x[:num_q], x[num_q:]
-        numeric = context._parameters._numeric._items
-        self.parameters = numeric[parameter_group]._values.view(layout.parameter_dtype(self.dtype))
-        self.gravity = numeric[gravity_group]._values
+        self.parameters = parameters.view(layout.parameter_dtype(self.dtype))
+        self.gravity = gravity
+        self.position_slot, self.velocity_slot = position_slot, velocity_slot
         self.position = np.zeros(num_mobods, layout.position_dtype(self.dtype))
         self.velocity = np.zeros(num_mobods, layout.velocity_dtype(self.dtype))
         self.scratch = np.zeros(num_mobods, layout.scratch_dtype(self.dtype))

@@ -53,12 +53,12 @@ def test_one_exported_input_feeds_many():
 
 
 def test_connect_input_by_name():
-    builder = builder_with(a=Scaled(), b=Scaled())
-    a, b = builder.GetSystems()
+    builder = builder_with(a=Scaled(), b=Scaled(), c=Scaled())
+    a, b, c = builder.GetSystems()
     builder.ExportInput(a.get_input_port(), "u")
     builder.ConnectInput("u", b.get_input_port())
     with pytest.raises(ValueError, match="no input port named 'v'"):
-        builder.ConnectInput("v", b.get_input_port())
+        builder.ConnectInput("v", c.get_input_port())
     assert builder.Build().num_input_ports() == 1
 
 

@@ -1,0 +1,137 @@
+"""Poses and velocities of free bodies in a Context."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from merganser.framework.math import RigidTransform
+from merganser.multibody.math import SpatialVelocity
+from merganser.multibody.plant.state_access import PlantState
+from merganser.multibody.tree import QuaternionFloatingJoint, RigidBody
+
+__all__ = ["PlantFreeBodies"]
+
+
+class PlantFreeBodies(PlantState):
+    """State of free bodies, those whose joint towards the world leaves them all six degrees of freedom.
+
+    A *floating base body* is one that Finalize() connected to the world: the frames Jp and Jc of its joint are
+    those of the world and of the body.
+    """
+
+    def SetFreeBodyPose(
+        self,
+        context: Any,
+        body: RigidBody,
+        X_JpJc: RigidTransform | None = None,
+        *,
+        X_PB: RigidTransform | None = None,
+    ) -> None:
+        """Sets the pose of a free body.
+
+        Args:
+            context: of this plant.
+            body: a free body.
+            X_JpJc: pose of the joint's frame on the child in that on the parent; X_WB of a floating base body.
+            X_PB: older name of X_JpJc.
+
+        Raises:
+            RuntimeError: the body is not free, or before Finalize().
+            ValueError: the pose is not finite.
+            TypeError: it is not a RigidTransform.
+        """
+        X_JpJc = _one_of("SetFreeBodyPose", "X_JpJc", X_JpJc, X_PB)
+        self._set_pose("SetFreeBodyPose", context, self._free_joint("SetFreeBodyPose", body), X_JpJc)
+
+    def GetFreeBodyPose(self, context: Any, body: RigidBody) -> RigidTransform:
+        """Returns the pose X_JpJc of a free body, X_WB of a floating base body.
+
+        Raises:
+            RuntimeError: the body is not free, or before Finalize().
+        """
+        return self._free_joint("GetFreeBodyPose", body).GetPose(context)
+
+    def SetFloatingBaseBodyPoseInWorldFrame(
+        self, context: Any, body: RigidBody, X_WB: RigidTransform
+    ) -> None:
+        """Sets the pose X_WB of a floating base body.
+
+        Raises:
+            RuntimeError: the body is not a floating base body, or before Finalize().
+            ValueError: the pose is not finite.
+            TypeError: it is not a RigidTransform.
+        """
+        caller = "SetFloatingBaseBodyPoseInWorldFrame"
+        joint = self._free_joint(caller, body)
+        if not body.is_floating_base_body():
+            raise RuntimeError(
+                f"{caller}(): body '{body.name()}' is not a floating base body: joint '{joint.name()}' was added by "
+                "the user. Call SetFreeBodyPose()."
+            )
+        self._set_pose(caller, context, joint, X_WB)
+
+    def SetFreeBodySpatialVelocity(
+        self,
+        context: Any = None,
+        body: Any = None,
+        V_JpJc: Any = None,
+        *,
+        V_PB: SpatialVelocity | None = None,
+    ) -> None:
+        """Sets the spatial velocity of a free body.
+
+        The older form SetFreeBodySpatialVelocity(body, V_PB, context) works too.
+
+        Args:
+            context: of this plant.
+            body: a free body.
+            V_JpJc: spatial velocity of the joint's frame on the child in that on the parent; V_WB_W of a floating
+                base body [rad/s, m/s].
+            V_PB: older name of V_JpJc.
+
+        Raises:
+            RuntimeError: the body is not free, or before Finalize().
+            ValueError: the velocity is not finite.
+            TypeError: it is not a SpatialVelocity.
+        """
+        caller = "SetFreeBodySpatialVelocity"
+        if isinstance(context, RigidBody):
+            context, body, V_JpJc = V_JpJc, context, body
+        velocity = _one_of(caller, "V_JpJc", V_JpJc, V_PB)
+        joint = self._free_joint(caller, body)
+        if not isinstance(velocity, SpatialVelocity):
+            raise TypeError(f"{caller}() takes a SpatialVelocity, got {type(velocity).__name__}.")
+        v = self._checked_vector(caller, velocity.get_coeffs(), 6, self._workspace(context).dtype)
+        start = joint.velocity_start()
+        self._mutable_v_view(context)[start : start + 6] = v
+
+    def _set_pose(
+        self, caller: str, context: Any, joint: QuaternionFloatingJoint, X_FM: RigidTransform
+    ) -> None:
+        if not isinstance(X_FM, RigidTransform):
+            raise TypeError(f"{caller}() takes a RigidTransform, got {type(X_FM).__name__}.")
+        # Checked before it becomes a quaternion, which a matrix with NaN does not.
+        self._checked_vector(caller, X_FM.GetAsMatrix34().ravel(), 12, self._workspace(context).dtype)
+        q = np.concatenate([X_FM.rotation().ToQuaternion().wxyz(), X_FM.translation()])
+        start = joint.position_start()
+        self._mutable_q_view(context)[start : start + 7] = q
+
+    def _free_joint(self, caller: str, body: RigidBody) -> QuaternionFloatingJoint:
+        if not isinstance(body, RigidBody):
+            raise TypeError(f"{caller}() takes a RigidBody, got {type(body).__name__}.")
+        self._tree._check_mine(caller, "it", body)
+        self._require_finalized(f"{caller}()")
+        joint = body._inboard_joint
+        if not isinstance(joint, QuaternionFloatingJoint):
+            connection = (
+                f"joint '{joint.name()}' ({joint.type_name()}) carries it" if joint else "it is the world"
+            )
+            raise RuntimeError(f"{caller}(): body '{body.name()}' is not free: {connection}.")
+        return joint
+
+
+def _one_of(caller: str, name: str, value: Any, older: Any) -> Any:
+    if (value is None) == (older is None):
+        raise TypeError(f"{caller}() takes (context, body, {name}).")
+    return value if older is None else older

@@ -1,0 +1,100 @@
+"""How the repository is laid out: what each trap of the layout would look like."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("framework", "geometry", "analysis", "multibody")
+ALLOWED = {
+    "framework": {"framework"},
+    "geometry": {"framework", "geometry"},
+    "analysis": {"framework", "analysis"},
+    "multibody": set(PACKAGES),
+}
+SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+
+def _imports(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add(node.module or "")
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
+
+
+def test_every_package_folder_is_listed_for_the_wheel():
+    listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+    folders = {init.parent.relative_to(ROOT) for package in PACKAGES for init in (ROOT / package).rglob("__init__.py")}
+    wanted = {"merganser" if f == Path("framework/_root") else "merganser." + ".".join(f.parts) for f in folders}
+    assert listed == wanted
+
+
+def test_every_folder_with_modules_is_a_package():
+    assert [str(path) for path in SOURCES if not (path.parent / "__init__.py").exists()] == []
+
+
+def test_bare_folders_are_never_imported():
+    everything = [*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "examples").glob("*.py")]
+    offenders = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in everything
+        for name in _imports(path)
+        if name.split(".")[0] in PACKAGES
+    ]
+    assert offenders == []
+
+
+def test_imports_point_one_way():
+    offenders = []
+    for path in SOURCES:
+        package = path.relative_to(ROOT).parts[0]
+        if path.is_relative_to(ROOT / "framework" / "_root"):
+            continue  # the root module gathers all packages
+        for name in _imports(path):
+            parts = name.split(".")
+            if parts[0] == "merganser" and len(parts) > 1 and parts[1] in PACKAGES and parts[1] not in ALLOWED[package]:
+                offenders.append(f"{path.relative_to(ROOT)} imports {name}")
+    assert offenders == []
+
+
+def test_reference_is_never_imported_by_the_package():
+    assert [str(path) for path in SOURCES if any(name.split(".")[0] == "pydrake" for name in _imports(path))] == []
+
+
+def test_no_file_is_longer_than_600_lines():
+    everything = [*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "examples").glob("*.py")]
+    assert [str(path) for path in everything if len(path.read_text().splitlines()) > 600] == []
+
+
+def test_every_package_has_a_readme():
+    assert [package for package in PACKAGES if not (ROOT / package / "README.md").exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "forbidden"),
+    [
+        ("merganser", {"numpy", "numba", "scipy", "matplotlib", "networkx", "lxml"}),
+        ("merganser.framework", {"numba", "scipy", "matplotlib", "lxml"}),
+        ("merganser.analysis", {"numba", "scipy", "matplotlib", "lxml"}),
+        ("merganser.geometry", {"numba", "scipy", "matplotlib", "trimesh"}),
+    ],
+)
+def test_import_is_light(module, forbidden):
+    code = f"import sys, {module}; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert forbidden & set(output.split()) == set()
+
+
+def test_all_names_that_are_exported_exist():
+    code = "import merganser.all as everything; assert len(vars(everything)) > 150, len(vars(everything))"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,58 @@
+"""python -m merganser: what it prints, draws and refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from merganser.cli import main
+
+MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
+
+
+def test_info_lists_bodies_joints_actuators_and_totals(capsys):
+    assert main(["info", str(MODELS / "cart_pole.sdf")]) == 0
+    output = capsys.readouterr().out
+    for word in ("cart", "pole", "CartSlider", "prismatic", "PolePin", "revolute", "world"):
+        assert word in output
+    assert "2 bodies, 2 joints, 1 actuators, 2 degrees of freedom (2 positions), mass 1.5 kg" in output
+
+
+@pytest.mark.parametrize("model", ["cart_pole.sdf", "double_pendulum.urdf", "arm7.urdf", "free_box.sdf"])
+@pytest.mark.parametrize("time_step", ["0", "0.002"])
+def test_any_model_drops_or_swings(model, time_step, capsys):
+    assert main(["simulate", str(MODELS / model), "--duration", "0.2", "--time-step", time_step]) == 0
+    assert "0.2 s in" in capsys.readouterr().out
+
+
+def test_undamped_model_keeps_its_energy(capsys):
+    main(["simulate", str(MODELS / "double_pendulum.urdf"), "--duration", "1", "--time-step", "0"])
+    words = capsys.readouterr().out.split()
+    before, after = (float(words[i - 1]) for i, word in enumerate(words) if word == "J")
+    assert before == pytest.approx(after, rel=1e-4)
+
+
+def test_plot_is_saved(tmp_path, capsys):
+    picture = tmp_path / "swing.png"
+    arguments = ["simulate", str(MODELS / "double_pendulum.urdf"), "--duration", "0.2", "--plot", str(picture)]
+    assert main(arguments) == 0
+    assert picture.stat().st_size > 10_000
+
+
+def test_base_can_be_fixed(tmp_path, capsys):
+    assert main(["simulate", str(MODELS / "free_box.sdf"), "--fix-base"]) == 1
+    assert "nothing that moves" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["info", "nowhere/robot.urdf"], "does not exist"),
+        (["simulate", str(MODELS / "free_box.sdf"), "--duration", "-1"], "--duration must be positive"),
+        (["simulate", str(MODELS / "free_box.sdf"), "--time-step", "-1"], "time step"),
+    ],
+)
+def test_bad_input_is_one_line_on_standard_error(arguments, words, capsys):
+    assert main(arguments) == 1
+    error = capsys.readouterr().err
+    assert words in error and error.startswith("error: ") and error.count("\n") == 1

@@ -1,0 +1,70 @@
+"""Every example and every program of the README runs as its user would run it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
+MODELS = Path(os.environ.get("MERGANSER_MODELS", ROOT.parent / "shared" / "models"))
+
+
+def _run(*arguments: object, cwd: Path) -> str:
+    result = subprocess.run(
+        [sys.executable, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=300
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def _pictures(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in folder.glob("*.png")}
+
+
+def test_cart_pole_is_caught_in_both_modes(tmp_path):
+    output = _run(ROOT / "examples" / "01_cart_pole_lqr.py", "--output", tmp_path, cwd=tmp_path)
+    assert output.count("real-time factor") == 2
+    assert set(_pictures(tmp_path)) == {"cart_pole.png", "cart_pole_diagram.png"}
+    assert min(_pictures(tmp_path).values()) > 10_000
+
+
+def test_arm_is_held_by_gravity_compensation_and_pd(tmp_path):
+    output = _run(ROOT / "examples" / "02_robot_arm.py", "--output", tmp_path, cwd=tmp_path)
+    assert "7 joints" in output
+    assert min(_pictures(tmp_path).values()) > 10_000
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "iiwa_description/urdf/iiwa14_no_collision.urdf",
+        "allegro_hand_description/sdf/allegro_hand_description_right.sdf",
+    ],
+)
+def test_real_robots_are_held_too(tmp_path, model):
+    if not (MODELS / model).exists():
+        pytest.skip(f"no model files at {MODELS} (set MERGANSER_MODELS)")
+    _run(ROOT / "examples" / "02_robot_arm.py", MODELS / model, "--output", tmp_path, cwd=tmp_path)
+
+
+def test_every_example_has_a_test():
+    text = Path(__file__).read_text()
+    assert [path.name for path in EXAMPLES if path.name not in text] == []
+
+
+def test_program_of_the_readme_holds_the_pendulum(tmp_path):
+    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert abs(float(_run("-c", program, cwd=tmp_path)) - 1.0) < 1e-3
+
+
+def test_first_two_shell_blocks_of_the_readme_are_the_two_commands():
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    main_job, tests = (block.strip() for block in blocks[:2])
+    assert "\n" not in main_job and main_job.endswith("examples/01_cart_pole_lqr.py")
+    assert "\n" not in tests and tests.endswith("pytest")

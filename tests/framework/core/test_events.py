@@ -1,0 +1,286 @@
+"""Events: simultaneous updates see old values, statuses are collected, failures leave the state as it was."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from merganser.framework import (
+    DiagramBuilder,
+    DiscreteUpdateEvent,
+    EventStatus,
+    LeafSystem,
+    PublishEvent,
+    TriggerType,
+    UnrestrictedUpdateEvent,
+    Value,
+)
+from merganser.framework.core.events import DeclaredEvent, EventKind
+from merganser.framework.core.execution import execute
+
+
+class Follower(LeafSystem):
+    """Discrete state that takes over its input on forced updates."""
+
+    def __init__(self, start):
+        super().__init__()
+        self.DeclareVectorInputPort("u", 1)
+        self.DeclareStateOutputPort("y", self.DeclareDiscreteState([start]))
+        self.DeclareForcedDiscreteUpdateEvent(self._update)
+
+    def _update(self, context, discrete_state):
+        discrete_state.set_value(0, self.get_input_port().Eval(context))
+
+
+def swapping():
+    """Two Followers, each following the other; with their diagram and a context."""
+    builder = DiagramBuilder()
+    a, b = builder.AddNamedSystem("a", Follower(1.0)), builder.AddNamedSystem("b", Follower(2.0))
+    builder.Cascade(a, b)
+    builder.Cascade(b, a)
+    diagram = builder.Build()
+    return diagram, diagram.CreateDefaultContext()
+
+
+def discrete(context):
+    return [context.get_discrete_state(i)[0] for i in range(context.num_discrete_state_groups())]
+
+
+def recorder(*declarations):
+    """A system whose handlers note their name; `declarations` are (method name, handler name) pairs."""
+    system = LeafSystem()
+    system.set_name("recorder")
+    system.log = []
+    for method, name in declarations:
+        getattr(system, method)(lambda *_, name=name: system.log.append(name))
+    return system
+
+
+def test_simultaneous_updates_see_the_values_from_before():
+    diagram, context = swapping()
+    diagram.ExecuteForcedEvents(context)
+    assert discrete(context) == [2.0, 1.0]
+
+
+def test_updates_can_be_computed_without_being_made():
+    diagram, context = swapping()
+    following = diagram.AllocateDiscreteVariables()
+    diagram.CalcForcedDiscreteVariableUpdate(context, following)
+    assert [following.get_vector(i)[0] for i in range(2)] == [2.0, 1.0]
+    assert discrete(context) == [1.0, 2.0]
+    part = diagram.GetSubsystemByName("b")
+    mine = part.AllocateDiscreteVariables()
+    part.CalcForcedDiscreteVariableUpdate(part.GetMyContextFromRoot(context), mine)
+    assert mine.value().tolist() == [1.0] and discrete(context) == [1.0, 2.0]
+
+
+def test_several_updates_of_one_system_build_on_each_other():
+    system = LeafSystem()
+    system.DeclareDiscreteState([1.0])
+
+    def double(context, discrete_state):
+        assert context.get_discrete_state(0)[0] == 1.0
+        discrete_state[0] = 2.0 * discrete_state[0]
+
+    system.DeclareForcedDiscreteUpdateEvent(double)
+    system.DeclareForcedDiscreteUpdateEvent(double)
+    context = system.CreateDefaultContext()
+    system.ExecuteForcedEvents(context)
+    assert discrete(context) == [4.0]
+
+
+def test_unrestricted_updates_change_every_kind_of_state():
+    system = LeafSystem()
+    system.DeclareContinuousState(1)
+    system.DeclareDiscreteState([0.0])
+    system.DeclareAbstractState(Value("old"))
+
+    def update(context, state):
+        state.get_mutable_continuous_state()[0] = 1.0
+        state.get_mutable_discrete_state(0)[0] = 2.0
+        state.get_mutable_abstract_state(0).set_value("new")
+
+    system.DeclareForcedUnrestrictedUpdateEvent(update)
+    context = system.CreateDefaultContext()
+    state = context.get_state().Clone()
+    system.CalcForcedUnrestrictedUpdate(context, state)
+    assert state.get_abstract_state(0).get_value() == "new" and state.get_continuous_state()[0] == 1.0
+    assert context.get_abstract_state(0).get_value() == "old" and discrete(context) == [0.0]
+    system.ExecuteForcedEvents(context)
+    assert context.get_continuous_state_vector()[0] == 1.0 and discrete(context) == [2.0]
+    assert context.get_abstract_state(0).get_value() == "new"
+
+
+def test_order_of_forced_and_initialization_events():
+    kinds = [("Publish", "p"), ("DiscreteUpdate", "d"), ("UnrestrictedUpdate", "u")]
+    forced = [(f"DeclareForced{kind}Event", name) for kind, name in kinds]
+    initial = [(f"DeclareInitialization{kind}Event", f"init {name}") for kind, name in kinds]
+    system = recorder(*forced, *initial)
+    context = system.CreateDefaultContext()
+    system.ExecuteForcedEvents(context)
+    assert system.log == ["u", "d", "p"]
+    system.log.clear()
+    system.ExecuteForcedEvents(context, publish=False)
+    assert system.log == ["u", "d"]
+    system.log.clear()
+    system.ForcedPublish(context)
+    assert system.log == ["p"]
+    system.log.clear()
+    system.ExecuteInitializationEvents(context)
+    assert system.log == ["init u", "init d", "init p"]
+
+
+def test_publishing_reaches_all_systems_of_a_diagram():
+    builder = DiagramBuilder()
+    systems = [recorder(("DeclareForcedPublishEvent", "p")) for _ in range(2)]
+    for number, system in enumerate(systems):
+        builder.AddNamedSystem(f"s{number}", system)
+    diagram = builder.Build()
+    diagram.ForcedPublish(diagram.CreateDefaultContext())
+    assert [system.log for system in systems] == [["p"], ["p"]]
+
+
+@pytest.mark.parametrize(
+    "event_type, trigger, declare",
+    [
+        (PublishEvent, TriggerType.kPeriodic, lambda s, e: s.DeclarePeriodicEvent(0.1, 0.0, e)),
+        (DiscreteUpdateEvent, TriggerType.kPerStep, lambda s, e: s.DeclarePerStepEvent(e)),
+        (UnrestrictedUpdateEvent, TriggerType.kInitialization, lambda s, e: s.DeclareInitializationEvent(e)),
+    ],
+)
+@pytest.mark.parametrize("with_system", [True, False])
+def test_event_objects_know_what_triggered_them(event_type, trigger, declare, with_system):
+    system, seen = LeafSystem(), []
+
+    def callback(*arguments):
+        seen.append(arguments)
+
+    event = event_type(system_callback=callback) if with_system else event_type(callback)
+    declare(system, event)
+    context = system.CreateDefaultContext()
+    execute(system._events_with(context, trigger), event_type.kind)
+    (arguments,) = seen
+    assert (arguments[0] is system) == with_system
+    assert arguments[with_system] is context
+    assert arguments[with_system + 1].get_trigger_type() is trigger
+    assert len(arguments) == 2 + with_system + (event_type is not PublishEvent)
+    assert event.get_trigger_type() is TriggerType.kUnknown
+
+
+def test_the_most_severe_status_is_kept():
+    statuses = [
+        EventStatus.DidNothing(),
+        None,
+        EventStatus.ReachedTermination(None, "there"),
+        EventStatus.Succeeded(),
+    ]
+    system = LeafSystem()
+    for status in statuses:
+        system.DeclareForcedPublishEvent(lambda context, status=status: status)
+    context = system.CreateDefaultContext()
+    events = system._events_with(context, TriggerType.kForced)
+    outcomes = [execute(events[:n], EventKind.PUBLISH).severity() for n in range(5)]
+    severity = EventStatus.Severity
+    assert outcomes == [
+        severity.kDidNothing, severity.kDidNothing, severity.kSucceeded, severity.kReachedTermination,
+        severity.kReachedTermination,
+    ]  # fmt: skip
+    final = execute(events, EventKind.PUBLISH)
+    assert final.reached_termination() and final.message() == "there" and final.system() is system
+    assert statuses[2].system() is None  # the handler's own status is left alone
+
+
+def test_a_failed_update_changes_nothing_and_is_reported():
+    for kind in ("DiscreteUpdate", "UnrestrictedUpdate"):
+        diagram, context = swapping()
+        b = diagram.GetSubsystemByName("b")
+        getattr(b, f"DeclareForced{kind}Event")(lambda c, x: EventStatus.Failed(b, "jammed"))
+        with pytest.raises(RuntimeError, match="system '::Diagram::b' failed at time 0.0 s: jammed"):
+            diagram.ExecuteForcedEvents(context)
+        assert discrete(context) == [1.0, 2.0]
+
+
+def test_a_failed_publish_is_reported_after_all_have_been_called():
+    system = LeafSystem()
+    seen = []
+    system.DeclareForcedPublishEvent(lambda context: EventStatus.Failed(None, "disk full"))
+    system.DeclareForcedPublishEvent(lambda context: seen.append(1))
+    with pytest.raises(RuntimeError, match="'::LeafSystem' failed at time 0.0 s: disk full"):
+        system.ForcedPublish(system.CreateDefaultContext())
+    assert seen == [1]
+
+
+@pytest.mark.parametrize(
+    "declare, text",
+    [
+        ("DeclareForcedDiscreteUpdateEvent", "Forced discrete update"),
+        ("DeclareForcedUnrestrictedUpdateEvent", "Forced unrestricted update"),
+        ("DeclareForcedPublishEvent", "Forced publish"),
+    ],
+)
+def test_an_exception_names_system_event_and_time_and_leaves_the_state(declare, text):
+    diagram, context = swapping()
+    context.SetTime(0.5)
+
+    def fail(mine, *values):
+        for value in values:
+            if declare == "DeclareForcedDiscreteUpdateEvent":
+                value.set_value(0, [77.0])
+        raise KeyError("lost")
+
+    getattr(diagram.GetSubsystemByName("b"), declare)(fail)
+    with pytest.raises(KeyError, match="lost") as caught:
+        if declare == "DeclareForcedPublishEvent":
+            diagram.ForcedPublish(context)
+        else:
+            diagram.ExecuteForcedEvents(context)
+    assert caught.value.__notes__ == [f"while handling the {text} event of system '::Diagram::b' at time 0.5 s"]
+    assert discrete(context) == [1.0, 2.0]
+
+
+def test_handlers_must_return_a_status_or_nothing():
+    system = LeafSystem()
+    system.DeclareForcedPublishEvent(lambda context: 5)
+    with pytest.raises(TypeError, match="Forced publish event of system '::LeafSystem' must return an EventStatus"):
+        system.ForcedPublish(system.CreateDefaultContext())
+
+
+def test_updates_write_through_to_the_diagram_and_outdate_what_depends_on_them():
+    diagram, context = swapping()
+    a = diagram.GetSubsystemByName("a")
+    mine = a.GetMyContextFromRoot(context)
+    assert a.get_output_port().Eval(mine)[0] == 1.0
+    diagram.ExecuteForcedEvents(context)
+    assert a.get_output_port().Eval(mine)[0] == 2.0
+    assert mine.get_discrete_state(0)[0] == context.get_discrete_state(0)[0] == 2.0
+
+
+def periodic(period, offset=0.0):
+    return DeclaredEvent(EventKind.PUBLISH, TriggerType.kPeriodic, print, period, offset)
+
+
+def test_periodic_times_start_at_the_offset_and_are_strictly_later():
+    event = periodic(0.1, 0.25)
+    assert event.next_time(-1.0) == event.next_time(0.0) == 0.25
+    assert event.next_time(0.25) == 0.25 + 0.1
+    time, times = -1.0, []
+    while len(times) < 1000:
+        time = event.next_time(time)
+        times.append(time)
+    assert times == [0.25 + k * 0.1 for k in range(1000)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    period=st.floats(1e-6, 1e3), offset=st.floats(0.0, 10.0), k=st.integers(0, 10**7), nudge=st.sampled_from([-1, 0, 1])
+)
+def test_no_periodic_time_is_skipped_or_repeated_whatever_the_rounding(period, offset, k, nudge):
+    import math
+
+    event = periodic(period, offset)
+    time = offset + k * period
+    if nudge:
+        time = math.nextafter(time, nudge * math.inf)
+    following = event.next_time(time)
+    assert following > time
+    candidates = [offset + j * period for j in range(max(k - 1, 0), k + 3)]
+    assert following == min(t for t in candidates if t > time)

@@ -1,0 +1,65 @@
+"""Diagrams and contexts that are dropped leave nothing behind."""
+
+import gc
+import weakref
+
+from framework_blocks import Accumulator, EachSource, Scaled
+
+from merganser.framework import DiagramBuilder
+
+
+def closed_loop():
+    builder = DiagramBuilder()
+    plant, gain = builder.AddSystem(Accumulator()), builder.AddSystem(Scaled(factor=-1.0))
+    builder.Cascade(plant, gain)
+    builder.Cascade(gain, plant)
+    builder.AddSystem(EachSource(declared=False))
+    return builder.Build()
+
+
+def alive(references):
+    gc.collect()
+    return [reference() for reference in references if reference() is not None]
+
+
+def test_dropped_diagrams_and_contexts_are_freed():
+    references = []
+    for _ in range(3):
+        diagram = closed_loop()
+        context = diagram.CreateDefaultContext()
+        diagram.EvalTimeDerivatives(context)
+        diagram.ExecuteForcedEvents(context)
+        clone = context.Clone()
+        references += [weakref.ref(x) for x in (diagram, context, clone, *diagram.GetSystems())]
+    del diagram, context, clone
+    assert alive(references) == []
+
+
+def test_dropped_contexts_are_freed_while_their_diagram_lives():
+    diagram = closed_loop()
+    references = []
+    for _ in range(3):
+        context = diagram.CreateDefaultContext()
+        diagram.EvalTimeDerivatives(context)
+        references.append(weakref.ref(context))
+    del context
+    assert alive(references) == []
+
+
+def test_a_subsystem_keeps_its_diagram_alive():
+    system = closed_loop().GetSystems()[0]
+    gc.collect()
+    assert system.GetSystemPathname() == "::Diagram::Accumulator"
+
+
+def test_a_refused_diagram_is_freed():
+    builder = DiagramBuilder()
+    a = builder.AddSystem(Scaled())
+    builder.Cascade(a, a)
+    references = [weakref.ref(a), weakref.ref(builder)]
+    try:
+        builder.Build()
+    except RuntimeError:
+        pass
+    del a, builder
+    assert alive(references) == []

@@ -1,0 +1,277 @@
+"""What holds for every block: one line of the table each.
+
+A case names a block, how to make it, its ports (name and size, None for abstract values) and what it gives for given
+inputs and state, written with plain numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, Value
+from merganser.framework.primitives import (
+    Adder,
+    AffineSystem,
+    ConstantValueSource,
+    ConstantVectorSource,
+    Demultiplexer,
+    Gain,
+    Integrator,
+    LinearSystem,
+    Multiplexer,
+    PassThrough,
+    VectorLogSink,
+    ZeroOrderHold,
+)
+
+_random = np.random.default_rng(7)
+A, B, C, D = (_random.normal(size=shape) for shape in ((3, 3), (3, 2), (4, 3), (4, 2)))
+f0, y0 = _random.normal(size=3), _random.normal(size=4)
+
+
+@dataclass
+class Case:
+    """A block, its ports, and its law.
+
+    Attributes:
+        make: makes the block.
+        inputs, outputs: {name: size}.
+        feedthrough: pairs (input, output).
+        calc: calc(u, x) -> list of outputs, with u the list of inputs and x the state.
+        num_continuous, num_discrete: number of state variables.
+        derivatives, update: f(u, x) -> dx/dt, or the next discrete state on a forced update.
+    """
+
+    make: Callable[[], LeafSystem]
+    inputs: dict[str, int]
+    outputs: dict[str, int]
+    feedthrough: list[tuple[int, int]]
+    calc: Callable[[list[Any], Any], list[Any]]
+    num_continuous: int = 0
+    num_discrete: int = 0
+    derivatives: Callable[[list[Any], Any], Any] | None = None
+    update: Callable[[list[Any], Any], Any] | None = None
+    defaults: list[float] = field(default_factory=list)
+
+
+def source(value):
+    return {}, {"y0": len(value)}, [], lambda u, x: [value]
+
+
+def affine(make, has_offsets, **more):
+    f, y = (f0, y0) if has_offsets else (0.0, 0.0)
+    rule = {more.pop("rule"): lambda u, x: A @ x + B @ u[0] + f}
+    return Case(make, {"u0": 2}, {"y0": 4}, [(0, 0)], lambda u, x: [C @ x + D @ u[0] + y], **rule, **more)
+
+
+CASES = {
+    "ConstantVectorSource": Case(lambda: ConstantVectorSource([1.0, -2.0]), *source([1.0, -2.0])),
+    "ConstantVectorSource of a BasicVector": Case(lambda: ConstantVectorSource(BasicVector([3.0])), *source([3.0])),
+    "Gain by one factor": Case(lambda: Gain(-2.0, 3), {"u0": 3}, {"y0": 3}, [(0, 0)], lambda u, x: [-2.0 * u[0]]),
+    "Gain by a vector": Case(
+        lambda: Gain(k=[1.0, 10.0]), {"u0": 2}, {"y0": 2}, [(0, 0)], lambda u, x: [np.array([1.0, 10.0]) * u[0]]
+    ),
+    "Adder": Case(
+        lambda: Adder(3, 2), {"u0": 2, "u1": 2, "u2": 2}, {"sum": 2}, [(0, 0), (1, 0), (2, 0)], lambda u, x: [sum(u)]
+    ),
+    "Integrator": Case(
+        lambda: Integrator(2), {"u0": 2}, {"y0": 2}, [], lambda u, x: [x],
+        num_continuous=2, derivatives=lambda u, x: u[0], defaults=[0.0, 0.0],
+    ),
+    "Integrator with a start": Case(
+        lambda: Integrator([1.0, 2.0]), {"u0": 2}, {"y0": 2}, [], lambda u, x: [x],
+        num_continuous=2, derivatives=lambda u, x: u[0], defaults=[1.0, 2.0],
+    ),
+    "PassThrough": Case(lambda: PassThrough(2), {"u": 2}, {"y": 2}, [(0, 0)], lambda u, x: u),
+    "PassThrough with a default": Case(lambda: PassThrough(value=[1.0, 2.0]), {"u": 2}, {"y": 2}, [(0, 0)], lambda u, x: u),
+    "ZeroOrderHold": Case(
+        lambda: ZeroOrderHold(0.1, 2), {"u": 2}, {"y": 2}, [], lambda u, x: [x], num_discrete=2, defaults=[0.0, 0.0]
+    ),
+    "Multiplexer of numbers": Case(
+        lambda: Multiplexer(2), {"u0": 1, "u1": 1}, {"y0": 2}, [(0, 0), (1, 0)], lambda u, x: [np.concatenate(u)]
+    ),
+    "Multiplexer of vectors": Case(
+        lambda: Multiplexer(input_sizes=[2, 0, 3]), {"u0": 2, "u1": 0, "u2": 3}, {"y0": 5}, [(0, 0), (1, 0), (2, 0)],
+        lambda u, x: [np.concatenate(u)],
+    ),
+    "Demultiplexer into equal parts": Case(
+        lambda: Demultiplexer(4, 2), {"u0": 4}, {"y0": 2, "y1": 2}, [(0, 0), (0, 1)], lambda u, x: [u[0][:2], u[0][2:]]
+    ),
+    "Demultiplexer into given parts": Case(
+        lambda: Demultiplexer([1, 3]), {"u0": 4}, {"y0": 1, "y1": 3}, [(0, 0), (0, 1)], lambda u, x: [u[0][:1], u[0][1:]]
+    ),
+    "AffineSystem": affine(
+        lambda: AffineSystem(A, B, f0, C, D, y0), True, rule="derivatives", num_continuous=3, defaults=[0.0] * 3
+    ),
+    "AffineSystem in discrete time": affine(
+        lambda: AffineSystem(A, B, f0, C, D, y0, time_period=0.1), True, rule="update", num_discrete=3, defaults=[0.0] * 3
+    ),
+    "LinearSystem": affine(lambda: LinearSystem(A, B, C, D), False, rule="derivatives", num_continuous=3, defaults=[0.0] * 3),
+    "LinearSystem in discrete time": affine(
+        lambda: LinearSystem(A, B, C, D, 0.1), False, rule="update", num_discrete=3, defaults=[0.0] * 3
+    ),
+    "AffineSystem without D": Case(
+        lambda: AffineSystem(A=A, B=B, C=C, D=0.0 * D), {"u0": 2}, {"y0": 4}, [], lambda u, x: [C @ x],
+        num_continuous=3, derivatives=lambda u, x: A @ x + B @ u[0], defaults=[0.0] * 3,
+    ),
+    "AffineSystem without state": Case(
+        lambda: AffineSystem(D=D, y0=y0), {"u0": 2}, {"y0": 4}, [(0, 0)], lambda u, x: [D @ u[0] + y0]
+    ),
+    "AffineSystem without input": Case(
+        lambda: AffineSystem(A=A, f0=f0, C=C), {}, {"y0": 4}, [], lambda u, x: [C @ x],
+        num_continuous=3, derivatives=lambda u, x: A @ x + f0, defaults=[0.0] * 3,
+    ),
+    "VectorLogSink": Case(lambda: VectorLogSink(3), {"data": 3}, {}, [], lambda u, x: []),
+}  # fmt: skip
+
+ABSTRACT = {
+    "ConstantValueSource": (lambda: ConstantValueSource(Value("a")), [], ["y0"], []),
+    "PassThrough": (lambda: PassThrough(Value("a")), ["u"], ["y"], [(0, 0)]),
+    "ZeroOrderHold": (lambda: ZeroOrderHold(0.1, Value("a")), ["u"], ["y"], []),
+}
+
+
+@pytest.fixture(params=CASES, ids=lambda name: name.replace(" ", "-"))
+def case(request):
+    return CASES[request.param]
+
+
+def numbers(rng, size, dtype):
+    values = rng.normal(size=size)
+    return values + 1j * rng.normal(size=size) if dtype is np.complex128 else values
+
+
+def filled(case, system, rng, dtype=np.float64):
+    """A context with random inputs and state; returns it with both, output values poisoned."""
+    context = system._make_context(dtype)
+    system.SetDefaultContext(context)
+    u = [numbers(rng, size, dtype) for size in case.inputs.values()]
+    for port, value in zip(system._input_ports, u):
+        port.FixValue(context, value)
+    x = numbers(rng, case.num_continuous + case.num_discrete, dtype)
+    if case.num_continuous:
+        context.SetContinuousState(x)
+    if case.num_discrete:
+        context.SetDiscreteState(x)
+    for index in range(system.num_output_ports()):
+        context._slots[system.get_output_port(index)._entry_number].value.SetFromVector(
+            np.full(system.get_output_port(index).size(), np.nan)
+        )
+    return context, u, x
+
+
+def test_ports_state_and_defaults(case):
+    system = case.make()
+    assert {p.get_name(): p.size() for p in system._input_ports} == case.inputs
+    assert {p.get_name(): p.size() for p in system._output_ports} == case.outputs
+    context = system.CreateDefaultContext()
+    assert context.num_continuous_states() == case.num_continuous
+    assert sum(group.size() for group in context.get_discrete_state()._items) == case.num_discrete
+    state = context.get_continuous_state_vector() if case.num_continuous else context.get_state().get_discrete_state()
+    if case.defaults:
+        assert state.value().tolist() == case.defaults
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_outputs_are_those_of_plain_numpy(case, dtype):
+    system = case.make()
+    context, u, x = filled(case, system, np.random.default_rng(1), dtype)
+    for port, expected in zip(system._output_ports, case.calc(u, x), strict=True):
+        values = port.Eval(context)
+        assert values.dtype == dtype
+        np.testing.assert_allclose(values, expected, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_dynamics_are_those_of_plain_numpy(case, dtype):
+    system = case.make()
+    context, u, x = filled(case, system, np.random.default_rng(2), dtype)
+    if case.derivatives is not None:
+        np.testing.assert_allclose(
+            system.EvalTimeDerivatives(context).CopyToVector(), case.derivatives(u, x), rtol=1e-14, atol=1e-14
+        )
+    system.ExecuteForcedEvents(context, publish=False)
+    if case.num_discrete:
+        expected = x if case.update is None else case.update(u, x)
+        np.testing.assert_allclose(context.get_discrete_state(0).value(), expected, rtol=1e-14, atol=1e-14)
+
+
+def test_direct_feedthrough(case):
+    assert sorted(case.make().GetDirectFeedthroughs()) == sorted(case.feedthrough)
+
+
+def test_outputs_change_only_with_inputs_that_feed_through(case):
+    """The declared prerequisites tell the truth."""
+    system = case.make()
+    rng = np.random.default_rng(3)
+    context, u, x = filled(case, system, rng)
+    for index, port in enumerate(system._input_ports):
+        before = [y.Eval(context) for y in system._output_ports]
+        u[index] = numbers(rng, port.size(), np.float64)
+        port.FixValue(context, u[index])
+        for number, (y, expected) in enumerate(zip(system._output_ports, case.calc(u, x))):
+            np.testing.assert_allclose(y.Eval(context), expected, rtol=1e-14, atol=1e-14)
+            if (index, number) not in case.feedthrough:
+                assert (y.Eval(context) == before[number]).all()
+
+
+def test_inputs_of_the_wrong_size_are_refused_by_name(case):
+    system = case.make()
+    system.set_name("block")
+    context = system.CreateDefaultContext()
+    for index, (name, size) in enumerate(case.inputs.items()):
+        with pytest.raises(ValueError, match=rf"Input port '{name}' \(index {index}\) of system '::block' has size {size}"):
+            system.get_input_port(index).FixValue(context, np.zeros(size + 1))
+        builder = DiagramBuilder()
+        builder.AddSystem(case.make())
+        wrong = builder.AddNamedSystem("wrong", ConstantVectorSource(np.zeros(size + 1)))
+        with pytest.raises(ValueError, match=rf"'::wrong' \(vector of size {size + 1}\) to Input port '{name}'"):
+            builder.Connect(wrong.get_output_port(), builder.GetSystems()[0].get_input_port(index))
+
+
+def test_unconnected_inputs_are_named(case):
+    system = case.make()
+    system.set_name("block")
+    context = system.CreateDefaultContext()
+    for i, o in case.feedthrough[:1]:
+        if isinstance(system, PassThrough):
+            assert system.get_output_port(o).Eval(context) is not None
+        elif system.get_input_port(i).size():
+            with pytest.raises(RuntimeError, match=r"Input port .* of system '::block' is not connected"):
+                system.get_output_port(o).Eval(context)
+
+
+def test_clone_of_the_context_is_equal_and_independent(case):
+    system = case.make()
+    rng = np.random.default_rng(4)
+    context, u, x = filled(case, system, rng)
+    clone = context.Clone()
+    for port, expected in zip(system._output_ports, case.calc(u, x)):
+        np.testing.assert_allclose(port.Eval(clone), expected, rtol=1e-14, atol=1e-14)
+    for port in system._input_ports:
+        port.FixValue(clone, numbers(rng, port.size(), np.float64))
+    if case.num_continuous:
+        clone.SetContinuousState(x + 1.0)
+    for port, expected in zip(system._output_ports, case.calc(u, x)):
+        np.testing.assert_allclose(port.Eval(context), expected, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ABSTRACT)
+def test_abstract_blocks(name):
+    make, inputs, outputs, feedthrough = ABSTRACT[name]
+    system = make()
+    assert [p.get_name() for p in system._input_ports] == inputs
+    assert [p.get_name() for p in system._output_ports] == outputs
+    assert system.GetDirectFeedthroughs() == feedthrough
+    context = system.CreateDefaultContext()
+    assert system.get_output_port().Eval(context) == "a"
+    for port in system._input_ports:
+        port.FixValue(context, "b")
+        with pytest.raises(TypeError, match="takes values of type str; got float"):
+            port.FixValue(context, 1.0)
+    assert system.get_output_port().Eval(context.Clone()) == ("b" if feedthrough else "a")
