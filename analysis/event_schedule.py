@@ -17,6 +17,8 @@ __all__ = ["EventList", "EventSchedule", "SimultaneousEvents"]
 
 EventList = list[tuple["LeafContext", "DeclaredEvent"]]
 
+_FIRST_CLOCK = (0,)
+_KINDS = (EventKind.UNRESTRICTED_UPDATE, EventKind.DISCRETE_UPDATE, EventKind.PUBLISH)
 # Among simultaneous events of one leaf system, initialization comes before per-step before periodic events.
 _RANKS = {TriggerType.kInitialization: 0, TriggerType.kPerStep: 1, TriggerType.kPeriodic: 2}
 
@@ -53,13 +55,17 @@ class EventSchedule:
 
     def next_timed(self, time: float) -> tuple[float, tuple[int, ...]]:
         """The time of the next periodic events after `time`, infinity if there are none, and the clocks that strike."""
+        if not self._clocks:
+            return math.inf, ()
         next_times = self._next_times
         has_gone_back = not time >= self._asked_at
         self._asked_at = time
         for number, clock in enumerate(self._clocks):
-            if has_gone_back or next_times[number] <= time:
+            if has_gone_back or not next_times[number] > time:
                 next_times[number] = clock.next_time(time)
-        next_time = min(next_times, default=math.inf)
+        if len(next_times) == 1:
+            return next_times[0], _FIRST_CLOCK
+        next_time = min(next_times)
         return next_time, tuple([n for n, clock_time in enumerate(next_times) if clock_time == next_time])
 
     def clocks_at(self, time: float) -> tuple[int, ...]:
@@ -103,6 +109,3 @@ def _in_order(declared: EventList) -> EventList:
 def _by_kind(events: EventList) -> SimultaneousEvents:
     lists = ([item for item in events if item[1].kind is kind] for kind in _KINDS)
     return SimultaneousEvents(*lists)
-
-
-_KINDS = (EventKind.UNRESTRICTED_UPDATE, EventKind.DISCRETE_UPDATE, EventKind.PUBLISH)

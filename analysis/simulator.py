@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time as wall_clock
 from collections.abc import Callable
-from typing import Any
 
 from merganser.analysis.event_schedule import EventList, EventSchedule
 from merganser.analysis.integrators import IntegratorBase, RungeKutta3Integrator
@@ -15,10 +15,24 @@ from merganser.framework import Context, EventStatus, System
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.execution import execute
 
-__all__ = ["Simulator"]
+__all__ = ["InitializeParams", "Simulator"]
 
-_MAX_STEP_SIZE = 0.1  # of the default integrator [s]
-_PUBLISH, _DISCRETE, _UNRESTRICTED = EventKind.PUBLISH, EventKind.DISCRETE_UPDATE, EventKind.UNRESTRICTED_UPDATE
+# Settings of the default integrator.
+_ACCURACY = 1e-4
+_INITIAL_STEP_SIZE = 1e-4  # [s]
+_MAX_STEP_SIZE = 0.1  # [s]
+
+
+@dataclasses.dataclass
+class InitializeParams:
+    """Options of `Simulator.Initialize`.
+
+    Attributes:
+        suppress_initialization_events: whether to leave out initialization events, because the state in the context
+            is already the one to start from.
+    """
+
+    suppress_initialization_events: bool = False
 
 
 class Simulator:
@@ -31,35 +45,44 @@ class Simulator:
     3. publish events that are due at t' see x-(t'), before any update at t'.
 
     Updates due at the boundary time of `AdvanceTo` wait for the next advance. `Initialize` carries out the
-    initialization events and the publish events that are due at the initial time.
+    initialization events and the publish events that are due at the initial time. Simultaneous events of one kind
+    happen in the order of the leaf systems in their diagrams; within a leaf system initialization events come first,
+    then per-step events, then periodic ones.
+
+    The continuous state is advanced by a RungeKutta3Integrator with accuracy 1e-4 and steps of 0.1 s at most;
+    `get_mutable_integrator` gives access to these settings.
 
     Args:
         system: a System, usually a Diagram.
         context: its values; by default a new default context.
+
+    Raises:
+        ValueError: the context belongs to another system.
+        RuntimeError: the context is part of the context of a larger diagram.
     """
 
     def __init__(self, system: System, context: Context | None = None) -> None:
-        if context is not None:
-            system._check_context(context)
         self._system = system
-        self._context = context if context is not None else system.CreateDefaultContext()
         self._monitor: Callable[[Context], EventStatus | None] | None = None
         self._target_rate = 0.0
         self._publishes_every_step = False
         self._publishes_at_initialization = False
-        self._integrator: IntegratorBase | None = None
-        self._start()
-
-    def _start(self) -> None:
-        """What follows from the context: the integrator, and that nothing has been initialized."""
-        if self._integrator is None:
-            self._integrator = RungeKutta3Integrator(self._system, self._context)
-            self._integrator.set_maximum_step_size(_MAX_STEP_SIZE)
-        self._has_continuous_state = self._context.num_continuous_states() > 0
-        self._is_initialized = False
-        self._pending: EventList = []
-        self._expected_time = math.nan
+        self._set_context(system.CreateDefaultContext() if context is None else context)
+        self._integrator: IntegratorBase = RungeKutta3Integrator(system, self._context)
+        self._integrator.set_maximum_step_size(_MAX_STEP_SIZE)
+        self._integrator.request_initial_step_size_target(_INITIAL_STEP_SIZE)
+        self._integrator.set_target_accuracy(_ACCURACY)
         self.ResetStatistics()
+
+    def _set_context(self, context: Context) -> None:
+        self._system._check_context(context)
+        context._require_root("Simulator")
+        self._context = context
+        self._has_continuous_state = context.num_continuous_states() > 0
+        self._is_initialized = False
+
+    def _time(self) -> float:
+        return self._context._store.flat.item(0).real  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------------ parts
 
@@ -81,22 +104,17 @@ class Simulator:
 
     def reset_context(self, context: Context) -> None:
         """Takes another context of the same system; call `Initialize` before advancing."""
-        self._system._check_context(context)
-        self._context = context
-        previous = self._integrator
-        assert previous is not None
-        self._integrator = type(previous)(self._system, context)
-        self._integrator.set_maximum_step_size(previous.get_maximum_step_size())
-        self._start()
+        self._set_context(context)
+        self._integrator.reset_context(context)
+        self.ResetStatistics()
 
     def get_integrator(self) -> IntegratorBase:
         """The integrator that advances the continuous state."""
-        assert self._integrator is not None
         return self._integrator
 
     def get_mutable_integrator(self) -> IntegratorBase:
         """The integrator that advances the continuous state, for changing its settings."""
-        return self.get_integrator()
+        return self._integrator
 
     def reset_integrator(self, integrator: IntegratorBase) -> IntegratorBase:
         """Takes another integrator, made for this simulator's system and context; returns it."""
@@ -121,7 +139,7 @@ class Simulator:
     def get_actual_realtime_rate(self) -> float:
         """Simulated seconds a second of wall time since `Initialize` or `ResetStatistics`."""
         elapsed = wall_clock.perf_counter() - self._wall_start
-        return (self._context._store.flat.item(0) - self._time_start) / elapsed if elapsed > 0.0 else math.nan
+        return (self._time() - self._time_start) / elapsed if elapsed > 0.0 else math.nan
 
     def set_publish_every_time_step(self, publish: bool) -> None:
         """Whether to call forced publish events after every step."""
@@ -154,74 +172,91 @@ class Simulator:
         self._num_steps = self._num_publishes = 0
         self._num_discrete_updates = self._num_unrestricted_updates = 0
         self._wall_start = wall_clock.perf_counter()
-        self._time_start = self._context._store.flat.item(0)
-        assert self._integrator is not None
+        self._time_start = self._time()
         self._integrator.ResetStatistics()
 
     def get_num_steps_taken(self) -> int:
-        """Number of steps since `Initialize`."""
+        """Number of steps since `Initialize` or `ResetStatistics`."""
         return self._num_steps
 
     def get_num_publishes(self) -> int:
-        """Number of times that publish events were carried out."""
+        """Number of times that publish events had something to do and did not fail."""
         return self._num_publishes
 
     def get_num_discrete_updates(self) -> int:
-        """Number of times that discrete updates were carried out."""
+        """Number of times that discrete updates had something to do and did not fail."""
         return self._num_discrete_updates
 
     def get_num_unrestricted_updates(self) -> int:
-        """Number of times that unrestricted updates were carried out."""
+        """Number of times that unrestricted updates had something to do and did not fail."""
         return self._num_unrestricted_updates
 
     # ------------------------------------------------------------------ simulation
 
-    def Initialize(self) -> SimulatorStatus:
+    def Initialize(self, params: InitializeParams | None = None) -> SimulatorStatus:
         """Makes ready to advance from the time and state in the context.
 
         Carries out initialization events (unrestricted, discrete, publish), and those per-step and periodic publish
         events that are due now. Updates that are due now are left to the first advance.
 
+        Args:
+            params: whether to leave out the initialization events; by default they happen.
+
         Raises:
             RuntimeError: an event handler reported failure.
         """
+        with_initialization = not (params is not None and params.suppress_initialization_events)
+        self._is_initialized = False
         self._schedule = EventSchedule(self._system, self._context)
         self.ResetStatistics()
-        time = self._context._store.flat.item(0)
+        self._integrator.Initialize()
+        time = self._time()
         status = SimulatorStatus(time)
-        initialization = self._schedule.initialization
-        self._update(initialization, status)
-        self._pending = [*self._schedule.per_step, *self._schedule.timed_at(time)]
-        self.get_integrator().Initialize()
-        self._is_initialized = True
-        self._expected_time = time
-        self._publish([*initialization, *self._pending], status, forced=self._publishes_at_initialization)
+        if with_initialization:
+            self._unrestricted_update(self._schedule.initialization.unrestricted, status)
+            self._discrete_update(self._schedule.initialization.discrete, status)
+        clocks = self._schedule.clocks_at(time)
+        self._publish(self._schedule.first_publish_events(clocks, with_initialization), status)
+        if self._publishes_at_initialization:
+            self._force_publish()
         self._consult_monitor(status)
+        self._pending = self._schedule.step_events(clocks)
+        self._expected_time = time
+        self._is_initialized = True
         return status
 
-    def AdvanceTo(self, boundary_time: float) -> SimulatorStatus:
+    def AdvanceTo(self, boundary_time: float, interruptible: bool = True) -> SimulatorStatus:
         """Advances until the boundary time [s], or until a monitor or an event handler ends the simulation.
 
-        If a callback raises, the exception names the system and the time, and the context keeps the values from the
-        beginning of the step.
+        If the computation of derivatives fails or is interrupted, the exception names the system and the time, and
+        the context is left as it was at the beginning of the step, after the updates there.
+
+        Args:
+            boundary_time: time at which to stop [s], not before the current time.
+            interruptible: has no effect, because a program in Python can always be interrupted.
 
         Raises:
             ValueError: the boundary time lies in the past or is not a number.
-            RuntimeError: an event handler reported failure, or a value is not finite.
+            RuntimeError: an event handler reported failure, a value is not finite, or the time in the context was
+                changed without calling `Initialize`.
         """
         if not self._is_initialized:
             initial = self.Initialize()
             if not initial.succeeded():
                 return initial
-        time = self._context._store.flat.item(0)
+        time = self._time()
+        if time != self._expected_time:
+            raise RuntimeError(
+                f"The time in the context was changed from {self._expected_time} s to {time} s: call "
+                "simulator.Initialize() before advancing, so that events are scheduled anew."
+            )
         if not boundary_time >= time:
             raise ValueError(f"Cannot advance to time {boundary_time} s: the context is at time {time} s.")
         status = SimulatorStatus(boundary_time)
         progress = SimulationProgress(time, boundary_time)
         try:
             while True:
-                self._advance_one_step(boundary_time, status)
-                time = self._context._store.flat.item(0)
+                time = self._advance_one_step(time, boundary_time, status)
                 if time >= boundary_time or not status.succeeded():
                     break
                 progress.update(time)
@@ -231,67 +266,74 @@ class Simulator:
 
     def AdvancePendingEvents(self) -> SimulatorStatus:
         """Carries out the updates that are due at the current time, without letting time pass."""
-        return self.AdvanceTo(self._context._store.flat.item(0))
+        return self.AdvanceTo(self._time())
 
-    def _advance_one_step(self, boundary_time: float, status: SimulatorStatus) -> None:
-        flat = self._context._store.flat
-        time = flat.item(0)
-        if time != self._expected_time:  # somebody has set the time between two advances
-            self._pending = [*self._schedule.per_step, *self._schedule.timed_at(time)]
-        if self._pending:
-            self._update(self._pending, status)
-        self._pending = self._schedule.per_step
-        next_time, timed = self._schedule.next_timed(time)
-        target = min(next_time, boundary_time)
+    def _advance_one_step(self, time: float, boundary_time: float, status: SimulatorStatus) -> float:
+        """One step from `time`; returns the time where it ends."""
         if self._target_rate > 0.0:
             self._wait(time)
+        pending, schedule = self._pending, self._schedule
+        if pending.unrestricted:
+            self._unrestricted_update(pending.unrestricted, status)
+        if pending.discrete:
+            self._discrete_update(pending.discrete, status)
+        if not status.succeeded():
+            return time
+        self._pending = schedule.per_step
+        next_time, clocks = schedule.next_timed(time)
+        target = next_time if next_time < boundary_time else boundary_time
         if self._has_continuous_state and target > time:
-            self.get_integrator().IntegrateNoFurtherThanTime(next_time, next_time, boundary_time)
+            self._integrator._step_towards(time, target)
+            time = self._time()
         elif target > time:
             self._context._set_time(target)
-        time = self._expected_time = flat.item(0)
+            time = target
+        self._expected_time = time
         self._num_steps += 1
         if time >= next_time:
-            self._pending = [*self._schedule.per_step, *timed] if self._schedule.per_step else timed
-        self._publish(self._pending, status, forced=self._publishes_every_step)
+            self._pending = schedule.step_events(clocks)
+        if self._pending.publish:
+            self._publish(self._pending.publish, status)
+        if self._publishes_every_step:
+            self._force_publish()
         if self._monitor is not None:
             self._consult_monitor(status)
+        return time
 
-    def _update(self, events: EventList, status: SimulatorStatus) -> None:
-        """Unrestricted updates, then discrete updates."""
-        outcome = execute(events, _UNRESTRICTED)
-        self._num_unrestricted_updates += not outcome.did_nothing()
-        self._heed(outcome, status)
-        outcome = execute(events, _DISCRETE)
-        self._num_discrete_updates += not outcome.did_nothing()
-        self._heed(outcome, status)
+    def _unrestricted_update(self, events: EventList, status: SimulatorStatus) -> None:
+        outcome = execute(events, EventKind.UNRESTRICTED_UPDATE)
+        self._num_unrestricted_updates += self._was_effective(outcome, status)
 
-    def _publish(self, events: EventList, status: SimulatorStatus, forced: bool) -> None:
-        if events:
-            outcome = execute(events, _PUBLISH)
-            self._num_publishes += not outcome.did_nothing()
-            self._heed(outcome, status)
-        if forced:
-            self._system.ForcedPublish(self._context)
-            self._num_publishes += 1
+    def _discrete_update(self, events: EventList, status: SimulatorStatus) -> None:
+        outcome = execute(events, EventKind.DISCRETE_UPDATE)
+        self._num_discrete_updates += self._was_effective(outcome, status)
+
+    def _publish(self, events: EventList, status: SimulatorStatus) -> None:
+        outcome = execute(events, EventKind.PUBLISH)
+        self._num_publishes += self._was_effective(outcome, status)
+
+    def _force_publish(self) -> None:
+        self._system.ForcedPublish(self._context)
+        self._num_publishes += 1
 
     def _consult_monitor(self, status: SimulatorStatus) -> None:
         outcome = self._monitor(self._context) if self._monitor is not None else None
         if outcome is not None:
-            self._heed(outcome, status)
+            self._was_effective(outcome, status)
 
-    def _heed(self, outcome: EventStatus, status: SimulatorStatus) -> None:
-        """Turns the outcome of events into the outcome of the advance."""
-        if outcome.failed():
-            reason = SimulatorStatus.ReturnReason.kEventHandlerFailed
-        elif outcome.reached_termination() and status.succeeded():
-            reason = SimulatorStatus.ReturnReason.kReachedTerminationCondition
-        else:
-            return
-        time = self._context._store.flat.item(0)
-        status._stop(reason, time, outcome.system() or self._system, outcome.message())
-        if outcome.failed():
-            raise RuntimeError(status.FormatMessage())
+    def _was_effective(self, outcome: EventStatus, status: SimulatorStatus) -> bool:
+        """Whether events had something to do; their outcome may be the end of the advance."""
+        severity = outcome.severity()
+        if severity <= EventStatus.Severity.kSucceeded:
+            return severity is EventStatus.Severity.kSucceeded
+        if severity is EventStatus.Severity.kReachedTermination:
+            if status.succeeded():
+                reason = SimulatorStatus.ReturnReason.kReachedTerminationCondition
+                status._stop(reason, self._time(), outcome.system(), outcome.message())
+            return True
+        reason = SimulatorStatus.ReturnReason.kEventHandlerFailed
+        status._stop(reason, self._time(), outcome.system(), outcome.message())
+        raise RuntimeError(status.FormatMessage())
 
     def _wait(self, time: float) -> None:
         """Sleeps until wall time has caught up with the target real-time rate."""

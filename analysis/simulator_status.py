@@ -14,7 +14,7 @@ __all__ = ["SimulatorStatus"]
 class SimulatorStatus:
     """Where `AdvanceTo` or `Initialize` stopped, and why."""
 
-    class ReturnReason(enum.IntEnum):
+    class ReturnReason(enum.Enum):
         """Why the simulator returned."""
 
         kReachedBoundaryTime = 0

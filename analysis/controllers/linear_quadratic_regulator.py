@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import Context, System
-from merganser.framework.primitives import AffineSystem, Linearize, LinearSystem
+from merganser.framework.primitives import AffineSystem, Linearize, LinearSystem, OutputPortSelection
 
 __all__ = ["DiscreteTimeLinearQuadraticRegulator", "LinearQuadraticRegulator"]
 
 Array = NDArray[Any]
+_NONE = np.zeros((0, 0))
+# Relative to the size of a matrix: how unsymmetric it may be, and how far below zero its eigenvalues may lie.
+_SYMMETRY_TOLERANCE = 1e-10
+_DEFINITENESS_TOLERANCE = 1e-12
+_CONTROLLABILITY_TOLERANCE = 1e-9
 
 
+@overload
+def LinearQuadraticRegulator(
+    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, N: ArrayLike = ..., F: ArrayLike = ...
+) -> tuple[Array, Array]: ...
+@overload
+def LinearQuadraticRegulator(
+    system: LinearSystem, Q: ArrayLike, R: ArrayLike, N: ArrayLike = ...
+) -> LinearSystem: ...
+@overload
+def LinearQuadraticRegulator(
+    system: System, context: Context, Q: ArrayLike, R: ArrayLike, N: ArrayLike = ..., input_port_index: int = ...
+) -> AffineSystem: ...
 def LinearQuadraticRegulator(*args: Any, **kwargs: Any) -> Any:
     """Computes the state feedback u = -K x that minimizes a quadratic cost over an infinite time.
 
@@ -24,65 +42,83 @@ def LinearQuadraticRegulator(*args: Any, **kwargs: Any) -> Any:
 
     (Anderson and Moore 1990, chapter 2.) Three forms:
 
-        LinearQuadraticRegulator(A, B, Q, R, N=None)             -> (K [m, n], S [n, n])
-        LinearQuadraticRegulator(system, Q, R, N=None)           -> LinearSystem, for a LinearSystem
-        LinearQuadraticRegulator(system, context, Q, R, N=None, input_port_index=0) -> AffineSystem
+        LinearQuadraticRegulator(A, B, Q, R, N=[], F=[])         -> (K [m, n], S [n, n])
+        LinearQuadraticRegulator(system, Q, R, N=[])             -> LinearSystem, for a LinearSystem
+        LinearQuadraticRegulator(system, context, Q, R, N=[], input_port_index=0) -> AffineSystem
 
-    The last linearizes the system about the equilibrium in `context`, and returns the regulator
-    u = u0 - K (x - x0); its input is the whole state. A system with a time period gets the discrete-time regulator.
+    The first takes constraints F x = 0 [k, n] that the dynamics keep by themselves: the regulator then acts on the
+    states that fulfil them. The last linearizes the system about the equilibrium in `context`, and returns the
+    regulator u = u0 - K (x - x0); its input is the whole state. A system with a time period gets the discrete-time
+    regulator.
 
     Raises:
-        ValueError: sizes do not match, Q is not positive semidefinite or R not positive definite.
-        RuntimeError: the operating point is not an equilibrium, or no stabilizing feedback exists.
+        ValueError: sizes do not match, or an element is not finite.
+        RuntimeError: Q is not positive semidefinite, R is not positive definite, the operating point is not an
+            equilibrium, or no stabilizing feedback exists.
     """
-    if not isinstance(args[0] if args else kwargs.get("A"), System) and "system" not in kwargs:
+    first = args[0] if args else kwargs.get("system")
+    if not isinstance(first, System):
         return _of_matrices(*args, **kwargs)
     second = args[1] if len(args) > 1 else kwargs.get("context")
     if isinstance(second, Context):
         return _of_nonlinear_system(*args, **kwargs)
+    if not isinstance(first, LinearSystem):
+        raise TypeError(
+            f"LinearQuadraticRegulator(system, Q, R) takes a LinearSystem; for system '{first.GetSystemPathname()}' "
+            f"({type(first).__name__}) give the equilibrium too: LinearQuadraticRegulator(system, context, Q, R)."
+        )
     return _of_linear_system(*args, **kwargs)
 
 
 def DiscreteTimeLinearQuadraticRegulator(
-    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None = None
+    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, N: ArrayLike = _NONE
 ) -> tuple[Array, Array]:
     """Computes the feedback u[k] = -K x[k] for x[k+1] = A x[k] + B u[k].
 
-    Minimizes the sum of x' Q x + u' R u + 2 x' N u by the discrete algebraic Riccati equation.
+    Minimizes the sum of x' Q x + u' R u + 2 x' N u by the discrete algebraic Riccati equation (Anderson and Moore
+    1990, chapter 2).
 
     Returns:
         K, shape [m, n], and the cost-to-go matrix S, shape [n, n].
 
     Raises:
-        ValueError: sizes do not match, Q is not positive semidefinite or R not positive definite.
-        RuntimeError: no stabilizing feedback exists.
+        ValueError: sizes do not match, or an element is not finite.
+        RuntimeError: R is not positive definite, [Q N; N' R] is not positive semidefinite, or no stabilizing
+            feedback exists.
     """
     from scipy.linalg import solve_discrete_are
 
     a, b, q, r, n = _checked(A, B, Q, R, N)
-    S = _solve(solve_discrete_are, a, b, q, r, n)
+    _require_definite("[Q N; N' R]", np.block([[q, n], [n.T, r]]), "positive semidefinite")
+    S = _solve(solve_discrete_are, (a, b, q, r, n), _is_unstable_in_discrete_time)
     K = np.linalg.solve(r + b.T @ S @ b, b.T @ S @ a + n.T)
-    _require_stable(np.abs(np.linalg.eigvals(a - b @ K)) < 1.0, a, b)
+    _require_stable(a, b, K, _is_unstable_in_discrete_time)
     return K, S
 
 
 def _of_matrices(
-    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None = None
+    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, N: ArrayLike = _NONE, F: ArrayLike = _NONE
 ) -> tuple[Array, Array]:
-    from scipy.linalg import solve_continuous_are
+    from scipy.linalg import null_space, solve_continuous_are
 
     a, b, q, r, n = _checked(A, B, Q, R, N)
-    S = _solve(solve_continuous_are, a, b, q, r, n)  # (2)
+    f = np.zeros((0, len(a))) if np.size(F) == 0 else np.atleast_2d(np.asarray(F, dtype=float))
+    if f.shape[1] != len(a):
+        raise ValueError(f"LQR: F has shape {f.shape}; with A {a.shape} it must have {len(a)} columns.")
+    # With x = T z, where the columns of T span the states that fulfil F x = 0, the problem has no constraints.
+    T = null_space(f) if len(f) else np.eye(len(a))
+    if T.shape[1] == 0:
+        raise ValueError(f"LQR: F has rank {len(a)}: no state but zero fulfils F x = 0.")
+    a, b, q, n = T.T @ a @ T, T.T @ b, T.T @ q @ T, T.T @ n
+    S = _solve(solve_continuous_are, (a, b, q, r, n), _is_unstable)  # (2)
     K = np.linalg.solve(r, b.T @ S + n.T)  # (3)
-    _require_stable(np.linalg.eigvals(a - b @ K).real < 0.0, a, b)
-    return K, S
+    _require_stable(a, b, K, _is_unstable)
+    return K @ T.T, T @ S @ T.T
 
 
-def _of_linear_system(
-    system: LinearSystem, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None = None
-) -> LinearSystem:
-    K, _ = _gain(system, Q, R, N)
-    return LinearSystem(np.zeros((0, 0)), np.zeros((0, K.shape[1])), np.zeros((len(K), 0)), -K, system.time_period())
+def _of_linear_system(system: LinearSystem, Q: ArrayLike, R: ArrayLike, N: ArrayLike = _NONE) -> LinearSystem:
+    K = _gain(system, Q, R, N)
+    return LinearSystem(D=-K, time_period=system.time_period())
 
 
 def _of_nonlinear_system(
@@ -90,63 +126,86 @@ def _of_nonlinear_system(
     context: Context,
     Q: ArrayLike,
     R: ArrayLike,
-    N: ArrayLike | None = None,
+    N: ArrayLike = _NONE,
     input_port_index: int = 0,
 ) -> AffineSystem:
-    linear = Linearize(system, context, input_port_index, -1)
-    K, _ = _gain(linear, Q, R, N)
-    x0 = context.get_continuous_state_vector() if context.num_continuous_states() else context.get_discrete_state_vector()
+    linear = Linearize(system, context, input_port_index, OutputPortSelection.kNoOutput)
+    K = _gain(linear, Q, R, N)
+    if linear.time_period() > 0.0:
+        groups = (context.get_discrete_state(i) for i in range(context.num_discrete_state_groups()))
+        x0 = np.concatenate([group.CopyToVector() for group in groups])
+    else:
+        x0 = context.get_continuous_state_vector().CopyToVector()
     u0 = system.get_input_port(input_port_index).Eval(context)
-    none = np.zeros
-    return AffineSystem(
-        none((0, 0)), none((0, K.shape[1])), none(0), none((len(K), 0)), -K, u0 + K @ x0.CopyToVector(), linear.time_period()
-    )  # fmt: skip
+    return AffineSystem(D=-K, y0=u0 + K @ x0, time_period=linear.time_period())
 
 
-def _gain(linear: LinearSystem, Q: ArrayLike, R: ArrayLike, N: ArrayLike | None) -> tuple[Array, Array]:
+def _gain(linear: LinearSystem, Q: ArrayLike, R: ArrayLike, N: ArrayLike) -> Array:
     regulate = DiscreteTimeLinearQuadraticRegulator if linear.time_period() > 0.0 else _of_matrices
-    return regulate(linear.A(), linear.B(), Q, R, N)
+    return regulate(linear.A(), linear.B(), Q, R, N)[0]
 
 
 def _checked(A: Any, B: Any, Q: Any, R: Any, N: Any) -> tuple[Array, Array, Array, Array, Array]:
-    a, b, q, r = (np.atleast_2d(np.asarray(x, dtype=float)) for x in (A, B, Q, R))
+    a, b, q, r = (np.asarray(x, dtype=float) for x in (A, B, Q, R))
+    a, q, r = np.atleast_2d(a), np.atleast_2d(q), np.atleast_2d(r)
+    b = b.reshape(-1, 1) if b.ndim < 2 else b
     states, inputs = len(a), b.shape[1]
-    n = np.zeros((states, inputs)) if N is None or np.size(N) == 0 else np.atleast_2d(np.asarray(N, dtype=float))
-    wanted = {"A": (states, states), "B": (states, inputs), "Q": (states, states), "R": (inputs, inputs), "N": (states, inputs)}
-    for (name, shape), matrix in zip(wanted.items(), (a, b, q, r, n)):
+    n = np.zeros((states, inputs)) if np.size(N) == 0 else np.asarray(N, dtype=float)
+    n = n.reshape(-1, 1) if n.ndim < 2 else n
+    of_states, of_inputs, of_both = (states, states), (inputs, inputs), (states, inputs)
+    for name, matrix, shape in (
+        ("A", a, of_states), ("B", b, of_both), ("Q", q, of_states), ("R", r, of_inputs), ("N", n, of_both)
+    ):  # fmt: skip
         if matrix.shape != shape:
             raise ValueError(f"LQR: {name} has shape {matrix.shape}; with A {a.shape} and B {b.shape} it must be {shape}.")
         if not np.isfinite(matrix).all():
             raise ValueError(f"LQR: {name} has elements that are not finite.")
-    for name, matrix, least in (("Q", q, -1e-12 * max(1.0, np.abs(q).max(initial=0.0))), ("R", r, 0.0)):
-        smallest = np.linalg.eigvalsh((matrix + matrix.T) / 2).min(initial=np.inf)
-        if not np.allclose(matrix, matrix.T, atol=1e-10 * (1 + np.abs(matrix).max())) or not (
-            smallest > least or (name == "Q" and smallest >= least)
-        ):
-            kind = "positive semidefinite" if name == "Q" else "positive definite"
-            raise ValueError(f"LQR: {name} must be symmetric and {kind}; its smallest eigenvalue is {smallest:.6g}.")
+    _require_definite("Q", q, "positive semidefinite")
+    _require_definite("R", r, "positive definite")
     return a, b, q, r, n
 
 
-def _solve(solver: Any, a: Array, b: Array, q: Array, r: Array, n: Array) -> Array:
+def _require_definite(name: str, matrix: Array, kind: str) -> None:
+    scale = np.abs(matrix).max(initial=0.0)
+    asymmetry = np.abs(matrix - matrix.T).max(initial=0.0)
+    if asymmetry > _SYMMETRY_TOLERANCE * scale:
+        raise RuntimeError(f"LQR: {name} must be symmetric; it differs from its transpose by up to {asymmetry:.6g}.")
+    smallest = np.linalg.eigvalsh(matrix).min(initial=np.inf)
+    slack = _DEFINITENESS_TOLERANCE * scale
+    if smallest < -slack or (kind == "positive definite" and smallest <= slack):
+        raise RuntimeError(f"LQR: {name} must be {kind}; its smallest eigenvalue is {smallest:.6g}.")
+
+
+def _solve(solver: Any, problem: tuple[Array, ...], is_unstable: Callable[[Array], Array]) -> Array:
+    a, b, q, r, n = problem
     try:
         return solver(a, b, q, r, s=n)  # type: ignore[no-any-return]
     except np.linalg.LinAlgError as error:
-        raise RuntimeError(f"LQR: no stabilizing feedback exists. {_uncontrollable_modes(a, b)} ({error})") from error
+        raise RuntimeError(f"LQR: no stabilizing feedback exists. {_explain(a, b, is_unstable)} ({error})") from error
 
 
-def _require_stable(stable: Array, a: Array, b: Array) -> None:
-    if not stable.all():
-        raise RuntimeError(f"LQR: no stabilizing feedback was found. {_uncontrollable_modes(a, b)}")
+def _require_stable(a: Array, b: Array, K: Array, is_unstable: Callable[[Array], Array]) -> None:
+    if is_unstable(np.linalg.eigvals(a - b @ K)).any():
+        raise RuntimeError(f"LQR: no stabilizing feedback was found. {_explain(a, b, is_unstable)}")
 
 
-def _uncontrollable_modes(a: Array, b: Array) -> str:
-    """Names the eigenvalues of A that no input reaches (Popov-Belevitch-Hautus test)."""
-    scale = 1.0 + np.abs(a).max(initial=0.0) + np.abs(b).max(initial=0.0)
-    modes = [
+def _is_unstable(modes: Array) -> Array:
+    return modes.real >= 0.0  # type: ignore[no-any-return]
+
+
+def _is_unstable_in_discrete_time(modes: Array) -> Array:
+    return np.abs(modes) >= 1.0  # type: ignore[no-any-return]
+
+
+def _explain(a: Array, b: Array, is_unstable: Callable[[Array], Array]) -> str:
+    """Names the unstable eigenvalues of A that no input reaches (Popov-Belevitch-Hautus test)."""
+    tolerance = _CONTROLLABILITY_TOLERANCE * (1.0 + np.abs(a).max(initial=0.0) + np.abs(b).max(initial=0.0))
+    modes = np.linalg.eigvals(a)
+    unreached = [
         mode
-        for mode in np.linalg.eigvals(a)
-        if np.linalg.svd(np.hstack([a - mode * np.eye(len(a)), b]), compute_uv=False)[-1] < 1e-9 * scale
+        for mode in modes[is_unstable(modes)]
+        if np.linalg.svd(np.hstack([a - mode * np.eye(len(a)), b]), compute_uv=False)[-1] < tolerance
     ]
-    listed = ", ".join(f"{mode:.6g}" for mode in modes)
-    return f"Eigenvalues of A that no input can move: {listed}." if modes else "Check Q: some mode costs nothing."
+    if not unreached:
+        return "Check Q: there seems to be a mode that is not stable and costs nothing."
+    return f"Unstable eigenvalues of A that no input can move: {', '.join(f'{mode:.6g}' for mode in unreached)}."

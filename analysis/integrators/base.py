@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import enum
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,15 @@ _SHRINK_LIMIT = 0.1
 _GROWTH_LIMIT = 5.0
 _GROWTH_THRESHOLD = 1.2
 _SHRINK_THRESHOLD = 0.9
+
+_add = np.add  # saves a look-up in each evaluation
+
+_FIRST_STEP_SIZE = 1e-3  # where neither the first nor the longest step was asked for [s]
+# A step may be this much longer than the maximum, or than wanted, so that no sliver is left before an event; one that
+# an event cuts to less than this share of its size does not count for the choice of the next.
+_STRETCH = 1.01
+_SLIVER = 1.001
+_CUT_SHORT = 0.95
 
 
 class StepResult(enum.Enum):
@@ -42,42 +51,26 @@ class IntegratorBase(abc.ABC):
 
         h_new = 0.9 h (accuracy / error)^(1 / p),  0.1 h <= h_new <= 5 h        (1)
 
-    for an error estimate of order p (Hairer, Norsett, Wanner 1993, II.4). A step that fails leaves the Context as it
-    was before.
+    for an error estimate of order p (Hairer, Norsett, Wanner 1993, II.4). A step that fails leaves time and state in
+    the Context as they were before.
+
+    A concrete integrator implements `_step`, `supports_error_estimation` and `get_error_estimate_order`.
 
     Args:
         system: the system to integrate.
-        context: where its values are.
+        context: where its values are; if it is not given here, call `reset_context` before integrating.
     """
 
     # What a concrete integrator is: accuracy when none is asked for, and the loosest that makes sense.
     default_accuracy = 1e-3
     loosest_accuracy = 0.1
 
-    def __init__(self, system: System, context: Context) -> None:
-        system._check_context(context)
+    def __init__(self, system: System, context: Context | None = None) -> None:
         self._system = system
-        self._context = context
-        self._store = context._store
-        layout = context._layout
-        start, end = layout.xc_range
-        shift = layout.root.num_xc
-        self._x: NDArray[Any] = self._store.flat[start:end]
-        self._xdot: NDArray[Any] = self._store.flat[start + shift : end + shift]
-        self._derivative_slots = [
-            self._store.slots[leaf.first_bit + leaf.system._xcdot_entry]
-            for leaf in layout.leaves()
-            if leaf.system._xcdot_entry is not None and leaf.xc_range[0] < leaf.xc_range[1]
-        ]
-        self._max_step_size = math.inf
-        self._min_step_size = 0.0
-        self._throws_on_minimum_step_size = True
-        self._is_fixed_step = not self.supports_error_estimation()
-        self._target_accuracy: float | None = None
-        self._initial_step_size: float | None = None
-        self._is_initialized = False
-        self._ideal_step_size = math.nan
-        self.ResetStatistics()
+        self._context: Context | None = None
+        self.Reset()
+        if context is not None:
+            self.reset_context(context)
 
     # ------------------------------------------------------------------ the method
 
@@ -90,44 +83,103 @@ class IntegratorBase(abc.ABC):
         """The p in error = O(h^p); 0 if there is no estimate."""
 
     @abc.abstractmethod
-    def _step(self, h: float) -> float:
-        """Tries a step of size h from the current state; leaves the result in the context.
+    def _step(self, time: float, h: float) -> float:
+        """Tries a step of size h from `time` and the state `_x_start`; leaves the result in the context.
 
         Returns:
-            The largest estimated error of any state variable, nan if a stage was not finite, 0 without an estimate.
+            The largest estimated error of any state variable; not finite if a stage was not, 0 without an estimate.
         """
 
-    def _derivatives_at(self, time: float, x: NDArray[Any]) -> NDArray[Any]:
-        """Sets time and state, and returns the derivatives there; the array is overwritten by the next call."""
-        store = self._store
-        down = self._context._layout.down
-        store.change(down["time"] | down["xc"], self._context)
-        store.flat[0] = time
-        self._x[:] = x
-        return self._current_derivatives()
+    def _evaluate_start(self) -> None:
+        """Brings `_xdot_start`, the derivatives at the start of the step, up to date; once for all attempts."""
+        if not self._knows_start:
+            self._xdot_start[:] = self._evaluate()
+            self._knows_start = True
 
-    def _current_derivatives(self) -> NDArray[Any]:
-        """The derivatives at the current time and state."""
+    def _evaluate(self) -> NDArray[Any]:
+        """The derivatives at the current time and state; the array is overwritten by the next evaluation."""
         store = self._store
         for slot in self._derivative_slots:
             if store.invalid & slot.bit:
                 slot.compute()
         self._num_derivative_evaluations += 1
+        if self._is_searching_for_blame and not _is_finite(self._xdot):
+            raise RuntimeError(blame_derivatives(self._bound_context()))
         return self._xdot
 
-    # ------------------------------------------------------------------ knobs
+    def _move(self, time: float, change: NDArray[Any]) -> None:
+        """Sets the time, and the state to that at the start of the step plus `change`."""
+        store, down = self._store, self._down
+        store.invalid |= down["time"] | down["xc"]
+        store.flat[0] = time
+        _add(self._x_start, change, self._x)
+
+    def _move_back(self, time: float) -> None:
+        """Returns to the start of the step."""
+        store, down = self._store, self._down
+        store.invalid |= down["time"] | down["xc"]
+        store.flat[0] = time
+        self._x[:] = self._x_start
+
+    # ------------------------------------------------------------------ context
+
+    def reset_context(self, context: Context) -> None:
+        """Takes another context of the same system and keeps all settings; call `Initialize` before integrating.
+
+        Raises:
+            ValueError: the context belongs to another system.
+            RuntimeError: the context is part of the context of a larger diagram.
+        """
+        self._system._check_context(context)
+        context._require_root(type(self).__name__)
+        self._context = context
+        self._store = store = context._store
+        self._down = context._layout.down
+        start, end = context._layout.xc_range
+        shift = context._layout.root.num_xc
+        self._x: NDArray[Any] = store.flat[start:end]
+        self._xdot: NDArray[Any] = store.flat[start + shift : end + shift]
+        self._x_start = self._x.copy()
+        self._xdot_start = self._xdot.copy()
+        self._derivative_slots = [slot for slot in context._xcdot_slots if slot.value.size()]
+        self._is_initialized = False
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Override: makes room for the stages of the method, once the size of the state is known."""
+
+    def _bound_context(self) -> Context:
+        if self._context is None:
+            raise RuntimeError(f"{type(self).__name__} has no context; call reset_context(context) first.")
+        return self._context
 
     def get_context(self) -> Context:
         """The context that is integrated."""
-        return self._context
+        return self._bound_context()
 
     def get_mutable_context(self) -> Context:
         """The context that is integrated, for changing it."""
-        return self._context
+        return self._bound_context()
 
     def get_system(self) -> System:
         """The system that is integrated."""
         return self._system
+
+    # ------------------------------------------------------------------ knobs
+
+    def Reset(self) -> None:
+        """Sets all knobs to their defaults and all counts to zero; call `Initialize` before integrating."""
+        self._max_step_size = math.inf
+        self._min_step_size = 0.0
+        self._throws_on_minimum_step_size = True
+        self._is_fixed_step = not self.supports_error_estimation()
+        self._target_accuracy: float | None = None
+        self._initial_step_size: float | None = None
+        self._ideal_step_size = math.nan
+        self._is_initialized = False
+        self._is_searching_for_blame = False
+        self._knows_start = False
+        self.ResetStatistics()
 
     def set_maximum_step_size(self, max_step_size: float) -> None:
         """Takes no step longer than this [s]; in fixed-step mode, all steps have this size."""
@@ -151,8 +203,8 @@ class IntegratorBase(abc.ABC):
 
     def get_working_minimum_step_size(self) -> float:
         """The shortest step in use [s]: what was asked for, or what time can resolve."""
-        time = abs(self._store.flat.item(0))
-        return max(self._min_step_size, 1e-14 * max(time, 1.0))
+        time = abs(self._bound_context()._store.flat.item(0))
+        return max(self._min_step_size, 1e-14 * max(time, 1.0))  # type: ignore[no-any-return]
 
     def set_throw_on_minimum_step_size_violation(self, throws: bool) -> None:
         """Whether to raise when the accuracy cannot be met with the shortest step, or to accept the error."""
@@ -185,8 +237,8 @@ class IntegratorBase(abc.ABC):
         return math.nan if self._target_accuracy is None else self._target_accuracy
 
     def get_accuracy_in_use(self) -> float:
-        """The accuracy in use: asked for here, or in the context, or the method's default."""
-        wanted = self._target_accuracy if self._target_accuracy is not None else self._store.accuracy
+        """The accuracy in use: what was asked for, or the method's default."""
+        wanted = self._target_accuracy
         return self.default_accuracy if wanted is None else min(wanted, self.loosest_accuracy)
 
     def request_initial_step_size_target(self, step_size: float) -> None:
@@ -228,6 +280,10 @@ class IntegratorBase(abc.ABC):
         """Number of steps tried that met a value that was not finite."""
         return self._num_failure_shrinkages
 
+    def get_num_substep_failures(self) -> int:
+        """The same as `get_num_step_shrinkages_from_substep_failures`: each failure is met by a shorter step."""
+        return self._num_failure_shrinkages
+
     def get_actual_initial_step_size_taken(self) -> float:
         """Size of the first step taken [s]."""
         return self._actual_initial_step_size
@@ -248,6 +304,20 @@ class IntegratorBase(abc.ABC):
         """Size that error control wants for the next step [s]."""
         return self._ideal_step_size
 
+    def GetStatisticsSummary(self) -> list[tuple[str, float]]:
+        """The counts by name."""
+        summary: list[tuple[str, float]] = [
+            ("integrator_num_steps_taken", self._num_steps_taken),
+            ("integrator_actual_initial_step_size_taken", self._actual_initial_step_size),
+            ("integrator_largest_step_size_taken", self._largest_step_size),
+        ]
+        if not self._is_fixed_step:
+            summary += [
+                ("integrator_smallest_adapted_step_size_taken", self._smallest_step_size),
+                ("integrator_num_step_shrinkages_from_error_control", self._num_error_shrinkages),
+            ]
+        return [*summary, ("integrator_num_derivative_evaluations", self._num_derivative_evaluations)]
+
     # ------------------------------------------------------------------ stepping
 
     def is_initialized(self) -> bool:
@@ -255,15 +325,25 @@ class IntegratorBase(abc.ABC):
         return self._is_initialized
 
     def Initialize(self) -> None:
-        """Makes ready for integration from the current state."""
+        """Makes ready for integration from the current state.
+
+        Raises:
+            RuntimeError: there is no context, or no step size in fixed-step mode, or the step-size limits conflict.
+        """
+        self._bound_context()
         if self._is_fixed_step and math.isinf(self._max_step_size):
             raise RuntimeError(
                 f"{type(self).__name__} takes fixed steps but has no step size; call set_maximum_step_size(h)."
             )
+        if self._min_step_size > self._max_step_size:
+            raise RuntimeError(
+                f"{type(self).__name__}: the requested minimum step size {self._min_step_size} s is larger than the "
+                f"maximum step size {self._max_step_size} s."
+            )
         first = self._initial_step_size
         if first is None:
-            first = 0.1 * self._max_step_size if math.isfinite(self._max_step_size) else 1e-3
-        self._ideal_step_size = min(first, self._max_step_size)
+            first = 0.1 * self._max_step_size if math.isfinite(self._max_step_size) else _FIRST_STEP_SIZE
+        self._ideal_step_size = min(max(first, self._min_step_size), self._max_step_size)
         self._is_initialized = True
 
     def IntegrateNoFurtherThanTime(self, publish_time: float, update_time: float, boundary_time: float) -> StepResult:
@@ -276,101 +356,128 @@ class IntegratorBase(abc.ABC):
 
         Returns:
             Which of the times was reached (update before publish before boundary), or kTimeHasAdvanced.
+
+        Raises:
+            ValueError: one of the times lies in the past.
+            RuntimeError: a value is not finite, or the accuracy cannot be met.
         """
         if not self._is_initialized:
             self.Initialize()
         target = min(publish_time, update_time, boundary_time)
-        if target < self._store.flat.item(0):
-            raise ValueError(f"Cannot integrate from time {self._store.flat[0]} s back to {target} s.")
-        self._step_towards(target)
-        time = self._store.flat.item(0)
-        if time < target:
+        time = self._store.flat.item(0).real
+        if not target >= time:
+            raise ValueError(f"Cannot integrate from time {time} s back to {target} s.")
+        if not self._step_towards(time, target):
             return StepResult.kTimeHasAdvanced
         if target == update_time:
             return StepResult.kReachedUpdateTime
         return StepResult.kReachedPublishTime if target == publish_time else StepResult.kReachedBoundaryTime
 
     def IntegrateWithMultipleStepsToTime(self, t_final: float) -> None:
-        """Takes steps until the given time [s]."""
-        if not self._is_initialized:
-            self.Initialize()
-        while self._store.flat.item(0) < t_final:
-            self._step_towards(t_final)
+        """Takes steps until the given time [s].
 
-    def _step_towards(self, target: float) -> None:
-        """One accepted step, ending at `target` exactly if it gets that far; on failure nothing is changed."""
-        time, x = self._store.flat.item(0), self._x.copy()
+        Raises:
+            ValueError: that time lies in the past.
+            RuntimeError: a value is not finite, or the accuracy cannot be met.
+        """
+        while self.IntegrateNoFurtherThanTime(math.inf, math.inf, t_final) is StepResult.kTimeHasAdvanced:
+            pass
+
+    def _step_towards(self, time: float, target: float) -> bool:
+        """One accepted step; on failure nothing is changed.
+
+        Returns:
+            Whether it ends at `target`.
+        """
+        if len(self._x) == 0:
+            self._move(target, self._x)
+            return True
+        room = target - time
+        is_last = room <= _STRETCH * self._max_step_size
+        if not is_last:
+            room = self._max_step_size
+        self._x_start[:] = self._x
+        self._knows_start = False
         try:
-            if self._is_fixed_step:
-                h = self._fit(self._max_step_size, target - time)
-                self._step(h)
-                self._require_finite()
-            else:
-                h = self._controlled_step(time, x, target)
+            h = room
+            if not self._is_fixed_step:
+                h = self._controlled_step(time, room)
+            elif not math.isfinite(self._step(time, h)) or not _is_finite(self._x):
+                self._blame(time, h)
         except BaseException:
-            self._restore(time, x)
+            self._move_back(time)
             raise
-        if h == target - time:
-            self._store.flat[0] = target  # time + h may differ from it in the last digit
-        self._note_step(h)
+        is_last = is_last and h == room
+        self._store.flat[0] = target if is_last else time + h
+        self._note_step(h, is_last)
+        return is_last
 
-    def _controlled_step(self, time: float, x: NDArray[Any], target: float) -> float:
-        """Tries steps until one is accurate enough; returns its size."""
-        accuracy = self.get_accuracy_in_use()
-        order = self.get_error_estimate_order()
-        h = self._fit(min(self._ideal_step_size, self._max_step_size), target - time)
+    def _controlled_step(self, time: float, room: float) -> float:
+        """Tries steps until one is accurate enough; returns its size, `room` at most."""
+        accuracy, order = self.get_accuracy_in_use(), self.get_error_estimate_order()
+        h = min(self._ideal_step_size, self._max_step_size)
+        is_cut_short = room < _CUT_SHORT * h
+        if is_cut_short or room < _SLIVER * h:
+            h = room
         while True:
-            error = self._step(h)
+            error = self._step(time, h)
             wanted = _next_step_size(h, error, accuracy, order)
             if wanted >= h:
-                # A step cut short by an event says little about the next one.
-                if h < self._ideal_step_size and h == target - time:
-                    wanted = max(wanted, self._ideal_step_size)
-                self._ideal_step_size = min(wanted, self._max_step_size)
+                if not is_cut_short:  # such a step says little about the next one
+                    self._ideal_step_size = min(max(wanted, self._min_step_size), self._max_step_size)
                 return h
             minimum = self.get_working_minimum_step_size()
             if h <= minimum:
-                if not math.isfinite(error):
-                    raise RuntimeError(blame_derivatives(self._context))
-                if self._throws_on_minimum_step_size:
-                    raise RuntimeError(
-                        f"{type(self).__name__}: at time {time} s the error {error:.3g} of a step of {h:.3g} s is "
-                        f"larger than the accuracy {accuracy:.3g}, and shorter steps are not allowed. The system may "
-                        "be stiff or not smooth: use an implicit integrator or loosen the accuracy."
-                    )
+                self._accept_or_raise(time, h, error, accuracy)
                 return h
             if math.isfinite(error):
                 self._num_error_shrinkages += 1
             else:
                 self._num_failure_shrinkages += 1
+                if not _is_finite(self._xdot_start):
+                    self._blame(time, h)
             h = max(wanted, minimum)
-            self._restore(time, x)
+            is_cut_short = False
+            self._move_back(time)
 
-    @staticmethod
-    def _fit(h: float, room: float) -> float:
-        """Stretches or shrinks a step so that no sliver is left before the target."""
-        return room if h >= 0.99 * room else h
+    def _accept_or_raise(self, time: float, h: float, error: float, accuracy: float) -> None:
+        """Raises if a step of the shortest size is worse than what the user has agreed to."""
+        if not math.isfinite(error):
+            self._blame(time, h)
+        if self._throws_on_minimum_step_size:
+            raise RuntimeError(
+                f"{type(self).__name__}: at time {time} s the error {error:.3g} of a step of {h:.3g} s is larger than "
+                f"the accuracy {accuracy:.3g}, and shorter steps are not allowed. The system may be stiff or not "
+                "smooth: loosen the accuracy, or accept the error with "
+                "set_throw_on_minimum_step_size_violation(False)."
+            )
+        self._ideal_step_size = h
 
-    def _restore(self, time: float, x: NDArray[Any]) -> None:
-        store = self._store
-        down = self._context._layout.down
-        store.invalid |= down["time"] | down["xc"]
-        store.flat[0] = time
-        self._x[:] = x
+    def _blame(self, time: float, h: float) -> NoReturn:
+        """Repeats a step that failed as far as the first derivatives that are not finite, and names their origin."""
+        self._move_back(time)
+        self._knows_start = False
+        self._is_searching_for_blame = True
+        try:
+            self._step(time, h)
+        finally:
+            self._is_searching_for_blame = False
+        raise RuntimeError(blame_derivatives(self._bound_context()))
 
-    def _require_finite(self) -> None:
-        if self._x.dtype == np.float64 and not np.isfinite(self._x).all():
-            raise RuntimeError(blame_derivatives(self._context))
-
-    def _note_step(self, h: float) -> None:
+    def _note_step(self, h: float, is_last: bool) -> None:
+        if self._num_steps_taken == 0:
+            self._actual_initial_step_size = self._largest_step_size = h
         self._num_steps_taken += 1
         self._previous_step_size = h
-        if math.isnan(self._actual_initial_step_size):
-            self._actual_initial_step_size = h
-        self._largest_step_size = h if math.isnan(self._largest_step_size) else max(self._largest_step_size, h)
-        if not self._is_fixed_step:
-            smallest = self._smallest_step_size
-            self._smallest_step_size = h if math.isnan(smallest) else min(smallest, h)
+        if h > self._largest_step_size:
+            self._largest_step_size = h
+        if not self._is_fixed_step and not (is_last or h >= self._smallest_step_size):
+            self._smallest_step_size = h
+
+
+def _is_finite(values: NDArray[Any]) -> bool:
+    """Whether all elements are finite; their sum of squares answers faster, unless it overflows."""
+    return math.isfinite(abs(values.dot(values))) or bool(np.isfinite(values).all())
 
 
 def _next_step_size(h: float, error: float, accuracy: float, order: int) -> float:
@@ -381,5 +488,5 @@ def _next_step_size(h: float, error: float, accuracy: float, order: int) -> floa
         return _GROWTH_LIMIT * h
     wanted = _SAFETY * h * (accuracy / error) ** (1.0 / order)
     if error <= accuracy:
-        return min(wanted, _GROWTH_LIMIT * h) if wanted > _GROWTH_THRESHOLD * h else h
+        return min(wanted, _GROWTH_LIMIT * h) if wanted >= _GROWTH_THRESHOLD * h else h
     return min(max(wanted, _SHRINK_LIMIT * h), _SHRINK_THRESHOLD * h)

@@ -8,8 +8,6 @@ import numpy as np
 
 from merganser.analysis.integrators.base import IntegratorBase
 from merganser.analysis.integrators.tableaus import RK3, ButcherTableau
-from merganser.framework import Context, System
-from merganser.framework.core.nonfinite import blame_derivatives
 
 __all__ = ["RungeKutta3Integrator"]
 
@@ -19,35 +17,49 @@ class _ExplicitRungeKutta(IntegratorBase):
 
     tableau: ButcherTableau
 
-    def __init__(self, system: System, context: Context) -> None:
-        super().__init__(system, context)
-        stages = len(self.tableau.b)
-        self._k = np.zeros((stages, len(self._x)), dtype=self._x.dtype)
-        self._a = [np.array(row) for row in self.tableau.a]
-        self._b = np.array(self.tableau.b)
-        has_estimate = bool(self.tableau.b_hat)
-        self._b_error = self._b - np.array(self.tableau.b_hat) if has_estimate else None
-
     def supports_error_estimation(self) -> bool:
         return bool(self.tableau.b_hat)
 
     def get_error_estimate_order(self) -> int:
         return self.tableau.error_order
 
-    def _step(self, h: float) -> float:
-        time, x, k = self._store.flat.item(0), self._x.copy(), self._k
-        k[0] = self._current_derivatives()
-        if not math.isfinite(abs(k[0].sum())):
-            raise RuntimeError(blame_derivatives(self._context))
-        for i in range(1, len(k)):
-            k[i] = self._derivatives_at(time + self.tableau.c[i] * h, x + h * (self._a[i] @ k[:i]))  # (1)
-        store, down = self._store, self._context._layout.down
-        store.change(down["time"] | down["xc"], self._context)
-        store.flat[0] = time + h
-        self._x[:] = x + h * (self._b @ k)  # (2)
-        if self._b_error is None or len(x) == 0:
+    def _prepare(self) -> None:
+        tableau, dtype = self.tableau, self._x.dtype
+        num_stages = len(tableau.b)
+        self._k = np.zeros((num_stages, len(self._x)), dtype)
+        self._xdot_start = self._k[0]
+        self._change = np.zeros(len(self._x), dtype)
+        # The rows of `weights` are those of a, then b, then b - b_hat; `scaled` is the same times h.
+        weights = np.zeros((num_stages + 2, num_stages), dtype)
+        for row, values in zip(weights, (*tableau.a, tableau.b)):
+            row[: len(values)] = values
+        if tableau.b_hat:
+            weights[-1] = np.subtract(tableau.b, tableau.b_hat)
+        self._weights = weights
+        self._scaled, self._scaled_for = np.zeros_like(weights), math.nan
+        self._h_b, self._h_b_error = self._scaled[-2:]
+        # For each stage but the first: c_i, h a_i, k_1 ... k_{i-1}, and where k_i goes.
+        self._stages = [
+            (tableau.c[i], self._scaled[i, :i], self._k[:i], self._k[i]) for i in range(1, num_stages)
+        ]
+
+    def _step(self, time: float, h: float) -> float:
+        k, change = self._k, self._change
+        if h != self._scaled_for:
+            np.multiply(self._weights, h, out=self._scaled)
+            self._scaled_for = h
+        self._evaluate_start()  # k_1
+        for c, h_a, k_before, k_here in self._stages:
+            h_a.dot(k_before, change)
+            self._move(time + c * h, change)
+            k_here[:] = self._evaluate()  # (1)
+        self._h_b.dot(k, change)
+        self._move(time + h, change)  # (2)
+        if self._is_fixed_step:
             return 0.0
-        return h * float(np.abs(self._b_error @ k).max())  # (3)
+        self._h_b_error.dot(k, change)  # (3)
+        np.abs(change, out=change)
+        return change.item(change.argmax()).real  # type: ignore[no-any-return]
 
 
 class RungeKutta3Integrator(_ExplicitRungeKutta):

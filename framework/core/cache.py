@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from merganser.framework.core.indices import CacheIndex, DependencyTicket
-from merganser.framework.core.values import AbstractValue, BasicVector
+from merganser.framework.core.values import AbstractValue, BasicVector, Value
 
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
@@ -95,9 +95,9 @@ class CacheEntry:
         return self._ticket
 
     def EvalAbstract(self, context: Context) -> AbstractValue:
-        """Returns the value, computing it if it is out of date."""
-        slot = self.system._my_context(context, self.description)._read_entry(self._index)
-        return slot.value  # type: ignore[no-any-return]
+        """Returns the value in a box, computing it if it is out of date; that of a vector port holds a BasicVector."""
+        value = self.system._my_context(context, self.description)._read_entry(self._index).value
+        return Value(value) if isinstance(value, BasicVector) else value
 
     def Eval(self, context: Context) -> Any:
         """Returns the content of the value, computing it if it is out of date."""

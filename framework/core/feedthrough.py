@@ -90,7 +90,7 @@ def _ports_on_cycles(graph: Any) -> set[Any]:
 def _describe(cycle: list[tuple[Any, str, int]]) -> str:
     first = next(i for i, node in enumerate(cycle) if node[1] == "y")
     cycle = cycle[first:] + cycle[:first]
-    lines = []
+    lines: list[str] = []
     for system, kind, index in [*cycle, cycle[0]]:
         ports = system._output_ports if kind == "y" else system._input_ports
         arrow = "is connected to" if kind == "u" else "which feeds through to" if lines else ""

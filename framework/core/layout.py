@@ -253,9 +253,6 @@ class RootLayout:
                 upstream, entry = source
                 self.entry_down[upstream.first_bit + entry] |= delta
                 stack.extend((upstream, n) for n in bits(upstream.dependencies[entry]))
-                own_node = upstream.system._cache_entries[entry].node
-                if (upstream, own_node) != (here, node):
-                    stack.append((upstream, own_node))
 
     def _entry_behind(self, leaf: LeafLayout, node: int) -> tuple[LeafLayout, int] | None:
         """The cache entry that a node stands for: its own, or the one that feeds an input port."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.errors import AlgebraicLoopError
 from merganser.framework.core.layout import RootLayout, describe_loop
-from merganser.framework.core.values import AbstractValue, BasicVector
+from merganser.framework.core.values import AbstractValue, BasicVector, Value
 
 if TYPE_CHECKING:
     from merganser.framework.core.cache import CacheEntry
@@ -142,9 +142,9 @@ class FixedInputPortValue:
     def compute(self) -> None:
         """A fixed value is always current."""
 
-    def get_value(self) -> AbstractValue | BasicVector:
-        """Returns the value."""
-        return self.value
+    def get_value(self) -> AbstractValue:
+        """Returns the value in a box; that of a vector port holds a BasicVector."""
+        return Value(self.value) if isinstance(self.value, BasicVector) else self.value
 
     def get_vector_value(self) -> BasicVector:
         """Returns the value of a vector port."""
@@ -155,10 +155,13 @@ class FixedInputPortValue:
         self._note_change()
         return self.value  # type: ignore[return-value]
 
-    def GetMutableData(self) -> AbstractValue | BasicVector:
-        """Returns the value for changing it; what depends on the port will be computed anew."""
+    def GetMutableData(self) -> AbstractValue:
+        """Returns the value for changing it; what depends on the port will be computed anew.
+
+        The box of a vector port holds a BasicVector whose elements can be changed; it cannot be replaced.
+        """
         self._note_change()
-        return self.value
+        return self.get_value()
 
     def _note_change(self) -> None:
         self.store.change(self._context._layout.down_inputs[self._index], self._context)

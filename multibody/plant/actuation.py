@@ -18,7 +18,7 @@ __all__ = ["PlantInputs"]
 
 
 class PlantInputs(PlantComputations):
-    """Input ports: actuation for the whole plant and for each model instance, applied forces, geometry queries."""
+    """Input ports: actuation of the plant and of each model instance, applied forces, geometry queries."""
 
     _actuation_port: InputPort
     _generalized_force_port: InputPort
@@ -46,6 +46,7 @@ class PlantInputs(PlantComputations):
             self._instance_actuation_ports.append(self.DeclareVectorInputPort(f"{name}_actuation", size))
             self._desired_state_ports.append(self.DeclareVectorInputPort(f"{name}_desired_state", 2 * size))
         self._actuation_matrix = self.MakeActuationMatrix()
+        self._driven_instances = [(i, port) for i, port in enumerate(self._instance_actuation_ports) if port._size]
 
     # ------------------------------------------------------------------ ports
 
@@ -95,38 +96,43 @@ class PlantInputs(PlantComputations):
             RuntimeError: a value is not finite.
         """
         tau = w.tau
-        tau[:] = 0.0
-        if self._actuation_matrix.shape[1]:
-            tau += self._actuation_matrix @ self._assemble_actuation(context, w.dtype)
+        if len(tau) and self._actuation_matrix.shape[1]:
+            np.dot(self._actuation_matrix, self._assemble_actuation(context, w.dtype), out=tau)
+        else:
+            tau[:] = 0.0
         applied = context._read_input(self._generalized_force_port._index)
         if applied is not None:
             tau += applied._values
-        if w.dtype == np.float64 and not math.isfinite(tau.dot(tau)):
+        if w.is_float and not math.isfinite(tau.dot(tau)):
             self._blame_inputs(context, tau)
         forces = context._read_input(self._spatial_force_port._index)
-        w.F_applied[:] = 0.0
+        if w.has_applied_forces:
+            w.F_applied[:] = 0.0
+        w.has_applied_forces = forces is not None
         if forces is not None:
             self._add_spatial_forces(context, w, forces.get_value())
 
     def _assemble_actuation(self, context: Any, dtype: Any) -> Any:
         """u of the whole plant: what comes through its port and through those of the model instances."""
         whole = context._read_input(self._actuation_port._index)
-        u = np.zeros(self._actuation_port._size or 0, dtype) if whole is None else whole._values.copy()
-        for instance, port in enumerate(self._instance_actuation_ports):
-            if port._size:
-                part = context._read_input(port._index)
-                if part is not None:
-                    u[self._tree.coordinates.inputs[instance]] += part._values
-                elif whole is None:
-                    raise UnconnectedInputError(self._describe_missing_actuation(instance))
+        u = None if whole is None else whole._values
+        for instance, port in self._driven_instances:
+            part = context._read_input(port._index)
+            if part is not None:
+                # The value of a port belongs to the port: add into an array of our own.
+                u = np.zeros(len(self._actuation_matrix[0]), dtype) if u is None else u.copy()
+                u[self._tree.coordinates.inputs[instance]] += part._values
+            elif whole is None:
+                raise UnconnectedInputError(self._describe_missing_actuation(instance))
         return u
 
     def _describe_missing_actuation(self, instance: int) -> str:
         port = self._instance_actuation_ports[instance]
         name = self._tree.GetModelInstanceName(ModelInstanceIndex(instance))
         return (
-            f"{port.GetFullDescription()} is not connected, nor is {self._actuation_port.GetFullDescription()}, but "
-            f"model instance '{name}' has {port._size} actuators. Connect one of the two; for no actuation, call "
+            f"{port.GetFullDescription()} is not connected, nor is "
+            f"{self._actuation_port.GetFullDescription()}, but model instance '{name}' has {port._size} "
+            "actuators. Connect one of the two; for no actuation, call "
             f"plant.get_actuation_input_port(...).FixValue(context, np.zeros({port._size}))."
         )
 
@@ -138,8 +144,8 @@ class PlantInputs(PlantComputations):
                 raise RuntimeError(blame_input(context, port._index))
         if not np.isfinite(tau).all():
             raise RuntimeError(
-                f"The actuation of plant '{self.GetSystemPathname()}' overflows at time {context._store.flat[0]} s: "
-                f"{tau.tolist()}."
+                f"The actuation of plant '{self.GetSystemPathname()}' overflows at time "
+                f"{context._store.flat[0]} s: {tau.tolist()}."
             )
 
     def _add_spatial_forces(self, context: Any, w: Workspace, forces: list[Any]) -> None:
@@ -149,11 +155,11 @@ class PlantInputs(PlantComputations):
             mobod = int(self._tree.mobod_of_body[force.body_index])
             # Bq is where the force acts: p_BqBo_W = -R_WB p_BoBq_B.
             F_Bo_W = force.F_Bq_W.Shift(-(R_WB[mobod] @ np.asarray(force.p_BoBq_B))).get_coeffs()
-            if w.dtype == np.float64 and not np.isfinite(F_Bo_W).all():
+            if w.is_float and not np.isfinite(F_Bo_W).all():
                 body = self._tree.get_body(force.body_index)
                 raise RuntimeError(
-                    f"{self._spatial_force_port.GetFullDescription()} carries a force on body '{body.name()}' that "
-                    f"is not finite, at time {context._store.flat[0]} s: {force}."
+                    f"{self._spatial_force_port.GetFullDescription()} carries a force on body "
+                    f"'{body.name()}' that is not finite, at time {context._store.flat[0]} s: {force}."
                 )
             w.F_applied[mobod] += F_Bo_W
 
@@ -167,8 +173,8 @@ class PlantInputs(PlantComputations):
             )
         if not 0 <= force.body_index < self._tree.num_bodies():
             raise RuntimeError(
-                f"{place} a force on body {int(force.body_index)}, but the plant has {self._tree.num_bodies()} "
-                "bodies. Set body_index to body.index()."
+                f"{place} a force on body {int(force.body_index)}, but the plant has "
+                f"{self._tree.num_bodies()} bodies. Set body_index to body.index()."
             )
         if np.shape(force.p_BoBq_B) != (3,):
             raise ValueError(

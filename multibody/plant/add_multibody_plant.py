@@ -39,8 +39,8 @@ def AddMultibodyPlantSceneGraph(
     Raises:
         TypeError: neither a time step nor a plant is given, or both; or the scene graph is none.
         RuntimeError: the plant belongs to another SceneGraph, or is finalized without having one.
-        ValueError: the time step is wrong; a system of the diagram has the name, or one of the two is in a diagram
-            already.
+        ValueError: the time step is wrong; a system of the diagram has the name, or one of the two is in a
+            diagram already.
     """
     if isinstance(time_step, MultibodyPlant):
         if plant is not None:
@@ -76,11 +76,11 @@ def _check(plant: MultibodyPlant, scene_graph: SceneGraph) -> None:
     source_id = plant.get_source_id()
     if source_id is not None and not scene_graph.SourceIsRegistered(source_id):
         raise RuntimeError(
-            f"AddMultibodyPlantSceneGraph(): plant '{plant.get_name()}' is registered with another SceneGraph; pass "
-            "that one."
+            f"AddMultibodyPlantSceneGraph(): plant '{plant.get_name()}' is registered with another "
+            "SceneGraph; pass that one."
         )
     if source_id is None and plant.is_finalized():
         raise RuntimeError(
-            f"AddMultibodyPlantSceneGraph(): plant '{plant.get_name()}' is finalized, so its bodies can no longer get "
-            "frames in the SceneGraph. Call this function before Finalize()."
+            f"AddMultibodyPlantSceneGraph(): plant '{plant.get_name()}' is finalized, so its bodies can no "
+            "longer get frames in the SceneGraph. Call this function before Finalize()."
         )

@@ -28,7 +28,8 @@ class CoulombFriction:
                 )
         if dynamic_friction > static_friction:
             raise ValueError(
-                f"The dynamic friction coefficient ({dynamic_friction}) cannot exceed the static one ({static_friction})."
+                f"The dynamic friction coefficient ({dynamic_friction}) cannot exceed the static one "
+                f"({static_friction})."
             )
         self._static, self._dynamic = float(static_friction), float(dynamic_friction)
 

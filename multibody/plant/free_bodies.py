@@ -16,8 +16,8 @@ __all__ = ["PlantFreeBodies"]
 class PlantFreeBodies(PlantState):
     """State of free bodies, those whose joint towards the world leaves them all six degrees of freedom.
 
-    A *floating base body* is one that Finalize() connected to the world: the frames Jp and Jc of its joint are
-    those of the world and of the body.
+    A *floating base body* is one that Finalize() connected to the world: the frames Jp and Jc of its joint
+    are those of the world and of the body.
     """
 
     def SetFreeBodyPose(
@@ -33,7 +33,8 @@ class PlantFreeBodies(PlantState):
         Args:
             context: of this plant.
             body: a free body.
-            X_JpJc: pose of the joint's frame on the child in that on the parent; X_WB of a floating base body.
+            X_JpJc: pose of the joint's frame on the child in that on the parent; X_WB of a floating base
+                body.
             X_PB: older name of X_JpJc.
 
         Raises:
@@ -66,8 +67,8 @@ class PlantFreeBodies(PlantState):
         joint = self._free_joint(caller, body)
         if not body.is_floating_base_body():
             raise RuntimeError(
-                f"{caller}(): body '{body.name()}' is not a floating base body: joint '{joint.name()}' was added by "
-                "the user. Call SetFreeBodyPose()."
+                f"{caller}(): body '{body.name()}' is not a floating base body: joint '{joint.name()}' was "
+                "added by the user. Call SetFreeBodyPose()."
             )
         self._set_pose(caller, context, joint, X_WB)
 
@@ -86,8 +87,8 @@ class PlantFreeBodies(PlantState):
         Args:
             context: of this plant.
             body: a free body.
-            V_JpJc: spatial velocity of the joint's frame on the child in that on the parent; V_WB_W of a floating
-                base body [rad/s, m/s].
+            V_JpJc: spatial velocity of the joint's frame on the child in that on the parent; V_WB_W of a
+                floating base body [rad/s, m/s].
             V_PB: older name of V_JpJc.
 
         Raises:

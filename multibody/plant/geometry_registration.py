@@ -41,8 +41,8 @@ class PlantGeometry(PlantNames):
         """Registers the plant as a source of geometry, with a frame for every body; returns its id.
 
         Raises:
-            RuntimeError: the plant is registered already, or finalized; or another source of the SceneGraph has
-                the plant's name.
+            RuntimeError: the plant is registered already, or finalized; or another source of the SceneGraph
+                has the plant's name.
             TypeError: the argument is not a SceneGraph.
         """
         if not isinstance(scene_graph, SceneGraph):
@@ -173,14 +173,13 @@ class PlantGeometry(PlantNames):
             X_BG, geometry_instance = None, X_BG
         if isinstance(diffuse_color, IllustrationProperties):
             diffuse_color, properties = None, diffuse_color
-        parts = (X_BG, shape, name)
         if geometry_instance is None:
-            if any(part is None for part in parts):
+            if X_BG is None or shape is None or name is None:
                 raise TypeError("RegisterVisualGeometry() takes (body, X_BG, shape, name, diffuse_color).")
-            geometry_instance = GeometryInstance(*parts)
+            geometry_instance = GeometryInstance(X_BG, shape, name)
             if properties is None and diffuse_color is not None:
                 properties = MakePhongIllustrationProperties(diffuse_color)
-        elif any(part is not None for part in (*parts, diffuse_color, properties)):
+        elif any(part is not None for part in (X_BG, shape, name, diffuse_color, properties)):
             raise TypeError("RegisterVisualGeometry(): a geometry_instance has all that belongs to it.")
         geometry_instance = copy.copy(geometry_instance)
         if properties is not None:
@@ -213,13 +212,12 @@ class PlantGeometry(PlantNames):
             RuntimeError: the plant has no SceneGraph, or is finalized; the name is taken.
             TypeError: neither properties nor friction are given, or both.
         """
-        if isinstance(properties, CoulombFriction) and coulomb_friction is None:
-            properties, coulomb_friction = None, properties
         if (properties is None) == (coulomb_friction is None):
             raise TypeError("RegisterCollisionGeometry() takes either properties or coulomb_friction.")
-        if coulomb_friction is not None:
+        if not isinstance(properties, ProximityProperties):
+            friction = coulomb_friction if properties is None else properties
             properties = ProximityProperties()
-            add_contact_material(properties, friction=coulomb_friction)
+            add_contact_material(properties, friction=friction)
         geometry = GeometryInstance(X_BG, shape, name)
         geometry.set_proximity_properties(properties)
         return self._register("RegisterCollisionGeometry", body, geometry, self._collision_geometries)
@@ -231,8 +229,8 @@ class PlantGeometry(PlantNames):
         self._tree._check_mine(caller, f"geometry '{geometry.name()}'", body)
         if self._scene_graph is None or self._source_id is None:
             raise RuntimeError(
-                f"{caller}(): geometry '{geometry.name()}' of body '{body.name()}' needs a SceneGraph. Make the "
-                "plant with AddMultibodyPlantSceneGraph(), or call RegisterAsSourceForSceneGraph() first."
+                f"{caller}(): geometry '{geometry.name()}' of body '{body.name()}' needs a SceneGraph. Make "
+                "the plant with AddMultibodyPlantSceneGraph(), or call RegisterAsSourceForSceneGraph() first."
             )
         geometry.set_name(self._scoped_name(body.model_instance(), geometry.name()))
         frame_id = self._frame_ids[body.index()]

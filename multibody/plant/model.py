@@ -112,6 +112,6 @@ class PlantModel(LeafSystem):
     def _require_finalized(self, what: str) -> None:
         if not self._tree.is_finalized():
             raise RuntimeError(
-                f"Plant '{self.GetSystemPathname()}': {what} needs a finalized plant; call Finalize() once all "
-                "elements have been added."
+                f"Plant '{self.GetSystemPathname()}': {what} needs a finalized plant; call Finalize() once "
+                "all elements have been added."
             )

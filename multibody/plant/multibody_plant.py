@@ -22,19 +22,20 @@ class MultibodyPlant(PlantOutputs):
         qdot = N(q) v                                                            (1)
         M(q) vdot + C(q, v) v = tau_g(q) - D v + B u + tau_applied + J^T F_applied (2)
 
-    (Featherstone 2008.) Build it by adding bodies, joints and actuators, or with a Parser; call Finalize(); then add
-    it to a diagram, if it was not made by AddMultibodyPlantSceneGraph().
+    (Featherstone 2008.) Build it by adding bodies, joints and actuators, or with a Parser; call Finalize();
+    then add it to a diagram, if it was not made by AddMultibodyPlantSceneGraph().
 
     Args:
-        time_step: 0 for a continuous plant, whose state x = [q; v] an integrator advances; otherwise the period of a
-            discrete update [s], which advances the state by the semi-implicit Euler rule with implicit damping.
+        time_step: 0 for a continuous plant, whose state x = [q; v] an integrator advances; otherwise the
+            period of a discrete update [s], which advances the state by the semi-implicit Euler rule with
+            implicit damping.
 
     Raises:
         ValueError: the time step is negative or not finite.
 
     The class holds the dynamics; its bases hold, from inside out, the elements (model.py), names and limits
-    (names.py), geometry (geometry_registration.py), the state (state_access.py, free_bodies.py), kinematics and
-    dynamics as functions (computations.py), and the ports (actuation.py, outputs.py).
+    (names.py), geometry (geometry_registration.py), the state (state_access.py, free_bodies.py), kinematics
+    and dynamics as functions (computations.py), and the ports (actuation.py, outputs.py).
     """
 
     def __init__(self, time_step: float) -> None:
@@ -68,6 +69,7 @@ class MultibodyPlant(PlantOutputs):
             RuntimeError: the plant is finalized already, its joints form a loop, or a free body has no mass.
         """
         self._tree.Finalize()
+        self._force_sizes = (self._tree.num_bodies(), self._tree.num_velocities())
         self._declare_state()
         self._declare_cache_entries()
         self._quaternions = {
@@ -139,8 +141,8 @@ class MultibodyPlant(PlantOutputs):
         self._gather_forces(context, w)
         x_next = discrete_state.get_mutable_vector()._values
         status = w.code_of(kernels.discrete_step)(
-            w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied, w.position, w.velocity,
-            w.scratch, x_next,
+            w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
+            w.position, w.velocity, w.scratch, x_next,
         )  # fmt: skip
         self._conclude(context, w, status, x_next)
 
@@ -149,25 +151,26 @@ class MultibodyPlant(PlantOutputs):
         if status != 0:
             raise RuntimeError(self._describe_singularity(context, w, status))
         w.store.invalid &= ~(w.position_slot.bit | w.velocity_slot.bit)
-        if w.dtype == np.float64 and not math.isfinite(result.dot(result)) and not np.isfinite(result).all():
+        if w.is_float and not math.isfinite(result.dot(result)) and not np.isfinite(result).all():
             raise RuntimeError(self._describe_overflow(context, w, result))
 
     def _describe_singularity(self, context: Any, w: Workspace, mobod: int) -> str:
         time = f"at time {context._store.flat[0]} s"
-        if w.dtype == np.float64 and not np.isfinite(w.x).all():
+        if w.is_float and not np.isfinite(w.x).all():
             return self._describe_overflow(context, w, w.x)
         for start, name in self._quaternions.items():
             if not w.q[start : start + 4].any():
                 return (
-                    f"The quaternion of joint '{name}' of plant '{self.GetSystemPathname()}' is zero {time}, so it "
-                    "gives no orientation."
+                    f"The quaternion of joint '{name}' of plant '{self.GetSystemPathname()}' is zero {time}, "
+                    "so it gives no orientation."
                 )
         body = next(b for b in self._tree.bodies if self._tree.mobod_of_body[b.index()] == mobod)
         joint = next(j for j in self._tree.joints if self._tree.mobod_of_joint[j.index()] == mobod)
         return (
-            f"The mass matrix of plant '{self.GetSystemPathname()}' is singular {time}: body '{body.name()}', with all "
-            f"that it carries, has no inertia for some motion of joint '{joint.name()}' ({joint.type_name()}). Give the "
-            "body mass and inertia, give the joint's actuator a rotor inertia, or weld the joint."
+            f"The mass matrix of plant '{self.GetSystemPathname()}' is singular {time}: body "
+            f"'{body.name()}', with all that it carries, has no inertia for some motion of joint "
+            f"'{joint.name()}' ({joint.type_name()}). Give the body mass and inertia, give the joint's "
+            "actuator a rotor inertia, or weld the joint."
         )
 
     def _describe_overflow(self, context: Any, w: Workspace, values: Any) -> str:
@@ -176,7 +179,7 @@ class MultibodyPlant(PlantOutputs):
         what = "state" if values is w.x else "step" if self._time_step > 0.0 else "time derivatives"
         listed = ", ".join(names[i] for i in bad[:5])
         return (
-            f"The {what} of plant '{self.GetSystemPathname()}' at time {context._store.flat[0]} s is not finite in "
-            f"{listed}{', ...' if len(bad) > 5 else ''}. The forces or the time step are too large, or the state was "
-            "not finite before."
+            f"The {what} of plant '{self.GetSystemPathname()}' at time {context._store.flat[0]} s is not "
+            f"finite in {listed}{', ...' if len(bad) > 5 else ''}. The forces or the time step are too "
+            "large, or the state was not finite before."
         )

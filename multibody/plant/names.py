@@ -23,10 +23,10 @@ class PlantNames(PlantModel):
     The functions that give names take, by position or by keyword,
 
         model_instance: which instance; left out for all.
-        add_model_instance_prefix: whether names start with that of the instance; by default only if no instance
-            is given.
-        always_add_suffix: whether joints with a single coordinate have its suffix too; by default they do. Not for
-            GetStateNames() and GetActuatorNames().
+        add_model_instance_prefix: whether names start with that of the instance; by default only if no
+            instance is given.
+        always_add_suffix: whether joints with a single coordinate have its suffix too; by default they do.
+            Not for GetStateNames() and GetActuatorNames().
 
     Raises:
         RuntimeError: before Finalize(), or there is no such model instance.

@@ -74,7 +74,7 @@ class PlantOutputs(PlantInputs):
         self._require_finalized("get_state_output_port()")
         if model_instance is None:
             return self._state_port
-        return self._of_instance(self._instance_state_ports, model_instance)  # type: ignore[no-any-return]
+        return self._of_instance(self._instance_state_ports, model_instance)
 
     def get_body_poses_output_port(self) -> LeafOutputPort:
         """Returns the port with a list of the poses X_WB of all bodies, by BodyIndex."""

@@ -41,11 +41,15 @@ class Workspace:
         position_slot, velocity_slot: as given; they tell whether the kinematics are up to date.
         store: all values of the Context and of those around it.
         dtype: scalar type of the Context.
+        is_float: whether that is float64.
+        down: for each node of the plant, the mask of cache entries that depend on it (see LeafLayout).
+        has_applied_forces: whether F_applied is not zero.
     """
 
     __slots__ = (
-        "F_applied", "calls", "dtype", "gravity", "parameters", "position", "position_slot", "q", "scratch",
-        "store", "tau", "topology", "v", "velocity", "velocity_slot", "x", "zero_gravity", "zeros_F", "zeros_v",
+        "F_applied", "calls", "down", "dtype", "gravity", "has_applied_forces", "is_float", "parameters", "position", "position_slot", "q", "scratch",
+        "store", "tau", "topology", "v", "velocity", "velocity_slot", "x", "zero_gravity", "zeros_F",
+        "zeros_v",
     )  # fmt: skip
 
     def __init__(
@@ -61,6 +65,9 @@ class Workspace:
         num_mobods, num_v = len(topology), len(x) - num_q
         self.store: Store = position_slot.store
         self.dtype: np.dtype[Any] = x.dtype
+        self.is_float = x.dtype == np.float64
+        self.has_applied_forces = False
+        self.down: list[int] = position_slot.context._layout.down_nodes
         self.topology = topology
         self.x, self.q, self.v = x, x[:num_q], x[num_q:]
         self.parameters = parameters.view(layout.parameter_dtype(self.dtype))
@@ -78,7 +85,7 @@ class Workspace:
 
     def code_of(self, kernel: Any) -> Any:
         """The form of a kernel that suits this scalar type: compiled or interpreted."""
-        if self.dtype == np.float64:
+        if self.is_float:
             return kernel
         if self.dtype == np.complex128:
             self.calls += 1

@@ -194,8 +194,10 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     theirs = pydrake_library()
     print(f"{'work':52s} {'merganser':>12s} {'pydrake':>12s} {'ratio':>7s}")
-    for row in rows(merganser_library(), theirs):
+    table = list(rows(merganser_library(), theirs))
+    for row in table:
         check_agreement(row)
+    for row in table:
         our_time, their_time = measure(row, repeats)
         reference = "not installed" if their_time is None else f"{1e6 * their_time:9.2f} us"
         ratio = "" if their_time is None else f"{their_time / our_time:7.2f}"

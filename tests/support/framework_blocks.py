@@ -60,8 +60,8 @@ class Accumulator(LeafSystem):
 class EachSource(LeafSystem):
     """One output for each kind of thing that a context holds, counted in `counts` under the name of the port.
 
-    Continuous state (2, 1, 1), discrete groups of sizes 1 and 2, two abstract states, two numeric parameters, two
-    abstract parameters, inputs u and w. With `declared`, each output says what it reads; otherwise it is watched.
+    Continuous state (2, 1, 1), discrete groups of sizes 1 and 2, two abstract states, two numeric parameters,
+    two abstract parameters, inputs u and w. With `declared`, outputs say what they read; else one watches.
     """
 
     def __init__(self, declared):

@@ -1,6 +1,7 @@
 """Algebraic loops are refused, whole and by name; what is no loop is not refused."""
 
 import re
+from itertools import pairwise
 
 import pytest
 from framework_blocks import Accumulator, Scaled, Sum
@@ -23,7 +24,7 @@ def wrapped(*systems):
     builder = DiagramBuilder()
     for number, system in enumerate(systems):
         builder.AddNamedSystem(f"inner{number}", system)
-    for before, after in zip(systems, systems[1:]):
+    for before, after in pairwise(systems):
         builder.Cascade(before, after)
     builder.ExportInput(systems[0].get_input_port(), "u")
     builder.ExportOutput(systems[-1].get_output_port(), "y")
@@ -31,7 +32,7 @@ def wrapped(*systems):
 
 
 class Mode(LeafSystem):
-    """y = u if the parameter-like discrete state is positive, else 0; with default values it does not read u."""
+    """y = u if the discrete state is positive, else 0; with default values it does not read u."""
 
     def __init__(self, start=0.0):
         super().__init__()
@@ -64,7 +65,7 @@ def test_a_system_connected_to_itself():
 
 
 def test_a_loop_through_nested_diagrams():
-    with pytest.raises(AlgebraicLoopError, match="Input port 'u' .*'::s0'"):
+    with pytest.raises(AlgebraicLoopError, match=r"Input port 'u' .*'::s0'"):
         ring(wrapped(wrapped(Scaled(), Scaled())), wrapped(Scaled())).Build()
 
 
@@ -112,7 +113,7 @@ def test_blocks_with_several_ports_are_no_loop_unless_the_ports_are():
 def test_building_computes_nothing_where_no_loop_is_possible():
     builder = DiagramBuilder()
     systems = [builder.AddSystem(Scaled()) for _ in range(3)]
-    for before, after in zip(systems, systems[1:]):
+    for before, after in pairwise(systems):
         builder.Cascade(before, after)
     builder.Build()
     assert [system.count for system in systems] == [0, 0, 0]
@@ -140,7 +141,11 @@ def test_a_loop_that_shows_only_in_another_branch_is_found_when_it_is_taken():
     for _ in range(2):
         with pytest.raises(AlgebraicLoopError) as caught:
             y.Eval(mine)
-        assert re.findall(r"of system '::Diagram::(s\d)'", str(caught.value).split("(again)")[0])[:3] == ["s0", "s1", "s0"]
+        assert re.findall(r"of system '::Diagram::(s\d)'", str(caught.value).split("(again)")[0])[:3] == [
+            "s0",
+            "s1",
+            "s0",
+        ]
     mode.GetMyContextFromRoot(context).SetDiscreteState([0.0])
     assert y.Eval(mine).tolist() == [0.0]
 
@@ -154,8 +159,9 @@ def test_a_loop_over_two_branches_that_never_meet_is_found_too():
     assert first.get_output_port().Eval(parts[0]).tolist() == [0.0]
     parts[0].SetDiscreteState([0.0])
     parts[1].SetDiscreteState([1.0])
-    with pytest.raises(AlgebraicLoopError, match="'::Diagram::s0'(.|\n)*'::Diagram::s1'(.|\n)*again"):
-        second.get_output_port().Eval(parts[1])
+    for _ in range(2):
+        with pytest.raises(AlgebraicLoopError, match=r"'::Diagram::s0'(.|\n)*'::Diagram::s1'(.|\n)*again"):
+            second.get_output_port().Eval(parts[1])
 
 
 def test_a_long_loop_is_listed_without_running_out_of_stack():
@@ -176,9 +182,7 @@ def test_adding_up_a_loop_with_a_delay_is_fine():
             super().__init__()
             self.DeclareVectorInputPort("u", 1)
             self.DeclareStateOutputPort("y", self.DeclareDiscreteState([1.0]))
-            self.DeclareForcedDiscreteUpdateEvent(
-                lambda c, xd: xd.set_value(self.get_input_port().Eval(c))
-            )
+            self.DeclareForcedDiscreteUpdateEvent(lambda c, xd: xd.set_value(self.get_input_port().Eval(c)))
 
     total, delay = Sum(), Delay()
     builder = ring(total, delay)

@@ -57,7 +57,9 @@ def test_positions_and_velocities_of_a_diagram_are_gathered_from_its_subsystems(
     assert state.get_generalized_position().CopyToVector().tolist() == [0.0, 1.0, 4.0, 5.0]
     assert state.get_generalized_velocity().CopyToVector().tolist() == [2.0, 6.0]
     state.get_mutable_misc_continuous_state().SetFromVector([-3.0, -7.0])
-    assert context.get_continuous_state_vector()[3] == -3.0 and context.get_continuous_state_vector()[7] == -7.0
+    assert (
+        context.get_continuous_state_vector()[3] == -3.0 and context.get_continuous_state_vector()[7] == -7.0
+    )
 
 
 def test_clone_is_independent_in_everything():
@@ -144,7 +146,7 @@ def test_root_only_operations_name_the_subsystem():
     diagram, inner = nested(1)
     mine = inner.GetMyContextFromRoot(diagram.CreateDefaultContext())
     for call in (lambda: mine.SetTime(1.0), mine.Clone, lambda: mine.SetAccuracy(0.1)):
-        with pytest.raises(RuntimeError, match="'::level0::inner'.*whole diagram"):
+        with pytest.raises(RuntimeError, match=r"'::level0::inner'.*whole diagram"):
             call()
     with pytest.raises(RuntimeError, match="SetTime"):
         mine.SetTimeAndContinuousState(1.0, [7.0, 7.0])
@@ -171,7 +173,9 @@ def test_context_of_another_system_is_refused_by_name():
     stranger = Scaled()
     stranger.set_name("stranger")
     message = r"context of system '::level1'.*GetMyContextFromRoot"
-    with pytest.raises(ValueError, match="Output port 'y' .*'::level1::level0::inner' was given the " + message):
+    with pytest.raises(
+        ValueError, match=r"Output port 'y' .*'::level1::level0::inner' was given the " + message
+    ):
         inner.get_output_port().Eval(root)
     with pytest.raises(ValueError, match=message):
         inner.get_input_port().FixValue(root, [1.0, 2.0])
@@ -196,7 +200,7 @@ def test_context_of_another_instance_of_the_same_diagram_is_refused():
 
 
 def test_wrong_sizes_name_the_system_and_change_nothing():
-    diagram, inner = nested(1)
+    diagram, _ = nested(1)
     context = diagram.CreateDefaultContext()
     before = context._store.flat.copy()
     for wrong in ([1.0], np.zeros((3, 2)), np.zeros(4)):
@@ -259,7 +263,9 @@ def test_default_context_can_be_restored():
     context.get_mutable_abstract_parameter(0).set_value("z")
     system.SetDefaultContext(context)
     assert context.get_discrete_state(0)[0] == 1.0 and context.get_abstract_state(0).get_value() == "a0"
-    assert context.get_numeric_parameter(0)[0] == 5.0 and context.get_abstract_parameter(0).get_value() == "q0"
+    assert (
+        context.get_numeric_parameter(0)[0] == 5.0 and context.get_abstract_parameter(0).get_value() == "q0"
+    )
 
 
 def test_vector_types_survive_in_the_context():
@@ -279,7 +285,7 @@ def test_vector_types_survive_in_the_context():
 
 
 def test_context_of_complex_numbers():
-    diagram, inner = nested(1)
+    diagram, _ = nested(1)
     context = diagram._make_context(np.complex128)
     diagram.SetDefaultContext(context)
     diagram.GetInputPort("u").FixValue(context, [1.0 + 2.0j, 0.0])

@@ -72,10 +72,20 @@ def test_declarations_without_sense_are_refused_and_leave_no_trace(declare, mess
     system.set_name("arm")
     system.DeclareVectorInputPort("u", 1)
     system.DeclareVectorOutputPort("y", 1, nothing)
-    before = system.num_input_ports(), system.num_output_ports(), len(system._events), len(system._cache_entries)
+    before = (
+        system.num_input_ports(),
+        system.num_output_ports(),
+        len(system._events),
+        len(system._cache_entries),
+    )
     with pytest.raises(ValueError, match=message):
         declare(system)
-    after = system.num_input_ports(), system.num_output_ports(), len(system._events), len(system._cache_entries)
+    after = (
+        system.num_input_ports(),
+        system.num_output_ports(),
+        len(system._events),
+        len(system._cache_entries),
+    )
     assert after == before
 
 
@@ -196,7 +206,8 @@ def test_cache_entries_keep_their_value():
     system = LeafSystem()
     calls = []
     entry = system.DeclareCacheEntry(
-        "square", ValueProducer(lambda: Value(0.0), lambda c, v: (calls.append(1), v.set_value(c.get_time() ** 2)))
+        "square",
+        ValueProducer(lambda: Value(0.0), lambda c, v: (calls.append(1), v.set_value(c.get_time() ** 2))),
     )
     context = system.CreateDefaultContext()
     context.SetTime(3.0)

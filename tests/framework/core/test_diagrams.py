@@ -105,7 +105,9 @@ def test_subsystems_are_found_by_name():
     diagram = builder.Build()
     diagram.set_name("arm")
     assert diagram.GetSubsystemByName("elbow") is elbow and diagram.HasSubsystemNamed("shoulder")
-    with pytest.raises(RuntimeError, match="Diagram '::arm' has no subsystem named 'elbwo'. Did you mean 'elbow'"):
+    with pytest.raises(
+        RuntimeError, match=r"Diagram '::arm' has no subsystem named 'elbwo'. Did you mean 'elbow'"
+    ):
         diagram.GetSubsystemByName("elbwo")
 
 
@@ -113,7 +115,9 @@ def test_connecting_twice_names_both_ports():
     builder = builder_with(a=Scaled(), b=Scaled(), c=Scaled())
     a, b, c = builder.GetSystems()
     builder.Connect(a.get_output_port(), c.get_input_port())
-    with pytest.raises(ValueError, match=r"'::c' is already connected to Output port 'y' \(index 0\) of system '::a'"):
+    with pytest.raises(
+        ValueError, match=r"'::c' is already connected to Output port 'y' \(index 0\) of system '::a'"
+    ):
         builder.Connect(b.get_output_port(), c.get_input_port())
     with pytest.raises(ValueError, match="already connected"):
         builder.ExportInput(c.get_input_port())
@@ -125,7 +129,9 @@ def test_connecting_twice_names_both_ports():
     ):
         with pytest.raises(ValueError, match="'::a' is already exported"):
             call()
-    assert builder.IsConnectedOrExported(a.get_input_port()) and builder.IsConnectedOrExported(c.get_input_port())
+    assert builder.IsConnectedOrExported(a.get_input_port()) and builder.IsConnectedOrExported(
+        c.get_input_port()
+    )
     assert not builder.IsConnectedOrExported(b.get_input_port())
 
 
@@ -139,7 +145,9 @@ def test_ports_that_do_not_fit_name_both_and_their_sizes():
     with pytest.raises(ValueError, match=r"\(vector of size 2\) to .*'::c' \(abstract\)"):
         builder.Connect(a.get_output_port(), c.get_input_port())
     builder.ExportInput(a.get_input_port(), "u")
-    with pytest.raises(ValueError, match=r"'::b' \(vector of size 3\) cannot share .*'::a' \(vector of size 2\)"):
+    with pytest.raises(
+        ValueError, match=r"'::b' \(vector of size 3\) cannot share .*'::a' \(vector of size 2\)"
+    ):
         builder.ConnectInput("u", b.get_input_port())
     with pytest.raises(TypeError, match="output port and an input port, in this order"):
         builder.Connect(a.get_input_port(), b.get_output_port())
@@ -158,7 +166,7 @@ def test_foreign_systems_are_refused():
         lambda: builder.ExportOutput(stranger.get_output_port()),
         lambda: builder.RemoveSystem(stranger),
     ):
-        with pytest.raises(ValueError, match="stranger.*has not been added"):
+        with pytest.raises(ValueError, match=r"stranger.*has not been added"):
             call()
     with pytest.raises(TypeError, match="takes a System"):
         builder.AddSystem(Scaled)

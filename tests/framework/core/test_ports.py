@@ -1,5 +1,7 @@
 """Input and output ports: fixing, connecting, and what they say when something is missing or does not fit."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from framework_blocks import Scaled, Sum
@@ -24,7 +26,7 @@ def series(*systems):
     builder = DiagramBuilder()
     for system in systems:
         builder.AddSystem(system)
-    for before, after in zip(systems, systems[1:]):
+    for before, after in pairwise(systems):
         builder.Cascade(before, after)
     builder.ExportInput(systems[0].get_input_port(), "u")
     builder.ExportOutput(systems[-1].get_output_port(), "y")
@@ -36,7 +38,10 @@ def named(name, system):
     return system
 
 
-@pytest.mark.parametrize("value", [[1.0, 2.0], (1, 2), np.array([[1.0], [2.0]]), BasicVector([1.0, 2.0]), Value(BasicVector([1.0, 2.0]))])
+@pytest.mark.parametrize(
+    "value",
+    [[1.0, 2.0], (1, 2), np.array([[1.0], [2.0]]), BasicVector([1.0, 2.0]), Value(BasicVector([1.0, 2.0]))],
+)
 def test_vector_ports_take_any_vector_of_their_size(value):
     system = Scaled(2)
     context = system.CreateDefaultContext()
@@ -58,7 +63,9 @@ def test_values_that_do_not_fit_are_refused_and_change_nothing():
     port = system.get_input_port()
     port.FixValue(context, [1.0, 2.0])
     for wrong in ([1.0], 1.0, np.zeros((2, 2)), []):
-        with pytest.raises(ValueError, match=r"Input port 'u' \(index 0\) of system '::amplifier' has size 2"):
+        with pytest.raises(
+            ValueError, match=r"Input port 'u' \(index 0\) of system '::amplifier' has size 2"
+        ):
             port.FixValue(context, wrong)
     for wrong in ("ab", ["a", "b"], Value("x")):
         with pytest.raises(TypeError, match="'::amplifier' takes numbers"):
@@ -78,7 +85,7 @@ def test_abstract_ports_check_types_and_copy():
     assert system.get_output_port().Eval(context) == [1]
     port.FixValue(context, Value([3]))
     assert system.get_output_port().Eval(context) == [3]
-    with pytest.raises(TypeError, match="Input port 'u' .*'::echo' takes values of type list; got str"):
+    with pytest.raises(TypeError, match=r"Input port 'u' .*'::echo' takes values of type list; got str"):
         port.FixValue(context, "text")
 
 
@@ -118,7 +125,9 @@ def test_unconnected_input_names_system_path_port_and_index():
     message = str(caught.value)
     assert message.startswith("Input port 'u' (index 0) of system '::station::robot::pid' is not connected")
     assert "FixValue" in message
-    with pytest.raises(UnconnectedInputError, match=r"Input port 'u' \(index 0\) of system '::station' is not"):
+    with pytest.raises(
+        UnconnectedInputError, match=r"Input port 'u' \(index 0\) of system '::station' is not"
+    ):
         diagram.get_input_port().Eval(context)
 
 

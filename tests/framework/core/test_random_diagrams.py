@@ -24,7 +24,9 @@ class Block(LeafSystem):
         self.DeclareVectorOutputPort("y", SIZE, self._calc)
 
     def state(self, context):
-        return (context.get_continuous_state_vector() if self.is_continuous else context.get_discrete_state(0)).value()
+        return (
+            context.get_continuous_state_vector() if self.is_continuous else context.get_discrete_state(0)
+        ).value()
 
     def _calc(self, context, output):
         y = (1.0 + context.get_time()) * self.state(context)
@@ -139,9 +141,13 @@ def test_values_are_those_of_a_plain_recursion(case, changes):
         else:
             context = context.Clone()
         number = which % diagram.num_output_ports()
-        np.testing.assert_allclose(diagram.get_output_port(number).Eval(context), model.output(number), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            diagram.get_output_port(number).Eval(context), model.output(number), rtol=1e-12, atol=1e-12
+        )
     for i in range(diagram.num_output_ports()):
-        np.testing.assert_allclose(diagram.get_output_port(i).Eval(context), model.output(i), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            diagram.get_output_port(i).Eval(context), model.output(i), rtol=1e-12, atol=1e-12
+        )
     diagram.EvalTimeDerivatives(context)
     for i, expected in model.derivatives().items():
         block = model.blocks[i]

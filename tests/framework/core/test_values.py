@@ -74,7 +74,9 @@ def test_vector_arithmetic_and_indexing():
     assert not vector.value().any()
 
 
-@pytest.mark.parametrize("make_copy", [BasicVector.Clone, copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
+@pytest.mark.parametrize(
+    "make_copy", [BasicVector.Clone, copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))]
+)
 def test_copies_of_a_vector_keep_type_and_attributes(make_copy):
     vector = Named([1.0, 2.0], label="left")
     copied = make_copy(vector)
@@ -165,7 +167,9 @@ def test_abstract_values():
 
 def test_clone_of_a_state_shares_nothing():
     state = State(
-        ContinuousState(BasicVector([1.0, 2.0]), 1, 1, 0), DiscreteValues([BasicVector([3.0])]), AbstractValues([Value([4])])
+        ContinuousState(BasicVector([1.0, 2.0]), 1, 1, 0),
+        DiscreteValues([BasicVector([3.0])]),
+        AbstractValues([Value([4])]),
     )
     clone = state.Clone()
     clone.get_mutable_continuous_state().get_mutable_generalized_velocity()[0] = 20.0

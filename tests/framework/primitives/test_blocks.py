@@ -103,7 +103,10 @@ def test_integral_can_be_set():
     system.set_default_integral_value([5.0, 6.0])
     assert system.get_output_port().Eval(system.CreateDefaultContext()).tolist() == [5.0, 6.0]
     assert system.get_output_port().Eval(context).tolist() == [3.0, 4.0]
-    for call in (lambda: system.set_integral_value(context, [1.0]), lambda: system.set_default_integral_value([1.0])):
+    for call in (
+        lambda: system.set_integral_value(context, [1.0]),
+        lambda: system.set_default_integral_value([1.0]),
+    ):
         with pytest.raises(ValueError, match="'::Integrator' has size 2; got 1"):
             call()
 
@@ -117,7 +120,10 @@ def test_pass_through_without_input_gives_its_default():
 
 
 def test_zero_order_hold_samples_at_its_period():
-    for system, old, new in ((ZeroOrderHold(0.2, 1, 0.5), [0.0], [3.0]), (ZeroOrderHold(0.2, Value("a"), 0.5), "a", "b")):
+    for system, old, new in (
+        (ZeroOrderHold(0.2, 1, 0.5), [0.0], [3.0]),
+        (ZeroOrderHold(0.2, Value("a"), 0.5), "a", "b"),
+    ):
         assert (system.period(), system.offset()) == (0.2, 0.5)
         ((_, event),) = system._declared_events(None)
         assert (event.period, event.offset) == (0.2, 0.5)
@@ -218,7 +224,11 @@ def test_when_a_sink_logs():
     assert triggers(logged(0.1)[1]) == triggers(logged(publish_period=0.1)[1]) == {forced, periodic}
     assert triggers(logged({TriggerType.kForced})[1]) == {forced}
     everything = {TriggerType.kPerStep, TriggerType.kPeriodic, TriggerType.kForced}
-    assert triggers(logged(publish_triggers=everything, publish_period=0.1)[1]) == {forced, per_step, periodic}
+    assert triggers(logged(publish_triggers=everything, publish_period=0.1)[1]) == {
+        forced,
+        per_step,
+        periodic,
+    }
     assert triggers(VectorLogSink(2, publish_period=0.1)) == {forced, periodic}
 
 

@@ -1,7 +1,7 @@
 """What holds for every block: one line of the table each.
 
-A case names a block, how to make it, its ports (name and size, None for abstract values) and what it gives for given
-inputs and state, written with plain numpy.
+A case says how to make a block, what ports it has, and what it gives for given inputs and state, in plain
+numpy.
 """
 
 from __future__ import annotations
@@ -71,63 +71,132 @@ def affine(make, has_offsets, **more):
 
 CASES = {
     "ConstantVectorSource": Case(lambda: ConstantVectorSource([1.0, -2.0]), *source([1.0, -2.0])),
-    "ConstantVectorSource of a BasicVector": Case(lambda: ConstantVectorSource(BasicVector([3.0])), *source([3.0])),
-    "Gain by one factor": Case(lambda: Gain(-2.0, 3), {"u0": 3}, {"y0": 3}, [(0, 0)], lambda u, x: [-2.0 * u[0]]),
+    "ConstantVectorSource of a BasicVector": Case(
+        lambda: ConstantVectorSource(BasicVector([3.0])), *source([3.0])
+    ),
+    "Gain by one factor": Case(
+        lambda: Gain(-2.0, 3), {"u0": 3}, {"y0": 3}, [(0, 0)], lambda u, x: [-2.0 * u[0]]
+    ),
     "Gain by a vector": Case(
-        lambda: Gain(k=[1.0, 10.0]), {"u0": 2}, {"y0": 2}, [(0, 0)], lambda u, x: [np.array([1.0, 10.0]) * u[0]]
+        lambda: Gain(k=[1.0, 10.0]),
+        {"u0": 2},
+        {"y0": 2},
+        [(0, 0)],
+        lambda u, x: [np.array([1.0, 10.0]) * u[0]],
     ),
     "Adder": Case(
-        lambda: Adder(3, 2), {"u0": 2, "u1": 2, "u2": 2}, {"sum": 2}, [(0, 0), (1, 0), (2, 0)], lambda u, x: [sum(u)]
+        lambda: Adder(3, 2),
+        {"u0": 2, "u1": 2, "u2": 2},
+        {"sum": 2},
+        [(0, 0), (1, 0), (2, 0)],
+        lambda u, x: [sum(u)],
     ),
     "Integrator": Case(
-        lambda: Integrator(2), {"u0": 2}, {"y0": 2}, [], lambda u, x: [x],
-        num_continuous=2, derivatives=lambda u, x: u[0], defaults=[0.0, 0.0],
+        lambda: Integrator(2),
+        {"u0": 2},
+        {"y0": 2},
+        [],
+        lambda u, x: [x],
+        num_continuous=2,
+        derivatives=lambda u, x: u[0],
+        defaults=[0.0, 0.0],
     ),
     "Integrator with a start": Case(
-        lambda: Integrator([1.0, 2.0]), {"u0": 2}, {"y0": 2}, [], lambda u, x: [x],
-        num_continuous=2, derivatives=lambda u, x: u[0], defaults=[1.0, 2.0],
+        lambda: Integrator([1.0, 2.0]),
+        {"u0": 2},
+        {"y0": 2},
+        [],
+        lambda u, x: [x],
+        num_continuous=2,
+        derivatives=lambda u, x: u[0],
+        defaults=[1.0, 2.0],
     ),
     "PassThrough": Case(lambda: PassThrough(2), {"u": 2}, {"y": 2}, [(0, 0)], lambda u, x: u),
-    "PassThrough with a default": Case(lambda: PassThrough(value=[1.0, 2.0]), {"u": 2}, {"y": 2}, [(0, 0)], lambda u, x: u),
+    "PassThrough with a default": Case(
+        lambda: PassThrough(value=[1.0, 2.0]), {"u": 2}, {"y": 2}, [(0, 0)], lambda u, x: u
+    ),
     "ZeroOrderHold": Case(
-        lambda: ZeroOrderHold(0.1, 2), {"u": 2}, {"y": 2}, [], lambda u, x: [x], num_discrete=2, defaults=[0.0, 0.0]
+        lambda: ZeroOrderHold(0.1, 2),
+        {"u": 2},
+        {"y": 2},
+        [],
+        lambda u, x: [x],
+        num_discrete=2,
+        defaults=[0.0, 0.0],
     ),
     "Multiplexer of numbers": Case(
-        lambda: Multiplexer(2), {"u0": 1, "u1": 1}, {"y0": 2}, [(0, 0), (1, 0)], lambda u, x: [np.concatenate(u)]
+        lambda: Multiplexer(2),
+        {"u0": 1, "u1": 1},
+        {"y0": 2},
+        [(0, 0), (1, 0)],
+        lambda u, x: [np.concatenate(u)],
     ),
     "Multiplexer of vectors": Case(
-        lambda: Multiplexer(input_sizes=[2, 0, 3]), {"u0": 2, "u1": 0, "u2": 3}, {"y0": 5}, [(0, 0), (1, 0), (2, 0)],
+        lambda: Multiplexer(input_sizes=[2, 0, 3]),
+        {"u0": 2, "u1": 0, "u2": 3},
+        {"y0": 5},
+        [(0, 0), (1, 0), (2, 0)],
         lambda u, x: [np.concatenate(u)],
     ),
     "Demultiplexer into equal parts": Case(
-        lambda: Demultiplexer(4, 2), {"u0": 4}, {"y0": 2, "y1": 2}, [(0, 0), (0, 1)], lambda u, x: [u[0][:2], u[0][2:]]
+        lambda: Demultiplexer(4, 2),
+        {"u0": 4},
+        {"y0": 2, "y1": 2},
+        [(0, 0), (0, 1)],
+        lambda u, x: [u[0][:2], u[0][2:]],
     ),
     "Demultiplexer into given parts": Case(
-        lambda: Demultiplexer([1, 3]), {"u0": 4}, {"y0": 1, "y1": 3}, [(0, 0), (0, 1)], lambda u, x: [u[0][:1], u[0][1:]]
+        lambda: Demultiplexer([1, 3]),
+        {"u0": 4},
+        {"y0": 1, "y1": 3},
+        [(0, 0), (0, 1)],
+        lambda u, x: [u[0][:1], u[0][1:]],
     ),
     "AffineSystem": affine(
-        lambda: AffineSystem(A, B, f0, C, D, y0), True, rule="derivatives", num_continuous=3, defaults=[0.0] * 3
+        lambda: AffineSystem(A, B, f0, C, D, y0),
+        True,
+        rule="derivatives",
+        num_continuous=3,
+        defaults=[0.0] * 3,
     ),
     "AffineSystem in discrete time": affine(
-        lambda: AffineSystem(A, B, f0, C, D, y0, time_period=0.1), True, rule="update", num_discrete=3, defaults=[0.0] * 3
+        lambda: AffineSystem(A, B, f0, C, D, y0, time_period=0.1),
+        True,
+        rule="update",
+        num_discrete=3,
+        defaults=[0.0] * 3,
     ),
-    "LinearSystem": affine(lambda: LinearSystem(A, B, C, D), False, rule="derivatives", num_continuous=3, defaults=[0.0] * 3),
+    "LinearSystem": affine(
+        lambda: LinearSystem(A, B, C, D), False, rule="derivatives", num_continuous=3, defaults=[0.0] * 3
+    ),
     "LinearSystem in discrete time": affine(
         lambda: LinearSystem(A, B, C, D, 0.1), False, rule="update", num_discrete=3, defaults=[0.0] * 3
     ),
     "AffineSystem without D": Case(
-        lambda: AffineSystem(A=A, B=B, C=C, D=0.0 * D), {"u0": 2}, {"y0": 4}, [], lambda u, x: [C @ x],
-        num_continuous=3, derivatives=lambda u, x: A @ x + B @ u[0], defaults=[0.0] * 3,
+        lambda: AffineSystem(A=A, B=B, C=C, D=0.0 * D),
+        {"u0": 2},
+        {"y0": 4},
+        [],
+        lambda u, x: [C @ x],
+        num_continuous=3,
+        derivatives=lambda u, x: A @ x + B @ u[0],
+        defaults=[0.0] * 3,
     ),
     "AffineSystem without state": Case(
         lambda: AffineSystem(D=D, y0=y0), {"u0": 2}, {"y0": 4}, [(0, 0)], lambda u, x: [D @ u[0] + y0]
     ),
     "AffineSystem without input": Case(
-        lambda: AffineSystem(A=A, f0=f0, C=C), {}, {"y0": 4}, [], lambda u, x: [C @ x],
-        num_continuous=3, derivatives=lambda u, x: A @ x + f0, defaults=[0.0] * 3,
+        lambda: AffineSystem(A=A, f0=f0, C=C),
+        {},
+        {"y0": 4},
+        [],
+        lambda u, x: [C @ x],
+        num_continuous=3,
+        derivatives=lambda u, x: A @ x + f0,
+        defaults=[0.0] * 3,
     ),
     "VectorLogSink": Case(lambda: VectorLogSink(3), {"data": 3}, {}, [], lambda u, x: []),
-}  # fmt: skip
+}
 
 ABSTRACT = {
     "ConstantValueSource": (lambda: ConstantValueSource(Value("a")), [], ["y0"], []),
@@ -172,7 +241,11 @@ def test_ports_state_and_defaults(case):
     context = system.CreateDefaultContext()
     assert context.num_continuous_states() == case.num_continuous
     assert sum(group.size() for group in context.get_discrete_state()._items) == case.num_discrete
-    state = context.get_continuous_state_vector() if case.num_continuous else context.get_state().get_discrete_state()
+    state = (
+        context.get_continuous_state_vector()
+        if case.num_continuous
+        else context.get_state().get_discrete_state()
+    )
     if case.defaults:
         assert state.value().tolist() == case.defaults
 
@@ -225,12 +298,16 @@ def test_inputs_of_the_wrong_size_are_refused_by_name(case):
     system.set_name("block")
     context = system.CreateDefaultContext()
     for index, (name, size) in enumerate(case.inputs.items()):
-        with pytest.raises(ValueError, match=rf"Input port '{name}' \(index {index}\) of system '::block' has size {size}"):
+        with pytest.raises(
+            ValueError, match=rf"Input port '{name}' \(index {index}\) of system '::block' has size {size}"
+        ):
             system.get_input_port(index).FixValue(context, np.zeros(size + 1))
         builder = DiagramBuilder()
         builder.AddSystem(case.make())
         wrong = builder.AddNamedSystem("wrong", ConstantVectorSource(np.zeros(size + 1)))
-        with pytest.raises(ValueError, match=rf"'::wrong' \(vector of size {size + 1}\) to Input port '{name}'"):
+        with pytest.raises(
+            ValueError, match=rf"'::wrong' \(vector of size {size + 1}\) to Input port '{name}'"
+        ):
             builder.Connect(wrong.get_output_port(), builder.GetSystems()[0].get_input_port(index))
 
 

@@ -1,0 +1,124 @@
+"""A free body: closed forms of falling and turning, conservation of momentum."""
+
+import numpy as np
+import pytest
+from merganser.analysis import Simulator
+from merganser.framework.math import RigidTransform, RollPitchYaw
+from merganser.multibody.math import SpatialVelocity
+from plants import free_box, off_centre_inertia
+
+G = 9.81
+X_START = RigidTransform(RollPitchYaw(0.1, -0.4, 2.0), [1.0, 2.0, 30.0])
+
+
+def simulate(plant, body, V_WB_W, duration, accuracy=1e-8):
+    simulator = Simulator(plant)
+    simulator.get_mutable_integrator().set_target_accuracy(accuracy)
+    context = simulator.get_mutable_context()
+    plant.SetFreeBodyPose(context, body, X_START)
+    plant.SetFreeBodySpatialVelocity(context, body, V_WB_W)
+    simulator.AdvanceTo(duration)
+    return context
+
+
+def momentum(plant, context, body):
+    """Linear momentum, and angular momentum about the centre of mass, in W [kg m/s, kg m^2/s]."""
+    M_BBo_B = body.default_spatial_inertia()
+    R_WB = plant.EvalBodyPoseInWorld(context, body).rotation().matrix()
+    V_WB_W = plant.EvalBodySpatialVelocityInWorld(context, body)
+    I_BBcm_B = M_BBo_B.Shift(M_BBo_B.get_com()).CopyToFullMatrix6()[:3, :3]
+    V_WBcm_W = V_WB_W.Shift(R_WB @ M_BBo_B.get_com())
+    return np.concatenate(
+        [M_BBo_B.get_mass() * V_WBcm_W.translational(), R_WB @ I_BBcm_B @ R_WB.T @ V_WB_W.rotational()]
+    )
+
+
+def test_continuous_fall_is_a_parabola():
+    """RungeKutta3 is exact for it, up to rounding."""
+    plant, body = free_box(0.0)
+    context = simulate(plant, body, SpatialVelocity([0, 0, 0], [3.0, -1.0, 5.0]), 2.0)
+    X_WB = plant.EvalBodyPoseInWorld(context, body)
+    np.testing.assert_allclose(
+        X_WB.translation(), [1 + 3 * 2, 2 - 1 * 2, 30 + 5 * 2 - G * 2**2 / 2], atol=1e-12
+    )
+    np.testing.assert_allclose(X_WB.rotation().matrix(), X_START.rotation().matrix(), atol=1e-12)
+    np.testing.assert_allclose(plant.GetVelocities(context), [0, 0, 0, 3, -1, 5 - 2 * G], atol=1e-12)
+
+
+def test_discrete_fall_is_the_sum_of_its_steps():
+    """v_n = v_0 - n h g, and z_n = z_0 + n h v_0 - h^2 g n (n + 1) / 2."""
+    h, n = 1e-2, 200
+    plant, body = free_box(h)
+    context = simulate(plant, body, SpatialVelocity([0, 0, 0], [3.0, -1.0, 5.0]), n * h)
+    p_WoBo_W = plant.EvalBodyPoseInWorld(context, body).translation()
+    z = 30 + 5 * n * h - h**2 * G * n * (n + 1) / 2
+    np.testing.assert_allclose(p_WoBo_W, [1 + 3 * n * h, 2 - n * h, z], atol=1e-12)
+    np.testing.assert_allclose(plant.GetVelocities(context)[5], 5 - n * h * G, rtol=1e-12)
+
+
+def test_momentum_is_conserved_without_gravity():
+    plant, body = free_box(0.0, off_centre_inertia())
+    plant.mutable_gravity_field().set_gravity_vector([0, 0, 0])
+    V_WB_W = SpatialVelocity([2.0, -3.0, 1.0], [0.5, 0.1, -0.2])
+    start = simulate(plant, body, V_WB_W, 0.0)
+    end = simulate(plant, body, V_WB_W, 3.0)
+    assert np.abs(plant.GetVelocities(end) - plant.GetVelocities(start)).max() > 0.1
+    np.testing.assert_allclose(momentum(plant, end, body), momentum(plant, start, body), rtol=0.0, atol=1e-6)
+
+
+def test_gravity_changes_linear_momentum_by_m_g_t_and_angular_momentum_not_at_all():
+    plant, body = free_box(0.0, off_centre_inertia())
+    V_WB_W = SpatialVelocity([2.0, -3.0, 1.0], [0.5, 0.1, -0.2])
+    start = momentum(plant, simulate(plant, body, V_WB_W, 0.0), body)
+    end = momentum(plant, simulate(plant, body, V_WB_W, 2.0), body)
+    impulse = [0, 0, -body.default_mass() * G * 2.0, 0, 0, 0]
+    np.testing.assert_allclose(end - start, impulse, rtol=0.0, atol=1e-6)
+
+
+def test_rotation_about_the_intermediate_axis_tips_over_and_about_the_others_does_not():
+    """The tennis racket theorem: solid box, edges along the axes, moments I_x > I_y > I_z."""
+    plant, body = free_box(0.0)
+    plant.mutable_gravity_field().set_gravity_vector([0, 0, 0])
+    for axis, expected in ((0, 1.0), (1, -1.0), (2, 1.0)):
+        w_WB_B = np.full(3, 0.01)
+        w_WB_B[axis] = 8.0
+        w_WB_W = X_START.rotation().matrix() @ w_WB_B
+        simulator = Simulator(plant)
+        simulator.get_mutable_integrator().set_target_accuracy(1e-6)
+        context = simulator.get_mutable_context()
+        plant.SetFreeBodyPose(context, body, X_START)
+        plant.SetFreeBodySpatialVelocity(context, body, SpatialVelocity(w_WB_W, np.zeros(3)))
+        lowest = 1.0
+        while context.get_time() < 5.0:
+            simulator.AdvanceTo(context.get_time() + 0.1)
+            R_WB = plant.EvalBodyPoseInWorld(context, body).rotation().matrix()
+            w_WB_B = R_WB.T @ plant.EvalBodySpatialVelocityInWorld(context, body).rotational()
+            lowest = min(lowest, w_WB_B[axis] / 8.0)
+        assert lowest == pytest.approx(expected, abs=0.05)
+
+
+@pytest.mark.parametrize("time_step", [0.0, 1e-2])
+def test_length_of_the_quaternion_has_no_effect(time_step):
+    plant, body = free_box(time_step, off_centre_inertia())
+    poses = []
+    for length in (1.0, 2.5):
+        simulator = Simulator(plant)
+        context = simulator.get_mutable_context()
+        simulator.get_mutable_integrator().set_fixed_step_mode(True)
+        simulator.get_mutable_integrator().set_maximum_step_size(1e-2)
+        plant.SetPositions(context, [0.5 * length, -0.5 * length, 0.5 * length, 0.5 * length, 1, 2, 3])
+        plant.SetVelocities(context, [2.0, -3.0, 1.0, 0.5, 0.1, -0.2])
+        simulator.AdvanceTo(0.5)
+        poses.append(plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4())
+    np.testing.assert_allclose(poses[1], poses[0], rtol=0.0, atol=1e-12)
+
+
+def test_turning_about_a_principal_axis_is_uniform():
+    plant, body = free_box(0.0)
+    w = 3.0
+    context = simulate(
+        plant, body, SpatialVelocity(X_START.rotation().matrix() @ [0, 0, w], np.zeros(3)), 2.0, 1e-10
+    )
+    R_expected = X_START.rotation() @ RollPitchYaw(0, 0, w * 2.0).ToRotationMatrix()
+    R_WB = plant.EvalBodyPoseInWorld(context, body).rotation()
+    np.testing.assert_allclose(R_WB.matrix(), R_expected.matrix(), rtol=0.0, atol=1e-7)

@@ -1,0 +1,78 @@
+"""The same model as a plant of merganser and as a plant of pydrake; import after pytest.importorskip("pydrake")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import merganser.framework.math
+import numpy as np
+import pydrake.math
+import pydrake.multibody.parsing
+import pydrake.multibody.plant
+import pytest
+from merganser.multibody.parsing import Parser
+from merganser.multibody.plant import MultibodyPlant
+from plants import MODELS
+
+
+@dataclass
+class Pair:
+    """A merganser plant and a pydrake plant, both finalized, with a Context each."""
+
+    ours: MultibodyPlant
+    theirs: Any
+
+    def __post_init__(self) -> None:
+        self.context = self.ours.CreateDefaultContext()
+        self.their_context = self.theirs.CreateDefaultContext()
+
+    def set_state(self, q: np.ndarray, v: np.ndarray) -> None:
+        for plant, context in ((self.ours, self.context), (self.theirs, self.their_context)):
+            plant.SetPositions(context, q)
+            plant.SetVelocities(context, v)
+
+    def set_random_state(self, rng: np.random.Generator) -> None:
+        """A normally distributed state, quaternions not of unit length."""
+        self.set_state(
+            rng.normal(size=self.ours.num_positions()), rng.normal(size=self.ours.num_velocities())
+        )
+
+    def fix_actuation(self, u: np.ndarray) -> None:
+        self.ours.get_actuation_input_port().FixValue(self.context, u)
+        self.theirs.get_actuation_input_port().FixValue(self.their_context, u)
+
+
+def load_both(files: list[str | Path], welded_frames: tuple[str, ...] = (), time_step: float = 0.0) -> Pair:
+    """Loads model files into both libraries.
+
+    Args:
+        files: relative to the folder of real robots, or absolute.
+        welded_frames: frames to weld to the world.
+        time_step: of both plants [s].
+    """
+    ours = MultibodyPlant(time_step)
+    theirs = pydrake.multibody.plant.MultibodyPlant(time_step)
+    if time_step > 0.0:
+        theirs.SetUseSampledOutputPorts(False)  # so that its step is a discrete update, too
+    sides = (
+        (ours, Parser(ours), merganser.framework.math),
+        (theirs, pydrake.multibody.parsing.Parser(theirs), pydrake.math),
+    )
+    for plant, parser, math in sides:
+        package_map = parser.package_map()
+        if package_map.Contains("drake_models"):
+            package_map.Remove("drake_models")
+        if MODELS.is_dir():
+            package_map.Add("drake_models", str(MODELS))
+        for file in files:
+            path = MODELS / file
+            if not path.is_file():
+                pytest.skip(f"model file {path} is missing; set MERGANSER_MODELS to the folder of the robots")
+            parser.AddModels(str(path))
+        for name in welded_frames:
+            X_WF = math.RigidTransform(math.RollPitchYaw(0.3, -0.2, 0.5), [0.1, 0.2, 0.3])
+            plant.WeldFrames(plant.world_frame(), plant.GetFrameByName(name), X_WF)
+        plant.Finalize()
+    return Pair(ours, theirs)
