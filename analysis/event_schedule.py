@@ -25,7 +25,7 @@ _RANKS = {TriggerType.kInitialization: 0, TriggerType.kPerStep: 1, TriggerType.k
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SimultaneousEvents:
-    """Events that happen together, by what they may change: the leaf systems in order, within each by rank."""
+    """Events that happen together, by what they may change; by leaf system, then by rank."""
 
     unrestricted: EventList
     discrete: EventList
@@ -35,8 +35,8 @@ class SimultaneousEvents:
 class EventSchedule:
     """Knows when the declared events of a system happen.
 
-    Periodic events that share period and offset share a *clock*. Which clocks strike together decides which events
-    are simultaneous; each such combination is sorted once, when it first occurs.
+    Periodic events that share period and offset share a *clock*. Which clocks strike together decides which
+    events are simultaneous; each such combination is sorted once, when it first occurs.
 
     Attributes:
         initialization: events of the initialization of a simulation, its publish events apart.
@@ -50,11 +50,13 @@ class EventSchedule:
         self._next_times = [math.nan] * len(self._clocks)
         self._asked_at = math.nan
         self._of_clocks: dict[tuple[int, ...], SimultaneousEvents] = {}
-        self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
+        self.initialization = _by_kind(
+            [i for i in self._ordered if i[1].trigger is TriggerType.kInitialization]
+        )
         self.per_step = self._events_of(())
 
     def next_timed(self, time: float) -> tuple[float, tuple[int, ...]]:
-        """The time of the next periodic events after `time`, infinity if there are none, and the clocks that strike."""
+        """The time of the next periodic events after `time` (infinity: there are none), and their clocks."""
         if not self._clocks:
             return math.inf, ()
         next_times = self._next_times

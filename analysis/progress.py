@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -16,8 +17,12 @@ _INTERVAL = 0.1  # seconds between two updates
 class SimulationProgress:
     """Shows how far an advance has got, once it has taken longer than a second.
 
-    Nothing is shown where standard error is not a terminal, or where the environment variable MERGANSER_PROGRESS
-    is 0.
+    Nothing is shown where standard error is not a terminal, or where the environment variable
+    MERGANSER_PROGRESS is 0.
+
+    Args:
+        start_time: time at which the advance begins [s].
+        boundary_time: time at which it will end [s]; may be infinite.
     """
 
     def __init__(self, start_time: float, boundary_time: float) -> None:
@@ -25,8 +30,9 @@ class SimulationProgress:
         self._bar: Any = None
         self._task: Any = None
         self._wall_start = time.perf_counter()
-        wanted = os.environ.get("MERGANSER_PROGRESS", "1") != "0" and boundary_time > start_time
-        self._next_update = self._wall_start + _PATIENCE if wanted and sys.stderr.isatty() else float("inf")
+        is_wanted = os.environ.get("MERGANSER_PROGRESS") != "0" and _is_terminal()
+        shows = is_wanted and boundary_time > start_time
+        self._next_update = self._wall_start + _PATIENCE if shows else math.inf
 
     def update(self, simulation_time: float) -> None:
         """Called after every step."""
@@ -37,14 +43,15 @@ class SimulationProgress:
         if self._bar is None:
             self._open()
         rate = (simulation_time - self._start) / (now - self._wall_start)
-        self._bar.update(self._task, completed=simulation_time - self._start, rate=f"{rate:.3g} x real time")
+        text = f"{simulation_time:.2f}/{self._end:.2f} s, {rate:.3g} x real time"
+        self._bar.update(self._task, completed=simulation_time - self._start, text=text)
 
     def close(self) -> None:
-        """Removes the bar."""
+        """Removes the bar, if it has appeared."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-        self._next_update = float("inf")
+        self._next_update = math.inf
 
     def _open(self) -> None:
         from rich.console import Console
@@ -53,10 +60,15 @@ class SimulationProgress:
         self._bar = Progress(
             TextColumn("simulating"),
             BarColumn(),
-            TextColumn("{task.completed:.2f}/{task.total:.2f} s, {task.fields[rate]}"),
+            TextColumn("{task.fields[text]}"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._bar.add_task("simulating", total=self._end - self._start, rate="")
+        total = self._end - self._start if math.isfinite(self._end) else None
+        self._task = self._bar.add_task("simulating", total=total, text="")
         self._bar.start()
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()

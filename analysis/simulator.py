@@ -28,8 +28,8 @@ class InitializeParams:
     """Options of `Simulator.Initialize`.
 
     Attributes:
-        suppress_initialization_events: whether to leave out initialization events, because the state in the context
-            is already the one to start from.
+        suppress_initialization_events: whether to leave out initialization events, because the state in the
+            context is already the one to start from.
     """
 
     suppress_initialization_events: bool = False
@@ -45,9 +45,9 @@ class Simulator:
     3. publish events that are due at t' see x-(t'), before any update at t'.
 
     Updates due at the boundary time of `AdvanceTo` wait for the next advance. `Initialize` carries out the
-    initialization events and the publish events that are due at the initial time. Simultaneous events of one kind
-    happen in the order of the leaf systems in their diagrams; within a leaf system initialization events come first,
-    then per-step events, then periodic ones.
+    initialization events and the publish events that are due at the initial time. Simultaneous events of one
+    kind happen in the order of the leaf systems in their diagrams; within a leaf system initialization events
+    come first, then per-step events, then periodic ones.
 
     The continuous state is advanced by a RungeKutta3Integrator with accuracy 1e-4 and steps of 0.1 s at most;
     `get_mutable_integrator` gives access to these settings.
@@ -82,7 +82,7 @@ class Simulator:
         self._is_initialized = False
 
     def _time(self) -> float:
-        return self._context._store.flat.item(0).real  # type: ignore[no-any-return]
+        return self._context._store.flat.item(0).real
 
     # ------------------------------------------------------------------ parts
 
@@ -119,7 +119,9 @@ class Simulator:
     def reset_integrator(self, integrator: IntegratorBase) -> IntegratorBase:
         """Takes another integrator, made for this simulator's system and context; returns it."""
         if integrator.get_context() is not self._context:
-            raise ValueError("The integrator was made for another context; make it with simulator.get_context().")
+            raise ValueError(
+                "The integrator was made for another context; make it with simulator.get_context()."
+            )
         self._integrator = integrator
         self._is_initialized = False
         return integrator
@@ -127,7 +129,7 @@ class Simulator:
     # ------------------------------------------------------------------ settings
 
     def set_target_realtime_rate(self, realtime_rate: float) -> None:
-        """Slows the simulation down to this many simulated seconds a second of wall time; 0 for full speed."""
+        """Slows down to this many simulated seconds a second of wall time; 0 for full speed."""
         if not realtime_rate >= 0.0:
             raise ValueError(f"The target real-time rate cannot be negative, got {realtime_rate}.")
         self._target_rate = float(realtime_rate)
@@ -154,7 +156,7 @@ class Simulator:
         self._publishes_at_initialization = publish
 
     def set_monitor(self, monitor: Callable[[Context], EventStatus | None]) -> None:
-        """Calls monitor(root_context) after `Initialize` and after every step; its status may end the simulation."""
+        """Calls monitor(root_context) after `Initialize` and every step; its status may end the advance."""
         self._monitor = monitor
 
     def get_monitor(self) -> Callable[[Context], EventStatus | None] | None:
@@ -196,8 +198,8 @@ class Simulator:
     def Initialize(self, params: InitializeParams | None = None) -> SimulatorStatus:
         """Makes ready to advance from the time and state in the context.
 
-        Carries out initialization events (unrestricted, discrete, publish), and those per-step and periodic publish
-        events that are due now. Updates that are due now are left to the first advance.
+        Carries out initialization events (unrestricted, discrete, publish), and those per-step and periodic
+        publish events that are due now. Updates that are due now are left to the first advance.
 
         Args:
             params: whether to leave out the initialization events; by default they happen.
@@ -228,8 +230,8 @@ class Simulator:
     def AdvanceTo(self, boundary_time: float, interruptible: bool = True) -> SimulatorStatus:
         """Advances until the boundary time [s], or until a monitor or an event handler ends the simulation.
 
-        If the computation of derivatives fails or is interrupted, the exception names the system and the time, and
-        the context is left as it was at the beginning of the step, after the updates there.
+        If the computation of derivatives fails or is interrupted, the exception names the system and the
+        time, and the context is left as it was at the beginning of the step, after the updates there.
 
         Args:
             boundary_time: time at which to stop [s], not before the current time.
@@ -237,8 +239,8 @@ class Simulator:
 
         Raises:
             ValueError: the boundary time lies in the past or is not a number.
-            RuntimeError: an event handler reported failure, a value is not finite, or the time in the context was
-                changed without calling `Initialize`.
+            RuntimeError: an event handler reported failure, a value is not finite, or the time in the context
+                was changed without calling `Initialize`.
         """
         if not self._is_initialized:
             initial = self.Initialize()
@@ -252,6 +254,8 @@ class Simulator:
             )
         if not boundary_time >= time:
             raise ValueError(f"Cannot advance to time {boundary_time} s: the context is at time {time} s.")
+        if not self._integrator.is_initialized():
+            self._integrator.Initialize()
         status = SimulatorStatus(boundary_time)
         progress = SimulationProgress(time, boundary_time)
         try:

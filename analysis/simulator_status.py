@@ -75,8 +75,8 @@ class SimulatorStatus:
         where = f" in system '{self._system.GetSystemPathname()}'" if self._system is not None else ""
         text = f" with the message: {self._message}" if self._message else ""
         return (
-            f"Simulator returned at time {self._return_time} s, before the boundary time {self._boundary_time} s: it "
-            f"{what}{where}{text}."
+            f"Simulator returned at time {self._return_time} s, before the boundary time "
+            f"{self._boundary_time} s: it {what}{where}{text}."
         )
 
     def __repr__(self) -> str:

@@ -31,7 +31,12 @@ def LinearQuadraticRegulator(
 ) -> LinearSystem: ...
 @overload
 def LinearQuadraticRegulator(
-    system: System, context: Context, Q: ArrayLike, R: ArrayLike, N: ArrayLike = ..., input_port_index: int = ...
+    system: System,
+    context: Context,
+    Q: ArrayLike,
+    R: ArrayLike,
+    N: ArrayLike = ...,
+    input_port_index: int = ...,
 ) -> AffineSystem: ...
 def LinearQuadraticRegulator(*args: Any, **kwargs: Any) -> Any:
     """Computes the state feedback u = -K x that minimizes a quadratic cost over an infinite time.
@@ -46,15 +51,15 @@ def LinearQuadraticRegulator(*args: Any, **kwargs: Any) -> Any:
         LinearQuadraticRegulator(system, Q, R, N=[])             -> LinearSystem, for a LinearSystem
         LinearQuadraticRegulator(system, context, Q, R, N=[], input_port_index=0) -> AffineSystem
 
-    The first takes constraints F x = 0 [k, n] that the dynamics keep by themselves: the regulator then acts on the
-    states that fulfil them. The last linearizes the system about the equilibrium in `context`, and returns the
-    regulator u = u0 - K (x - x0); its input is the whole state. A system with a time period gets the discrete-time
-    regulator.
+    The first takes constraints F x = 0 [k, n] that the dynamics keep by themselves: the regulator then acts
+    on the states that fulfil them. The last linearizes the system about the equilibrium in `context`, and
+    returns the regulator u = u0 - K (x - x0); its input is the whole state. A system with a time period gets
+    the discrete-time regulator.
 
     Raises:
         ValueError: sizes do not match, or an element is not finite.
-        RuntimeError: Q is not positive semidefinite, R is not positive definite, the operating point is not an
-            equilibrium, or no stabilizing feedback exists.
+        RuntimeError: Q is not positive semidefinite, R is not positive definite, the operating point is not
+            an equilibrium, or no stabilizing feedback exists.
     """
     first = args[0] if args else kwargs.get("system")
     if not isinstance(first, System):
@@ -64,8 +69,9 @@ def LinearQuadraticRegulator(*args: Any, **kwargs: Any) -> Any:
         return _of_nonlinear_system(*args, **kwargs)
     if not isinstance(first, LinearSystem):
         raise TypeError(
-            f"LinearQuadraticRegulator(system, Q, R) takes a LinearSystem; for system '{first.GetSystemPathname()}' "
-            f"({type(first).__name__}) give the equilibrium too: LinearQuadraticRegulator(system, context, Q, R)."
+            "LinearQuadraticRegulator(system, Q, R) takes a LinearSystem; for system "
+            f"'{first.GetSystemPathname()}' ({type(first).__name__}) give the equilibrium too: "
+            "LinearQuadraticRegulator(system, context, Q, R)."
         )
     return _of_linear_system(*args, **kwargs)
 
@@ -75,8 +81,8 @@ def DiscreteTimeLinearQuadraticRegulator(
 ) -> tuple[Array, Array]:
     """Computes the feedback u[k] = -K x[k] for x[k+1] = A x[k] + B u[k].
 
-    Minimizes the sum of x' Q x + u' R u + 2 x' N u by the discrete algebraic Riccati equation (Anderson and Moore
-    1990, chapter 2).
+    Minimizes the sum of x' Q x + u' R u + 2 x' N u by the discrete algebraic Riccati equation (Anderson and
+    Moore 1990, chapter 2).
 
     Returns:
         K, shape [m, n], and the cost-to-go matrix S, shape [n, n].
@@ -105,7 +111,8 @@ def _of_matrices(
     f = np.zeros((0, len(a))) if np.size(F) == 0 else np.atleast_2d(np.asarray(F, dtype=float))
     if f.shape[1] != len(a):
         raise ValueError(f"LQR: F has shape {f.shape}; with A {a.shape} it must have {len(a)} columns.")
-    # With x = T z, where the columns of T span the states that fulfil F x = 0, the problem has no constraints.
+    # With x = T z, where the columns of T span the states that fulfil F x = 0, the problem has no
+    # constraints.
     T = null_space(f) if len(f) else np.eye(len(a))
     if T.shape[1] == 0:
         raise ValueError(f"LQR: F has rank {len(a)}: no state but zero fulfils F x = 0.")
@@ -157,7 +164,9 @@ def _checked(A: Any, B: Any, Q: Any, R: Any, N: Any) -> tuple[Array, Array, Arra
         ("A", a, of_states), ("B", b, of_both), ("Q", q, of_states), ("R", r, of_inputs), ("N", n, of_both)
     ):  # fmt: skip
         if matrix.shape != shape:
-            raise ValueError(f"LQR: {name} has shape {matrix.shape}; with A {a.shape} and B {b.shape} it must be {shape}.")
+            raise ValueError(
+                f"LQR: {name} has shape {matrix.shape}; with A {a.shape} and B {b.shape} it must be {shape}."
+            )
         if not np.isfinite(matrix).all():
             raise ValueError(f"LQR: {name} has elements that are not finite.")
     _require_definite("Q", q, "positive semidefinite")
@@ -169,7 +178,9 @@ def _require_definite(name: str, matrix: Array, kind: str) -> None:
     scale = np.abs(matrix).max(initial=0.0)
     asymmetry = np.abs(matrix - matrix.T).max(initial=0.0)
     if asymmetry > _SYMMETRY_TOLERANCE * scale:
-        raise RuntimeError(f"LQR: {name} must be symmetric; it differs from its transpose by up to {asymmetry:.6g}.")
+        raise RuntimeError(
+            f"LQR: {name} must be symmetric; it differs from its transpose by up to {asymmetry:.6g}."
+        )
     smallest = np.linalg.eigvalsh(matrix).min(initial=np.inf)
     slack = _DEFINITENESS_TOLERANCE * scale
     if smallest < -slack or (kind == "positive definite" and smallest <= slack):
@@ -179,9 +190,11 @@ def _require_definite(name: str, matrix: Array, kind: str) -> None:
 def _solve(solver: Any, problem: tuple[Array, ...], is_unstable: Callable[[Array], Array]) -> Array:
     a, b, q, r, n = problem
     try:
-        return solver(a, b, q, r, s=n)  # type: ignore[no-any-return]
+        return solver(a, b, q, r, s=n)
     except np.linalg.LinAlgError as error:
-        raise RuntimeError(f"LQR: no stabilizing feedback exists. {_explain(a, b, is_unstable)} ({error})") from error
+        raise RuntimeError(
+            f"LQR: no stabilizing feedback exists. {_explain(a, b, is_unstable)} ({error})"
+        ) from error
 
 
 def _require_stable(a: Array, b: Array, K: Array, is_unstable: Callable[[Array], Array]) -> None:
@@ -190,11 +203,11 @@ def _require_stable(a: Array, b: Array, K: Array, is_unstable: Callable[[Array],
 
 
 def _is_unstable(modes: Array) -> Array:
-    return modes.real >= 0.0  # type: ignore[no-any-return]
+    return modes.real >= 0.0
 
 
 def _is_unstable_in_discrete_time(modes: Array) -> Array:
-    return np.abs(modes) >= 1.0  # type: ignore[no-any-return]
+    return np.abs(modes) >= 1.0
 
 
 def _explain(a: Array, b: Array, is_unstable: Callable[[Array], Array]) -> str:
@@ -207,5 +220,7 @@ def _explain(a: Array, b: Array, is_unstable: Callable[[Array], Array]) -> str:
         if np.linalg.svd(np.hstack([a - mode * np.eye(len(a)), b]), compute_uv=False)[-1] < tolerance
     ]
     if not unreached:
-        return "Check Q: there seems to be a mode that is not stable and costs nothing."
-    return f"Unstable eigenvalues of A that no input can move: {', '.join(f'{mode:.6g}' for mode in unreached)}."
+        return "Check Q and N: some unstable mode seems to cost nothing, or less than nothing."
+    return (
+        f"Unstable eigenvalues of A that no input can move: {', '.join(f'{mode:.6g}' for mode in unreached)}."
+    )

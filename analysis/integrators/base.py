@@ -22,11 +22,9 @@ _GROWTH_LIMIT = 5.0
 _GROWTH_THRESHOLD = 1.2
 _SHRINK_THRESHOLD = 0.9
 
-_add = np.add  # saves a look-up in each evaluation
-
 _FIRST_STEP_SIZE = 1e-3  # where neither the first nor the longest step was asked for [s]
-# A step may be this much longer than the maximum, or than wanted, so that no sliver is left before an event; one that
-# an event cuts to less than this share of its size does not count for the choice of the next.
+# A step may be this much longer than the maximum, or than wanted, so that no sliver is left before an event;
+# one that an event cuts to less than this share of its size does not count for the choice of the next.
 _STRETCH = 1.01
 _SLIVER = 1.001
 _CUT_SHORT = 0.95
@@ -46,15 +44,16 @@ class StepResult(enum.Enum):
 class IntegratorBase(abc.ABC):
     """Advances the continuous state of a System through time.
 
-    With error control, a step of size h is accepted when the largest estimated error of any state variable is no
-    more than the accuracy in use; the next step has the size
+    With error control, a step of size h is accepted when the largest estimated error of any state variable is
+    no more than the accuracy in use; the next step has the size
 
         h_new = 0.9 h (accuracy / error)^(1 / p),  0.1 h <= h_new <= 5 h        (1)
 
-    for an error estimate of order p (Hairer, Norsett, Wanner 1993, II.4). A step that fails leaves time and state in
-    the Context as they were before.
+    for an error estimate of order p (Hairer, Norsett, Wanner 1993, II.4). A step that fails leaves time and
+    state in the Context as they were before.
 
-    A concrete integrator implements `_step`, `supports_error_estimation` and `get_error_estimate_order`.
+    A concrete integrator implements `_prepare`, `_step`, `supports_error_estimation` and
+    `get_error_estimate_order`.
 
     Args:
         system: the system to integrate.
@@ -64,6 +63,8 @@ class IntegratorBase(abc.ABC):
     # What a concrete integrator is: accuracy when none is asked for, and the loosest that makes sense.
     default_accuracy = 1e-3
     loosest_accuracy = 0.1
+
+    _knows_start: bool  # whether _xdot_start belongs to the step in progress
 
     def __init__(self, system: System, context: Context | None = None) -> None:
         self._system = system
@@ -87,11 +88,12 @@ class IntegratorBase(abc.ABC):
         """Tries a step of size h from `time` and the state `_x_start`; leaves the result in the context.
 
         Returns:
-            The largest estimated error of any state variable; not finite if a stage was not, 0 without an estimate.
+            The largest estimated error of any state variable; not finite if a stage was not, 0 without an
+            estimate.
         """
 
     def _evaluate_start(self) -> None:
-        """Brings `_xdot_start`, the derivatives at the start of the step, up to date; once for all attempts."""
+        """Computes `_xdot_start`, the derivatives at the start of the step, once for all attempts."""
         if not self._knows_start:
             self._xdot_start[:] = self._evaluate()
             self._knows_start = True
@@ -112,7 +114,7 @@ class IntegratorBase(abc.ABC):
         store, down = self._store, self._down
         store.invalid |= down["time"] | down["xc"]
         store.flat[0] = time
-        _add(self._x_start, change, self._x)
+        np.add(self._x_start, change, self._x)
 
     def _move_back(self, time: float) -> None:
         """Returns to the start of the step."""
@@ -124,7 +126,7 @@ class IntegratorBase(abc.ABC):
     # ------------------------------------------------------------------ context
 
     def reset_context(self, context: Context) -> None:
-        """Takes another context of the same system and keeps all settings; call `Initialize` before integrating.
+        """Takes another context of the same system, keeping all settings; call `Initialize` afterwards.
 
         Raises:
             ValueError: the context belongs to another system.
@@ -141,12 +143,13 @@ class IntegratorBase(abc.ABC):
         self._xdot: NDArray[Any] = store.flat[start + shift : end + shift]
         self._x_start = self._x.copy()
         self._xdot_start = self._xdot.copy()
-        self._derivative_slots = [slot for slot in context._xcdot_slots if slot.value.size()]
+        self._derivative_slots = [slot for slot in context._xcdot_slots if slot.entry.vector_size]
         self._is_initialized = False
         self._prepare()
 
+    @abc.abstractmethod
     def _prepare(self) -> None:
-        """Override: makes room for the stages of the method, once the size of the state is known."""
+        """Makes room for the stages of the method, once the size of the state is known."""
 
     def _bound_context(self) -> Context:
         if self._context is None:
@@ -196,6 +199,7 @@ class IntegratorBase(abc.ABC):
         if not min_step_size >= 0.0:
             raise ValueError(f"The minimum step size cannot be negative, got {min_step_size}.")
         self._min_step_size = float(min_step_size)
+        self._is_initialized = False
 
     def get_requested_minimum_step_size(self) -> float:
         """The shortest step asked for [s]."""
@@ -204,7 +208,7 @@ class IntegratorBase(abc.ABC):
     def get_working_minimum_step_size(self) -> float:
         """The shortest step in use [s]: what was asked for, or what time can resolve."""
         time = abs(self._bound_context()._store.flat.item(0))
-        return max(self._min_step_size, 1e-14 * max(time, 1.0))  # type: ignore[no-any-return]
+        return max(self._min_step_size, 1e-14 * max(time, 1.0))
 
     def set_throw_on_minimum_step_size_violation(self, throws: bool) -> None:
         """Whether to raise when the accuracy cannot be met with the shortest step, or to accept the error."""
@@ -219,6 +223,7 @@ class IntegratorBase(abc.ABC):
         if not flag and not self.supports_error_estimation():
             raise RuntimeError(f"{type(self).__name__} has no error estimate; it can only take fixed steps.")
         self._is_fixed_step = flag
+        self._is_initialized = False
 
     def get_fixed_step_mode(self) -> bool:
         """Whether all steps have the maximum step size."""
@@ -229,7 +234,9 @@ class IntegratorBase(abc.ABC):
         if not accuracy > 0.0:
             raise ValueError(f"The target accuracy must be positive, got {accuracy}.")
         if not self.supports_error_estimation():
-            raise RuntimeError(f"{type(self).__name__} has no error estimate, so it cannot aim at an accuracy.")
+            raise RuntimeError(
+                f"{type(self).__name__} has no error estimate, so it cannot aim at an accuracy."
+            )
         self._target_accuracy = float(accuracy)
 
     def get_target_accuracy(self) -> float:
@@ -281,7 +288,8 @@ class IntegratorBase(abc.ABC):
         return self._num_failure_shrinkages
 
     def get_num_substep_failures(self) -> int:
-        """The same as `get_num_step_shrinkages_from_substep_failures`: each failure is met by a shorter step."""
+        """The same as `get_num_step_shrinkages_from_substep_failures`: each failure is met by a shorter
+        step."""
         return self._num_failure_shrinkages
 
     def get_actual_initial_step_size_taken(self) -> float:
@@ -328,17 +336,18 @@ class IntegratorBase(abc.ABC):
         """Makes ready for integration from the current state.
 
         Raises:
-            RuntimeError: there is no context, or no step size in fixed-step mode, or the step-size limits conflict.
+            RuntimeError: there is no context, or no step size in fixed-step mode, or the step-size limits
+                conflict.
         """
         self._bound_context()
         if self._is_fixed_step and math.isinf(self._max_step_size):
             raise RuntimeError(
-                f"{type(self).__name__} takes fixed steps but has no step size; call set_maximum_step_size(h)."
+                f"{type(self).__name__} takes fixed steps and has no step size; call set_maximum_step_size."
             )
         if self._min_step_size > self._max_step_size:
             raise RuntimeError(
-                f"{type(self).__name__}: the requested minimum step size {self._min_step_size} s is larger than the "
-                f"maximum step size {self._max_step_size} s."
+                f"{type(self).__name__}: the requested minimum step size {self._min_step_size} s is larger "
+                f"than the maximum step size {self._max_step_size} s."
             )
         first = self._initial_step_size
         if first is None:
@@ -346,7 +355,9 @@ class IntegratorBase(abc.ABC):
         self._ideal_step_size = min(max(first, self._min_step_size), self._max_step_size)
         self._is_initialized = True
 
-    def IntegrateNoFurtherThanTime(self, publish_time: float, update_time: float, boundary_time: float) -> StepResult:
+    def IntegrateNoFurtherThanTime(
+        self, publish_time: float, update_time: float, boundary_time: float
+    ) -> StepResult:
         """Takes one step, to the earliest of the given times at most.
 
         Args:
@@ -389,8 +400,8 @@ class IntegratorBase(abc.ABC):
         Returns:
             Whether it ends at `target`.
         """
-        if len(self._x) == 0:
-            self._move(target, self._x)
+        if len(self._x) == 0 or target == time:
+            self._bound_context()._set_time(target)
             return True
         room = target - time
         is_last = room <= _STRETCH * self._max_step_size
@@ -408,7 +419,8 @@ class IntegratorBase(abc.ABC):
             self._move_back(time)
             raise
         is_last = is_last and h == room
-        self._store.flat[0] = target if is_last else time + h
+        if is_last:
+            self._store.flat[0] = target  # time + h may differ from it in the last digit
         self._note_step(h, is_last)
         return is_last
 
@@ -446,15 +458,15 @@ class IntegratorBase(abc.ABC):
             self._blame(time, h)
         if self._throws_on_minimum_step_size:
             raise RuntimeError(
-                f"{type(self).__name__}: at time {time} s the error {error:.3g} of a step of {h:.3g} s is larger than "
-                f"the accuracy {accuracy:.3g}, and shorter steps are not allowed. The system may be stiff or not "
-                "smooth: loosen the accuracy, or accept the error with "
+                f"{type(self).__name__}: at time {time} s the error {error:.3g} of a step of {h:.3g} s is "
+                f"larger than the accuracy {accuracy:.3g}, and shorter steps are not allowed. The system may "
+                "be stiff or not smooth: loosen the accuracy, or accept the error with "
                 "set_throw_on_minimum_step_size_violation(False)."
             )
         self._ideal_step_size = h
 
     def _blame(self, time: float, h: float) -> NoReturn:
-        """Repeats a step that failed as far as the first derivatives that are not finite, and names their origin."""
+        """Repeats a failed step up to the first derivatives that are not finite, and names their origin."""
         self._move_back(time)
         self._knows_start = False
         self._is_searching_for_blame = True

@@ -59,14 +59,14 @@ class _ExplicitRungeKutta(IntegratorBase):
             return 0.0
         self._h_b_error.dot(k, change)  # (3)
         np.abs(change, out=change)
-        return change.item(change.argmax()).real  # type: ignore[no-any-return]
+        return change.item(change.argmax()).real
 
 
 class RungeKutta3Integrator(_ExplicitRungeKutta):
     """Third-order explicit Runge-Kutta with an embedded second-order method for error control.
 
-    The default integrator of `Simulator`: right for smooth systems that are not stiff, at accuracies down to about
-    1e-8.
+    The default integrator of `Simulator`: right for smooth systems that are not stiff, at accuracies down to
+    about 1e-8.
     """
 
     tableau = RK3

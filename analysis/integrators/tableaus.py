@@ -33,7 +33,8 @@ class ButcherTableau:
     error_order: int
 
 
-# Kutta's third-order method with the midpoint method embedded (Hairer, Norsett, Wanner 1993, II.1, table 1.1).
+# Kutta's third-order method with the midpoint method embedded (Hairer, Norsett, Wanner 1993, II.1, table
+# 1.1).
 RK3 = ButcherTableau(
     name="Runge-Kutta 3",
     a=((), (1 / 2,), (-1.0, 2.0)),

@@ -30,7 +30,7 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.extending import register_jitable
 
-__all__ = ["cache_directory", "device", "kernel", "source_hash"]
+__all__ = ["cache_directory", "device", "kernel", "source_hash", "specialize"]
 
 _KERNEL_FOLDERS = ("framework.native", "framework.primitives", "geometry", "analysis.integrators", "multibody.kernels")
 
@@ -50,6 +50,20 @@ def kernel(function: Callable[..., Any]) -> Any:
         compiled._cache = _KernelCache(function)
     compiled.interpreted = function
     return compiled
+
+
+def specialize(kernel: Any, *arguments: Any) -> Any:
+    """Compiles a kernel for arguments of the given types, and returns the code itself.
+
+    Calling that code takes some 0.05 us an argument less than calling the kernel, because it does not look at the
+    types of its arguments: whoever calls it must pass arrays of the same scalar types, as contiguous as these.
+    """
+    if not hasattr(kernel, "overloads"):  # NUMBA_DISABLE_JIT=1
+        return kernel
+    signature = tuple(numba.typeof(argument) for argument in arguments)
+    if signature not in kernel.overloads:
+        kernel.compile(signature)
+    return kernel.overloads[signature].entry_point
 
 
 def cache_directory() -> Path:

@@ -4,9 +4,13 @@ Jacobians are taken by the complex step (Squire and Trapp 1998; Martins, Sturdza
 
     df/dx_j = Im f(x + i s e_j) / s,  s = 1e-100                                 (1)
 
-which is exact to rounding, because nothing is subtracted. A callback that does not pass complex numbers through
-(it calls abs, compares, or casts to float) would give a wrong answer without noticing; so (1) is compared with
-central differences, and where the two disagree the differences are used.
+which is exact to rounding, because nothing is subtracted. A callback that does not pass complex numbers
+through (it calls abs, compares, or casts to float) would give a wrong answer without noticing; so (1) is
+compared with central differences
+
+    df/dx_j ~ (f(x + h e_j) - f(x - h e_j)) / 2h,  h = 6e-6 max(1, |x_j|)        (2)
+
+and if the two disagree by more than (2) can be wrong, the differences are used.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.events import EventKind, TriggerType
-from merganser.framework.core.execution import execute
+from merganser.framework.core.execution import execute, raise_if_failed
 from merganser.framework.core.system import System
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
@@ -29,9 +33,13 @@ from merganser.framework.primitives.linear_system import AffineSystem, LinearSys
 __all__ = ["FirstOrderTaylorApproximation", "InputPortSelection", "Linearize", "OutputPortSelection"]
 
 Array = NDArray[Any]
+VectorFunction = Callable[[Array, Array], Array]  # of state and input
 _COMPLEX_STEP = 1e-100
 _DIFFERENCE_STEP = 6e-6  # cube root of the rounding error, relative to the size of the variable
-_AGREEMENT = 1e-5
+# (2) counts as right to this share of an element, and of the largest element of its row.
+_ELEMENT_TOLERANCE = 1e-5
+_ROW_TOLERANCE = 1e-7
+_NOISE_FACTOR = 10.0  # or to this many times the change that a step twice as long makes
 
 
 class InputPortSelection(enum.IntEnum):
@@ -57,8 +65,8 @@ def Linearize(
 ) -> LinearSystem:
     """Approximates a system by a linear one about an equilibrium.
 
-    With x and u measured from the equilibrium in `context`, xdot = A x + B u, y = C x + D u; for a system whose only
-    state is discrete, with one period, x[n+1] = A x[n] + B u[n].
+    With x and u measured from the equilibrium in `context`, xdot = A x + B u, y = C x + D u; for a system
+    whose only state is discrete, with one period, x[n+1] = A x[n] + B u[n].
 
     Args:
         system: with continuous state only, or discrete state only.
@@ -78,9 +86,9 @@ def Linearize(
     if drift.size and not np.abs(drift).max() <= equilibrium_check_tolerance:
         what = "changes by" if period > 0.0 else "has derivatives of"
         raise RuntimeError(
-            f"The operating point of system '{system.GetSystemPathname()}' is not an equilibrium: its state {what} up "
-            f"to {np.abs(drift).max():.6g} (tolerance {equilibrium_check_tolerance:g}). Set the state and inputs of an "
-            "equilibrium, or use FirstOrderTaylorApproximation."
+            f"The operating point of system '{system.GetSystemPathname()}' is not an equilibrium: its state "
+            f"{what} up to {np.abs(drift).max():.6g} (tolerance {equilibrium_check_tolerance:g}). Set the "
+            "state and inputs of an equilibrium, or use FirstOrderTaylorApproximation."
         )
     return LinearSystem(A, B, C, D, period)
 
@@ -93,30 +101,36 @@ def FirstOrderTaylorApproximation(
 ) -> AffineSystem:
     """Approximates a system by an affine one about any operating point.
 
-    With x and u themselves, not their deviations: xdot = A x + B u + f0 and y = C x + D u + y0, or the same for
-    x[n+1]. The arguments are those of `Linearize`.
+    With x and u themselves, not their deviations: xdot = A x + B u + f0 and y = C x + D u + y0, or the same
+    for x[n+1]. The arguments are those of `Linearize`.
     """
     A, B, f, C, D, y, x0, period = _approximate(system, context, input_port_index, output_port_index)
     u0 = _input_value(system, context, _input_index(system, input_port_index))
     return AffineSystem(A, B, f - A @ x0 - B @ u0, C, D, y - C @ x0 - D @ u0, period)
 
 
-def _approximate(system: System, context: Context, input_port_index: int, output_port_index: int) -> tuple[Any, ...]:
+def _approximate(
+    system: System, context: Context, input_port_index: int, output_port_index: int
+) -> tuple[Any, ...]:
     system._check_context(context)
     u_index, y_index = _input_index(system, input_port_index), _output_index(system, output_port_index)
     period = _require_one_kind_of_state(system, context)
     x0, u0 = _state(context).copy(), _input_value(system, context, u_index)
 
-    def function_of(dtype: Any) -> Callable[[Array, Array], Array]:
+    def function_of(dtype: Any) -> VectorFunction:
         copy = _detached(system, context, dtype)
         return lambda x, u: _evaluate(system, copy, x, u, u_index, y_index, period)
 
     value = function_of(np.float64)(x0, u0)
-    jacobian = _jacobian(function_of, np.concatenate([x0, u0]), len(x0), len(value))
     n = len(x0)
-    return (
-        jacobian[:n, :n], jacobian[:n, n:], value[:n], jacobian[n:, :n], jacobian[n:, n:], value[n:], x0, period,
-    )  # fmt: skip
+    jacobian = _jacobian(function_of, np.concatenate([x0, u0]), n, len(value))
+    if not np.isfinite(jacobian).all():
+        raise RuntimeError(
+            f"System '{system.GetSystemPathname()}' cannot be linearized: its derivatives with respect to "
+            "state and input are not finite at this operating point."
+        )
+    A, B, C, D = jacobian[:n, :n], jacobian[:n, n:], jacobian[n:, :n], jacobian[n:, n:]
+    return A, B, value[:n], C, D, value[n:], x0, period
 
 
 def _evaluate(
@@ -130,27 +144,33 @@ def _evaluate(
         _scatter(context, x)
         output = _output(system, context, y_index)
         events = system._events_with(context, TriggerType.kPeriodic)
-        execute(events, EventKind.DISCRETE_UPDATE)
+        raise_if_failed(execute(events, EventKind.DISCRETE_UPDATE), context)
         return np.concatenate([_state(context), output])
     context.SetContinuousState(x)
     derivatives = system.EvalTimeDerivatives(context).CopyToVector() if len(x) else x
     return np.concatenate([derivatives, _output(system, context, y_index)])
 
 
-def _jacobian(function_of: Callable[[Any], Callable[[Array, Array], Array]], point: Array, n: int, m: int) -> Array:
+def _jacobian(function_of: Callable[[Any], VectorFunction], point: Array, n: int, m: int) -> Array:
     """Derivatives of f(x, u), shape [m, size of point], where x is point[:n]."""
-    differences = _by_differences(function_of(np.float64), point, n, m)
+    f = function_of(np.float64)
+    differences = _by_differences(f, point, n, m, _DIFFERENCE_STEP)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", np.exceptions.ComplexWarning)
             exact = _by_complex_step(function_of(np.complex128), point, n, m)
     except Exception:  # some callback does not take complex numbers
         return differences
-    scale = 1.0 + np.abs(differences).max(initial=0.0)
-    return exact if np.abs(exact - differences).max(initial=0.0) <= _AGREEMENT * scale else differences
+    deviation = np.abs(exact - differences)
+    size = np.abs(differences)
+    tolerance = _ELEMENT_TOLERANCE * size + _ROW_TOLERANCE * size.max(axis=1, keepdims=True, initial=0.0)
+    if (deviation <= tolerance).all():
+        return exact
+    noise = np.abs(_by_differences(f, point, n, m, 2.0 * _DIFFERENCE_STEP) - differences)
+    return exact if (deviation <= tolerance + _NOISE_FACTOR * noise).all() else differences
 
 
-def _by_complex_step(f: Callable[[Array, Array], Array], point: Array, n: int, m: int) -> Array:
+def _by_complex_step(f: VectorFunction, point: Array, n: int, m: int) -> Array:
     jacobian = np.empty((m, len(point)))
     for j in range(len(point)):
         z = point.astype(np.complex128)
@@ -159,14 +179,14 @@ def _by_complex_step(f: Callable[[Array, Array], Array], point: Array, n: int, m
     return jacobian
 
 
-def _by_differences(f: Callable[[Array, Array], Array], point: Array, n: int, m: int) -> Array:
+def _by_differences(f: VectorFunction, point: Array, n: int, m: int, step: float) -> Array:
     jacobian = np.empty((m, len(point)))
     for j in range(len(point)):
-        h = _DIFFERENCE_STEP * max(1.0, abs(point[j]))
+        h = step * max(1.0, abs(point[j]))
         up, down = point.copy(), point.copy()
         up[j] += h
         down[j] -= h
-        jacobian[:, j] = (f(up[:n], up[n:]) - f(down[:n], down[n:])) / (up[j] - down[j])
+        jacobian[:, j] = (f(up[:n], up[n:]) - f(down[:n], down[n:])) / (up[j] - down[j])  # (2)
     return jacobian
 
 
@@ -174,17 +194,20 @@ def _detached(system: System, context: Context, dtype: Any) -> Context:
     """A context for the system alone, of another scalar type, with the values of `context`."""
     copy = system._make_context(dtype)
     copy._copy_values_from(context)
+    copy._set_time(context._store.flat[0])
+    copy._store.accuracy = context._store.accuracy
     for index, source in enumerate(context._inputs):
         if source is not None:
-            value = context._read_input(index)
-            copy._fix_input(index, value._values if isinstance(value, BasicVector) else value.Clone())  # type: ignore[union-attr]
+            value = context._require_input(index)
+            copy._fix_input(index, value._values if isinstance(value, BasicVector) else value.Clone())
+    copy._copy_fixed_inputs_from(context)
     return copy
 
 
 def _state(context: Any) -> Array:
     """The continuous state, or all discrete groups one after the other."""
     if context.num_continuous_states():
-        return context._xc._vector._values  # type: ignore[no-any-return]
+        return context._xc._vector._values
     groups = [group._values for group in context._discrete._items]
     return np.concatenate(groups) if groups else np.zeros(0, context._store.flat.dtype)
 
@@ -197,11 +220,11 @@ def _scatter(context: Any, x: Array) -> None:
 
 
 def _output(system: System, context: Any, y_index: int) -> Array:
-    return system.get_output_port(y_index).Eval(context) if y_index >= 0 else np.zeros(0)  # type: ignore[no-any-return]
+    return system.get_output_port(y_index).Eval(context) if y_index >= 0 else np.zeros(0)
 
 
 def _input_value(system: System, context: Context, u_index: int) -> Array:
-    return system.get_input_port(u_index).Eval(context) if u_index >= 0 else np.zeros(0)  # type: ignore[no-any-return]
+    return system.get_input_port(u_index).Eval(context) if u_index >= 0 else np.zeros(0)
 
 
 def _require_one_kind_of_state(system: System, context: Any) -> float:
@@ -212,15 +235,19 @@ def _require_one_kind_of_state(system: System, context: Any) -> float:
     if not context.num_discrete_state_groups():
         return 0.0
     if context.num_continuous_states():
-        raise RuntimeError(f"System '{path}' has continuous and discrete state and cannot be linearized as one.")
-    updates = [e for _, e in system._events_with(context, TriggerType.kPeriodic) if e.kind is EventKind.DISCRETE_UPDATE]
-    periods = {event.period for event in updates}
-    if len(periods) != 1:
         raise RuntimeError(
-            f"System '{path}' has discrete updates with {len(periods)} different periods; it takes exactly one to be "
-            "linearized."
+            f"System '{path}' has continuous and discrete state and cannot be linearized as one."
         )
-    return periods.pop()
+    periodic = [event for _, event in system._events_with(context, TriggerType.kPeriodic)]
+    if any(event.kind is EventKind.UNRESTRICTED_UPDATE for event in periodic):
+        raise RuntimeError(f"System '{path}' has periodic unrestricted updates and cannot be linearized.")
+    updates = {(event.period, event.offset) for event in periodic if event.kind is EventKind.DISCRETE_UPDATE}
+    if len(updates) != 1:
+        raise RuntimeError(
+            f"System '{path}' has discrete updates with {len(updates)} different periods and offsets; it "
+            "takes exactly one to be linearized."
+        )
+    return updates.pop()[0]
 
 
 def _input_index(system: System, index: int) -> int:
@@ -244,4 +271,4 @@ def _output_index(system: System, index: int) -> int:
 def _vector_port(port: Any) -> int:
     if port._size is None:
         raise ValueError(f"{port.GetFullDescription()} is abstract; only vector ports can be linearized.")
-    return port.get_index()  # type: ignore[no-any-return]
+    return port.get_index()

@@ -9,6 +9,7 @@ from merganser.multibody.kernels.energy import energies
 from merganser.multibody.kernels.forward_dynamics import forward_dynamics
 from merganser.multibody.kernels.gravity import gravity_forces
 from merganser.multibody.kernels.inverse_dynamics import inverse_dynamics
+from merganser.multibody.kernels.kinematics import kinematics
 from merganser.multibody.kernels.mass_matrix import mass_matrix
 from merganser.multibody.kernels.position import position_kinematics
 from merganser.multibody.kernels.step import discrete_step, state_derivatives
@@ -20,6 +21,7 @@ __all__ = [
     "forward_dynamics",
     "gravity_forces",
     "inverse_dynamics",
+    "kinematics",
     "mass_matrix",
     "position_kinematics",
     "qdot_to_velocity",

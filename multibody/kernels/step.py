@@ -22,9 +22,8 @@ from __future__ import annotations
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
 from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics
-from merganser.multibody.kernels.position import calc_position_kinematics
+from merganser.multibody.kernels.kinematics import calc_kinematics
 from merganser.multibody.kernels.spatial import Array
-from merganser.multibody.kernels.velocity import calc_velocity_kinematics
 
 __all__ = ["calc_discrete_step", "calc_state_derivatives", "discrete_step", "state_derivatives"]
 
@@ -122,8 +121,7 @@ def _accelerate(
     num_q = x_in.shape[0] - num_v
     q, v = x_in[:num_q], x_in[num_q:]
     extra_diagonal, tau_and_vdot = x_out[:num_v], x_out[num_q:]
-    calc_position_kinematics(topology, parameters, q, position_work)
-    calc_velocity_kinematics(topology, parameters, position_work, v, velocity_work)
+    calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
     for i in range(1, topology.shape[0]):
         for k in range(topology[i]["num_v"]):
             s = topology[i]["v_start"] + k

@@ -39,16 +39,19 @@ class PlantComputations(PlantFreeBodies):
         store, bit = w.store, w.position_slot.bit
         if store.invalid & bit:
             # What slot.compute() does for an entry that calls no other; it takes 1 us less.
-            w.code_of(kernels.position_kinematics)(w.topology, w.parameters, w.q, w.position)
+            w.call(kernels.position_kinematics, w.topology, w.parameters, w.q, w.position)
             store.invalid &= ~bit
         return w
 
     def _eval_velocity(self, context: Any) -> Workspace:
         """The workspace, with position and velocity kinematics up to date."""
-        w = self._eval_position(context)
-        store, bit = w.store, w.velocity_slot.bit
-        if store.invalid & bit:
-            w.code_of(kernels.velocity_kinematics)(w.topology, w.parameters, w.position, w.v, w.velocity)
+        w = self._workspace(context)
+        store, position_bit, bit = w.store, w.position_slot.bit, w.velocity_slot.bit
+        if store.invalid & position_bit:
+            w.call(kernels.kinematics, w.topology, w.parameters, w.q, w.v, w.position, w.velocity)
+            store.invalid &= ~(position_bit | bit)
+        elif store.invalid & bit:
+            w.call(kernels.velocity_kinematics, w.topology, w.parameters, w.position, w.v, w.velocity)
             store.invalid &= ~bit
         return w
 
@@ -121,7 +124,7 @@ class PlantComputations(PlantFreeBodies):
         """
         w = self._eval_position(context)
         M = np.empty((len(w.v), len(w.v)), w.dtype)
-        w.code_of(kernels.mass_matrix)(w.topology, w.parameters, w.position, w.scratch, M)
+        w.call(kernels.mass_matrix, w.topology, w.parameters, w.position, w.scratch, M)
         return M
 
     def CalcBiasTerm(self, context: Any) -> Array:
@@ -152,14 +155,17 @@ class PlantComputations(PlantFreeBodies):
         """
         self._check_forces("CalcInverseDynamics", external_forces)
         w = self._eval_velocity(context)
-        vdot = self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v), w.dtype)
-        F_Bo_W = external_forces._F_Bo_W
-        if F_Bo_W.dtype != w.dtype:
+        vdot, F_Bo_W = known_vdot, external_forces._F_Bo_W
+        if not (type(vdot) is np.ndarray and vdot.shape == w.v.shape and vdot.dtype is w.dtype and vdot.flags.carray):
+            vdot = self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v), w.dtype)
+        if F_Bo_W.dtype is not w.dtype:
             F_Bo_W = F_Bo_W.astype(w.dtype)
         tau = self._inverse_dynamics(w, vdot, F_Bo_W)
         tau -= external_forces._tau
-        if not math.isfinite(abs(tau.dot(tau))) and not _are_finite(external_forces):
-            raise ValueError("CalcInverseDynamics(): the external forces must be finite.")
+        if not math.isfinite(abs(tau.dot(tau))):  # look for the reason only now
+            self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v), w.dtype)
+            if not _are_finite(external_forces):
+                raise ValueError("CalcInverseDynamics(): the external forces must be finite.")
         return tau
 
     def _check_forces(self, caller: str, forces: MultibodyForces) -> None:
@@ -176,8 +182,8 @@ class PlantComputations(PlantFreeBodies):
 
     def _inverse_dynamics(self, w: Workspace, vdot: Array, F_applied: Array) -> Array:
         tau = np.empty(len(w.v), w.dtype)
-        w.code_of(kernels.inverse_dynamics)(
-            w.topology, w.parameters, w.zero_gravity, w.position, w.velocity, vdot, F_applied, w.scratch, tau
+        w.call(
+            kernels.inverse_dynamics, w.topology, w.parameters, w.zero_gravity, w.position, w.velocity, vdot, F_applied, w.scratch, tau
         )
         return tau
 
@@ -185,7 +191,7 @@ class PlantComputations(PlantFreeBodies):
         """Returns the generalized forces of gravity tau_g(q), with M vdot + C v = tau_g + tau, shape [nv]."""
         w = self._eval_position(context)
         tau_g = np.empty(len(w.v), w.dtype)
-        w.code_of(kernels.gravity_forces)(w.topology, w.parameters, w.gravity, w.position, w.scratch, tau_g)
+        w.call(kernels.gravity_forces, w.topology, w.parameters, w.gravity, w.position, w.scratch, tau_g)
         return tau_g
 
     def CalcForceElementsContribution(self, context: Any, forces: MultibodyForces) -> None:
@@ -212,7 +218,7 @@ class PlantComputations(PlantFreeBodies):
         w = self._workspace(context)
         velocity = self._checked_vector("MapVelocityToQDot", v, len(w.v), w.dtype)
         qdot = np.empty(len(w.q), w.dtype)
-        w.code_of(kernels.velocity_to_qdot)(w.topology, w.q, velocity, qdot)
+        w.call(kernels.velocity_to_qdot, w.topology, w.q, velocity, qdot)
         return qdot
 
     def MapQDotToVelocity(self, context: Any, qdot: ArrayLike) -> Array:
@@ -220,7 +226,7 @@ class PlantComputations(PlantFreeBodies):
         w = self._workspace(context)
         rates = self._checked_vector("MapQDotToVelocity", qdot, len(w.q), w.dtype)
         v = np.empty(len(w.v), w.dtype)
-        w.code_of(kernels.qdot_to_velocity)(w.topology, w.q, rates, v)
+        w.call(kernels.qdot_to_velocity, w.topology, w.q, rates, v)
         return v
 
     def IsVelocityEqualToQDot(self) -> bool:
@@ -247,7 +253,7 @@ class PlantComputations(PlantFreeBodies):
     def _energies(self, context: Any) -> Array:
         w = self._eval_velocity(context)
         energy = np.empty(2, w.dtype)
-        w.code_of(kernels.energies)(w.topology, w.parameters, w.gravity, w.position, w.velocity, energy)
+        w.call(kernels.energies, w.topology, w.parameters, w.gravity, w.position, w.velocity, energy)
         return energy
 
     def CalcTotalMass(self, context: Any, model_instances: Iterable[int] | None = None) -> float:

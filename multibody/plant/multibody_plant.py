@@ -121,7 +121,8 @@ class MultibodyPlant(PlantOutputs):
         w = self._workspace(context)
         self._gather_forces(context, w)
         xdot = derivatives.get_mutable_vector()._values
-        status = w.code_of(kernels.state_derivatives)(
+        status = w.call(
+            kernels.state_derivatives,
             w.topology,
             w.parameters,
             w.gravity,
@@ -140,8 +141,8 @@ class MultibodyPlant(PlantOutputs):
         w = self._workspace(context)
         self._gather_forces(context, w)
         x_next = discrete_state.get_mutable_vector()._values
-        status = w.code_of(kernels.discrete_step)(
-            w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
+        status = w.call(
+            kernels.discrete_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
             w.position, w.velocity, w.scratch, x_next,
         )  # fmt: skip
         self._conclude(context, w, status, x_next)

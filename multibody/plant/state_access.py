@@ -224,8 +224,8 @@ class PlantState(PlantGeometry):
             size: how many there should be.
             dtype: scalar type of the result.
         """
-        array = np.asarray(values)
-        if array.dtype != dtype:
+        array = np.ascontiguousarray(values)
+        if array.dtype is not dtype and array.dtype != dtype:
             array = self._converted(caller, array, dtype)
         if array.shape != (size,):
             array = self._sized(caller, array, size)

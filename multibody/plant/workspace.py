@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from merganser.framework.core.store import CacheSlot, Store
+from merganser.framework.native import specialize
 from merganser.multibody.kernels import layout
 from numpy.typing import NDArray
 
@@ -44,10 +45,11 @@ class Workspace:
         is_float: whether that is float64.
         down: for each node of the plant, the mask of cache entries that depend on it (see LeafLayout).
         has_applied_forces: whether F_applied is not zero.
+        codes: compiled kernels, specialized to float64.
     """
 
     __slots__ = (
-        "F_applied", "calls", "down", "dtype", "gravity", "has_applied_forces", "is_float", "parameters", "position", "position_slot", "q", "scratch",
+        "F_applied", "calls", "codes", "down", "dtype", "gravity", "has_applied_forces", "is_float", "parameters", "position", "position_slot", "q", "scratch",
         "store", "tau", "topology", "v", "velocity", "velocity_slot", "x", "zero_gravity", "zeros_F",
         "zeros_v",
     )  # fmt: skip
@@ -82,11 +84,22 @@ class Workspace:
         self.zeros_F = np.zeros((num_mobods, 6), self.dtype)
         self.zero_gravity = np.zeros(3, self.dtype)
         self.calls = 0
+        self.codes: dict[Any, Any] = {}
 
-    def code_of(self, kernel: Any) -> Any:
-        """The form of a kernel that suits this scalar type: compiled or interpreted."""
+    def call(self, kernel: Any, *arguments: Any) -> Any:
+        """Calls a kernel, compiled or interpreted as suits the scalar type.
+
+        Array arguments must be contiguous and of this workspace's scalar type: with float64 they are not checked.
+        """
+        code = self.codes.get(kernel)
+        if code is None:
+            code = self._choose_code(kernel, arguments)
+        return code(*arguments)
+
+    def _choose_code(self, kernel: Any, arguments: tuple[Any, ...]) -> Any:
         if self.is_float:
-            return kernel
+            code = self.codes[kernel] = specialize(kernel, *arguments)
+            return code
         if self.dtype == np.complex128:
             self.calls += 1
             if self.calls > _INTERPRETED_CALLS:

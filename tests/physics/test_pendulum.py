@@ -1,4 +1,4 @@
-"""A pendulum swings with the period of the textbook, and the discrete plant converges to the continuous one."""
+"""A pendulum has the period of the textbook, and the discrete plant converges to the continuous one."""
 
 import math
 

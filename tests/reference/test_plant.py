@@ -72,7 +72,7 @@ def bodies(pair):
         yield pair.ours.get_body(index), pair.theirs.get_body(BodyIndex(index))
 
 
-# -- what follows from the state ---------------------------------------------------------------------------------
+# -- what follows from the state -------------------------------------------------------------------
 
 
 def test_system_matrices(pair):
@@ -84,8 +84,8 @@ def test_system_matrices(pair):
 
 def test_energies_and_centre_of_mass(pair):
     functions = (
-        "CalcKineticEnergy", "CalcPotentialEnergy", "EvalKineticEnergy", "EvalPotentialEnergy", "CalcTotalMass",
-        "CalcCenterOfMassPositionInWorld",
+        "CalcKineticEnergy", "CalcPotentialEnergy", "EvalKineticEnergy", "EvalPotentialEnergy",
+        "CalcTotalMass", "CalcCenterOfMassPositionInWorld",
     )  # fmt: skip
     for _ in random_states(pair):
         for function in functions:
@@ -143,7 +143,7 @@ def test_velocity_and_qdot(pair):
         assert_equal(ours, pair.theirs.MapQDotToVelocity(pair.their_context, qdot))
 
 
-# -- dynamics ----------------------------------------------------------------------------------------------------
+# -- dynamics --------------------------------------------------------------------------------------
 
 
 def test_inverse_dynamics_with_external_forces(pair):
@@ -191,7 +191,7 @@ def test_one_discrete_step(name):
         assert_equal(ours.get_vector(0).CopyToVector(), theirs.get_vector(0).CopyToVector())
 
 
-# -- names, limits, sizes ----------------------------------------------------------------------------------------
+# -- names, limits, sizes --------------------------------------------------------------------------
 
 
 def test_names(pair):

@@ -35,8 +35,8 @@ def arm_and_box(
 ) -> MultibodyPlant:
     """Finalized: an arm with a revolute and a prismatic joint, both driven, a tool welded on, and a free box.
 
-    Model instance "arm": joints "shoulder" (damped) and "slide", actuators "motor" (with a rotor) and "piston",
-    bodies "upper", "lower" and "tool". Model instance "thing": body "box".
+    Model instance "arm": joints "shoulder" (damped) and "slide", actuators "motor" (with a rotor) and
+    "piston", bodies "upper", "lower" and "tool". Model instance "thing": body "box".
     q is that of the arm, then of the box, shape [2 + 7].
     """
     plant = MultibodyPlant(time_step) if plant is None else plant

@@ -142,6 +142,15 @@ class Tree:
         )
         return self
 
+    def update_at_once(self) -> Tree:
+        """Computes position and velocity kinematics again, by the kernel that does both, over poison."""
+        self.position[:] = poisoned(self.position.shape, self.position.dtype)
+        self.velocity[:] = poisoned(self.velocity.shape, self.velocity.dtype)
+        self.call(
+            kernels.kinematics, self.topology, self.parameters, self.q, self.v, self.position, self.velocity
+        )
+        return self
+
     def inverse_dynamics(self, vdot: Any, F_applied: Any = None, gravity: Any = None) -> np.ndarray:
         tau = self.out(self.num_v)
         F = self.zero_force if F_applied is None else self.array(F_applied)

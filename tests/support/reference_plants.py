@@ -1,4 +1,7 @@
-"""The same model as a plant of merganser and as a plant of pydrake; import after pytest.importorskip("pydrake")."""
+"""The same model as a plant of merganser and as a plant of pydrake.
+
+Import it after pytest.importorskip("pydrake").
+"""
 
 from __future__ import annotations
 

@@ -103,6 +103,7 @@ def velocity_values(tree: Tree) -> np.ndarray:
 KERNELS: dict[str, Callable[[Tree], Any]] = {
     "position_kinematics": position_values,
     "velocity_kinematics": velocity_values,
+    "kinematics": lambda tree: velocity_values(tree.update_at_once()),
     "inverse_dynamics": lambda tree: tree.inverse_dynamics(*forces(tree)),
     "mass_matrix": lambda tree: tree.mass_matrix(),
     "forward_dynamics": lambda tree: tree.forward_dynamics(*forces(tree))[1],

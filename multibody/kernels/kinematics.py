@@ -1,0 +1,30 @@
+"""Position and velocity kinematics in one call, for a new q and v: see position.py and velocity.py."""
+
+from __future__ import annotations
+
+from merganser.framework.native import device, kernel
+from merganser.multibody.kernels.position import calc_position_kinematics
+from merganser.multibody.kernels.spatial import Array
+from merganser.multibody.kernels.velocity import calc_velocity_kinematics
+
+__all__ = ["calc_kinematics", "kinematics"]
+
+
+@device
+def calc_kinematics(
+    # Model:
+    topology: Array,  # shape [num_mobods], see layout.py
+    parameters: Array,  # shape [num_mobods]
+    # In:
+    q_in: Array,  # generalized positions, shape [num_q]
+    v_in: Array,  # generalized velocities, shape [num_v]
+    # Out:
+    position_out: Array,  # position records, shape [num_mobods]
+    velocity_out: Array,  # velocity records, shape [num_mobods]
+) -> None:
+    """Computes everything that depends on q, and on q and v."""
+    calc_position_kinematics(topology, parameters, q_in, position_out)
+    calc_velocity_kinematics(topology, parameters, position_out, v_in, velocity_out)
+
+
+kinematics = kernel(calc_kinematics)
