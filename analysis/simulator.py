@@ -218,10 +218,11 @@ class Simulator:
             self._unrestricted_update(self._schedule.initialization.unrestricted, status)
             self._discrete_update(self._schedule.initialization.discrete, status)
         clocks = self._schedule.clocks_at(time)
-        self._publish(self._schedule.first_publish_events(clocks, with_initialization), status)
-        if self._publishes_at_initialization:
-            self._force_publish()
-        self._consult_monitor(status)
+        if status.succeeded():
+            self._publish(self._schedule.first_publish_events(clocks, with_initialization), status)
+            if self._publishes_at_initialization:
+                self._force_publish()
+            self._consult_monitor(status)
         self._pending = self._schedule.step_events(clocks)
         self._expected_time = time
         self._is_initialized = True

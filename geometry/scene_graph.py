@@ -55,9 +55,11 @@ class SceneGraph(LeafSystem):
         self._model = GeometryState()
         self._pose_ports: dict[SourceId, InputPort] = {}
         self._state_index = self.DeclareAbstractParameter(Value(GeometryState()))
-        # What it reads is left for the framework to see: the input ports come later, with the sources.
+        # "All input ports" includes those that come later, with the sources.
         self._world_poses = self.DeclareCacheEntry(
-            "world poses", ValueProducer(lambda: Value(None), self._calc_world_poses)
+            "world poses",
+            ValueProducer(lambda: Value(None), self._calc_world_poses),
+            {self.all_input_ports_ticket(), self.pa_ticket()},
         )
         self._query_port = self.DeclareAbstractOutputPort(
             "query",

@@ -30,6 +30,8 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.extending import register_jitable
 
+from merganser.framework.native.announce import announce_compilation
+
 __all__ = ["cache_directory", "device", "kernel", "source_hash", "specialize"]
 
 _KERNEL_FOLDERS = ("framework.native", "framework.primitives", "geometry", "analysis.integrators", "multibody.kernels")
@@ -118,3 +120,6 @@ class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]
     _impl_class = _KernelCacheImpl
+
+
+announce_compilation()

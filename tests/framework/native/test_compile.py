@@ -1,0 +1,117 @@
+"""Kernels: one source for three scalars, kept on disk, announced on terminals."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from merganser.framework.native import cache_directory, device, kernel, source_hash, specialize
+from merganser.framework.native import compile as compile_module
+
+
+@device
+def square(x):
+    return x * x
+
+
+@kernel
+def sum_of_squares(values_in, total_out):
+    total_out[0] = 0 * values_in[0]
+    for i in range(values_in.shape[0]):
+        total_out[0] += square(values_in[i])
+
+
+def test_one_source_serves_three_scalars():
+    total = np.zeros(1)
+    sum_of_squares(np.array([1.0, 2.0]), total)
+    assert total[0] == 5.0
+    total = np.zeros(1, complex)
+    sum_of_squares(np.array([1.0, 2.0 + 1e-100j]), total)
+    assert total[0].imag == 4e-100
+    total = np.zeros(1, object)
+    sum_of_squares.interpreted(np.array([Fraction(1, 3), Fraction(2, 3)]), total)
+    assert total[0] == Fraction(5, 9)
+
+
+def test_specialized_code_gives_the_same_result():
+    values, total = np.array([1.0, 2.0, 3.0]), np.zeros(1)
+    code = specialize(sum_of_squares, values, total)
+    code(values, total)
+    assert total[0] == 14.0
+    assert specialize(sum_of_squares, values, total) is code
+
+
+def test_cache_folder_depends_on_all_kernel_sources(monkeypatch, tmp_path):
+    monkeypatch.setenv("MERGANSER_CACHE_DIR", str(tmp_path))
+    assert cache_directory().parent == tmp_path
+    assert source_hash()[:16] in cache_directory().name
+
+
+def test_source_hash_changes_with_a_helper_in_another_file(monkeypatch, tmp_path):
+    folder = tmp_path / "multibody" / "kernels"
+    folder.mkdir(parents=True)
+    (folder / "helper.py").write_text("x = 1\n")
+    monkeypatch.setattr(compile_module, "__file__", str(tmp_path / "framework" / "native" / "compile.py"))
+    before = source_hash.__wrapped__()
+    (folder / "helper.py").write_text("x = 2\n")
+    assert source_hash.__wrapped__() != before
+
+
+def _module_with_kernel(tmp_path, name):
+    path = tmp_path / f"{name}.py"
+    path.write_text(
+        "from merganser.framework.native import kernel\n\n\n@kernel\ndef twice(x_in):\n    return 2.0 * x_in\n"
+    )
+    spec = importlib.util.spec_from_file_location(f"merganser.{name}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_compilation_is_announced_on_a_terminal_and_taken_away(monkeypatch, tmp_path, wanted):
+    monkeypatch.setenv("MERGANSER_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("MERGANSER_PROGRESS", "1" if wanted else "0")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert _module_with_kernel(tmp_path, f"announced_{wanted}").twice(2.0) == 4.0
+    shown = sys.stderr.getvalue()
+    assert ("compiling twice" in shown) is wanted
+    assert shown == "" or shown.endswith("\r\033[K")
+
+
+def test_second_process_takes_the_kernel_from_disk(tmp_path):
+    (tmp_path / "m.py").write_text(
+        "from merganser.framework.native import kernel\n\n\n@kernel\ndef f(x_in):\n    return 2.0 * x_in\n\n\n"
+        "f(1.0)\nprint(sum(f.stats.cache_hits.values()), sum(f.stats.cache_misses.values()))\n"
+    )
+    environment = {**os.environ, "MERGANSER_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run():
+        command = [sys.executable, str(tmp_path / "m.py")]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+
+    assert run() == ["0", "1"]
+    assert run() == ["1", "0"]
+
+
+def test_disabled_compiler_leaves_plain_python(tmp_path):
+    code = (
+        "import numpy as np\n"
+        "from merganser.framework.native import specialize\n"
+        "from merganser.multibody import kernels\n"
+        "assert kernels.energies.interpreted is specialize(kernels.energies, np.zeros(1))\n"
+    )
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
