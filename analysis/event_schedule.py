@@ -10,8 +10,8 @@ from merganser.framework import Context, System, TriggerType
 from merganser.framework.core.events import EventKind
 
 if TYPE_CHECKING:
-    from merganser.framework.core.context import LeafContext
     from merganser.framework.core.events import DeclaredEvent
+    from merganser.framework.core.leaf_context import LeafContext
 
 __all__ = ["EventList", "EventSchedule", "SimultaneousEvents"]
 

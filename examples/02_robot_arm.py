@@ -70,7 +70,11 @@ class PostureController(LeafSystem):
         x = self.GetInputPort("state").Eval(context)
         q, v = x[: self.nq], x[self.nq :]
         self.plant.SetPositions(self.plant_context, q)
-        tau = -self.plant.CalcGravityGeneralizedForces(self.plant_context) - self.Kp * (q - self.q_d) - self.Kd * v
+        tau = (
+            -self.plant.CalcGravityGeneralizedForces(self.plant_context)
+            - self.Kp * (q - self.q_d)
+            - self.Kd * v
+        )
         output.SetFromVector(self.to_actuators @ tau)
 
 

@@ -1,9 +1,10 @@
 """Systems, contexts, ports and diagrams: the names of pydrake.systems.framework."""
 
 from merganser.framework.core.cache import CacheEntry, ValueProducer
-from merganser.framework.core.context import Context, DiagramContext, LeafContext
+from merganser.framework.core.context import Context
 from merganser.framework.core.diagram import Diagram
 from merganser.framework.core.diagram_builder import DiagramBuilder
+from merganser.framework.core.diagram_context import DiagramContext
 from merganser.framework.core.diagram_graph import diagram_graph
 from merganser.framework.core.diagram_plot import plot_diagram
 from merganser.framework.core.errors import AlgebraicLoopError, UnconnectedInputError
@@ -33,6 +34,7 @@ from merganser.framework.core.indices import (
     kUseDefaultName,
     kVectorValued,
 )
+from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.ports import InputPort, LeafOutputPort, OutputPort
 from merganser.framework.core.state import AbstractValues, ContinuousState, DiscreteValues, Parameters, State

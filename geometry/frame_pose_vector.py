@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+
 from merganser.framework.math import RigidTransform
 from merganser.geometry.ids import FrameId
-from numpy.typing import NDArray
 
 __all__ = ["FramePoseVector"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from merganser.framework.math import RigidTransform
 from merganser.geometry.ids import GeometryId
 from merganser.geometry.properties import (

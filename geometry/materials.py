@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 from typing import Any, overload
 
+from numpy.typing import ArrayLike
+
 from merganser.geometry.properties import IllustrationProperties, ProximityProperties
 from merganser.geometry.rgba import Rgba
-from numpy.typing import ArrayLike
 
 __all__ = ["AddContactMaterial", "MakePhongIllustrationProperties"]
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from merganser.geometry.ids import FrameId, GeometryId, SourceId
 from numpy.typing import NDArray
+
+from merganser.geometry.ids import FrameId, GeometryId, SourceId
 
 if TYPE_CHECKING:
     from merganser.geometry.geometry_state import GeometryState

@@ -10,6 +10,8 @@ import copy
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
+
 from merganser.framework import (
     AbstractValue,
     Context,
@@ -30,7 +32,6 @@ from merganser.geometry.properties import GeometryProperties
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.roles import Role, RoleAssign
 from merganser.geometry.shapes import Shape
-from numpy.typing import NDArray
 
 __all__ = ["SceneGraph"]
 

@@ -12,9 +12,10 @@ import os
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry.mesh_source import MeshSource
-from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "Box",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from merganser.framework import Context, System
 from merganser.framework.core.nonfinite import blame_derivatives
 
-__all__ = ["IntegratorBase", "StepResult"]
+__all__ = ["IntegratorBase", "StepResult", "largest_magnitude"]
 
 # The controller aims below the accuracy asked for, and does not change the step size for small gains.
 _SAFETY = 0.9
@@ -105,7 +105,7 @@ class IntegratorBase(abc.ABC):
             if store.invalid & slot.bit:
                 slot.compute()
         self._num_derivative_evaluations += 1
-        if self._is_searching_for_blame and not _is_finite(self._xdot):
+        if self._is_searching_for_blame and not np.isfinite(self._xdot).all():
             raise RuntimeError(blame_derivatives(self._bound_context()))
         return self._xdot
 
@@ -143,6 +143,7 @@ class IntegratorBase(abc.ABC):
         self._xdot: NDArray[Any] = store.flat[start + shift : end + shift]
         self._x_start = self._x.copy()
         self._xdot_start = self._xdot.copy()
+        self._work = self._x.copy()
         self._derivative_slots = [slot for slot in context._xcdot_slots if slot.entry.vector_size]
         self._is_initialized = False
         self._prepare()
@@ -180,8 +181,8 @@ class IntegratorBase(abc.ABC):
         self._initial_step_size: float | None = None
         self._ideal_step_size = math.nan
         self._is_initialized = False
-        self._is_searching_for_blame = False
         self._knows_start = False
+        self._is_searching_for_blame = False
         self.ResetStatistics()
 
     def set_maximum_step_size(self, max_step_size: float) -> None:
@@ -413,8 +414,10 @@ class IntegratorBase(abc.ABC):
             h = room
             if not self._is_fixed_step:
                 h = self._controlled_step(time, room)
-            elif not math.isfinite(self._step(time, h)) or not _is_finite(self._x):
-                self._blame(time, h)
+            else:
+                self._step(time, h)
+                if not math.isfinite(largest_magnitude(self._x, self._work)):
+                    self._blame(time, h)
         except BaseException:
             self._move_back(time)
             raise
@@ -439,14 +442,14 @@ class IntegratorBase(abc.ABC):
                     self._ideal_step_size = min(max(wanted, self._min_step_size), self._max_step_size)
                 return h
             minimum = self.get_working_minimum_step_size()
-            if h <= minimum:
+            if h <= _SLIVER * minimum:
                 self._accept_or_raise(time, h, error, accuracy)
                 return h
             if math.isfinite(error):
                 self._num_error_shrinkages += 1
             else:
                 self._num_failure_shrinkages += 1
-                if not _is_finite(self._xdot_start):
+                if not np.isfinite(self._xdot_start).all():
                     self._blame(time, h)
             h = max(wanted, minimum)
             is_cut_short = False
@@ -487,9 +490,10 @@ class IntegratorBase(abc.ABC):
             self._smallest_step_size = h
 
 
-def _is_finite(values: NDArray[Any]) -> bool:
-    """Whether all elements are finite; their sum of squares answers faster, unless it overflows."""
-    return math.isfinite(abs(values.dot(values))) or bool(np.isfinite(values).all())
+def largest_magnitude(values: NDArray[Any], work: NDArray[Any]) -> float:
+    """The largest absolute value, nan if there is a nan; `work` is room for as many elements."""
+    np.abs(values, out=work)
+    return work.item(work.argmax()).real
 
 
 def _next_step_size(h: float, error: float, accuracy: float, order: int) -> float:

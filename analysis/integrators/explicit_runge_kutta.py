@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from merganser.analysis.integrators.base import IntegratorBase
+from merganser.analysis.integrators.base import IntegratorBase, largest_magnitude
 from merganser.analysis.integrators.tableaus import RK3, ButcherTableau
 
 __all__ = ["RungeKutta3Integrator"]
@@ -28,7 +28,6 @@ class _ExplicitRungeKutta(IntegratorBase):
         num_stages = len(tableau.b)
         self._k = np.zeros((num_stages, len(self._x)), dtype)
         self._xdot_start = self._k[0]
-        self._change = np.zeros(len(self._x), dtype)
         # The rows of `weights` are those of a, then b, then b - b_hat; `scaled` is the same times h.
         weights = np.zeros((num_stages + 2, num_stages), dtype)
         for row, values in zip(weights, (*tableau.a, tableau.b)):
@@ -44,7 +43,7 @@ class _ExplicitRungeKutta(IntegratorBase):
         ]
 
     def _step(self, time: float, h: float) -> float:
-        k, change = self._k, self._change
+        k, change = self._k, self._work
         if h != self._scaled_for:
             np.multiply(self._weights, h, out=self._scaled)
             self._scaled_for = h
@@ -58,8 +57,7 @@ class _ExplicitRungeKutta(IntegratorBase):
         if self._is_fixed_step:
             return 0.0
         self._h_b_error.dot(k, change)  # (3)
-        np.abs(change, out=change)
-        return change.item(change.argmax()).real
+        return largest_magnitude(change, change)
 
 
 class RungeKutta3Integrator(_ExplicitRungeKutta):

@@ -1,7 +1,7 @@
 """The command line: look into a model file, or let it drop and swing.
 
-    python -m merganser info MODEL
-    python -m merganser simulate MODEL [--duration 5] [--time-step 0.001] [--fix-base] [--plot out.png]
+python -m merganser info MODEL
+python -m merganser simulate MODEL [--duration 5] [--time-step 0.001] [--fix-base] [--plot out.png]
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _info(options: argparse.Namespace) -> int:
     _load(plant, options)
     console = Console()
     bodies = Table("body", "mass [kg]", "centre of mass [m]", title="Bodies", title_justify="left")
-    for body in (plant.get_body(index) for index in range(1, plant.num_bodies())):  # type: ignore[arg-type]
+    for body in (plant.get_body(index) for index in range(1, plant.num_bodies())):
         centre = ", ".join(f"{x:.4g}" for x in body.default_com())
         bodies.add_row(body.name(), f"{body.default_mass():.4g}", centre)
     joints = Table("joint", "type", "parent", "child", "limits", "damping", title="Joints", title_justify="left")
@@ -76,7 +76,13 @@ def _info(options: argparse.Namespace) -> int:
             _limits(joint), ", ".join(f"{d:.3g}" for d in joint.default_damping_vector()),
         )  # fmt: skip
     actuators = Table(
-        "actuator", "joint", "effort limit", "rotor inertia", "gear ratio", title="Actuators", title_justify="left"
+        "actuator",
+        "joint",
+        "effort limit",
+        "rotor inertia",
+        "gear ratio",
+        title="Actuators",
+        title_justify="left",
     )
     for actuator in (plant.get_joint_actuator(index) for index in plant.GetJointActuatorIndices()):
         actuators.add_row(

@@ -9,15 +9,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.dependencies import ACCURACY, TIME, Q, V, Z
 from merganser.framework.core.errors import UnconnectedInputError
-from merganser.framework.core.layout import LeafLayout, RootLayout, SystemLayout
-from merganser.framework.core.state import AbstractValues, ContinuousState, DiscreteValues, Parameters, State, _window
+from merganser.framework.core.layout import SystemLayout
+from merganser.framework.core.state import (
+    AbstractValues,
+    ContinuousState,
+    DiscreteValues,
+    Parameters,
+    State,
+    _window,
+)
 from merganser.framework.core.store import CacheSlot, FixedInputPortValue, Store
 from merganser.framework.core.values import AbstractValue, BasicVector
 
 if TYPE_CHECKING:
+    from merganser.framework.core.diagram_context import DiagramContext
     from merganser.framework.core.system import System
 
-__all__ = ["Context", "DiagramContext", "LeafContext", "make_context"]
+__all__ = ["Context"]
 
 Array = NDArray[Any]
 _XC_NODES = 1 << Q | 1 << V | 1 << Z
@@ -66,7 +74,7 @@ class Context:
         """Returns the time [s]."""
         store = self._store
         store.reads |= 1 << TIME
-        return store.flat.item(0)  # type: ignore[no-any-return]
+        return store.flat.item(0)
 
     def SetTime(self, time_sec: float) -> None:
         """Sets the time [s] of a root context.
@@ -278,6 +286,8 @@ class Context:
 
         Other computed values are not copied but computed anew when asked for.
         """
+        from merganser.framework.core.diagram_context import make_context
+
         self._require_root("Clone")
         store = self._store
         clone = make_context(store.layout, store.flat.dtype)
@@ -343,7 +353,7 @@ class Context:
             return None
         if source.store.invalid & source.bit:
             source.compute()
-        return source.value  # type: ignore[no-any-return]
+        return source.value
 
     def _has_input(self, index: int) -> bool:
         """Whether input port `index` has a value."""
@@ -406,182 +416,3 @@ class Context:
             f"{self._xc.size()} continuous, {len(self._discrete._items)} discrete groups, "
             f"{self._abstract_state.size()} abstract>"
         )
-
-
-class LeafContext(Context):
-    """The context of a leaf system."""
-
-    _layout: LeafLayout
-
-    def __init__(self, store: Store, layout: LeafLayout, parent: DiagramContext | None) -> None:
-        super().__init__(store, layout, parent)
-        system, flat = layout.system, store.flat
-        groups = system._dependency_table.groups
-        self._group_nodes = system._dependency_table.group_nodes
-        self._xd_nodes = groups["xd"]
-        self._xa_nodes = groups["xa"]
-        self._p_nodes = groups["pn"] | groups["pa"]
-        self._discrete = DiscreteValues(
-            [_view(model, flat, offset) for model, offset in zip(system._discrete_models, layout.discrete_offsets)]
-        )
-        self._abstract_state = AbstractValues([model.Clone() for model in system._abstract_state_models])
-        self._parameters = Parameters(
-            [_view(m, flat, offset) for m, offset in zip(system._numeric_parameter_models, layout.numeric_offsets)],
-            [model.Clone() for model in system._abstract_parameter_models],
-        )
-        self._next_discrete: DiscreteValues | None = None  # room for the results of discrete updates
-        self._workspace: Any = None  # room for a leaf system that computes on arrays of its own
-        self._input_bits = [1 << port._node for port in system._input_ports]
-        self._slots = [self._make_slot(number) for number in range(len(system._cache_entries))]
-        self._xcdot_nodes = groups["xcdot"]
-        self._xcdot_slots = [] if system._xcdot_entry is None else [self._slots[system._xcdot_entry]]
-        store.slots.extend(self._slots)
-
-    def _make_slot(self, number: int) -> CacheSlot:
-        entry = self._layout.system._cache_entries[number]
-        offset = self._layout.entry_offsets[number]
-        value: Any
-        if offset is None:
-            value = entry.allocate_value()
-        else:
-            value = _view(entry.model, self._store.flat, offset)  # type: ignore[arg-type]
-        return CacheSlot(self._store, self, entry, number, 1 << (self._layout.first_bit + number), value)
-
-    def _read_input(self, index: int) -> BasicVector | AbstractValue | None:
-        store = self._store
-        store.reads |= self._input_bits[index]
-        source = self._inputs[index]
-        if source is None:
-            return None
-        if store.invalid & source.bit:
-            source.compute()
-        return source.value  # type: ignore[no-any-return]
-
-    def _read_entry(self, number: int) -> CacheSlot:
-        """The slot of cache entry `number`, brought up to date."""
-        slot = self._slots[number]
-        store = self._store
-        store.reads |= 1 << slot.entry.node
-        if store.invalid & slot.bit:
-            slot.compute()
-        return slot
-
-    def _has_input(self, index: int) -> bool:
-        self._store.reads |= self._input_bits[index]
-        return self._inputs[index] is not None
-
-    # A single group, variable or parameter is read and changed without touching what depends on the others.
-
-    def _read_node(self, group: str, index: int) -> None:
-        self._store.reads |= 1 << self._group_nodes[group][index]
-
-    def _change_node(self, group: str, index: int) -> None:
-        self._store.change(self._layout.down_nodes[self._group_nodes[group][index]], self)
-
-    def get_discrete_state(self, index: int | None = None) -> Any:
-        if index is None:
-            return super().get_discrete_state()
-        vector = self._discrete.get_vector(index)
-        self._read_node("xd", index)
-        return vector
-
-    def get_mutable_discrete_state(self, index: int | None = None) -> Any:
-        if index is None:
-            return super().get_mutable_discrete_state()
-        vector = self._discrete.get_vector(index)
-        self._change_node("xd", index)
-        return vector
-
-    def get_abstract_state(self, index: int | None = None) -> Any:
-        if index is None:
-            return super().get_abstract_state()
-        value = self._abstract_state.get_value(index)
-        self._read_node("xa", index)
-        return value
-
-    def get_mutable_abstract_state(self, index: int | None = None) -> Any:
-        if index is None:
-            return super().get_mutable_abstract_state()
-        value = self._abstract_state.get_value(index)
-        self._change_node("xa", index)
-        return value
-
-    def get_numeric_parameter(self, index: int) -> BasicVector:
-        vector = self._parameters.get_numeric_parameter(index)
-        self._read_node("pn", index)
-        return vector
-
-    def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
-        vector = self._parameters.get_numeric_parameter(index)
-        self._change_node("pn", index)
-        return vector
-
-    def get_abstract_parameter(self, index: int) -> AbstractValue:
-        value = self._parameters.get_abstract_parameter(index)
-        self._read_node("pa", index)
-        return value
-
-    def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
-        value = self._parameters.get_abstract_parameter(index)
-        self._change_node("pa", index)
-        return value
-
-
-class DiagramContext(Context):
-    """The context of a Diagram: a view of the values of all its subsystems."""
-
-    def __init__(self, store: Store, layout: SystemLayout, parent: DiagramContext | None) -> None:
-        super().__init__(store, layout, parent)
-        children = [_make_subcontext(store, child, self) for child in layout.children]
-        self._children = children
-        self._xcdot_slots = [slot for c in children for slot in c._xcdot_slots]
-        self._discrete = DiscreteValues([group for c in children for group in c._discrete._items])
-        self._abstract_state = AbstractValues([value for c in children for value in c._abstract_state._items])
-        self._parameters = Parameters(
-            [group for c in children for group in c._parameters._numeric._items],
-            [value for c in children for value in c._parameters._abstract._items],
-        )
-
-    def get_mutable_discrete_state(self, index: int | None = None) -> Any:
-        if index is None:
-            return super().get_mutable_discrete_state()
-        self._discrete.get_vector(index)  # checks the index
-        for child in self._children:
-            groups = child._discrete.num_groups()
-            if index < groups:
-                return child.get_mutable_discrete_state(index)
-            index -= groups
-
-    def _route_input(self, index: int, source: Any) -> None:
-        self._inputs[index] = source
-        for child_index, port_index in self._system._input_targets[index]:  # type: ignore[attr-defined]
-            child = self._children[child_index]
-            current = child._inputs[port_index]
-            if not (isinstance(current, FixedInputPortValue) and current._context is child):
-                child._route_input(port_index, source)
-
-    def _all_contexts(self) -> list[Context]:
-        return [self, *(context for child in self._children for context in child._all_contexts())]
-
-
-def make_context(layout: RootLayout, dtype: Any = np.float64) -> Context:
-    """Makes a root context with all values at zero or at their models'; nothing is connected to free inputs."""
-    store = Store(layout, dtype)
-    context = _make_subcontext(store, layout.top, None)
-    for part in context._all_contexts():
-        for index, source in enumerate(part._layout.sources):
-            if source is not None:
-                leaf, entry = source
-                part._inputs[index] = store.slots[leaf.first_bit + entry]
-    return context
-
-
-def _make_subcontext(store: Store, layout: SystemLayout, parent: DiagramContext | None) -> Context:
-    if isinstance(layout, LeafLayout):
-        return LeafContext(store, layout, parent)
-    return DiagramContext(store, layout, parent)
-
-
-def _view(model: BasicVector, flat: Array, offset: int) -> BasicVector:
-    """A vector of the model's type that is a window into the flat array."""
-    return model._view_of(flat[offset : offset + model.size()])

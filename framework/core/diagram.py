@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from merganser.framework.core.context import DiagramContext, LeafContext
+from merganser.framework.core.diagram_context import DiagramContext
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.core.events import DeclaredEvent
 from merganser.framework.core.feedthrough import inputs_reaching
+from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.ports import InputPort, OutputPort
 from merganser.framework.core.system import System
 

@@ -18,12 +18,12 @@ SystemT = TypeVar("SystemT", bound=System)
 class DiagramBuilder:
     """Collects systems and wires; `Build` turns them into a Diagram, once.
 
-        builder = DiagramBuilder()
-        plant = builder.AddNamedSystem("plant", Plant())
-        controller = builder.AddNamedSystem("controller", Controller())
-        builder.Connect(plant.get_output_port(), controller.get_input_port())
-        builder.Connect(controller.get_output_port(), plant.get_input_port())
-        diagram = builder.Build()
+    builder = DiagramBuilder()
+    plant = builder.AddNamedSystem("plant", Plant())
+    controller = builder.AddNamedSystem("controller", Controller())
+    builder.Connect(plant.get_output_port(), controller.get_input_port())
+    builder.Connect(controller.get_output_port(), plant.get_input_port())
+    diagram = builder.Build()
     """
 
     def __init__(self) -> None:
@@ -268,7 +268,9 @@ class DiagramBuilder:
 
     def _require_member(self, system: System, port: Any = None) -> None:
         if system not in self._systems:
-            what = f"{port.GetFullDescription()}: its system" if port is not None else f"System '{system.GetSystemName()}'"
+            what = (
+                f"{port.GetFullDescription()}: its system" if port is not None else f"System '{system.GetSystemName()}'"
+            )
             raise ValueError(f"{what} has not been added to this builder; call AddSystem first.")
 
     def _require_free(self, input: InputPort) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["diagram_graph", "graphviz_string"]
 
+
 def diagram_graph(system: System) -> Any:
     """Returns a networkx MultiDiGraph of the direct subsystems of a Diagram.
 

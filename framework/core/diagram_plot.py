@@ -125,7 +125,7 @@ def _columns(graph: Any) -> list[list[str]]:
     forward = nx.DiGraph()
     forward.add_nodes_from(graph.nodes)
     forward.add_edges_from((a, b) for a, b in graph.edges() if a != b and order[a] > order[b])
-    column = {}
+    column: dict[str, int] = {}
     for name in nx.topological_sort(forward):
         column[name] = max((column[before] + 1 for before in forward.predecessors(name)), default=0)
     columns: list[list[str]] = [[] for _ in range(max(column.values()) + 1)]
@@ -157,7 +157,12 @@ def _place(boxes: dict[str, _Box], columns: list[list[str]], graph: Any) -> floa
 
 
 def _draw_wire(
-    axes: Any, start: tuple[float, float], end: tuple[float, float], lane: float | None, stub: float, color: str
+    axes: Any,
+    start: tuple[float, float],
+    end: tuple[float, float],
+    lane: float | None,
+    stub: float,
+    color: str,
 ) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Curve
@@ -188,7 +193,28 @@ def _draw_box(axes: Any, box: _Box) -> None:
     middle = box.x + box.width / 2
     for row, line in enumerate(box.title):
         weight = "bold" if row == 0 else "normal"
-        axes.text(middle, box.y - _LINE * (row + 0.6), line, ha="center", va="center", fontsize=9, weight=weight, zorder=4)
-    for names, x, side in ((box.inputs, box.x + 0.09, "left"), (box.outputs, box.x + box.width - 0.09, "right")):
+        axes.text(
+            middle,
+            box.y - _LINE * (row + 0.6),
+            line,
+            ha="center",
+            va="center",
+            fontsize=9,
+            weight=weight,
+            zorder=4,
+        )
+    for names, x, side in (
+        (box.inputs, box.x + 0.09, "left"),
+        (box.outputs, box.x + box.width - 0.09, "right"),
+    ):
         for name in names:
-            axes.text(x, box.port_height(names, name), name, ha=side, va="center", fontsize=8, color="#333333", zorder=4)
+            axes.text(
+                x,
+                box.port_height(names, name),
+                name,
+                ha=side,
+                va="center",
+                fontsize=8,
+                color="#333333",
+                zorder=4,
+            )

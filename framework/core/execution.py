@@ -9,7 +9,8 @@ from merganser.framework.core.events import DeclaredEvent, EventKind, EventStatu
 from merganser.framework.core.store import note_place
 
 if TYPE_CHECKING:
-    from merganser.framework.core.context import Context, LeafContext
+    from merganser.framework.core.context import Context
+    from merganser.framework.core.leaf_context import LeafContext
 
 __all__ = ["compute_updates", "execute", "raise_if_failed"]
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from merganser.framework.core.cache import CacheEntry, ValueProducer
-from merganser.framework.core.context import LeafContext
 from merganser.framework.core.dependencies import DependencyTable, bits
 from merganser.framework.core.events import DeclaredEvent, Event, EventKind, EventStatus, TriggerType
 from merganser.framework.core.indices import (
@@ -21,6 +20,7 @@ from merganser.framework.core.indices import (
     NumericParameterIndex,
     UseDefaultName,
 )
+from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.ports import InputPort, LeafOutputPort
 from merganser.framework.core.state import ContinuousState, DiscreteValues
 from merganser.framework.core.system import System
@@ -193,7 +193,10 @@ class LeafSystem(System):
     ) -> CacheEntry:
         """Declares a computation whose result is kept while nothing it depends on changes."""
         return self._declare_entry(
-            f"cache entry '{description}'", value_producer.allocate, value_producer.calc, prerequisites_of_calc
+            f"cache entry '{description}'",
+            value_producer.allocate,
+            value_producer.calc,
+            prerequisites_of_calc,
         )
 
     def _declare_storage(self, description: str, allocate: Callable[[], Any]) -> CacheEntry:
@@ -210,7 +213,12 @@ class LeafSystem(System):
         return self._cache_entries[index]
 
     def _declare_entry(
-        self, description: str, model: Any, calc: Any, tickets: Iterable[DependencyTicket], is_xcdot: bool = False
+        self,
+        description: str,
+        model: Any,
+        calc: Any,
+        tickets: Iterable[DependencyTicket],
+        is_xcdot: bool = False,
     ) -> CacheEntry:
         wanted = set(tickets)
         learns = self.all_sources_ticket() in wanted
@@ -303,7 +311,7 @@ class LeafSystem(System):
 
     def output_port_ticket(self, index: int) -> DependencyTicket:
         """Depends on output port `index`."""
-        return self.get_output_port(index).ticket()  # type: ignore[no-any-return]
+        return self.get_output_port(index).ticket()
 
     def cache_entry_ticket(self, index: int) -> DependencyTicket:
         """Depends on cache entry `index`."""
@@ -388,7 +396,9 @@ class LeafSystem(System):
         self, kind: EventKind, trigger: TriggerType, handler: Any, period: float = 0.0, offset: float = 0.0
     ) -> None:
         if not callable(handler):
-            raise TypeError(f"System '{self.GetSystemPathname()}': the handler of a {kind.value} event must be callable.")
+            raise TypeError(
+                f"System '{self.GetSystemPathname()}': the handler of a {kind.value} event must be callable."
+            )
         self._events.append(DeclaredEvent(kind, trigger, handler, period, offset))
 
     def _declared_events(self, context: Any) -> list[tuple[LeafContext, DeclaredEvent]]:
@@ -513,4 +523,3 @@ def _one_of(first: Any, second: Any, function: str, names: str) -> Any:
 def _refuse_unknown(kwargs: dict[str, Any], function: str) -> None:
     if kwargs:
         raise TypeError(f"{function} got an unexpected argument '{next(iter(kwargs))}'.")
-

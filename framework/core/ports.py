@@ -46,7 +46,8 @@ class _Port:
 
     def GetFullDescription(self) -> str:
         """Names the port, its index and its system, for messages."""
-        return f"{self._kind} port '{self._name}' (index {int(self._index)}) of system '{self._system.GetSystemPathname()}'"
+        path = self._system.GetSystemPathname()
+        return f"{self._kind} port '{self._name}' (index {int(self._index)}) of system '{path}'"
 
     def _check_context(self, context: Context) -> None:
         try:
@@ -85,7 +86,7 @@ class InputPort(_Port):
 
     def get_index(self) -> InputPortIndex:
         """Position among the system's input ports."""
-        return self._index  # type: ignore[no-any-return]
+        return self._index
 
     def ticket(self) -> DependencyTicket:
         """Ticket for computations that depend on this port."""
@@ -164,7 +165,8 @@ class InputPort(_Port):
                 raise TypeError(f"{self.GetFullDescription()} takes numbers; cannot fix it to {value!r}.")
             if array.size != self._size or (array.ndim > 1 and 1 not in array.shape):
                 raise ValueError(
-                    f"{self.GetFullDescription()} has size {self._size}; cannot fix it to a value of shape {array.shape}."
+                    f"{self.GetFullDescription()} has size {self._size}; cannot fix it to a value of shape "
+                    f"{array.shape}."
                 )
             return array.reshape(self._size)
         box = value if isinstance(value, AbstractValue) else Value(value)
@@ -190,7 +192,7 @@ class OutputPort(_Port):
 
     def get_index(self) -> OutputPortIndex:
         """Position among the system's output ports."""
-        return self._index  # type: ignore[no-any-return]
+        return self._index
 
     def Eval(self, context: Context) -> Any:
         """Returns the current value: a new array for a vector port, the value itself for an abstract port."""
@@ -236,7 +238,7 @@ class LeafOutputPort(OutputPort):
 
     def ticket(self) -> DependencyTicket:
         """Ticket for computations that depend on this port."""
-        return self._system._cache_entries[self._entry_number].ticket()  # type: ignore[attr-defined, no-any-return]
+        return self._system._cache_entries[self._entry_number].ticket()  # type: ignore[attr-defined]
 
     def cache_entry(self) -> Any:
         """The cache entry that keeps the port's value."""
@@ -244,7 +246,7 @@ class LeafOutputPort(OutputPort):
 
     def _read(self, context: Context) -> BasicVector | AbstractValue:
         self._check_context(context)
-        return context._read_entry(self._entry_number).value  # type: ignore[attr-defined, no-any-return]
+        return context._read_entry(self._entry_number).value  # type: ignore[attr-defined]
 
 
 def _foreign_context(port: _Port, context: Any) -> Exception:

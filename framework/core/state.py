@@ -160,11 +160,11 @@ class DiscreteValues(_Groups):
 
     def get_vector(self, index: int = 0) -> BasicVector:
         """Returns group `index`."""
-        return self._get(index, "discrete state group")  # type: ignore[no-any-return]
+        return self._get(index, "discrete state group")
 
     def get_mutable_vector(self, index: int = 0) -> BasicVector:
         """Returns group `index`, for changing it."""
-        return self._get(index, "discrete state group")  # type: ignore[no-any-return]
+        return self._get(index, "discrete state group")
 
     def value(self, index: int = 0) -> Array:
         """Returns group `index` as an array that shares memory with it."""
@@ -193,7 +193,7 @@ class DiscreteValues(_Groups):
     def _only(self) -> BasicVector:
         if len(self._items) != 1:
             raise RuntimeError(f"There are {len(self._items)} discrete state groups: say which one by its index.")
-        return self._items[0]  # type: ignore[no-any-return]
+        return self._items[0]
 
     def __getitem__(self, index: int) -> Any:
         return self._only()[index]
@@ -213,11 +213,11 @@ class AbstractValues(_Groups):
 
     def get_value(self, index: int) -> AbstractValue:
         """Returns value `index`."""
-        return self._get(index, "abstract value")  # type: ignore[no-any-return]
+        return self._get(index, "abstract value")
 
     def get_mutable_value(self, index: int) -> AbstractValue:
         """Returns value `index`, for changing it."""
-        return self._get(index, "abstract value")  # type: ignore[no-any-return]
+        return self._get(index, "abstract value")
 
     def SetFrom(self, other: AbstractValues) -> None:
         """Overwrites all values with copies of another's of the same number."""
@@ -295,7 +295,7 @@ class Parameters:
 
     def get_numeric_parameter(self, index: int) -> BasicVector:
         """Returns numeric parameter group `index`."""
-        return self._numeric._get(index, "numeric parameter group")  # type: ignore[no-any-return]
+        return self._numeric._get(index, "numeric parameter group")
 
     def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
         """Returns numeric parameter group `index`, for changing it."""
@@ -303,7 +303,7 @@ class Parameters:
 
     def get_abstract_parameter(self, index: int) -> AbstractValue:
         """Returns abstract parameter `index`."""
-        return self._abstract._get(index, "abstract parameter")  # type: ignore[no-any-return]
+        return self._abstract._get(index, "abstract parameter")
 
     def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
         """Returns abstract parameter `index`, for changing it."""

@@ -18,7 +18,7 @@ from merganser.framework.core.values import AbstractValue, BasicVector, Value
 
 if TYPE_CHECKING:
     from merganser.framework.core.cache import CacheEntry
-    from merganser.framework.core.context import LeafContext
+    from merganser.framework.core.leaf_context import LeafContext
 
 __all__ = ["CacheSlot", "FixedInputPortValue", "Store"]
 
@@ -89,7 +89,9 @@ class CacheSlot:
 
     __slots__ = ("bit", "context", "entry", "number", "store", "value")
 
-    def __init__(self, store: Store, context: LeafContext, entry: CacheEntry, number: int, bit: int, value: Any) -> None:
+    def __init__(
+        self, store: Store, context: LeafContext, entry: CacheEntry, number: int, bit: int, value: Any
+    ) -> None:
         self.store = store
         self.context = context
         self.entry = entry

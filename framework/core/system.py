@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.core.context import Context, LeafContext, make_context
+from merganser.framework.core.context import Context
 from merganser.framework.core.dependencies import TicketMethods
+from merganser.framework.core.diagram_context import make_context
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.core.events import DeclaredEvent, EventKind, TriggerType
 from merganser.framework.core.execution import compute_updates, execute, raise_if_failed
 from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
 from merganser.framework.core.layout import RootLayout
-from merganser.framework.core.ports import InputPort, OutputPort
+from merganser.framework.core.leaf_context import LeafContext
+from merganser.framework.core.ports import InputPort
 from merganser.framework.core.state import ContinuousState, DiscreteValues, State
 from merganser.framework.core.values import AbstractValue, BasicVector
 
@@ -103,7 +105,7 @@ class System(TicketMethods, abc.ABC):
 
     def get_input_port(self, port_index: int | None = None) -> InputPort:
         """Returns an input port by its index; without one, the only input port."""
-        return _port(self, self._input_ports, port_index, "input")  # type: ignore[no-any-return]
+        return _port(self, self._input_ports, port_index, "input")
 
     def get_output_port(self, port_index: int | None = None) -> Any:
         """Returns an output port by its index; without one, the only output port."""
@@ -111,7 +113,7 @@ class System(TicketMethods, abc.ABC):
 
     def GetInputPort(self, port_name: str) -> InputPort:
         """Returns an input port by its name."""
-        return _port_named(self, self._input_ports, port_name, "input")  # type: ignore[no-any-return]
+        return _port_named(self, self._input_ports, port_name, "input")
 
     def GetOutputPort(self, port_name: str) -> Any:
         """Returns an output port by its name."""
@@ -129,7 +131,9 @@ class System(TicketMethods, abc.ABC):
         if name is kUseDefaultName:
             name = f"{letter}{len(ports)}"
         if not isinstance(name, str) or not name:
-            raise ValueError(f"System '{self.GetSystemPathname()}': {kind} port names are non-empty strings, got {name!r}.")
+            raise ValueError(
+                f"System '{self.GetSystemPathname()}': {kind} port names are non-empty strings, got {name!r}."
+            )
         if any(port._name == name for port in ports):
             raise ValueError(f"System '{self.GetSystemPathname()}' already has an {kind} port named '{name}'.")
         return name
@@ -223,7 +227,7 @@ class System(TicketMethods, abc.ABC):
     def _my_context(self, context: Any, what: str) -> LeafContext:
         if context._system is not self:
             self._check_context(context)
-        return context  # type: ignore[no-any-return]
+        return context
 
     # ------------------------------------------------------------------ inputs
 
@@ -299,9 +303,7 @@ class System(TicketMethods, abc.ABC):
     def CalcForcedDiscreteVariableUpdate(self, context: Context, discrete_state: DiscreteValues) -> None:
         """Computes what all forced discrete updates would make of the discrete state, into `discrete_state`."""
         self._check_context(context)
-        status, updates = compute_updates(
-            self._events_with(context, TriggerType.kForced), EventKind.DISCRETE_UPDATE
-        )
+        status, updates = compute_updates(self._events_with(context, TriggerType.kForced), EventKind.DISCRETE_UPDATE)
         raise_if_failed(status, context)
         discrete_state.SetFrom(context._discrete)
         place = {id(group): index for index, group in enumerate(context._discrete._items)}
@@ -386,5 +388,3 @@ def _port_named(system: System, ports: Sequence[Any], name: str, kind: str) -> A
         f"System '{system.GetSystemPathname()}' has no {kind} port named '{name}'. "
         + nearest_names(name, (port._name for port in ports))
     )
-
-

@@ -184,7 +184,7 @@ class IndexedVector(VectorBase):
         self._indices = indices
 
     def _get(self) -> Array:
-        return self._base[self._indices]  # type: ignore[no-any-return]
+        return self._base[self._indices]
 
     def _set(self, values: Array) -> None:
         self._base[self._indices] = values

@@ -22,6 +22,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from merganser.framework.math._scalars import Array, cos, is_finite, require_float, sin, sqrt
 
 ORTHONORMALITY_TOLERANCE = 128 * np.finfo(float).eps
@@ -47,9 +48,7 @@ def rotation_defect(R: Array, tolerance: float = ORTHONORMALITY_TOLERANCE) -> st
     if deviation > tolerance:
         return f"its largest deviation |R Rᵀ - I| is {deviation:.3g}, allowed is {tolerance:.3g}"
     determinant = (
-        x[0] * (y[1] * z[2] - y[2] * z[1])
-        + x[1] * (y[2] * z[0] - y[0] * z[2])
-        + x[2] * (y[0] * z[1] - y[1] * z[0])
+        x[0] * (y[1] * z[2] - y[2] * z[1]) + x[1] * (y[2] * z[0] - y[0] * z[2]) + x[2] * (y[0] * z[1] - y[1] * z[0])
     )
     if determinant < 0:
         return f"its determinant is {determinant:.3g}, expected +1: the columns make a left-handed basis"

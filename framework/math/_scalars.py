@@ -111,9 +111,7 @@ def real_part(array: Array, what: str) -> Array:
         TypeError: the entries are objects (expressions), on whose values nothing may branch.
     """
     if array.dtype.kind == "O":
-        raise TypeError(
-            f"{what} depends on numerical values, but the scalars here are objects (expressions)."
-        )
+        raise TypeError(f"{what} depends on numerical values, but the scalars here are objects (expressions).")
     return array.real
 
 

@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from merganser.framework.math._rotation_formulas import (
     angle_axis_from_quaternion,
     matrix_from_angle_axis,

@@ -17,6 +17,7 @@ __all__ = [
 from typing import Any
 
 import numpy as np
+
 from merganser.framework.math._scalars import Array
 
 _SYMMETRY_TOLERANCE = 1e-10  # largest |M[i, j] - M[j, i]| of a matrix that counts as symmetric
@@ -49,9 +50,7 @@ def ContinuousAlgebraicRiccatiEquation(A: Any, B: Any, Q: Any, R: Any) -> Array:
         raise RuntimeError(_no_solution(where, str(error))) from error
     poles = np.linalg.eigvals(A - B @ np.linalg.solve(R, B.T @ S))
     if not (poles.real < 0).all():
-        raise RuntimeError(
-            _no_solution(where, f"a closed-loop eigenvalue has real part {poles.real.max():.3g}")
-        )
+        raise RuntimeError(_no_solution(where, f"a closed-loop eigenvalue has real part {poles.real.max():.3g}"))
     return S
 
 
@@ -109,8 +108,7 @@ def RealContinuousLyapunovEquation(A: Any, Q: Any) -> Array:
     eigenvalues = np.linalg.eigvals(A)
     if (np.abs(eigenvalues[:, np.newaxis] + eigenvalues.conj()) <= _SINGULARITY_TOLERANCE).any():
         raise RuntimeError(
-            f"{where}: the solution is not unique: two eigenvalues of A have λᵢ + conj(λⱼ) = 0 among "
-            f"{eigenvalues}."
+            f"{where}: the solution is not unique: two eigenvalues of A have λᵢ + conj(λⱼ) = 0 among {eigenvalues}."
         )
     return solve_continuous_lyapunov(A.T, -Q)
 

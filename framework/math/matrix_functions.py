@@ -14,6 +14,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from merganser.framework.math._scalars import Array, owned_array, owned_vector
 
 
@@ -75,9 +76,7 @@ def IsPositiveDefinite(matrix: Any, tolerance: float = 0.0) -> bool:
     return bool(eigenvalues[0] >= tolerance * max(1.0, np.abs(eigenvalues).max()))
 
 
-def DecomposePSDmatrixIntoXtransposeTimesX(
-    Y: Any, zero_tol: float, return_empty_if_not_psd: bool = False
-) -> Array:
+def DecomposePSDmatrixIntoXtransposeTimesX(Y: Any, zero_tol: float, return_empty_if_not_psd: bool = False) -> Array:
     """A matrix X with Xᵀ X = Y and as many rows as Y has rank.
 
     X is not unique; this one has the rows sqrt(λ) vᵀ for the eigenvalues λ and eigenvectors v of Y.

@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from merganser.framework.math._rotation_formulas import (
     matrix_from_quaternion,
     quaternion_from_matrix,
@@ -131,9 +132,7 @@ class Quaternion:
         """A copy of all components, shape [4]."""
         return self._wxyz.copy()
 
-    def set_wxyz(
-        self, wxyz: Any = None, x: Any = None, y: Any = None, z: Any = None, *, w: Any = None
-    ) -> None:
+    def set_wxyz(self, wxyz: Any = None, x: Any = None, y: Any = None, z: Any = None, *, w: Any = None) -> None:
         """Replaces the components, given as one array or as four numbers; raises as the constructor does."""
         if wxyz is None and w is None:
             raise TypeError("Quaternion.set_wxyz: give wxyz, or all four of w, x, y, z.")
@@ -200,9 +199,7 @@ class Quaternion:
         angle = 2 * math.atan2(np.linalg.norm(q1 - q0), np.linalg.norm(q1 + q0))
         if angle < 1e-8:  # sin(angle) == angle to machine precision
             return Quaternion._from_array((1 - t) * q0 + t * q1)
-        return Quaternion._from_array(
-            (math.sin((1 - t) * angle) * q0 + math.sin(t * angle) * q1) / math.sin(angle)
-        )
+        return Quaternion._from_array((math.sin((1 - t) * angle) * q0 + math.sin(t * angle) * q1) / math.sin(angle))
 
     def __repr__(self) -> str:
         w, x, y, z = self._wxyz.tolist()

@@ -24,6 +24,7 @@ __all__ = [
 from typing import Any
 
 import numpy as np
+
 from merganser.framework.math._scalars import Array, owned_vector, real_part, sqrt
 from merganser.framework.math.quaternion import Quaternion, quaternion_product
 

@@ -7,6 +7,7 @@ __all__ = ["RigidTransform"]
 from typing import Any
 
 import numpy as np
+
 from merganser.framework.math._rotation_formulas import ORTHONORMALITY_TOLERANCE
 from merganser.framework.math._scalars import Array, expect_instance, owned_array, owned_vector
 from merganser.framework.math.angle_axis import AngleAxis
@@ -58,13 +59,9 @@ class RigidTransform:
             ValueError: wrong shape, NaN or infinity in the position, wrong last row.
             RuntimeError: the rotation part of `pose` is not a rotation matrix.
         """
-        given = [
-            argument for argument in (R, rpy, quaternion, theta_lambda, pose, other) if argument is not None
-        ]
+        given = [argument for argument in (R, rpy, quaternion, theta_lambda, pose, other) if argument is not None]
         if len(given) > 1:
-            raise TypeError(
-                "RigidTransform: give at most one of R, rpy, quaternion, theta_lambda, pose, other."
-            )
+            raise TypeError("RigidTransform: give at most one of R, rpy, quaternion, theta_lambda, pose, other.")
         whole = given[0] if given else None
         if whole is None:
             self._store(np.eye(3), np.zeros(3) if p is None else _position(p))
@@ -184,9 +181,7 @@ class RigidTransform:
         if isinstance(other, RigidTransform):
             # R_AC = R_AB R_BC,  p_AoCo_A = p_AoBo_A + R_AB p_BoCo_B
             R_AB = self._R_AB
-            return RigidTransform._from_parts(
-                R_AB.dot(other._R_AB), R_AB.dot(other._p_AoBo_A) + self._p_AoBo_A
-            )
+            return RigidTransform._from_parts(R_AB.dot(other._R_AB), R_AB.dot(other._p_AoBo_A) + self._p_AoBo_A)
         points = np.asarray(other)
         if points.shape == (3,):
             return self._R_AB.dot(points) + self._p_AoBo_A
@@ -225,9 +220,7 @@ class RigidTransform:
 
     def IsNearlyIdentity(self, translation_tolerance: float) -> bool:
         """Whether the rotation is the identity to 128 epsilon, the position zero to the tolerance [m]."""
-        return self.rotation().IsNearlyIdentity() and bool(
-            np.abs(self._p_AoBo_A).max() <= translation_tolerance
-        )
+        return self.rotation().IsNearlyIdentity() and bool(np.abs(self._p_AoBo_A).max() <= translation_tolerance)
 
     def IsExactlyEqualTo(self, other: RigidTransform) -> bool:
         """Whether every element equals that of `other`."""
@@ -290,7 +283,6 @@ def _parts_of_array(value: Any) -> tuple[Array, Array]:
         deviation = np.abs(array[3] - _LAST_ROW).max()
         if not deviation <= ORTHONORMALITY_TOLERANCE:
             raise ValueError(
-                f"RigidTransform: the last row of the 4x4 matrix is {array[3].tolist()}, expected [0, 0, 0, "
-                f"1]."
+                f"RigidTransform: the last row of the 4x4 matrix is {array[3].tolist()}, expected [0, 0, 0, 1]."
             )
     return rotation_array(array[:3, :3]), _position(array[:3, 3])

@@ -16,6 +16,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from merganser.framework.math._rotation_formulas import matrix_from_rpy, rpy_from_matrix
 from merganser.framework.math._scalars import Array, cos, owned_vector, sin
 from merganser.framework.math.quaternion import Quaternion
@@ -70,9 +71,7 @@ class RollPitchYaw:
             return
         given = [argument for argument in (rpy, R, quaternion, matrix, other) if argument is not None]
         if len(given) != 1:
-            raise TypeError(
-                "RollPitchYaw: give one of rpy, R, quaternion, matrix, other, or roll, pitch, yaw."
-            )
+            raise TypeError("RollPitchYaw: give one of rpy, R, quaternion, matrix, other, or roll, pitch, yaw.")
         source: Any = given[0]
         if isinstance(source, RollPitchYaw):
             self._rpy = source._rpy

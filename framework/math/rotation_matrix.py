@@ -8,6 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from merganser.framework.math._rotation_formulas import (
     ORTHONORMALITY_TOLERANCE,
     quaternion_from_matrix,

@@ -14,7 +14,7 @@ _PACKAGE = "merganser."
 _MESSAGE = "merganser: compiling {name} (first run only, kept for the next) ..."
 
 
-class _Announcer(event.Listener):  # type: ignore[misc]
+class _Announcer(event.Listener):
     """Shows one line on standard error while a kernel of this package is compiled, and takes it away again."""
 
     def __init__(self) -> None:
@@ -26,7 +26,9 @@ class _Announcer(event.Listener):  # type: ignore[misc]
             return
         self._depth += 1
         if self._depth == 1 and _is_wanted():
-            sys.stderr.write("\r\033[K" + _MESSAGE.format(name=function.__name__.removeprefix("calc_").replace("_", " ")))
+            sys.stderr.write(
+                "\r\033[K" + _MESSAGE.format(name=function.__name__.removeprefix("calc_").replace("_", " "))
+            )
             sys.stderr.flush()
 
     def on_end(self, event: Any) -> None:

@@ -34,12 +34,18 @@ from merganser.framework.native.announce import announce_compilation
 
 __all__ = ["cache_directory", "device", "kernel", "source_hash", "specialize"]
 
-_KERNEL_FOLDERS = ("framework.native", "framework.primitives", "geometry", "analysis.integrators", "multibody.kernels")
+_KERNEL_FOLDERS = (
+    "framework.native",
+    "framework.primitives",
+    "geometry",
+    "analysis.integrators",
+    "multibody.kernels",
+)
 
 
 def device(function: Callable[..., Any]) -> Callable[..., Any]:
     """Marks a helper that kernels call: plain Python when interpreted, inlined when compiled."""
-    return register_jitable(function)  # type: ignore[no-any-return]
+    return register_jitable(function)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -47,7 +53,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     The plain Python function stays available as ``.interpreted``, for scalars that numba does not know.
     """
-    compiled = numba.njit(function, nogil=True, error_model="numpy")
+    compiled: Any = numba.njit(function, nogil=True, error_model="numpy")
     if hasattr(compiled, "py_func"):  # absent when NUMBA_DISABLE_JIT=1
         compiled._cache = _KernelCache(function)
     compiled.interpreted = function
@@ -114,11 +120,11 @@ class _KernelCacheLocator(_CacheLocator):
         return locator
 
 
-class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
+class _KernelCacheImpl(CompileResultCacheImpl):
     _locator_classes = [_KernelCacheLocator]
 
 
-class _KernelCache(FunctionCache):  # type: ignore[misc]
+class _KernelCache(FunctionCache):
     _impl_class = _KernelCacheImpl
 
 

@@ -25,9 +25,7 @@ class Integrator(LeafSystem):
             `initial_value=`).
     """
 
-    def __init__(
-        self, size: int | ArrayLike | None = None, *, initial_value: ArrayLike | None = None
-    ) -> None:
+    def __init__(self, size: int | ArrayLike | None = None, *, initial_value: ArrayLike | None = None) -> None:
         super().__init__()
         if (size is None) == (initial_value is None):
             raise TypeError("Integrator takes either a size or an initial_value.")

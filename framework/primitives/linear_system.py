@@ -144,8 +144,7 @@ class AffineSystem(LeafSystem):
         state = checked_vector(x0, "configure_default_state: x0")
         if state.size != self.num_states():
             raise ValueError(
-                f"System '{self.GetSystemPathname()}' has {self.num_states()} state variables; "
-                f"got {state.size} values."
+                f"System '{self.GetSystemPathname()}' has {self.num_states()} state variables; got {state.size} values."
             )
         self._default_state = state
 

@@ -109,9 +109,7 @@ def FirstOrderTaylorApproximation(
     return AffineSystem(A, B, f - A @ x0 - B @ u0, C, D, y - C @ x0 - D @ u0, period)
 
 
-def _approximate(
-    system: System, context: Context, input_port_index: int, output_port_index: int
-) -> tuple[Any, ...]:
+def _approximate(system: System, context: Context, input_port_index: int, output_port_index: int) -> tuple[Any, ...]:
     system._check_context(context)
     u_index, y_index = _input_index(system, input_port_index), _output_index(system, output_port_index)
     period = _require_one_kind_of_state(system, context)
@@ -133,9 +131,7 @@ def _approximate(
     return A, B, value[:n], C, D, value[n:], x0, period
 
 
-def _evaluate(
-    system: System, context: Any, x: Array, u: Array, u_index: int, y_index: int, period: float
-) -> Array:
+def _evaluate(system: System, context: Any, x: Array, u: Array, u_index: int, y_index: int, period: float) -> Array:
     """[xdot or x[n+1]; y] at the given state and input."""
     if u_index >= 0:
         context._fix_input(u_index, u)
@@ -235,9 +231,7 @@ def _require_one_kind_of_state(system: System, context: Any) -> float:
     if not context.num_discrete_state_groups():
         return 0.0
     if context.num_continuous_states():
-        raise RuntimeError(
-            f"System '{path}' has continuous and discrete state and cannot be linearized as one."
-        )
+        raise RuntimeError(f"System '{path}' has continuous and discrete state and cannot be linearized as one.")
     periodic = [event for _, event in system._events_with(context, TriggerType.kPeriodic)]
     if any(event.kind is EventKind.UNRESTRICTED_UPDATE for event in periodic):
         raise RuntimeError(f"System '{path}' has periodic unrestricted updates and cannot be linearized.")

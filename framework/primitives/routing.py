@@ -39,9 +39,7 @@ class PassThrough(LeafSystem):
         if isinstance(default, AbstractValue):
             self._default_box = default.Clone()
             self._u = self.DeclareAbstractInputPort("u", default)
-            self.DeclareAbstractOutputPort(
-                "y", self._default_box.Clone, self._calc_abstract, {self._u.ticket()}
-            )
+            self.DeclareAbstractOutputPort("y", self._default_box.Clone, self._calc_abstract, {self._u.ticket()})
             return
         if isinstance(default, (int, np.integer)):
             default = np.zeros(checked_size(default, "PassThrough: vector_size"))
@@ -87,9 +85,7 @@ class Multiplexer(LeafSystem):
             sizes = [checked_size(size, "Multiplexer: input_sizes") for size in wanted]
         model = wanted if isinstance(wanted, BasicVector) else BasicVector(np.zeros(sum(sizes)))
         self._inputs = [self.DeclareVectorInputPort(kUseDefaultName, size) for size in sizes]
-        self.DeclareVectorOutputPort(
-            kUseDefaultName, model, self._calc_output, {self.all_input_ports_ticket()}
-        )
+        self.DeclareVectorOutputPort(kUseDefaultName, model, self._calc_output, {self.all_input_ports_ticket()})
 
     def _calc_output(self, context: Context, output: BasicVector) -> None:
         stacked = output.get_mutable_value()

@@ -58,13 +58,9 @@ class ConstantValueSource(LeafSystem):
     def __init__(self, value: AbstractValue) -> None:
         super().__init__()
         if not isinstance(value, AbstractValue):
-            raise TypeError(
-                f"ConstantValueSource: expected a Value, got {type(value).__name__}; write Value(...)."
-            )
+            raise TypeError(f"ConstantValueSource: expected a Value, got {type(value).__name__}; write Value(...).")
         self._value = value.Clone()
-        self.DeclareAbstractOutputPort(
-            kUseDefaultName, self._value.Clone, self._calc_output, {self.nothing_ticket()}
-        )
+        self.DeclareAbstractOutputPort(kUseDefaultName, self._value.Clone, self._calc_output, {self.nothing_ticket()})
 
     def _calc_output(self, context: Any, output: AbstractValue) -> None:
         output.SetFrom(self._value)

@@ -30,6 +30,7 @@ Source: A. Jain, Robot and Multibody Dynamics (2010), chapter 3 (hinge map matri
 from __future__ import annotations
 
 import numpy as np
+
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.layout import PRISMATIC, QUATERNION_FLOATING, REVOLUTE
 from merganser.multibody.kernels.spatial import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy.typing as npt
+
 from merganser.multibody.math.spatial_vector import SpatialVector
 from merganser.multibody.math.vectors import as_vector, cross
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+
 from merganser.multibody.math.vectors import as_vector
 
 if TYPE_CHECKING:

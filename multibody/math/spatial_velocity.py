@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy.typing as npt
+
 from merganser.multibody.math.spatial_force import SpatialForce, SpatialMomentum
 from merganser.multibody.math.spatial_vector import SpatialVector
 from merganser.multibody.math.vectors import as_vector, cross

@@ -7,6 +7,7 @@ __all__ = ["add_document"]
 from typing import Any
 
 import numpy as np
+
 from merganser import geometry
 from merganser.framework.math import RigidTransform
 from merganser.geometry import AddContactMaterial, IllustrationProperties, ProximityProperties, Rgba

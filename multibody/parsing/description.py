@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
+
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.errors import SourceLocation
 from merganser.multibody.tree import SpatialInertia

@@ -13,6 +13,7 @@ __all__ = [
 ]
 
 import numpy as np
+
 from merganser.multibody.parsing.description import FrictionDescription, ShapeDescription
 from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
 from merganser.multibody.parsing.xml_reader import XmlNode

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["make_inertia"]
 
 import numpy as np
+
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.xml_reader import XmlNode
 from merganser.multibody.tree import RotationalInertia, SpatialInertia

@@ -11,6 +11,7 @@ __all__ = [
 ]
 
 import numpy as np
+
 from merganser.multibody.parsing.description import CollisionFilterGroupDescription
 from merganser.multibody.parsing.xml_reader import XmlNode
 

@@ -11,6 +11,7 @@ __all__ = ["read_sdf"]
 from pathlib import Path
 
 import networkx as nx
+
 from merganser.multibody.parsing.description import (
     BodyReference,
     DocumentDescription,

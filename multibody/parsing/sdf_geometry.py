@@ -7,6 +7,7 @@ __all__ = ["SdfGeometryReader"]
 from dataclasses import dataclass
 
 import numpy as np
+
 from merganser.framework.math import RigidTransform
 from merganser.geometry import HalfSpace
 from merganser.multibody.parsing.description import (

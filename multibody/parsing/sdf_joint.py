@@ -7,6 +7,7 @@ __all__ = ["read_actuator", "read_joint"]
 from math import inf
 
 import numpy as np
+
 from merganser.multibody.parsing.description import ActuatorDescription, BodyReference, JointDescription
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.geometry_reader import drake_value

@@ -12,6 +12,7 @@ __all__ = ["ScopeFrame", "SdfScope", "build_scope", "read_pose"]
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.math import Quaternion, RigidTransform, RollPitchYaw
 from merganser.multibody.parsing.description import BodyReference

@@ -7,6 +7,7 @@ __all__ = ["UrdfGeometryReader", "read_origin"]
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.parsing.description import GeometryDescription, ShapeDescription
 from merganser.multibody.parsing.errors import Diagnostics

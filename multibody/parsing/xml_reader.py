@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from lxml import etree
+
 from merganser.framework.core.errors import nearest_names
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 

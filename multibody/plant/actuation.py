@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from merganser.framework import InputPort, UnconnectedInputError, Value
 from merganser.framework.core.nonfinite import blame_input
 from merganser.geometry import QueryObject
@@ -34,9 +35,7 @@ class PlantInputs(PlantComputations):
         """Declares the ports whose sizes are known once the plant is finalized."""
         tree = self._tree
         self._actuation_port = self.DeclareVectorInputPort("actuation", tree.num_actuated_dofs())
-        self._generalized_force_port = self.DeclareVectorInputPort(
-            "applied_generalized_force", tree.num_velocities()
-        )
+        self._generalized_force_port = self.DeclareVectorInputPort("applied_generalized_force", tree.num_velocities())
         self._spatial_force_port = self.DeclareAbstractInputPort("applied_spatial_force", Value([]))
         self._instance_actuation_ports = []
         self._desired_state_ports = []
@@ -46,7 +45,8 @@ class PlantInputs(PlantComputations):
             self._instance_actuation_ports.append(self.DeclareVectorInputPort(f"{name}_actuation", size))
             self._desired_state_ports.append(self.DeclareVectorInputPort(f"{name}_desired_state", 2 * size))
         self._actuation_matrix = self.MakeActuationMatrix()
-        self._driven_instances = [(i, port) for i, port in enumerate(self._instance_actuation_ports) if port._size]
+        ports = enumerate(self._instance_actuation_ports)
+        self._driven_instances = [(instance, port) for instance, port in ports if port._size]
 
     # ------------------------------------------------------------------ ports
 
@@ -164,9 +164,7 @@ class PlantInputs(PlantComputations):
             w.F_applied[mobod] += F_Bo_W
 
     def _check_spatial_force(self, context: Any, force: Any) -> None:
-        place = (
-            f"{self._spatial_force_port.GetFullDescription()} carries, at time {context._store.flat[0]} s,"
-        )
+        place = f"{self._spatial_force_port.GetFullDescription()} carries, at time {context._store.flat[0]} s,"
         if not isinstance(force, ExternallyAppliedSpatialForce):
             raise TypeError(
                 f"{place} a list with a {type(force).__name__} in place of an ExternallyAppliedSpatialForce."
@@ -177,6 +175,4 @@ class PlantInputs(PlantComputations):
                 f"{self._tree.num_bodies()} bodies. Set body_index to body.index()."
             )
         if np.shape(force.p_BoBq_B) != (3,):
-            raise ValueError(
-                f"{place} a force with p_BoBq_B of shape {np.shape(force.p_BoBq_B)} in place of (3,)."
-            )
+            raise ValueError(f"{place} a force with p_BoBq_B of shape {np.shape(force.p_BoBq_B)} in place of (3,).")

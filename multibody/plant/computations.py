@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from merganser.framework.math import RigidTransform
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialVelocity
 from merganser.multibody.plant.free_bodies import PlantFreeBodies
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Frame, MultibodyForces, RigidBody
-from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["PlantComputations"]
 
@@ -77,9 +78,7 @@ class PlantComputations(PlantFreeBodies):
     def _frame_pose(self, caller: str, context: Any, frame_F: Frame) -> RigidTransform:
         """X_WF of a frame of this plant."""
         if not isinstance(frame_F, Frame):
-            raise TypeError(
-                f"{caller}() takes frames, got a {type(frame_F).__name__}. A body has body_frame()."
-            )
+            raise TypeError(f"{caller}() takes frames, got a {type(frame_F).__name__}. A body has body_frame().")
         self._mobod(caller, frame_F.body())
         return self.EvalBodyPoseInWorld(context, frame_F.body()) @ frame_F.GetFixedPoseInBodyFrame()
 
@@ -100,9 +99,7 @@ class PlantComputations(PlantFreeBodies):
         """
         points = np.asarray(p_BQi)
         if points.ndim not in (1, 2) or points.shape[0] != 3:
-            raise ValueError(
-                f"CalcPointsPositions(): p_BQi must have shape [3] or [3, n], got {points.shape}."
-            )
+            raise ValueError(f"CalcPointsPositions(): p_BQi must have shape [3] or [3, n], got {points.shape}.")
         X_AB = self.CalcRelativeTransform(context, frame_A, frame_B)
         return X_AB._R_AB @ points.reshape(3, -1) + X_AB._p_AoBo_A[:, np.newaxis]
 
@@ -132,9 +129,7 @@ class PlantComputations(PlantFreeBodies):
         w = self._eval_velocity(context)
         return self._inverse_dynamics(w, w.zeros_v, w.zeros_F)
 
-    def CalcInverseDynamics(
-        self, context: Any, known_vdot: ArrayLike, external_forces: MultibodyForces
-    ) -> Array:
+    def CalcInverseDynamics(self, context: Any, known_vdot: ArrayLike, external_forces: MultibodyForces) -> Array:
         """Returns the generalized forces that are needed, beside the external ones, for given accelerations.
 
         tau = M(q) vdot + C(q, v) v - tau_app - sum_B J_B^T F_app_B; gravity and damping only act if they are
@@ -156,7 +151,8 @@ class PlantComputations(PlantFreeBodies):
         self._check_forces("CalcInverseDynamics", external_forces)
         w = self._eval_velocity(context)
         vdot, F_Bo_W = known_vdot, external_forces._F_Bo_W
-        if not (type(vdot) is np.ndarray and vdot.shape == w.v.shape and vdot.dtype is w.dtype and vdot.flags.carray):
+        is_array = type(vdot) is np.ndarray and vdot.shape == w.v.shape
+        if not (is_array and vdot.dtype is w.dtype and vdot.flags.carray):
             vdot = self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v), w.dtype)
         if F_Bo_W.dtype is not w.dtype:
             F_Bo_W = F_Bo_W.astype(w.dtype)
@@ -183,8 +179,9 @@ class PlantComputations(PlantFreeBodies):
     def _inverse_dynamics(self, w: Workspace, vdot: Array, F_applied: Array) -> Array:
         tau = np.empty(len(w.v), w.dtype)
         w.call(
-            kernels.inverse_dynamics, w.topology, w.parameters, w.zero_gravity, w.position, w.velocity, vdot, F_applied, w.scratch, tau
-        )
+            kernels.inverse_dynamics, w.topology, w.parameters, w.zero_gravity, w.position, w.velocity,
+            vdot, F_applied, w.scratch, tau,
+        )  # fmt: skip
         return tau
 
     def CalcGravityGeneralizedForces(self, context: Any) -> Array:
@@ -261,9 +258,7 @@ class PlantComputations(PlantFreeBodies):
         mass: Array = self._workspace(context).parameters["mass"]
         return mass[self._moving_mobods("CalcTotalMass", model_instances)].sum()
 
-    def CalcCenterOfMassPositionInWorld(
-        self, context: Any, model_instances: Iterable[int] | None = None
-    ) -> Array:
+    def CalcCenterOfMassPositionInWorld(self, context: Any, model_instances: Iterable[int] | None = None) -> Array:
         """Returns the position p_WoScm_W of the centre of mass of bodies [m], shape [3].
 
         Args:

@@ -23,9 +23,7 @@ class CoulombFriction:
     def __init__(self, static_friction: float = 0.0, dynamic_friction: float = 0.0) -> None:
         for name, value in (("static", static_friction), ("dynamic", dynamic_friction)):
             if not (math.isfinite(value) and value >= 0.0):
-                raise ValueError(
-                    f"The {name} friction coefficient must be finite and not negative, got {value}."
-                )
+                raise ValueError(f"The {name} friction coefficient must be finite and not negative, got {value}.")
         if dynamic_friction > static_friction:
             raise ValueError(
                 f"The dynamic friction coefficient ({dynamic_friction}) cannot exceed the static one "

@@ -6,9 +6,10 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.tree import BodyIndex
-from numpy.typing import NDArray
 
 __all__ = ["ExternallyAppliedSpatialForce"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math import SpatialVelocity
 from merganser.multibody.plant.state_access import PlantState
@@ -53,9 +54,7 @@ class PlantFreeBodies(PlantState):
         """
         return self._free_joint("GetFreeBodyPose", body).GetPose(context)
 
-    def SetFloatingBaseBodyPoseInWorldFrame(
-        self, context: Any, body: RigidBody, X_WB: RigidTransform
-    ) -> None:
+    def SetFloatingBaseBodyPoseInWorldFrame(self, context: Any, body: RigidBody, X_WB: RigidTransform) -> None:
         """Sets the pose X_WB of a floating base body.
 
         Raises:
@@ -107,9 +106,7 @@ class PlantFreeBodies(PlantState):
         start = joint.velocity_start()
         self._mutable_v_view(context)[start : start + 6] = v
 
-    def _set_pose(
-        self, caller: str, context: Any, joint: QuaternionFloatingJoint, X_FM: RigidTransform
-    ) -> None:
+    def _set_pose(self, caller: str, context: Any, joint: QuaternionFloatingJoint, X_FM: RigidTransform) -> None:
         if not isinstance(X_FM, RigidTransform):
             raise TypeError(f"{caller}() takes a RigidTransform, got {type(X_FM).__name__}.")
         # Checked before it becomes a quaternion, which a matrix with NaN does not.
@@ -125,9 +122,7 @@ class PlantFreeBodies(PlantState):
         self._require_finalized(f"{caller}()")
         joint = body._inboard_joint
         if not isinstance(joint, QuaternionFloatingJoint):
-            connection = (
-                f"joint '{joint.name()}' ({joint.type_name()}) carries it" if joint else "it is the world"
-            )
+            connection = f"joint '{joint.name()}' ({joint.type_name()}) carries it" if joint else "it is the world"
             raise RuntimeError(f"{caller}(): body '{body.name()}' is not free: {connection}.")
         return joint
 

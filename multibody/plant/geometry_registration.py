@@ -46,9 +46,7 @@ class PlantGeometry(PlantNames):
             TypeError: the argument is not a SceneGraph.
         """
         if not isinstance(scene_graph, SceneGraph):
-            raise TypeError(
-                f"RegisterAsSourceForSceneGraph() takes a SceneGraph, got {type(scene_graph).__name__}."
-            )
+            raise TypeError(f"RegisterAsSourceForSceneGraph() takes a SceneGraph, got {type(scene_graph).__name__}.")
         if self._source_id is not None:
             raise RuntimeError(f"Plant '{self.GetSystemPathname()}' is registered with a SceneGraph already.")
         self._tree._check_not_finalized("RegisterAsSourceForSceneGraph")
@@ -99,15 +97,11 @@ class PlantGeometry(PlantNames):
             for ids in (self._visual_geometries, self._collision_geometries):
                 for geometry_id in ids.get(body.index(), []):
                     base_name = inspector.GetName(geometry_id).removeprefix(old)
-                    self._scene_graph.RenameGeometry(
-                        geometry_id, self._scoped_name(model_instance, base_name)
-                    )
+                    self._scene_graph.RenameGeometry(geometry_id, self._scoped_name(model_instance, base_name))
 
     def _register_frame(self, body: RigidBody) -> None:
         assert self._scene_graph is not None and self._source_id is not None
-        frame = GeometryFrame(
-            self._scoped_name(body.model_instance(), body.name()), int(body.model_instance())
-        )
+        frame = GeometryFrame(self._scoped_name(body.model_instance(), body.name()), int(body.model_instance()))
         self._frame_ids[body.index()] = self._scene_graph.RegisterFrame(self._source_id, frame)
 
     def _scoped_name(self, model_instance: int, name: str) -> str:
@@ -128,9 +122,7 @@ class PlantGeometry(PlantNames):
         frame_id = self._frame_ids.get(body_index)
         if frame_id is None:
             name = self._tree.get_body(body_index).name()
-            raise RuntimeError(
-                f"Body '{name}' has no geometry frame: the plant is not registered with a SceneGraph."
-            )
+            raise RuntimeError(f"Body '{name}' has no geometry frame: the plant is not registered with a SceneGraph.")
         return frame_id
 
     def GetBodyFromFrameId(self, frame_id: FrameId) -> RigidBody | None:

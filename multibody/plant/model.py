@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from merganser.framework import LeafSystem
 from merganser.framework.math import RigidTransform
 from merganser.multibody.plant.delegation import from_tree
 from merganser.multibody.tree import MultibodyTree, RigidBody, SpatialInertia, UniformGravityFieldElement
 from merganser.multibody.tree.lookup import TreeLookup
-from numpy.typing import NDArray
 
 __all__ = ["PlantModel"]
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from merganser.framework import BasicVector, ValueProducer
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
@@ -41,9 +42,7 @@ class MultibodyPlant(PlantOutputs):
     def __init__(self, time_step: float) -> None:
         super().__init__()
         if not (math.isfinite(time_step) and time_step >= 0.0):
-            raise ValueError(
-                f"The time step of a MultibodyPlant must be finite and not negative, got {time_step}."
-            )
+            raise ValueError(f"The time step of a MultibodyPlant must be finite and not negative, got {time_step}.")
         self._time_step = float(time_step)
         self._tree = MultibodyTree(self)
         self._scene_graph = None
@@ -80,9 +79,7 @@ class MultibodyPlant(PlantOutputs):
         self._declare_input_ports()
         self._declare_output_ports()
         moving = [(index, frame) for index, frame in self._frame_ids.items() if index != 0]
-        self._frame_mobods = (
-            self._tree.mobod_of_body[[index for index, _ in moving]] if moving else np.zeros(0, int)
-        )
+        self._frame_mobods = self._tree.mobod_of_body[[index for index, _ in moving]] if moving else np.zeros(0, int)
         self._moving_frame_ids = [frame for _, frame in moving]
 
     def _declare_state(self) -> None:
@@ -122,18 +119,9 @@ class MultibodyPlant(PlantOutputs):
         self._gather_forces(context, w)
         xdot = derivatives.get_mutable_vector()._values
         status = w.call(
-            kernels.state_derivatives,
-            w.topology,
-            w.parameters,
-            w.gravity,
-            w.x,
-            w.tau,
-            w.F_applied,
-            w.position,
-            w.velocity,
-            w.scratch,
-            xdot,
-        )
+            kernels.state_derivatives, w.topology, w.parameters, w.gravity, w.x, w.tau, w.F_applied,
+            w.position, w.velocity, w.scratch, xdot,
+        )  # fmt: skip
         self._conclude(context, w, status, xdot)
 
     def _calc_step(self, context: Any, discrete_state: Any) -> None:
@@ -142,8 +130,8 @@ class MultibodyPlant(PlantOutputs):
         self._gather_forces(context, w)
         x_next = discrete_state.get_mutable_vector()._values
         status = w.call(
-            kernels.discrete_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
-            w.position, w.velocity, w.scratch, x_next,
+            kernels.discrete_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau,
+            w.F_applied, w.position, w.velocity, w.scratch, x_next,
         )  # fmt: skip
         self._conclude(context, w, status, x_next)
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
+
 from merganser.multibody.plant.delegation import from_tree
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.tree import MultibodyTree
 from merganser.multibody.tree.coordinate_names import actuator_names, position_names, velocity_names
-from numpy.typing import NDArray
 
 __all__ = ["PlantNames"]
 
@@ -34,9 +35,7 @@ class PlantNames(PlantModel):
     """
 
     @overload
-    def GetPositionNames(
-        self, add_model_instance_prefix: bool = True, always_add_suffix: bool = True
-    ) -> list[str]: ...
+    def GetPositionNames(self, add_model_instance_prefix: bool = True, always_add_suffix: bool = True) -> list[str]: ...
     @overload
     def GetPositionNames(
         self, model_instance: int, add_model_instance_prefix: bool = False, always_add_suffix: bool = True
@@ -46,9 +45,7 @@ class PlantNames(PlantModel):
         return self._names("GetPositionNames", position_names, _OPTIONS, args, kwargs)
 
     @overload
-    def GetVelocityNames(
-        self, add_model_instance_prefix: bool = True, always_add_suffix: bool = True
-    ) -> list[str]: ...
+    def GetVelocityNames(self, add_model_instance_prefix: bool = True, always_add_suffix: bool = True) -> list[str]: ...
     @overload
     def GetVelocityNames(
         self, model_instance: int, add_model_instance_prefix: bool = False, always_add_suffix: bool = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from merganser.framework import LeafOutputPort, Value
 from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.math import RigidTransform
@@ -40,9 +41,7 @@ class PlantOutputs(PlantInputs):
         state = {self.xd_ticket()} if self._time_step > 0.0 else {self.q_ticket(), self.v_ticket()}
         position = {self._cache_entries[self._position_entry].ticket()}
         velocity = {self._cache_entries[self._velocity_entry].ticket()}
-        self._state_port = self.DeclareVectorOutputPort(
-            "state", self.num_multibody_states(), self._calc_state, state
-        )
+        self._state_port = self.DeclareVectorOutputPort("state", self.num_multibody_states(), self._calc_state, state)
         self._body_poses_port = self.DeclareAbstractOutputPort(
             "body_poses",
             lambda: Value([RigidTransform()] * tree.num_bodies()),

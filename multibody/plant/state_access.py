@@ -6,10 +6,11 @@ import math
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from merganser.framework.core.dependencies import Q, V
 from merganser.multibody.plant.geometry_registration import PlantGeometry
 from merganser.multibody.plant.workspace import Workspace
-from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["PlantState"]
 
@@ -163,9 +164,9 @@ class PlantState(PlantGeometry):
         """
         caller = "SetPositionsAndVelocities"
         w = self._workspace(context)
-        if len(args) == 1 and not kwargs and not self._quaternions:
-            if self._write_at_once(w, w.x, Q, args[0]):
-                return
+        is_simple = len(args) == 1 and not kwargs and not self._quaternions
+        if is_simple and self._write_at_once(w, w.x, Q, args[0]):
+            return
         instance, given = _instance_and_vector(caller, "q_v", args, kwargs)
         num_q = self._tree.num_positions(instance)
         values = self._checked_vector(caller, given, self.num_multibody_states(instance), w.dtype)
@@ -185,10 +186,10 @@ class PlantState(PlantGeometry):
         Returns:
             Whether it was written; if not, nothing was done.
         """
-        if not (type(given) is np.ndarray and given.dtype is _FLOAT and w.is_float and given.shape == view.shape):
+        if not (type(given) is np.ndarray and given.dtype is _FLOAT and given.shape == view.shape):
             return False
         store = w.store
-        if store.computing or not math.isfinite(given.dot(given)):
+        if store.computing or not w.is_float or not math.isfinite(given.dot(given)):
             return False
         if self._time_step > 0.0:
             store.invalid |= w.down[self._state_node]
@@ -229,11 +230,7 @@ class PlantState(PlantGeometry):
             array = self._converted(caller, array, dtype)
         if array.shape != (size,):
             array = self._sized(caller, array, size)
-        if (
-            array.dtype.kind in "fc"
-            and not math.isfinite(abs(array.dot(array)))
-            and not np.isfinite(array).all()
-        ):
+        if array.dtype.kind in "fc" and not math.isfinite(abs(array.dot(array))) and not np.isfinite(array).all():
             bad = int(np.flatnonzero(~np.isfinite(array))[0])
             raise ValueError(
                 f"{caller}(): element {bad} of the vector for plant '{self.GetSystemPathname()}' is "
@@ -357,7 +354,5 @@ def _instance_and_vector(
     names = (name,) if len(args) + len(kwargs) == 1 else ("model_instance", name)
     given = dict(zip(names, args), **kwargs)
     if len(given) != len(args) + len(kwargs) or given.keys() != set(names):
-        raise TypeError(
-            f"{caller}() takes {name}, or model_instance and {name}, after the context (if it has one)."
-        )
+        raise TypeError(f"{caller}() takes {name}, or model_instance and {name}, after the context (if it has one).")
     return given.get("model_instance"), given[name]

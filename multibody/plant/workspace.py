@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from merganser.framework.core.store import CacheSlot, Store
 from merganser.framework.native import specialize
 from merganser.multibody.kernels import layout
-from numpy.typing import NDArray
 
 __all__ = ["Workspace"]
 
@@ -49,9 +50,9 @@ class Workspace:
     """
 
     __slots__ = (
-        "F_applied", "calls", "codes", "down", "dtype", "gravity", "has_applied_forces", "is_float", "parameters", "position", "position_slot", "q", "scratch",
-        "store", "tau", "topology", "v", "velocity", "velocity_slot", "x", "zero_gravity", "zeros_F",
-        "zeros_v",
+        "F_applied", "calls", "codes", "down", "dtype", "gravity", "has_applied_forces", "is_float",
+        "parameters", "position", "position_slot", "q", "scratch", "store", "tau", "topology", "v",
+        "velocity", "velocity_slot", "x", "zero_gravity", "zeros_F", "zeros_v",
     )  # fmt: skip
 
     def __init__(
@@ -89,7 +90,8 @@ class Workspace:
     def call(self, kernel: Any, *arguments: Any) -> Any:
         """Calls a kernel, compiled or interpreted as suits the scalar type.
 
-        Array arguments must be contiguous and of this workspace's scalar type: with float64 they are not checked.
+        Array arguments must be contiguous and of this workspace's scalar type: with float64 they are not
+        checked.
         """
         code = self.codes.get(kernel)
         if code is None:

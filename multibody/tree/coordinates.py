@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from merganser.multibody.kernels import layout
 from merganser.multibody.tree.forest import Mobilizer
 from merganser.multibody.tree.joint_actuator import JointActuator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.indices import ForceElementIndex, world_model_instance

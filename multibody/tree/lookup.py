@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
+
 from merganser.multibody.tree.coordinates import Coordinates
 from merganser.multibody.tree.element_collection import ElementCollection, suggest_names
 from merganser.multibody.tree.frame import Frame

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from merganser.framework.math import RigidTransform
 from merganser.multibody.tree import parameters
 from merganser.multibody.tree.coordinates import Coordinates, make_topology

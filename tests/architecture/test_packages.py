@@ -34,8 +34,14 @@ def _imports(path: Path) -> set[str]:
 
 def test_every_package_folder_is_listed_for_the_wheel():
     listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
-    folders = {init.parent.relative_to(ROOT) for package in PACKAGES for init in (ROOT / package).rglob("__init__.py")}
-    wanted = {"merganser" if f == Path("framework/_root") else "merganser." + ".".join(f.parts) for f in folders}
+    folders = {
+        init.parent.relative_to(ROOT)
+        for package in PACKAGES
+        for init in (ROOT / package).rglob("__init__.py")
+    }
+    wanted = {
+        "merganser" if f == Path("framework/_root") else "merganser." + ".".join(f.parts) for f in folders
+    }
     assert listed == wanted
 
 
@@ -62,13 +68,20 @@ def test_imports_point_one_way():
             continue  # the root module gathers all packages
         for name in _imports(path):
             parts = name.split(".")
-            if parts[0] == "merganser" and len(parts) > 1 and parts[1] in PACKAGES and parts[1] not in ALLOWED[package]:
+            if (
+                parts[0] == "merganser"
+                and len(parts) > 1
+                and parts[1] in PACKAGES
+                and parts[1] not in ALLOWED[package]
+            ):
                 offenders.append(f"{path.relative_to(ROOT)} imports {name}")
     assert offenders == []
 
 
 def test_reference_is_never_imported_by_the_package():
-    assert [str(path) for path in SOURCES if any(name.split(".")[0] == "pydrake" for name in _imports(path))] == []
+    assert [
+        str(path) for path in SOURCES if any(name.split(".")[0] == "pydrake" for name in _imports(path))
+    ] == []
 
 
 def test_no_file_is_longer_than_600_lines():

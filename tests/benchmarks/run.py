@@ -57,7 +57,7 @@ def pydrake_library() -> Library | None:
 
 
 def load(library: Library, plant: Any, path: Path) -> None:
-    """Parses a file into a plant of either package, with the model files at hand as the package they call themselves."""
+    """Parses a file into a plant of either package; the model files at hand are their own package."""
     parser = library.parsing.Parser(plant)
     packages = parser.package_map()
     if MODELS.exists():
@@ -102,7 +102,11 @@ def iiwa_calls(library: Library) -> dict[str, Callable[[], Any]]:
         plant.SetPositionsAndVelocities(context, states[next_index()])
         return plant.EvalTimeDerivatives(context).CopyToVector()
 
-    return {"mass matrix": mass_matrix, "inverse dynamics": inverse_dynamics, "forward dynamics": forward_dynamics}
+    return {
+        "mass matrix": mass_matrix,
+        "inverse dynamics": inverse_dynamics,
+        "forward dynamics": forward_dynamics,
+    }
 
 
 def cart_pole_second(library: Library) -> Callable[[], Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from merganser.cli import main
 
 MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
@@ -34,7 +35,14 @@ def test_undamped_model_keeps_its_energy(capsys):
 
 def test_plot_is_saved(tmp_path, capsys):
     picture = tmp_path / "swing.png"
-    arguments = ["simulate", str(MODELS / "double_pendulum.urdf"), "--duration", "0.2", "--plot", str(picture)]
+    arguments = [
+        "simulate",
+        str(MODELS / "double_pendulum.urdf"),
+        "--duration",
+        "0.2",
+        "--plot",
+        str(picture),
+    ]
     assert main(arguments) == 0
     assert picture.stat().st_size > 10_000
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+
 from merganser.framework.math import RigidTransform
 from merganser.geometry import (
     Box,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from merganser.framework import Context, Diagram, DiagramBuilder, LeafSystem, Value
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.geometry import (

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from merganser.framework.math import RigidTransform
 from merganser.geometry import (
     Box,

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from plants import Controller, arm_and_box, example_plant, no_actuation, set_random_state
+
 from merganser.analysis import Simulator
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
-from plants import Controller, arm_and_box, example_plant, no_actuation, set_random_state
 
 
 def energy(plant, context):

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from plants import free_box, off_centre_inertia
+
 from merganser.analysis import Simulator
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.math import SpatialVelocity
-from plants import free_box, off_centre_inertia
 
 G = 9.81
 X_START = RigidTransform(RollPitchYaw(0.1, -0.4, 2.0), [1.0, 2.0, 30.0])
@@ -38,9 +39,7 @@ def test_continuous_fall_is_a_parabola():
     plant, body = free_box(0.0)
     context = simulate(plant, body, SpatialVelocity([0, 0, 0], [3.0, -1.0, 5.0]), 2.0)
     X_WB = plant.EvalBodyPoseInWorld(context, body)
-    np.testing.assert_allclose(
-        X_WB.translation(), [1 + 3 * 2, 2 - 1 * 2, 30 + 5 * 2 - G * 2**2 / 2], atol=1e-12
-    )
+    np.testing.assert_allclose(X_WB.translation(), [1 + 3 * 2, 2 - 1 * 2, 30 + 5 * 2 - G * 2**2 / 2], atol=1e-12)
     np.testing.assert_allclose(X_WB.rotation().matrix(), X_START.rotation().matrix(), atol=1e-12)
     np.testing.assert_allclose(plant.GetVelocities(context), [0, 0, 0, 3, -1, 5 - 2 * G], atol=1e-12)
 
@@ -116,9 +115,7 @@ def test_length_of_the_quaternion_has_no_effect(time_step):
 def test_turning_about_a_principal_axis_is_uniform():
     plant, body = free_box(0.0)
     w = 3.0
-    context = simulate(
-        plant, body, SpatialVelocity(X_START.rotation().matrix() @ [0, 0, w], np.zeros(3)), 2.0, 1e-10
-    )
+    context = simulate(plant, body, SpatialVelocity(X_START.rotation().matrix() @ [0, 0, w], np.zeros(3)), 2.0, 1e-10)
     R_expected = X_START.rotation() @ RollPitchYaw(0, 0, w * 2.0).ToRotationMatrix()
     R_WB = plant.EvalBodyPoseInWorld(context, body).rotation()
     np.testing.assert_allclose(R_WB.matrix(), R_expected.matrix(), rtol=0.0, atol=1e-7)

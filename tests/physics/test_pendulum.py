@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from merganser.analysis import Simulator
 from plants import arm_and_box, example_plant, no_actuation, pendulum, set_random_state
+
+from merganser.analysis import Simulator
 
 G = 9.81
 
@@ -57,8 +58,6 @@ def test_discrete_plant_converges_to_the_continuous_one_at_first_order(model):
 
     duration = 0.25
     exact = final_state(make(0.0), 0.0, duration)
-    errors = [
-        np.abs(final_state(make(h), h, duration) - exact).max() for h in (duration / 128, duration / 256)
-    ]
+    errors = [np.abs(final_state(make(h), h, duration) - exact).max() for h in (duration / 128, duration / 256)]
     assert errors[0] < 0.2
     assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.05)

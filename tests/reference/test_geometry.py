@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 pydrake = pytest.importorskip("pydrake", reason="compares with pydrake, extra `reference`")
-import merganser.framework.math as our_math  # noqa: E402
-import merganser.geometry as ours  # noqa: E402
 import pydrake.geometry as drake  # noqa: E402
 import pydrake.math as drake_math  # noqa: E402
+
+import merganser.framework.math as our_math  # noqa: E402
+import merganser.geometry as ours  # noqa: E402
 
 pytestmark = pytest.mark.reference
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_trees import Tree, make_topology, random_rotation
+
 from merganser.multibody.kernels.layout import (
     PRISMATIC,
     QUATERNION_FLOATING,
@@ -15,7 +17,6 @@ from merganser.multibody.kernels.layout import (
     WELD,
     parameter_dtype,
 )
-from random_trees import Tree, make_topology, random_rotation
 
 pydrake = pytest.importorskip("pydrake", reason="pydrake is the reference (extra `reference`)")
 from pydrake.math import RigidTransform, RotationMatrix  # noqa: E402

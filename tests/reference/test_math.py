@@ -2,9 +2,10 @@
 
 import itertools
 
-import merganser.framework.math as ours
 import numpy as np
 import pytest
+
+import merganser.framework.math as ours
 
 drake = pytest.importorskip("pydrake.math", reason="compares with pydrake (extra `reference`)")
 drake_geometry = pytest.importorskip("pydrake.common.eigen_geometry", reason="compares with pydrake")

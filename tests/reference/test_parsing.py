@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from merganser.framework import DiagramBuilder
 from merganser.geometry import Role
 from merganser.multibody import tree

@@ -7,13 +7,14 @@ import pytest
 
 pydrake = pytest.importorskip("pydrake", reason="pydrake is not installed (extra `reference`)")
 
-from merganser.multibody.math import SpatialForce  # noqa: E402
-from merganser.multibody.tree import MultibodyForces  # noqa: E402
 from plants import EXAMPLE_MODELS  # noqa: E402
 from pydrake.multibody.math import SpatialForce as DrakeForce  # noqa: E402
 from pydrake.multibody.tree import BodyIndex, ModelInstanceIndex  # noqa: E402
 from pydrake.multibody.tree import MultibodyForces as DrakeForces  # noqa: E402
 from reference_plants import Pair, load_both  # noqa: E402
+
+from merganser.multibody.math import SpatialForce  # noqa: E402
+from merganser.multibody.tree import MultibodyForces  # noqa: E402
 
 pytestmark = pytest.mark.reference
 

@@ -2,11 +2,12 @@
 
 from types import SimpleNamespace
 
+import numpy as np
+import pytest
+
 import merganser.framework.math as math
 import merganser.multibody.math as spatial
 import merganser.multibody.tree as tree
-import numpy as np
-import pytest
 from merganser.multibody.kernels import layout
 from merganser.multibody.tree import coordinate_names
 

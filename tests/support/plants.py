@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.parsing import Parser
@@ -30,9 +31,7 @@ def off_centre_inertia() -> SpatialInertia:
     return SpatialInertia(1.5, [0.1, -0.2, 0.3], UnitInertia(0.2, 0.19, 0.17, 0.03, -0.02, 0.05))
 
 
-def arm_and_box(
-    time_step: float, damping: float = 0.3, plant: MultibodyPlant | None = None
-) -> MultibodyPlant:
+def arm_and_box(time_step: float, damping: float = 0.3, plant: MultibodyPlant | None = None) -> MultibodyPlant:
     """Finalized: an arm with a revolute and a prismatic joint, both driven, a tool welded on, and a free box.
 
     Model instance "arm": joints "shoulder" (damped) and "slide", actuators "motor" (with a rotor) and

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
 from merganser.multibody import kernels
 from merganser.multibody.kernels.layout import (
     PRISMATIC,

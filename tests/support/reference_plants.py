@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import merganser.framework.math
 import numpy as np
 import pydrake.math
 import pydrake.multibody.parsing
 import pydrake.multibody.plant
 import pytest
+from plants import MODELS
+
+import merganser.framework.math
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import MultibodyPlant
-from plants import MODELS
 
 
 @dataclass
@@ -38,9 +39,7 @@ class Pair:
 
     def set_random_state(self, rng: np.random.Generator) -> None:
         """A normally distributed state, quaternions not of unit length."""
-        self.set_state(
-            rng.normal(size=self.ours.num_positions()), rng.normal(size=self.ours.num_velocities())
-        )
+        self.set_state(rng.normal(size=self.ours.num_positions()), rng.normal(size=self.ours.num_velocities()))
 
     def fix_actuation(self, u: np.ndarray) -> None:
         self.ours.get_actuation_input_port().FixValue(self.context, u)

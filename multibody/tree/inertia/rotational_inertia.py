@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+
 from merganser.framework.math import RotationMatrix
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.inertia.validity import real_values, triangle_inequality_violation

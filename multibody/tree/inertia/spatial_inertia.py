@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialMomentum, SpatialVelocity
 from merganser.multibody.math.vectors import as_vector, skew
 from merganser.multibody.tree.inertia.rotational_inertia import RotationalInertia, point_inertia

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.inertia.rotational_inertia import RotationalInertia, point_inertia
 from merganser.multibody.tree.inertia.validity import check_positive, check_unit_vector, real_values

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.element import NamedElement

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy.typing as npt
+
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels import layout
 from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
 from merganser.multibody.kernels import layout
 from merganser.multibody.math.vectors import as_vector

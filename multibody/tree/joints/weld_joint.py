@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels import layout
 from merganser.multibody.tree.frame import Frame

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from merganser.framework.math import (
     AngleAxis,
     AreQuaternionsEqualForOrientation,

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from merganser.framework.math import AngleAxis, Quaternion, RigidTransform, RollPitchYaw, RotationMatrix
 
 ROUND_OFF = 1e-14  # a few roundings of positions of size ten

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from merganser.framework.math import Quaternion, RollPitchYaw, RotationMatrix, VectorToSkewSymmetric
 
 

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from merganser.framework.math import AngleAxis, Quaternion, RigidTransform, RollPitchYaw, RotationMatrix
 
 ROUND_OFF = 1e-15  # a few roundings of numbers of size one

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from merganser.multibody.kernels.layout import PRISMATIC, QUATERNION_FLOATING, REVOLUTE, WELD
 from random_trees import Tree, random_tree
+
+from merganser.multibody.kernels.layout import PRISMATIC, QUATERNION_FLOATING, REVOLUTE, WELD
 
 STEP = 1e-100  # imaginary, so that derivatives are exact to rounding
 SIZES = [(1, 3), (2, 5), (3, 8), (4, 12), (5, 15), (6, 15)]  # (seed, number of bodies)

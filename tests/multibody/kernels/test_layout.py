@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from merganser.multibody.kernels.layout import parameter_dtype, position_dtype, scratch_dtype, velocity_dtype
 
 DTYPES = [parameter_dtype, position_dtype, velocity_dtype, scratch_dtype]

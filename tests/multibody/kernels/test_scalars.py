@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from merganser.multibody import kernels
 from random_trees import Tree, random_tree
+
+from merganser.multibody import kernels
 
 
 class Opaque:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from merganser.multibody.kernels.layout import PRISMATIC, QUATERNION_FLOATING, REVOLUTE, WELD
 from random_trees import NUM_Q, NUM_V, Tree, make_topology, random_parameters, random_tree
+
+from merganser.multibody.kernels.layout import PRISMATIC, QUATERNION_FLOATING, REVOLUTE, WELD
 
 
 def chain(*mobilizers: int, coaxial: bool = True) -> Tree:

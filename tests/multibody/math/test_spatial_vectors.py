@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+
 from merganser.framework.math import RollPitchYaw, RotationMatrix
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialMomentum, SpatialVelocity
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from merganser.framework import DiagramBuilder
 from merganser.geometry import Box, Role
 from merganser.multibody.parsing import Parser

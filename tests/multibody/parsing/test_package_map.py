@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
+
 from merganser.multibody.parsing import PackageMap, Parser
 from merganser.multibody.plant import MultibodyPlant
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from merganser.framework import DiagramBuilder
 from merganser.geometry import SceneGraph
 from merganser.multibody.parsing import Parser, ParsingError

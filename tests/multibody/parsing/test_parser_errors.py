@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from merganser.multibody.parsing import Parser, ParsingError
 from merganser.multibody.plant import MultibodyPlant
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.parsing import Parser, ParsingError
 from merganser.multibody.plant import MultibodyPlant

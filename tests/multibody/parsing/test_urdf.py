@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from merganser.framework import DiagramBuilder
 from merganser.geometry import Box, Capsule, Convex, Mesh, Role
 from merganser.multibody.parsing import Parser

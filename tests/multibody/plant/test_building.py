@@ -90,7 +90,7 @@ def test_diagram_with_a_plant_that_is_not_finalized_names_it():
 def test_free_body_without_mass_is_refused_and_can_be_mended():
     plant = MultibodyPlant(0.0)
     body = plant.AddRigidBody("ghost", SpatialInertia.Zero())
-    with pytest.raises(RuntimeError, match="body 'ghost'.*no mass.*WeldFrames"):
+    with pytest.raises(RuntimeError, match=r"body 'ghost'.*no mass.*WeldFrames"):
         plant.Finalize()
     assert not plant.is_finalized() and plant.num_input_ports() == 1
     plant.WeldFrames(plant.world_frame(), body.body_frame())

@@ -94,9 +94,7 @@ def test_forward_dynamics_inverts_inverse_dynamics():
 
 def test_velocity_is_the_derivative_of_pose(plant, context):
     qdot = plant.MapVelocityToQDot(context, plant.GetVelocities(context))
-    np.testing.assert_allclose(
-        plant.MapQDotToVelocity(context, qdot), plant.GetVelocities(context), rtol=1e-13
-    )
+    np.testing.assert_allclose(plant.MapQDotToVelocity(context, qdot), plant.GetVelocities(context), rtol=1e-13)
     tool = plant.GetBodyByName("tool")
     V_WB_W = plant.EvalBodySpatialVelocityInWorld(context, tool)
     h, poses = 1e-6, []
@@ -164,7 +162,7 @@ def test_wrong_arguments_are_refused(plant, context):
         plant.CalcInverseDynamics(context, np.zeros(7), forces)
     with pytest.raises(ValueError, match="element 0"):
         plant.CalcInverseDynamics(context, vdot + np.nan, forces)
-    with pytest.raises(ValueError, match="2 bodies and 6 velocities.*has 5 and 8"):
+    with pytest.raises(ValueError, match=r"2 bodies and 6 velocities.*has 5 and 8"):
         plant.CalcInverseDynamics(context, vdot, MultibodyForces(other_plant))
     with pytest.raises(ValueError, match="2 bodies and 6 velocities"):
         plant.CalcForceElementsContribution(context, MultibodyForces(other_plant))

@@ -55,9 +55,7 @@ def test_keywords_are_those_of_pydrake(plant, context, arm):
     plant.SetVelocities(context=context, v=v)
     plant.SetPositions(context=context, model_instance=arm, q=[5, 6])
     plant.SetVelocities(context=context, model_instance=arm, v=[7, 8])
-    np.testing.assert_array_equal(
-        plant.GetPositionsAndVelocities(context=context, model_instance=arm), [5, 6, 7, 8]
-    )
+    np.testing.assert_array_equal(plant.GetPositionsAndVelocities(context=context, model_instance=arm), [5, 6, 7, 8])
     plant.SetPositionsAndVelocities(context=context, model_instance=arm, q_v=[1, 2, 3, 4])
     np.testing.assert_array_equal(plant.GetPositions(context=context, model_instance=arm), [1, 2])
     plant.SetPositionsAndVelocities(context=context, q_v=np.concatenate([q, v]))
@@ -75,9 +73,7 @@ def test_model_instances_have_their_own_part_of_the_state(plant, context, arm, t
     plant.SetVelocities(context, v)
     np.testing.assert_array_equal(plant.GetPositions(context, arm), q[:2])
     np.testing.assert_array_equal(plant.GetVelocities(context, thing), v[2:])
-    np.testing.assert_array_equal(
-        plant.GetPositionsAndVelocities(context, thing), np.concatenate([q[2:], v[2:]])
-    )
+    np.testing.assert_array_equal(plant.GetPositionsAndVelocities(context, thing), np.concatenate([q[2:], v[2:]]))
     plant.SetPositions(context, arm, [7.0, 8.0])
     np.testing.assert_array_equal(plant.GetPositions(context), [7, 8, *q[2:]])
     plant.SetPositionsAndVelocities(context, thing, [1, 0, 0, 0, 5, 5, 5, 1, 2, 3, 4, 5, 6])
@@ -138,7 +134,7 @@ def test_zero_quaternion_is_refused(plant, context, thing):
         lambda: plant.SetPositionsAndVelocities(context, np.zeros(17)),
         lambda: plant.SetDefaultPositions(np.zeros(9)),
     ):
-        with pytest.raises(ValueError, match="quaternion of joint 'box'.* zero"):
+        with pytest.raises(ValueError, match=r"quaternion of joint 'box'.* zero"):
             set_()
     np.testing.assert_array_equal(plant.GetPositions(context), before)
     np.testing.assert_array_equal(plant.GetDefaultPositions(), before)
@@ -299,5 +295,5 @@ def test_free_joint_of_the_user_is_set_in_its_parent():
     plant.SetFreeBodyPose(context, rider, X_WB)
     X = plant.EvalBodyPoseInWorld(context, rider)
     np.testing.assert_allclose(X.GetAsMatrix4(), (X_WA @ X_WB).GetAsMatrix4(), atol=1e-14)
-    with pytest.raises(RuntimeError, match="not a floating base body.*'free'"):
+    with pytest.raises(RuntimeError, match=r"not a floating base body.*'free'"):
         plant.SetFloatingBaseBodyPoseInWorldFrame(context, rider, X_WB)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from merganser.framework.math import Quaternion, RigidTransform, RollPitchYaw, RotationMatrix
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
 from merganser.multibody.tree import (

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from merganser.framework.math import RollPitchYaw, RotationMatrix
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
 from merganser.multibody.tree import RotationalInertia, SpatialInertia, UnitInertia

@@ -1,0 +1,70 @@
+"""DiagramContext: a view of the values of all subsystems; and how a tree of contexts is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.core.context import Context
+from merganser.framework.core.layout import LeafLayout, RootLayout, SystemLayout
+from merganser.framework.core.leaf_context import LeafContext
+from merganser.framework.core.state import AbstractValues, DiscreteValues, Parameters
+from merganser.framework.core.store import FixedInputPortValue, Store
+
+__all__ = ["DiagramContext", "make_context"]
+
+
+class DiagramContext(Context):
+    """The context of a Diagram: a view of the values of all its subsystems."""
+
+    def __init__(self, store: Store, layout: SystemLayout, parent: DiagramContext | None) -> None:
+        super().__init__(store, layout, parent)
+        children = [_make_subcontext(store, child, self) for child in layout.children]
+        self._children = children
+        self._xcdot_slots = [slot for c in children for slot in c._xcdot_slots]
+        self._discrete = DiscreteValues([group for c in children for group in c._discrete._items])
+        self._abstract_state = AbstractValues([value for c in children for value in c._abstract_state._items])
+        self._parameters = Parameters(
+            [group for c in children for group in c._parameters._numeric._items],
+            [value for c in children for value in c._parameters._abstract._items],
+        )
+
+    def get_mutable_discrete_state(self, index: int | None = None) -> Any:
+        if index is None:
+            return super().get_mutable_discrete_state()
+        self._discrete.get_vector(index)  # checks the index
+        for child in self._children:
+            groups = child._discrete.num_groups()
+            if index < groups:
+                return child.get_mutable_discrete_state(index)
+            index -= groups
+
+    def _route_input(self, index: int, source: Any) -> None:
+        self._inputs[index] = source
+        for child_index, port_index in self._system._input_targets[index]:  # type: ignore[attr-defined]
+            child = self._children[child_index]
+            current = child._inputs[port_index]
+            if not (isinstance(current, FixedInputPortValue) and current._context is child):
+                child._route_input(port_index, source)
+
+    def _all_contexts(self) -> list[Context]:
+        return [self, *(context for child in self._children for context in child._all_contexts())]
+
+
+def make_context(layout: RootLayout, dtype: Any = np.float64) -> Context:
+    """Makes a root context with all values at zero or at their models'; nothing is connected to free inputs."""
+    store = Store(layout, dtype)
+    context = _make_subcontext(store, layout.top, None)
+    for part in context._all_contexts():
+        for index, source in enumerate(part._layout.sources):
+            if source is not None:
+                leaf, entry = source
+                part._inputs[index] = store.slots[leaf.first_bit + entry]
+    return context
+
+
+def _make_subcontext(store: Store, layout: SystemLayout, parent: DiagramContext | None) -> Context:
+    if isinstance(layout, LeafLayout):
+        return LeafContext(store, layout, parent)
+    return DiagramContext(store, layout, parent)

@@ -1,0 +1,144 @@
+"""LeafContext: the values of one leaf system and the slots of its cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from merganser.framework.core.context import Context
+from merganser.framework.core.layout import LeafLayout
+from merganser.framework.core.state import AbstractValues, DiscreteValues, Parameters
+from merganser.framework.core.store import CacheSlot, Store
+from merganser.framework.core.values import AbstractValue, BasicVector
+
+if TYPE_CHECKING:
+    from merganser.framework.core.diagram_context import DiagramContext
+
+__all__ = ["LeafContext"]
+
+Array = NDArray[Any]
+
+
+class LeafContext(Context):
+    """The context of a leaf system."""
+
+    _layout: LeafLayout
+
+    def __init__(self, store: Store, layout: LeafLayout, parent: DiagramContext | None) -> None:
+        super().__init__(store, layout, parent)
+        system, flat = layout.system, store.flat
+        groups = system._dependency_table.groups
+        self._group_nodes = system._dependency_table.group_nodes
+        self._xd_nodes = groups["xd"]
+        self._xa_nodes = groups["xa"]
+        self._p_nodes = groups["pn"] | groups["pa"]
+        self._discrete = DiscreteValues(
+            [_view(model, flat, offset) for model, offset in zip(system._discrete_models, layout.discrete_offsets)]
+        )
+        self._abstract_state = AbstractValues([model.Clone() for model in system._abstract_state_models])
+        self._parameters = Parameters(
+            [_view(m, flat, offset) for m, offset in zip(system._numeric_parameter_models, layout.numeric_offsets)],
+            [model.Clone() for model in system._abstract_parameter_models],
+        )
+        self._next_discrete: DiscreteValues | None = None  # room for the results of discrete updates
+        self._workspace: Any = None  # room for a leaf system that computes on arrays of its own
+        self._input_bits = [1 << port._node for port in system._input_ports]
+        self._slots = [self._make_slot(number) for number in range(len(system._cache_entries))]
+        self._xcdot_nodes = groups["xcdot"]
+        self._xcdot_slots = [] if system._xcdot_entry is None else [self._slots[system._xcdot_entry]]
+        store.slots.extend(self._slots)
+
+    def _make_slot(self, number: int) -> CacheSlot:
+        entry = self._layout.system._cache_entries[number]
+        offset = self._layout.entry_offsets[number]
+        value: Any
+        if offset is None:
+            value = entry.allocate_value()
+        else:
+            value = _view(entry.model, self._store.flat, offset)  # type: ignore[arg-type]
+        return CacheSlot(self._store, self, entry, number, 1 << (self._layout.first_bit + number), value)
+
+    def _read_input(self, index: int) -> BasicVector | AbstractValue | None:
+        store = self._store
+        store.reads |= self._input_bits[index]
+        source = self._inputs[index]
+        if source is None:
+            return None
+        if store.invalid & source.bit:
+            source.compute()
+        return source.value
+
+    def _read_entry(self, number: int) -> CacheSlot:
+        """The slot of cache entry `number`, brought up to date."""
+        slot = self._slots[number]
+        store = self._store
+        store.reads |= 1 << slot.entry.node
+        if store.invalid & slot.bit:
+            slot.compute()
+        return slot
+
+    def _has_input(self, index: int) -> bool:
+        self._store.reads |= self._input_bits[index]
+        return self._inputs[index] is not None
+
+    # A single group, variable or parameter is read and changed without touching what depends on the others.
+
+    def _read_node(self, group: str, index: int) -> None:
+        self._store.reads |= 1 << self._group_nodes[group][index]
+
+    def _change_node(self, group: str, index: int) -> None:
+        self._store.change(self._layout.down_nodes[self._group_nodes[group][index]], self)
+
+    def get_discrete_state(self, index: int | None = None) -> Any:
+        if index is None:
+            return super().get_discrete_state()
+        vector = self._discrete.get_vector(index)
+        self._read_node("xd", index)
+        return vector
+
+    def get_mutable_discrete_state(self, index: int | None = None) -> Any:
+        if index is None:
+            return super().get_mutable_discrete_state()
+        vector = self._discrete.get_vector(index)
+        self._change_node("xd", index)
+        return vector
+
+    def get_abstract_state(self, index: int | None = None) -> Any:
+        if index is None:
+            return super().get_abstract_state()
+        value = self._abstract_state.get_value(index)
+        self._read_node("xa", index)
+        return value
+
+    def get_mutable_abstract_state(self, index: int | None = None) -> Any:
+        if index is None:
+            return super().get_mutable_abstract_state()
+        value = self._abstract_state.get_value(index)
+        self._change_node("xa", index)
+        return value
+
+    def get_numeric_parameter(self, index: int) -> BasicVector:
+        vector = self._parameters.get_numeric_parameter(index)
+        self._read_node("pn", index)
+        return vector
+
+    def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
+        vector = self._parameters.get_numeric_parameter(index)
+        self._change_node("pn", index)
+        return vector
+
+    def get_abstract_parameter(self, index: int) -> AbstractValue:
+        value = self._parameters.get_abstract_parameter(index)
+        self._read_node("pa", index)
+        return value
+
+    def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
+        value = self._parameters.get_abstract_parameter(index)
+        self._change_node("pa", index)
+        return value
+
+
+def _view(model: BasicVector, flat: Array, offset: int) -> BasicVector:
+    """A vector of the model's type that is a window into the flat array."""
+    return model._view_of(flat[offset : offset + model.size()])
