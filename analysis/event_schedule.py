@@ -50,9 +50,7 @@ class EventSchedule:
         self._next_times = [math.nan] * len(self._clocks)
         self._asked_at = math.nan
         self._of_clocks: dict[tuple[int, ...], SimultaneousEvents] = {}
-        self.initialization = _by_kind(
-            [i for i in self._ordered if i[1].trigger is TriggerType.kInitialization]
-        )
+        self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
         self.per_step = self._events_of(())
 
     def next_timed(self, time: float) -> tuple[float, tuple[int, ...]]:

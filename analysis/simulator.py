@@ -119,9 +119,7 @@ class Simulator:
     def reset_integrator(self, integrator: IntegratorBase) -> IntegratorBase:
         """Takes another integrator, made for this simulator's system and context; returns it."""
         if integrator.get_context() is not self._context:
-            raise ValueError(
-                "The integrator was made for another context; make it with simulator.get_context()."
-            )
+            raise ValueError("The integrator was made for another context; make it with simulator.get_context().")
         self._integrator = integrator
         self._is_initialized = False
         return integrator

@@ -26,9 +26,7 @@ def LinearQuadraticRegulator(
     A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, N: ArrayLike = ..., F: ArrayLike = ...
 ) -> tuple[Array, Array]: ...
 @overload
-def LinearQuadraticRegulator(
-    system: LinearSystem, Q: ArrayLike, R: ArrayLike, N: ArrayLike = ...
-) -> LinearSystem: ...
+def LinearQuadraticRegulator(system: LinearSystem, Q: ArrayLike, R: ArrayLike, N: ArrayLike = ...) -> LinearSystem: ...
 @overload
 def LinearQuadraticRegulator(
     system: System,
@@ -178,9 +176,7 @@ def _require_definite(name: str, matrix: Array, kind: str) -> None:
     scale = np.abs(matrix).max(initial=0.0)
     asymmetry = np.abs(matrix - matrix.T).max(initial=0.0)
     if asymmetry > _SYMMETRY_TOLERANCE * scale:
-        raise RuntimeError(
-            f"LQR: {name} must be symmetric; it differs from its transpose by up to {asymmetry:.6g}."
-        )
+        raise RuntimeError(f"LQR: {name} must be symmetric; it differs from its transpose by up to {asymmetry:.6g}.")
     smallest = np.linalg.eigvalsh(matrix).min(initial=np.inf)
     slack = _DEFINITENESS_TOLERANCE * scale
     if smallest < -slack or (kind == "positive definite" and smallest <= slack):
@@ -192,9 +188,7 @@ def _solve(solver: Any, problem: tuple[Array, ...], is_unstable: Callable[[Array
     try:
         return solver(a, b, q, r, s=n)
     except np.linalg.LinAlgError as error:
-        raise RuntimeError(
-            f"LQR: no stabilizing feedback exists. {_explain(a, b, is_unstable)} ({error})"
-        ) from error
+        raise RuntimeError(f"LQR: no stabilizing feedback exists. {_explain(a, b, is_unstable)} ({error})") from error
 
 
 def _require_stable(a: Array, b: Array, K: Array, is_unstable: Callable[[Array], Array]) -> None:
@@ -221,6 +215,4 @@ def _explain(a: Array, b: Array, is_unstable: Callable[[Array], Array]) -> str:
     ]
     if not unreached:
         return "Check Q and N: some unstable mode seems to cost nothing, or less than nothing."
-    return (
-        f"Unstable eigenvalues of A that no input can move: {', '.join(f'{mode:.6g}' for mode in unreached)}."
-    )
+    return f"Unstable eigenvalues of A that no input can move: {', '.join(f'{mode:.6g}' for mode in unreached)}."

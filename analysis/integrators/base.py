@@ -10,17 +10,11 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.analysis.integrators.step_size import next_step_size
 from merganser.framework import Context, System
 from merganser.framework.core.nonfinite import blame_derivatives
 
 __all__ = ["IntegratorBase", "StepResult", "largest_magnitude"]
-
-# The controller aims below the accuracy asked for, and does not change the step size for small gains.
-_SAFETY = 0.9
-_SHRINK_LIMIT = 0.1
-_GROWTH_LIMIT = 5.0
-_GROWTH_THRESHOLD = 1.2
-_SHRINK_THRESHOLD = 0.9
 
 _FIRST_STEP_SIZE = 1e-3  # where neither the first nor the longest step was asked for [s]
 # A step may be this much longer than the maximum, or than wanted, so that no sliver is left before an event;
@@ -44,12 +38,8 @@ class StepResult(enum.Enum):
 class IntegratorBase(abc.ABC):
     """Advances the continuous state of a System through time.
 
-    With error control, a step of size h is accepted when the largest estimated error of any state variable is
-    no more than the accuracy in use; the next step has the size
-
-        h_new = 0.9 h (accuracy / error)^(1 / p),  0.1 h <= h_new <= 5 h        (1)
-
-    for an error estimate of order p (Hairer, Norsett, Wanner 1993, II.4). A step that fails leaves time and
+    With error control, a step is accepted when the largest estimated error of any state variable is no more
+    than the accuracy in use; step_size.py says how long the next one will be. A step that fails leaves time and
     state in the Context as they were before.
 
     A concrete integrator implements `_prepare`, `_step`, `supports_error_estimation` and
@@ -235,9 +225,7 @@ class IntegratorBase(abc.ABC):
         if not accuracy > 0.0:
             raise ValueError(f"The target accuracy must be positive, got {accuracy}.")
         if not self.supports_error_estimation():
-            raise RuntimeError(
-                f"{type(self).__name__} has no error estimate, so it cannot aim at an accuracy."
-            )
+            raise RuntimeError(f"{type(self).__name__} has no error estimate, so it cannot aim at an accuracy.")
         self._target_accuracy = float(accuracy)
 
     def get_target_accuracy(self) -> float:
@@ -356,9 +344,7 @@ class IntegratorBase(abc.ABC):
         self._ideal_step_size = min(max(first, self._min_step_size), self._max_step_size)
         self._is_initialized = True
 
-    def IntegrateNoFurtherThanTime(
-        self, publish_time: float, update_time: float, boundary_time: float
-    ) -> StepResult:
+    def IntegrateNoFurtherThanTime(self, publish_time: float, update_time: float, boundary_time: float) -> StepResult:
         """Takes one step, to the earliest of the given times at most.
 
         Args:
@@ -436,7 +422,7 @@ class IntegratorBase(abc.ABC):
             h = room
         while True:
             error = self._step(time, h)
-            wanted = _next_step_size(h, error, accuracy, order)
+            wanted = next_step_size(h, error, accuracy, order)
             if wanted >= h:
                 if not is_cut_short:  # such a step says little about the next one
                     self._ideal_step_size = min(max(wanted, self._min_step_size), self._max_step_size)
@@ -494,15 +480,3 @@ def largest_magnitude(values: NDArray[Any], work: NDArray[Any]) -> float:
     """The largest absolute value, nan if there is a nan; `work` is room for as many elements."""
     np.abs(values, out=work)
     return work.item(work.argmax()).real
-
-
-def _next_step_size(h: float, error: float, accuracy: float, order: int) -> float:
-    """Equation (1), with a dead band; less than h if the step must be tried again."""
-    if not math.isfinite(error):
-        return _SHRINK_LIMIT * h
-    if error == 0.0:
-        return _GROWTH_LIMIT * h
-    wanted = _SAFETY * h * (accuracy / error) ** (1.0 / order)
-    if error <= accuracy:
-        return min(wanted, _GROWTH_LIMIT * h) if wanted >= _GROWTH_THRESHOLD * h else h
-    return min(max(wanted, _SHRINK_LIMIT * h), _SHRINK_THRESHOLD * h)

@@ -38,9 +38,7 @@ class _ExplicitRungeKutta(IntegratorBase):
         self._scaled, self._scaled_for = np.zeros_like(weights), math.nan
         self._h_b, self._h_b_error = self._scaled[-2:]
         # For each stage but the first: c_i, h a_i, k_1 ... k_{i-1}, and where k_i goes.
-        self._stages = [
-            (tableau.c[i], self._scaled[i, :i], self._k[:i], self._k[i]) for i in range(1, num_stages)
-        ]
+        self._stages = [(tableau.c[i], self._scaled[i, :i], self._k[:i], self._k[i]) for i in range(1, num_stages)]
 
     def _step(self, time: float, h: float) -> float:
         k, change = self._k, self._work

@@ -39,7 +39,8 @@ _DIFFERENCE_STEP = 6e-6  # cube root of the rounding error, relative to the size
 # (2) counts as right to this share of an element, and of the largest element of its row.
 _ELEMENT_TOLERANCE = 1e-5
 _ROW_TOLERANCE = 1e-7
-_NOISE_FACTOR = 10.0  # or to this many times the change that a step twice as long makes
+_NOISE_FACTOR = 10.0  # or to this many times its noise: rounding, and the change that a step twice as long makes
+_EPSILON = float(np.finfo(np.float64).eps)
 
 
 class InputPortSelection(enum.IntEnum):
@@ -150,20 +151,21 @@ def _evaluate(system: System, context: Any, x: Array, u: Array, u_index: int, y_
 def _jacobian(function_of: Callable[[Any], VectorFunction], point: Array, n: int, m: int) -> Array:
     """Derivatives of f(x, u), shape [m, size of point], where x is point[:n]."""
     f = function_of(np.float64)
-    differences = _by_differences(f, point, n, m, _DIFFERENCE_STEP)
+    differences, rounding = _by_differences(f, point, n, m, _DIFFERENCE_STEP)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", np.exceptions.ComplexWarning)
             exact = _by_complex_step(function_of(np.complex128), point, n, m)
     except Exception:  # some callback does not take complex numbers
         return differences
-    deviation = np.abs(exact - differences)
-    size = np.abs(differences)
+    deviation, size = np.abs(exact - differences), np.abs(differences)
     tolerance = _ELEMENT_TOLERANCE * size + _ROW_TOLERANCE * size.max(axis=1, keepdims=True, initial=0.0)
+    tolerance += _NOISE_FACTOR * rounding
     if (deviation <= tolerance).all():
         return exact
-    noise = np.abs(_by_differences(f, point, n, m, 2.0 * _DIFFERENCE_STEP) - differences)
-    return exact if (deviation <= tolerance + _NOISE_FACTOR * noise).all() else differences
+    doubled, _ = _by_differences(f, point, n, m, 2.0 * _DIFFERENCE_STEP)
+    tolerance += _NOISE_FACTOR * np.abs(doubled - differences)
+    return exact if (deviation <= tolerance).all() else differences
 
 
 def _by_complex_step(f: VectorFunction, point: Array, n: int, m: int) -> Array:
@@ -175,15 +177,18 @@ def _by_complex_step(f: VectorFunction, point: Array, n: int, m: int) -> Array:
     return jacobian
 
 
-def _by_differences(f: VectorFunction, point: Array, n: int, m: int, step: float) -> Array:
-    jacobian = np.empty((m, len(point)))
+def _by_differences(f: VectorFunction, point: Array, n: int, m: int, step: float) -> tuple[Array, Array]:
+    """The Jacobian by (2), and what rounding the values of f does to it."""
+    jacobian, rounding = np.empty((m, len(point))), np.empty((m, len(point)))
     for j in range(len(point)):
         h = step * max(1.0, abs(point[j]))
         up, down = point.copy(), point.copy()
         up[j] += h
         down[j] -= h
-        jacobian[:, j] = (f(up[:n], up[n:]) - f(down[:n], down[n:])) / (up[j] - down[j])  # (2)
-    return jacobian
+        f_up, f_down = f(up[:n], up[n:]), f(down[:n], down[n:])
+        jacobian[:, j] = (f_up - f_down) / (up[j] - down[j])  # (2)
+        rounding[:, j] = _EPSILON * (np.abs(f_up) + np.abs(f_down)) / (up[j] - down[j])
+    return jacobian, rounding
 
 
 def _detached(system: System, context: Context, dtype: Any) -> Context:

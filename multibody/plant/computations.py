@@ -150,7 +150,8 @@ class PlantComputations(PlantFreeBodies):
         """
         self._check_forces("CalcInverseDynamics", external_forces)
         w = self._eval_velocity(context)
-        vdot, F_Bo_W = known_vdot, external_forces._F_Bo_W
+        vdot: Any = known_vdot
+        F_Bo_W = external_forces._F_Bo_W
         is_array = type(vdot) is np.ndarray and vdot.shape == w.v.shape
         if not (is_array and vdot.dtype is w.dtype and vdot.flags.carray):
             vdot = self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v), w.dtype)

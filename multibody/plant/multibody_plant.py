@@ -10,9 +10,10 @@ import numpy as np
 from merganser.framework import BasicVector, ValueProducer
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
+from merganser.multibody.math import SpatialAcceleration
 from merganser.multibody.plant.outputs import PlantOutputs
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import MultibodyTree, QuaternionFloatingJoint
+from merganser.multibody.tree import MultibodyTree, QuaternionFloatingJoint, RigidBody
 
 __all__ = ["MultibodyPlant"]
 
@@ -115,25 +116,37 @@ class MultibodyPlant(PlantOutputs):
         """Computes [qdot; vdot], equations (1) and (2), by the articulated body algorithm."""
         context.get_continuous_state_vector()
         context.get_parameters()
-        w = self._workspace(context)
-        self._gather_forces(context, w)
-        xdot = derivatives.get_mutable_vector()._values
-        status = w.call(
-            kernels.state_derivatives, w.topology, w.parameters, w.gravity, w.x, w.tau, w.F_applied,
-            w.position, w.velocity, w.scratch, xdot,
-        )  # fmt: skip
-        self._conclude(context, w, status, xdot)
+        self._advance(context, derivatives.get_mutable_vector()._values)
 
     def _calc_step(self, context: Any, discrete_state: Any) -> None:
         """Computes the state one time step later: semi-implicit Euler, joint damping implicit."""
+        self._advance(context, discrete_state.get_mutable_vector()._values)
+
+    def _advance(self, context: Any, result: Any) -> Workspace:
+        """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
         w = self._workspace(context)
         self._gather_forces(context, w)
-        x_next = discrete_state.get_mutable_vector()._values
-        status = w.call(
-            kernels.discrete_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau,
-            w.F_applied, w.position, w.velocity, w.scratch, x_next,
-        )  # fmt: skip
-        self._conclude(context, w, status, x_next)
+        model = (w.topology, w.parameters, w.gravity)
+        work = (w.tau, w.F_applied, w.position, w.velocity, w.scratch, result)
+        if self._time_step > 0.0:
+            status = w.call(kernels.discrete_step, *model, self._time_step, w.x, *work)
+        else:
+            status = w.call(kernels.state_derivatives, *model, w.x, *work)
+        self._conclude(context, w, status, result)
+        return w
+
+    def EvalBodySpatialAccelerationInWorld(self, context: Any, body: RigidBody) -> SpatialAcceleration:
+        """Returns the spatial acceleration A_WB_W of a body at its origin, in the world frame.
+
+        It follows from the forces at the moment; for a discrete plant it is the mean over the next step, from
+        (v+ - v) / h.
+        """
+        mobod = self._mobod("EvalBodySpatialAccelerationInWorld", body)
+        w = self._advance(context, np.empty_like(self._workspace(context).x))
+        A_WB_W = w.scratch[mobod]["A_WB_W"].copy()
+        # The algorithm lets the world accelerate by -g instead of pulling at every body.
+        A_WB_W[3:] += w.gravity
+        return SpatialAcceleration(A_WB_W if mobod else np.zeros(6, w.dtype))
 
     def _conclude(self, context: Any, w: Workspace, status: int, result: Any) -> None:
         """Marks the kinematics that a step has computed on its way as current; raises if the step failed."""

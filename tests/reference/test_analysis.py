@@ -108,9 +108,7 @@ def test_simultaneous_events_go_by_leaf_system(continuous: bool) -> None:
 
 
 def test_clocks_that_strike_together_keep_the_order_of_declaration() -> None:
-    publish = [
-        Declared(PUBLISH, PERIODIC, period, offset) for period, offset in ((2, 0), (1, 0), (2, 0), (1, 1))
-    ]
+    publish = [Declared(PUBLISH, PERIODIC, period, offset) for period, offset in ((2, 0), (1, 0), (2, 0), (1, 1))]
     update = [Declared(DISCRETE, PERIODIC, period) for period in (3, 1, 2)]
     parts = [
         ("a", publish, False),
@@ -170,11 +168,7 @@ def test_status_of_a_handler(outcome: str, kind: str, trigger: str, continuous: 
 @pytest.mark.parametrize("kind", KINDS)
 def test_handlers_that_did_nothing_are_not_counted(kind: str) -> None:
     def nothing(framework: Any, context: Any) -> Any:
-        return (
-            framework.EventStatus.DidNothing()
-            if context.get_time() > 0.3
-            else framework.EventStatus.Succeeded()
-        )
+        return framework.EventStatus.DidNothing() if context.get_time() > 0.3 else framework.EventStatus.Succeeded()
 
     def drive(lib: Any, simulator: Any, log: list[Any]) -> None:
         advance_to(1.0)(lib, simulator, log)

@@ -105,6 +105,15 @@ def test_poses_and_velocities_of_bodies(pair):
             assert_equal(V_WB_W.get_coeffs(), theirs.get_coeffs())
 
 
+def test_accelerations_of_bodies(pair):
+    for rng in random_states(pair):
+        pair.fix_actuation(0.1 * rng.normal(size=pair.ours.num_actuated_dofs()))
+        for body, their_body in bodies(pair):
+            A_WB_W = pair.ours.EvalBodySpatialAccelerationInWorld(pair.context, body)
+            theirs = pair.theirs.EvalBodySpatialAccelerationInWorld(pair.their_context, their_body)
+            assert_equal(A_WB_W.get_coeffs(), theirs.get_coeffs())
+
+
 def test_body_poses_and_velocities_ports(pair):
     for _ in random_states(pair):
         for port, coordinates in (

@@ -23,9 +23,7 @@ class Declared(NamedTuple):
     outcome: Callable[[Any, Any], Any] | None = None
 
 
-def make_recorder(
-    framework: Any, log: list[Any], name: str, events: list[Declared], continuous: bool = False
-) -> Any:
+def make_recorder(framework: Any, log: list[Any], name: str, events: list[Declared], continuous: bool = False) -> Any:
     """A leaf system that appends (name, kind, trigger, period, offset, time, count) to `log` at each event.
 
     The count is its discrete state; discrete updates add 1 to it and unrestricted updates add 100. With

@@ -1,0 +1,39 @@
+"""Step-size control from an error estimate.
+
+With an error estimate of order p, the next step has the size
+
+    h_new = 0.9 h (accuracy / error)^(1 / p),  0.1 h <= h_new <= 5 h            (1)
+
+(Hairer, Norsett, Wanner 1993, II.4), except that small changes are not made.
+"""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["next_step_size"]
+
+_SAFETY = 0.9
+_SHRINK_LIMIT = 0.1
+_GROWTH_LIMIT = 5.0
+_GROWTH_THRESHOLD = 1.2
+_SHRINK_THRESHOLD = 0.9
+
+
+def next_step_size(h: float, error: float, accuracy: float, order: int) -> float:
+    """The size of the next step, or, if it is less than h, the one with which to repeat the step just tried.
+
+    Args:
+        h: size of the step just tried [s].
+        error: its largest estimated error; not finite if it could not be computed.
+        accuracy: largest error that is accepted.
+        order: the p in error = O(h^p).
+    """
+    if not math.isfinite(error):
+        return _SHRINK_LIMIT * h
+    if error == 0.0:
+        return _GROWTH_LIMIT * h
+    wanted = _SAFETY * h * (accuracy / error) ** (1.0 / order)
+    if error <= accuracy:
+        return min(wanted, _GROWTH_LIMIT * h) if wanted >= _GROWTH_THRESHOLD * h else h
+    return min(max(wanted, _SHRINK_LIMIT * h), _SHRINK_THRESHOLD * h)
