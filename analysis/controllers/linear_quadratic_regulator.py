@@ -8,8 +8,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework import Context, System
-from merganser.framework.primitives import AffineSystem, Linearize, LinearSystem, OutputPortSelection
+from merganser.framework import Context, OutputPortSelection, System
+from merganser.framework.primitives import AffineSystem, Linearize, LinearSystem
 
 __all__ = ["DiscreteTimeLinearQuadraticRegulator", "LinearQuadraticRegulator"]
 

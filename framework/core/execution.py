@@ -11,8 +11,11 @@ from merganser.framework.core.store import note_place
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
     from merganser.framework.core.leaf_context import LeafContext
+    from merganser.framework.core.state import DiscreteValues
 
 __all__ = ["compute_updates", "execute", "raise_if_failed"]
+
+_DID_NOTHING, _SUCCEEDED = EventStatus.Severity.kDidNothing, EventStatus.Severity.kSucceeded
 
 EventList = Sequence[tuple["LeafContext", DeclaredEvent]]
 
@@ -36,11 +39,12 @@ def execute(events: EventList, kind: EventKind) -> EventStatus:
                 _call(context, event, status)
         return status
     status, updates = compute_updates(events, kind)
-    if status.failed():
+    if status.failed() or status.did_nothing():
         return status
     for context, values in updates:
         if kind is EventKind.DISCRETE_UPDATE:
-            context.get_mutable_discrete_state().SetFrom(values)
+            context._store.change(context._layout.down["xd"], context)
+            _copy_groups(values, context._discrete)
         else:
             context.get_mutable_state().SetFrom(values)
     return status
@@ -58,15 +62,15 @@ def compute_updates(events: EventList, kind: EventKind) -> tuple[EventStatus, li
         that belongs to the context, good until the next update.
     """
     status = EventStatus.DidNothing()
-    updates: dict[int, tuple[LeafContext, Any]] = {}
+    updates: list[tuple[LeafContext, Any]] = []
     for context, event in events:
         if event.kind is kind:
-            if id(context) not in updates:
-                updates[id(context)] = (context, _scratch(context, kind))
-            _call(context, event, status, updates[id(context)][1])
+            if not updates or updates[-1][0] is not context:  # the events of a leaf system stand together
+                updates.append((context, _scratch(context, kind)))
+            _call(context, event, status, updates[-1][1])
             if status.failed():
                 break
-    return status, list(updates.values())
+    return status, updates
 
 
 def raise_if_failed(status: EventStatus, context: Context) -> None:
@@ -86,8 +90,13 @@ def _scratch(context: LeafContext, kind: EventKind) -> Any:
     if context._next_discrete is None:
         context._next_discrete = context._discrete.Clone()
     else:
-        context._next_discrete.SetFrom(context._discrete)
+        _copy_groups(context._discrete, context._next_discrete)
     return context._next_discrete
+
+
+def _copy_groups(source: DiscreteValues, target: DiscreteValues) -> None:
+    for theirs, mine in zip(source._items, target._items):
+        mine._values[:] = theirs._values
 
 
 def _call(context: LeafContext, event: DeclaredEvent, status: EventStatus, *changes: Any) -> None:
@@ -101,7 +110,8 @@ def _call(context: LeafContext, event: DeclaredEvent, status: EventStatus, *chan
         )
         raise
     if result is None:
-        status.KeepMoreSevere(EventStatus.Succeeded())
+        if status._severity is _DID_NOTHING:
+            status._severity = _SUCCEEDED
     elif not isinstance(result, EventStatus):
         raise TypeError(
             f"The {event.trigger.name[1:]} {event.kind.value} event of system "

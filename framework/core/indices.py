@@ -12,8 +12,10 @@ __all__ = [
     "DependencyTicket",
     "DiscreteStateIndex",
     "InputPortIndex",
+    "InputPortSelection",
     "NumericParameterIndex",
     "OutputPortIndex",
+    "OutputPortSelection",
     "PortDataType",
     "SubsystemIndex",
     "UseDefaultName",
@@ -93,3 +95,17 @@ class UseDefaultName(enum.Enum):
 
 
 kUseDefaultName = UseDefaultName.kUseDefaultName
+
+
+class InputPortSelection(enum.IntEnum):
+    """Which input port to linearize with respect to, where no index is given."""
+
+    kNoInput = -1
+    kUseFirstInputIfItExists = -2
+
+
+class OutputPortSelection(enum.IntEnum):
+    """Which output port to linearize, where no index is given."""
+
+    kNoOutput = -1
+    kUseFirstOutputIfItExists = -2

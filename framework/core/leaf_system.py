@@ -420,7 +420,7 @@ class LeafSystem(System):
         """Override: sets default values of the parameters beyond those that were declared."""
 
     def _calc_xcdot(self, context: LeafContext, derivatives: BasicVector) -> None:
-        self.DoCalcTimeDerivatives(context, ContinuousState._of(derivatives, context._xc._partition))
+        self.DoCalcTimeDerivatives(context, context._xcdot)
 
     def _set_defaults(self, context: Any) -> None:
         context.get_mutable_parameters()._numeric.SetFrom(DiscreteValues(self._numeric_parameter_models))

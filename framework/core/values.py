@@ -127,6 +127,12 @@ class BasicVector(VectorBase):
 
     def SetFromVector(self, value: ArrayLike) -> None:
         values = self._values
+        if type(value) is list and len(value) == len(values):
+            try:
+                values[:] = value  # a third of the time that asarray takes
+                return
+            except (TypeError, ValueError):
+                pass  # not a list of numbers: the error below says it better
         if type(value) is not np.ndarray or value.shape != values.shape:
             value = _as_vector(np.asarray(value), values.shape[0])
         values[:] = value

@@ -5,9 +5,7 @@ from merganser.framework.primitives.integrator import Integrator
 from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
 from merganser.framework.primitives.linearization import (
     FirstOrderTaylorApproximation,
-    InputPortSelection,
     Linearize,
-    OutputPortSelection,
 )
 from merganser.framework.primitives.routing import Demultiplexer, Multiplexer, PassThrough
 from merganser.framework.primitives.sources import ConstantValueSource, ConstantVectorSource
@@ -23,13 +21,11 @@ __all__ = [
     "Demultiplexer",
     "FirstOrderTaylorApproximation",
     "Gain",
-    "InputPortSelection",
     "Integrator",
     "LinearSystem",
     "Linearize",
     "LogVectorOutput",
     "Multiplexer",
-    "OutputPortSelection",
     "PassThrough",
     "VectorLog",
     "VectorLogSink",

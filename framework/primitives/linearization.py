@@ -15,7 +15,6 @@ and if the two disagree by more than (2) can be wrong, the differences are used.
 
 from __future__ import annotations
 
-import enum
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -26,11 +25,12 @@ from numpy.typing import NDArray
 from merganser.framework.core.context import Context
 from merganser.framework.core.events import EventKind, TriggerType
 from merganser.framework.core.execution import execute, raise_if_failed
+from merganser.framework.core.indices import InputPortSelection, OutputPortSelection
 from merganser.framework.core.system import System
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
 
-__all__ = ["FirstOrderTaylorApproximation", "InputPortSelection", "Linearize", "OutputPortSelection"]
+__all__ = ["FirstOrderTaylorApproximation", "Linearize"]
 
 Array = NDArray[Any]
 VectorFunction = Callable[[Array, Array], Array]  # of state and input
@@ -41,20 +41,6 @@ _ELEMENT_TOLERANCE = 1e-5
 _ROW_TOLERANCE = 1e-7
 _NOISE_FACTOR = 10.0  # or to this many times its noise: rounding, and the change that a step twice as long makes
 _EPSILON = float(np.finfo(np.float64).eps)
-
-
-class InputPortSelection(enum.IntEnum):
-    """Which input port to linearize with respect to, where no index is given."""
-
-    kNoInput = -1
-    kUseFirstInputIfItExists = -2
-
-
-class OutputPortSelection(enum.IntEnum):
-    """Which output port to linearize, where no index is given."""
-
-    kNoOutput = -1
-    kUseFirstOutputIfItExists = -2
 
 
 def Linearize(

@@ -14,7 +14,9 @@ from merganser.framework import (
     DiagramBuilder,
     EventStatus,
     InputPort,
+    InputPortSelection,
     LeafSystem,
+    OutputPortSelection,
     Value,
 )
 from merganser.framework.primitives import (
@@ -22,11 +24,9 @@ from merganser.framework.primitives import (
     AffineSystem,
     FirstOrderTaylorApproximation,
     Gain,
-    InputPortSelection,
     Integrator,
     Linearize,
     LinearSystem,
-    OutputPortSelection,
 )
 
 EXACT = 1e-15  # what the complex step achieves, relative
