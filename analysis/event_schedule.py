@@ -19,8 +19,13 @@ EventList = list[tuple["LeafContext", "DeclaredEvent"]]
 
 _FIRST_CLOCK = (0,)
 _KINDS = (EventKind.UNRESTRICTED_UPDATE, EventKind.DISCRETE_UPDATE, EventKind.PUBLISH)
-# Among simultaneous events of one leaf system, initialization comes before per-step before periodic events.
-_RANKS = {TriggerType.kInitialization: 0, TriggerType.kPerStep: 1, TriggerType.kPeriodic: 2}
+# Among simultaneous events of one leaf system, those of lower rank come first.
+_RANKS = {
+    TriggerType.kInitialization: 0,
+    TriggerType.kPerStep: 1,
+    TriggerType.kPeriodic: 2,
+    TriggerType.kWitness: 3,
+}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,7 +49,8 @@ class EventSchedule:
     """
 
     def __init__(self, system: System, context: Context) -> None:
-        self._ordered = _in_order(system._declared_events(context))
+        self._leaf_numbers = {id(part): number for number, part in enumerate(context._all_contexts())}
+        self._ordered = self._in_order(system._declared_events(context))
         periodic = [event for _, event in self._ordered if event.trigger is TriggerType.kPeriodic]
         self._clocks = list({(event.period, event.offset): event for event in periodic}.values())
         self._next_times = [math.nan] * len(self._clocks)
@@ -83,6 +89,16 @@ class EventSchedule:
         triggers = {TriggerType.kInitialization} if with_initialization else set()
         return self._select(clocks, triggers | {TriggerType.kPerStep}).publish
 
+    def step_events_with(self, clocks: tuple[int, ...], witnessed: EventList) -> SimultaneousEvents:
+        """The same together with the events of witness functions that have triggered."""
+        events = self.step_events(clocks)
+        return _by_kind(self._in_order([*events.unrestricted, *events.discrete, *events.publish, *witnessed]))
+
+    def _in_order(self, events: EventList) -> EventList:
+        """The events of a simulation by leaf system, then by rank, then as they were declared."""
+        relevant = [item for item in events if item[1].trigger in _RANKS]
+        return sorted(relevant, key=lambda item: (self._leaf_numbers[id(item[0])], _RANKS[item[1].trigger]))
+
     def _events_of(self, clocks: tuple[int, ...]) -> SimultaneousEvents:
         events = self._of_clocks[clocks] = self._select(clocks, {TriggerType.kPerStep})
         return events
@@ -95,15 +111,6 @@ class EventSchedule:
             if event.trigger in triggers
             or (event.trigger is TriggerType.kPeriodic and (event.period, event.offset) in struck)
         ])  # fmt: skip
-
-
-def _in_order(declared: EventList) -> EventList:
-    """The events of a simulation by leaf system, then by rank, then as they were declared."""
-    leaf_numbers: dict[int, int] = {}
-    for context, _ in declared:
-        leaf_numbers.setdefault(id(context), len(leaf_numbers))
-    relevant = [item for item in declared if item[1].trigger in _RANKS]
-    return sorted(relevant, key=lambda item: (leaf_numbers[id(item[0])], _RANKS[item[1].trigger]))
 
 
 def _by_kind(events: EventList) -> SimultaneousEvents:

@@ -15,11 +15,12 @@ class SimulatorStatus:
     """Where `AdvanceTo` or `Initialize` stopped, and why."""
 
     class ReturnReason(enum.Enum):
-        """Why the simulator returned."""
+        """Why the simulator returned; kZenoBehavior, which pydrake has not: events come ever closer together."""
 
         kReachedBoundaryTime = 0
         kReachedTerminationCondition = 1
         kEventHandlerFailed = 2
+        kZenoBehavior = 3
 
     __slots__ = ("_boundary_time", "_message", "_reason", "_return_time", "_system")
 
@@ -67,11 +68,7 @@ class SimulatorStatus:
         """Says in one sentence how the advance ended."""
         if self.succeeded():
             return f"Simulator successfully reached the boundary time ({self._boundary_time} s)."
-        what = (
-            "reached a termination condition"
-            if self._reason is SimulatorStatus.ReturnReason.kReachedTerminationCondition
-            else "stopped because an event handler failed"
-        )
+        what = _WHAT_HAPPENED[self._reason]
         where = f" in system '{self._system.GetSystemPathname()}'" if self._system is not None else ""
         text = f" with the message: {self._message}" if self._message else ""
         return (
@@ -81,3 +78,10 @@ class SimulatorStatus:
 
     def __repr__(self) -> str:
         return f"<SimulatorStatus: {self.FormatMessage()}>"
+
+
+_WHAT_HAPPENED = {
+    SimulatorStatus.ReturnReason.kReachedTerminationCondition: "reached a termination condition",
+    SimulatorStatus.ReturnReason.kEventHandlerFailed: "stopped because an event handler failed",
+    SimulatorStatus.ReturnReason.kZenoBehavior: "stopped because events came ever closer together",
+}

@@ -43,6 +43,7 @@ from merganser.framework.core.state import AbstractValues, ContinuousState, Disc
 from merganser.framework.core.store import FixedInputPortValue
 from merganser.framework.core.system import System
 from merganser.framework.core.values import AbstractValue, BasicVector, Value, VectorBase
+from merganser.framework.core.witness import WitnessFunction, WitnessFunctionDirection
 
 __all__ = [
     "AbstractParameterIndex",
@@ -90,6 +91,8 @@ __all__ = [
     "Value",
     "ValueProducer",
     "VectorBase",
+    "WitnessFunction",
+    "WitnessFunctionDirection",
     "diagram_graph",
     "kAbstractValued",
     "kUseDefaultName",

@@ -1,4 +1,4 @@
-"""IntegratorBase: step-size control and the knobs that all integrators share."""
+"""IntegratorBase: the steps that all integrators share, and their control."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.analysis.integrators.dense_output import DenseOutput
+from merganser.analysis.integrators.settings import IntegratorSettings
 from merganser.analysis.integrators.step_size import next_step_size
 from merganser.framework import Context, System
 from merganser.framework.core.nonfinite import blame_derivatives
@@ -35,7 +37,7 @@ class StepResult(enum.Enum):
     kReachedStepLimit = 6
 
 
-class IntegratorBase(abc.ABC):
+class IntegratorBase(IntegratorSettings):
     """Advances the continuous state of a System through time.
 
     With error control, a step is accepted when the largest estimated error of any state variable is no more
@@ -43,16 +45,13 @@ class IntegratorBase(abc.ABC):
     state in the Context as they were before.
 
     A concrete integrator implements `_prepare`, `_step`, `supports_error_estimation` and
-    `get_error_estimate_order`.
+    `get_error_estimate_order`; one with knobs and counts of its own also `_reset_knobs`, `_reset_counts` and
+    `_summary`.
 
     Args:
         system: the system to integrate.
         context: where its values are; if it is not given here, call `reset_context` before integrating.
     """
-
-    # What a concrete integrator is: accuracy when none is asked for, and the loosest that makes sense.
-    default_accuracy = 1e-3
-    loosest_accuracy = 0.1
 
     _knows_start: bool  # whether _xdot_start belongs to the step in progress
 
@@ -66,10 +65,6 @@ class IntegratorBase(abc.ABC):
     # ------------------------------------------------------------------ the method
 
     @abc.abstractmethod
-    def supports_error_estimation(self) -> bool:
-        """Whether the method estimates its error, so that it can choose its step size."""
-
-    @abc.abstractmethod
     def get_error_estimate_order(self) -> int:
         """The p in error = O(h^p); 0 if there is no estimate."""
 
@@ -78,8 +73,8 @@ class IntegratorBase(abc.ABC):
         """Tries a step of size h from `time` and the state `_x_start`; leaves the result in the context.
 
         Returns:
-            The largest estimated error of any state variable; not finite if a stage was not, 0 without an
-            estimate.
+            The largest estimated error of any state variable; 0 without an estimate, nan if a stage was not
+            finite, inf if the equations of the step could not be solved.
         """
 
     def _evaluate_start(self) -> None:
@@ -90,10 +85,7 @@ class IntegratorBase(abc.ABC):
 
     def _evaluate(self) -> NDArray[Any]:
         """The derivatives at the current time and state; the array is overwritten by the next evaluation."""
-        store = self._store
-        for slot in self._derivative_slots:
-            if store.invalid & slot.bit:
-                slot.compute()
+        self._derivatives.update()
         self._num_derivative_evaluations += 1
         if self._is_searching_for_blame and not np.isfinite(self._xdot).all():
             raise RuntimeError(blame_derivatives(self._bound_context()))
@@ -134,8 +126,9 @@ class IntegratorBase(abc.ABC):
         self._x_start = self._x.copy()
         self._xdot_start = self._xdot.copy()
         self._work = self._x.copy()
-        self._derivative_slots = [slot for slot in context._xcdot_slots if slot.entry.vector_size]
+        self._derivatives = context._get_derivative_evaluator()
         self._is_initialized = False
+        self._dense_output = None
         self._prepare()
 
     @abc.abstractmethod
@@ -159,163 +152,53 @@ class IntegratorBase(abc.ABC):
         """The system that is integrated."""
         return self._system
 
-    # ------------------------------------------------------------------ knobs
+    # ------------------------------------------------------------------ dense output
+
+    def StartDenseIntegration(self) -> None:
+        """Begins to record the continuous state as a function of time.
+
+        Raises:
+            RuntimeError: the integrator is not initialized, there is no continuous state, or a recording is
+                already in progress.
+        """
+        name = type(self).__name__
+        if not self._is_initialized:
+            raise RuntimeError(f"{name} is not initialized; call Initialize() before StartDenseIntegration().")
+        if len(self._x) == 0:
+            raise RuntimeError(f"{name}: the system has no continuous state to record.")
+        if self._dense_output is not None:
+            raise RuntimeError(f"{name} is already recording; call StopDenseIntegration() first.")
+        self._dense_output = DenseOutput(self._store.flat.item(0).real, self._x)
+
+    def get_dense_output(self) -> DenseOutput | None:
+        """What has been recorded since `StartDenseIntegration`; None if no recording is in progress."""
+        return self._dense_output
+
+    def StopDenseIntegration(self) -> DenseOutput:
+        """Ends the recording and returns it.
+
+        Raises:
+            RuntimeError: no recording is in progress.
+        """
+        if self._dense_output is None:
+            raise RuntimeError(f"{type(self).__name__} is not recording; call StartDenseIntegration() first.")
+        recorded, self._dense_output = self._dense_output, None
+        return recorded
+
+    # ------------------------------------------------------------------ stepping
 
     def Reset(self) -> None:
-        """Sets all knobs to their defaults and all counts to zero; call `Initialize` before integrating."""
-        self._max_step_size = math.inf
-        self._min_step_size = 0.0
-        self._throws_on_minimum_step_size = True
-        self._is_fixed_step = not self.supports_error_estimation()
-        self._target_accuracy: float | None = None
-        self._initial_step_size: float | None = None
-        self._ideal_step_size = math.nan
-        self._is_initialized = False
+        """Sets all knobs to their defaults and all counts to zero, and drops what was recorded; call `Initialize`
+        before integrating."""
+        self._reset_settings()
         self._knows_start = False
         self._is_searching_for_blame = False
-        self.ResetStatistics()
-
-    def set_maximum_step_size(self, max_step_size: float) -> None:
-        """Takes no step longer than this [s]; in fixed-step mode, all steps have this size."""
-        if not max_step_size > 0.0:
-            raise ValueError(f"The maximum step size must be positive, got {max_step_size}.")
-        self._max_step_size = float(max_step_size)
-
-    def get_maximum_step_size(self) -> float:
-        """The longest step allowed [s]."""
-        return self._max_step_size
-
-    def set_requested_minimum_step_size(self, min_step_size: float) -> None:
-        """Takes no step shorter than this [s], save the last one before an event."""
-        if not min_step_size >= 0.0:
-            raise ValueError(f"The minimum step size cannot be negative, got {min_step_size}.")
-        self._min_step_size = float(min_step_size)
-        self._is_initialized = False
-
-    def get_requested_minimum_step_size(self) -> float:
-        """The shortest step asked for [s]."""
-        return self._min_step_size
+        self._dense_output: DenseOutput | None = None
 
     def get_working_minimum_step_size(self) -> float:
         """The shortest step in use [s]: what was asked for, or what time can resolve."""
         time = abs(self._bound_context()._store.flat.item(0))
         return max(self._min_step_size, 1e-14 * max(time, 1.0))
-
-    def set_throw_on_minimum_step_size_violation(self, throws: bool) -> None:
-        """Whether to raise when the accuracy cannot be met with the shortest step, or to accept the error."""
-        self._throws_on_minimum_step_size = throws
-
-    def get_throw_on_minimum_step_size_violation(self) -> bool:
-        """Whether to raise when the accuracy cannot be met with the shortest step."""
-        return self._throws_on_minimum_step_size
-
-    def set_fixed_step_mode(self, flag: bool) -> None:
-        """Whether all steps have the maximum step size, without error control."""
-        if not flag and not self.supports_error_estimation():
-            raise RuntimeError(f"{type(self).__name__} has no error estimate; it can only take fixed steps.")
-        self._is_fixed_step = flag
-        self._is_initialized = False
-
-    def get_fixed_step_mode(self) -> bool:
-        """Whether all steps have the maximum step size."""
-        return self._is_fixed_step
-
-    def set_target_accuracy(self, accuracy: float) -> None:
-        """Asks for this much error a step, at most, in any state variable."""
-        if not accuracy > 0.0:
-            raise ValueError(f"The target accuracy must be positive, got {accuracy}.")
-        if not self.supports_error_estimation():
-            raise RuntimeError(f"{type(self).__name__} has no error estimate, so it cannot aim at an accuracy.")
-        self._target_accuracy = float(accuracy)
-
-    def get_target_accuracy(self) -> float:
-        """The accuracy asked for; nan if none was."""
-        return math.nan if self._target_accuracy is None else self._target_accuracy
-
-    def get_accuracy_in_use(self) -> float:
-        """The accuracy in use: what was asked for, or the method's default."""
-        wanted = self._target_accuracy
-        return self.default_accuracy if wanted is None else min(wanted, self.loosest_accuracy)
-
-    def request_initial_step_size_target(self, step_size: float) -> None:
-        """Asks for the size of the first step [s]."""
-        if not step_size > 0.0:
-            raise ValueError(f"The initial step size must be positive, got {step_size}.")
-        self._initial_step_size = float(step_size)
-
-    def get_initial_step_size_target(self) -> float:
-        """The size asked for the first step [s]; nan if none was."""
-        return math.nan if self._initial_step_size is None else self._initial_step_size
-
-    # ------------------------------------------------------------------ statistics
-
-    def ResetStatistics(self) -> None:
-        """Sets all counts to zero."""
-        self._num_steps_taken = 0
-        self._num_derivative_evaluations = 0
-        self._num_error_shrinkages = 0
-        self._num_failure_shrinkages = 0
-        self._actual_initial_step_size = math.nan
-        self._smallest_step_size = math.nan
-        self._largest_step_size = math.nan
-        self._previous_step_size = math.nan
-
-    def get_num_steps_taken(self) -> int:
-        """Number of steps taken."""
-        return self._num_steps_taken
-
-    def get_num_derivative_evaluations(self) -> int:
-        """Number of times that derivatives were asked for."""
-        return self._num_derivative_evaluations
-
-    def get_num_step_shrinkages_from_error_control(self) -> int:
-        """Number of steps tried that had too large an error."""
-        return self._num_error_shrinkages
-
-    def get_num_step_shrinkages_from_substep_failures(self) -> int:
-        """Number of steps tried that met a value that was not finite."""
-        return self._num_failure_shrinkages
-
-    def get_num_substep_failures(self) -> int:
-        """The same as `get_num_step_shrinkages_from_substep_failures`: each failure is met by a shorter
-        step."""
-        return self._num_failure_shrinkages
-
-    def get_actual_initial_step_size_taken(self) -> float:
-        """Size of the first step taken [s]."""
-        return self._actual_initial_step_size
-
-    def get_smallest_adapted_step_size_taken(self) -> float:
-        """Size of the shortest step that error control chose [s]."""
-        return self._smallest_step_size
-
-    def get_largest_step_size_taken(self) -> float:
-        """Size of the longest step taken [s]."""
-        return self._largest_step_size
-
-    def get_previous_integration_step_size(self) -> float:
-        """Size of the latest step [s]."""
-        return self._previous_step_size
-
-    def get_ideal_next_step_size(self) -> float:
-        """Size that error control wants for the next step [s]."""
-        return self._ideal_step_size
-
-    def GetStatisticsSummary(self) -> list[tuple[str, float]]:
-        """The counts by name."""
-        summary: list[tuple[str, float]] = [
-            ("integrator_num_steps_taken", self._num_steps_taken),
-            ("integrator_actual_initial_step_size_taken", self._actual_initial_step_size),
-            ("integrator_largest_step_size_taken", self._largest_step_size),
-        ]
-        if not self._is_fixed_step:
-            summary += [
-                ("integrator_smallest_adapted_step_size_taken", self._smallest_step_size),
-                ("integrator_num_step_shrinkages_from_error_control", self._num_error_shrinkages),
-            ]
-        return [*summary, ("integrator_num_derivative_evaluations", self._num_derivative_evaluations)]
-
-    # ------------------------------------------------------------------ stepping
 
     def is_initialized(self) -> bool:
         """Whether `Initialize` has been called."""
@@ -340,7 +223,8 @@ class IntegratorBase(abc.ABC):
             )
         first = self._initial_step_size
         if first is None:
-            first = 0.1 * self._max_step_size if math.isfinite(self._max_step_size) else _FIRST_STEP_SIZE
+            longest = self._max_step_size
+            first = self.first_step_share * longest if math.isfinite(longest) else _FIRST_STEP_SIZE
         self._ideal_step_size = min(max(first, self._min_step_size), self._max_step_size)
         self._is_initialized = True
 
@@ -381,6 +265,43 @@ class IntegratorBase(abc.ABC):
         while self.IntegrateNoFurtherThanTime(math.inf, math.inf, t_final) is StepResult.kTimeHasAdvanced:
             pass
 
+    def IntegrateWithSingleFixedStepToTime(self, t_target: float) -> bool:
+        """Takes one step to the given time [s], however long it is.
+
+        Returns:
+            Whether it succeeded; an implicit method may fail to solve for a step that is too long. Then time and
+            state are as before.
+
+        Raises:
+            ValueError: that time lies in the past.
+            RuntimeError: the integrator is not in fixed-step mode, or a value is not finite.
+        """
+        if not self._is_fixed_step:
+            name = type(self).__name__
+            raise RuntimeError(f"{name} is under error control; call set_fixed_step_mode(True) for a fixed step.")
+        if not self._is_initialized:
+            self.Initialize()
+        time = self._store.flat.item(0).real
+        if not t_target >= time:
+            raise ValueError(f"Cannot integrate from time {time} s back to {t_target} s.")
+        if len(self._x) == 0 or t_target == time:
+            self._bound_context()._set_time(t_target)
+            return True
+        h = t_target - time
+        self._x_start[:] = self._x
+        self._knows_start = False
+        try:
+            if not self._try_fixed_step(time, h):
+                self._num_failure_shrinkages += 1
+                self._move_back(time)
+                return False
+            self._finish_step(time, t_target)
+        except BaseException:
+            self._move_back(time)
+            raise
+        self._note_step(h, True)
+        return True
+
     def _step_towards(self, time: float, target: float) -> bool:
         """One accepted step; on failure nothing is changed.
 
@@ -397,21 +318,49 @@ class IntegratorBase(abc.ABC):
         self._x_start[:] = self._x
         self._knows_start = False
         try:
-            h = room
-            if not self._is_fixed_step:
-                h = self._controlled_step(time, room)
-            else:
-                self._step(time, h)
-                if not math.isfinite(largest_magnitude(self._x, self._work)):
-                    self._blame(time, h)
+            h = self._fixed_step(time, room) if self._is_fixed_step else self._controlled_step(time, room)
+            is_last = is_last and h == room
+            self._finish_step(time, target if is_last else None)
         except BaseException:
             self._move_back(time)
             raise
-        is_last = is_last and h == room
-        if is_last:
-            self._store.flat[0] = target  # time + h may differ from it in the last digit
         self._note_step(h, is_last)
         return is_last
+
+    def _finish_step(self, time: float, end: float | None) -> None:
+        """Sets the time to exactly `end`, and records the step if asked to."""
+        store = self._store
+        if end is not None and store.flat.item(0) != end:  # time + h may differ from it in the last digit
+            store.invalid |= self._down["time"]
+            store.flat[0] = end
+        if self._dense_output is None:
+            return
+        xdot_end = self._evaluate()
+        if not np.isfinite(xdot_end).all():
+            raise RuntimeError(blame_derivatives(self._bound_context()))
+        end_time = store.flat.item(0).real
+        self._dense_output._append(time, end_time, self._x_start, self._x, self._xdot_start, xdot_end)
+
+    def _fixed_step(self, time: float, room: float) -> float:
+        """Takes a step, half of it if its equations cannot be solved, and so on; returns its size."""
+        h = room
+        while not self._try_fixed_step(time, h):
+            self._num_failure_shrinkages += 1
+            h *= 0.5
+            if h < self.get_working_minimum_step_size():
+                self._blame(time, h)
+            self._move_back(time)
+        return h
+
+    def _try_fixed_step(self, time: float, h: float) -> bool:
+        """Takes a step without error control; returns whether its equations could be solved."""
+        if math.isinf(self._step(time, h)):
+            if not np.isfinite(self._xdot_start).all():
+                self._blame(time, h)
+            return False
+        if not math.isfinite(largest_magnitude(self._x, self._work)):
+            self._blame(time, h)
+        return True
 
     def _controlled_step(self, time: float, room: float) -> float:
         """Tries steps until one is accurate enough; returns its size, `room` at most."""
@@ -460,9 +409,15 @@ class IntegratorBase(abc.ABC):
         self._knows_start = False
         self._is_searching_for_blame = True
         try:
-            self._step(time, h)
+            error = self._step(time, h)
         finally:
             self._is_searching_for_blame = False
+        if math.isinf(error):
+            raise RuntimeError(
+                f"{type(self).__name__}: at time {time} s the equations of a step of {h:.3g} s could not be "
+                "solved, and shorter steps are not allowed. The system may not be smooth there, or its state is "
+                "beyond what it can describe."
+            )
         raise RuntimeError(blame_derivatives(self._bound_context()))
 
     def _note_step(self, h: float, is_last: bool) -> None:

@@ -7,9 +7,23 @@ import math
 import numpy as np
 
 from merganser.analysis.integrators.base import IntegratorBase, largest_magnitude
-from merganser.analysis.integrators.tableaus import RK3, ButcherTableau
+from merganser.analysis.integrators.tableaus import (
+    BOGACKI_SHAMPINE3,
+    DORMAND_PRINCE5,
+    EULER,
+    HEUN2,
+    RK3,
+    ButcherTableau,
+)
+from merganser.framework import Context, System
 
-__all__ = ["RungeKutta3Integrator"]
+__all__ = [
+    "BogackiShampine3Integrator",
+    "ExplicitEulerIntegrator",
+    "RungeKutta2Integrator",
+    "RungeKutta3Integrator",
+    "RungeKutta5Integrator",
+]
 
 
 class _ExplicitRungeKutta(IntegratorBase):
@@ -38,6 +52,7 @@ class _ExplicitRungeKutta(IntegratorBase):
         self._scaled, self._scaled_for = np.zeros_like(weights), math.nan
         self._h_b, self._h_b_error = self._scaled[-2:]
         # For each stage but the first: c_i, h a_i, k_1 ... k_{i-1}, and where k_i goes.
+        self._ends_in_last_stage = tableau.ends_in_last_stage
         self._stages = [(tableau.c[i], self._scaled[i, :i], self._k[:i], self._k[i]) for i in range(1, num_stages)]
 
     def _step(self, time: float, h: float) -> float:
@@ -50,12 +65,42 @@ class _ExplicitRungeKutta(IntegratorBase):
             h_a.dot(k_before, change)
             self._move(time + c * h, change)
             k_here[:] = self._evaluate()  # (1)
-        self._h_b.dot(k, change)
-        self._move(time + h, change)  # (2)
+        if not self._ends_in_last_stage:
+            self._h_b.dot(k, change)
+            self._move(time + h, change)  # (2)
         if self._is_fixed_step:
             return 0.0
         self._h_b_error.dot(k, change)  # (3)
         return largest_magnitude(change, change)
+
+
+class _FixedStepRungeKutta(_ExplicitRungeKutta):
+    """A method without error estimate.
+
+    Args:
+        system: the system to integrate.
+        max_step_size: the size of all steps, save those that an event cuts short [s].
+        context: where the values are; if it is not given here, call `reset_context` before integrating.
+
+    Raises:
+        ValueError: the step size is not positive.
+    """
+
+    def __init__(self, system: System, max_step_size: float, context: Context | None = None) -> None:
+        super().__init__(system, context)
+        self.set_maximum_step_size(max_step_size)
+
+
+class ExplicitEulerIntegrator(_FixedStepRungeKutta):
+    """Euler's method, of order 1: one evaluation a step, and no error control."""
+
+    tableau = EULER
+
+
+class RungeKutta2Integrator(_FixedStepRungeKutta):
+    """Heun's explicit method of order 2: two evaluations a step, and no error control."""
+
+    tableau = HEUN2
 
 
 class RungeKutta3Integrator(_ExplicitRungeKutta):
@@ -66,3 +111,25 @@ class RungeKutta3Integrator(_ExplicitRungeKutta):
     """
 
     tableau = RK3
+
+
+class BogackiShampine3Integrator(_ExplicitRungeKutta):
+    """Third-order explicit Runge-Kutta of Bogacki and Shampine, with an embedded second-order method.
+
+    Its error estimate is sharper than that of RungeKutta3Integrator, so that its steps are longer; three
+    evaluations a step, since the last of four stages is the first of the next step.
+    """
+
+    tableau = BOGACKI_SHAMPINE3
+
+
+class RungeKutta5Integrator(_ExplicitRungeKutta):
+    """Fifth-order explicit Runge-Kutta of Dormand and Prince, with an embedded fourth-order method.
+
+    Right for smooth systems at accuracies of 1e-5 and better; six evaluations a step, since the last of seven
+    stages is the first of the next step.
+    """
+
+    default_accuracy = 1e-5
+    loosest_accuracy = 1e-3
+    tableau = DORMAND_PRINCE5

@@ -16,6 +16,7 @@ __all__ = ["next_step_size"]
 _SAFETY = 0.9
 _SHRINK_LIMIT = 0.1
 _GROWTH_LIMIT = 5.0
+_HALF = 0.5
 _GROWTH_THRESHOLD = 1.2
 _SHRINK_THRESHOLD = 0.9
 
@@ -25,12 +26,13 @@ def next_step_size(h: float, error: float, accuracy: float, order: int) -> float
 
     Args:
         h: size of the step just tried [s].
-        error: its largest estimated error; not finite if it could not be computed.
+        error: its largest estimated error; nan if a value was not finite, inf if the equations of the step could
+            not be solved (the step is halved then).
         accuracy: largest error that is accepted.
         order: the p in error = O(h^p).
     """
     if not math.isfinite(error):
-        return _SHRINK_LIMIT * h
+        return (_HALF if error == math.inf else _SHRINK_LIMIT) * h
     if error == 0.0:
         return _GROWTH_LIMIT * h
     wanted = _SAFETY * h * (accuracy / error) ** (1.0 / order)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from merganser.framework.core.indices import CacheIndex, DependencyTicket
+from merganser.framework.core.native_code import CONTINUOUS_STATE, InputOf, NativeCode, ParameterOf
 from merganser.framework.core.values import AbstractValue, BasicVector, Value
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class CacheEntry:
         self.vector_size = model.size() if isinstance(model, BasicVector) else None
         self.calc = calc
         self.is_xcdot = is_xcdot
+        self.native: NativeCode | None = None
         self.is_storage = False
         self.is_learning = prerequisites is None
         self.was_observed = False
@@ -68,6 +70,23 @@ class CacheEntry:
             return self.known
         # Looked up anew, because "all input ports" includes those that were declared later.
         return self.system._dependency_table.mask(self._declared, self.describe())
+
+    def use_native(self, code: NativeCode) -> None:
+        """Says that an operation computes the same; what it depends on follows from its arguments."""
+        self.native = code
+        if not self.is_learning:
+            return
+        system = self.system
+        tickets = set()
+        for argument in code.arguments:
+            if isinstance(argument, InputOf):
+                tickets.add(system.input_port_ticket(argument.port_index))
+            elif isinstance(argument, ParameterOf):
+                tickets.add(system.numeric_parameter_ticket(argument.index))
+            elif argument is CONTINUOUS_STATE:
+                tickets.add(system.xc_ticket())
+        self._declared = frozenset(tickets)
+        self.is_learning = False
 
     def learn(self, reads: int) -> None:
         """Notes that the computation reads these nodes."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.dependencies import ACCURACY, TIME, Q, V, Z
+from merganser.framework.core.derivatives import DerivativeEvaluator
 from merganser.framework.core.errors import UnconnectedInputError
 from merganser.framework.core.layout import SystemLayout
 from merganser.framework.core.state import (
@@ -67,6 +68,7 @@ class Context:
         shift = store.layout.num_xc
         self._xcdot = ContinuousState._of(_window(store.flat[start + shift : end + shift]), layout.xc_partition)
         self._state: State | None = None
+        self._derivative_evaluator: DerivativeEvaluator | None = None
 
     # ------------------------------------------------------------------ time and accuracy
 
@@ -143,12 +145,14 @@ class Context:
 
     def _read_derivatives(self) -> ContinuousState:
         """The time derivatives of the continuous state, brought up to date."""
-        store = self._store
-        store.reads |= self._xcdot_nodes
-        for slot in self._xcdot_slots:
-            if store.invalid & slot.bit:
-                slot.compute()
+        self._store.reads |= self._xcdot_nodes
+        self._get_derivative_evaluator().update()
         return self._xcdot
+
+    def _get_derivative_evaluator(self) -> DerivativeEvaluator:
+        if self._derivative_evaluator is None:
+            self._derivative_evaluator = DerivativeEvaluator(self)
+        return self._derivative_evaluator
 
     # ------------------------------------------------------------------ discrete state
 
@@ -387,6 +391,7 @@ class Context:
     def _route_input(self, index: int, source: Any) -> None:
         """Makes `source` feed input port `index`."""
         self._inputs[index] = source
+        self._store.routing += 1
 
     # ------------------------------------------------------------------ helpers
 

@@ -20,12 +20,14 @@ _FIXED_NODES = ("time", "accuracy", "q", "v", "z")
 # Tickets that every system has.
 _NOTHING, _TIME, _ACCURACY, _Q, _V, _Z, _XC, _XD, _XA, _X, _PN, _PA, _P, _U = range(14)
 _ALL_SOURCES, _CONFIGURATION, _KINEMATICS, _XCDOT, _PE, _KE, _PC, _PNC = range(14, 22)
-_FIRST_FREE_TICKET = 22
+_ALL_SOURCES_EXCEPT_INPUTS = 22
+_FIRST_FREE_TICKET = 23
 
 _PARAMETERS = ("pn", "pa")
 _CONFIGURATION_GROUPS = ("accuracy", "q", "z", "xd", "xa", *_PARAMETERS)
 _KINEMATICS_GROUPS = (*_CONFIGURATION_GROUPS, "v")
-_SOURCES = ("time", "accuracy", "q", "v", "z", "xd", "xa", *_PARAMETERS, "u")
+_SOURCES_EXCEPT_INPUTS = ("time", "accuracy", "q", "v", "z", "xd", "xa", *_PARAMETERS)
+_SOURCES = (*_SOURCES_EXCEPT_INPUTS, "u")
 
 # The groups of nodes that each of these tickets stands for.
 _GROUPS_OF_TICKET: dict[int, tuple[str, ...]] = {
@@ -34,6 +36,7 @@ _GROUPS_OF_TICKET: dict[int, tuple[str, ...]] = {
     _PN: ("pn",), _PA: ("pa",), _P: _PARAMETERS, _U: ("u",), _ALL_SOURCES: _SOURCES,
     _CONFIGURATION: _CONFIGURATION_GROUPS, _KINEMATICS: _KINEMATICS_GROUPS, _XCDOT: ("xcdot",),
     _PE: _CONFIGURATION_GROUPS, _KE: _KINEMATICS_GROUPS, _PC: _KINEMATICS_GROUPS, _PNC: _SOURCES,
+    _ALL_SOURCES_EXCEPT_INPUTS: _SOURCES_EXCEPT_INPUTS,
 }  # fmt: skip
 
 
@@ -63,6 +66,10 @@ class DependencyTable:
         self._masks[ticket] = mask
         return ticket
 
+    def redirect(self, ticket: DependencyTicket, mask: int) -> None:
+        """Makes one of the tickets that every system has stand for a set of nodes of this one."""
+        self._masks[ticket] = mask
+
     def mask(self, tickets: Iterable[DependencyTicket], where: str) -> int:
         """The nodes that any of the tickets names.
 
@@ -79,10 +86,10 @@ class DependencyTable:
         return self._ticket_mask(_ALL_SOURCES, "")
 
     def _ticket_mask(self, ticket: int, where: str) -> int:
-        if ticket >= _FIRST_FREE_TICKET:
-            if ticket not in self._masks:
-                raise ValueError(f"{where}: {DependencyTicket(ticket)!r} is not a ticket of this system.")
+        if ticket in self._masks:
             return self._masks[ticket]
+        if ticket >= _FIRST_FREE_TICKET:
+            raise ValueError(f"{where}: {DependencyTicket(ticket)!r} is not a ticket of this system.")
         if ticket not in _GROUPS_OF_TICKET:
             raise ValueError(f"{where}: {ticket} is not a dependency ticket.")
         mask = 0
@@ -168,6 +175,11 @@ class TicketMethods:
     def all_sources_ticket() -> DependencyTicket:
         """Depends on everything that can change; as a declared default, "not said: watch what it reads"."""
         return DependencyTicket(_ALL_SOURCES)
+
+    @staticmethod
+    def all_sources_except_input_ports_ticket() -> DependencyTicket:
+        """Depends on everything that can change but the input ports."""
+        return DependencyTicket(_ALL_SOURCES_EXCEPT_INPUTS)
 
     @staticmethod
     def configuration_ticket() -> DependencyTicket:

@@ -12,6 +12,8 @@ from merganser.framework.core.feedthrough import inputs_reaching
 from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.ports import InputPort, OutputPort
 from merganser.framework.core.system import System
+from merganser.framework.core.visitor import SystemVisitor
+from merganser.framework.core.witness import ActiveWitness
 
 __all__ = ["Diagram"]
 
@@ -124,12 +126,21 @@ class Diagram(System):
         """Returns the state of a system inside, for changing it."""
         return self.GetSubsystemContext(subsystem, context).get_mutable_state()
 
+    def Accept(self, v: SystemVisitor) -> None:
+        v.VisitDiagram(self)
+
     def _set_defaults(self, context: DiagramContext) -> None:
         for child in context._children:
             child._system._set_defaults(child)
 
     def _declared_events(self, context: Any) -> list[tuple[LeafContext, DeclaredEvent]]:
         return [item for child in context._children for item in child._system._declared_events(child)]
+
+    def _active_witnesses(self, context: Any) -> list[ActiveWitness]:
+        return [item for child in context._children for item in child._system._active_witnesses(child)]
+
+    def _may_have_witnesses(self) -> bool:
+        return any(system._may_have_witnesses() for system in self._systems)
 
     def _feedthrough_inputs(self, output_port: int) -> set[int]:
         self.get_output_port(output_port)  # checks the index

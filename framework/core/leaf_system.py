@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from merganser.framework.core.cache import CacheEntry, ValueProducer
 from merganser.framework.core.dependencies import DependencyTable, bits
+from merganser.framework.core.dynamics import LeafDynamics, declare_energy_entries
 from merganser.framework.core.events import DeclaredEvent, Event, EventKind, EventStatus, TriggerType
 from merganser.framework.core.indices import (
     AbstractParameterIndex,
@@ -21,10 +22,12 @@ from merganser.framework.core.indices import (
     UseDefaultName,
 )
 from merganser.framework.core.leaf_context import LeafContext
+from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, NativeCode
 from merganser.framework.core.ports import InputPort, LeafOutputPort
 from merganser.framework.core.state import ContinuousState, DiscreteValues
 from merganser.framework.core.system import System
 from merganser.framework.core.values import AbstractValue, BasicVector
+from merganser.framework.core.witness import ActiveWitness, WitnessFunction, WitnessFunctionDirection
 
 __all__ = ["LeafSystem"]
 
@@ -33,7 +36,7 @@ PublishHandler = Callable[[Any], EventStatus | None]
 UpdateHandler = Callable[[Any, Any], EventStatus | None]
 
 
-class LeafSystem(System):
+class LeafSystem(LeafDynamics, System):
     """A System without subsystems.
 
     A subclass declares its ports, state, parameters and events in `__init__` and does not change afterwards: values
@@ -57,6 +60,7 @@ class LeafSystem(System):
         self._numeric_parameter_models: list[BasicVector] = []
         self._abstract_parameter_models: list[AbstractValue] = []
         self._events: list[DeclaredEvent] = []
+        self._energy_entries = declare_energy_entries(self)
 
     def __init__(self) -> None:
         pass
@@ -149,10 +153,13 @@ class LeafSystem(System):
         index = int(state_index)
         table = self._dependency_table
         if isinstance(state_index, ContinuousStateIndex):
-            return self._declare_output(
+            port = self._declare_output(
                 name, self._continuous_model.Clone(), self._continuous_model.size(),
                 lambda context, output: output.SetFrom(context.get_continuous_state_vector()), {self.xc_ticket()},
             )  # fmt: skip
+            code = NativeCode("copy", (self._continuous_model.size(), CONTINUOUS_STATE, OUTPUT))
+            port.cache_entry().use_native(code)
+            return port
         if isinstance(state_index, DiscreteStateIndex):
             model = self._discrete_models[index]
             ticket = table.add_ticket(1 << table.group_nodes["xd"][index])
@@ -404,6 +411,55 @@ class LeafSystem(System):
     def _declared_events(self, context: Any) -> list[tuple[LeafContext, DeclaredEvent]]:
         return [(context, event) for event in self._events]
 
+    # ------------------------------------------------------------------ witness functions
+
+    def MakeWitnessFunction(
+        self,
+        description: str,
+        direction_type: WitnessFunctionDirection,
+        calc: Callable[[Any], float | None],
+        e: Event | None = None,
+    ) -> WitnessFunction:
+        """Makes a witness function; it comes into effect when `DoGetWitnessFunctions` returns it.
+
+        Args:
+            description: what it is about, for messages.
+            direction_type: which passages through zero trigger it.
+            calc: called as calc(context), a continuous function of time and continuous state that changes nothing.
+            e: what happens when it triggers; without it, the simulator only ends a step there.
+        """
+        where = f"System '{self.GetSystemPathname()}', witness function '{description}'"
+        if not isinstance(direction_type, WitnessFunctionDirection):
+            raise TypeError(f"{where}: direction_type must be a WitnessFunctionDirection, got {direction_type!r}.")
+        if not callable(calc):
+            raise TypeError(f"{where}: calc must be callable, got {type(calc).__name__}.")
+        if e is not None and not (isinstance(e, Event) and hasattr(e, "kind")):
+            raise TypeError(
+                f"{where}: e must be a PublishEvent, DiscreteUpdateEvent or UnrestrictedUpdateEvent, got "
+                f"{type(e).__name__}."
+            )
+        return WitnessFunction(self, description, direction_type, calc, e)
+
+    def DoGetWitnessFunctions(self, context: Any) -> list[WitnessFunction]:
+        """Override: returns those witness functions, made once in `__init__`, that count in the present state.
+
+        A simulator asks at initialization, when an advance begins, and after discrete and unrestricted updates.
+        """
+        return []
+
+    def _active_witnesses(self, context: Any) -> list[ActiveWitness]:
+        witnesses = self.DoGetWitnessFunctions(context)
+        for witness in witnesses:
+            if not isinstance(witness, WitnessFunction) or witness._system is not self:
+                raise TypeError(
+                    f"System '{self.GetSystemPathname()}': DoGetWitnessFunctions must return witness functions made by "
+                    f"this system's MakeWitnessFunction; got {witness!r}."
+                )
+        return [(context, witness) for witness in witnesses]
+
+    def _may_have_witnesses(self) -> bool:
+        return type(self).DoGetWitnessFunctions is not LeafSystem.DoGetWitnessFunctions
+
     # ------------------------------------------------------------------ dynamics and defaults
 
     def DoCalcTimeDerivatives(self, context: Any, derivatives: ContinuousState) -> None:
@@ -418,6 +474,17 @@ class LeafSystem(System):
 
     def SetDefaultParameters(self, context: Any, parameters: Any) -> None:
         """Override: sets default values of the parameters beyond those that were declared."""
+
+    def SetRandomState(self, context: Any, state: Any, generator: Any) -> None:
+        """Override: sets random values of the state, which has its default values before."""
+
+    def SetRandomParameters(self, context: Any, parameters: Any, generator: Any) -> None:
+        """Override: sets random values of the parameters, which have their default values before."""
+
+    def _set_random(self, context: Any, generator: Any) -> None:
+        self._set_defaults(context)
+        self.SetRandomParameters(context, context.get_mutable_parameters(), generator)
+        self.SetRandomState(context, context.get_mutable_state(), generator)
 
     def _calc_xcdot(self, context: LeafContext, derivatives: BasicVector) -> None:
         self.DoCalcTimeDerivatives(context, context._xcdot)

@@ -37,9 +37,10 @@ class Store:
         reads: nodes of the leaf system that the computation in progress has read so far (bit mask, see
             dependencies.py).
         learnt: computations that have read more than the layout knows about, with what they read.
+        routing: counts the changes of what feeds which input port, by `FixValue`.
     """
 
-    __slots__ = ("accuracy", "computing", "flat", "invalid", "layout", "learnt", "reads", "slots", "stack")
+    __slots__ = ("accuracy", "computing", "flat", "invalid", "layout", "learnt", "reads", "routing", "slots", "stack")
 
     def __init__(self, layout: RootLayout, dtype: Any = np.float64) -> None:
         self.layout = layout
@@ -47,6 +48,7 @@ class Store:
         self.invalid = (1 << layout.num_entries) - 1
         self.computing = 0
         self.reads = 0
+        self.routing = 0
         self.accuracy: float | None = None
         self.slots: list[CacheSlot] = []
         self.stack: list[CacheSlot] = []
@@ -105,12 +107,13 @@ class CacheSlot:
         if store.computing & bit:
             loop = store.stack[store.stack.index(self) :]
             raise AlgebraicLoopError(describe_loop([(s.context._system, s.number) for s in reversed(loop)]))
-        outer_reads, store.reads = store.reads, 0
-        store.computing |= bit
-        store.stack.append(self)
-        if len(store.stack) % _DEPTH_STEP == 0:
-            _allow_depth(len(store.stack))
+        outer_reads, outer_computing, depth = store.reads, store.computing, len(store.stack)
+        if depth % _DEPTH_STEP == 0:
+            _allow_depth(depth)
         try:
+            store.reads = 0
+            store.computing = outer_computing | bit
+            store.stack.append(self)
             entry.calc(self.context, self.value)
         except Exception as error:
             note_place(error, f"while computing {entry.describe()} at time {store.flat.item(0)} s")
@@ -122,9 +125,10 @@ class CacheSlot:
                 if store.reads & ~self.context._layout.dependencies[self.number]:
                     store.learnt.append((self, store.reads))
         finally:
+            # Set outright, not stepped back: what an interrupt has cut short further in is put right here as well.
             store.reads = outer_reads
-            store.computing ^= bit
-            store.stack.pop()
+            store.computing = outer_computing
+            del store.stack[depth:]
             if store.learnt and not store.computing:
                 store.apply_learnt()
 

@@ -11,23 +11,31 @@ import numpy as np
 from merganser.framework.core.context import Context
 from merganser.framework.core.dependencies import TicketMethods
 from merganser.framework.core.diagram_context import make_context
+from merganser.framework.core.difference_equations import DifferenceEquationMethods, merge_updates
+from merganser.framework.core.dynamics import DynamicsMethods
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.core.events import DeclaredEvent, EventKind, TriggerType
 from merganser.framework.core.execution import compute_updates, execute, raise_if_failed
 from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
 from merganser.framework.core.layout import RootLayout
 from merganser.framework.core.leaf_context import LeafContext
+from merganser.framework.core.outputs import OutputMethods
 from merganser.framework.core.ports import InputPort
+from merganser.framework.core.random_values import RandomContextMethods
 from merganser.framework.core.state import ContinuousState, DiscreteValues, State
 from merganser.framework.core.values import AbstractValue, BasicVector
+from merganser.framework.core.visitor import SystemVisitor
 
 if TYPE_CHECKING:
     from merganser.framework.core.diagram import Diagram
+    from merganser.framework.core.witness import ActiveWitness, WitnessFunction
 
 __all__ = ["System"]
 
 
-class System(TicketMethods, abc.ABC):
+class System(
+    TicketMethods, OutputMethods, DynamicsMethods, DifferenceEquationMethods, RandomContextMethods, abc.ABC
+):
     """Something with input ports, output ports, state and parameters, whose values live in a Context.
 
     A System does not change once it is built; one System serves any number of Contexts. Abstract: the concrete ones
@@ -215,6 +223,28 @@ class System(TicketMethods, abc.ABC):
         """Returns this system's part of the context of the whole diagram, for changing it."""
         return self.GetMyContextFromRoot(root_context)
 
+    def GetSubsystemContext(self, subsystem: System, context: Any) -> Any:
+        """Returns the part of this system's context that belongs to a system inside, or to itself."""
+        self._check_context(context)
+        if subsystem is not self:
+            raise ValueError(
+                f"System '{subsystem.GetSystemPathname()}' is not inside system '{self.GetSystemPathname()}'."
+            )
+        return context
+
+    def GetMutableSubsystemContext(self, subsystem: System, context: Any) -> Any:
+        """Returns the part of this system's context that belongs to a system inside, for changing it."""
+        return self.GetSubsystemContext(subsystem, context)
+
+    def ValidateContext(self, context: Any) -> None:
+        """Does nothing if the context is this system's own.
+
+        Raises:
+            ValueError: it is another system's; the message names both.
+            TypeError: it is no Context.
+        """
+        self._check_context(context)
+
     def _check_context(self, context: Any) -> None:
         if not isinstance(context, Context):
             raise TypeError(f"System '{self.GetSystemPathname()}' needs a Context; got {type(context).__name__}.")
@@ -267,6 +297,22 @@ class System(TicketMethods, abc.ABC):
         """Number of continuous state variables."""
         return self._get_layout().num_xc
 
+    def num_discrete_state_groups(self) -> int:
+        """Number of discrete state groups."""
+        return sum(len(leaf.system._discrete_models) for leaf in self._get_layout().leaf_list)
+
+    def num_abstract_states(self) -> int:
+        """Number of abstract state variables."""
+        return sum(len(leaf.system._abstract_state_models) for leaf in self._get_layout().leaf_list)
+
+    def num_numeric_parameter_groups(self) -> int:
+        """Number of numeric parameter groups."""
+        return sum(len(leaf.system._numeric_parameter_models) for leaf in self._get_layout().leaf_list)
+
+    def num_abstract_parameters(self) -> int:
+        """Number of abstract parameters."""
+        return sum(len(leaf.system._abstract_parameter_models) for leaf in self._get_layout().leaf_list)
+
     def EvalTimeDerivatives(self, context: Context) -> ContinuousState:
         """Returns the time derivatives of the continuous state, computed if they are out of date."""
         self._check_context(context)
@@ -305,11 +351,7 @@ class System(TicketMethods, abc.ABC):
         self._check_context(context)
         status, updates = compute_updates(self._events_with(context, TriggerType.kForced), EventKind.DISCRETE_UPDATE)
         raise_if_failed(status, context)
-        discrete_state.SetFrom(context._discrete)
-        place = {id(group): index for index, group in enumerate(context._discrete._items)}
-        for leaf, values in updates:
-            for group, new in zip(leaf._discrete._items, values._items):
-                discrete_state.get_mutable_vector(place[id(group)]).SetFrom(new)
+        merge_updates(updates, context, discrete_state)
 
     def CalcForcedUnrestrictedUpdate(self, context: Context, state: State) -> None:
         """Computes what all forced unrestricted updates would make of the state, into `state`."""
@@ -344,7 +386,26 @@ class System(TicketMethods, abc.ABC):
         if publish:
             raise_if_failed(execute(events, EventKind.PUBLISH), context)
 
-    # ------------------------------------------------------------------ drawings
+    # ------------------------------------------------------------------ witness functions
+
+    def GetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
+        """Returns the witness functions, of this system and those inside, that count in the present state."""
+        self._check_context(context)
+        return [witness for _, witness in self._active_witnesses(context)]
+
+    @abc.abstractmethod
+    def _active_witnesses(self, context: Any) -> list[ActiveWitness]:
+        """The same, each with the context of its leaf system."""
+
+    @abc.abstractmethod
+    def _may_have_witnesses(self) -> bool:
+        """Whether any system here has witness functions in any state."""
+
+    # ------------------------------------------------------------------ visitors and drawings
+
+    def Accept(self, v: SystemVisitor) -> None:
+        """Calls the visitor's method for this kind of system."""
+        v.VisitSystem(self)
 
     def GetGraphvizString(self) -> str:
         """Returns a Graphviz description of the system."""

@@ -32,7 +32,7 @@ from numba.extending import register_jitable
 
 from merganser.framework.native.announce import announce_compilation
 
-__all__ = ["cache_directory", "device", "kernel", "source_hash", "specialize"]
+__all__ = ["cache_directory", "device", "enable_kernel_cache", "kernel", "source_hash", "specialize"]
 
 _KERNEL_FOLDERS = (
     "framework.native",
@@ -55,9 +55,14 @@ def kernel(function: Callable[..., Any]) -> Any:
     """
     compiled: Any = numba.njit(function, nogil=True, error_model="numpy")
     if hasattr(compiled, "py_func"):  # absent when NUMBA_DISABLE_JIT=1
-        compiled._cache = _KernelCache(function)
+        enable_kernel_cache(compiled, function)
     compiled.interpreted = function
     return compiled
+
+
+def enable_kernel_cache(compiled: Any, function: Callable[..., Any]) -> None:
+    """Keeps what numba compiles of `function` in this package's cache folder."""
+    compiled._cache = _KernelCache(function)
 
 
 def specialize(kernel: Any, *arguments: Any) -> Any:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_size, checked_vector
 
@@ -31,7 +32,8 @@ class Gain(LeafSystem):
             factors = np.repeat(factors, checked_size(size, "Gain: size"))
         self._factors = factors
         self._u = self.DeclareVectorInputPort(kUseDefaultName, factors.size)
-        self.DeclareVectorOutputPort(kUseDefaultName, factors.size, self._calc_output, {self._u.ticket()})
+        port = self.DeclareVectorOutputPort(kUseDefaultName, factors.size, self._calc_output, {self._u.ticket()})
+        port.cache_entry().use_native(NativeCode("gain", (factors.size, factors, InputOf(0), OUTPUT)))
 
     def _calc_output(self, context: Context, output: BasicVector) -> None:
         output.SetFromVector(self._factors * self._u.EvalBasicVector(context).value())
@@ -52,7 +54,9 @@ class Adder(LeafSystem):
             self.DeclareVectorInputPort(kUseDefaultName, size)
             for _ in range(checked_size(num_inputs, "Adder: num_inputs"))
         ]
-        self.DeclareVectorOutputPort("sum", size, self._calc_sum, {self.all_input_ports_ticket()})
+        port = self.DeclareVectorOutputPort("sum", size, self._calc_sum, {self.all_input_ports_ticket()})
+        inputs = (InputOf(i) for i in range(len(self._inputs)))
+        port.cache_entry().use_native(NativeCode("add", (size, len(self._inputs), OUTPUT, *inputs)))
 
     def _calc_sum(self, context: Context, output: BasicVector) -> None:
         total = output.get_mutable_value()

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
 from merganser.framework.core.state import ContinuousState
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_size, checked_vector
@@ -36,6 +37,8 @@ class Integrator(LeafSystem):
             start = checked_vector(value, "Integrator: initial_value")
         self._u = self.DeclareVectorInputPort(kUseDefaultName, start.size)
         state_index = self.DeclareContinuousState(BasicVector(start))
+        assert self._xcdot_entry is not None
+        self._cache_entries[self._xcdot_entry].use_native(NativeCode("copy", (start.size, InputOf(0), OUTPUT)))
         self.DeclareStateOutputPort(kUseDefaultName, state_index)
 
     def set_default_integral_value(self, initial_value: ArrayLike) -> None:

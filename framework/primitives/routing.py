@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
 from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.primitives._arguments import checked_size, checked_vector
 
@@ -46,7 +47,8 @@ class PassThrough(LeafSystem):
         self._default_vector = checked_vector(default, "PassThrough: value")
         size = self._default_vector.size
         self._u = self.DeclareVectorInputPort("u", size)
-        self.DeclareVectorOutputPort("y", size, self._calc_vector, {self._u.ticket()})
+        port = self.DeclareVectorOutputPort("y", size, self._calc_vector, {self._u.ticket()})
+        port.cache_entry().use_native(NativeCode("copy", (size, InputOf(0), OUTPUT)))
 
     def _calc_vector(self, context: Context, output: BasicVector) -> None:
         u = self.EvalVectorInput(context, 0)
@@ -85,7 +87,9 @@ class Multiplexer(LeafSystem):
             sizes = [checked_size(size, "Multiplexer: input_sizes") for size in wanted]
         model = wanted if isinstance(wanted, BasicVector) else BasicVector(np.zeros(sum(sizes)))
         self._inputs = [self.DeclareVectorInputPort(kUseDefaultName, size) for size in sizes]
-        self.DeclareVectorOutputPort(kUseDefaultName, model, self._calc_output, {self.all_input_ports_ticket()})
+        port = self.DeclareVectorOutputPort(kUseDefaultName, model, self._calc_output, {self.all_input_ports_ticket()})
+        inputs = (item for i, size in enumerate(sizes) for item in (size, InputOf(i)))
+        port.cache_entry().use_native(NativeCode("stack", (len(sizes), OUTPUT, *inputs)))
 
     def _calc_output(self, context: Context, output: BasicVector) -> None:
         stacked = output.get_mutable_value()
@@ -125,9 +129,10 @@ class Demultiplexer(LeafSystem):
         self._u = self.DeclareVectorInputPort(kUseDefaultName, sum(self._sizes))
         start = 0
         for part in self._sizes:
-            self.DeclareVectorOutputPort(
+            port = self.DeclareVectorOutputPort(
                 kUseDefaultName, part, self._part_calculator(slice(start, start + part)), {self._u.ticket()}
             )
+            port.cache_entry().use_native(NativeCode("part", (part, start, InputOf(0), OUTPUT)))
             start += part
 
     def get_output_ports_sizes(self) -> list[int]:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import OUTPUT, NativeCode, ParameterOf
 from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.primitives._arguments import checked_vector
 
@@ -32,7 +33,8 @@ class ConstantVectorSource(LeafSystem):
             model = BasicVector(checked_vector(source_value, "ConstantVectorSource: source_value"))
         self._value_index = self.DeclareNumericParameter(model)
         ticket = self.numeric_parameter_ticket(self._value_index)
-        self.DeclareVectorOutputPort(kUseDefaultName, model, self._calc_output, {ticket})
+        port = self.DeclareVectorOutputPort(kUseDefaultName, model, self._calc_output, {ticket})
+        port.cache_entry().use_native(NativeCode("copy", (model.size(), ParameterOf(self._value_index), OUTPUT)))
 
     def get_source_value(self, context: Context) -> BasicVector:
         """Returns the value that the block has in this context."""

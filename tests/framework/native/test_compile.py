@@ -100,9 +100,7 @@ def test_second_process_takes_the_kernel_from_disk(tmp_path):
 
     def run():
         command = [sys.executable, str(tmp_path / "m.py")]
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=True
-        ).stdout.split()
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
 
     assert run() == ["0", "1"]
     assert run() == ["1", "0"]

@@ -1,0 +1,89 @@
+"""DenseOutput: the continuous state between the ends of steps."""
+
+from __future__ import annotations
+
+import bisect
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DenseOutput"]
+
+Array = NDArray[Any]
+
+
+class DenseOutput:
+    """The continuous state as a function of time, one cubic for each step.
+
+    With s = (t - t_0) / h in a step from t_0 to t_0 + h, the cubic with the states and derivatives at both ends is
+    (Hairer, Norsett, Wanner 1993, II.6, equation (6.7))
+
+        x(t) = (1 - s) x_0 + s x_1 + s (s - 1) [(1 - 2 s) (x_1 - x_0) + (s - 1) h xdot_0 + s h xdot_1]      (1)
+
+    Its error is O(h^4). The state may jump between steps; at a jump the value is the one after it, save at the end
+    of the recording.
+
+    Args:
+        time: where the recording starts [s].
+        x: the state there, shape [rows].
+    """
+
+    def __init__(self, time: float, x: Array) -> None:
+        self._breaks = [time]
+        self._x_first = x.copy()
+        self._pieces: list[tuple[Array, Array, Array, Array]] = []  # x_0, x_1, h xdot_0, h xdot_1
+
+    def _append(self, start: float, end: float, x_0: Array, x_1: Array, xdot_0: Array, xdot_1: Array) -> None:
+        """Adds a step from `start`, where the recording ended so far, to `end` [s]."""
+        if start != self._breaks[-1]:
+            raise RuntimeError(
+                f"The dense output ends at time {self._breaks[-1]} s, but the next step begins at {start} s: the "
+                "time was changed. Call StopDenseIntegration() before that and StartDenseIntegration() after it."
+            )
+        h = end - start
+        self._breaks.append(end)
+        self._pieces.append((x_0.copy(), x_1.copy(), h * xdot_0, h * xdot_1))
+
+    def start_time(self) -> float:
+        """Where the recording starts [s]."""
+        return self._breaks[0]
+
+    def end_time(self) -> float:
+        """Where the recording ends [s]."""
+        return self._breaks[-1]
+
+    def rows(self) -> int:
+        """Number of state variables."""
+        return len(self._x_first)
+
+    def cols(self) -> int:
+        """Number of columns of a value: one."""
+        return 1
+
+    def get_number_of_segments(self) -> int:
+        """Number of steps recorded."""
+        return len(self._pieces)
+
+    def get_segment_times(self) -> list[float]:
+        """The ends of all steps [s]."""
+        return list(self._breaks)
+
+    def value(self, t: float) -> Array:
+        """The state at time t [s], shape [rows, 1]; before the start and after the end, that at the start or end.
+
+        Raises:
+            ValueError: t is not a number.
+        """
+        if t != t:
+            raise ValueError("The dense output has no value at time nan.")
+        if not self._pieces:
+            return self._x_first[:, np.newaxis].copy()
+        time = min(max(t, self._breaks[0]), self._breaks[-1])
+        piece = min(bisect.bisect_right(self._breaks, time), len(self._pieces)) - 1
+        start, end = self._breaks[piece : piece + 2]
+        x_0, x_1, h_xdot_0, h_xdot_1 = self._pieces[piece]
+        s = (time - start) / (end - start)
+        bend = (1.0 - 2.0 * s) * (x_1 - x_0) + (s - 1.0) * h_xdot_0 + s * h_xdot_1
+        x = (1.0 - s) * x_0 + s * x_1 + s * (s - 1.0) * bend  # (1)
+        return x[:, np.newaxis]

@@ -1,0 +1,186 @@
+"""IntegratorSettings: the knobs and the statistics that all integrators share."""
+
+from __future__ import annotations
+
+import abc
+import math
+
+__all__ = ["IntegratorSettings"]
+
+
+class IntegratorSettings(abc.ABC):
+    """What the user sets, and what an integrator counts while it works."""
+
+    # What a concrete integrator is: accuracy when none is asked for, and the loosest that makes sense.
+    default_accuracy = 1e-3
+    loosest_accuracy = 0.1
+    # Size of the first step as a share of the longest, where none is asked for.
+    first_step_share = 0.1
+
+    _is_initialized: bool  # whether Initialize has seen the settings
+
+    @abc.abstractmethod
+    def supports_error_estimation(self) -> bool:
+        """Whether the method estimates its error, so that it can choose its step size."""
+
+    def _reset_knobs(self) -> None:
+        """Sets the knobs of the method, if it has any, to their defaults."""
+
+    def _reset_counts(self) -> None:
+        """Sets the counts of the method, if it has any, to zero."""
+
+    def _summary(self) -> list[tuple[str, float]]:
+        """The counts of the method by name."""
+        return []
+
+    def _reset_settings(self) -> None:
+        """Sets all knobs to their defaults and all counts to zero."""
+        self._max_step_size = math.inf
+        self._min_step_size = 0.0
+        self._throws_on_minimum_step_size = True
+        self._is_fixed_step = not self.supports_error_estimation()
+        self._target_accuracy: float | None = None
+        self._initial_step_size: float | None = None
+        self._ideal_step_size = math.nan
+        self._is_initialized = False
+        self._reset_knobs()
+        self.ResetStatistics()
+
+    # ------------------------------------------------------------------ knobs
+
+    def set_maximum_step_size(self, max_step_size: float) -> None:
+        """Takes no step longer than this [s]; in fixed-step mode, all steps have this size."""
+        if not max_step_size > 0.0:
+            raise ValueError(f"The maximum step size must be positive, got {max_step_size}.")
+        self._max_step_size = float(max_step_size)
+
+    def get_maximum_step_size(self) -> float:
+        """The longest step allowed [s]."""
+        return self._max_step_size
+
+    def set_requested_minimum_step_size(self, min_step_size: float) -> None:
+        """Takes no step shorter than this [s], save the last one before an event."""
+        if not min_step_size >= 0.0:
+            raise ValueError(f"The minimum step size cannot be negative, got {min_step_size}.")
+        self._min_step_size = float(min_step_size)
+        self._is_initialized = False
+
+    def get_requested_minimum_step_size(self) -> float:
+        """The shortest step asked for [s]."""
+        return self._min_step_size
+
+    def set_throw_on_minimum_step_size_violation(self, throws: bool) -> None:
+        """Whether to raise when the accuracy cannot be met with the shortest step, or to accept the error."""
+        self._throws_on_minimum_step_size = throws
+
+    def get_throw_on_minimum_step_size_violation(self) -> bool:
+        """Whether to raise when the accuracy cannot be met with the shortest step."""
+        return self._throws_on_minimum_step_size
+
+    def set_fixed_step_mode(self, flag: bool) -> None:
+        """Whether all steps have the maximum step size, without error control."""
+        if not flag and not self.supports_error_estimation():
+            raise RuntimeError(f"{type(self).__name__} has no error estimate; it can only take fixed steps.")
+        self._is_fixed_step = flag
+        self._is_initialized = False
+
+    def get_fixed_step_mode(self) -> bool:
+        """Whether all steps have the maximum step size."""
+        return self._is_fixed_step
+
+    def set_target_accuracy(self, accuracy: float) -> None:
+        """Asks for this much error a step, at most, in any state variable."""
+        if not accuracy > 0.0:
+            raise ValueError(f"The target accuracy must be positive, got {accuracy}.")
+        if not self.supports_error_estimation():
+            raise RuntimeError(f"{type(self).__name__} has no error estimate, so it cannot aim at an accuracy.")
+        self._target_accuracy = float(accuracy)
+
+    def get_target_accuracy(self) -> float:
+        """The accuracy asked for; nan if none was."""
+        return math.nan if self._target_accuracy is None else self._target_accuracy
+
+    def get_accuracy_in_use(self) -> float:
+        """The accuracy in use: what was asked for, or the method's default."""
+        wanted = self._target_accuracy
+        return self.default_accuracy if wanted is None else min(wanted, self.loosest_accuracy)
+
+    def request_initial_step_size_target(self, step_size: float) -> None:
+        """Asks for the size of the first step [s]."""
+        if not step_size > 0.0:
+            raise ValueError(f"The initial step size must be positive, got {step_size}.")
+        self._initial_step_size = float(step_size)
+
+    def get_initial_step_size_target(self) -> float:
+        """The size asked for the first step [s]; nan if none was."""
+        return math.nan if self._initial_step_size is None else self._initial_step_size
+
+    # ------------------------------------------------------------------ statistics
+
+    def ResetStatistics(self) -> None:
+        """Sets all counts to zero."""
+        self._num_steps_taken = 0
+        self._num_derivative_evaluations = 0
+        self._num_error_shrinkages = 0
+        self._num_failure_shrinkages = 0
+        self._actual_initial_step_size = math.nan
+        self._smallest_step_size = math.nan
+        self._largest_step_size = math.nan
+        self._previous_step_size = math.nan
+        self._reset_counts()
+
+    def get_num_steps_taken(self) -> int:
+        """Number of steps taken."""
+        return self._num_steps_taken
+
+    def get_num_derivative_evaluations(self) -> int:
+        """Number of times that derivatives were asked for."""
+        return self._num_derivative_evaluations
+
+    def get_num_step_shrinkages_from_error_control(self) -> int:
+        """Number of steps tried that had too large an error."""
+        return self._num_error_shrinkages
+
+    def get_num_step_shrinkages_from_substep_failures(self) -> int:
+        """Number of steps tried that met a value that was not finite, or equations that could not be solved."""
+        return self._num_failure_shrinkages
+
+    def get_num_substep_failures(self) -> int:
+        """The same as `get_num_step_shrinkages_from_substep_failures`: each failure is met by a shorter
+        step."""
+        return self._num_failure_shrinkages
+
+    def get_actual_initial_step_size_taken(self) -> float:
+        """Size of the first step taken [s]."""
+        return self._actual_initial_step_size
+
+    def get_smallest_adapted_step_size_taken(self) -> float:
+        """Size of the shortest step that error control chose [s]."""
+        return self._smallest_step_size
+
+    def get_largest_step_size_taken(self) -> float:
+        """Size of the longest step taken [s]."""
+        return self._largest_step_size
+
+    def get_previous_integration_step_size(self) -> float:
+        """Size of the latest step [s]."""
+        return self._previous_step_size
+
+    def get_ideal_next_step_size(self) -> float:
+        """Size that error control wants for the next step [s]."""
+        return self._ideal_step_size
+
+    def GetStatisticsSummary(self) -> list[tuple[str, float]]:
+        """The counts by name."""
+        summary: list[tuple[str, float]] = [
+            ("integrator_num_steps_taken", self._num_steps_taken),
+            ("integrator_actual_initial_step_size_taken", self._actual_initial_step_size),
+            ("integrator_largest_step_size_taken", self._largest_step_size),
+        ]
+        if not self._is_fixed_step:
+            summary += [
+                ("integrator_smallest_adapted_step_size_taken", self._smallest_step_size),
+                ("integrator_num_step_shrinkages_from_error_control", self._num_error_shrinkages),
+            ]
+        summary.append(("integrator_num_derivative_evaluations", self._num_derivative_evaluations))
+        return summary + self._summary()

@@ -1,0 +1,21 @@
+"""Forward-mode automatic differentiation (pydrake.autodiffutils and pydrake.forwarddiff)."""
+
+from merganser.framework.autodiff.forward import derivative, gradient, jacobian
+from merganser.framework.autodiff.matrices import (
+    ExtractGradient,
+    ExtractValue,
+    InitializeAutoDiff,
+    InitializeAutoDiffTuple,
+)
+from merganser.framework.autodiff.scalar import AutoDiffXd
+
+__all__ = [
+    "AutoDiffXd",
+    "ExtractGradient",
+    "ExtractValue",
+    "InitializeAutoDiff",
+    "InitializeAutoDiffTuple",
+    "derivative",
+    "gradient",
+    "jacobian",
+]

@@ -1,0 +1,112 @@
+"""Matrices of AutoDiffXd from values and gradients, and back.
+
+As in Drake, a sequence of n numbers counts as a column, shape [n, 1], and derivatives of matrices count entries
+column by column.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ExtractGradient", "ExtractValue", "InitializeAutoDiff", "InitializeAutoDiffTuple"]
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.framework.autodiff.scalar import AutoDiffXd
+
+
+def _matrix(values: npt.ArrayLike, where: str) -> npt.NDArray[Any]:
+    """`values` as an array of shape [m, n]; a vector becomes a column."""
+    array = np.asarray(values)
+    if array.ndim not in (1, 2):
+        raise TypeError(f"{where}: expected a vector or a matrix, got an array of shape {array.shape}.")
+    return array.reshape(-1, 1) if array.ndim == 1 else array
+
+
+def InitializeAutoDiff(
+    value: npt.ArrayLike,
+    num_derivatives: Any = None,
+    deriv_num_start: int | None = None,
+    gradient: npt.ArrayLike | None = None,
+) -> npt.NDArray[Any]:
+    """A matrix of AutoDiffXd with the given values.
+
+    Without a gradient, entry k (column by column) is variable number deriv_num_start + k: its derivative by that
+    variable is 1, others are 0.
+
+    Args:
+        value: values, shape [m, n] or [m].
+        num_derivatives: number of derivatives of every entry; by default deriv_num_start plus the number of
+            entries. A matrix here is taken for `gradient`.
+        deriv_num_start: number of the first entry's variable; 0 by default.
+        gradient: instead of the last two, derivatives of each entry in a row, shape [m n, number of derivatives].
+
+    Returns:
+        Array of objects, shape [m, n], or [m, 1] for a vector.
+
+    Raises:
+        TypeError: value is neither vector nor matrix, or there is a gradient and a number of derivatives.
+        ValueError: there are too few derivatives for the entries, or rows of the gradient.
+    """
+    values = _matrix(value, "InitializeAutoDiff").astype(np.float64)
+    if num_derivatives is not None and np.ndim(num_derivatives) > 0 and gradient is None:
+        gradient, num_derivatives = num_derivatives, None
+    if gradient is None:
+        start = 0 if deriv_num_start is None else int(deriv_num_start)
+        count = start + values.size if num_derivatives is None else int(num_derivatives)
+        if start < 0 or start + values.size > count:
+            raise ValueError(
+                f"InitializeAutoDiff: {values.size} values from derivative {start} on do not fit into "
+                f"{count} derivatives. Give num_derivatives >= {max(start, 0) + values.size}."
+            )
+        rows = np.eye(values.size, count, start)
+    elif num_derivatives is not None or deriv_num_start is not None:
+        raise TypeError("InitializeAutoDiff: give either a gradient, or num_derivatives and deriv_num_start.")
+    else:
+        rows = _matrix(gradient, "InitializeAutoDiff").astype(np.float64)
+        if len(rows) != values.size:
+            raise ValueError(
+                f"InitializeAutoDiff: expected a gradient with a row for each of {values.size} values, got shape "
+                f"{rows.shape}."
+            )
+    result = np.empty(values.shape, dtype=object)
+    for k, (i, j) in enumerate((i, j) for j in range(values.shape[1]) for i in range(values.shape[0])):
+        result[i, j] = AutoDiffXd(values[i, j], rows[k])
+    return result
+
+
+def InitializeAutoDiffTuple(*args: npt.ArrayLike) -> tuple[npt.NDArray[Any], ...]:
+    """Several matrices of AutoDiffXd, differentiated by all their entries together, in the order given."""
+    sizes = [np.asarray(value).size for value in args]
+    starts = np.cumsum([0, *sizes])
+    return tuple(InitializeAutoDiff(value, int(starts[-1]), int(start)) for value, start in zip(args, starts))
+
+
+def ExtractValue(auto_diff_matrix: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Values, shape [m, n]; [m, 1] for a vector. Plain numbers among the entries count as constants."""
+    entries = _matrix(auto_diff_matrix, "ExtractValue")
+    result = np.empty(entries.shape)
+    for index, entry in np.ndenumerate(entries):
+        result[index] = entry.value() if isinstance(entry, AutoDiffXd) else entry
+    return result
+
+
+def ExtractGradient(auto_diff_matrix: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Derivatives of entries, taken column by column, one in a row.
+
+    Returns:
+        Shape [number of entries, number of derivatives]. Entries without derivatives have rows of zeros.
+
+    Raises:
+        ValueError: entries have different numbers of derivatives, other than none.
+    """
+    entries = _matrix(auto_diff_matrix, "ExtractGradient").ravel(order="F")
+    rows = [entry.derivatives() if isinstance(entry, AutoDiffXd) else np.zeros(0) for entry in entries]
+    sizes = {row.size for row in rows} - {0}
+    if len(sizes) > 1:
+        raise ValueError(f"ExtractGradient: entries have different numbers of derivatives: {sorted(sizes)}.")
+    result = np.zeros((len(rows), max(sizes, default=0)))
+    for i, row in enumerate(rows):
+        result[i, : row.size] = row
+    return result

@@ -1,0 +1,364 @@
+"""A float together with its partial derivatives."""
+
+from __future__ import annotations
+
+__all__ = ["AutoDiffXd"]
+
+import math
+from collections.abc import Callable
+from typing import Any, NoReturn, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.framework.math._ieee import ELEMENTARY, divide, power
+
+_NUMBER = (float, int, np.floating, np.integer)
+_NONE = np.zeros(0)
+_NONE.setflags(write=False)
+
+_sin, _cos, _tan = ELEMENTARY["sin"], ELEMENTARY["cos"], ELEMENTARY["tan"]
+_asin, _acos, _atan = ELEMENTARY["asin"], ELEMENTARY["acos"], ELEMENTARY["atan"]
+_sinh, _cosh, _tanh = ELEMENTARY["sinh"], ELEMENTARY["cosh"], ELEMENTARY["tanh"]
+_exp, _log, _sqrt = ELEMENTARY["exp"], ELEMENTARY["log"], ELEMENTARY["sqrt"]
+
+
+def _chained(a: float, da: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return a * da if da.size else da
+
+
+def _mixed(
+    a: float, dx: npt.NDArray[np.float64], b: float, dy: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """a dx + b dy, where an empty vector stands for zeros.
+
+    Raises:
+        ValueError: both have derivatives, and not equally many.
+    """
+    if dx.size == dy.size:
+        return a * dx + b * dy
+    if not dy.size:
+        return a * dx
+    if not dx.size:
+        return b * dy
+    _refuse_sizes(dx.size, dy.size)
+
+
+def _refuse_sizes(first: int, second: int) -> NoReturn:
+    raise ValueError(
+        f"AutoDiffXd: one operand has {first} derivatives and the other {second}. Differentiate both by the same "
+        "variables (InitializeAutoDiffTuple), or make one a constant without derivatives."
+    )
+
+
+class AutoDiffXd:
+    """A value and its derivatives by n variables, carried through arithmetic by the chain rule.
+
+    An empty derivative vector means a constant and fits operands with any number of derivatives. Comparisons
+    look at values only. Values follow IEEE 754, as in Drake: sqrt(-1) is NaN, 1 / 0 infinite. At the kink of
+    abs, max and min the derivative is one-sided, of the first operand for max and min.
+
+    Objects do not change; derivative vectors are shared between them. There is no conversion to float, which
+    would drop the derivatives without a word: use value(). Beyond pydrake there are `+x`, exponents with
+    derivatives, truth (value != 0), and the derivative of x**0 is 0 everywhere.
+    """
+
+    __slots__ = ("_derivatives", "_value")
+    _value: float
+    _derivatives: npt.NDArray[np.float64]
+    __hash__ = None  # type: ignore[assignment]
+
+    @overload
+    def __init__(self, value: float) -> None: ...
+    @overload
+    def __init__(self, value: float, derivatives: npt.ArrayLike) -> None: ...
+    @overload
+    def __init__(self, value: float, size: int, offset: int) -> None: ...
+    def __init__(self, value: Any, *args: Any, **kwargs: Any) -> None:
+        """Makes a scalar.
+
+        Args:
+            value: the value.
+            derivatives: partial derivatives, shape [n]; none by default.
+            size, offset: instead: `size` derivatives, all 0 but that at index `offset`, which is 1.
+
+        Raises:
+            TypeError: the value is no number, or other arguments than these.
+            ValueError: derivatives that are no vector, or an offset outside of 0 ... size - 1.
+        """
+        if not isinstance(value, _NUMBER):
+            raise TypeError(f"AutoDiffXd: value must be a number, got {type(value).__name__} {value!r}.")
+        self._value = float(value)
+        self._derivatives = _derivatives_of(*args, **kwargs) if args or kwargs else _NONE
+
+    @classmethod
+    def _make(cls, value: float, derivatives: npt.NDArray[np.float64]) -> AutoDiffXd:
+        """Trusted: a Python float, and a float vector that nobody writes any more."""
+        self = cls.__new__(cls)
+        self._value = value
+        self._derivatives = derivatives
+        return self
+
+    @staticmethod
+    def lift(constant: float) -> AutoDiffXd:
+        """A number as a scalar of this type, without derivatives."""
+        return AutoDiffXd(constant)
+
+    def value(self) -> float:
+        """The value."""
+        return self._value
+
+    def derivatives(self) -> npt.NDArray[np.float64]:
+        """A copy of the partial derivatives, shape [n]."""
+        return self._derivatives.copy()
+
+    # Arithmetic. An operand of another type (an array, an Expression) gets its turn by NotImplemented.
+
+    def __add__(self, other: Any) -> AutoDiffXd:
+        if isinstance(other, AutoDiffXd):
+            dx, dy = self._derivatives, other._derivatives
+            if dx.size == dy.size:
+                return self._make(self._value + other._value, dx + dy)
+            return self._make(self._value + other._value, _mixed(1.0, dx, 1.0, dy))
+        if isinstance(other, _NUMBER):
+            return self._make(self._value + float(other), self._derivatives)
+        return NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> AutoDiffXd:
+        if isinstance(other, AutoDiffXd):
+            dx, dy = self._derivatives, other._derivatives
+            if dx.size == dy.size:
+                return self._make(self._value - other._value, dx - dy)
+            return self._make(self._value - other._value, _mixed(1.0, dx, -1.0, dy))
+        if isinstance(other, _NUMBER):
+            return self._make(self._value - float(other), self._derivatives)
+        return NotImplemented
+
+    def __rsub__(self, other: Any) -> AutoDiffXd:
+        if isinstance(other, _NUMBER):
+            return self._make(float(other) - self._value, -self._derivatives)
+        return NotImplemented
+
+    def __mul__(self, other: Any) -> AutoDiffXd:
+        if isinstance(other, AutoDiffXd):
+            x, y = self._value, other._value
+            return self._make(x * y, _mixed(y, self._derivatives, x, other._derivatives))
+        if isinstance(other, _NUMBER):
+            factor = float(other)
+            return self._make(self._value * factor, _chained(factor, self._derivatives))
+        return NotImplemented
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> AutoDiffXd:
+        if isinstance(other, AutoDiffXd):
+            # d(x/y) = dx/y - (x/y)/y dy
+            quotient, inverse = divide(self._value, other._value), divide(1.0, other._value)
+            slope = -quotient * inverse
+            return self._make(quotient, _mixed(inverse, self._derivatives, slope, other._derivatives))
+        if isinstance(other, _NUMBER):
+            divisor = float(other)
+            return self._make(
+                divide(self._value, divisor), _chained(divide(1.0, divisor), self._derivatives)
+            )
+        return NotImplemented
+
+    def __rtruediv__(self, other: Any) -> AutoDiffXd:
+        return self.lift(other) / self if isinstance(other, _NUMBER) else NotImplemented
+
+    def __pow__(self, other: Any) -> AutoDiffXd:
+        x = self._value
+        if isinstance(other, _NUMBER):
+            n = float(other)
+            slope = 0.0 if n == 0.0 else n * power(x, n - 1.0)
+            return self._make(power(x, n), _chained(slope, self._derivatives))
+        if isinstance(other, AutoDiffXd):
+            # d(x^y) = y x^(y-1) dx + x^y log(x) dy
+            if not other._derivatives.size:
+                return self**other._value
+            y, result = other._value, power(x, other._value)
+            by_exponent = 0.0 if result == 0.0 else result * _log(x)
+            return self._make(
+                result, _mixed(y * power(x, y - 1.0), self._derivatives, by_exponent, other._derivatives)
+            )
+        return NotImplemented
+
+    def __rpow__(self, other: Any) -> AutoDiffXd:
+        return self.lift(other) ** self if isinstance(other, _NUMBER) else NotImplemented
+
+    def __neg__(self) -> AutoDiffXd:
+        return self._make(-self._value, -self._derivatives)
+
+    def __pos__(self) -> AutoDiffXd:
+        return self
+
+    def __abs__(self) -> AutoDiffXd:
+        return -self if self._value < 0.0 else self
+
+    # Comparisons, of values.
+
+    def __lt__(self, other: Any) -> bool:
+        return self._compared(other, float.__lt__)
+
+    def __le__(self, other: Any) -> bool:
+        return self._compared(other, float.__le__)
+
+    def __gt__(self, other: Any) -> bool:
+        return self._compared(other, float.__gt__)
+
+    def __ge__(self, other: Any) -> bool:
+        return self._compared(other, float.__ge__)
+
+    def __eq__(self, other: object) -> bool:
+        return self._compared(other, float.__eq__)
+
+    def __ne__(self, other: object) -> bool:
+        return self._compared(other, float.__ne__)
+
+    def _compared(self, other: Any, relation: Callable[[float, float], bool]) -> bool:
+        if isinstance(other, AutoDiffXd):
+            return relation(self._value, other._value)
+        return relation(self._value, float(other)) if isinstance(other, _NUMBER) else NotImplemented
+
+    def __bool__(self) -> bool:
+        return self._value != 0.0
+
+    # Functions, under the names that numpy looks for in arrays of objects.
+
+    def _chain(self, value: float, slope: float) -> AutoDiffXd:
+        """f(x), given f(x) and f'(x)."""
+        return self._make(value, _chained(slope, self._derivatives))
+
+    def sin(self) -> AutoDiffXd:
+        return self._chain(_sin(self._value), _cos(self._value))
+
+    def cos(self) -> AutoDiffXd:
+        return self._chain(_cos(self._value), -_sin(self._value))
+
+    def tan(self) -> AutoDiffXd:
+        t = _tan(self._value)
+        return self._chain(t, 1.0 + t * t)
+
+    def arcsin(self) -> AutoDiffXd:
+        x = self._value
+        return self._chain(_asin(x), divide(1.0, _sqrt(1.0 - x * x)))
+
+    def arccos(self) -> AutoDiffXd:
+        x = self._value
+        return self._chain(_acos(x), divide(-1.0, _sqrt(1.0 - x * x)))
+
+    def arctan(self) -> AutoDiffXd:
+        x = self._value
+        return self._chain(_atan(x), 1.0 / (1.0 + x * x))
+
+    def arctan2(self, x: Any) -> AutoDiffXd:
+        """Angle of the point (x, y), y being this scalar, in (-pi, pi] [rad]."""
+        # d atan2(y, x) = (x dy - y dx) / (x^2 + y^2)
+        x = x if isinstance(x, AutoDiffXd) else self.lift(x)
+        y_value, x_value = self._value, x._value
+        square = x_value * x_value + y_value * y_value
+        slopes = divide(x_value, square), divide(-y_value, square)
+        return self._make(
+            math.atan2(y_value, x_value), _mixed(slopes[0], self._derivatives, slopes[1], x._derivatives)
+        )
+
+    def sinh(self) -> AutoDiffXd:
+        return self._chain(_sinh(self._value), _cosh(self._value))
+
+    def cosh(self) -> AutoDiffXd:
+        return self._chain(_cosh(self._value), _sinh(self._value))
+
+    def tanh(self) -> AutoDiffXd:
+        t = _tanh(self._value)
+        return self._chain(t, 1.0 - t * t)
+
+    def exp(self) -> AutoDiffXd:
+        e = _exp(self._value)
+        return self._chain(e, e)
+
+    def log(self) -> AutoDiffXd:
+        return self._chain(_log(self._value), divide(1.0, self._value))
+
+    def sqrt(self) -> AutoDiffXd:
+        root = _sqrt(self._value)
+        return self._chain(root, divide(0.5, root))
+
+    def pow(self, exponent: Any) -> AutoDiffXd:
+        """This scalar to the power of `exponent`."""
+        return self**exponent
+
+    def max(self, other: Any) -> AutoDiffXd:
+        """The greater scalar; this one if values are equal."""
+        other = other if isinstance(other, AutoDiffXd) else self.lift(other)
+        return self._like(other) if self._value >= other._value else other._like(self)
+
+    def min(self, other: Any) -> AutoDiffXd:
+        """The lesser scalar; this one if values are equal."""
+        other = other if isinstance(other, AutoDiffXd) else self.lift(other)
+        return self._like(other) if self._value <= other._value else other._like(self)
+
+    def _like(self, other: AutoDiffXd) -> AutoDiffXd:
+        """This scalar with as many derivatives as the operand that lost against it."""
+        return self._make(self._value, _mixed(1.0, self._derivatives, 0.0, other._derivatives))
+
+    def floor(self) -> float:
+        return float(np.floor(self._value))
+
+    def ceil(self) -> float:
+        return float(np.ceil(self._value))
+
+    def isnan(self) -> bool:
+        """Whether the value is NaN."""
+        return math.isnan(self._value)
+
+    __floor__ = floor
+    __ceil__ = ceil
+    abs = __abs__
+    asin = arcsin
+    acos = arccos
+    atan = arctan
+    atan2 = arctan2
+
+    def __copy__(self) -> AutoDiffXd:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> AutoDiffXd:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AutoDiffXd, (self._value, self._derivatives)
+
+    def __str__(self) -> str:
+        return f"AD{{{self._value}, nderiv={self._derivatives.size}}}"
+
+    def __repr__(self) -> str:
+        return f"<AutoDiffXd {self._value} nderiv={self._derivatives.size}>"
+
+
+def _derivatives_of(*args: Any, **kwargs: Any) -> npt.NDArray[np.float64]:
+    """The derivative vector that arguments of the constructor describe."""
+    names = ("derivatives",) if len(args) + len(kwargs) == 1 else ("size", "offset")
+    given = dict(zip(names, args)) | kwargs
+    if len(args) + len(kwargs) > 2 or set(given) != set(names):
+        raise TypeError(
+            f"AutoDiffXd: after the value expected `derivatives`, or `size` and `offset`, got {len(args)} more "
+            f"positional arguments and {sorted(kwargs)}."
+        )
+    if names[0] == "size":
+        return _unit_vector(given["size"], given["offset"])
+    vector = np.array(given["derivatives"], dtype=np.float64)
+    if vector.ndim == 2 and vector.shape[1] == 1:
+        vector = vector.ravel()
+    if vector.ndim != 1:
+        raise ValueError(f"AutoDiffXd: derivatives must be a vector, got an array of shape {vector.shape}.")
+    return vector
+
+
+def _unit_vector(size: int, offset: int) -> npt.NDArray[np.float64]:
+    if not 0 <= offset < size:
+        raise ValueError(f"AutoDiffXd: expected an offset in 0 ... {size - 1} (size - 1), got {offset}.")
+    vector = np.zeros(size)
+    vector[offset] = 1.0
+    return vector

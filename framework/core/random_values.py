@@ -1,0 +1,103 @@
+"""Random numbers, reproducible from a seed, and contexts with random values.
+
+The generator is the 32-bit Mersenne Twister (Matsumoto and Nishimura, 1998), seeded by one integer as in C++.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["RandomContextMethods", "RandomDistribution", "RandomGenerator", "draw"]
+
+Array = NDArray[Any]
+
+_DEFAULT_SEED = 5489
+_WORD = 2**32
+
+
+class RandomDistribution(enum.Enum):
+    """Distributions of random inputs."""
+
+    kUniform = 0
+    kGaussian = 1
+    kExponential = 2
+
+
+class RandomGenerator:
+    """A source of random 32-bit words: `generator()` gives the next one.
+
+    Two generators made with the same seed give the same words.
+
+    Args:
+        seed: an integer from 0 to 2³² - 1.
+    """
+
+    def __init__(self, seed: int = _DEFAULT_SEED) -> None:
+        if not 0 <= seed < _WORD:
+            raise ValueError(f"RandomGenerator: the seed must be an integer from 0 to 2**32 - 1; got {seed!r}.")
+        self._state = np.random.RandomState(int(seed))
+
+    def __call__(self) -> int:
+        """Returns the next word, an integer from 0 to 2³² - 1."""
+        return int(self._state.randint(0, _WORD, dtype=np.uint32))
+
+    def uniform(self) -> float:
+        """Returns a number drawn uniformly from [0, 1), made of two words."""
+        low, high = self(), self()
+        value = (low + high * float(_WORD)) / float(_WORD) ** 2
+        return value if value < 1.0 else math.nextafter(1.0, 0.0)
+
+
+def draw(distribution: RandomDistribution, size: int, generator: RandomGenerator) -> Array:
+    """Draws independent numbers.
+
+    Args:
+        distribution: uniform on [0, 1), Gaussian with mean 0 and variance 1, or exponential with mean 1.
+        size: how many.
+        generator: where randomness comes from.
+
+    Returns:
+        Shape [size].
+    """
+    if distribution is RandomDistribution.kUniform:
+        return np.array([generator.uniform() for _ in range(size)])
+    if distribution is RandomDistribution.kExponential:
+        return np.array([-math.log1p(-generator.uniform()) for _ in range(size)])
+    if distribution is RandomDistribution.kGaussian:
+        pairs = [_gaussian_pair(generator) for _ in range((size + 1) // 2)]
+        return np.array([number for pair in pairs for number in pair][:size])
+    raise TypeError(f"draw: expected a RandomDistribution, got {distribution!r}.")
+
+
+def _gaussian_pair(generator: RandomGenerator) -> tuple[float, float]:
+    """Two independent Gaussian numbers, by the polar method (Marsaglia and Bray, 1964)."""
+    while True:
+        x = 2.0 * generator.uniform() - 1.0
+        y = 2.0 * generator.uniform() - 1.0
+        square = x * x + y * y
+        if 0.0 < square <= 1.0:
+            scale = math.sqrt(-2.0 * math.log(square) / square)
+            return y * scale, x * scale
+
+
+class RandomContextMethods:
+    """What every System can do to make its state and parameters random."""
+
+    def SetRandomContext(self: Any, context: Any, generator: RandomGenerator) -> None:
+        """Sets state and parameters to random values, by `SetRandomState` and `SetRandomParameters`.
+
+        Systems that override neither get their defaults. The same seed gives the same values.
+        """
+        self._check_context(context)
+        if not callable(generator):
+            raise TypeError(f"SetRandomContext takes a RandomGenerator, got {type(generator).__name__}.")
+        self._set_random(context, generator)
+
+    def _set_random(self: Any, context: Any, generator: RandomGenerator) -> None:
+        for child in context._children:
+            child._system._set_random(child, generator)

@@ -1,0 +1,41 @@
+"""Running a list of operations in one call: a plan is data, and nothing is compiled for a diagram."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from merganser.framework.native.compile import kernel
+
+__all__ = ["run_operations"]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, integers: Any) -> Any:
+    """Calls the operation at an address with three pointers, all given as integers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double_p = ir.DoubleType().as_pointer()
+        int_p = ir.IntType(64).as_pointer()
+        function_type = ir.FunctionType(ir.VoidType(), [double_p, double_p, int_p])
+        function = builder.inttoptr(arguments[0], function_type.as_pointer())
+        pointers = [builder.inttoptr(a, t) for a, t in zip(arguments[1:], (double_p, double_p, int_p))]
+        builder.call(function, pointers)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, types.int64), generate
+
+
+@kernel
+def run_operations(
+    addresses_in: Any,  # of the operations, shape [n]
+    starts_in: Any,  # address of each operation's list of integers, shape [n]
+    values_in: int,  # address of the flat array of a Context
+    numbers_in: int,  # address of the constants
+) -> None:
+    """Calls the operations one after the other."""
+    for i in range(addresses_in.shape[0]):
+        _call_operation(addresses_in[i], values_in, numbers_in, starts_in[i])

@@ -1,0 +1,237 @@
+"""The tape: the same results, to the last bit, as evaluating port by port."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from merganser.analysis import Simulator
+from merganser.framework import DiagramBuilder, LeafSystem
+from merganser.framework.native.operations import OPERATIONS, address_of
+from merganser.framework.primitives import (
+    Adder,
+    ConstantVectorSource,
+    Demultiplexer,
+    Gain,
+    Integrator,
+    Multiplexer,
+    PassThrough,
+)
+
+SIZE = 2
+
+
+class PythonBlock(LeafSystem):
+    """A block that is no operation: y = sin(u) + t."""
+
+    def __init__(self):
+        super().__init__()
+        self.num_calls = 0
+        self.DeclareVectorInputPort("u", SIZE)
+        self.DeclareVectorOutputPort("y", SIZE, self.calc)
+
+    def calc(self, context, output):
+        self.num_calls += 1
+        output.SetFromVector(np.sin(self.GetInputPort("u").Eval(context)) + context.get_time())
+
+
+def random_diagram(seed, num_blocks, nested=False):
+    """Integrators fed by a random feedforward network of all block kinds on their outputs."""
+    rng = np.random.default_rng(seed)
+    builder = DiagramBuilder()
+    integrators = [builder.AddSystem(Integrator(rng.normal(size=SIZE))) for _ in range(3)]
+    signals = [integrator.get_output_port() for integrator in integrators]
+    signals.append(builder.AddSystem(ConstantVectorSource(rng.normal(size=SIZE))).get_output_port())
+    free_inputs = []
+    for _ in range(num_blocks):
+        kind = rng.integers(6)
+        pick = lambda: signals[rng.integers(len(signals))]  # noqa: E731
+        if kind == 0:
+            block = builder.AddSystem(Gain(rng.normal(size=SIZE)))
+            builder.Connect(pick(), block.get_input_port())
+        elif kind == 1:
+            block = builder.AddSystem(Adder(3, SIZE))
+            for i in range(3):
+                builder.Connect(pick(), block.get_input_port(i))
+        elif kind == 2:
+            block = builder.AddSystem(PythonBlock())
+            builder.Connect(pick(), block.get_input_port())
+        elif kind == 3:
+            block = builder.AddSystem(PassThrough(SIZE))
+            if rng.integers(2):
+                builder.Connect(pick(), block.get_input_port())
+            else:
+                free_inputs.append(builder.ExportInput(block.get_input_port()))
+        elif kind == 4:
+            split = builder.AddSystem(Demultiplexer(SIZE, 1))
+            builder.Connect(pick(), split.get_input_port())
+            block = builder.AddSystem(Multiplexer([1, 1]))
+            for i in range(2):
+                builder.Connect(split.get_output_port(1 - i), block.get_input_port(i))
+        else:
+            block = builder.AddSystem(Gain(k=-0.5, size=SIZE))
+            builder.Connect(pick(), block.get_input_port())
+        signals.append(block.get_output_port())
+    for integrator in integrators:
+        builder.Connect(signals[rng.integers(3, len(signals))], integrator.get_input_port())
+    inner = builder.Build()
+    if not nested:
+        return inner
+    outer = DiagramBuilder()
+    outer.AddNamedSystem("inner", inner)
+    for i in range(inner.num_input_ports()):
+        outer.ExportInput(inner.get_input_port(i), f"u{i}")
+    return outer.Build()
+
+
+def contexts(diagram):
+    """Two equal contexts, one of which runs on the tape from the start."""
+    by_port, by_tape = diagram.CreateDefaultContext(), diagram.CreateDefaultContext()
+    by_port._get_derivative_evaluator()._num_native = 0
+    by_tape._get_derivative_evaluator().lower()
+    return by_port, by_tape
+
+
+def derivatives(diagram, context):
+    return diagram.EvalTimeDerivatives(context).CopyToVector()
+
+
+def values_of_all_ports(diagram, context):
+    return np.concatenate([slot.value.value() for slot in context._store.slots])
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), num_blocks=st.integers(1, 12), nested=st.booleans())
+def test_tape_equals_evaluation_port_by_port_bit_for_bit(seed, num_blocks, nested):
+    diagram = random_diagram(seed, num_blocks, nested)
+    by_port, by_tape = contexts(diagram)
+    rng = np.random.default_rng(seed)
+    for _ in range(3):
+        x, t = rng.normal(size=6), rng.uniform()
+        for context in (by_port, by_tape):
+            context.SetTimeAndContinuousState(t, x)
+        assert np.array_equal(derivatives(diagram, by_port), derivatives(diagram, by_tape))
+        if diagram.num_input_ports():  # an input fixed after the tape was made
+            u = rng.normal(size=SIZE)
+            port = diagram.get_input_port(int(rng.integers(diagram.num_input_ports())))
+            for context in (by_port, by_tape):
+                port.FixValue(context, u)
+            assert np.array_equal(derivatives(diagram, by_port), derivatives(diagram, by_tape))
+    assert by_tape._store.invalid & by_tape._get_derivative_evaluator()._tape._mask == 0
+
+
+def loop_with(block):
+    builder = DiagramBuilder()
+    integrator = builder.AddNamedSystem("integrator", Integrator(SIZE))
+    gain = builder.AddNamedSystem("gain", Gain(k=-2.0, size=SIZE))
+    block = builder.AddNamedSystem("block", block)
+    builder.Connect(integrator.get_output_port(), gain.get_input_port())
+    builder.Connect(gain.get_output_port(), block.get_input_port())
+    builder.Connect(block.get_output_port(), integrator.get_input_port())
+    return builder.Build(), block
+
+
+def test_python_block_is_computed_only_when_out_of_date():
+    diagram, block = loop_with(PythonBlock())
+    _, context = contexts(diagram)
+    before = block.num_calls
+    for _ in range(3):
+        derivatives(diagram, context)
+    assert block.num_calls == before + 1
+    context.SetTime(1.0)
+    derivatives(diagram, context)
+    assert block.num_calls == before + 2
+
+
+def test_trajectories_are_equal_bit_for_bit():
+    diagram, _ = loop_with(PythonBlock())
+    states = []
+    for context in contexts(diagram):
+        context.SetContinuousState([1.0, -0.5])
+        Simulator(diagram, context).AdvanceTo(2.0)
+        states.append(context.get_continuous_state_vector().CopyToVector())
+    assert np.array_equal(*states)
+
+
+def test_overridden_connection_is_heeded():
+    diagram, block = loop_with(PassThrough(SIZE))
+    _, context = contexts(diagram)
+    context.SetContinuousState([1.0, 2.0])
+    assert derivatives(diagram, context).tolist() == [-2.0, -4.0]
+    block.get_input_port().FixValue(block.GetMyContextFromRoot(context), [7.0, 8.0])
+    assert derivatives(diagram, context).tolist() == [7.0, 8.0]
+
+
+def test_changed_parameter_is_heeded():
+    builder = DiagramBuilder()
+    source = builder.AddSystem(ConstantVectorSource([1.0]))
+    integrator = builder.AddSystem(Integrator(1))
+    builder.Connect(source.get_output_port(), integrator.get_input_port())
+    diagram = builder.Build()
+    _, context = contexts(diagram)
+    assert derivatives(diagram, context).tolist() == [1.0]
+    source.get_mutable_source_value(source.GetMyContextFromRoot(context)).SetFromVector([3.0])
+    assert derivatives(diagram, context).tolist() == [3.0]
+
+
+def test_unconnected_input_is_still_an_error_that_names_the_port():
+    diagram, _ = Integrator(1), None
+    context = diagram.CreateDefaultContext()
+    context._get_derivative_evaluator().lower()
+    with pytest.raises(RuntimeError, match=r"Input port 'u0' .* is not connected"):
+        derivatives(diagram, context)
+
+
+def test_error_in_a_python_block_names_it():
+    class Failing(PythonBlock):
+        def calc(self, context, output):
+            if context.get_time() > 0.0:
+                raise ArithmeticError("no")
+            super().calc(context, output)
+
+    diagram, _ = loop_with(Failing())
+    _, context = contexts(diagram)
+    derivatives(diagram, context)
+    context.SetTime(1.0)
+    with pytest.raises(ArithmeticError) as error:
+        derivatives(diagram, context)
+    assert any("'::Diagram::block'" in note for note in error.value.__notes__)
+
+
+def test_complex_context_is_evaluated_port_by_port():
+    diagram, _ = loop_with(PassThrough(SIZE))
+    context = diagram._make_context(np.complex128)
+    diagram.SetDefaultContext(context)
+    context.SetContinuousState([1.0 + 1e-100j, 0.0])
+    assert derivatives(diagram, context)[0].imag == -2e-100
+    assert context._get_derivative_evaluator()._tape is None
+
+
+def test_clone_has_a_tape_of_its_own():
+    diagram, _ = loop_with(PassThrough(SIZE))
+    _, context = contexts(diagram)
+    context.SetContinuousState([1.0, 2.0])
+    derivatives(diagram, context)
+    clone = context.Clone()
+    clone._get_derivative_evaluator().lower()
+    clone.SetContinuousState([5.0, 6.0])
+    assert derivatives(diagram, clone).tolist() == [-10.0, -12.0]
+    assert derivatives(diagram, context).tolist() == [-2.0, -4.0]
+
+
+def test_long_runs_switch_to_the_tape_by_themselves():
+    diagram, _ = loop_with(PassThrough(SIZE))
+    context = diagram.CreateDefaultContext()
+    evaluator = context._get_derivative_evaluator()
+    for i in range(3):
+        context.SetTime(float(i))
+        context.SetContinuousState([1.0, 1.0])
+        evaluator.update()
+    assert evaluator._tape is not None  # at once, as the operations are loaded already
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_operation_compiles(name):
+    assert address_of(name) != 0
