@@ -1,30 +1,53 @@
 """Simulation and analysis of Systems: the names of pydrake.systems.analysis."""
 
+from merganser.analysis.integration_schemes import GetIntegrationSchemes, ResetIntegratorFromFlags
 from merganser.analysis.integrators import (
     BogackiShampine3Integrator,
     DenseOutput,
     ExplicitEulerIntegrator,
+    ImplicitEulerIntegrator,
+    ImplicitIntegrator,
     IntegratorBase,
+    JacobianComputationScheme,
+    Radau1Integrator,
+    Radau3Integrator,
+    RadauIntegrator,
     RungeKutta2Integrator,
     RungeKutta3Integrator,
     RungeKutta5Integrator,
     SemiExplicitEulerIntegrator,
     StepResult,
+    VelocityImplicitEulerIntegrator,
 )
 from merganser.analysis.simulator import InitializeParams, Simulator
+from merganser.analysis.simulator_config import ApplySimulatorConfig, ExtractSimulatorConfig, SimulatorConfig
+from merganser.analysis.simulator_statistics import PrintSimulatorStatistics
 from merganser.analysis.simulator_status import SimulatorStatus
 
 __all__ = [
+    "ApplySimulatorConfig",
     "BogackiShampine3Integrator",
     "DenseOutput",
     "ExplicitEulerIntegrator",
+    "ExtractSimulatorConfig",
+    "GetIntegrationSchemes",
+    "ImplicitEulerIntegrator",
+    "ImplicitIntegrator",
     "InitializeParams",
     "IntegratorBase",
+    "JacobianComputationScheme",
+    "PrintSimulatorStatistics",
+    "Radau1Integrator",
+    "Radau3Integrator",
+    "RadauIntegrator",
+    "ResetIntegratorFromFlags",
     "RungeKutta2Integrator",
     "RungeKutta3Integrator",
     "RungeKutta5Integrator",
     "SemiExplicitEulerIntegrator",
     "Simulator",
+    "SimulatorConfig",
     "SimulatorStatus",
     "StepResult",
+    "VelocityImplicitEulerIntegrator",
 ]

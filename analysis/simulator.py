@@ -7,10 +7,11 @@ import math
 import time as wall_clock
 from collections.abc import Callable
 
-from merganser.analysis.event_schedule import EventList, EventSchedule
+from merganser.analysis.event_schedule import EventList, EventSchedule, SimultaneousEvents
 from merganser.analysis.integrators import IntegratorBase, RungeKutta3Integrator
 from merganser.analysis.progress import SimulationProgress
 from merganser.analysis.simulator_status import SimulatorStatus
+from merganser.analysis.witness_isolation import WitnessWatch
 from merganser.framework import Context, EventStatus, System
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.execution import execute
@@ -21,6 +22,9 @@ __all__ = ["InitializeParams", "Simulator"]
 _ACCURACY = 1e-4
 _INITIAL_STEP_SIZE = 1e-4  # [s]
 _MAX_STEP_SIZE = 0.1  # [s]
+
+
+_NOTHING = SimultaneousEvents([], [], [])
 
 
 @dataclasses.dataclass
@@ -41,13 +45,17 @@ class Simulator:
     A trajectory is a sequence of steps. In each, at the time t where the last one ended,
 
     1. unrestricted updates, then discrete updates that are due at t: they take the state from x-(t) to x+(t);
-    2. continuous time passes until the next event or as far as the integrator gets, to t';
+    2. continuous time passes until the next event or as far as the integrator gets, to t', or until a witness
+       function triggers in between; its event is then due at t';
     3. publish events that are due at t' see x-(t'), before any update at t'.
 
     Updates due at the boundary time of `AdvanceTo` wait for the next advance. `Initialize` carries out the
     initialization events and the publish events that are due at the initial time. Simultaneous events of one
     kind happen in the order of the leaf systems in their diagrams; within a leaf system initialization events
-    come first, then per-step events, then periodic ones.
+    come first, then per-step events, then periodic ones, then those of witness functions.
+
+    The time where a witness function triggers is found to about 13 digits, whatever accuracy was asked for. Where
+    its triggers accumulate (Zeno behaviour), the advance ends with the reason kZenoBehavior.
 
     The continuous state is advanced by a RungeKutta3Integrator with accuracy 1e-4 and steps of 0.1 s at most;
     `get_mutable_integrator` gives access to these settings.
@@ -127,10 +135,10 @@ class Simulator:
     # ------------------------------------------------------------------ settings
 
     def set_target_realtime_rate(self, realtime_rate: float) -> None:
-        """Slows down to this many simulated seconds a second of wall time; 0 for full speed."""
-        if not realtime_rate >= 0.0:
-            raise ValueError(f"The target real-time rate cannot be negative, got {realtime_rate}.")
-        self._target_rate = float(realtime_rate)
+        """Slows down to this many simulated seconds a second of wall time; 0 or less for full speed."""
+        if math.isnan(realtime_rate):
+            raise ValueError("The target real-time rate must be a number, got nan.")
+        self._target_rate = max(0.0, float(realtime_rate))
 
     def get_target_realtime_rate(self) -> float:
         """The rate set by `set_target_realtime_rate`."""
@@ -208,6 +216,8 @@ class Simulator:
         with_initialization = not (params is not None and params.suppress_initialization_events)
         self._is_initialized = False
         self._schedule = EventSchedule(self._system, self._context)
+        has_witnesses = self._system._may_have_witnesses()
+        self._watch = WitnessWatch(self._system, self._context, self._integrator) if has_witnesses else None
         self.ResetStatistics()
         self._integrator.Initialize()
         time = self._time()
@@ -255,6 +265,8 @@ class Simulator:
             raise ValueError(f"Cannot advance to time {boundary_time} s: the context is at time {time} s.")
         if not self._integrator.is_initialized():
             self._integrator.Initialize()
+        if self._watch is not None:
+            self._watch.is_stale = True
         status = SimulatorStatus(boundary_time)
         progress = SimulationProgress(time, boundary_time)
         try:
@@ -263,6 +275,10 @@ class Simulator:
                 if time >= boundary_time or not status.succeeded():
                     break
                 progress.update(time)
+        except KeyboardInterrupt:
+            if self._time() != self._expected_time:  # it came when the step was complete but not yet noted
+                self._note_step(self._time())
+            raise
         finally:
             progress.close()
         return status
@@ -275,33 +291,65 @@ class Simulator:
         """One step from `time`; returns the time where it ends."""
         if self._target_rate > 0.0:
             self._wait(time)
-        pending, schedule = self._pending, self._schedule
+        pending = self._pending
         if pending.unrestricted:
             self._unrestricted_update(pending.unrestricted, status)
+            if status.succeeded():
+                self._pending = SimultaneousEvents([], pending.discrete, [])
         if pending.discrete:
             self._discrete_update(pending.discrete, status)
         if not status.succeeded():
             return time
-        self._pending = schedule.per_step
-        next_time, clocks = schedule.next_timed(time)
+        self._pending = _NOTHING
+        self._next_timed = self._schedule.next_timed(time)
+        next_time = self._next_timed[0]
         target = next_time if next_time < boundary_time else boundary_time
-        if self._has_continuous_state and target > time:
-            self._integrator._step_towards(time, target)
-            time = self._time()
-        elif target > time:
-            self._context._set_time(target)
-            time = target
-        self._expected_time = time
-        self._num_steps += 1
-        if time >= next_time:
-            self._pending = schedule.step_events(clocks)
+        watch = self._watch
+        if target > time:
+            if watch is not None:
+                watch.is_stale = watch.is_stale or bool(pending.unrestricted or pending.discrete)
+                watch.step_towards(time, target)
+                time = self._time()
+            elif self._has_continuous_state:
+                self._integrator._step_towards(time, target)
+                time = self._time()
+            else:
+                self._context._set_time(target)
+                time = target
+        self._note_step(time)
         if self._pending.publish:
             self._publish(self._pending.publish, status)
         if self._publishes_every_step:
             self._force_publish()
         if self._monitor is not None:
             self._consult_monitor(status)
+        if watch is not None and watch.triggered:
+            self._check_for_accumulation(watch, status)
         return time
+
+    def _note_step(self, time: float) -> None:
+        """Counts a step that has ended at `time`, and makes the events there pending."""
+        next_time, clocks = self._next_timed
+        watch, schedule = self._watch, self._schedule
+        if watch is not None and watch.triggered:
+            struck = clocks if time >= next_time else ()
+            self._pending = schedule.step_events_with(struck, watch.triggered_events())
+        else:
+            self._pending = schedule.step_events(clocks) if time >= next_time else schedule.per_step
+        self._expected_time = time
+        self._num_steps += 1
+
+    def _check_for_accumulation(self, watch: WitnessWatch, status: SimulatorStatus) -> None:
+        """Ends the advance where a witness function would trigger without end."""
+        for watched in watch.triggered:
+            end = watched.accumulation_time(watch.scale())
+            if end is not None and status.succeeded():
+                message = (
+                    f"{watched.witness._describe()} triggers ever faster, without end before time {end} s; let its "
+                    "event handler bring the system to rest when too little motion is left"
+                )
+                reason = SimulatorStatus.ReturnReason.kZenoBehavior
+                status._stop(reason, self._time(), watched.witness.get_system(), message)
 
     def _unrestricted_update(self, events: EventList, status: SimulatorStatus) -> None:
         outcome = execute(events, EventKind.UNRESTRICTED_UPDATE)

@@ -1,7 +1,9 @@
 """Systems, contexts, ports and diagrams: the names of pydrake.systems.framework."""
 
-from merganser.framework.core.cache import CacheEntry, ValueProducer
+from merganser.framework.core.bus_value import BusValue
+from merganser.framework.core.cache import CacheEntry, CacheEntryValue, ValueProducer
 from merganser.framework.core.context import Context
+from merganser.framework.core.context_file import LoadContext
 from merganser.framework.core.diagram import Diagram
 from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.diagram_context import DiagramContext
@@ -38,11 +40,16 @@ from merganser.framework.core.indices import (
 )
 from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.outputs import SystemOutput
+from merganser.framework.core.pickling import PickleSystem
 from merganser.framework.core.ports import InputPort, LeafOutputPort, OutputPort
+from merganser.framework.core.random_values import RandomDistribution, RandomGenerator
 from merganser.framework.core.state import AbstractValues, ContinuousState, DiscreteValues, Parameters, State
 from merganser.framework.core.store import FixedInputPortValue
 from merganser.framework.core.system import System
 from merganser.framework.core.values import AbstractValue, BasicVector, Value, VectorBase
+from merganser.framework.core.vector_system import VectorSystem
+from merganser.framework.core.visitor import SystemVisitor
 from merganser.framework.core.witness import WitnessFunction, WitnessFunctionDirection
 
 __all__ = [
@@ -52,7 +59,9 @@ __all__ = [
     "AbstractValues",
     "AlgebraicLoopError",
     "BasicVector",
+    "BusValue",
     "CacheEntry",
+    "CacheEntryValue",
     "CacheIndex",
     "Context",
     "ContinuousState",
@@ -73,17 +82,23 @@ __all__ = [
     "LeafContext",
     "LeafOutputPort",
     "LeafSystem",
+    "LoadContext",
     "NumericParameterIndex",
     "OutputPort",
     "OutputPortIndex",
     "OutputPortSelection",
     "Parameters",
     "PeriodicEventData",
+    "PickleSystem",
     "PortDataType",
     "PublishEvent",
+    "RandomDistribution",
+    "RandomGenerator",
     "State",
     "SubsystemIndex",
     "System",
+    "SystemOutput",
+    "SystemVisitor",
     "TriggerType",
     "UnconnectedInputError",
     "UnrestrictedUpdateEvent",
@@ -91,6 +106,7 @@ __all__ = [
     "Value",
     "ValueProducer",
     "VectorBase",
+    "VectorSystem",
     "WitnessFunction",
     "WitnessFunctionDirection",
     "diagram_graph",

@@ -9,16 +9,27 @@ from merganser.analysis.integrators.explicit_runge_kutta import (
     RungeKutta3Integrator,
     RungeKutta5Integrator,
 )
+from merganser.analysis.integrators.implicit import ImplicitIntegrator
+from merganser.analysis.integrators.implicit_euler import ImplicitEulerIntegrator, VelocityImplicitEulerIntegrator
+from merganser.analysis.integrators.jacobian import JacobianComputationScheme
+from merganser.analysis.integrators.radau import Radau1Integrator, Radau3Integrator, RadauIntegrator
 from merganser.analysis.integrators.semi_explicit_euler import SemiExplicitEulerIntegrator
 
 __all__ = [
     "BogackiShampine3Integrator",
     "DenseOutput",
     "ExplicitEulerIntegrator",
+    "ImplicitEulerIntegrator",
+    "ImplicitIntegrator",
     "IntegratorBase",
+    "JacobianComputationScheme",
+    "Radau1Integrator",
+    "Radau3Integrator",
+    "RadauIntegrator",
     "RungeKutta2Integrator",
     "RungeKutta3Integrator",
     "RungeKutta5Integrator",
     "SemiExplicitEulerIntegrator",
     "StepResult",
+    "VelocityImplicitEulerIntegrator",
 ]

@@ -54,6 +54,7 @@ class IntegratorBase(IntegratorSettings):
     """
 
     _knows_start: bool  # whether _xdot_start belongs to the step in progress
+    _dense_output: DenseOutput | None
 
     def __init__(self, system: System, context: Context | None = None) -> None:
         self._system = system
@@ -193,7 +194,7 @@ class IntegratorBase(IntegratorSettings):
         self._reset_settings()
         self._knows_start = False
         self._is_searching_for_blame = False
-        self._dense_output: DenseOutput | None = None
+        self._dense_output = None
 
     def get_working_minimum_step_size(self) -> float:
         """The shortest step in use [s]: what was asked for, or what time can resolve."""

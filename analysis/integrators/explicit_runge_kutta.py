@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.analysis.integrators.base import IntegratorBase, largest_magnitude
 from merganser.analysis.integrators.tableaus import (
@@ -53,6 +55,10 @@ class _ExplicitRungeKutta(IntegratorBase):
         self._h_b, self._h_b_error = self._scaled[-2:]
         # For each stage but the first: c_i, h a_i, k_1 ... k_{i-1}, and where k_i goes.
         self._ends_in_last_stage = tableau.ends_in_last_stage
+        # Where sums are taken in a fixed order, a compiled step may take over at any time.
+        self._sums_in_order = dtype == np.float64 and self._derivatives.is_all_native()
+        self._native_code: Any = None
+        self._c = np.array(tableau.c)
         self._stages = [(tableau.c[i], self._scaled[i, :i], self._k[:i], self._k[i]) for i in range(1, num_stages)]
 
     def _step(self, time: float, h: float) -> float:
@@ -60,6 +66,8 @@ class _ExplicitRungeKutta(IntegratorBase):
         if h != self._scaled_for:
             np.multiply(self._weights, h, out=self._scaled)
             self._scaled_for = h
+        if self._sums_in_order:
+            return self._step_in_order(time, h)
         self._evaluate_start()  # k_1
         for c, h_a, k_before, k_here in self._stages:
             h_a.dot(k_before, change)
@@ -72,6 +80,47 @@ class _ExplicitRungeKutta(IntegratorBase):
             return 0.0
         self._h_b_error.dot(k, change)  # (3)
         return largest_magnitude(change, change)
+
+
+    # ------------------------------------------------------------------ all derivatives compiled
+
+    def _step_in_order(self, time: float, h: float) -> float:
+        """The same step with sums in a fixed order, which the compiled form of the step repeats bit for bit."""
+        operations = None if self._is_searching_for_blame else self._derivatives.operations()
+        if operations is not None:
+            return self._native_step(operations, time, h)
+        k = self._k
+        self._evaluate_start()
+        for c, h_a, k_before, k_here in self._stages:
+            self._move(time + c * h, _sum_in_order(h_a, k_before))
+            k_here[:] = self._evaluate()
+        if not self._ends_in_last_stage:
+            self._move(time + h, _sum_in_order(self._h_b, k))
+        if self._is_fixed_step:
+            return 0.0
+        return largest_magnitude(_sum_in_order(self._h_b_error, k), self._work)
+
+    def _native_step(self, operations: tuple[Any, ...], time: float, h: float) -> float:
+        *tape, mask = operations
+        store, down, ends = self._store, self._down, self._ends_in_last_stage
+        arguments = (*tape, time, h, self._c, self._scaled, self._x_start, self._knows_start, ends, self._k, store.flat)
+        if self._native_code is None:
+            from merganser.analysis.integrators.native_step import runge_kutta_step
+            from merganser.framework.native import specialize
+
+            self._native_code = specialize(runge_kutta_step, *arguments)
+        self._num_derivative_evaluations += len(self._k) - self._knows_start
+        self._knows_start = True
+        store.invalid |= down["time"] | down["xc"]
+        error: float = self._native_code(*arguments)
+        if ends:
+            store.invalid &= ~mask
+        return 0.0 if self._is_fixed_step else error
+
+
+def _sum_in_order(weights: NDArray[Any], k: NDArray[Any]) -> NDArray[Any]:
+    """sum_i weights_i k_i, one term after the other."""
+    return np.add.reduce(weights[:, np.newaxis] * k, axis=0)  # type: ignore[no-any-return]
 
 
 class _FixedStepRungeKutta(_ExplicitRungeKutta):

@@ -23,10 +23,10 @@ class IntegratorSettings(abc.ABC):
     def supports_error_estimation(self) -> bool:
         """Whether the method estimates its error, so that it can choose its step size."""
 
-    def _reset_knobs(self) -> None:
+    def _reset_knobs(self) -> None:  # noqa: B027 (most methods have none)
         """Sets the knobs of the method, if it has any, to their defaults."""
 
-    def _reset_counts(self) -> None:
+    def _reset_counts(self) -> None:  # noqa: B027 (most methods have none)
         """Sets the counts of the method, if it has any, to zero."""
 
     def _summary(self) -> list[tuple[str, float]]:

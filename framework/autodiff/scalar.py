@@ -27,9 +27,7 @@ def _chained(a: float, da: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return a * da if da.size else da
 
 
-def _mixed(
-    a: float, dx: npt.NDArray[np.float64], b: float, dy: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _mixed(a: float, dx: npt.NDArray[np.float64], b: float, dy: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """a dx + b dy, where an empty vector stands for zeros.
 
     Raises:
@@ -154,19 +152,17 @@ class AutoDiffXd:
 
     def __truediv__(self, other: Any) -> AutoDiffXd:
         if isinstance(other, AutoDiffXd):
-            # d(x/y) = dx/y - (x/y)/y dy
-            quotient, inverse = divide(self._value, other._value), divide(1.0, other._value)
-            slope = -quotient * inverse
-            return self._make(quotient, _mixed(inverse, self._derivatives, slope, other._derivatives))
+            # d(x/y) = (dx - (x/y) dy) / y
+            quotient = divide(self._value, other._value)
+            change = _mixed(1.0, self._derivatives, -quotient, other._derivatives)
+            return self._make(quotient, change / other._value)
         if isinstance(other, _NUMBER):
             divisor = float(other)
-            return self._make(
-                divide(self._value, divisor), _chained(divide(1.0, divisor), self._derivatives)
-            )
+            return self._make(divide(self._value, divisor), _chained(divide(1.0, divisor), self._derivatives))
         return NotImplemented
 
     def __rtruediv__(self, other: Any) -> AutoDiffXd:
-        return self.lift(other) / self if isinstance(other, _NUMBER) else NotImplemented
+        return self.lift(float(other)) / self if isinstance(other, _NUMBER) else NotImplemented
 
     def __pow__(self, other: Any) -> AutoDiffXd:
         x = self._value
@@ -180,13 +176,11 @@ class AutoDiffXd:
                 return self**other._value
             y, result = other._value, power(x, other._value)
             by_exponent = 0.0 if result == 0.0 else result * _log(x)
-            return self._make(
-                result, _mixed(y * power(x, y - 1.0), self._derivatives, by_exponent, other._derivatives)
-            )
+            return self._make(result, _mixed(y * power(x, y - 1.0), self._derivatives, by_exponent, other._derivatives))
         return NotImplemented
 
     def __rpow__(self, other: Any) -> AutoDiffXd:
-        return self.lift(other) ** self if isinstance(other, _NUMBER) else NotImplemented
+        return self.lift(float(other)) ** self if isinstance(other, _NUMBER) else NotImplemented
 
     def __neg__(self) -> AutoDiffXd:
         return self._make(-self._value, -self._derivatives)
@@ -195,7 +189,7 @@ class AutoDiffXd:
         return self
 
     def __abs__(self) -> AutoDiffXd:
-        return -self if self._value < 0.0 else self
+        return self._make(abs(self._value), self._derivatives if self._value >= 0.0 else -self._derivatives)
 
     # Comparisons, of values.
 
@@ -260,9 +254,7 @@ class AutoDiffXd:
         y_value, x_value = self._value, x._value
         square = x_value * x_value + y_value * y_value
         slopes = divide(x_value, square), divide(-y_value, square)
-        return self._make(
-            math.atan2(y_value, x_value), _mixed(slopes[0], self._derivatives, slopes[1], x._derivatives)
-        )
+        return self._make(math.atan2(y_value, x_value), _mixed(slopes[0], self._derivatives, slopes[1], x._derivatives))
 
     def sinh(self) -> AutoDiffXd:
         return self._chain(_sinh(self._value), _cosh(self._value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from merganser.framework.core.dependencies import TicketMethods
 from merganser.framework.core.indices import CacheIndex, DependencyTicket
 from merganser.framework.core.native_code import CONTINUOUS_STATE, InputOf, NativeCode, ParameterOf
 from merganser.framework.core.values import AbstractValue, BasicVector, Value
@@ -12,8 +13,9 @@ from merganser.framework.core.values import AbstractValue, BasicVector, Value
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
     from merganser.framework.core.leaf_system import LeafSystem
+    from merganser.framework.core.store import CacheSlot
 
-__all__ = ["CacheEntry", "ValueProducer"]
+__all__ = ["CacheEntry", "CacheEntryValue", "ValueProducer"]
 
 
 class ValueProducer:
@@ -28,12 +30,48 @@ class ValueProducer:
         self.allocate = allocate
         self.calc = calc
 
+    @staticmethod
+    def NoopCalc(context: Any, value: AbstractValue) -> None:
+        """A computation that leaves the value as it is."""
+
+
+class CacheEntryValue:
+    """The place where one Context keeps the value of a cache entry."""
+
+    __slots__ = ("_slot",)
+
+    def __init__(self, slot: CacheSlot) -> None:
+        self._slot = slot
+
+    def GetValueOrThrow(self) -> Any:
+        """Returns the content of the value.
+
+        Raises:
+            RuntimeError: the value is out of date.
+        """
+        slot = self._slot
+        if slot.store.invalid & slot.bit:
+            raise RuntimeError(f"The value of {slot.entry.describe()} is out of date; call cache_entry.Eval(context).")
+        return slot.value if isinstance(slot.value, BasicVector) else slot.value.get_value()
+
+    def GetMutableValueOrThrow(self) -> Any:
+        """Returns the content of the value for changing it, whether it is up to date or not.
+
+        Raises:
+            RuntimeError: the cache is frozen.
+        """
+        slot = self._slot
+        if slot.context.is_cache_frozen():
+            raise RuntimeError(f"The value of {slot.entry.describe()} cannot be changed: the cache is frozen.")
+        return slot.value if isinstance(slot.value, BasicVector) else slot.value.get_mutable_value()
+
 
 class CacheEntry:
     """One computation of a leaf system: an output port, the time derivatives, or one that the user declared.
 
     Attributes:
         is_learning: whether prerequisites were left open, to be found by watching what the computation reads.
+        is_disabled: whether new contexts compute it whenever it is asked for.
         is_storage: whether the value is no result but something that is kept with the Context and copied with it.
         was_observed: whether it has been watched at least once.
         known: nodes that a computation has been seen to read, in any Context (bit mask).
@@ -49,13 +87,14 @@ class CacheEntry:
         is_xcdot: bool = False,
     ) -> None:
         self.system = system
-        self.description = description
+        self._description = description
         self.model = model
         self.vector_size = model.size() if isinstance(model, BasicVector) else None
         self.calc = calc
         self.is_xcdot = is_xcdot
         self.native: NativeCode | None = None
         self.is_storage = False
+        self.is_disabled = False
         self.is_learning = prerequisites is None
         self.was_observed = False
         self.known = 0
@@ -95,7 +134,7 @@ class CacheEntry:
 
     def describe(self) -> str:
         """Names the computation and its system, for messages."""
-        return f"{self.description} of system '{self.system.GetSystemPathname()}'"
+        return f"{self._description} of system '{self.system.GetSystemPathname()}'"
 
     def allocate_value(self) -> AbstractValue:
         """Makes room for an abstract value."""
@@ -104,6 +143,54 @@ class CacheEntry:
         return value if isinstance(value, AbstractValue) else AbstractValue(value)
 
     # ------------------------------------------------------------------ pydrake's names
+
+    def description(self) -> str:
+        """What is computed, in words."""
+        return self._description
+
+    def prerequisites(self) -> set[DependencyTicket]:
+        """The tickets that were declared; where none were, that of all sources."""
+        return {TicketMethods.all_sources_ticket()} if self._declared is None else set(self._declared)
+
+    def has_default_prerequisites(self) -> bool:
+        """Whether prerequisites were left open, to be found by watching what the computation reads."""
+        return self.is_learning
+
+    def get_cache_entry_value(self, context: Context) -> CacheEntryValue:
+        """Returns the place where the context keeps the value."""
+        return CacheEntryValue(self._slot(context))
+
+    def get_mutable_cache_entry_value(self, context: Context) -> CacheEntryValue:
+        """Returns the place where the context keeps the value, for changing it."""
+        return CacheEntryValue(self._slot(context))
+
+    def disable_caching(self, context: Context) -> None:
+        """From now on computes the value each time that it is asked for, in this context."""
+        slot = self._slot(context)
+        slot.clearing = -1
+        slot.store.routing += 1
+        slot.store.change(slot.bit, context)
+
+    def enable_caching(self, context: Context) -> None:
+        """Keeps the value again, in this context."""
+        slot = self._slot(context)
+        slot.clearing = ~slot.bit
+        slot.store.routing += 1
+
+    def is_cache_entry_disabled(self, context: Context) -> bool:
+        """Whether the value is computed each time that it is asked for, in this context."""
+        return self._slot(context).clearing == -1
+
+    def disable_caching_by_default(self) -> None:
+        """Disables caching of the value in the contexts that are made from now on."""
+        self.is_disabled = True
+
+    def is_disabled_by_default(self) -> bool:
+        """Whether caching is disabled in new contexts."""
+        return self.is_disabled
+
+    def _slot(self, context: Context) -> CacheSlot:
+        return self.system._my_context(context, self.describe())._slots[self._index]
 
     def cache_index(self) -> CacheIndex:
         """Position of the entry within its system."""
@@ -115,7 +202,7 @@ class CacheEntry:
 
     def EvalAbstract(self, context: Context) -> AbstractValue:
         """Returns the value in a box, computing it if it is out of date; that of a vector port holds a BasicVector."""
-        value = self.system._my_context(context, self.description)._read_entry(self._index).value
+        value = self.system._my_context(context, self._description)._read_entry(self._index).value
         return Value(value) if isinstance(value, BasicVector) else value
 
     def Eval(self, context: Context) -> Any:
@@ -124,5 +211,5 @@ class CacheEntry:
 
     def is_out_of_date(self, context: Context) -> bool:
         """Whether the next evaluation will compute the value."""
-        slot = self.system._my_context(context, self.description)._slots[self._index]
+        slot = self._slot(context)
         return bool(slot.store.invalid & slot.bit)

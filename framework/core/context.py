@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.cache_control import CacheControl
+from merganser.framework.core.context_file import save_context
+from merganser.framework.core.context_values import put_values, reduce_context, take_values
 from merganser.framework.core.dependencies import ACCURACY, TIME, Q, V, Z
 from merganser.framework.core.derivatives import DerivativeEvaluator
 from merganser.framework.core.errors import UnconnectedInputError
@@ -32,7 +37,7 @@ Array = NDArray[Any]
 _XC_NODES = 1 << Q | 1 << V | 1 << Z
 
 
-class Context:
+class Context(CacheControl):
     """The values of one System; made by `System.CreateDefaultContext`.
 
     A `get_mutable_...` call counts as a change of what it returns: everything computed from that is computed anew
@@ -308,7 +313,33 @@ class Context:
         return self.Clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Context:
-        return self.Clone()
+        copied_system = memo.get(id(self._system))
+        if copied_system is None:
+            return self.Clone()
+        # The system has been copied just before, so that the copy of its context goes with the copied system.
+        clone = copied_system._make_context(self._store.flat.dtype)
+        put_values(clone, copy.deepcopy(take_values(self), memo))
+        return clone
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduce_context(self)
+
+    def Save(self, path: str | os.PathLike[str], allow_pickle: bool = False) -> None:
+        """Writes time, accuracy, state, parameters, fixed inputs and logs of a root context to a file.
+
+        `LoadContext(system, path)` makes a context of it again; a simulation that goes on from there takes the same
+        steps, bit for bit, as one that goes on from this context.
+
+        Args:
+            path: of the file, a NumPy archive (usually `.npz`); it is replaced if it exists.
+            allow_pickle: whether to pickle abstract values of types that have no other form.
+
+        Raises:
+            RuntimeError: this is the context of a subsystem.
+            TypeError: an abstract value can only be pickled, or the scalars are no numbers; no file is written.
+        """
+        self._require_root("Save")
+        save_context(self, path, allow_pickle)
 
     def SetTimeStateAndParametersFrom(self, source: Context) -> None:
         """Takes over time, accuracy, state and parameters, but no fixed inputs, from a context of the same system."""
@@ -349,6 +380,14 @@ class Context:
                     mine._fix_input(index, value)
 
     # ------------------------------------------------------------------ inputs
+
+    def num_input_ports(self) -> int:
+        """Number of input ports of the system."""
+        return len(self._inputs)
+
+    def num_output_ports(self) -> int:
+        """Number of output ports of the system."""
+        return self._system.num_output_ports()
 
     def _read_input(self, index: int) -> BasicVector | AbstractValue | None:
         """The current value of input port `index`, or None if it has none."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from merganser.framework.core.dependencies import bits
+from merganser.framework.core.store import CacheSlot
+
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
 
-__all__ = ["DerivativeEvaluator"]
+__all__ = ["DerivativeEvaluator", "topological_order", "trace_upstream"]
 
 # Loading the compiled operations takes some 0.3 s once a process, an operation saves about 5 us each time. Nothing is
 # loaded before this many operations could have been saved.
@@ -27,6 +31,9 @@ class DerivativeEvaluator:
 
     Args:
         context: of a system with continuous state.
+
+    Attributes:
+        uses_tape: whether to use a tape at all.
     """
 
     def __init__(self, context: Context) -> None:
@@ -34,6 +41,7 @@ class DerivativeEvaluator:
         self._store = context._store
         self._slots = [slot for slot in context._xcdot_slots if slot.entry.vector_size]
         self._tape: Any = None
+        self.uses_tape = True
         is_float = self._store.flat.dtype == np.float64
         self._num_native = sum(entry.native is not None for entry in self._entries()) if is_float else 0
         self._num_saved = 0
@@ -43,17 +51,26 @@ class DerivativeEvaluator:
 
     def update(self) -> None:
         """Computes what is out of date."""
-        if self._tape is not None:
-            self._tape.run()
+        tape = self._tape
+        if tape is not None and tape.is_allowed():
+            tape.run()
             return
         store = self._store
         for slot in self._slots:
             if store.invalid & slot.bit:
                 slot.compute()
-        if self._num_native:
+        if self.uses_tape and self._num_native and tape is None:
             self._num_saved += self._num_native
             if self._num_saved > _WORTHWHILE_OPERATIONS or _LOADED in sys.modules:
                 self.lower()
+
+    def is_all_native(self) -> bool:
+        """Whether everything that the derivatives depend on is a compiled operation."""
+        return self._num_native > 0 and all(slot.entry.native is not None for slot in topological_order(self._slots))
+
+    def operations(self) -> Any:
+        """The operations of the tape, see Tape.operations(); None as long as there is no tape."""
+        return self._tape.operations() if self._tape is not None else None
 
     def lower(self) -> None:
         """From now on runs the tape, if there is anything to put on it."""
@@ -64,3 +81,47 @@ class DerivativeEvaluator:
             self._tape = tape
         else:
             self._num_native = 0
+
+
+def topological_order(targets: Sequence[CacheSlot]) -> list[CacheSlot]:
+    """The targets and all slots upstream of them, every slot after those that it depends on."""
+    order, _ = trace_upstream(targets)
+    return order
+
+
+def trace_upstream(targets: Sequence[CacheSlot]) -> tuple[list[CacheSlot], dict[int, CacheSlot]]:
+    """The topological order, and for each slot (by id) that is not a target the first one found to need it."""
+    order: list[CacheSlot] = []
+    needed_by: dict[int, CacheSlot] = {}
+    visited: set[int] = set()
+    for target in targets:
+        if id(target) in visited:
+            continue
+        visited.add(id(target))
+        path = [(target, _upstream(target))]
+        while path:
+            slot, upstream = path[-1]
+            following = next(upstream, None)
+            if following is None:
+                order.append(slot)
+                path.pop()
+            elif id(following) not in visited:
+                visited.add(id(following))
+                needed_by[id(following)] = slot
+                path.append((following, _upstream(following)))
+    return order, needed_by
+
+
+def _upstream(slot: CacheSlot) -> Iterator[CacheSlot]:
+    """The slots on which a slot depends directly."""
+    context = slot.context
+    layout = context._layout
+    for node in bits(slot.entry.dependencies()):
+        entry = layout.entry_of_node.get(node)
+        if entry is not None:
+            yield context._slots[entry]
+            continue
+        port = layout.input_of_node.get(node)
+        source = context._inputs[port] if port is not None else None
+        if isinstance(source, CacheSlot):
+            yield source

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import enum
+import functools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -174,13 +175,12 @@ class Event:
         """What the framework calls when the event happens in `system`; callbacks get a copy that knows its trigger."""
         event = copy.copy(self)
         event._trigger_type = trigger
+        return functools.partial(event._call, system)
 
-        def handle(context: Any, *changes: Any) -> Any:
-            if event._system_callback is not None:
-                return event._system_callback(system, context, event, *changes)
-            return event._callback(context, event, *changes) if event._callback is not None else None
-
-        return handle
+    def _call(self, system: System, context: Any, *changes: Any) -> Any:
+        if self._system_callback is not None:
+            return self._system_callback(system, context, self, *changes)
+        return self._callback(context, self, *changes) if self._callback is not None else None
 
 
 class PublishEvent(Event):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from merganser.framework.core.arguments import as_model_vector, continuous_arguments, one_of, refuse_unknown
 from merganser.framework.core.cache import CacheEntry, ValueProducer
 from merganser.framework.core.dependencies import DependencyTable, bits
 from merganser.framework.core.dynamics import LeafDynamics, declare_energy_entries
@@ -24,6 +26,7 @@ from merganser.framework.core.indices import (
 from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, NativeCode
 from merganser.framework.core.ports import InputPort, LeafOutputPort
+from merganser.framework.core.random_values import LeafRandomMethods
 from merganser.framework.core.state import ContinuousState, DiscreteValues
 from merganser.framework.core.system import System
 from merganser.framework.core.values import AbstractValue, BasicVector
@@ -36,7 +39,7 @@ PublishHandler = Callable[[Any], EventStatus | None]
 UpdateHandler = Callable[[Any, Any], EventStatus | None]
 
 
-class LeafSystem(LeafDynamics, System):
+class LeafSystem(LeafDynamics, LeafRandomMethods, System):
     """A System without subsystems.
 
     A subclass declares its ports, state, parameters and events in `__init__` and does not change afterwards: values
@@ -88,7 +91,7 @@ class LeafSystem(LeafDynamics, System):
             size: number of elements, or a model vector (also as `model_vector=`).
             random_type: distribution of random values for the port, if any.
         """
-        model = _one_of(size, model_vector, "DeclareVectorInputPort", "size or model_vector")
+        model = one_of(size, model_vector, "DeclareVectorInputPort", "size or model_vector")
         if isinstance(model, BasicVector):
             return self._declare_input(name, model.Clone(), model.size(), random_type)
         return self._declare_input(name, None, int(model), random_type)
@@ -127,7 +130,7 @@ class LeafSystem(LeafDynamics, System):
             calc: called as calc(context, output); fills in `output`, a BasicVector.
             prerequisites_of_calc: tickets of what calc reads; by default that is found out by watching.
         """
-        model = _one_of(size, model_value, "DeclareVectorOutputPort", "size or model_value")
+        model = one_of(size, model_value, "DeclareVectorOutputPort", "size or model_value")
         vector = model.Clone() if isinstance(model, BasicVector) else BasicVector(np.zeros(int(model)))
         return self._declare_output(name, vector, vector.size(), calc, prerequisites_of_calc)
 
@@ -155,7 +158,7 @@ class LeafSystem(LeafDynamics, System):
         if isinstance(state_index, ContinuousStateIndex):
             port = self._declare_output(
                 name, self._continuous_model.Clone(), self._continuous_model.size(),
-                lambda context, output: output.SetFrom(context.get_continuous_state_vector()), {self.xc_ticket()},
+                _copy_continuous_state, {self.xc_ticket()},
             )  # fmt: skip
             code = NativeCode("copy", (self._continuous_model.size(), CONTINUOUS_STATE, OUTPUT))
             port.cache_entry().use_native(code)
@@ -165,14 +168,14 @@ class LeafSystem(LeafDynamics, System):
             ticket = table.add_ticket(1 << table.group_nodes["xd"][index])
             return self._declare_output(
                 name, model.Clone(), model.size(),
-                lambda context, output: output.SetFrom(context.get_discrete_state(index)), {ticket},
+                functools.partial(_copy_discrete_state, index), {ticket},
             )  # fmt: skip
         if isinstance(state_index, AbstractStateIndex):
             value = self._abstract_state_models[index]
             ticket = table.add_ticket(1 << table.group_nodes["xa"][index])
             return self._declare_output(
                 name, value.Clone, None,
-                lambda context, output: output.SetFrom(context.get_abstract_state(index)), {ticket},
+                functools.partial(_copy_abstract_state, index), {ticket},
             )  # fmt: skip
         raise TypeError(
             "DeclareStateOutputPort takes what DeclareContinuousState, DeclareDiscreteState or DeclareAbstractState "
@@ -245,7 +248,7 @@ class LeafSystem(LeafDynamics, System):
         positions, velocities and others, `(model_vector)` or `(model_vector, num_q, num_v, num_z)` for given default
         values. A later declaration replaces an earlier one.
         """
-        model, sizes = _continuous_arguments(*args, **kwargs)
+        model, sizes = continuous_arguments(*args, **kwargs)
         ContinuousState(model, *sizes)  # checks the numbers
         self._continuous_model = model
         self._continuous_sizes = sizes
@@ -263,8 +266,8 @@ class LeafSystem(LeafDynamics, System):
     ) -> DiscreteStateIndex:
         """Declares a discrete state group: by its size (zeros), by default values or by a model vector."""
         model = kwargs.pop("model_vector", kwargs.pop("vector", num_state_variables))
-        _refuse_unknown(kwargs, "DeclareDiscreteState")
-        self._discrete_models.append(_model_vector(model))
+        refuse_unknown(kwargs, "DeclareDiscreteState")
+        self._discrete_models.append(as_model_vector(model))
         index = len(self._discrete_models) - 1
         self._dependency_table.add_node("xd", f"discrete state group {index}")
         return DiscreteStateIndex(index)
@@ -290,7 +293,7 @@ class LeafSystem(LeafDynamics, System):
 
     def DeclareNumericParameter(self, model_vector: BasicVector) -> NumericParameterIndex:
         """Declares a group of numeric parameters with default values."""
-        self._numeric_parameter_models.append(_model_vector(model_vector))
+        self._numeric_parameter_models.append(as_model_vector(model_vector))
         index = len(self._numeric_parameter_models) - 1
         self._dependency_table.add_node("pn", f"numeric parameter {index}")
         return NumericParameterIndex(index)
@@ -475,17 +478,6 @@ class LeafSystem(LeafDynamics, System):
     def SetDefaultParameters(self, context: Any, parameters: Any) -> None:
         """Override: sets default values of the parameters beyond those that were declared."""
 
-    def SetRandomState(self, context: Any, state: Any, generator: Any) -> None:
-        """Override: sets random values of the state, which has its default values before."""
-
-    def SetRandomParameters(self, context: Any, parameters: Any, generator: Any) -> None:
-        """Override: sets random values of the parameters, which have their default values before."""
-
-    def _set_random(self, context: Any, generator: Any) -> None:
-        self._set_defaults(context)
-        self.SetRandomParameters(context, context.get_mutable_parameters(), generator)
-        self.SetRandomState(context, context.get_mutable_state(), generator)
-
     def _calc_xcdot(self, context: LeafContext, derivatives: BasicVector) -> None:
         self.DoCalcTimeDerivatives(context, context._xcdot)
 
@@ -546,47 +538,17 @@ class LeafSystem(LeafDynamics, System):
             entry.learn(self._dependency_table.sources())
 
 
+def _copy_continuous_state(context: LeafContext, output: BasicVector) -> None:
+    output.SetFrom(context.get_continuous_state_vector())
+
+
+def _copy_discrete_state(index: int, context: LeafContext, output: BasicVector) -> None:
+    output.SetFrom(context.get_discrete_state(index))
+
+
+def _copy_abstract_state(index: int, context: LeafContext, output: AbstractValue) -> None:
+    output.SetFrom(context.get_abstract_state(index))
+
+
 def _keep(context: Any, value: Any) -> None:
     """The "computation" of a stored value, which leaves it as it is."""
-
-
-def _continuous_arguments(*args: Any, **kwargs: Any) -> tuple[BasicVector, tuple[int, int, int]]:
-    names = ("model_vector",) if args and isinstance(args[0], BasicVector) else ()
-    if "num_state_variables" in kwargs:
-        args = (kwargs.pop("num_state_variables"), *args)
-    if "model_vector" in kwargs:
-        args = (kwargs.pop("model_vector"), *args)
-        names = ("model_vector",)
-    if kwargs:
-        args = (*args, *(kwargs.pop(key) for key in ("num_q", "num_v", "num_z") if key in kwargs))
-    _refuse_unknown(kwargs, "DeclareContinuousState")
-    if names or (args and isinstance(args[0], BasicVector)):
-        model = args[0].Clone()
-        sizes = tuple(int(n) for n in args[1:]) or (0, 0, model.size())
-    else:
-        sizes = tuple(int(n) for n in args)
-        if len(sizes) == 1:
-            sizes = (0, 0, sizes[0])
-        model = BasicVector(np.zeros(max(sum(sizes), 0)))
-    if len(sizes) != 3:
-        raise TypeError("DeclareContinuousState takes (n), (num_q, num_v, num_z) or a model vector before these.")
-    return model, (sizes[0], sizes[1], sizes[2])
-
-
-def _model_vector(model: Any) -> BasicVector:
-    if isinstance(model, BasicVector):
-        return model.Clone()
-    if isinstance(model, (int, np.integer)):
-        return BasicVector(np.zeros(int(model)))
-    return BasicVector(model)
-
-
-def _one_of(first: Any, second: Any, function: str, names: str) -> Any:
-    if (first is None) == (second is None):
-        raise TypeError(f"{function} takes either {names}.")
-    return second if first is None else first
-
-
-def _refuse_unknown(kwargs: dict[str, Any], function: str) -> None:
-    if kwargs:
-        raise TypeError(f"{function} got an unexpected argument '{next(iter(kwargs))}'.")

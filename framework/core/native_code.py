@@ -31,6 +31,9 @@ class _Place:
     def __repr__(self) -> str:
         return self._name
 
+    def __reduce__(self) -> str:
+        return self._name  # a copy is the same place
+
 
 OUTPUT = _Place("OUTPUT")  # where the result of the computation goes
 CONTINUOUS_STATE = _Place("CONTINUOUS_STATE")  # where the continuous state of the block is found

@@ -240,6 +240,10 @@ class LeafOutputPort(OutputPort):
         """Ticket for computations that depend on this port."""
         return self._system._cache_entries[self._entry_number].ticket()  # type: ignore[attr-defined]
 
+    def disable_caching_by_default(self) -> None:
+        """Disables caching of the port's value in the contexts that are made from now on."""
+        self.cache_entry().disable_caching_by_default()
+
     def cache_entry(self) -> Any:
         """The cache entry that keeps the port's value."""
         return self._system._cache_entries[self._entry_number]  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RandomContextMethods", "RandomDistribution", "RandomGenerator", "draw"]
+__all__ = ["LeafRandomMethods", "RandomContextMethods", "RandomDistribution", "RandomGenerator", "draw"]
 
 Array = NDArray[Any]
 
@@ -45,6 +45,13 @@ class RandomGenerator:
     def __call__(self) -> int:
         """Returns the next word, an integer from 0 to 2³² - 1."""
         return int(self._state.randint(0, _WORD, dtype=np.uint32))
+
+    def _plain_state(self) -> list[Any]:
+        state: Any = self._state.get_state(legacy=False)["state"]
+        return [state["key"], int(state["pos"])]
+
+    def _set_plain_state(self, state: list[Any]) -> None:
+        self._state.set_state(("MT19937", *state))
 
     def uniform(self) -> float:
         """Returns a number drawn uniformly from [0, 1), made of two words."""
@@ -101,3 +108,18 @@ class RandomContextMethods:
     def _set_random(self: Any, context: Any, generator: RandomGenerator) -> None:
         for child in context._children:
             child._system._set_random(child, generator)
+
+
+class LeafRandomMethods(RandomContextMethods):
+    """What a leaf system can override to say how its state and parameters are random."""
+
+    def SetRandomState(self, context: Any, state: Any, generator: RandomGenerator) -> None:
+        """Override: sets random values of the state, which has its default values before."""
+
+    def SetRandomParameters(self, context: Any, parameters: Any, generator: RandomGenerator) -> None:
+        """Override: sets random values of the parameters, which have their default values before."""
+
+    def _set_random(self: Any, context: Any, generator: RandomGenerator) -> None:
+        self._set_defaults(context)
+        self.SetRandomParameters(context, context.get_mutable_parameters(), generator)
+        self.SetRandomState(context, context.get_mutable_state(), generator)

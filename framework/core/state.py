@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -121,6 +121,19 @@ class ContinuousState:
         """Overwrites all variables with another state's."""
         self._vector.SetFrom(other._vector)
 
+    def Clone(self) -> ContinuousState:
+        """Returns a state of the same structure with its own copy of the variables."""
+        return self._detached()
+
+    def __copy__(self) -> ContinuousState:
+        return self.Clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ContinuousState:
+        return self.Clone()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._vector)
+
     def __getitem__(self, index: int) -> Any:
         return self._vector[index]
 
@@ -166,6 +179,14 @@ class DiscreteValues(_Groups):
         """Returns group `index`, for changing it."""
         return self._get(index, "discrete state group")
 
+    def get_data(self) -> list[BasicVector]:
+        """Returns all groups."""
+        return list(self._items)
+
+    def get_mutable_value(self, index: int = 0) -> Array:
+        """Returns group `index` as an array through which it can be changed."""
+        return self.get_vector(index).value()
+
     def value(self, index: int = 0) -> Array:
         """Returns group `index` as an array that shares memory with it."""
         return self.get_vector(index).value()
@@ -189,6 +210,15 @@ class DiscreteValues(_Groups):
     def Clone(self) -> DiscreteValues:
         """Returns groups of the same types with copies of the values."""
         return DiscreteValues([group.Clone() for group in self._items])
+
+    def __copy__(self) -> DiscreteValues:
+        return self.Clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DiscreteValues:
+        return self.Clone()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._only())
 
     def _only(self) -> BasicVector:
         if len(self._items) != 1:
@@ -308,6 +338,32 @@ class Parameters:
     def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
         """Returns abstract parameter `index`, for changing it."""
         return self.get_abstract_parameter(index)
+
+    def get_numeric_parameters(self) -> DiscreteValues:
+        """Returns all numeric parameter groups."""
+        return self._numeric
+
+    def get_abstract_parameters(self) -> AbstractValues:
+        """Returns all abstract parameters."""
+        return self._abstract
+
+    def set_numeric_parameters(self, numeric_params: DiscreteValues) -> None:
+        """Overwrites all numeric parameters with groups of the same sizes."""
+        self._numeric.SetFrom(numeric_params)
+
+    def set_abstract_parameters(self, abstract_params: AbstractValues) -> None:
+        """Overwrites all abstract parameters with copies of as many values."""
+        self._abstract.SetFrom(abstract_params)
+
+    def Clone(self) -> Parameters:
+        """Returns parameters of the same structure with their own copies of all values."""
+        return Parameters(self._numeric.Clone()._items, self._abstract.Clone()._items)
+
+    def __copy__(self) -> Parameters:
+        return self.Clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameters:
+        return self.Clone()
 
     def SetFrom(self, other: Parameters) -> None:
         """Overwrites all parameters with another's."""

@@ -33,11 +33,12 @@ class Store:
     Attributes:
         flat: every number, laid out as layout.py says.
         invalid: bit mask of the cache entries that are out of date.
-        computing: bit mask of the cache entries that are being computed right now.
+        computing: bit mask of the cache entries that must not be computed: those that are being computed right now,
+            and frozen ones.
         reads: nodes of the leaf system that the computation in progress has read so far (bit mask, see
             dependencies.py).
         learnt: computations that have read more than the layout knows about, with what they read.
-        routing: counts the changes of what feeds which input port, by `FixValue`.
+        routing: counts the changes of what feeds which input port and of what is cached.
     """
 
     __slots__ = ("accuracy", "computing", "flat", "invalid", "layout", "learnt", "reads", "routing", "slots", "stack")
@@ -56,7 +57,7 @@ class Store:
 
     def change(self, mask: int, context: Any) -> None:
         """Notes that something was changed on which the cache entries in `mask` depend."""
-        if self.computing:
+        if self.stack:
             raise RuntimeError(
                 f"The context of system '{context._system.GetSystemPathname()}' must not be changed while "
                 f"{self.stack[-1].entry.describe()} is being computed: calculations only read."
@@ -86,10 +87,12 @@ class CacheSlot:
 
     Attributes:
         bit: the entry's bit in the masks of the Store.
+        clearing: what remains of the mask of what is out of date once the entry has been computed; all of it where
+            caching is disabled.
         value: a BasicVector that is a view into the flat array, or an AbstractValue.
     """
 
-    __slots__ = ("bit", "context", "entry", "number", "store", "value")
+    __slots__ = ("bit", "clearing", "context", "entry", "number", "store", "value")
 
     def __init__(
         self, store: Store, context: LeafContext, entry: CacheEntry, number: int, bit: int, value: Any
@@ -99,27 +102,31 @@ class CacheSlot:
         self.entry = entry
         self.number = number
         self.bit = bit
+        self.clearing = -1 if entry.is_disabled else ~bit
         self.value: BasicVector | AbstractValue = value
+
+    def note_failure(self, error: Exception) -> None:
+        """Adds to an exception that it came while this value was being computed."""
+        note_place(error, f"while computing {self.entry.describe()} at time {self.store.flat.item(0)} s")
 
     def compute(self) -> None:
         """Computes the value, learns what it depends on, and marks it as current."""
         store, entry, bit = self.store, self.entry, self.bit
         if store.computing & bit:
-            loop = store.stack[store.stack.index(self) :]
-            raise AlgebraicLoopError(describe_loop([(s.context._system, s.number) for s in reversed(loop)]))
+            raise self._refusal()
         outer_reads, outer_computing, depth = store.reads, store.computing, len(store.stack)
-        if depth % _DEPTH_STEP == 0:
-            _allow_depth(depth)
+        if (depth + 1) % _DEPTH_STEP == 0:
+            _allow_depth(depth + 1)
         try:
             store.reads = 0
             store.computing = outer_computing | bit
             store.stack.append(self)
             entry.calc(self.context, self.value)
         except Exception as error:
-            note_place(error, f"while computing {entry.describe()} at time {store.flat.item(0)} s")
+            self.note_failure(error)
             raise
         else:
-            store.invalid &= ~bit
+            store.invalid &= self.clearing
             if entry.is_learning:
                 entry.learn(store.reads)
                 if store.reads & ~self.context._layout.dependencies[self.number]:
@@ -129,8 +136,19 @@ class CacheSlot:
             store.reads = outer_reads
             store.computing = outer_computing
             del store.stack[depth:]
-            if store.learnt and not store.computing:
+            if store.learnt and not store.stack:
                 store.apply_learnt()
+
+    def _refusal(self) -> Exception:
+        """Why the value cannot be computed now: it asks for itself, or the cache is frozen."""
+        store = self.store
+        if self not in store.stack:
+            return RuntimeError(
+                f"The cache of system '{self.context._system.GetSystemPathname()}' is frozen, and "
+                f"{self.entry.describe()} is out of date. Evaluate it before FreezeCache, or call UnfreezeCache."
+            )
+        loop = store.stack[store.stack.index(self) :]
+        return AlgebraicLoopError(describe_loop([(s.context._system, s.number) for s in reversed(loop)]))
 
 
 class FixedInputPortValue:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.core.context import Context
+from merganser.framework.core.copying import copy_system
 from merganser.framework.core.dependencies import TicketMethods
 from merganser.framework.core.diagram_context import make_context
 from merganser.framework.core.difference_equations import DifferenceEquationMethods, merge_updates
@@ -400,6 +401,22 @@ class System(
     @abc.abstractmethod
     def _may_have_witnesses(self) -> bool:
         """Whether any system here has witness functions in any state."""
+
+    # ------------------------------------------------------------------ copies
+
+    def Clone(self) -> Any:
+        """Returns an independent copy of the system and all inside it, outside of any Diagram."""
+        return copy_system(self)
+
+    def __copy__(self) -> Any:
+        return copy_system(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return copy_system(self, memo)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The layout follows from the rest, and knows systems by their addresses.
+        return {**self.__dict__, "_layout_cache": None}
 
     # ------------------------------------------------------------------ visitors and drawings
 

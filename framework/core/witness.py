@@ -116,9 +116,5 @@ class WitnessFunction:
         return f"<WitnessFunction '{self._description}' of '{self._system.GetSystemPathname()}'>"
 
 
-_FROM_POSITIVE = frozenset(
-    {WitnessFunctionDirection.kPositiveThenNonPositive, WitnessFunctionDirection.kCrossesZero}
-)
-_FROM_NEGATIVE = frozenset(
-    {WitnessFunctionDirection.kNegativeThenNonNegative, WitnessFunctionDirection.kCrossesZero}
-)
+_FROM_POSITIVE = frozenset({WitnessFunctionDirection.kPositiveThenNonPositive, WitnessFunctionDirection.kCrossesZero})
+_FROM_NEGATIVE = frozenset({WitnessFunctionDirection.kNegativeThenNonNegative, WitnessFunctionDirection.kCrossesZero})

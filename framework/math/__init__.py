@@ -1,4 +1,4 @@
-"""Rotations, poses, small matrix computations and functions of any scalar (pydrake.math and pydrake.common.eigen_geometry)."""
+"""Rotations, poses, small matrix computations, functions of scalars (pydrake.math, .common.eigen_geometry)."""
 
 from merganser.framework.math.angle_axis import AngleAxis
 from merganser.framework.math.elementwise import (

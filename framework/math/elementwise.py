@@ -47,7 +47,8 @@ _NUMBER = (float, int, np.floating, np.integer)
 
 
 def _refuse(name: str, argument: Any) -> TypeError:
-    hint = f" For arrays use numpy.{name}." if isinstance(argument, (np.ndarray, list, tuple)) else ""
+    of_arrays = {"max": "maximum", "min": "minimum", "pow": "power"}.get(name, name)
+    hint = f" For arrays use numpy.{of_arrays}." if isinstance(argument, (np.ndarray, list, tuple)) else ""
     return TypeError(
         f"{name}(): expected a number, an AutoDiffXd or an Expression, got {type(argument).__name__}.{hint}"
     )

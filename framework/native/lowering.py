@@ -7,13 +7,13 @@ returns to Python and computes it as usual, if it is out of date.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.dependencies import bits
+from merganser.framework.core.derivatives import trace_upstream
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, InputOf, ParameterOf
 from merganser.framework.core.store import CacheSlot, FixedInputPortValue
 from merganser.framework.native.compile import specialize
@@ -43,26 +43,49 @@ class Tape:
         """Number of compiled operations on the tape."""
         return sum(len(segment[0]) for segment in self._segments if isinstance(segment, tuple))
 
+    def operations(self) -> tuple[NDArray[Any], NDArray[Any], int, int, int] | None:
+        """What `run_operations` takes, then the mask of the entries; None if Python has a part in it."""
+        if not self.is_allowed() or len(self._segments) != 1 or not isinstance(self._segments[0], tuple):
+            return None
+        addresses, starts, mask = self._segments[0]
+        return addresses, starts, self._values, self._numbers_place, mask
+
+    def is_allowed(self) -> bool:
+        """Whether the tape may run: all entries are cached, none is frozen or in the midst of its computation."""
+        if self._store.routing != self._routing:  # an input was fixed since, or caching switched
+            self._lower()
+        return self._is_cached and not self._store.computing & self._mask
+
     def run(self) -> None:
         """Brings the entries up to date."""
         store = self._store
         if not store.invalid & self._mask:
             return
-        if store.routing != self._routing:  # an input has been fixed since
-            self._lower()
         for segment in self._segments:
             if isinstance(segment, tuple):
                 addresses, starts, mask = segment
                 self._run(addresses, starts, self._values, self._numbers_place)
                 store.invalid &= ~mask
             elif store.invalid & segment.bit:
-                segment.compute()
+                self._compute(segment)
+
+    def _compute(self, slot: CacheSlot) -> None:
+        """Computes a slot in Python; an exception says on behalf of what, as if the tape were not there."""
+        try:
+            slot.compute()
+        except Exception as error:
+            waiting = self._needed_by.get(id(slot))
+            while waiting is not None:
+                waiting.note_failure(error)
+                waiting = self._needed_by.get(id(waiting))
+            raise
 
     # ------------------------------------------------------------------ lowering
 
     def _lower(self) -> None:
         self._routing = self._store.routing
-        order = _topological_order(self._targets)
+        order, self._needed_by = trace_upstream(self._targets)
+        self._is_cached = all(slot.clearing != -1 for slot in order)
         self._mask = 0
         for slot in order:
             self._mask |= slot.bit
@@ -99,44 +122,10 @@ class Tape:
         self._run = specialize(run_operations, example, example, self._values, self._numbers_place)
 
 
-def _topological_order(targets: Sequence[CacheSlot]) -> list[CacheSlot]:
-    """The targets and all slots upstream of them, every slot after those that it depends on."""
-    order: list[CacheSlot] = []
-    visited: set[int] = set()
-    for target in targets:
-        if id(target) in visited:
-            continue
-        visited.add(id(target))
-        path = [(target, _upstream(target))]
-        while path:
-            slot, upstream = path[-1]
-            following = next(upstream, None)
-            if following is None:
-                order.append(slot)
-                path.pop()
-            elif id(following) not in visited:
-                visited.add(id(following))
-                path.append((following, _upstream(following)))
-    return order
-
-
-def _upstream(slot: CacheSlot) -> Iterator[CacheSlot]:
-    """The slots on which a slot depends directly."""
-    context = slot.context
-    layout = context._layout
-    for node in bits(slot.entry.dependencies()):
-        entry = layout.entry_of_node.get(node)
-        if entry is not None:
-            yield context._slots[entry]
-            continue
-        port = layout.input_of_node.get(node)
-        source = context._inputs[port] if port is not None else None
-        if isinstance(source, CacheSlot):
-            yield source
-
-
 def _integers_of(slot: CacheSlot, numbers: list[float]) -> list[int] | None:
-    """The list of integers for a slot's operation; None if it has none or an input stands outside the flat array."""
+    """The list of integers for a slot's operation; None if it has none or an input stands
+    outside the flat array.
+    """
     if slot.entry.native is None:
         return None
     layout = slot.context._layout

@@ -8,9 +8,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from merganser.framework.native.compile import kernel
+from merganser.framework.native.compile import device, kernel
 
-__all__ = ["run_operations"]
+__all__ = ["call_operations", "run_operations"]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -29,8 +29,8 @@ def _call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, int
     return types.void(types.int64, types.int64, types.int64, types.int64), generate
 
 
-@kernel
-def run_operations(
+@device
+def call_operations(
     addresses_in: Any,  # of the operations, shape [n]
     starts_in: Any,  # address of each operation's list of integers, shape [n]
     values_in: int,  # address of the flat array of a Context
@@ -39,3 +39,6 @@ def run_operations(
     """Calls the operations one after the other."""
     for i in range(addresses_in.shape[0]):
         _call_operation(addresses_in[i], values_in, numbers_in, starts_in[i])
+
+
+run_operations = kernel(call_operations)

@@ -8,6 +8,7 @@ from merganser.framework.primitives.linearization import (
     Linearize,
 )
 from merganser.framework.primitives.routing import Demultiplexer, Multiplexer, PassThrough
+from merganser.framework.primitives.shared_pointer_system import SharedPointerSystem
 from merganser.framework.primitives.sources import ConstantValueSource, ConstantVectorSource
 from merganser.framework.primitives.vector_log import VectorLog
 from merganser.framework.primitives.vector_log_sink import LogVectorOutput, VectorLogSink
@@ -27,6 +28,7 @@ __all__ = [
     "LogVectorOutput",
     "Multiplexer",
     "PassThrough",
+    "SharedPointerSystem",
     "VectorLog",
     "VectorLogSink",
     "ZeroOrderHold",

@@ -69,6 +69,17 @@ class VectorLog:
         self._data[:, self._num_samples] = values.reshape(-1)
         self._num_samples += 1
 
+    def _plain_state(self) -> list[Array]:
+        return [self.sample_times(), self.data()]
+
+    def _set_plain_state(self, state: list[Array]) -> None:
+        times, data = state
+        self.Reserve(len(times))
+        self._times, self._data = self._times.astype(times.dtype), self._data.astype(data.dtype, order="F")
+        self._times[: len(times)] = times
+        self._data[:, : len(times)] = data
+        self._num_samples = len(times)
+
     def Reserve(self, capacity: int) -> None:
         """Makes room for at least `capacity` samples in all."""
         if capacity <= len(self._times):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 
 from merganser.framework.core.context import Context
@@ -43,7 +44,7 @@ class VectorLogSink(LeafSystem):
         size = checked_size(input_size, "VectorLogSink: input_size")
         triggers, period = _when_to_publish(publish_triggers, publish_period)
         self._u = self.DeclareVectorInputPort("data", size)
-        self._log_entry = self._declare_storage("log", lambda: Value(VectorLog(size)))
+        self._log_entry = self._declare_storage("log", functools.partial(_new_log, size))
         if TriggerType.kForced in triggers:
             self.DeclareForcedPublishEvent(self._add_sample)
         if TriggerType.kPeriodic in triggers:
@@ -100,6 +101,10 @@ def LogVectorOutput(
     sink = builder.AddSystem(VectorLogSink(src.size(), publish_triggers, publish_period))
     builder.Connect(src, sink.get_input_port())
     return sink
+
+
+def _new_log(size: int) -> Value:
+    return Value(VectorLog(size))
 
 
 def _when_to_publish(

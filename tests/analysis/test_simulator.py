@@ -306,8 +306,10 @@ def test_the_target_rate_slows_the_simulation_down() -> None:
     simulator.AdvanceTo(0.2)
     assert wall_clock.perf_counter() - start > 0.08
     assert 0.0 < simulator.get_actual_realtime_rate() < 2.5
-    with pytest.raises(ValueError, match="cannot be negative"):
-        simulator.set_target_realtime_rate(-1.0)
+    simulator.set_target_realtime_rate(-1.0)
+    assert simulator.get_target_realtime_rate() == 0.0
+    with pytest.raises(ValueError, match="got nan"):
+        simulator.set_target_realtime_rate(np.nan)
 
 
 def test_a_change_of_the_context_between_advances_takes_effect() -> None:

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from merganser.analysis import Simulator
+from merganser.analysis import (
+    BogackiShampine3Integrator,
+    RungeKutta3Integrator,
+    RungeKutta5Integrator,
+    Simulator,
+)
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.native.operations import OPERATIONS, address_of
 from merganser.framework.primitives import (
@@ -89,7 +94,7 @@ def random_diagram(seed, num_blocks, nested=False):
 def contexts(diagram):
     """Two equal contexts, one of which runs on the tape from the start."""
     by_port, by_tape = diagram.CreateDefaultContext(), diagram.CreateDefaultContext()
-    by_port._get_derivative_evaluator()._num_native = 0
+    by_port._get_derivative_evaluator().uses_tape = False
     by_tape._get_derivative_evaluator().lower()
     return by_port, by_tape
 
@@ -176,6 +181,32 @@ def test_changed_parameter_is_heeded():
     assert derivatives(diagram, context).tolist() == [3.0]
 
 
+@pytest.mark.parametrize("integrator", [RungeKutta3Integrator, RungeKutta5Integrator, BogackiShampine3Integrator])
+@pytest.mark.parametrize("is_fixed_step", [True, False])
+def test_compiled_steps_equal_python_steps_bit_for_bit(integrator, is_fixed_step):
+    builder = DiagramBuilder()
+    rng = np.random.default_rng(3)
+    for i in range(5):
+        integral = builder.AddNamedSystem(f"i{i}", Integrator(rng.normal(size=SIZE)))
+        gain = builder.AddNamedSystem(f"g{i}", Gain(rng.uniform(-3.0, 0.0, size=SIZE)))
+        builder.Connect(integral.get_output_port(), gain.get_input_port())
+        builder.Connect(gain.get_output_port(), integral.get_input_port())
+    diagram = builder.Build()
+    results = []
+    for context in contexts(diagram):
+        simulator = Simulator(diagram, context)
+        method = simulator.reset_integrator(integrator(diagram, context))
+        method.set_maximum_step_size(0.05)
+        method.set_fixed_step_mode(is_fixed_step)
+        for end in (0.31, 1.0):
+            simulator.AdvanceTo(end)
+            results.append(
+                [*context.get_continuous_state_vector().CopyToVector(), context.get_time(), method.get_num_steps_taken(),
+                 method.get_num_derivative_evaluations()]
+            )  # fmt: skip
+    assert results[:2] == results[2:]
+
+
 def test_unconnected_input_is_still_an_error_that_names_the_port():
     diagram, _ = Integrator(1), None
     context = diagram.CreateDefaultContext()
@@ -198,6 +229,31 @@ def test_error_in_a_python_block_names_it():
     with pytest.raises(ArithmeticError) as error:
         derivatives(diagram, context)
     assert any("'::Diagram::block'" in note for note in error.value.__notes__)
+
+
+def test_frozen_cache_refuses_what_is_out_of_date():
+    diagram, _ = loop_with(PassThrough(SIZE))
+    _, context = contexts(diagram)
+    context.FreezeCache()
+    with pytest.raises(RuntimeError, match="frozen"):
+        derivatives(diagram, context)
+    context.UnfreezeCache()
+    assert derivatives(diagram, context).tolist() == [0.0, 0.0]
+
+
+def test_disabled_caching_computes_every_time():
+    diagram, block = loop_with(PythonBlock())
+    _, context = contexts(diagram)
+    derivatives(diagram, context)
+    context.DisableCaching()
+    before = block.num_calls
+    for _ in range(3):
+        derivatives(diagram, context)
+    assert block.num_calls == before + 3
+    context.EnableCaching()
+    for _ in range(3):
+        derivatives(diagram, context)
+    assert block.num_calls == before + 4
 
 
 def test_complex_context_is_evaluated_port_by_port():

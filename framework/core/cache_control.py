@@ -1,0 +1,63 @@
+"""Freezing the cache of a Context, and computing without it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["CacheControl"]
+
+
+class CacheControl:
+    """What every Context can do with its cache and those of its subcontexts."""
+
+    _is_frozen = False
+
+    def FreezeCache(self: Any) -> None:
+        """From now on nothing is computed: asking for what is out of date raises an error.
+
+        What is current can still be read, and values can still be changed.
+        """
+        mask = 0
+        for slot in self._cache_slots():
+            if not slot.entry.is_storage:
+                mask |= slot.bit
+        self._store.computing |= mask
+        for context in self._all_contexts():
+            context._is_frozen = True
+
+    def UnfreezeCache(self: Any) -> None:
+        """Allows computations again."""
+        mask = 0
+        for slot in self._cache_slots():
+            mask |= slot.bit
+        self._store.computing &= ~mask
+        for context in self._all_contexts():
+            context._is_frozen = False
+
+    def is_cache_frozen(self) -> bool:
+        """Whether computing is forbidden, by `FreezeCache`."""
+        return self._is_frozen
+
+    def SetAllCacheEntriesOutOfDate(self: Any) -> None:
+        """Makes everything be computed anew when next asked for."""
+        mask = 0
+        for slot in self._cache_slots():
+            mask |= slot.bit
+        self._store.change(mask, self)
+
+    def DisableCaching(self: Any) -> None:
+        """From now on everything is computed each time that it is asked for; meant for debugging."""
+        self.SetAllCacheEntriesOutOfDate()
+        for slot in self._cache_slots():
+            slot.clearing = -1
+        self._store.routing += 1
+
+    def EnableCaching(self: Any) -> None:
+        """Keeps results again, those of entries disabled by default too."""
+        for slot in self._cache_slots():
+            slot.clearing = ~slot.bit
+        self._store.routing += 1
+
+    def _cache_slots(self: Any) -> list[Any]:
+        """The cache slots of this context and all below it."""
+        return [slot for context in self._all_contexts() for slot in getattr(context, "_slots", ())]

@@ -1,0 +1,177 @@
+"""Conditions on variables."""
+
+from __future__ import annotations
+
+__all__ = ["Formula", "logical_and", "logical_not", "logical_or", "replacements_of", "values_of"]
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from merganser.framework.symbolic import printing
+from merganser.framework.symbolic._sympy import sympy
+from merganser.framework.symbolic.nodes import Symbol, is_number, number
+from merganser.framework.symbolic.trees import (
+    evaluated,
+    negated,
+    number_normalized,
+    substituted,
+    symbols_of,
+)
+from merganser.framework.symbolic.variables import Variables
+
+
+class Formula:
+    """A condition: a relation of expressions, or formulas joined by logical_and, logical_or and logical_not.
+
+    What is decided whatever the values, such as x < x, is True_() or False_(). A formula has no truth value in
+    Python, not even these two: `if x < y` raises.
+    """
+
+    __slots__ = ("_node",)
+    _node: Any
+
+    def __init__(self, value: Any = True) -> None:
+        """Makes the formula that is always true, or always false.
+
+        Raises:
+            TypeError: value is no bool.
+        """
+        if not isinstance(value, bool):
+            raise TypeError(f"Formula: expected a bool, got {type(value).__name__}.")
+        self._node = sympy.S(value)
+
+    @classmethod
+    def _of(cls, node: Any) -> Formula:
+        """Wraps a sympy condition."""
+        self = cls.__new__(cls)
+        self._node = node
+        return self
+
+    @staticmethod
+    def True_() -> Formula:
+        """The formula that always holds."""
+        return Formula(True)
+
+    @staticmethod
+    def False_() -> Formula:
+        """The formula that never holds."""
+        return Formula(False)
+
+    def Evaluate(self, env: Mapping[Any, float] | None = None) -> bool:
+        """Whether the formula holds for the values in `env`, {Variable: number}.
+
+        Raises:
+            RuntimeError: a variable without a value, a NaN, or a division by zero.
+            ValueError: an argument outside of the domain of a function.
+        """
+        return bool(evaluated(self._node, values_of(env), {}))
+
+    def GetFreeVariables(self) -> Variables:
+        """The variables in the formula."""
+        return Variables(symbol.variable for symbol in symbols_of(self._node))
+
+    def Substitute(self, var: Any, e: Any = None) -> Formula:
+        """The formula with e for the variable `var`; or with all of a dict {Variable: expression}, at once."""
+        return Formula._of(substituted(self._node, replacements_of(var, e), {}))
+
+    def EqualTo(self, other: Formula) -> bool:
+        """Whether both formulas have the same structure."""
+        if not isinstance(other, Formula):
+            raise TypeError(f"Formula.EqualTo: expected a Formula, got {type(other).__name__}.")
+        return number_normalized(self._node) == number_normalized(other._node)
+
+    def __eq__(self, other: object) -> bool:
+        return self.EqualTo(other) if isinstance(other, Formula) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(number_normalized(self._node))
+
+    def __bool__(self) -> bool:
+        raise RuntimeError(
+            f"The truth of the formula {self} is not known: it depends on values. Use Formula.Evaluate(env), "
+            "if_then_else or logical_and/or/not; EqualTo to compare structure; and numpy.less(a, b, dtype=object) "
+            "and its companions to compare arrays."
+        )
+
+    def to_string(self) -> str:
+        """The formula as text."""
+        return printing.text(self._node)
+
+    __str__ = to_string
+
+    def __repr__(self) -> str:
+        return f'<Formula "{self}">'
+
+    def __copy__(self) -> Formula:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Formula:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Formula._of, (self._node,)
+
+
+def values_of(env: Mapping[Any, float] | None) -> dict[Symbol, float]:
+    """Values by symbols, of an environment given by variables.
+
+    Raises:
+        TypeError: a key is no Variable, or a value no number.
+        RuntimeError: a value is NaN.
+    """
+    values: dict[Symbol, float] = {}
+    for variable, value in (env or {}).items():
+        symbol = getattr(variable, "_node", None)
+        if not isinstance(symbol, Symbol) or not is_number(value):
+            raise TypeError(
+                f"Environment: expected {{Variable: number}}, got {type(variable).__name__}: {type(value).__name__}."
+            )
+        if math.isnan(value):
+            raise RuntimeError(f"Environment: the value of variable {symbol.name} is NaN.")
+        values[symbol] = float(value)
+    return values
+
+
+def replacements_of(var: Any, e: Any) -> dict[Symbol, Any]:
+    """Trees by symbols, of the arguments of a Substitute method.
+
+    Raises:
+        TypeError: other than a Variable and an expression, or a dict of them.
+    """
+    pairs = var if isinstance(var, Mapping) else {var: e}
+    result = {}
+    for variable, replacement in pairs.items():
+        symbol, node = getattr(variable, "_node", None), getattr(replacement, "_node", None)
+        node = number(replacement) if is_number(replacement) else node
+        if not isinstance(symbol, Symbol) or not isinstance(node, sympy.Expr):
+            raise TypeError(
+                "Substitute: expected a Variable and an Expression, or a dict of them, got "
+                f"{type(variable).__name__} and {type(replacement).__name__}."
+            )
+        result[symbol] = node
+    return result
+
+
+def _nodes(formulas: tuple[Formula, ...], where: str) -> list[Any]:
+    for formula in formulas:
+        if not isinstance(formula, Formula):
+            raise TypeError(f"{where}: expected formulas, got {type(formula).__name__}.")
+    if not formulas:
+        raise TypeError(f"{where}: expected at least one formula.")
+    return [formula._node for formula in formulas]
+
+
+def logical_and(*formulas: Formula) -> Formula:
+    """The formula that holds if all of the given ones do."""
+    return Formula._of(sympy.And(*_nodes(formulas, "logical_and")))
+
+
+def logical_or(*formulas: Formula) -> Formula:
+    """The formula that holds if any of the given ones does."""
+    return Formula._of(sympy.Or(*_nodes(formulas, "logical_or")))
+
+
+def logical_not(formula: Formula) -> Formula:
+    """The formula that holds if the given one does not."""
+    return Formula._of(negated(_nodes((formula,), "logical_not")[0]))

@@ -1,0 +1,130 @@
+"""What expressions are made of inside: sympy's trees, and a few kinds of nodes of our own.
+
+sympy brings sums, products, powers and functions in a canonical form. Maximum, minimum and choice are our own:
+sympy's own forms of them try to decide inequalities while they are built, which takes long in large expressions.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "SYMBOLS",
+    "IfThenElse",
+    "IsNan",
+    "Maximum",
+    "Minimum",
+    "Symbol",
+    "is_number",
+    "is_zero",
+    "new_symbol",
+    "number",
+]
+
+import math
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from merganser.framework.symbolic._sympy import sympy
+
+_LARGEST_EXACT_INTEGER = 2.0**53  # every integer up to here is a float
+
+
+class Symbol(sympy.Dummy):
+    """A variable in a tree; it knows the Variable that it stands for. Symbols of equal names differ."""
+
+    __slots__ = ("__weakref__", "variable")
+    variable: Any
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored_symbol, (self.name, self.dummy_index, type(self.variable), self.variable.get_type())
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return self.__reduce__()
+
+
+#: All symbols in use, by their numbers: unpickling in the same process finds the same variable.
+SYMBOLS: WeakValueDictionary[int, Symbol] = WeakValueDictionary()
+
+
+def new_symbol(name: str, index: int | None = None) -> Symbol:
+    """A symbol for a real variable, with the next number unless one is given."""
+    symbol = Symbol(name, dummy_index=index, real=True)
+    SYMBOLS[symbol.dummy_index] = symbol
+    return symbol
+
+
+def restored_symbol(name: str, index: int, variable_class: Any, variable_type: Any) -> Symbol:
+    """The symbol that was pickled: the one in use in this process, or a new one."""
+    found = SYMBOLS.get(index)
+    return variable_class._restored(name, variable_type, index)._node if found is None else found
+
+
+class _RealNode(sympy.Expr):
+    """A node of our own; its value is real."""
+
+    is_commutative = True
+    is_extended_real = True
+
+
+class Maximum(_RealNode):
+    """The greater of two expressions."""
+
+    def __new__(cls, a: sympy.Expr, b: sympy.Expr) -> sympy.Expr:
+        return _extreme(cls, a, b, max)
+
+
+class Minimum(_RealNode):
+    """The lesser of two expressions."""
+
+    def __new__(cls, a: sympy.Expr, b: sympy.Expr) -> sympy.Expr:
+        return _extreme(cls, a, b, min)
+
+
+def _extreme(cls: Any, a: sympy.Expr, b: sympy.Expr, of_numbers: Any) -> sympy.Expr:
+    if a == b:
+        return a
+    if a.is_Number and b.is_Number:
+        return number(of_numbers(float(a), float(b)))
+    return sympy.Expr.__new__(cls, a, b)
+
+
+class IfThenElse(_RealNode):
+    """The second argument where the condition (the first) holds, the third elsewhere."""
+
+    def __new__(cls, condition: Any, then: sympy.Expr, otherwise: sympy.Expr) -> sympy.Expr:
+        if condition == sympy.true:
+            return then
+        if condition == sympy.false:
+            return otherwise
+        return then if then == otherwise else sympy.Expr.__new__(cls, condition, then, otherwise)
+
+
+class IsNan(sympy.logic.boolalg.BooleanFunction):
+    """Whether an expression is NaN: true only of NaN itself, since no evaluation goes through one."""
+
+    @classmethod
+    def eval(cls, argument: sympy.Expr) -> Any:
+        return sympy.S(argument is sympy.nan) if argument.is_Number else None
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value` is a Python or numpy number, which expressions take as a constant."""
+    return isinstance(value, (float, int, np.floating, np.integer))
+
+
+def is_zero(node: sympy.Expr) -> bool:
+    """Whether a tree is the constant zero; sympy's own question searches the whole tree."""
+    return bool(node.is_Number and node == 0)
+
+
+def number(value: float) -> sympy.Expr:
+    """A constant; integral floats become integers, so that 2.0 x and 2 x are one expression."""
+    value = float(value)
+    if value.is_integer() and abs(value) < _LARGEST_EXACT_INTEGER:
+        return sympy.Integer(int(value))
+    if math.isnan(value):
+        return sympy.nan
+    if math.isinf(value):
+        return sympy.oo if value > 0 else -sympy.oo
+    return sympy.Float(value)

@@ -1,0 +1,102 @@
+"""The state between the ends of steps."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from differential_equations import PROBLEMS, Problem, make_integrator, state
+
+import merganser.analysis as analysis
+from merganser.framework.primitives import Gain
+
+OSCILLATOR = Problem(lambda t, x: [x[1], -x[0]], (1.0, 0.0), 1, 3.0)
+METHODS = [
+    analysis.RungeKutta3Integrator,
+    analysis.BogackiShampine3Integrator,
+    analysis.RungeKutta5Integrator,
+    analysis.Radau3Integrator,
+]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("accuracy", [1e-4, 1e-7])
+def test_values_between_steps_are_about_as_accurate_as_those_at_their_ends(method: type, accuracy: float) -> None:
+    integrator = make_integrator(method, OSCILLATOR)
+    integrator.set_maximum_step_size(0.05)
+    integrator.set_target_accuracy(accuracy)
+    integrator.Initialize()
+    integrator.StartDenseIntegration()
+    integrator.IntegrateWithMultipleStepsToTime(3.0)
+    output = integrator.StopDenseIntegration()
+    assert integrator.get_dense_output() is None
+    assert (output.start_time(), output.end_time(), output.rows(), output.cols()) == (0.0, 3.0, 2, 1)
+    assert output.get_number_of_segments() == integrator.get_num_steps_taken()
+    for t in np.linspace(0.0, 3.0, 200):
+        # h^4 / 384 is the error of a cubic
+        exact = np.array([[math.cos(t)], [-math.sin(t)]])
+        np.testing.assert_allclose(output.value(t), exact, atol=20.0 * accuracy + 0.05**4 / 384)
+    np.testing.assert_array_equal(output.value(3.0)[:, 0], state(integrator))
+
+
+def test_a_cubic_in_time_is_reproduced() -> None:
+    integrator = make_integrator(
+        analysis.Radau3Integrator, Problem(lambda t, x: [3.0 * t * t - 4.0 * t], (5.0,), 0, 2.0)
+    )
+    integrator.set_fixed_step_mode(True)
+    integrator.set_maximum_step_size(0.5)
+    integrator.Initialize()
+    integrator.StartDenseIntegration()
+    integrator.IntegrateWithMultipleStepsToTime(2.0)
+    for t in np.linspace(0.0, 2.0, 21):
+        assert integrator.get_dense_output().value(t)[0, 0] == pytest.approx(t**3 - 2.0 * t**2 + 5.0, abs=1e-12)
+
+
+def test_recording_changes_nothing_else() -> None:
+    ends = []
+    for records in (False, True):
+        integrator = make_integrator(analysis.BogackiShampine3Integrator, PROBLEMS["van der Pol"])
+        integrator.set_maximum_step_size(1.0)
+        integrator.Initialize()
+        if records:
+            integrator.StartDenseIntegration()
+        integrator.IntegrateWithMultipleStepsToTime(4.0)
+        ends.append(state(integrator))
+    np.testing.assert_array_equal(ends[0], ends[1])
+
+
+def test_a_jump_between_steps_stays_a_jump() -> None:
+    integrator = make_integrator(analysis.RungeKutta3Integrator, Problem(lambda t, x: [1.0], (0.0,), 0, 2.0))
+    integrator.Initialize()
+    integrator.StartDenseIntegration()
+    assert integrator.get_dense_output().value(7.0)[0, 0] == 0.0  # nothing recorded yet
+    integrator.IntegrateWithMultipleStepsToTime(1.0)
+    integrator.get_mutable_context().SetContinuousState([10.0])
+    integrator.IntegrateWithMultipleStepsToTime(2.0)
+    output = integrator.get_dense_output()
+    values = [output.value(t)[0, 0] for t in (-1.0, 0.5, np.nextafter(1.0, 0.0), 1.0, 1.5, 2.0, 9.0)]
+    assert values == pytest.approx([0.0, 0.5, 1.0, 10.0, 10.5, 11.0, 11.0])
+
+
+def test_recording_at_the_wrong_moment_is_refused() -> None:
+    integrator = make_integrator(analysis.RungeKutta3Integrator, OSCILLATOR)
+    with pytest.raises(RuntimeError, match=r"not initialized; call Initialize\(\)"):
+        integrator.StartDenseIntegration()
+    with pytest.raises(RuntimeError, match="not recording"):
+        integrator.StopDenseIntegration()
+    integrator.Initialize()
+    integrator.StartDenseIntegration()
+    with pytest.raises(RuntimeError, match="already recording"):
+        integrator.StartDenseIntegration()
+    with pytest.raises(ValueError, match="nan"):
+        integrator.get_dense_output().value(math.nan)
+    integrator.get_mutable_context().SetTime(1.0)
+    with pytest.raises(RuntimeError, match=r"ends at time 0.0 s, but the next step begins at 1.0 s"):
+        integrator.IntegrateWithMultipleStepsToTime(2.0)
+    assert integrator.get_context().get_time() == 1.0
+    system = Gain(1.0, 1)
+    empty = analysis.RungeKutta3Integrator(system, system.CreateDefaultContext())
+    empty.Initialize()
+    with pytest.raises(RuntimeError, match="no continuous state"):
+        empty.StartDenseIntegration()

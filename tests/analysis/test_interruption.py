@@ -1,0 +1,138 @@
+"""Ctrl-C at any moment leaves a simulation that goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from bouncing_ball import make_ball
+
+import merganser.framework as framework
+from merganser.analysis import Simulator
+from merganser.framework import DiagramBuilder, LeafSystem
+from merganser.framework.primitives import Gain, Integrator
+
+
+class Everything(LeafSystem):
+    """Continuous and discrete state and events of many kinds; each callback first calls `hook`."""
+
+    def __init__(self, hook: Callable[[], None]) -> None:
+        super().__init__()
+        self._hook = hook
+        self.DeclareContinuousState(1)
+        self.DeclareDiscreteState(1)
+        self.DeclareVectorInputPort("u", 1)
+        self.DeclareVectorOutputPort("y", 1, self._calc_output)
+        self.DeclarePerStepUnrestrictedUpdateEvent(self._add(100.0))
+        self.DeclarePeriodicUnrestrictedUpdateEvent(0.25, 0.0, self._add(10.0))
+        self.DeclarePeriodicDiscreteUpdateEvent(0.25, 0.0, self._count)
+        direction = framework.WitnessFunctionDirection.kCrossesZero
+        event = framework.UnrestrictedUpdateEvent(lambda context, event, state: self._add(1000.0)(context, state))
+        self._witness = self.MakeWitnessFunction("w", direction, self._calc_witness, event)
+
+    def _add(self, amount: float) -> Callable[[Any, Any], None]:
+        def update(context: Any, state: Any) -> None:
+            self._hook()
+            group = state.get_mutable_discrete_state().get_mutable_vector(0)
+            group[0] += amount
+
+        return update
+
+    def _count(self, context: Any, values: Any) -> None:
+        self._hook()
+        values.set_value(0, context.get_discrete_state_vector().value() + 1.0)
+
+    def _calc_witness(self, context: Any) -> float:
+        self._hook()
+        return float(context.get_continuous_state_vector()[0]) - 0.6
+
+    def _calc_output(self, context: Any, output: Any) -> None:
+        self._hook()
+        output.SetFromVector(context.get_continuous_state_vector().value())
+
+    def DoGetWitnessFunctions(self, context: Any) -> list[Any]:
+        return [self._witness]
+
+    def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
+        u = self.get_input_port().Eval(context)
+        self._hook()
+        derivatives.get_mutable_vector().SetFromVector(1.0 - 0.1 * u)
+
+
+def simulation(hook: Callable[[], None]) -> Simulator:
+    """The system above in a loop with a gain and an integrator, stepping by 0.1 s."""
+    builder = DiagramBuilder()
+    system, gain, integrator = builder.AddSystem(Everything(hook)), builder.AddSystem(Gain(2.0, 1)), Integrator(1)
+    builder.AddSystem(integrator)
+    builder.Connect(system.get_output_port(), integrator.get_input_port())
+    builder.Connect(integrator.get_output_port(), gain.get_input_port())
+    builder.Connect(gain.get_output_port(), system.get_input_port())
+    simulator = Simulator(builder.Build())
+    simulator.get_mutable_integrator().set_fixed_step_mode(True)
+    simulator.get_mutable_integrator().set_maximum_step_size(0.1)
+    simulator.Initialize()
+    return simulator
+
+
+def outcome(simulator: Simulator) -> list[float]:
+    context = simulator.get_context()
+    return [context.get_time(), *context.get_continuous_state_vector().value(), *context.get_discrete_state(0).value()]
+
+
+def test_an_advance_interrupted_in_any_callback_goes_on_as_if_nothing_had_happened() -> None:
+    calls = 0
+
+    def count() -> None:
+        nonlocal calls
+        calls += 1
+
+    whole = simulation(count)
+    calls = 0
+    whole.AdvanceTo(1.0)
+    expected, num_calls = outcome(whole), calls
+    assert num_calls > 100
+    for fatal in range(1, num_calls, 3):
+        left = np.inf
+
+        def hook() -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+
+        simulator = simulation(hook)
+        left = fatal
+        with pytest.raises(KeyboardInterrupt):
+            simulator.AdvanceTo(1.0)
+        store = simulator.get_context()._store
+        assert store.computing == 0 and store.stack == []
+        left = np.inf
+        simulator.AdvanceTo(1.0)
+        assert outcome(simulator) == expected, f"interrupted in call {fatal}"
+        assert simulator.get_num_steps_taken() == whole.get_num_steps_taken()
+
+
+def test_an_interrupt_between_the_end_of_a_step_and_its_account_loses_no_event(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A signal may arrive when the integrator has just returned."""
+    log: list[float] = []
+    simulator = Simulator(make_ball(framework, 0.8, log=log))
+    simulator.get_mutable_context().SetContinuousState([1.0, 0.0])
+    simulator.Initialize()
+    note_step = simulator._note_step
+
+    def note_or_interrupt(time: float) -> None:
+        if 0.45 < time < 0.46:
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+        note_step(time)
+
+    monkeypatch.setattr(simulator, "_note_step", note_or_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        simulator.AdvanceTo(1.0)
+    assert log == []
+    simulator.AdvanceTo(1.0)
+    assert log == [pytest.approx(np.sqrt(2.0 / 9.81), abs=1e-10)]

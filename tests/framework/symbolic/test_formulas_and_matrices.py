@@ -1,0 +1,170 @@
+"""Formulas, sets of variables, and functions of arrays of expressions."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+sym = pytest.importorskip("merganser.framework.symbolic", reason="needs the extra `symbolic`", exc_type=ImportError)
+
+
+@pytest.fixture
+def xy():
+    return sym.Variable("x"), sym.Variable("y")
+
+
+def test_comparisons_make_formulas(xy):
+    x, y = xy
+    for a, b in ((1.0, 2.0), (2.0, 1.0), (1.0, 1.0)):
+        env = {x: a, y: b}
+        assert (x < y).Evaluate(env) == (a < b) and (x <= y + 0).Evaluate(env) == (a <= b)
+        assert (x > y).Evaluate(env) == (a > b) and (x + 0 >= y).Evaluate(env) == (a >= b)
+        assert (x == y).Evaluate(env) == (a == b) and (x != y).Evaluate(env) == (a != b)
+        assert (x < 1.5).Evaluate(env) == (a < 1.5) and (x > 1.5).Evaluate(env) == (a > 1.5)
+
+
+def test_what_is_decided_is_a_constant_formula(xy):
+    x, y = xy
+    for formula in (x == x, x + 1.0 > x, x <= x, sym.Expression(1.0) < 2.0, (x - x) == 0.0):
+        assert formula == sym.Formula.True_()
+    for formula in (x != x, x < x, x > x + y - y + 1):
+        assert formula == sym.Formula.False_()
+    assert (x is not None) and (x == None) is False  # noqa: E711
+
+
+def test_formulas_have_no_truth_value(xy):
+    x, y = xy
+    for formula in (x < y, x == x, sym.Formula.True_()):
+        with pytest.raises(RuntimeError, match=r"Use Formula\.Evaluate"):
+            bool(formula)
+    with pytest.raises(RuntimeError, match="dtype=object"):
+        np.array([x]) == np.array([y])  # noqa: B015
+
+
+def test_arrays_compare_to_arrays_of_formulas(xy):
+    x, y = xy
+    formulas = np.less(np.array([x, y]), np.array([y, x]), dtype=object)
+    assert [f.Evaluate({x: 1.0, y: 2.0}) for f in formulas] == [True, False]
+
+
+def test_logic(xy):
+    x, y = xy
+    both, either = sym.logical_and(x > 0, y > 0, x < 9), sym.logical_or(x > 0, y > 0)
+    for a, b in ((1.0, 1.0), (1.0, -1.0), (-1.0, -1.0), (10.0, 1.0)):
+        env = {x: a, y: b}
+        assert both.Evaluate(env) == (0 < a < 9 and b > 0)
+        assert either.Evaluate(env) == (a > 0 or b > 0)
+        assert sym.logical_not(both).Evaluate(env) == (not both.Evaluate(env))
+        assert sym.logical_not(x > y).Evaluate(env) == (a <= b)
+    assert both.GetFreeVariables() == sym.Variables([x, y])
+    with pytest.raises(TypeError, match="expected formulas, got bool"):
+        sym.logical_and(True, x > 0)
+
+
+def test_formula_substitution_and_equality(xy):
+    x, y = xy
+    assert (x > y).Substitute(x, 1.0).EqualTo(sym.Expression(1.0) > y)
+    assert (x > y).Substitute({x: 2.0, y: 1.0}) == sym.Formula.True_()
+    assert (x > y) == (x > y) and (x > y) != (y > x) and hash(x > y) == hash(x > y)
+    assert "x" in (x > y).to_string() and repr(x < x) == '<Formula "False">'
+
+
+def test_choice_evaluates_only_the_arm_that_counts(xy):
+    x, y = xy
+    safe_log = sym.if_then_else(x > 0, sym.log(x), y)
+    assert safe_log.Evaluate({x: -1.0, y: 7.0}) == 7.0
+    assert safe_log.Evaluate({x: math.e, y: 7.0}) == 1.0
+    assert safe_log.Differentiate(x).Evaluate({x: 2.0, y: 0.0}) == 0.5
+    assert sym.if_then_else(x == x, x, y).EqualTo(x)
+    assert safe_log.Substitute(x, -2.0).EqualTo(y)
+    with pytest.raises(TypeError, match="expected a Formula"):
+        sym.if_then_else(True, x, y)
+
+
+def test_sets_of_variables(xy):
+    x, y = xy
+    both = sym.Variables([y, x])
+    assert next(iter(both)) is x and both.size() == 2 and both.to_string() == "{x, y}"
+    assert (both - x) == sym.Variables([y]) and (sym.Variables([x]) + y) == both and x in both
+    assert sym.Variables([x]).IsStrictSubsetOf(both) and both.IsSupersetOf(both) and not both.empty()
+    assert sym.intersect(both, sym.Variables([y])) == sym.Variables([y])
+    assert both.erase(x) == 1 and both.erase(x) == 0 and not both.include(x)
+    both.insert(x)
+    assert len(both) == 2
+    with pytest.raises(TypeError, match="expected a Variable"):
+        sym.Variables([x + 1])
+
+
+def test_made_variables_are_named_by_index():
+    vector, matrix = sym.MakeVectorVariable(2, "q"), sym.MakeMatrixBooleanVariable(2, 3, "B")
+    assert [v.get_name() for v in vector] == ["q(0)", "q(1)"]
+    assert matrix.shape == (2, 3) and matrix[1, 2].get_name() == "B(1, 2)"
+    assert matrix[0, 0].get_type() is sym.Variable.Type.BOOLEAN
+
+
+def test_jacobian_of_affine_map_is_its_matrix():
+    A, b = np.random.default_rng(1).normal(size=(3, 2)), np.array([1.0, 2.0, 3.0])
+    variables = sym.MakeVectorVariable(2, "x")
+    f = A @ variables + b
+    np.testing.assert_array_equal(sym.Evaluate(sym.Jacobian(f, variables)), A)
+    np.testing.assert_array_equal(sym.Evaluate(f[:1][0].Jacobian(variables)).ravel(), A[0])
+    decomposed = sym.DecomposeAffineExpressions(f, variables)
+    np.testing.assert_array_equal(decomposed[0], A)
+    np.testing.assert_array_equal(decomposed[1], b)
+    np.testing.assert_array_equal(sym.DecomposeLinearExpressions(A @ variables, variables), A)
+    assert sym.IsAffine(f) and not sym.IsAffine([variables[0] * variables[1]])
+    assert sym.IsAffine([variables[0] * variables[1]], sym.Variables(variables[:1]))
+    with pytest.raises(RuntimeError, match="constant terms"):
+        sym.DecomposeLinearExpressions(f, variables)
+    with pytest.raises(RuntimeError, match=r"Other variables: \['x\(1\)'\]"):
+        sym.DecomposeAffineExpressions(f, variables[:1])
+
+
+def test_matrices_evaluate_and_substitute(xy):
+    x, y = xy
+    M = np.array([[x + y, x * y], [1.0, x]])
+    np.testing.assert_array_equal(sym.Evaluate(M, {x: 2.0, y: 3.0}), [[5.0, 6.0], [1.0, 2.0]])
+    np.testing.assert_array_equal(
+        sym.Evaluate(sym.Substitute(M, {x: 2.0 * y, y: x}), {x: 3.0, y: 1.0}), [[5.0, 6.0], [1.0, 2.0]]
+    )
+    assert sym.Substitute(x + y, x, y).EqualTo(2.0 * y)
+    with pytest.raises(TypeError, match=r"entry \(1,\) is no expression but str"):
+        sym.Evaluate([x, "y"], {x: 1.0})
+
+
+def test_taylor_polynomial_agrees_to_its_order(xy):
+    x, y = xy
+    f, center = sym.exp(x) * sym.sin(y), {x: 0.2, y: -0.1}
+    polynomial = sym.TaylorExpand(f, center, 3)
+    assert polynomial.is_polynomial()
+    errors = []
+    for h in (0.1, 0.05):
+        env = {x: 0.2 + h, y: -0.1 + h}
+        errors.append(abs(polynomial.Evaluate(env) - f.Evaluate(env)))
+    assert 3.8 < math.log2(errors[0] / errors[1]) < 4.2  # the error is of fourth order
+
+
+def test_texts(xy):
+    x, y = xy
+    assert str(x * y + 0.1) == "x*y + 0.1" and repr(sym.sin(x)) == '<Expression "sin(x)">'
+    assert str(sym.if_then_else(x > y, sym.max(x, y), abs(x))) == "(if (x > y) then max(x, y) else abs(x))"
+    assert str(sym.logical_and(x > 0, y > 0)) == "((x > 0) and (y > 0))"
+    assert sym.ToLatex(x**2 + y / 2) == r"x^{2} + \frac{y}{2}"
+    assert sym.ToLatex(x > y) == "x > y"
+    assert sym.ToLatex(0.123456 * x, 2) == "0.12 x"
+    assert sym.ToLatex(np.array([[x, y]])) == r"\begin{bmatrix} x & y \end{bmatrix}"
+
+
+def test_missing_sympy_is_explained():
+    code = "import sys; sys.modules['sympy'] = None; import merganser.framework.symbolic"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install 'merganser[symbolic]'" in process.stderr
+
+
+def test_framework_does_not_import_sympy():
+    code = "import sys, merganser.framework.math, merganser.framework.autodiff; assert 'sympy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
