@@ -24,6 +24,8 @@ _INITIAL_STEP_SIZE = 1e-4  # [s]
 _MAX_STEP_SIZE = 0.1  # [s]
 
 
+# Why an advance ends, as long as nothing else has happened.
+_NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
 _NOTHING = SimultaneousEvents([], [], [])
 
 
@@ -272,7 +274,7 @@ class Simulator:
         try:
             while True:
                 time = self._advance_one_step(time, boundary_time, status)
-                if time >= boundary_time or not status.succeeded():
+                if time >= boundary_time or status._reason is not _NONE_SO_FAR:
                     break
                 progress.update(time)
         except KeyboardInterrupt:
@@ -298,24 +300,23 @@ class Simulator:
                 self._pending = SimultaneousEvents([], pending.discrete, [])
         if pending.discrete:
             self._discrete_update(pending.discrete, status)
-        if not status.succeeded():
+        if status._reason is not _NONE_SO_FAR:
             return time
         self._pending = _NOTHING
         self._next_timed = self._schedule.next_timed(time)
         next_time = self._next_timed[0]
         target = next_time if next_time < boundary_time else boundary_time
         watch = self._watch
-        if target > time:
-            if watch is not None:
-                watch.is_stale = watch.is_stale or bool(pending.unrestricted or pending.discrete)
-                watch.step_towards(time, target)
-                time = self._time()
-            elif self._has_continuous_state:
-                self._integrator._step_towards(time, target)
-                time = self._time()
-            else:
-                self._context._set_time(target)
-                time = target
+        if watch is not None:
+            watch.is_stale = watch.is_stale or bool(pending.unrestricted or pending.discrete)
+            watch.step_towards(time, target)
+            time = self._time()
+        elif self._has_continuous_state and target > time:
+            self._integrator._step_towards(time, target)
+            time = self._time()
+        elif target > time:
+            self._context._set_time(target)
+            time = target
         self._note_step(time)
         if self._pending.publish:
             self._publish(self._pending.publish, status)

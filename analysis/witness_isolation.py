@@ -113,9 +113,11 @@ class WitnessWatch:
 
         Args:
             time: the time in the context [s].
-            target: how far to go [s].
+            target: how far to go [s]; no time passes if that is the time in the context.
         """
         self.triggered = []
+        if target == time:
+            return
         if self.is_stale:
             self._determine_active()
         integrator, watched = self._integrator, self._active

@@ -2,6 +2,7 @@
 
 from merganser.framework.core.bus_value import BusValue
 from merganser.framework.core.cache import CacheEntry, CacheEntryValue, ValueProducer
+from merganser.framework.core.constraints import SystemConstraint, SystemConstraintBounds
 from merganser.framework.core.context import Context
 from merganser.framework.core.context_file import LoadContext
 from merganser.framework.core.diagram import Diagram
@@ -33,6 +34,7 @@ from merganser.framework.core.indices import (
     OutputPortSelection,
     PortDataType,
     SubsystemIndex,
+    SystemConstraintIndex,
     UseDefaultName,
     kAbstractValued,
     kUseDefaultName,
@@ -52,6 +54,10 @@ from merganser.framework.core.vector_system import VectorSystem
 from merganser.framework.core.visitor import SystemVisitor
 from merganser.framework.core.witness import WitnessFunction, WitnessFunctionDirection
 
+# pydrake's names for what does not depend on the scalar type; here it is one class.
+ContextBase = Context
+SystemBase = System
+
 __all__ = [
     "AbstractParameterIndex",
     "AbstractStateIndex",
@@ -64,6 +70,7 @@ __all__ = [
     "CacheEntryValue",
     "CacheIndex",
     "Context",
+    "ContextBase",
     "ContinuousState",
     "ContinuousStateIndex",
     "DependencyTicket",
@@ -97,6 +104,10 @@ __all__ = [
     "State",
     "SubsystemIndex",
     "System",
+    "SystemBase",
+    "SystemConstraint",
+    "SystemConstraintBounds",
+    "SystemConstraintIndex",
     "SystemOutput",
     "SystemVisitor",
     "TriggerType",

@@ -120,7 +120,7 @@ class _ExplicitRungeKutta(IntegratorBase):
 
 def _sum_in_order(weights: NDArray[Any], k: NDArray[Any]) -> NDArray[Any]:
     """sum_i weights_i k_i, one term after the other."""
-    return np.add.reduce(weights[:, np.newaxis] * k, axis=0)  # type: ignore[no-any-return]
+    return np.add.reduce(weights[:, np.newaxis] * k, axis=0)
 
 
 class _FixedStepRungeKutta(_ExplicitRungeKutta):

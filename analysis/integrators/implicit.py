@@ -25,6 +25,9 @@ Array = NDArray[Any]
 _SHARE_OF_ACCURACY = 0.03
 _SHARE_OF_STATE = 1e-10
 _SLOW = 0.2  # a Jacobian with which iterations converge more slowly than this is not used in the next step
+# Nor is one computed for a step this many times shorter. It came from a faster phase of the motion, and can make
+# the changes of an iteration small although its errors are not.
+_GROWN = 3.0
 _COUNTS = (
     ("derivative_evaluations", "derivative_evaluations"),
     ("jacobian_evaluations", "jacobian_evaluations"),
@@ -55,6 +58,7 @@ class ImplicitIntegrator(IntegratorBase):
         self._jacobian_scheme = JacobianComputationScheme.kForwardDifference
         self._linearization: Linearization | None = None
         self._is_linearization_new = False
+        self._h_linearized = 0.0
         self._is_slow = False
 
     def set_reuse(self, reuse: bool) -> None:
@@ -163,7 +167,7 @@ class ImplicitIntegrator(IntegratorBase):
         self._counts.derivative_evaluations += 1
         self._start_time = time
         self._is_linearization_new = False
-        if self._is_slow or not self._reuses_jacobian:
+        if self._is_slow or not self.get_reuse():
             self._linearization = None
         self._is_slow = False
 
@@ -218,11 +222,13 @@ class ImplicitIntegrator(IntegratorBase):
 
         if self._uses_full_newton:
             return solver.solve(derivatives, h, z, self._tolerance(), counts, linearize_here)
+        if h > _GROWN * self._h_linearized:
+            self._linearization = None
         guess = z.copy()
         while True:
             if self._linearization is None:
                 new = self._linearize_at(self._start_time, self._x_start.copy(), self._xdot_start, counts)
-                self._linearization, self._is_linearization_new = new, True
+                self._linearization, self._is_linearization_new, self._h_linearized = new, True, h
             solver.factor(self._linearization, h, counts)
             if solver.solve(derivatives, h, z, self._tolerance(), counts):
                 self._is_slow |= solver.rate > _SLOW

@@ -9,7 +9,8 @@ and a Newton step with one Jacobian J for all stages falls apart into s systems 
     (lambda_i / h I - J) dw_i = sum_j (T^-1)_ij f_j - (lambda_i / h) w_i                  (2)
 
 Only one of two conjugate systems is solved, since dz is real. With theta the ratio of the sizes of two successive
-changes, the iteration has converged when theta / (1 - theta) |dz| is within the tolerance (equation (8.10)).
+changes, the iteration has converged when theta / (1 - theta) |dz| is within the tolerance (equation (8.10)), with a
+theta of 0.3 at least.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ __all__ = ["NewtonCounts", "NewtonSolver"]
 Array = NDArray[Any]
 
 _MAX_ITERATIONS = 10
+# A smaller theta is not believed: variables of different sizes may converge at different rates.
+_LEAST_RATE = 0.3
+_NOISE = 0.1  # changes of this share of the tolerance may grow: at rest they are rounding errors
 _SAME_STEP_SIZE = 1e-3  # factors for a step size that differs by this share converge as well
 
 
@@ -124,8 +128,9 @@ class NewtonSolver:
             if iteration:
                 self.rate = theta = size / size_before
                 if theta >= 1.0:
-                    return False
-                if theta / (1.0 - theta) * size <= tolerance:
+                    return size <= _NOISE * tolerance
+                cautious = max(theta, _LEAST_RATE)
+                if cautious / (1.0 - cautious) * size <= tolerance:
                     return True
                 left = _MAX_ITERATIONS - 1 - iteration
                 if theta**left / (1.0 - theta) * size > tolerance:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from merganser.framework.core.dependencies import TicketMethods
@@ -135,6 +136,13 @@ class CacheEntry:
     def describe(self) -> str:
         """Names the computation and its system, for messages."""
         return f"{self._description} of system '{self.system.GetSystemPathname()}'"
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        if isinstance(self.model, FunctionType) and "<" in self.model.__qualname__:
+            # A lambda that makes room for a value cannot be pickled, but the value can.
+            state["model"] = self.allocate_value().Clone
+        return state
 
     def allocate_value(self) -> AbstractValue:
         """Makes room for an abstract value."""

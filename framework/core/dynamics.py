@@ -20,12 +20,12 @@ __all__ = ["DynamicsMethods", "LeafDynamics", "declare_energy_entries"]
 
 Array = NDArray[Any]
 
-_ENERGIES = {
-    "PotentialEnergy": ("potential energy", TicketMethods.pe_ticket),
-    "KineticEnergy": ("kinetic energy", TicketMethods.ke_ticket),
-    "ConservativePower": ("conservative power", TicketMethods.pc_ticket),
-    "NonConservativePower": ("non-conservative power", TicketMethods.pnc_ticket),
-}
+_ENERGIES = (
+    ("PotentialEnergy", "DoCalcPotentialEnergy", "potential energy", TicketMethods.pe_ticket),
+    ("KineticEnergy", "DoCalcKineticEnergy", "kinetic energy", TicketMethods.ke_ticket),
+    ("ConservativePower", "DoCalcConservativePower", "conservative power", TicketMethods.pc_ticket),
+    ("NonConservativePower", "DoCalcNonConservativePower", "non-conservative power", TicketMethods.pnc_ticket),
+)
 
 
 class DynamicsMethods:
@@ -240,8 +240,7 @@ class LeafDynamics(DynamicsMethods):
 def declare_energy_entries(system: Any) -> dict[str, int]:
     """Declares a cache entry for each energy and power that a leaf system computes; returns {name: entry number}."""
     entries = {}
-    for name, (description, ticket) in _ENERGIES.items():
-        method = f"DoCalc{name}"
+    for name, method, description, ticket in _ENERGIES:
         if getattr(type(system), method) is not getattr(LeafDynamics, method):
             calc = functools.partial(_calc_scalar, getattr(system, method))
             entry = system._declare_entry(description, BasicVector([0.0]), calc, {system.all_sources_ticket()})

@@ -18,6 +18,7 @@ __all__ = [
     "OutputPortSelection",
     "PortDataType",
     "SubsystemIndex",
+    "SystemConstraintIndex",
     "UseDefaultName",
     "kAbstractValued",
     "kUseDefaultName",
@@ -71,6 +72,10 @@ class CacheIndex(_TypedIndex):
 
 class SubsystemIndex(_TypedIndex):
     """Position of a subsystem within its diagram."""
+
+
+class SystemConstraintIndex(_TypedIndex):
+    """Position of a constraint within its system."""
 
 
 class DependencyTicket(_TypedIndex):

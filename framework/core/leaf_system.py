@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from merganser.framework.core.arguments import as_model_vector, continuous_arguments, one_of, refuse_unknown
 from merganser.framework.core.cache import CacheEntry, ValueProducer
+from merganser.framework.core.constraints import LeafConstraintMethods, SystemConstraint
 from merganser.framework.core.dependencies import DependencyTable, bits
 from merganser.framework.core.dynamics import LeafDynamics, declare_energy_entries
 from merganser.framework.core.events import DeclaredEvent, Event, EventKind, EventStatus, TriggerType
@@ -39,7 +40,7 @@ PublishHandler = Callable[[Any], EventStatus | None]
 UpdateHandler = Callable[[Any, Any], EventStatus | None]
 
 
-class LeafSystem(LeafDynamics, LeafRandomMethods, System):
+class LeafSystem(LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System):
     """A System without subsystems.
 
     A subclass declares its ports, state, parameters and events in `__init__` and does not change afterwards: values
@@ -63,6 +64,7 @@ class LeafSystem(LeafDynamics, LeafRandomMethods, System):
         self._numeric_parameter_models: list[BasicVector] = []
         self._abstract_parameter_models: list[AbstractValue] = []
         self._events: list[DeclaredEvent] = []
+        self._constraints: list[SystemConstraint] = []
         self._energy_entries = declare_energy_entries(self)
 
     def __init__(self) -> None:

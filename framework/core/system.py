@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from merganser.framework.core.constraints import ConstraintMethods
 from merganser.framework.core.context import Context
 from merganser.framework.core.copying import copy_system
 from merganser.framework.core.dependencies import TicketMethods
@@ -35,7 +36,13 @@ __all__ = ["System"]
 
 
 class System(
-    TicketMethods, OutputMethods, DynamicsMethods, DifferenceEquationMethods, RandomContextMethods, abc.ABC
+    TicketMethods,
+    OutputMethods,
+    DynamicsMethods,
+    DifferenceEquationMethods,
+    ConstraintMethods,
+    RandomContextMethods,
+    abc.ABC,
 ):
     """Something with input ports, output ports, state and parameters, whose values live in a Context.
 

@@ -129,7 +129,7 @@ def _integers_of(slot: CacheSlot, numbers: list[float]) -> list[int] | None:
     if slot.entry.native is None:
         return None
     layout = slot.context._layout
-    integers = []
+    integers: list[Any] = []
     for argument in slot.entry.native.arguments:
         if isinstance(argument, InputOf):
             place = _place_of_input(slot.context._inputs[argument.port_index])
@@ -146,7 +146,7 @@ def _integers_of(slot: CacheSlot, numbers: list[float]) -> list[int] | None:
         elif argument is CONTINUOUS_STATE:
             integers.append(layout.xc_range[0])
         else:
-            integers.append(int(argument))  # type: ignore[call-overload]
+            integers.append(argument)
     return integers
 
 
@@ -156,5 +156,5 @@ def _place_of_input(source: Any) -> int | None:
         return source.context._layout.entry_offsets[source.number]
     if isinstance(source, FixedInputPortValue):
         offset = source._context._layout.free_offsets[source._index]
-        return offset  # type: ignore[no-any-return]
+        return offset
     return None

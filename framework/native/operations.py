@@ -38,7 +38,8 @@ def address_of(name: str) -> int:
     enable_kernel_cache(compiled, OPERATIONS[name])
     compiled.compile()
     _KEPT_ALIVE.append(compiled)
-    return int(compiled.address)
+    assert compiled.address is not None
+    return compiled.address
 
 
 _KEPT_ALIVE: list[Any] = []

@@ -13,7 +13,7 @@ from merganser.framework.native.compile import device, kernel
 __all__ = ["call_operations", "run_operations"]
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, integers: Any) -> Any:
     """Calls the operation at an address with three pointers, all given as integers."""
 
@@ -38,7 +38,7 @@ def call_operations(
 ) -> None:
     """Calls the operations one after the other."""
     for i in range(addresses_in.shape[0]):
-        _call_operation(addresses_in[i], values_in, numbers_in, starts_in[i])
+        _call_operation(addresses_in[i], values_in, numbers_in, starts_in[i])  # type: ignore[call-arg]
 
 
 run_operations = kernel(call_operations)

@@ -11,7 +11,7 @@ import pytest
 from bouncing_ball import accumulation_time, bounce_times, make_ball
 
 import merganser.framework as framework
-from merganser.analysis import RungeKutta3Integrator, Simulator, SimulatorStatus
+from merganser.analysis import ResetIntegratorFromFlags, Simulator, SimulatorStatus
 from merganser.framework import (
     DiagramBuilder,
     DiscreteUpdateEvent,
@@ -338,6 +338,19 @@ def test_many_advances_give_the_events_of_one() -> None:
     np.testing.assert_allclose(parts, whole, rtol=0.0, atol=1e-11)
 
 
+def test_an_event_at_the_boundary_waits_and_then_happens_once() -> None:
+    simulator, log = dropped(1.0, 0.8)
+    simulator.set_monitor(
+        lambda context: EventStatus.ReachedTermination(None, "") if context.get_time() > 0.45 else None
+    )
+    simulator.AdvanceTo(1.0)  # ends at the first bounce, before its update
+    assert simulator.get_context().get_continuous_state_vector()[1] < 0.0 and log == []
+    for _ in range(3):
+        simulator.AdvancePendingEvents()
+        assert len(log) == 1
+    assert simulator.get_context().get_continuous_state_vector()[1] > 0.0
+
+
 def test_dense_output_follows_the_shortened_steps() -> None:
     simulator, _ = dropped(10.0, 0.8)
     simulator.Initialize()
@@ -351,11 +364,20 @@ def test_dense_output_follows_the_shortened_steps() -> None:
     assert trajectory.end_time() == 4.0
 
 
-def test_another_integrator_finds_the_same_times() -> None:
+@pytest.mark.parametrize(
+    ("scheme", "tolerance"),
+    [
+        ("bogacki_shampine3", 1e-10),
+        ("runge_kutta2", 1e-10),
+        ("runge_kutta5", 1e-10),
+        ("radau3", 1e-8),  # it solves its equations as closely as its accuracy of 1e-3 needs
+    ],
+)
+def test_other_integrators_of_sufficient_order_find_the_same_times(scheme: str, tolerance: float) -> None:
     simulator, log = dropped(10.0, 0.8)
-    simulator.reset_integrator(RungeKutta3Integrator(simulator.get_system(), simulator.get_mutable_context()))
+    ResetIntegratorFromFlags(simulator, scheme, 0.1)
     simulator.AdvanceTo(10.0)
-    np.testing.assert_allclose(log, bounce_times(10.0, 0.8, 7), rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(log, bounce_times(10.0, 0.8, 7), rtol=0.0, atol=tolerance)
 
 
 # ---------------------------------------------------------------------- accumulation

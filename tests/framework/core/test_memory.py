@@ -1,6 +1,8 @@
 """Diagrams and contexts that are dropped leave nothing behind."""
 
+import copy
 import gc
+import tracemalloc
 import weakref
 from contextlib import suppress
 
@@ -15,6 +17,14 @@ def closed_loop():
     builder.Cascade(plant, gain)
     builder.Cascade(gain, plant)
     builder.AddSystem(EachSource(declared=False))
+    return builder.Build()
+
+
+def small_loop():
+    builder = DiagramBuilder()
+    plant, gain = builder.AddSystem(Accumulator()), builder.AddSystem(Scaled(factor=-1.0))
+    builder.Cascade(plant, gain)
+    builder.Cascade(gain, plant)
     return builder.Build()
 
 
@@ -51,6 +61,26 @@ def test_a_subsystem_keeps_its_diagram_alive():
     system = closed_loop().GetSystems()[0]
     gc.collect()
     assert system.GetSystemPathname() == "::Diagram::Accumulator"
+
+
+def test_a_thousand_diagrams_leave_no_memory_behind():
+    def build_and_evaluate(count, way=lambda diagram: diagram):
+        for _ in range(count):
+            diagram = way(small_loop())
+            diagram.EvalTimeDerivatives(diagram.CreateDefaultContext())
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before = build_and_evaluate(100)  # fills the caches of Python and NumPy
+        grown = build_and_evaluate(1000) - before
+        before = build_and_evaluate(100, copy.deepcopy)
+        grown_by_copies = build_and_evaluate(100, copy.deepcopy) - before
+    finally:
+        tracemalloc.stop()
+    # The smallest object that could be left behind has 16 bytes, a diagram with its systems tens of thousands.
+    assert grown < 1000 * 16 and grown_by_copies < 100 * 500
 
 
 def test_a_refused_diagram_is_freed():

@@ -157,16 +157,6 @@ def test_deep_shared_expressions_stay_cheap(xy):
     assert math.isfinite(expression.Differentiate(x).Evaluate({x: 0.4, y: 0.2}))
 
 
-def test_long_recurrences_do_not_exhaust_the_stack(xy):
-    x, y = xy
-    expression, reference = x, 0.5
-    for _ in range(1200):
-        expression, reference = expression + 0.01 * sym.sin(expression), reference + 0.01 * math.sin(reference)
-    assert expression.Evaluate({x: 0.5}) == pytest.approx(reference, rel=1e-12)
-    assert expression.Substitute(x, y).Evaluate({y: 0.5}) == pytest.approx(reference, rel=1e-12)
-    assert expression.Differentiate(x).Evaluate({x: 0.5}) > 1.0
-
-
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
