@@ -190,9 +190,13 @@ def test_a_step_whose_equations_have_no_solution_is_halved(name: str) -> None:
 @pytest.mark.parametrize("name", IMPLICIT)
 @pytest.mark.parametrize("fixed", [False, True])
 def test_rounding_errors_at_rest_are_no_failure(name: str, fixed: bool) -> None:
-    """A stiff spring at rest far from the origin: forces of 3e7 N cancel, but not to the last digit."""
-    force = 1e8 / 3.0
-    problem = Problem(lambda t, x: [x[1], (force + 0.1 * t - t / 10.0) - 1e8 * x[0] - x[1]], (1.0 / 3.0, 0.0), 1, 10.0)
+    """A stiff spring at rest, with a force that is known to 1e-6 N only, as its last digits come and go."""
+
+    def function(t: float, x: np.ndarray) -> list[Any]:
+        force = 1e8 * (x[0] - 1.0 / 3.0) + 1e-6 * math.sin(1e15 * x[0] + 1e10 * t)
+        return [x[1], -force - 1e4 * x[1]]
+
+    problem = Problem(function, (1.0 / 3.0, 0.0), 1, 10.0)
     integrator = make_integrator(IMPLICIT[name], problem)
     integrator.set_maximum_step_size(0.1)
     integrator.set_fixed_step_mode(fixed)
