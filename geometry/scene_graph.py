@@ -59,12 +59,12 @@ class SceneGraph(LeafSystem):
         # "All input ports" includes those that come later, with the sources.
         self._world_poses = self.DeclareCacheEntry(
             "world poses",
-            ValueProducer(lambda: Value(None), self._calc_world_poses),
+            ValueProducer(Value, self._calc_world_poses),
             {self.all_input_ports_ticket(), self.pa_ticket()},
         )
         self._query_port = self.DeclareAbstractOutputPort(
             "query",
-            lambda: Value(QueryObject()),
+            _allocate_query,
             self._calc_query,
             {self._world_poses.ticket(), self.pa_ticket()},
         )
@@ -358,6 +358,10 @@ class SceneGraph(LeafSystem):
             bad = [state.frames[frame_id].name for frame_id, good in zip(frame_ids, finite) if not good]
             raise RuntimeError(f"{port.GetFullDescription()}: the poses of frames {bad} are not finite.")
         return X_PF
+
+
+def _allocate_query() -> Value:
+    return Value(QueryObject())
 
 
 def _unobserved(context: Any, read: Any) -> Any:

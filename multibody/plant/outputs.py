@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,8 @@ class PlantOutputs(PlantInputs):
 
     def _declare_geometry_pose_port(self) -> None:
         self._geometry_pose_port = self.DeclareAbstractOutputPort(
-            "geometry_pose", lambda: Value(FramePoseVector()), self._calc_geometry_pose,
-            {self.configuration_ticket()},
-        )  # fmt: skip
+            "geometry_pose", _allocate_geometry_poses, self._calc_geometry_pose, {self.configuration_ticket()}
+        )
 
     def _declare_output_ports(self) -> None:
         """Declares the ports whose sizes are known once the plant is finalized."""
@@ -43,16 +43,10 @@ class PlantOutputs(PlantInputs):
         velocity = {self._cache_entries[self._velocity_entry].ticket()}
         self._state_port = self.DeclareVectorOutputPort("state", self.num_multibody_states(), self._calc_state, state)
         self._body_poses_port = self.DeclareAbstractOutputPort(
-            "body_poses",
-            lambda: Value([RigidTransform()] * tree.num_bodies()),
-            self._calc_body_poses,
-            position,
+            "body_poses", self._allocate_body_poses, self._calc_body_poses, position
         )
         self._body_velocities_port = self.DeclareAbstractOutputPort(
-            "body_spatial_velocities",
-            lambda: Value([SpatialVelocity.Zero() for _ in range(tree.num_bodies())]),
-            self._calc_body_velocities,
-            velocity,
+            "body_spatial_velocities", self._allocate_body_velocities, self._calc_body_velocities, velocity
         )
         self._instance_state_ports = []
         for index in range(tree.num_model_instances()):
@@ -62,7 +56,7 @@ class PlantOutputs(PlantInputs):
             name = tree.GetModelInstanceName(ModelInstanceIndex(index))
             self._instance_state_ports.append(
                 self.DeclareVectorOutputPort(
-                    f"{name}_state", len(indices), self._make_calc_instance_state(indices), state
+                    f"{name}_state", len(indices), functools.partial(self._calc_instance_state, indices), state
                 )
             )
 
@@ -94,11 +88,14 @@ class PlantOutputs(PlantInputs):
     def _calc_state(self, context: Any, output: BasicVector) -> None:
         output._values[:] = self._workspace(context).x
 
-    def _make_calc_instance_state(self, indices: Any) -> Any:
-        def calc(context: Any, output: BasicVector) -> None:
-            output._values[:] = self._workspace(context).x[indices]
+    def _calc_instance_state(self, indices: Any, context: Any, output: BasicVector) -> None:
+        output._values[:] = self._workspace(context).x[indices]
 
-        return calc
+    def _allocate_body_poses(self) -> Value:
+        return Value([RigidTransform()] * self._tree.num_bodies())
+
+    def _allocate_body_velocities(self) -> Value:
+        return Value([SpatialVelocity.Zero() for _ in range(self._tree.num_bodies())])
 
     def _calc_body_poses(self, context: Any, output: AbstractValue) -> None:
         position = self._eval_position(context).position[self._tree.mobod_of_body]
@@ -120,3 +117,7 @@ class PlantOutputs(PlantInputs):
 
     _frame_mobods: Any
     _moving_frame_ids: list[Any]
+
+
+def _allocate_geometry_poses() -> Value:
+    return Value(FramePoseVector())

@@ -200,10 +200,9 @@ def test_compiled_steps_equal_python_steps_bit_for_bit(integrator, is_fixed_step
         method.set_fixed_step_mode(is_fixed_step)
         for end in (0.31, 1.0):
             simulator.AdvanceTo(end)
-            results.append(
-                [*context.get_continuous_state_vector().CopyToVector(), context.get_time(), method.get_num_steps_taken(),
-                 method.get_num_derivative_evaluations()]
-            )  # fmt: skip
+            counts = method.get_num_steps_taken(), method.get_num_derivative_evaluations()
+            state = context.get_continuous_state_vector().CopyToVector()
+            results.append([*state, context.get_time(), *counts])
     assert results[:2] == results[2:]
 
 
