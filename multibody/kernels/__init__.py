@@ -12,7 +12,7 @@ from merganser.multibody.kernels.inverse_dynamics import inverse_dynamics
 from merganser.multibody.kernels.kinematics import kinematics
 from merganser.multibody.kernels.mass_matrix import mass_matrix
 from merganser.multibody.kernels.position import position_kinematics
-from merganser.multibody.kernels.step import discrete_step, state_derivatives
+from merganser.multibody.kernels.step import discrete_step, state_derivatives, state_inverse_dynamics
 from merganser.multibody.kernels.velocity import velocity_kinematics
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "position_kinematics",
     "qdot_to_velocity",
     "state_derivatives",
+    "state_inverse_dynamics",
     "velocity_kinematics",
     "velocity_to_qdot",
 ]

@@ -22,10 +22,18 @@ from __future__ import annotations
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
 from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics
+from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.kinematics import calc_kinematics
 from merganser.multibody.kernels.spatial import Array
 
-__all__ = ["calc_discrete_step", "calc_state_derivatives", "discrete_step", "state_derivatives"]
+__all__ = [
+    "calc_discrete_step",
+    "calc_state_derivatives",
+    "calc_state_inverse_dynamics",
+    "discrete_step",
+    "state_derivatives",
+    "state_inverse_dynamics",
+]
 
 
 @device
@@ -134,5 +142,31 @@ def _accelerate(
     )  # fmt: skip
 
 
+@device
+def calc_state_inverse_dynamics(
+    # Model:
+    topology: Array,  # shape [num_mobods], see layout.py
+    parameters: Array,  # shape [num_mobods]
+    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    # In:
+    q_in: Array,  # generalized positions, shape [num_q]
+    v_in: Array,  # generalized velocities, shape [num_v]
+    vdot_in: Array,  # generalized accelerations, shape [num_v]
+    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    # Work:
+    position_work: Array,  # shape [num_mobods]; holds the position kinematics of q_in afterwards
+    velocity_work: Array,  # shape [num_mobods]; holds the velocity kinematics of q_in and v_in afterwards
+    scratch_work: Array,  # shape [num_mobods]
+    # Out:
+    tau_out: Array,  # generalized forces, shape [num_v]
+) -> None:
+    """Computes kinematics and inverse dynamics of a new state: 0.5 us less than in two calls."""
+    calc_kinematics(topology, parameters, q_in, v_in, position_work, velocity_work)
+    calc_inverse_dynamics(
+        topology, parameters, gravity_in, position_work, velocity_work, vdot_in, F_applied_in, scratch_work, tau_out
+    )
+
+
 state_derivatives = kernel(calc_state_derivatives)
 discrete_step = kernel(calc_discrete_step)
+state_inverse_dynamics = kernel(calc_state_inverse_dynamics)

@@ -126,8 +126,8 @@ class PlantComputations(PlantFreeBodies):
 
     def CalcBiasTerm(self, context: Any) -> Array:
         """Returns the Coriolis, centripetal and gyroscopic forces C(q, v) v, shape [nv]."""
-        w = self._eval_velocity(context)
-        return self._inverse_dynamics(w, w.zeros_v, w.zeros_F)
+        w = self._workspace(context)
+        return self._inverse_dynamics(context, w.zeros_v, w.zeros_F)
 
     def CalcInverseDynamics(self, context: Any, known_vdot: ArrayLike, external_forces: MultibodyForces) -> Array:
         """Returns the generalized forces that are needed, beside the external ones, for given accelerations.
@@ -149,7 +149,7 @@ class PlantComputations(PlantFreeBodies):
             TypeError: the forces are no MultibodyForces.
         """
         self._check_forces("CalcInverseDynamics", external_forces)
-        w = self._eval_velocity(context)
+        w = self._workspace(context)
         vdot: Any = known_vdot
         F_Bo_W = external_forces._F_Bo_W
         is_array = type(vdot) is np.ndarray and vdot.shape == w.v.shape
@@ -157,7 +157,7 @@ class PlantComputations(PlantFreeBodies):
             vdot = self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v), w.dtype)
         if F_Bo_W.dtype is not w.dtype:
             F_Bo_W = F_Bo_W.astype(w.dtype)
-        tau = self._inverse_dynamics(w, vdot, F_Bo_W)
+        tau = self._inverse_dynamics(context, vdot, F_Bo_W)
         tau -= external_forces._tau
         if not math.isfinite(abs(tau.dot(tau))):  # look for the reason only now
             self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v), w.dtype)
@@ -177,8 +177,18 @@ class PlantComputations(PlantFreeBodies):
                 "MultibodyForces(plant)."
             )
 
-    def _inverse_dynamics(self, w: Workspace, vdot: Array, F_applied: Array) -> Array:
-        tau = np.empty(len(w.v), w.dtype)
+    def _inverse_dynamics(self, context: Any, vdot: Array, F_applied: Array) -> Array:
+        w = self._workspace(context)
+        tau = np.empty_like(w.v)
+        store, position_bit = w.store, w.position_slot.bit
+        if store.invalid & position_bit:
+            w.call(
+                kernels.state_inverse_dynamics, w.topology, w.parameters, w.zero_gravity, w.q, w.v, vdot, F_applied,
+                w.position, w.velocity, w.scratch, tau,
+            )  # fmt: skip
+            store.invalid &= ~(position_bit | w.velocity_slot.bit)
+            return tau
+        self._eval_velocity(context)
         w.call(
             kernels.inverse_dynamics, w.topology, w.parameters, w.zero_gravity, w.position, w.velocity,
             vdot, F_applied, w.scratch, tau,

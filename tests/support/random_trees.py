@@ -162,6 +162,17 @@ class Tree:
         )  # fmt: skip
         return tau
 
+    def state_inverse_dynamics(self, vdot: Any, F_applied: Any) -> np.ndarray:
+        """The same with new kinematics, over poison."""
+        self.position[:] = poisoned(self.position.shape, self.position.dtype)
+        self.velocity[:] = poisoned(self.velocity.shape, self.velocity.dtype)
+        tau = self.out(self.num_v)
+        self.call(
+            kernels.state_inverse_dynamics, self.topology, self.parameters, self.gravity, self.q, self.v,
+            self.array(vdot), self.array(F_applied), self.position, self.velocity, self.scratch, tau,
+        )  # fmt: skip
+        return tau
+
     def bias(self) -> np.ndarray:
         """C(q, v) v."""
         return self.inverse_dynamics(np.zeros(self.num_v), gravity=np.zeros(3))

@@ -112,6 +112,7 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
     "velocity_to_qdot": lambda tree: tree.qdot(),
     "qdot_to_velocity": lambda tree: tree.velocity_of(normal(tree.num_q)),
     "energies": lambda tree: tree.energies(),
+    "state_inverse_dynamics": lambda tree: tree.state_inverse_dynamics(*forces(tree)),
     "state_derivatives": lambda tree: tree.step("state_derivatives", *forces(tree))[1],
     "discrete_step": lambda tree: tree.step("discrete_step", *forces(tree), 0.01)[1],
 }
