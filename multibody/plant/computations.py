@@ -179,14 +179,14 @@ class PlantComputations(PlantFreeBodies):
 
     def _inverse_dynamics(self, context: Any, vdot: Array, F_applied: Array) -> Array:
         w = self._workspace(context)
-        tau = np.empty_like(w.v)
-        store, position_bit = w.store, w.position_slot.bit
-        if store.invalid & position_bit:
+        tau = w.zeros_v.copy()  # quicker than np.empty
+        store = w.store
+        if store.invalid & w.position_bit:
             w.call(
                 kernels.state_inverse_dynamics, w.topology, w.parameters, w.zero_gravity, w.q, w.v, vdot, F_applied,
                 w.position, w.velocity, w.scratch, tau,
             )  # fmt: skip
-            store.invalid &= ~(position_bit | w.velocity_slot.bit)
+            store.invalid &= w.kinematics_clearing
             return tau
         self._eval_velocity(context)
         w.call(

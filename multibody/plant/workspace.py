@@ -41,6 +41,8 @@ class Workspace:
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
         zeros_v, zeros_F, zero_gravity: constants for algorithms that leave something out; never written.
         position_slot, velocity_slot: as given; they tell whether the kinematics are up to date.
+        position_bit: bit of position_slot.
+        kinematics_clearing: what remains of the mask of what is out of date once both are up to date.
         store: all values of the Context and of those around it.
         dtype: scalar type of the Context.
         is_float: whether that is float64.
@@ -51,8 +53,9 @@ class Workspace:
 
     __slots__ = (
         "F_applied", "calls", "codes", "down", "dtype", "gravity", "has_applied_forces", "is_float",
-        "parameters", "position", "position_slot", "q", "scratch", "store", "tau", "topology", "v",
-        "velocity", "velocity_slot", "x", "zero_gravity", "zeros_F", "zeros_v",
+        "kinematics_clearing", "parameters", "position", "position_bit", "position_slot", "q", "scratch",
+        "store", "tau", "topology", "v", "velocity", "velocity_slot", "x", "zero_gravity", "zeros_F",
+        "zeros_v",
     )  # fmt: skip
 
     def __init__(
@@ -76,6 +79,8 @@ class Workspace:
         self.parameters = parameters.view(layout.parameter_dtype(self.dtype))
         self.gravity = gravity
         self.position_slot, self.velocity_slot = position_slot, velocity_slot
+        self.position_bit = position_slot.bit
+        self.kinematics_clearing = ~(position_slot.bit | velocity_slot.bit)
         self.position = np.zeros(num_mobods, layout.position_dtype(self.dtype))
         self.velocity = np.zeros(num_mobods, layout.velocity_dtype(self.dtype))
         self.scratch = np.zeros(num_mobods, layout.scratch_dtype(self.dtype))
