@@ -22,6 +22,7 @@ import functools
 import hashlib
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,8 +62,22 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def enable_kernel_cache(compiled: Any, function: Callable[..., Any]) -> None:
-    """Keeps what numba compiles of `function` in this package's cache folder."""
-    compiled._cache = _KernelCache(function)
+    """Keeps what numba compiles of `function` in this package's cache folder, if that can be written to."""
+    try:
+        compiled._cache = _KernelCache(function)
+    except RuntimeError:  # numba found no place
+        _warn_that_nothing_is_kept()
+
+
+@functools.cache
+def _warn_that_nothing_is_kept() -> None:
+    """Warns once a process."""
+    warnings.warn(
+        f"Compiled kernels cannot be kept in '{cache_directory()}', which cannot be written to: every process will "
+        "compile them anew. Set the environment variable MERGANSER_CACHE_DIR to another folder.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def specialize(kernel: Any, *arguments: Any) -> Any:

@@ -106,6 +106,23 @@ def test_second_process_takes_the_kernel_from_disk(tmp_path):
     assert run() == ["1", "0"]
 
 
+def test_folder_that_cannot_be_written_to_costs_a_warning_only():
+    code = (
+        "import warnings\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    from merganser.framework.native import kernel\n"
+        "    f = kernel(lambda x: 2.0 * x)\n"
+        "    g = kernel(lambda x: 3.0 * x)\n"
+        "print(f(1.0), g(1.0), len(caught), caught[0].message)\n"
+    )
+    environment = {**os.environ, "MERGANSER_CACHE_DIR": "/dev/null/nowhere"}
+    command = [sys.executable, "-c", code]
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert output.startswith("2.0 3.0 1 Compiled kernels cannot be kept in '/dev/null/nowhere")
+    assert "MERGANSER_CACHE_DIR" in output
+
+
 def test_disabled_compiler_leaves_plain_python(tmp_path):
     code = (
         "import numpy as np\n"
