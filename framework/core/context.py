@@ -429,8 +429,9 @@ class Context(CacheControl):
 
     def _route_input(self, index: int, source: Any) -> None:
         """Makes `source` feed input port `index`."""
-        self._inputs[index] = source
-        self._store.routing += 1
+        previous, self._inputs[index] = self._inputs[index], source
+        if not (isinstance(previous, FixedInputPortValue) and previous.has_place_of(source)):
+            self._store.routing += 1
 
     # ------------------------------------------------------------------ helpers
 

@@ -41,8 +41,7 @@ class DiagramContext(Context):
             index -= groups
 
     def _route_input(self, index: int, source: Any) -> None:
-        self._inputs[index] = source
-        self._store.routing += 1
+        super()._route_input(index, source)
         for child_index, port_index in self._system._input_targets[index]:  # type: ignore[attr-defined]
             child = self._children[child_index]
             current = child._inputs[port_index]

@@ -163,6 +163,10 @@ class FixedInputPortValue:
         self.bit = 0  # never out of date
         self.value = value
 
+    def has_place_of(self, other: FixedInputPortValue) -> bool:
+        """Whether another value was given to the same port of the same context, so that it stands at the same place."""
+        return self._context is other._context and self._index == other._index
+
     def compute(self) -> None:
         """A fixed value is always current."""
 

@@ -169,6 +169,22 @@ def test_overridden_connection_is_heeded():
     assert derivatives(diagram, context).tolist() == [7.0, 8.0]
 
 
+def test_fixing_an_input_again_keeps_the_tape():
+    builder = DiagramBuilder()
+    integrator = builder.AddSystem(Integrator(1))
+    builder.ExportInput(integrator.get_input_port(), "u")
+    diagram = builder.Build()
+    context = diagram.CreateDefaultContext()
+    diagram.get_input_port().FixValue(context, [1.0])
+    evaluator = context._get_derivative_evaluator()
+    evaluator.lower()
+    routing = context._store.routing
+    for u in (2.0, 3.0):
+        diagram.get_input_port().FixValue(context, [u])
+        assert derivatives(diagram, context).tolist() == [u]
+    assert context._store.routing == routing
+
+
 def test_changed_parameter_is_heeded():
     builder = DiagramBuilder()
     source = builder.AddSystem(ConstantVectorSource([1.0]))
