@@ -19,6 +19,12 @@ from merganser.analysis.integrators import (
     StepResult,
     VelocityImplicitEulerIntegrator,
 )
+from merganser.analysis.scalar_templates import (
+    IntegratorBase_,
+    RungeKutta2Integrator_,
+    RungeKutta3Integrator_,
+    Simulator_,
+)
 from merganser.analysis.simulator import InitializeParams, Simulator
 from merganser.analysis.simulator_config import ApplySimulatorConfig, ExtractSimulatorConfig, SimulatorConfig
 from merganser.analysis.simulator_statistics import PrintSimulatorStatistics
@@ -35,6 +41,7 @@ __all__ = [
     "ImplicitIntegrator",
     "InitializeParams",
     "IntegratorBase",
+    "IntegratorBase_",
     "JacobianComputationScheme",
     "PrintSimulatorStatistics",
     "Radau1Integrator",
@@ -42,10 +49,13 @@ __all__ = [
     "RadauIntegrator",
     "ResetIntegratorFromFlags",
     "RungeKutta2Integrator",
+    "RungeKutta2Integrator_",
     "RungeKutta3Integrator",
+    "RungeKutta3Integrator_",
     "RungeKutta5Integrator",
     "SemiExplicitEulerIntegrator",
     "Simulator",
+    "Simulator_",
     "SimulatorConfig",
     "SimulatorStatus",
     "StepResult",

@@ -74,6 +74,26 @@ class EventSchedule:
         next_time = min(next_times)
         return next_time, tuple([n for n, clock_time in enumerate(next_times) if clock_time == next_time])
 
+    def has_events_of(self, other: EventSchedule) -> bool:
+        """Whether the events are the same ones as those of another schedule, in the same contexts."""
+        mine, theirs = self._ordered, other._ordered
+        return len(mine) == len(theirs) and all(a[0] is b[0] and a[1] is b[1] for a, b in zip(mine, theirs))
+
+    def num_clocks(self) -> int:
+        """Number of clocks."""
+        return len(self._clocks)
+
+    def clocks(self) -> list[tuple[float, float]]:
+        """Period and offset of each clock [s]."""
+        return [(clock.period, clock.offset) for clock in self._clocks]
+
+    def clocks_of(self, events: SimultaneousEvents) -> tuple[int, ...] | None:
+        """The clocks whose strike makes these events due; None if they have not come from `step_events`."""
+        for clocks, known in self._of_clocks.items():
+            if known is events:
+                return clocks
+        return None
+
     def clocks_at(self, time: float) -> tuple[int, ...]:
         """The clocks that strike at exactly `time`."""
         just_before = math.nextafter(time, -math.inf)

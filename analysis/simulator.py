@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 import time as wall_clock
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from merganser.analysis.event_schedule import EventList, EventSchedule, SimultaneousEvents
 from merganser.analysis.integrators import IntegratorBase, RungeKutta3Integrator
@@ -16,6 +18,9 @@ from merganser.framework import Context, EventStatus, System
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.execution import execute
 
+if TYPE_CHECKING:
+    from merganser.analysis.plan.plan import Plan
+
 __all__ = ["InitializeParams", "Simulator"]
 
 # Settings of the default integrator.
@@ -23,6 +28,11 @@ _ACCURACY = 1e-4
 _INITIAL_STEP_SIZE = 1e-4  # [s]
 _MAX_STEP_SIZE = 0.1  # [s]
 
+
+# Loading the compiled loop takes some 0.3 s. Nothing is loaded before this much time has gone into steps [s].
+_PATIENCE = 0.3
+_STEPS_BETWEEN_LOOKS = 64
+_LOOP = "merganser.analysis.plan.loop"
 
 # Why an advance ends, as long as nothing else has happened.
 _NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
@@ -77,6 +87,9 @@ class Simulator:
         self._target_rate = 0.0
         self._publishes_every_step = False
         self._publishes_at_initialization = False
+        self._uses_native_plan = True
+        self._patience = _PATIENCE
+        self._time_without_plan = 0.0
         self._set_context(system.CreateDefaultContext() if context is None else context)
         self._integrator: IntegratorBase = RungeKutta3Integrator(system, self._context)
         self._integrator.set_maximum_step_size(_MAX_STEP_SIZE)
@@ -90,6 +103,12 @@ class Simulator:
         self._context = context
         self._has_continuous_state = context.num_continuous_states() > 0
         self._is_initialized = False
+        self._schedule: Any = None  # of the events, made by Initialize
+        self._drop_plan()
+
+    def _drop_plan(self) -> None:
+        self._plan: Plan | None = None
+        self._has_asked_for_plan = False
 
     def _time(self) -> float:
         return self._context._store.flat.item(0).real
@@ -132,6 +151,7 @@ class Simulator:
             raise ValueError("The integrator was made for another context; make it with simulator.get_context().")
         self._integrator = integrator
         self._is_initialized = False
+        self._drop_plan()
         return integrator
 
     # ------------------------------------------------------------------ settings
@@ -175,6 +195,14 @@ class Simulator:
         """Removes the monitor."""
         self._monitor = None
 
+    def set_use_native_plan(self, use: bool) -> None:
+        """Whether steps may run compiled where that is possible; the results are the same to the last bit."""
+        self._uses_native_plan = bool(use)
+
+    def get_use_native_plan(self) -> bool:
+        """Whether steps may run compiled where that is possible."""
+        return self._uses_native_plan
+
     # ------------------------------------------------------------------ statistics
 
     def ResetStatistics(self) -> None:
@@ -217,7 +245,10 @@ class Simulator:
         """
         with_initialization = not (params is not None and params.suppress_initialization_events)
         self._is_initialized = False
-        self._schedule = EventSchedule(self._system, self._context)
+        schedule = EventSchedule(self._system, self._context)
+        if self._schedule is None or not self._schedule.has_events_of(schedule):
+            self._schedule = schedule
+            self._drop_plan()
         has_witnesses = self._system._may_have_witnesses()
         self._watch = WitnessWatch(self._system, self._context, self._integrator) if has_witnesses else None
         self.ResetStatistics()
@@ -272,11 +303,7 @@ class Simulator:
         status = SimulatorStatus(boundary_time)
         progress = SimulationProgress(time, boundary_time)
         try:
-            while True:
-                time = self._advance_one_step(time, boundary_time, status)
-                if time >= boundary_time or status._reason is not _NONE_SO_FAR:
-                    break
-                progress.update(time)
+            self._advance(time, boundary_time, status, progress)
         except KeyboardInterrupt:
             if self._time() != self._expected_time:  # it came when the step was complete but not yet noted
                 self._note_step(self._time())
@@ -288,6 +315,61 @@ class Simulator:
     def AdvancePendingEvents(self) -> SimulatorStatus:
         """Carries out the updates that are due at the current time, without letting time pass."""
         return self.AdvanceTo(self._time())
+
+    def _advance(self, time: float, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress) -> None:
+        """Steps until the boundary time, or until something ends the simulation."""
+        start = wall_clock.perf_counter()
+        num_steps = 0
+        plan = self._usable_plan()
+        while True:
+            if plan is not None:
+                if self._advance_by_plan(plan, boundary_time, status, progress):
+                    return
+                time = self._time()
+            time = self._advance_one_step(time, boundary_time, status)
+            if time >= boundary_time or status._reason is not _NONE_SO_FAR:
+                return
+            progress.update(time)
+            num_steps += 1
+            if plan is None and num_steps % _STEPS_BETWEEN_LOOKS == 0:
+                now = wall_clock.perf_counter()
+                self._time_without_plan += now - start
+                start = now
+                plan = self._usable_plan()
+
+    def _usable_plan(self) -> Plan | None:
+        """The compiled way to advance, if there is one and it is worth while to load it."""
+        if (
+            not self._uses_native_plan
+            or self._watch is not None
+            or self._monitor is not None
+            or self._publishes_every_step
+            or self._target_rate > 0.0
+            or (self._time_without_plan < self._patience and _LOOP not in sys.modules)
+        ):
+            return None
+        if not self._has_asked_for_plan:
+            from merganser.analysis.plan.plan import make_plan
+
+            self._plan = make_plan(self._context, self._schedule, self._integrator)
+            self._has_asked_for_plan = True
+        return self._plan if self._integrator._dense_output is None else None
+
+    def _advance_by_plan(
+        self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
+    ) -> bool:
+        """Advances as far as the plan gets; returns whether that is the end, otherwise Python takes the next step."""
+        plan.pending = self._pending
+        try:
+            is_over = plan.advance(boundary_time, progress)
+        finally:
+            self._num_steps += plan.num_steps
+            self._num_discrete_updates += plan.num_updates
+            self._num_publishes += plan.num_publishes
+            self._pending = plan.pending
+            self._expected_time = self._time()
+        self._was_effective(plan.status, status)
+        return is_over
 
     def _advance_one_step(self, time: float, boundary_time: float, status: SimulatorStatus) -> float:
         """One step from `time`; returns the time where it ends."""

@@ -12,20 +12,32 @@ their estimates is tried.
 
 After a trigger, w is zero but for the last digits of time, so that its sign there means nothing. Whether it triggers
 again in the next step is decided by its sign after leaving zero: by the latest of the times t0 + (t1 - t0) / 8^k
-where w lies clearly on the other side than at t1 (2).
+where w lies clearly on the other side than at t1 (2). Where there is no such time, because w leaves zero by too little
+to be seen, the slope dw/dt after the event decides: if it points to the other side than w(t1), w has left and come back
+at once. So does a function that an update has stopped at zero, and that nonetheless goes on to where it was going.
+
+Two passages within one step leave w(t0) and w(t1) on the same side. They are looked for where the cubic with values
+and slopes of w at both ends has a minimum towards zero (witness_dips.py), on the trajectory itself. That finds every
+dip, however narrow, of a function that has one turning point in the step, since its slopes then differ in sign. A
+function that turns more often than that may hide a dip. Slopes cost one evaluation of w a step, at a point next to the
+end of the step along its derivative; the end of one step is the start of the next.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from merganser.analysis.integrators import IntegratorBase
+from merganser.analysis.witness_dips import CurvePoint, lower_bound, lowest_time
 from merganser.framework import Context, LeafContext, System, WitnessFunction
+from merganser.framework.core.events import EventKind
 
 if TYPE_CHECKING:
     from merganser.analysis.event_schedule import EventList
@@ -41,6 +53,15 @@ _TRUNCATION = 0.2  # kappa_1 of ITP, for a bracket of length 1
 # Triggers that would all happen within this share of the time scale are taken for infinitely many.
 _ZENO_SHARE = 1e-9
 _NUM_TIMES_KEPT = 50
+_SLOPE_SHARE = 2.0**-10  # of a step, over which slopes are measured
+_STOPPED = 1e-9  # a function whose slope an update has reduced to this share stands still
+_TINY = 1e-300  # stands for "just beyond zero"
+_MOST_DIP_TRIALS = 12  # a minimum is found to half of all digits in four or five
+
+_NO_GRADIENT_OF_TIME = (
+    "The {} has triggered an update in a simulation with AutoDiffXd. The time where that happens is found as a plain "
+    "number, so that derivatives of the state leave out how that time changes."
+)
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -54,6 +75,8 @@ class WatchedWitness:
         times: when it triggered lately [s].
         start: reference value at the beginning of the step; 0 if it cannot trigger in this step.
         armed_after: it can trigger after this time [s].
+        level: what counts as zero in this step: zero, or its value at the beginning where that is zero but for rounding.
+        slope_before: its slope [1/s] when it last triggered an update, before that.
     """
 
     context: LeafContext
@@ -62,14 +85,25 @@ class WatchedWitness:
     times: deque[float] = dataclasses.field(default_factory=lambda: deque(maxlen=_NUM_TIMES_KEPT))
     start: float = 0.0
     armed_after: float = -math.inf
+    level: float = 0.0
+    slope_before: float = 0.0
 
     def value(self) -> float:
-        """Its value now."""
-        return self.witness._value(self.context)
+        """How far it is from its level now."""
+        return self.witness._value(self.context) - self.level
 
     def has_triggered(self, time: float, value: float) -> bool:
         """Whether it has triggered in this step by `time`, where it has this value."""
         return time > self.armed_after and self.witness.should_trigger(self.start, value)
+
+    def may_dip(self, at_end: float) -> bool:
+        """Whether two passages through zero are of interest in a step that ends with this value."""
+        return self.witness.should_trigger(at_end, 0.0)
+
+    def triggers_update(self) -> bool:
+        """Whether its event can change the state."""
+        declared = self.witness._declared
+        return declared is not None and declared.kind is not EventKind.PUBLISH
 
     def accumulation_time(self, scale: float) -> float | None:
         """The time [s] before which it will trigger without end; None if there is no sign of that.
@@ -103,6 +137,7 @@ class WitnessWatch:
         self._time_start = self._time()
         self._known: dict[WitnessFunction, WatchedWitness] = {}
         self._active: list[WatchedWitness] = []
+        self._slopes_at_end: tuple[float, np.ndarray, dict[WatchedWitness, float]] | None = None
         self.is_stale = True  # whether other witness functions may have come into effect
         self.triggered: list[WatchedWitness] = []  # those that have triggered where the last step ended
 
@@ -124,6 +159,8 @@ class WitnessWatch:
         if not watched:
             integrator._step_towards(time, target)
             return
+        for w in watched:
+            w.level = 0.0
         before = self._values()
         self._start = time, np.array(self._context._xc._vector._values)
         # Dense output is to have the step where it ends in the end, and none of the trials.
@@ -140,6 +177,8 @@ class WitnessWatch:
         finally:
             integrator._dense_output = recording
         self.triggered = triggered
+        if self._context._store.flat.dtype == object and any(w.triggers_update() for w in triggered):
+            warnings.warn(_NO_GRADIENT_OF_TIME.format(triggered[0].witness._describe()), RuntimeWarning, stacklevel=2)
 
     def scale(self) -> float:
         """The magnitude of times [s] in this simulation, to which resolutions are relative."""
@@ -156,6 +195,7 @@ class WitnessWatch:
             if witness not in self._known:
                 self._known[witness] = WatchedWitness(context, witness)
             self._active.append(self._known[witness])
+        self._slopes_at_end = None
         self.is_stale = False
 
     # ------------------------------------------------------------------ one step
@@ -166,7 +206,7 @@ class WitnessWatch:
         end = self._time(), np.array(self._context._xc._vector._values)
         values = self._values()
         has_moved = False
-        for w, at_start, at_end in zip(self._active, before, values, strict=True):
+        for index, (w, at_start, at_end) in enumerate(zip(self._active, before, values, strict=True)):
             w.start, w.armed_after = at_start, -math.inf
             if abs(at_start) > w.zero_band:
                 w.zero_band = 0.0
@@ -174,23 +214,156 @@ class WitnessWatch:
                 w.start = 0.0
                 if w.witness.should_trigger(-at_end, at_end):
                     self._search_departure(w, at_start, at_end, time, end[0])
+                    values[index] -= w.level
                     has_moved = True
-        if any(w.has_triggered(end[0], value) for w, value in zip(self._active, values, strict=True)):
-            return self._isolate(before, values, end)
         if has_moved:
             self._return_to(*end)
+        dip_time = self._earliest_dip(before, values, end)
+        if dip_time is not None:
+            end, values = self._shortened(dip_time, before)
+        if any(w.has_triggered(end[0], value) for w, value in zip(self._active, values, strict=True)):
+            return self._isolate(before, values, end)
         return []
 
     def _search_departure(self, w: WatchedWitness, at_start: float, at_end: float, time: float, end: float) -> None:
         """Finds out whether w has left zero to the other side than where it is at the end of the step (2)."""
+        if self._arm(w, at_end, time, end, lambda value: value * at_start < 0.0 or abs(value) > w.zero_band):
+            return
+        if abs(at_end) > w.zero_band and self._comes_back_at_once(w, at_start, at_end, time, end):
+            # How far it goes is lost in the last digits of its value at the start, but not beside that value.
+            w.level = at_start
+            if not self._arm(w, at_end, time, end, lambda value: True):
+                w.start, w.armed_after = -math.copysign(_TINY, at_end), time
+
+    def _arm(
+        self, w: WatchedWitness, at_end: float, time: float, end: float, counts: Callable[[float], bool]
+    ) -> bool:
+        """Arms w at the latest of the times (2) where its value is on the other side than at the end and counts."""
         room, shortest = end - time, self._resolution(time, end)
         while room > shortest:
             room *= _SEARCH_FACTOR
             self._go_to(time + room)
             value = w.value()
-            if value * at_end < 0.0 and (value * at_start < 0.0 or abs(value) > w.zero_band):
+            if value * at_end < 0.0 and counts(value):
                 w.start, w.armed_after = value, time + room
-                return
+                return True
+        return False
+
+    def _comes_back_at_once(self, w: WatchedWitness, at_start: float, at_end: float, time: float, end: float) -> bool:
+        """Whether w leaves zero to the other side than where it is at the end, by too little to be seen, or whether
+        the update that it has just triggered stopped it at zero in vain."""
+        self._return_to(*self._start)
+        slope = self._slopes([w], [at_start], _SLOPE_SHARE * (end - time))[w]
+        if slope * at_end < 0.0:
+            return True
+        was_going_there = w.slope_before * at_end > 0.0 and bool(w.times) and w.times[-1] == time
+        return was_going_there and abs(slope) <= _STOPPED * abs(w.slope_before)
+
+    # ------------------------------------------------------------------ two passages within one step
+
+    def _earliest_dip(self, before: list[float], after: list[float], end: tuple[float, np.ndarray]) -> float | None:
+        """The earliest time [s] found where a function that is on the same side at both ends is on the other, or None.
+
+        The context is at the end of the step before and after that.
+        """
+        (time, _), (end_time, x_end) = self._start, end
+        candidates = {
+            w: (at_start, at_end)
+            for w, at_start, at_end in zip(self._active, before, after, strict=True)
+            if w.may_dip(at_end) and (at_start * at_end > 0.0 or w.start == 0.0) and not w.has_triggered(end_time, at_end)
+        }
+        if not candidates:
+            return None
+        known, shift = self._slopes_at_end, _SLOPE_SHARE * (end_time - time)
+        ends = self._slopes(list(candidates), [v for _, v in candidates.values()], -shift)
+        self._slopes_at_end = end_time, x_end, ends
+        starts: dict[WatchedWitness, float] = {}
+        if known is not None and known[0] == time and np.array_equal(known[1], self._start[1]):
+            starts = known[2]
+        missing = [w for w in candidates if w not in starts]
+        if missing:
+            self._return_to(*self._start)
+            starts = starts | self._slopes(missing, [candidates[w][0] for w in missing], shift)
+        times = []
+        for w, (at_start, at_end) in candidates.items():
+            side = math.copysign(1.0, at_end)
+            first = CurvePoint(time, side * at_start if w.start else 0.0, side * starts[w])
+            if w.start or first.slope > 0.0:
+                times.append(self._search_dip(w, side, first, CurvePoint(end_time, side * at_end, side * ends[w])))
+        if self._time() != end_time:
+            self._return_to(*end)
+        return min((t for t in times if t is not None), default=None)
+
+    def _search_dip(self, w: WatchedWitness, side: float, first: CurvePoint, last: CurvePoint) -> float | None:
+        """A time [s] between two points where side * w, positive at both, is not positive; None if none is found."""
+        for _ in range(_MOST_DIP_TRIALS):
+            time = lowest_time(first, last)
+            if time is None:
+                return None
+            self._go_to(time)
+            value = side * w.value()
+            if value <= 0.0:
+                return time
+            slope = side * self._slopes([w], [side * value], _SLOPE_SHARE * (last.time - time))[w]
+            point = CurvePoint(time, value, slope)
+            first, last = (point, last) if slope < 0.0 else (first, point)
+            if lower_bound(first, last) > 0.0:
+                return None
+        return None
+
+    def _shortened(self, dip_time: float, before: list[float]) -> tuple[tuple[float, np.ndarray], list[float]]:
+        """Ends the step at `dip_time` [s]; returns time, state and values there."""
+        self._go_to(dip_time)
+        end, values = (dip_time, np.array(self._context._xc._vector._values)), self._values()
+        self._slopes_at_end = None
+        for index, (w, at_start, value) in enumerate(zip(self._active, before, values, strict=True)):
+            if w.start == 0.0 and w.witness.should_trigger(-value, value):
+                self._search_departure(w, at_start, value, self._start[0], dip_time)
+                values[index] -= w.level
+        return end, values
+
+    def _slopes(
+        self, watched: list[WatchedWitness], values: list[float], shift: float
+    ) -> dict[WatchedWitness, float]:
+        """The slopes dw/dt [1/s] of functions where the context is now, from their values there and next to it.
+
+        The context comes back as it was, and what was current before and was not computed next to it is so again.
+
+        Args:
+            watched: the functions.
+            values: what they are now.
+            shift: how far to go along the derivatives [s].
+
+        Returns:
+            By function; nan where it cannot be evaluated, which is no error, since the simulation may never come there.
+        """
+        store, down, x = self._context._store, self._context._layout.down, self._context._xc._vector._values
+        time = self._time()
+        slopes = dict.fromkeys(watched, math.nan)
+        x_here = np.array(x)
+        try:
+            step = shift * self._context._read_derivatives()._vector._values
+        except Exception:
+            return slopes
+        moved, before = down["time"] | down["xc"], store.invalid
+        try:
+            store.invalid |= moved
+            store.flat[0] = time + shift
+            x += step
+            for w, value in zip(watched, values, strict=True):
+                try:
+                    slopes[w] = (w.value() - value) / shift
+                except Exception:
+                    continue
+        finally:
+            moved |= down["time"] | down["xc"]  # what was computed may have been seen to depend on more
+            computed = (before | moved) & ~store.invalid
+            store.invalid = (before & ~computed) | (computed & moved)
+            store.flat[0] = time
+            x[:] = x_here
+        return slopes
+
+    # ------------------------------------------------------------------ isolation
 
     def _isolate(self, before: list[float], after: list[float], end: tuple[float, np.ndarray]) -> list[WatchedWitness]:
         """Closes in on the earliest trigger (1) and moves to the right end of the bracket."""
@@ -220,10 +393,16 @@ class WitnessWatch:
         for w, at_left, at_right, *at_ends in zip(active, lefts, rights, before, after, strict=True):
             residual = max(abs(at_left), abs(at_right))
             if at_left * at_right <= 0.0 and residual <= _JUMP_SHARE * max(map(abs, at_ends)):
-                w.zero_band = _BAND_FACTOR * residual
+                w.zero_band = _BAND_FACTOR * residual + abs(w.level)
         triggered = [w for w, value in zip(active, rights, strict=True) if w.has_triggered(right, value)]
         for w in triggered:
             w.times.append(right)
+        stoppable = [w for w in triggered if w.triggers_update()]
+        if stoppable:
+            at_right = dict(zip(active, rights, strict=True))
+            slopes = self._slopes(stoppable, [at_right[w] for w in stoppable], -_SLOPE_SHARE * first_length)
+            for w in stoppable:
+                w.slope_before = slopes[w]
         return triggered
 
     def _trial_time(

@@ -18,6 +18,7 @@ from merganser.framework import (
     InputPort,
     LeafSystem,
     OutputPort,
+    SystemScalarConverter,
     Value,
     ValueProducer,
 )
@@ -52,7 +53,7 @@ class SceneGraph(LeafSystem):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(SystemScalarConverter("its queries do not compute with other scalars than floats yet"))
         self._model = GeometryState()
         self._pose_ports: dict[SourceId, InputPort] = {}
         self._state_index = self.DeclareAbstractParameter(Value(GeometryState()))

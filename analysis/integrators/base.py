@@ -14,16 +14,16 @@ from merganser.analysis.integrators.dense_output import DenseOutput
 from merganser.analysis.integrators.settings import IntegratorSettings
 from merganser.analysis.integrators.step_size import next_step_size
 from merganser.framework import Context, System
-from merganser.framework.core.nonfinite import blame_derivatives
+from merganser.framework.core.nonfinite import blame_derivatives, is_finite
 
-__all__ = ["IntegratorBase", "StepResult", "largest_magnitude"]
+__all__ = ["CUT_SHORT", "SLIVER", "STRETCH", "IntegratorBase", "StepResult", "largest_magnitude"]
 
 _FIRST_STEP_SIZE = 1e-3  # where neither the first nor the longest step was asked for [s]
 # A step may be this much longer than the maximum, or than wanted, so that no sliver is left before an event;
 # one that an event cuts to less than this share of its size does not count for the choice of the next.
-_STRETCH = 1.01
-_SLIVER = 1.001
-_CUT_SHORT = 0.95
+STRETCH = 1.01
+SLIVER = 1.001
+CUT_SHORT = 0.95
 
 
 class StepResult(enum.Enum):
@@ -88,7 +88,7 @@ class IntegratorBase(IntegratorSettings):
         """The derivatives at the current time and state; the array is overwritten by the next evaluation."""
         self._derivatives.update()
         self._num_derivative_evaluations += 1
-        if self._is_searching_for_blame and not np.isfinite(self._xdot).all():
+        if self._is_searching_for_blame and not is_finite(self._xdot):
             raise RuntimeError(blame_derivatives(self._bound_context()))
         return self._xdot
 
@@ -117,6 +117,11 @@ class IntegratorBase(IntegratorSettings):
         """
         self._system._check_context(context)
         context._require_root(type(self).__name__)
+        if not hasattr(self._system._scalar, "real"):
+            raise TypeError(
+                f"{type(self).__name__}: system '{self._system.GetSystemPathname()}' is one of "
+                f"{self._system._scalar.__name__}; only systems of numbers can be simulated."
+            )
         self._context = context
         self._store = store = context._store
         self._down = context._layout.down
@@ -198,7 +203,7 @@ class IntegratorBase(IntegratorSettings):
 
     def get_working_minimum_step_size(self) -> float:
         """The shortest step in use [s]: what was asked for, or what time can resolve."""
-        time = abs(self._bound_context()._store.flat.item(0))
+        time = abs(self._bound_context()._store.flat.item(0).real)
         return max(self._min_step_size, 1e-14 * max(time, 1.0))
 
     def is_initialized(self) -> bool:
@@ -313,7 +318,7 @@ class IntegratorBase(IntegratorSettings):
             self._bound_context()._set_time(target)
             return True
         room = target - time
-        is_last = room <= _STRETCH * self._max_step_size
+        is_last = room <= STRETCH * self._max_step_size
         if not is_last:
             room = self._max_step_size
         self._x_start[:] = self._x
@@ -337,7 +342,7 @@ class IntegratorBase(IntegratorSettings):
         if self._dense_output is None:
             return
         xdot_end = self._evaluate()
-        if not np.isfinite(xdot_end).all():
+        if not is_finite(xdot_end):
             raise RuntimeError(blame_derivatives(self._bound_context()))
         end_time = store.flat.item(0).real
         self._dense_output._append(time, end_time, self._x_start, self._x, self._xdot_start, xdot_end)
@@ -356,7 +361,7 @@ class IntegratorBase(IntegratorSettings):
     def _try_fixed_step(self, time: float, h: float) -> bool:
         """Takes a step without error control; returns whether its equations could be solved."""
         if math.isinf(self._step(time, h)):
-            if not np.isfinite(self._xdot_start).all():
+            if not is_finite(self._xdot_start):
                 self._blame(time, h)
             return False
         if not math.isfinite(largest_magnitude(self._x, self._work)):
@@ -367,8 +372,8 @@ class IntegratorBase(IntegratorSettings):
         """Tries steps until one is accurate enough; returns its size, `room` at most."""
         accuracy, order = self.get_accuracy_in_use(), self.get_error_estimate_order()
         h = min(self._ideal_step_size, self._max_step_size)
-        is_cut_short = room < _CUT_SHORT * h
-        if is_cut_short or room < _SLIVER * h:
+        is_cut_short = room < CUT_SHORT * h
+        if is_cut_short or room < SLIVER * h:
             h = room
         while True:
             error = self._step(time, h)
@@ -378,14 +383,14 @@ class IntegratorBase(IntegratorSettings):
                     self._ideal_step_size = min(max(wanted, self._min_step_size), self._max_step_size)
                 return h
             minimum = self.get_working_minimum_step_size()
-            if h <= _SLIVER * minimum:
+            if h <= SLIVER * minimum:
                 self._accept_or_raise(time, h, error, accuracy)
                 return h
             if math.isfinite(error):
                 self._num_error_shrinkages += 1
             else:
                 self._num_failure_shrinkages += 1
-                if not np.isfinite(self._xdot_start).all():
+                if not is_finite(self._xdot_start):
                     self._blame(time, h)
             h = max(wanted, minimum)
             is_cut_short = False
@@ -435,4 +440,5 @@ class IntegratorBase(IntegratorSettings):
 def largest_magnitude(values: NDArray[Any], work: NDArray[Any]) -> float:
     """The largest absolute value, nan if there is a nan; `work` is room for as many elements."""
     np.abs(values, out=work)
-    return work.item(work.argmax()).real
+    largest: float = work.item(work.argmax()).real
+    return largest if work.dtype.kind != "O" or is_finite(work) else math.nan

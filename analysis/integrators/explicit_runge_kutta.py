@@ -22,13 +22,14 @@ from merganser.framework import Context, System
 __all__ = [
     "BogackiShampine3Integrator",
     "ExplicitEulerIntegrator",
+    "ExplicitRungeKutta",
     "RungeKutta2Integrator",
     "RungeKutta3Integrator",
     "RungeKutta5Integrator",
 ]
 
 
-class _ExplicitRungeKutta(IntegratorBase):
+class ExplicitRungeKutta(IntegratorBase):
     """Steps by the method of a Butcher tableau (equations (1) to (3) in tableaus.py)."""
 
     tableau: ButcherTableau
@@ -55,8 +56,8 @@ class _ExplicitRungeKutta(IntegratorBase):
         self._h_b, self._h_b_error = self._scaled[-2:]
         # For each stage but the first: c_i, h a_i, k_1 ... k_{i-1}, and where k_i goes.
         self._ends_in_last_stage = tableau.ends_in_last_stage
-        # Where sums are taken in a fixed order, a compiled step may take over at any time.
-        self._sums_in_order = dtype == np.float64 and self._derivatives.is_all_native()
+        # Sums of floats are taken in a fixed order, so that compiled steps may take over at any time.
+        self._sums_in_order = dtype == np.float64
         self._native_code: Any = None
         self._c = np.array(tableau.c)
         self._stages = [(tableau.c[i], self._scaled[i, :i], self._k[:i], self._k[i]) for i in range(1, num_stages)]
@@ -123,7 +124,7 @@ def _sum_in_order(weights: NDArray[Any], k: NDArray[Any]) -> NDArray[Any]:
     return np.add.reduce(weights[:, np.newaxis] * k, axis=0)
 
 
-class _FixedStepRungeKutta(_ExplicitRungeKutta):
+class _FixedStepRungeKutta(ExplicitRungeKutta):
     """A method without error estimate.
 
     Args:
@@ -152,7 +153,7 @@ class RungeKutta2Integrator(_FixedStepRungeKutta):
     tableau = HEUN2
 
 
-class RungeKutta3Integrator(_ExplicitRungeKutta):
+class RungeKutta3Integrator(ExplicitRungeKutta):
     """Third-order explicit Runge-Kutta with an embedded second-order method for error control.
 
     The default integrator of `Simulator`: right for smooth systems that are not stiff, at accuracies down to
@@ -162,7 +163,7 @@ class RungeKutta3Integrator(_ExplicitRungeKutta):
     tableau = RK3
 
 
-class BogackiShampine3Integrator(_ExplicitRungeKutta):
+class BogackiShampine3Integrator(ExplicitRungeKutta):
     """Third-order explicit Runge-Kutta of Bogacki and Shampine, with an embedded second-order method.
 
     Its error estimate is sharper than that of RungeKutta3Integrator, so that its steps are longer; three
@@ -172,7 +173,7 @@ class BogackiShampine3Integrator(_ExplicitRungeKutta):
     tableau = BOGACKI_SHAMPINE3
 
 
-class RungeKutta5Integrator(_ExplicitRungeKutta):
+class RungeKutta5Integrator(ExplicitRungeKutta):
     """Fifth-order explicit Runge-Kutta of Dormand and Prince, with an embedded fourth-order method.
 
     Right for smooth systems at accuracies of 1e-5 and better; six evaluations a step, since the last of seven

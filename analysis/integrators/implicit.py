@@ -148,6 +148,12 @@ class ImplicitIntegrator(IntegratorBase):
     # ------------------------------------------------------------------ Jacobians and stages
 
     def _prepare(self) -> None:
+        if self._x.dtype == object:
+            raise TypeError(
+                f"{type(self).__name__} solves its equations for floats only; system "
+                f"'{self._system.GetSystemPathname()}' is one of {self._system._scalar.__name__}. Use an explicit "
+                "integrator, such as RungeKutta3Integrator."
+            )
         self._linearization = None
         self._prepare_solvers()
 

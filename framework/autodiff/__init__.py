@@ -6,6 +6,7 @@ from merganser.framework.autodiff.matrices import (
     ExtractValue,
     InitializeAutoDiff,
     InitializeAutoDiffTuple,
+    autodiff_equal_to,
 )
 from merganser.framework.autodiff.scalar import AutoDiffXd
 
@@ -15,6 +16,7 @@ __all__ = [
     "ExtractValue",
     "InitializeAutoDiff",
     "InitializeAutoDiffTuple",
+    "autodiff_equal_to",
     "derivative",
     "gradient",
     "jacobian",

@@ -6,7 +6,7 @@ column by column.
 
 from __future__ import annotations
 
-__all__ = ["ExtractGradient", "ExtractValue", "InitializeAutoDiff", "InitializeAutoDiffTuple"]
+__all__ = ["ExtractGradient", "ExtractValue", "InitializeAutoDiff", "InitializeAutoDiffTuple", "autodiff_equal_to"]
 
 from typing import Any
 
@@ -110,3 +110,34 @@ def ExtractGradient(auto_diff_matrix: npt.ArrayLike) -> npt.NDArray[np.float64]:
     for i, row in enumerate(rows):
         result[i, : row.size] = row
     return result
+
+
+def autodiff_equal_to(a: npt.ArrayLike, b: npt.ArrayLike, *, semantic: bool = False) -> Any:
+    """Compares AutoDiffXd element by element, values and derivatives.
+
+    Args:
+        a, b: scalars, or arrays whose shapes fit together.
+        semantic: whether no derivatives are the same as derivatives that are all zero. Different numbers of
+            derivatives are never the same otherwise.
+
+    Returns:
+        Array of bool in the common shape.
+
+    Raises:
+        TypeError: an element is no AutoDiffXd.
+    """
+
+    def equal(x: Any, y: Any) -> bool:
+        for scalar in (x, y):
+            if not isinstance(scalar, AutoDiffXd):
+                raise TypeError(f"autodiff_equal_to: expected AutoDiffXd, got {type(scalar).__name__} {scalar!r}.")
+        dx, dy = x.derivatives(), y.derivatives()
+        if semantic and 0 in (dx.size, dy.size):
+            same = not dx.any() and not dy.any()
+        else:
+            same = np.array_equal(dx, dy)
+        return x.value() == y.value() and same
+
+    left, right = np.broadcast_arrays(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
+    pairs = zip(left.ravel().tolist(), right.ravel().tolist())
+    return np.array([equal(x, y) for x, y in pairs], dtype=bool).reshape(left.shape)

@@ -57,8 +57,8 @@ class AutoDiffXd:
     abs, max and min the derivative is one-sided, of the first operand for max and min.
 
     Objects do not change; derivative vectors are shared between them. There is no conversion to float, which
-    would drop the derivatives without a word: use value(). Beyond pydrake there are `+x`, exponents with
-    derivatives, truth (value != 0), and the derivative of x**0 is 0 everywhere.
+    would drop the derivatives without a word: use value(). Beyond pydrake there are `+x`, `x.real`, exponents
+    with derivatives, truth (value != 0), and the derivative of x**0 is 0 everywhere.
     """
 
     __slots__ = ("_derivatives", "_value")
@@ -104,6 +104,11 @@ class AutoDiffXd:
 
     def value(self) -> float:
         """The value."""
+        return self._value
+
+    @property
+    def real(self) -> float:
+        """The value, under the name that it has for complex numbers: what is compared where both may come."""
         return self._value
 
     def derivatives(self) -> npt.NDArray[np.float64]:

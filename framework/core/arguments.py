@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from merganser.framework.core.values import BasicVector
 
-__all__ = ["as_model_vector", "continuous_arguments", "one_of", "refuse_unknown"]
+__all__ = ["as_model_vector", "bind_overload", "continuous_arguments", "one_of", "refuse_unknown"]
 
 
 def continuous_arguments(*args: Any, **kwargs: Any) -> tuple[BasicVector, tuple[int, int, int]]:
@@ -49,6 +50,36 @@ def one_of(first: Any, second: Any, function: str, names: str) -> Any:
     if (first is None) == (second is None):
         raise TypeError(f"{function} takes either {names}.")
     return second if first is None else first
+
+
+def bind_overload(
+    function: str, names: Sequence[str], defaults: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The arguments of one form of a function that has several, by name and in the order of `names`.
+
+    Args:
+        function: its name, for messages.
+        names: the parameters of this form.
+        defaults: values of those that may be left out.
+        args, kwargs: what the function was called with.
+
+    Raises:
+        TypeError: an argument is missing, given twice, unknown, or one too many.
+    """
+    form = f"{function}({', '.join(names)})"
+    if len(args) > len(names):
+        raise TypeError(f"{form} takes at most {len(names)} arguments, got {len(args)}.")
+    given = dict(zip(names, args))
+    for name, value in kwargs.items():
+        if name not in names:
+            raise TypeError(f"{form} got an unexpected argument '{name}'.")
+        if name in given:
+            raise TypeError(f"{form} got two values for argument '{name}'.")
+        given[name] = value
+    missing = [name for name in names if name not in given and name not in defaults]
+    if missing:
+        raise TypeError(f"{form} is missing argument '{missing[0]}'.")
+    return {name: given.get(name, defaults.get(name)) for name in names}
 
 
 def refuse_unknown(kwargs: dict[str, Any], function: str) -> None:

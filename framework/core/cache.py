@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from merganser.framework.core.dependencies import TicketMethods
 from merganser.framework.core.indices import CacheIndex, DependencyTicket
-from merganser.framework.core.native_code import CONTINUOUS_STATE, InputOf, NativeCode, ParameterOf
+from merganser.framework.core.native_code import (
+    CONTINUOUS_STATE,
+    CURRENT_TIME,
+    DiscreteStateOf,
+    InputOf,
+    NativeCode,
+    ParameterOf,
+)
 from merganser.framework.core.values import AbstractValue, BasicVector, Value
 
 if TYPE_CHECKING:
@@ -123,8 +130,12 @@ class CacheEntry:
                 tickets.add(system.input_port_ticket(argument.port_index))
             elif isinstance(argument, ParameterOf):
                 tickets.add(system.numeric_parameter_ticket(argument.index))
+            elif isinstance(argument, DiscreteStateOf):
+                tickets.add(system.discrete_state_ticket(argument.index))
             elif argument is CONTINUOUS_STATE:
                 tickets.add(system.xc_ticket())
+            elif argument is CURRENT_TIME:
+                tickets.add(system.time_ticket())
         self._declared = frozenset(tickets)
         self.is_learning = False
 

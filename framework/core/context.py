@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from merganser.framework.core.dependencies import ACCURACY, TIME, Q, V, Z
 from merganser.framework.core.derivatives import DerivativeEvaluator
 from merganser.framework.core.errors import UnconnectedInputError
 from merganser.framework.core.layout import SystemLayout
+from merganser.framework.core.scalars import cast_array, scalar_of_array
 from merganser.framework.core.state import (
     AbstractValues,
     ContinuousState,
@@ -91,7 +93,7 @@ class Context(CacheControl):
             RuntimeError: this is the context of a subsystem.
         """
         self._require_root("SetTime")
-        if time_sec != time_sec:
+        if isinstance(time_sec, float) and math.isnan(time_sec):
             raise ValueError("SetTime: the time must be a number, got nan.")
         self._set_time(time_sec)
 
@@ -342,19 +344,32 @@ class Context(CacheControl):
         save_context(self, path, allow_pickle)
 
     def SetTimeStateAndParametersFrom(self, source: Context) -> None:
-        """Takes over time, accuracy, state and parameters, but no fixed inputs, from a context of the same system."""
+        """Takes over time, accuracy, state and parameters, but no fixed inputs, from a context of the same system.
+
+        It may also be one of that system converted to another scalar type. Of an AutoDiffXd then only the value is
+        taken over.
+
+        Raises:
+            ValueError: the source has another structure.
+            RuntimeError: this is the context of a subsystem; or a source of expressions has one of variables.
+        """
         self._require_root("SetTimeStateAndParametersFrom")
+        time = source._store.flat[:1]
+        if self._takes_other_scalars_than(source):
+            time = cast_array(time, self._scalar())
         self._copy_values_from(source)
-        self._set_time(source._store.flat[0])
+        self._set_time(time[0])
         self._store.accuracy = source._store.accuracy
 
     def SetStateAndParametersFrom(self, source: Context) -> None:
-        """Takes over state and parameters from a context of the same system."""
+        """Takes over state and parameters from a context of the same system, or of one of another scalar type."""
         self._copy_values_from(source)
 
     def _copy_values_from(self, source: Context) -> None:
         """Takes over state and parameters."""
         mine, theirs = self._numbers(), source._numbers()
+        if self._takes_other_scalars_than(source):
+            theirs = [cast_array(values, self._scalar()) for values in theirs]
         if [m.shape for m in mine] != [t.shape for t in theirs]:
             raise ValueError(
                 f"The source context (of '{source._system.GetSystemPathname()}') has another structure than this "
@@ -366,6 +381,14 @@ class Context(CacheControl):
             to[:] = values
         self._abstract_state.SetFrom(source._abstract_state)
         self._parameters._abstract.SetFrom(source._parameters._abstract)
+
+    def _scalar(self) -> type[Any]:
+        """The type of all scalars here; complex numbers count as floats."""
+        return scalar_of_array(self._store.flat)
+
+    def _takes_other_scalars_than(self, source: Context) -> bool:
+        """Whether scalars of `source` must be cast to become some of this context."""
+        return source._store.flat.dtype == object and source._scalar() is not self._scalar()
 
     def _numbers(self) -> list[Array]:
         """All numbers of state and parameters, as views."""

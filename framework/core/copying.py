@@ -13,12 +13,13 @@ import pickle
 import types
 from typing import TYPE_CHECKING, Any
 
+from merganser.framework.core.templates import Kind, Template
+
 if TYPE_CHECKING:
     from merganser.framework.core.system import System
 
-__all__ = ["copy_system"]
+__all__ = ["Shared", "copy_system"]
 
-_SHARED_TYPES = (type, types.ModuleType, types.CodeType)
 
 
 def copy_system(system: System, memo: dict[int, Any] | None = None) -> Any:
@@ -44,6 +45,15 @@ def _note_copies(system: Any, copied: Any, memo: dict[int, Any]) -> None:
         memo[id(mine)] = theirs
     for inner, inner_copy in zip(system._subsystems() or (), copied._subsystems() or ()):
         _note_copies(inner, inner_copy, memo)
+
+
+class Shared:
+    """Wraps an object that a copy of a system is to share with the original."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
 class _Original:
@@ -102,6 +112,9 @@ def _is_shared(obj: Any) -> bool:
     if isinstance(obj, types.BuiltinFunctionType):  # `math.sin`, but not `[].append`
         return obj.__self__ is None or isinstance(obj.__self__, types.ModuleType)
     return isinstance(obj, _SHARED_TYPES) or type(obj).__module__.startswith("numba.")
+
+
+_SHARED_TYPES = (type, types.ModuleType, types.CodeType, Shared, Template, Kind)
 
 
 def _content(cell: Any) -> Any:

@@ -9,6 +9,7 @@ from merganser.framework.core.diagram_context import DiagramContext
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.core.events import DeclaredEvent
 from merganser.framework.core.feedthrough import inputs_reaching
+from merganser.framework.core.graphviz import GraphvizFragment, GraphvizFragmentParams, diagram_fragment
 from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.ports import InputPort, OutputPort
 from merganser.framework.core.system import System
@@ -128,6 +129,9 @@ class Diagram(System):
 
     def Accept(self, v: SystemVisitor) -> None:
         v.VisitDiagram(self)
+
+    def DoGetGraphvizFragment(self, params: GraphvizFragmentParams) -> GraphvizFragment:
+        return diagram_fragment(self, params) if params.max_depth > 0 else super().DoGetGraphvizFragment(params)
 
     def _set_defaults(self, context: DiagramContext) -> None:
         for child in context._children:

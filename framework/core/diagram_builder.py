@@ -9,6 +9,7 @@ from merganser.framework.core.feedthrough import refuse_algebraic_loops
 from merganser.framework.core.indices import InputPortIndex, OutputPortIndex, UseDefaultName, kUseDefaultName
 from merganser.framework.core.ports import InputPort, OutputPort
 from merganser.framework.core.system import System
+from merganser.framework.core.templates import generic_class, instantiate
 
 __all__ = ["DiagramBuilder"]
 
@@ -25,6 +26,8 @@ class DiagramBuilder:
     builder.Connect(controller.get_output_port(), plant.get_input_port())
     diagram = builder.Build()
     """
+
+    _scalar: type[Any] = float  # of all systems in the diagram
 
     def __init__(self) -> None:
         self._systems: list[System] = []
@@ -44,12 +47,18 @@ class DiagramBuilder:
         self._require_not_built()
         if not isinstance(system, System):
             raise TypeError(f"AddSystem takes a System, got {type(system).__name__}.")
+        if system._scalar is not self._scalar:
+            raise TypeError(
+                f"System '{system.GetSystemPathname()}' has the scalar type {system._scalar.__name__}, the diagram "
+                f"being built has {self._scalar.__name__}. Convert the system with system.ToScalarType"
+                f"[{self._scalar.__name__}](), or build the diagram with DiagramBuilder_[{system._scalar.__name__}]."
+            )
         if system in self._systems or system._parent is not None:
             raise ValueError(f"System '{system.GetSystemPathname()}' has been added to a diagram before.")
         if system._name and self.HasSubsystemNamed(system._name):
             raise ValueError(f"The diagram already has a system named '{system._name}'; names must be unique.")
         if not system._name:
-            system._name = self._free_name(type(system).__name__)
+            system._name = self._free_name(generic_class(type(system)).__name__)
         self._systems.append(system)
         return system
 
@@ -240,7 +249,7 @@ class DiagramBuilder:
         Raises:
             AlgebraicLoopError: some outputs depend on themselves at the same instant.
         """
-        diagram = Diagram()
+        diagram: Diagram = instantiate(Diagram, self._scalar)()
         self.BuildInto(diagram)
         return diagram
 
@@ -249,6 +258,11 @@ class DiagramBuilder:
         self._require_not_built()
         if not self._systems:
             raise RuntimeError("DiagramBuilder: cannot build an empty diagram; add a system first.")
+        if target._scalar is not self._scalar:
+            raise TypeError(
+                f"Diagram '{target.GetSystemPathname()}' has the scalar type {target._scalar.__name__}, the builder "
+                f"has {self._scalar.__name__}; derive the Diagram from Diagram_[{self._scalar.__name__}]."
+            )
         if target._systems:
             raise RuntimeError(f"Diagram '{target.GetSystemPathname()}' has been built before.")
         for system in self._systems:

@@ -1,8 +1,7 @@
-"""Diagrams as graphs: for networkx, and in Graphviz's language. For pictures with matplotlib see diagram_plot.py."""
+"""Diagrams as graphs for networkx. For pictures see diagram_plot.py (matplotlib) and graphviz.py."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -10,7 +9,7 @@ import networkx as nx
 if TYPE_CHECKING:
     from merganser.framework.core.system import System
 
-__all__ = ["diagram_graph", "graphviz_string"]
+__all__ = ["diagram_graph"]
 
 
 def diagram_graph(system: System) -> Any:
@@ -43,42 +42,3 @@ def diagram_graph(system: System) -> Any:
         graph.add_node(f"out: {name}", system=None, kind="output")
         graph.add_edge(start.get_name(), f"out: {name}", output=start.get_output_port(start_port).get_name(), input="")
     return graph
-
-
-def graphviz_string(system: System) -> str:
-    """Describes a Diagram, with all that is inside, in the language of Graphviz."""
-    lines = ["digraph {", "rankdir=LR", "node [shape=record]"]
-    lines += _graphviz_lines(system, {})
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def _graphviz_lines(system: System, ids: dict[int, str]) -> Iterator[str]:
-    identifier = ids.setdefault(id(system), f"s{len(ids)}")
-    subsystems = system._subsystems()
-    inputs = "|".join(f"<u{i}> {port.get_name()}" for i, port in enumerate(system._input_ports))
-    outputs = "|".join(f"<y{i}> {port.get_name()}" for i, port in enumerate(system._output_ports))
-    title = f"{system.GetSystemName()}\\n{system.GetSystemType()}"
-    if subsystems is None:
-        yield f'{identifier} [label="{title} | {{ {{{inputs}}} | {{{outputs}}} }}"]'
-        return
-    diagram: Any = system
-    yield f"subgraph cluster_{identifier} {{"
-    yield f'label="{title}"'
-    for index, port in enumerate(system._input_ports):
-        yield f'{identifier}_u{index} [label="{port.get_name()}"]'
-    for index, port in enumerate(system._output_ports):
-        yield f'{identifier}_y{index} [label="{port.get_name()}"]'
-    for subsystem in subsystems:
-        yield from _graphviz_lines(subsystem, ids)
-    for (to, to_port), (start, start_port) in diagram._connections.items():
-        yield f"{_graphviz_end(start, 'y', start_port, ids)} -> {_graphviz_end(to, 'u', to_port, ids)}"
-    for (to, to_port), index in diagram._exported_inputs.items():
-        yield f"{identifier}_u{index} -> {_graphviz_end(to, 'u', to_port, ids)}"
-    for index, (start, start_port) in enumerate(diagram._exported_outputs):
-        yield f"{_graphviz_end(start, 'y', start_port, ids)} -> {identifier}_y{index}"
-    yield "}"
-
-
-def _graphviz_end(system: System, letter: str, port: int, ids: dict[int, str]) -> str:
-    separator = ":" if system._subsystems() is None else "_"
-    return f"{ids[id(system)]}{separator}{letter}{port}"

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from merganser.framework.core.native_code import NativeCode
     from merganser.framework.core.system import System
 
 __all__ = [
@@ -207,6 +208,7 @@ class DeclaredEvent:
 
     `handler` is called as handler(context) for publish events, handler(context, discrete_values) for discrete
     updates and handler(context, state) for unrestricted updates. `period` and `offset` are those of periodic events.
+    `native` is an operation that does the same, if there is one.
     """
 
     kind: EventKind
@@ -214,6 +216,7 @@ class DeclaredEvent:
     handler: Callable[..., EventStatus | None]
     period: float = 0.0
     offset: float = 0.0
+    native: NativeCode | None = None
 
     def next_time(self, time: float) -> float:
         """The first of the times offset + k period that is after `time`."""

@@ -87,11 +87,9 @@ def _scratch(context: LeafContext, kind: EventKind) -> Any:
     """A copy of what the handlers may change, kept with the context for the next time."""
     if kind is EventKind.UNRESTRICTED_UPDATE:
         return context.get_state().Clone()
-    if context._next_discrete is None:
-        context._next_discrete = context._discrete.Clone()
-    else:
-        _copy_groups(context._discrete, context._next_discrete)
-    return context._next_discrete
+    room = context._room_for_update()
+    _copy_groups(context._discrete, room)
+    return room
 
 
 def _copy_groups(source: DiscreteValues, target: DiscreteValues) -> None:

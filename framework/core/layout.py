@@ -109,6 +109,7 @@ class RootLayout:
         self.top = self._add(root, None)
         self.leaf_list = list(self.top.leaves())
         self.num_entries = 0
+        self.version = 0  # counts what has been learnt about dependencies
         self.entry_down: list[int] = []
         self._assign_offsets()
         self._connect(self.top)
@@ -234,6 +235,7 @@ class RootLayout:
         new = nodes & ~leaf.dependencies[number]
         if not new:
             return
+        self.version += 1
         delta = self.entry_down[leaf.first_bit + number]
         for node in bits(new):
             source = self._entry_behind(leaf, node)

@@ -49,6 +49,12 @@ class LeafContext(Context):
         self._xcdot_slots = [] if system._xcdot_entry is None else [self._slots[system._xcdot_entry]]
         store.slots.extend(self._slots)
 
+    def _room_for_update(self) -> DiscreteValues:
+        """Where discrete updates leave their results."""
+        if self._next_discrete is None:
+            self._next_discrete = self._discrete.Clone()
+        return self._next_discrete
+
     def _make_slot(self, number: int) -> CacheSlot:
         entry = self._layout.system._cache_entries[number]
         offset = self._layout.entry_offsets[number]

@@ -22,15 +22,19 @@ from merganser.framework.core.indices import (
     DependencyTicket,
     DiscreteStateIndex,
     NumericParameterIndex,
+    PortDataType,
     UseDefaultName,
 )
 from merganser.framework.core.leaf_context import LeafContext
-from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, NativeCode
+from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode
+from merganser.framework.core.native_declarations import NativeDeclarations
+from merganser.framework.core.native_function import NativeFunction
 from merganser.framework.core.ports import InputPort, LeafOutputPort
 from merganser.framework.core.random_values import LeafRandomMethods
+from merganser.framework.core.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.state import ContinuousState, DiscreteValues
 from merganser.framework.core.system import System
-from merganser.framework.core.values import AbstractValue, BasicVector
+from merganser.framework.core.values import AbstractValue, BasicVector, Value
 from merganser.framework.core.witness import ActiveWitness, WitnessFunction, WitnessFunctionDirection
 
 __all__ = ["LeafSystem"]
@@ -40,7 +44,7 @@ PublishHandler = Callable[[Any], EventStatus | None]
 UpdateHandler = Callable[[Any, Any], EventStatus | None]
 
 
-class LeafSystem(LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System):
+class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System):
     """A System without subsystems.
 
     A subclass declares its ports, state, parameters and events in `__init__` and does not change afterwards: values
@@ -62,13 +66,20 @@ class LeafSystem(LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System)
         self._discrete_models: list[BasicVector] = []
         self._abstract_state_models: list[AbstractValue] = []
         self._numeric_parameter_models: list[BasicVector] = []
+        self._numeric_parameter_names: list[str] = []
         self._abstract_parameter_models: list[AbstractValue] = []
         self._events: list[DeclaredEvent] = []
         self._constraints: list[SystemConstraint] = []
         self._energy_entries = declare_energy_entries(self)
 
-    def __init__(self) -> None:
-        pass
+    def __init__(self, converter: SystemScalarConverter | None = None) -> None:
+        """Makes a system without ports, state, parameters and events.
+
+        Args:
+            converter: how to make the same system for other scalars. By default it is a copy, whose callbacks must
+                then take scalars of any type; an empty converter says that there is no way.
+        """
+        self._converter = converter
 
     def _subsystems(self) -> None:
         return None
@@ -97,6 +108,21 @@ class LeafSystem(LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System)
         if isinstance(model, BasicVector):
             return self._declare_input(name, model.Clone(), model.size(), random_type)
         return self._declare_input(name, None, int(model), random_type)
+
+    def DeclareInputPort(
+        self, name: str | UseDefaultName, type: PortDataType, size: int, random_type: Any = None
+    ) -> InputPort:
+        """Declares an input port for a vector of `size` elements, or for abstract values of any type.
+
+        Raises:
+            TypeError: `type` is no PortDataType.
+            ValueError: there is an input port of that name, or the size is negative.
+        """
+        if type is PortDataType.kVectorValued:
+            return self.DeclareVectorInputPort(name, size, random_type)
+        if type is not PortDataType.kAbstractValued:
+            raise TypeError(f"DeclareInputPort: expected a PortDataType, got {type!r}.")
+        return self.DeclareAbstractInputPort(name, Value())
 
     def DeclareAbstractInputPort(self, name: str | UseDefaultName, model_value: AbstractValue) -> InputPort:
         """Declares an input port that takes values of the type of the value in `model_value`."""
@@ -129,7 +155,7 @@ class LeafSystem(LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System)
         Args:
             name: unique among the output ports, or kUseDefaultName.
             size: number of elements, or a model vector (also as `model_value=`).
-            calc: called as calc(context, output); fills in `output`, a BasicVector.
+            calc: called as calc(context, output); fills in `output`, a BasicVector. Or a native function.
             prerequisites_of_calc: tickets of what calc reads; by default that is found out by watching.
         """
         model = one_of(size, model_value, "DeclareVectorOutputPort", "size or model_value")
@@ -168,10 +194,12 @@ class LeafSystem(LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System)
         if isinstance(state_index, DiscreteStateIndex):
             model = self._discrete_models[index]
             ticket = table.add_ticket(1 << table.group_nodes["xd"][index])
-            return self._declare_output(
+            port = self._declare_output(
                 name, model.Clone(), model.size(),
                 functools.partial(_copy_discrete_state, index), {ticket},
             )  # fmt: skip
+            port.cache_entry().use_native(NativeCode("copy", (model.size(), DiscreteStateOf(index), OUTPUT)))
+            return port
         if isinstance(state_index, AbstractStateIndex):
             value = self._abstract_state_models[index]
             ticket = table.add_ticket(1 << table.group_nodes["xa"][index])
@@ -190,7 +218,12 @@ class LeafSystem(LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System)
         name = self._new_port_name(name, self._output_ports, "y", "output")
         if not callable(calc):
             raise TypeError(f"Output port '{name}' of system '{self.GetSystemPathname()}': calc must be callable.")
+        native = calc if isinstance(calc, NativeFunction) else None
+        if native is not None:
+            calc = self._bound_output(native, name, size)
         entry = self._declare_entry(f"output port '{name}'", model, calc, prerequisites)
+        if native is not None:
+            entry.use_native(calc.code(size))
         port = LeafOutputPort(self, len(self._output_ports), name, size, entry._index)
         self._output_ports.append(port)
         return port
@@ -293,10 +326,11 @@ class LeafSystem(LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System)
 
     # ------------------------------------------------------------------ parameters
 
-    def DeclareNumericParameter(self, model_vector: BasicVector) -> NumericParameterIndex:
-        """Declares a group of numeric parameters with default values."""
+    def DeclareNumericParameter(self, model_vector: BasicVector, *, name: str | None = None) -> NumericParameterIndex:
+        """Declares a group of numeric parameters with default values; native functions know it by its name."""
+        index = len(self._numeric_parameter_models)
+        self._numeric_parameter_names.append(self._new_parameter_name(name, index))
         self._numeric_parameter_models.append(as_model_vector(model_vector))
-        index = len(self._numeric_parameter_models) - 1
         self._dependency_table.add_node("pn", f"numeric parameter {index}")
         return NumericParameterIndex(index)
 
@@ -411,7 +445,10 @@ class LeafSystem(LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System)
             raise TypeError(
                 f"System '{self.GetSystemPathname()}': the handler of a {kind.value} event must be callable."
             )
-        self._events.append(DeclaredEvent(kind, trigger, handler, period, offset))
+        native = None
+        if isinstance(handler, NativeFunction):
+            handler, native = self._bound_update(handler, kind)
+        self._events.append(DeclaredEvent(kind, trigger, handler, period, offset, native))
 
     def _declared_events(self, context: Any) -> list[tuple[LeafContext, DeclaredEvent]]:
         return [(context, event) for event in self._events]

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-__all__ = ["CONTINUOUS_STATE", "OUTPUT", "InputOf", "NativeCode", "ParameterOf"]
+if TYPE_CHECKING:
+    from merganser.framework.core.native_function import NativeFunction
+
+__all__ = [
+    "CONTINUOUS_STATE",
+    "CURRENT_TIME",
+    "LOG",
+    "OUTPUT",
+    "DiscreteStateOf",
+    "InputOf",
+    "NativeCode",
+    "NextDiscreteStateOf",
+    "ParameterOf",
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +33,20 @@ class InputOf:
 @dataclasses.dataclass(frozen=True)
 class ParameterOf:
     """Stands for the place of a group of numeric parameters of the block."""
+
+    index: int
+
+
+@dataclasses.dataclass(frozen=True)
+class DiscreteStateOf:
+    """Stands for the place of a group of the discrete state of the block."""
+
+    index: int
+
+
+@dataclasses.dataclass(frozen=True)
+class NextDiscreteStateOf:
+    """Stands for the place where an update leaves the new values of a group of the discrete state."""
 
     index: int
 
@@ -37,18 +64,27 @@ class _Place:
 
 OUTPUT = _Place("OUTPUT")  # where the result of the computation goes
 CONTINUOUS_STATE = _Place("CONTINUOUS_STATE")  # where the continuous state of the block is found
+CURRENT_TIME = _Place("CURRENT_TIME")  # where the time is found
+LOG = _Place("LOG")  # the log that the block keeps: capacity, then places of the number of samples, times and data
+
+Argument = int | NDArray[Any] | InputOf | ParameterOf | DiscreteStateOf | NextDiscreteStateOf | _Place
 
 
 @dataclasses.dataclass(frozen=True)
 class NativeCode:
-    """A computation as an operation of framework/native/operations.py.
+    """A computation or an event handler as an operation, see framework/native/operations.py.
 
     Attributes:
-        operation: the operation's name.
+        operation: the operation's name, or the NativeFunction that it calls.
         arguments: what the operation finds in its list of integers, one after the other: an integer stands for
             itself, an array of constants for the place of its first element, and `OUTPUT`, `CONTINUOUS_STATE`,
-            `InputOf(port_index)` and `ParameterOf(index)` for places in the flat array of the Context.
+            `InputOf(port_index)`, `ParameterOf(index)` and their like for places relative to the flat array of the
+            Context. `LOG` stands for four integers.
     """
 
-    operation: str
-    arguments: tuple[int | NDArray[Any] | InputOf | ParameterOf | _Place, ...]
+    operation: str | NativeFunction
+    arguments: tuple[Argument, ...]
+
+    def inputs(self) -> list[int]:
+        """The numbers of the input ports that it reads."""
+        return [argument.port_index for argument in self.arguments if isinstance(argument, InputOf)]

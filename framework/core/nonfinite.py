@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ __all__ = ["blame_derivatives", "blame_input", "is_finite"]
 
 
 def is_finite(values: Any) -> bool:
-    """Whether all elements of a float array are finite; arrays of other scalars always pass."""
-    return values.dtype != np.float64 or bool(np.isfinite(values).all())
+    """Whether all elements of an array of numbers or of AutoDiffXd are finite; of the latter, values alone count."""
+    if values.dtype == object:
+        return all(math.isfinite(x.real) for x in values.tolist())
+    return bool(np.isfinite(values).all())
 
 
 def blame_derivatives(context: Context) -> str:

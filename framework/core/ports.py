@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.core.indices import DependencyTicket, InputPortIndex, OutputPortIndex, PortDataType
+from merganser.framework.core.scalars import cast_array, has_nan
 from merganser.framework.core.store import FixedInputPortValue
 from merganser.framework.core.values import AbstractValue, BasicVector, Value
 
@@ -140,19 +141,22 @@ class InputPort(_Port):
         """
         self._check_context(context)
         checked = self._checked_value(value)
-        if self._size is not None and checked.dtype.kind == "c" and context._store.flat.dtype.kind == "f":
-            raise TypeError(f"{self.GetFullDescription()} cannot be fixed to complex numbers in a context of floats.")
+        if self._size is not None and checked.dtype.kind in "cO" and context._store.flat.dtype.kind == "f":
+            kind = "complex numbers" if checked.dtype.kind == "c" else type(checked[0]).__name__
+            raise TypeError(f"{self.GetFullDescription()} cannot be fixed to {kind} in a context of floats.")
         return context._fix_input(self._index, checked)
 
     def Allocate(self) -> AbstractValue:
         """Returns a box with a value of the port's type."""
-        return Value(self._default_value()) if self._size is not None else self._model.Clone()
+        if self._size is None:
+            return self._model.Clone()
+        return Value(cast_array(self._default_value(), self._system._scalar))
 
     def _default_value(self) -> Any:
         """Zeros or the model's elements for a vector port; the model value for an abstract port."""
         if self._size is None:
             return self._model.Clone()
-        if self._model is None or np.isnan(self._model._values.astype(complex)).any():
+        if self._model is None or has_nan(self._model._values):
             return np.zeros(self._size)
         return self._model._values
 
@@ -215,7 +219,9 @@ class OutputPort(_Port):
         """Returns a box with a value of the port's type."""
         leaf_port = self._leaf_port
         entry = leaf_port._system._cache_entries[leaf_port._entry_number]
-        return Value(entry.model.Clone()) if isinstance(entry.model, BasicVector) else entry.allocate_value()
+        if isinstance(entry.model, BasicVector):
+            return Value(entry.model._cast(self._system._scalar))
+        return entry.allocate_value()
 
     def _read(self, context: Context) -> BasicVector | AbstractValue:
         """The current value, computed if it is out of date."""

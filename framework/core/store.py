@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.errors import AlgebraicLoopError
 from merganser.framework.core.layout import RootLayout, describe_loop
+from merganser.framework.core.scalars import filled
 from merganser.framework.core.values import AbstractValue, BasicVector, Value
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ class Store:
 
     def __init__(self, layout: RootLayout, dtype: Any = np.float64) -> None:
         self.layout = layout
-        self.flat: NDArray[Any] = np.zeros(layout.num_flat, dtype=dtype)
+        is_numeric = np.dtype(dtype) != object
+        scalar = layout.top.system._scalar
+        self.flat: NDArray[Any] = np.zeros(layout.num_flat, dtype) if is_numeric else filled(layout.num_flat, scalar)
         self.invalid = (1 << layout.num_entries) - 1
         self.computing = 0
         self.reads = 0

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from merganser.framework.core.constraints import ConstraintMethods
 from merganser.framework.core.context import Context
@@ -18,13 +17,18 @@ from merganser.framework.core.dynamics import DynamicsMethods
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.core.events import DeclaredEvent, EventKind, TriggerType
 from merganser.framework.core.execution import compute_updates, execute, raise_if_failed
+from merganser.framework.core.graphviz import GraphvizMethods
 from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
 from merganser.framework.core.layout import RootLayout
 from merganser.framework.core.leaf_context import LeafContext
+from merganser.framework.core.leaf_only import LeafOnlyDeclarations
 from merganser.framework.core.outputs import OutputMethods
 from merganser.framework.core.ports import InputPort
 from merganser.framework.core.random_values import RandomContextMethods
-from merganser.framework.core.state import ContinuousState, DiscreteValues, State
+from merganser.framework.core.scalar_conversion import ScalarConversionMethods
+from merganser.framework.core.scalars import dtype_of, filled
+from merganser.framework.core.state import ContinuousState, DiscreteValues, State, _window
+from merganser.framework.core.templates import Template, generic_class, instantiate
 from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.core.visitor import SystemVisitor
 
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.diagram import Diagram
     from merganser.framework.core.witness import ActiveWitness, WitnessFunction
 
-__all__ = ["System"]
+__all__ = ["System", "new_system", "origin_of"]
 
 
 class System(
@@ -42,6 +46,9 @@ class System(
     DifferenceEquationMethods,
     ConstraintMethods,
     RandomContextMethods,
+    ScalarConversionMethods,
+    GraphvizMethods,
+    LeafOnlyDeclarations,
     abc.ABC,
 ):
     """Something with input ports, output ports, state and parameters, whose values live in a Context.
@@ -50,6 +57,7 @@ class System(
     are subclasses of `LeafSystem`, and `Diagram`.
     """
 
+    _scalar: type[Any] = float  # what the numbers in its contexts are; of the class, not of the object
     _input_ports: list[InputPort]
     _output_ports: list[Any]
     _parent: Diagram | None
@@ -67,6 +75,7 @@ class System(
         self._input_ports = []
         self._output_ports = []
         self._layout_cache: RootLayout | None = None
+        self._converter = None
 
     @abc.abstractmethod
     def _subsystems(self) -> Sequence[System] | None:
@@ -90,7 +99,7 @@ class System(
 
     def GetSystemName(self) -> str:
         """The name, or the name of the class if there is none."""
-        return self._name or type(self).__name__
+        return self._name or generic_class(type(self)).__name__
 
     def GetSystemPathname(self) -> str:
         """The names from the outermost Diagram down to this system: '::station::arm'."""
@@ -183,7 +192,7 @@ class System(
 
     def AllocateContext(self) -> Context:
         """Returns a new context whose state and parameters are not yet set to their defaults."""
-        return self._make_context(np.float64)
+        return self._make_context(dtype_of(self._scalar))
 
     def _make_context(self, dtype: Any) -> Context:
         return make_context(self._get_layout(), dtype)
@@ -293,7 +302,9 @@ class System(
 
     def AllocateInputVector(self, input_port: InputPort) -> BasicVector:
         """Returns a vector that fits the port."""
-        return BasicVector(input_port.size()) if input_port._model is None else input_port._model.Clone()
+        if input_port._model is None:
+            return _window(filled(input_port.size(), self._scalar, math.nan))
+        return input_port._model._cast(self._scalar)
 
     def AllocateInputAbstract(self, input_port: InputPort) -> AbstractValue:
         """Returns a box with a value of the port's type."""
@@ -333,7 +344,7 @@ class System(
     def AllocateTimeDerivatives(self) -> ContinuousState:
         """Returns room for time derivatives."""
         layout = self._get_layout()
-        vector = BasicVector(np.zeros(layout.num_xc))
+        vector = _window(filled(layout.num_xc, self._scalar))
         return ContinuousState._of(vector, layout.top.xc_partition)
 
     def AllocateDiscreteVariables(self) -> DiscreteValues:
@@ -425,20 +436,30 @@ class System(
         # The layout follows from the rest, and knows systems by their addresses.
         return {**self.__dict__, "_layout_cache": None}
 
-    # ------------------------------------------------------------------ visitors and drawings
+    def __reduce__(self) -> tuple[Any, ...]:
+        return new_system, (origin_of(self), self._scalar), self.__getstate__()
+
+    # ------------------------------------------------------------------ visitors
 
     def Accept(self, v: SystemVisitor) -> None:
         """Calls the visitor's method for this kind of system."""
         v.VisitSystem(self)
 
-    def GetGraphvizString(self) -> str:
-        """Returns a Graphviz description of the system."""
-        from merganser.framework.core.diagram_graph import graphviz_string
-
-        return graphviz_string(self)
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} '{self.GetSystemPathname()}'>"
+
+
+def origin_of(system: System) -> type[Any] | Template:
+    """What `new_system` makes a system of the same class from."""
+    cls = type(system)
+    return cls.__dict__.get("_template", generic_class(cls))
+
+
+def new_system(origin: type[Any] | Template, T: type[Any]) -> Any:
+    """A system without content, for `pickle`: of a template, or of the class for scalars of type T that belongs to one
+    for floats."""
+    cls = origin[T] if isinstance(origin, Template) else instantiate(origin, T)
+    return cls.__new__(cls)
 
 
 def _scratch_of(context: Context) -> Context:

@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.scalars import cast_array
+
 __all__ = ["AbstractValue", "BasicVector", "IndexedVector", "Value", "VectorBase"]
 
 Array = NDArray[Any]
@@ -159,6 +161,10 @@ class BasicVector(VectorBase):
     def Clone(self) -> BasicVector:
         """Returns a vector of the same type with a copy of the elements."""
         return self._view_of(self._values.copy())
+
+    def _cast(self, T: type[Any]) -> BasicVector:
+        """A vector of the same type with a copy of the elements, cast to scalars of type T."""
+        return self._view_of(cast_array(self._values, T))
 
     def _view_of(self, values: Array) -> BasicVector:
         """A vector of the same type whose elements are those of `values`."""

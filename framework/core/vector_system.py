@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.state import ContinuousState, DiscreteValues
 from merganser.framework.core.values import BasicVector
 
@@ -30,10 +31,17 @@ class VectorSystem(LeafSystem):
         output_size: number of elements of the output port; without a port if 0.
         direct_feedthrough: False says that the output does not depend directly on the input; then
             `DoCalcVectorOutput` gets an empty input.
+        converter: how to make the same system for other scalars, see `LeafSystem`.
     """
 
-    def __init__(self, input_size: int, output_size: int, direct_feedthrough: bool | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        input_size: int,
+        output_size: int,
+        direct_feedthrough: bool | None = None,
+        converter: SystemScalarConverter | None = None,
+    ) -> None:
+        super().__init__(converter)
         self._feeds_through = direct_feedthrough is not False
         if input_size:
             self.DeclareVectorInputPort(kUseDefaultName, input_size)

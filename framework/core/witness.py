@@ -97,8 +97,8 @@ class WitnessFunction:
             note_place(error, f"while computing {self._describe()} at time {context._store.flat.item(0)} s")
             raise
         try:
-            value = float(result)  # type: ignore[arg-type]
-        except TypeError as error:
+            value = float(result.real)  # type: ignore[union-attr]
+        except (TypeError, AttributeError) as error:
             raise TypeError(
                 f"The {self._describe()} must return a number; it returned {type(result).__name__} at time "
                 f"{context._store.flat.item(0)} s."

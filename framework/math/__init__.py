@@ -54,9 +54,17 @@ from merganser.framework.math.quaternion_functions import (
 from merganser.framework.math.rigid_transform import RigidTransform
 from merganser.framework.math.roll_pitch_yaw import RollPitchYaw
 from merganser.framework.math.rotation_matrix import RotationMatrix
+from merganser.framework.math.scalar_templates import (
+    AngleAxis_,
+    Quaternion_,
+    RigidTransform_,
+    RollPitchYaw_,
+    RotationMatrix_,
+)
 
 __all__ = [
     "AngleAxis",
+    "AngleAxis_",
     "AreQuaternionsEqualForOrientation",
     "CalculateAngularVelocityExpressedInBFromQuaternionDt",
     "CalculateQuaternionDtConstraintViolation",
@@ -71,11 +79,15 @@ __all__ = [
     "IsSymmetric",
     "Quaternion",
     "QuaternionToCanonicalForm",
+    "Quaternion_",
     "RealContinuousLyapunovEquation",
     "RealDiscreteLyapunovEquation",
     "RigidTransform",
+    "RigidTransform_",
     "RollPitchYaw",
+    "RollPitchYaw_",
     "RotationMatrix",
+    "RotationMatrix_",
     "VectorToSkewSymmetric",
     "abs",
     "acos",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 __all__ = [
     "Array",
+    "cast_entries",
     "cos",
     "expect_instance",
     "is_finite",
@@ -28,6 +29,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from merganser.framework.core.scalars import cast_array
 
 Array = npt.NDArray[Any]
 
@@ -96,6 +99,11 @@ def owned_vector(value: Any, size: int, what: str) -> Array:
     if not is_finite(array):
         raise ValueError(f"{what}: expected finite numbers, got {array.tolist()}.")
     return array
+
+
+def cast_entries(values: Any, T: Any) -> Array:
+    """A C-ordered copy of `values` with all entries cast to the scalar type T; floats or objects."""
+    return np.asarray(cast_array(values, T))
 
 
 def is_finite(array: Array) -> bool:

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.core.templates import ScalarMethod
 from merganser.framework.math._rotation_formulas import (
     angle_axis_from_quaternion,
     matrix_from_angle_axis,
     quaternion_from_matrix,
 )
-from merganser.framework.math._scalars import Array, cos, expect_instance, owned_vector, sin
+from merganser.framework.math._scalars import Array, cast_entries, cos, expect_instance, owned_vector, sin
 from merganser.framework.math.quaternion import UNIT_LENGTH_TOLERANCE, Quaternion, approximate_rotation
 
 
@@ -133,6 +134,16 @@ class AngleAxis:
     def inverse(self) -> AngleAxis:
         """The opposite angle about the same axis."""
         return AngleAxis._from_parts(-self._angle, self._axis)
+
+    def _cast(self, T: Any) -> Any:
+        """cast[T](): the same with entries of another scalar type; of AutoDiffXd entries only the values are kept.
+
+        Raises:
+            RuntimeError: an entry is an expression of variables, which has no value.
+        """
+        return AngleAxis._from_parts(cast_entries(self._angle, T).item(), cast_entries(self._axis, T))
+
+    cast = ScalarMethod(_cast)
 
     def __repr__(self) -> str:
         return f"AngleAxis(angle={self._angle!r}, axis={self._axis.tolist()!r})"

@@ -16,20 +16,24 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.math._scalars import Array, owned_array, owned_vector
+from merganser.framework.math.elementwise import floor
 
 
 def wrap_to(value: Any, low: float, high: float) -> Any:
     """Shifts a periodic number by a whole number of periods high - low into the interval [low, high).
 
     Args:
-        value: a float or complex number; of a complex one the real part is wrapped.
+        value: a float or complex number, of which the real part is wrapped, an AutoDiffXd or an Expression.
         low: start of the interval, in it.
         high: end of the interval, not in it.
 
     Raises:
-        TypeError: `value` is not a number.
-        ValueError: `low` is not below `high`, or anything is not finite.
+        TypeError: `value` is no scalar.
+        ValueError: `low` is not below `high`, or anything is not finite. Of scalars that are objects (`value` or the
+            interval) this is not checked.
     """
+    if any(hasattr(scalar, "floor") for scalar in (value, low, high)):
+        return value - (high - low) * floor((value - low) / (high - low))
     if not isinstance(value, (int, float, complex, np.number)):
         raise TypeError(f"wrap_to: value: expected a number, got {type(value).__name__} {value!r}.")
     real = value.real

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.core.templates import ScalarMethod
 from merganser.framework.math._rotation_formulas import (
     matrix_from_quaternion,
     quaternion_from_matrix,
@@ -16,6 +17,7 @@ from merganser.framework.math._rotation_formulas import (
 )
 from merganser.framework.math._scalars import (
     Array,
+    cast_entries,
     expect_instance,
     owned_array,
     owned_vector,
@@ -200,6 +202,16 @@ class Quaternion:
         if angle < 1e-8:  # sin(angle) == angle to machine precision
             return Quaternion._from_array((1 - t) * q0 + t * q1)
         return Quaternion._from_array((math.sin((1 - t) * angle) * q0 + math.sin(t * angle) * q1) / math.sin(angle))
+
+    def _cast(self, T: Any) -> Any:
+        """cast[T](): the same with entries of another scalar type; of AutoDiffXd entries only the values are kept.
+
+        Raises:
+            RuntimeError: an entry is an expression of variables, which has no value.
+        """
+        return Quaternion._from_array(cast_entries(self._wxyz, T))
+
+    cast = ScalarMethod(_cast)
 
     def __repr__(self) -> str:
         w, x, y, z = self._wxyz.tolist()

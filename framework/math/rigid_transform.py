@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.core.templates import ScalarMethod
 from merganser.framework.math._rotation_formulas import ORTHONORMALITY_TOLERANCE
-from merganser.framework.math._scalars import Array, expect_instance, owned_array, owned_vector
+from merganser.framework.math._scalars import Array, cast_entries, expect_instance, owned_array, owned_vector
 from merganser.framework.math.angle_axis import AngleAxis
 from merganser.framework.math.quaternion import Quaternion
 from merganser.framework.math.roll_pitch_yaw import RollPitchYaw
@@ -241,6 +242,16 @@ class RigidTransform:
         """The largest difference from `other` among the elements of the position [m]."""
         expect_instance(other, RigidTransform, "RigidTransform.GetMaximumAbsoluteTranslationDifference")
         return float(np.abs(self._p_AoBo_A - other._p_AoBo_A).max())
+
+    def _cast(self, T: Any) -> Any:
+        """cast[T](): the same with entries of another scalar type; of AutoDiffXd entries only the values are kept.
+
+        Raises:
+            RuntimeError: an entry is an expression of variables, which has no value.
+        """
+        return RigidTransform._from_parts(cast_entries(self._R_AB, T), cast_entries(self._p_AoBo_A, T))
+
+    cast = ScalarMethod(_cast)
 
     def __repr__(self) -> str:
         R = repr(self.rotation()).replace("\n", "\n  ")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from merganser.framework.core.templates import ScalarMethod
 from merganser.framework.math._rotation_formulas import (
     ORTHONORMALITY_TOLERANCE,
     quaternion_from_matrix,
@@ -16,6 +17,7 @@ from merganser.framework.math._rotation_formulas import (
 )
 from merganser.framework.math._scalars import (
     Array,
+    cast_entries,
     cos,
     expect_instance,
     owned_array,
@@ -275,6 +277,16 @@ class RotationMatrix:
 
     def _rotation_array(self) -> Array:
         return self._R_AB
+
+    def _cast(self, T: Any) -> Any:
+        """cast[T](): the same with entries of another scalar type; of AutoDiffXd entries only the values are kept.
+
+        Raises:
+            RuntimeError: an entry is an expression of variables, which has no value.
+        """
+        return RotationMatrix._from_array(cast_entries(self._R_AB, T))
+
+    cast = ScalarMethod(_cast)
 
     def __repr__(self) -> str:
         return "RotationMatrix([\n" + "".join(f"  {row!r},\n" for row in self._R_AB.tolist()) + "])"

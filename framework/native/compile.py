@@ -40,6 +40,7 @@ _KERNEL_FOLDERS = (
     "framework.primitives",
     "geometry",
     "analysis.integrators",
+    "analysis.plan",
     "multibody.kernels",
 )
 
@@ -61,10 +62,16 @@ def kernel(function: Callable[..., Any]) -> Any:
     return compiled
 
 
-def enable_kernel_cache(compiled: Any, function: Callable[..., Any]) -> None:
-    """Keeps what numba compiles of `function` in this package's cache folder, if that can be written to."""
+def enable_kernel_cache(compiled: Any, function: Callable[..., Any], cache: Any = None) -> None:
+    """Keeps what numba compiles of `function` in this package's cache folder, if that can be written to.
+
+    Args:
+        compiled: what numba has made of the function, not compiled yet.
+        function: the function.
+        cache: the class of the cache; by default that of kernels.
+    """
     try:
-        compiled._cache = _KernelCache(function)
+        compiled._cache = (_KernelCache if cache is None else cache)(function)
     except RuntimeError:  # numba found no place
         _warn_that_nothing_is_kept()
 

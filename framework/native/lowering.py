@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.derivatives import trace_upstream
-from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, InputOf, ParameterOf
-from merganser.framework.core.store import CacheSlot, FixedInputPortValue
+from merganser.framework.core.derivatives import compute_for, trace_upstream
+from merganser.framework.core.store import CacheSlot
+from merganser.framework.native.assembly import Assembly
 from merganser.framework.native.compile import specialize
-from merganser.framework.native.operations import address_of
 from merganser.framework.native.tape import run_operations
 
 if TYPE_CHECKING:
@@ -67,18 +66,7 @@ class Tape:
                 self._run(addresses, starts, self._values, self._numbers_place)
                 store.invalid &= ~mask
             elif store.invalid & segment.bit:
-                self._compute(segment)
-
-    def _compute(self, slot: CacheSlot) -> None:
-        """Computes a slot in Python; an exception says on behalf of what, as if the tape were not there."""
-        try:
-            slot.compute()
-        except Exception as error:
-            waiting = self._needed_by.get(id(slot))
-            while waiting is not None:
-                waiting.note_failure(error)
-                waiting = self._needed_by.get(id(waiting))
-            raise
+                compute_for(segment, self._needed_by)
 
     # ------------------------------------------------------------------ lowering
 
@@ -87,74 +75,24 @@ class Tape:
         order, self._needed_by = trace_upstream(self._targets)
         self._is_cached = all(slot.clearing != -1 for slot in order)
         self._mask = 0
+        assembly = Assembly(self._store)
+        pieces: list[Any] = []  # slots, and of operations [begin, end, mask]
         for slot in order:
             self._mask |= slot.bit
-        numbers: list[float] = []
-        lists: list[list[int]] = []
-        pieces: list[Any] = []
-        for slot in order:
-            integers = _integers_of(slot, numbers)
-            if integers is None:
+            if not assembly.add_entry(slot):
                 pieces.append(slot)
                 continue
             if not pieces or isinstance(pieces[-1], CacheSlot):
-                pieces.append(([], [], 0))
-            addresses, indices, mask = pieces[-1]
-            addresses.append(address_of(slot.entry.native.operation))  # type: ignore[union-attr]
-            indices.append(len(lists))
-            lists.append(integers)
-            pieces[-1] = (addresses, indices, mask | slot.bit)
-        self._finish(pieces, lists, numbers)
-
-    def _finish(self, pieces: list[Any], lists: list[list[int]], numbers: list[float]) -> None:
-        """Turns lists into arrays; the tape keeps them, because only their addresses are passed on."""
-        self._numbers = np.array(numbers or [0.0])
-        self._integers = np.array([i for integers in lists for i in integers] or [0], dtype=np.int64)
-        starts = self._integers.ctypes.data + 8 * np.cumsum([0, *(len(i) for i in lists)])
+                pieces.append([len(assembly) - 1, 0, 0])
+            pieces[-1][1] = len(assembly)
+            pieces[-1][2] |= slot.bit
+        addresses, starts, self._integers, self._numbers = assembly.finish()
         self._segments = [
             piece
             if isinstance(piece, CacheSlot)
-            else (np.array(piece[0], dtype=np.int64), starts[piece[1]].astype(np.int64), piece[2])
+            else (addresses[piece[0] : piece[1]], starts[piece[0] : piece[1]], piece[2])
             for piece in pieces
         ]
         self._values, self._numbers_place = self._store.flat.ctypes.data, self._numbers.ctypes.data
         example: NDArray[Any] = np.zeros(1, dtype=np.int64)
         self._run = specialize(run_operations, example, example, self._values, self._numbers_place)
-
-
-def _integers_of(slot: CacheSlot, numbers: list[float]) -> list[int] | None:
-    """The list of integers for a slot's operation; None if it has none or an input stands
-    outside the flat array.
-    """
-    if slot.entry.native is None:
-        return None
-    layout = slot.context._layout
-    integers: list[Any] = []
-    for argument in slot.entry.native.arguments:
-        if isinstance(argument, InputOf):
-            place = _place_of_input(slot.context._inputs[argument.port_index])
-            if place is None:
-                return None
-            integers.append(place)
-        elif isinstance(argument, ParameterOf):
-            integers.append(layout.numeric_offsets[argument.index])
-        elif isinstance(argument, np.ndarray):
-            integers.append(len(numbers))
-            numbers.extend(argument.ravel().tolist())
-        elif argument is OUTPUT:
-            integers.append(layout.entry_offsets[slot.number] or 0)
-        elif argument is CONTINUOUS_STATE:
-            integers.append(layout.xc_range[0])
-        else:
-            integers.append(argument)
-    return integers
-
-
-def _place_of_input(source: Any) -> int | None:
-    """Where in the flat array the value of an input port is; None if it is elsewhere."""
-    if isinstance(source, CacheSlot):
-        return source.context._layout.entry_offsets[source.number]
-    if isinstance(source, FixedInputPortValue):
-        offset = source._context._layout.free_offsets[source._index]
-        return offset
-    return None

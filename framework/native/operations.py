@@ -8,19 +8,21 @@ Python callback of its block computes.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
 from numba import types
 from numba.core.ccallback import CFunc
 
-from merganser.framework.native.compile import enable_kernel_cache
+from merganser.framework.core.native_function import NativeFunction
+from merganser.framework.native.compile import device, enable_kernel_cache
 
-__all__ = ["OPERATIONS", "address_of"]
+__all__ = ["OPERATIONS", "SIGNATURE", "address_of"]
 
 OPERATIONS: dict[str, Callable[..., None]] = {}
 
-_SIGNATURE = (
+SIGNATURE = (
     (types.CPointer(types.float64), types.CPointer(types.float64), types.CPointer(types.int64)),
     types.void,
 )
@@ -31,10 +33,14 @@ def _operation(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-@functools.cache
-def address_of(name: str) -> int:
+def address_of(operation: str | NativeFunction) -> int:
     """The address of a compiled operation; compiled, or taken from the disk, when first asked for."""
-    compiled = CFunc(OPERATIONS[name], _SIGNATURE, {}, {})
+    return operation.address() if isinstance(operation, NativeFunction) else _address_of(operation)
+
+
+@functools.cache
+def _address_of(name: str) -> int:
+    compiled = CFunc(OPERATIONS[name], SIGNATURE, {}, {})
     enable_kernel_cache(compiled, OPERATIONS[name])
     compiled.compile()
     _KEPT_ALIVE.append(compiled)
@@ -98,3 +104,101 @@ def part(values: Any, numbers: Any, integers: Any) -> None:
     n, start, u, y = integers[0], integers[1], integers[2], integers[3]
     for i in range(n):
         values[y + i] = values[u + start + i]
+
+
+@_operation
+def sine(values: Any, numbers: Any, integers: Any) -> None:
+    """y[i] = a[i] * sin(f[i] * t[i] + p[i]), or cos; integers: n, is cos, a, f, p, from one t[i] to the next, t, y."""
+    n, is_cosine, a, f, p = integers[0], integers[1], integers[2], integers[3], integers[4]
+    stride, t, y = integers[5], integers[6], integers[7]
+    for i in range(n):
+        angle = numbers[f + i] * values[t + stride * i] + numbers[p + i]
+        values[y + i] = numbers[a + i] * (math.cos(angle) if is_cosine else math.sin(angle))
+
+
+@_operation
+def saturate(values: Any, numbers: Any, integers: Any) -> None:
+    """y[i] = u[i] within low[i] and high[i]; integers: n, low, high, u, y."""
+    n, low, high, u, y = integers[0], integers[1], integers[2], integers[3], integers[4]
+    for i in range(n):
+        value = values[u + i]
+        if value < numbers[low + i]:
+            value = numbers[low + i]
+        if values[u + i] > numbers[high + i]:
+            value = numbers[high + i]
+        values[y + i] = value
+
+
+@device
+def _row_times_vector(values: Any, numbers: Any, row: int, size: int, vector: int) -> Any:
+    """Sum over j of row[j] * vector[j], from left to right."""
+    total = numbers[row] * values[vector]
+    for j in range(1, size):
+        total += numbers[row + j] * values[vector + j]
+    return total
+
+
+@_operation
+def affine(values: Any, numbers: Any, integers: Any) -> None:
+    """y = c + M0 v0 + M1 v1 + ...; integers: n, number of products, c, y, then size of v, M (by rows), v of each."""
+    n, num_products, c, y = integers[0], integers[1], integers[2], integers[3]
+    for i in range(n):
+        total = numbers[c + i]
+        for k in range(num_products):
+            size, matrix, vector = integers[4 + 3 * k], integers[5 + 3 * k], integers[6 + 3 * k]
+            total += _row_times_vector(values, numbers, matrix + size * i, size, vector)
+        values[y + i] = total
+
+
+@device
+def _error(values: Any, numbers: Any, integers: Any, i: int) -> Any:
+    """Element i of desired - P estimated; integers: size of the estimated state or 0 for P = 1, P, estimated, desired."""
+    size, projection, estimated, desired = integers[0], integers[1], integers[2], integers[3]
+    if size == 0:
+        return values[desired + i] - values[estimated + i]
+    return values[desired + i] - _row_times_vector(values, numbers, projection + size * i, size, estimated)
+
+
+@_operation
+def state_error(values: Any, numbers: Any, integers: Any) -> None:
+    """The first elements of a state error; integers: those of _error, then n and where the result goes."""
+    n, target = integers[4], integers[5]
+    for i in range(n):
+        values[target + i] = _error(values, numbers, integers, i)
+
+
+@device
+def _pid_command(values: Any, numbers: Any, integers: Any, i: int) -> Any:
+    """kp e + ki z + kd edot of element i; integers: those of _error, then n, kp, ki, kd, z."""
+    n, kp, ki, kd, z = integers[4], integers[5], integers[6], integers[7], integers[8]
+    e, edot = _error(values, numbers, integers, i), _error(values, numbers, integers, n + i)
+    return numbers[kp + i] * e + numbers[ki + i] * values[z + i] + numbers[kd + i] * edot
+
+
+@_operation
+def pid_control(values: Any, numbers: Any, integers: Any) -> None:
+    """Q (kp e + ki z + kd edot); integers: those of _pid_command, number of rows of Q or 0 for Q = 1, Q, result."""
+    n, num_rows, projection, target = integers[4], integers[9], integers[10], integers[11]
+    if num_rows == 0:
+        for i in range(n):
+            values[target + i] = _pid_command(values, numbers, integers, i)
+        return
+    for k in range(num_rows):
+        total = numbers[projection + n * k] * _pid_command(values, numbers, integers, 0)
+        for i in range(1, n):
+            total += numbers[projection + n * k + i] * _pid_command(values, numbers, integers, i)
+        values[target + k] = total
+
+
+@_operation
+def append_sample(values: Any, numbers: Any, integers: Any) -> None:
+    """Adds the time and u[0:n] to a log with room left; integers: n, u, capacity, number of samples, times, data."""
+    n, u, capacity, count, times, data = (
+        integers[0], integers[1], integers[2], integers[3], integers[4], integers[5],
+    )  # fmt: skip
+    number = int(values[count])
+    if number < capacity:
+        values[times + number] = values[0]
+        for i in range(n):
+            values[data + n * number + i] = values[u + i]
+        values[count] = number + 1

@@ -1,4 +1,4 @@
-"""Running a list of operations in one call: a plan is data, and nothing is compiled for a diagram."""
+"""Running lists of operations: a plan is data, and nothing is compiled for a diagram."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from numba.extending import intrinsic
 
 from merganser.framework.native.compile import device, kernel
 
-__all__ = ["call_operations", "run_operations"]
+__all__ = ["call_operation", "call_operations", "doubles_at", "integers_at", "run_operations"]
+
+_DOUBLES = types.CPointer(types.float64)
+_INTEGERS = types.CPointer(types.int64)
 
 
 @intrinsic
-def _call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, integers: Any) -> Any:
+def call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, integers: Any) -> Any:
     """Calls the operation at an address with three pointers, all given as integers."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -29,6 +32,25 @@ def _call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, int
     return types.void(types.int64, types.int64, types.int64, types.int64), generate
 
 
+def _pointer_to(kind: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(kind))
+
+    return kind(types.int64), generate
+
+
+@intrinsic
+def doubles_at(typingctx: Any, address: Any) -> Any:
+    """The floats at an address, as something to index."""
+    return _pointer_to(_DOUBLES)
+
+
+@intrinsic
+def integers_at(typingctx: Any, address: Any) -> Any:
+    """The integers at an address, as something to index."""
+    return _pointer_to(_INTEGERS)
+
+
 @device
 def call_operations(
     addresses_in: Any,  # of the operations, shape [n]
@@ -38,7 +60,7 @@ def call_operations(
 ) -> None:
     """Calls the operations one after the other."""
     for i in range(addresses_in.shape[0]):
-        _call_operation(addresses_in[i], values_in, numbers_in, starts_in[i])  # type: ignore[call-arg]
+        call_operation(addresses_in[i], values_in, numbers_in, starts_in[i])  # type: ignore[call-arg]
 
 
 run_operations = kernel(call_operations)

@@ -1,35 +1,121 @@
 """Ready-made blocks: the names of pydrake.systems.primitives."""
 
 from merganser.framework.primitives.arithmetic import Adder, Gain
+from merganser.framework.primitives.bus import BusCreator, BusSelector
+from merganser.framework.primitives.discrete_derivative import (
+    DiscreteDerivative,
+    StateInterpolatorWithDiscreteDerivative,
+)
+from merganser.framework.primitives.discrete_time import DiscreteTimeDelay, DiscreteTimeIntegrator
 from merganser.framework.primitives.integrator import Integrator
 from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
 from merganser.framework.primitives.linearization import (
     FirstOrderTaylorApproximation,
     Linearize,
 )
+from merganser.framework.primitives.low_pass_filter import FirstOrderLowPassFilter
+from merganser.framework.primitives.matrix_gain import MatrixGain, SparseMatrixGain
+from merganser.framework.primitives.port_switch import PortSwitch
 from merganser.framework.primitives.routing import Demultiplexer, Multiplexer, PassThrough
+from merganser.framework.primitives.saturation import Saturation
+from merganser.framework.primitives.scalar_templates import (
+    Adder_,
+    AffineSystem_,
+    BusCreator_,
+    BusSelector_,
+    ConstantValueSource_,
+    ConstantVectorSource_,
+    Demultiplexer_,
+    DiscreteDerivative_,
+    DiscreteTimeDelay_,
+    DiscreteTimeIntegrator_,
+    FirstOrderLowPassFilter_,
+    Gain_,
+    Integrator_,
+    LinearSystem_,
+    MatrixGain_,
+    Multiplexer_,
+    PassThrough_,
+    PortSwitch_,
+    Saturation_,
+    Selector_,
+    SharedPointerSystem_,
+    Sine_,
+    SparseMatrixGain_,
+    StateInterpolatorWithDiscreteDerivative_,
+    VectorLog_,
+    VectorLogSink_,
+    WrapToSystem_,
+    ZeroOrderHold_,
+)
+from merganser.framework.primitives.selector import Selector, SelectorParams
 from merganser.framework.primitives.shared_pointer_system import SharedPointerSystem
+from merganser.framework.primitives.sine import Sine
 from merganser.framework.primitives.sources import ConstantValueSource, ConstantVectorSource
 from merganser.framework.primitives.vector_log import VectorLog
 from merganser.framework.primitives.vector_log_sink import LogVectorOutput, VectorLogSink
+from merganser.framework.primitives.wrap_to_system import WrapToSystem
 from merganser.framework.primitives.zero_order_hold import ZeroOrderHold
 
 __all__ = [
     "Adder",
+    "Adder_",
     "AffineSystem",
+    "AffineSystem_",
+    "BusCreator",
+    "BusCreator_",
+    "BusSelector",
+    "BusSelector_",
     "ConstantValueSource",
+    "ConstantValueSource_",
     "ConstantVectorSource",
+    "ConstantVectorSource_",
     "Demultiplexer",
+    "Demultiplexer_",
+    "DiscreteDerivative",
+    "DiscreteDerivative_",
+    "DiscreteTimeDelay",
+    "DiscreteTimeDelay_",
+    "DiscreteTimeIntegrator",
+    "DiscreteTimeIntegrator_",
+    "FirstOrderLowPassFilter",
+    "FirstOrderLowPassFilter_",
     "FirstOrderTaylorApproximation",
     "Gain",
+    "Gain_",
     "Integrator",
+    "Integrator_",
     "LinearSystem",
+    "LinearSystem_",
     "Linearize",
     "LogVectorOutput",
+    "MatrixGain",
+    "MatrixGain_",
     "Multiplexer",
+    "Multiplexer_",
     "PassThrough",
+    "PassThrough_",
+    "PortSwitch",
+    "PortSwitch_",
+    "Saturation",
+    "Saturation_",
+    "Selector",
+    "SelectorParams",
+    "Selector_",
     "SharedPointerSystem",
+    "SharedPointerSystem_",
+    "Sine",
+    "Sine_",
+    "SparseMatrixGain",
+    "SparseMatrixGain_",
+    "StateInterpolatorWithDiscreteDerivative",
+    "StateInterpolatorWithDiscreteDerivative_",
     "VectorLog",
     "VectorLogSink",
+    "VectorLogSink_",
+    "VectorLog_",
+    "WrapToSystem",
+    "WrapToSystem_",
     "ZeroOrderHold",
+    "ZeroOrderHold_",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["checked_matrix", "checked_period", "checked_size", "checked_vector"]
+__all__ = ["checked_matrix", "checked_period", "checked_positive_period", "checked_size", "checked_vector"]
 
 Array = NDArray[Any]
 
@@ -62,6 +62,17 @@ def checked_period(value: float, what: str) -> float:
     """
     if not 0.0 <= value < np.inf:
         raise ValueError(f"{what}: expected a finite time of at least 0 s, got {value}.")
+    return float(value)
+
+
+def checked_positive_period(value: float, what: str) -> float:
+    """A time span [s] that is positive and finite.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not 0.0 < value < np.inf:
+        raise ValueError(f"{what}: expected a finite, positive time, got {value} s.")
     return float(value)
 
 

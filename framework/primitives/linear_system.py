@@ -10,9 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import (
+    CONTINUOUS_STATE,
+    OUTPUT,
+    DiscreteStateOf,
+    InputOf,
+    NativeCode,
+    NextDiscreteStateOf,
+)
 from merganser.framework.core.state import ContinuousState, DiscreteValues
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_matrix, checked_period, checked_vector
+from merganser.framework.primitives._scalar_functions import left_to_right_product
 
 __all__ = ["AffineSystem", "LinearSystem"]
 
@@ -75,21 +84,30 @@ class AffineSystem(LeafSystem):
         self._declare(num_states, num_inputs, num_outputs)
 
     def _declare(self, num_states: int, num_inputs: int, num_outputs: int) -> None:
+        if num_inputs:
+            self.DeclareVectorInputPort(kUseDefaultName, num_inputs)
+        u = [(self._B, InputOf(0))] if num_inputs else []
         if num_states and self._time_period == 0.0:
             self.DeclareContinuousState(num_states)
+            assert self._xcdot_entry is not None
+            code = _affine_code(self._f0, [(self._A, CONTINUOUS_STATE), *u], OUTPUT)
+            self._cache_entries[self._xcdot_entry].use_native(code)
         elif num_states:
             self.DeclareDiscreteState(num_states)
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, self._update)
+            self._use_native_event(_affine_code(self._f0, [(self._A, DiscreteStateOf(0)), *u], NextDiscreteStateOf(0)))
             self.DeclareForcedDiscreteUpdateEvent(self._update)
-        if num_inputs:
-            self.DeclareVectorInputPort(kUseDefaultName, num_inputs)
         if num_outputs:
             prerequisites = set()
+            products: list[tuple[Array, Any]] = []
             if self._C.any():
                 prerequisites.add(self.all_state_ticket())
+                products.append((self._C, CONTINUOUS_STATE if self._time_period == 0.0 else DiscreteStateOf(0)))
             if self._D.any():
                 prerequisites.add(self.all_input_ports_ticket())
-            self.DeclareVectorOutputPort(kUseDefaultName, num_outputs, self._calc_output, prerequisites)
+                products.append((self._D, InputOf(0)))
+            port = self.DeclareVectorOutputPort(kUseDefaultName, num_outputs, self._calc_output, prerequisites)
+            port.cache_entry().use_native(_affine_code(self._y0, products, OUTPUT))
 
     # ------------------------------------------------------------------ coefficients
 
@@ -165,9 +183,10 @@ class AffineSystem(LeafSystem):
         discrete_state.set_value(0, self._next(context, x))  # (2)
 
     def _next(self, context: Context, x: Array) -> Array:
-        result = self._A @ x + self._f0
+        result = self._f0 + left_to_right_product(self._A, x)
         if self.num_inputs():
-            result = result + self._B @ self._input_ports[0].EvalBasicVector(context).value()
+            u = self._input_ports[0].EvalBasicVector(context).value()
+            result = result + left_to_right_product(self._B, u)
         return result
 
     def _calc_output(self, context: Context, output: BasicVector) -> None:
@@ -177,9 +196,9 @@ class AffineSystem(LeafSystem):
                 x = context.get_continuous_state_vector().value()
             else:
                 x = context.get_discrete_state(0).value()
-            y = y + self._C @ x
+            y = y + left_to_right_product(self._C, x)
         if self._D.any():
-            y = y + self._D @ self._input_ports[0].EvalBasicVector(context).value()
+            y = y + left_to_right_product(self._D, self._input_ports[0].EvalBasicVector(context).value())
         output.SetFromVector(y)
 
 
@@ -203,6 +222,12 @@ class LinearSystem(AffineSystem):
         time_period: float = 0.0,
     ) -> None:
         super().__init__(A=A, B=B, C=C, D=D, time_period=time_period)
+
+
+def _affine_code(offset: Array, products: list[tuple[Array, Any]], target: Any) -> NativeCode:
+    """The operation target = offset + sum of M v, for pairs of a matrix M and the place of a vector v."""
+    terms = [item for matrix, place in products for item in (matrix.shape[1], matrix, place)]
+    return NativeCode("affine", (offset.size, len(products), offset, target, *terms))
 
 
 def _common_size(*dimensions: tuple[ArrayLike, int]) -> int:

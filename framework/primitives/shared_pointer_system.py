@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from merganser.framework.core.copying import Shared
 from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.leaf_system import LeafSystem
 
@@ -14,12 +15,12 @@ class SharedPointerSystem(LeafSystem):
     """A system without ports or state that holds an object which other systems use.
 
     Args:
-        value_to_hold: any object; shared, not copied.
+        value_to_hold: any object; shared, not copied, also by copies of the system and for other scalars.
     """
 
     def __init__(self, value_to_hold: Any) -> None:
         super().__init__()
-        self._value = value_to_hold
+        self._held = Shared(value_to_hold)
 
     @staticmethod
     def AddToBuilder(builder: DiagramBuilder, value_to_hold: Any) -> Any:
@@ -29,4 +30,4 @@ class SharedPointerSystem(LeafSystem):
 
     def get(self) -> Any:
         """Returns the object."""
-        return self._value
+        return self._held.value

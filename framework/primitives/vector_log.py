@@ -27,13 +27,13 @@ class VectorLog:
 
     def __init__(self, input_size: int) -> None:
         size = checked_size(input_size, "VectorLog: input_size")
-        self._num_samples = 0
+        self._count = np.zeros(1)  # an array, so that compiled code can count too
         self._times: Array = np.empty(self.kDefaultCapacity)
         self._data: Array = np.empty((size, self.kDefaultCapacity), order="F")
 
     def num_samples(self) -> int:
         """Number of samples added since the log was made or cleared."""
-        return self._num_samples
+        return int(self._count.item(0))
 
     def get_input_size(self) -> int:
         """Number of elements of a sample."""
@@ -41,11 +41,11 @@ class VectorLog:
 
     def sample_times(self) -> Array:
         """Returns the times of the samples [s], shape [num_samples]; a view, valid until the next sample."""
-        return self._times[: self._num_samples]
+        return self._times[: self.num_samples()]
 
     def data(self) -> Array:
         """Returns the samples, shape [input_size, num_samples]; a view, valid until the next sample."""
-        return self._data[:, : self._num_samples]
+        return self._data[:, : self.num_samples()]
 
     def AddData(self, time: float, sample: ArrayLike) -> None:
         """Adds a sample at the end.
@@ -63,11 +63,12 @@ class VectorLog:
         if values.dtype.kind in "cO" and values.dtype != self._data.dtype:
             self._data = self._data.astype(values.dtype)
             self._times = self._times.astype(values.dtype)
-        if self._num_samples == len(self._times):
-            self.Reserve(2 * self._num_samples)
-        self._times[self._num_samples] = time
-        self._data[:, self._num_samples] = values.reshape(-1)
-        self._num_samples += 1
+        number = self.num_samples()
+        if number == len(self._times):
+            self.Reserve(2 * number)
+        self._times[number] = time
+        self._data[:, number] = values.reshape(-1)
+        self._count[0] = number + 1
 
     def _plain_state(self) -> list[Array]:
         return [self.sample_times(), self.data()]
@@ -78,7 +79,7 @@ class VectorLog:
         self._times, self._data = self._times.astype(times.dtype), self._data.astype(data.dtype, order="F")
         self._times[: len(times)] = times
         self._data[:, : len(times)] = data
-        self._num_samples = len(times)
+        self._count[0] = len(times)
 
     def Reserve(self, capacity: int) -> None:
         """Makes room for at least `capacity` samples in all."""
@@ -86,10 +87,14 @@ class VectorLog:
             return
         times = np.empty(capacity, self._times.dtype)
         data = np.empty((len(self._data), capacity), self._data.dtype, order="F")
-        times[: self._num_samples] = self.sample_times()
-        data[:, : self._num_samples] = self.data()
+        times[: self.num_samples()] = self.sample_times()
+        data[:, : self.num_samples()] = self.data()
         self._times, self._data = times, data
 
     def Clear(self) -> None:
         """Forgets all samples."""
-        self._num_samples = 0
+        self._count[0] = 0.0
+
+    def _native_arrays(self) -> tuple[Array, Array, Array]:
+        """Times, data and number of samples, for compiled code to write to."""
+        return self._times, self._data, self._count

@@ -9,6 +9,7 @@ from merganser.framework.core.context import Context
 from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.events import TriggerType
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import LOG, InputOf, NativeCode
 from merganser.framework.core.ports import OutputPort
 from merganser.framework.core.values import Value
 from merganser.framework.primitives._arguments import checked_period, checked_size
@@ -45,12 +46,15 @@ class VectorLogSink(LeafSystem):
         triggers, period = _when_to_publish(publish_triggers, publish_period)
         self._u = self.DeclareVectorInputPort("data", size)
         self._log_entry = self._declare_storage("log", functools.partial(_new_log, size))
+        code = NativeCode("append_sample", (size, InputOf(0), LOG))
         if TriggerType.kForced in triggers:
             self.DeclareForcedPublishEvent(self._add_sample)
         if TriggerType.kPeriodic in triggers:
             self.DeclarePeriodicPublishEvent(period, 0.0, self._add_sample)
+            self._use_native_event(code)
         if TriggerType.kPerStep in triggers:
             self.DeclarePerStepPublishEvent(self._add_sample)
+            self._use_native_event(code)
 
     def GetLog(self, context: Context) -> VectorLog:
         """Returns the log in this system's own context.
@@ -76,6 +80,10 @@ class VectorLogSink(LeafSystem):
     def FindMutableLog(self, context: Context) -> VectorLog:
         """Returns the log in the context of the whole diagram, for changing it."""
         return self.FindLog(context)
+
+    def _log_of(self, context: Context) -> VectorLog:
+        """The log in this system's own context, for the compiled event."""
+        return self._log_entry.Eval(context)  # type: ignore[no-any-return]
 
     def _add_sample(self, context: Context) -> None:
         self.GetLog(context).AddData(context.get_time(), self._u.EvalBasicVector(context).value())

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import InputOf, NativeCode, NextDiscreteStateOf
 from merganser.framework.core.state import DiscreteValues, State
 from merganser.framework.core.values import AbstractValue
 from merganser.framework.primitives._arguments import checked_period, checked_size
@@ -51,6 +52,7 @@ class ZeroOrderHold(LeafSystem):
             self._u = self.DeclareVectorInputPort("u", size)
             self.DeclareStateOutputPort("y", self.DeclareDiscreteState(np.zeros(size)))
             self.DeclarePeriodicDiscreteUpdateEvent(self._period, self._offset, self._latch_vector)
+            self._use_native_event(NativeCode("copy", (size, InputOf(0), NextDiscreteStateOf(0))))
 
     def period(self) -> float:
         """Returns the time between two samples [s]."""

@@ -7,7 +7,7 @@ triangles are kept (28 % of a forward dynamics of 12 bodies, against P as a full
 from __future__ import annotations
 
 from merganser.framework.native import device
-from merganser.multibody.kernels.layout import PRISMATIC, REVOLUTE
+from merganser.multibody.kernels.hinge import num_free
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import (
     Array,
@@ -74,7 +74,7 @@ def project_hinge_inertia(
 ) -> bool:
     """Computes Y, L and 1/Delta of one hinge, (2) and (3); False if a pivot is not safely positive."""
     H, Y, D = body["H_PB_W"], work["Y_B_W"], work["D_B"]
-    for k in range(node["num_v"]):
+    for k in range(num_free(node, fixed)):
         # U_k = P H_k, D_kl = H_l . U_k  (2)
         w, v = rotational(H[k]), translational(H[k])
         t, f = multiply_inertia(work, w, v)
@@ -82,7 +82,7 @@ def project_hinge_inertia(
         for l in range(k + 1):
             D[k, l] = power(H, l, t, f)
         extra = extra_diagonal_in[node["v_start"] + k]
-        if node["mobilizer"] == REVOLUTE or node["mobilizer"] == PRISMATIC:
+        if node["num_v"] == 1:
             extra += fixed["reflected_inertia"]
         D[k, k] += extra
         # Row k of L and Delta, and Y_k = U_k - sum_l L_kl Y_l  (3)

@@ -12,8 +12,9 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.13.
 
 from __future__ import annotations
 
+from typing import Any
+
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.layout import PRISMATIC, REVOLUTE
 from merganser.multibody.kernels.spatial import (
     Array,
     add,
@@ -53,15 +54,19 @@ def calc_energies(
         # kinetic  (1)
         twice = dot(w, rotate(body["I_BBo_W"], w))
         twice += mass * dot(v, add(v, scaled(2.0, cross(w, c))))
-        if topology[i]["mobilizer"] == REVOLUTE:
-            v_k = dot(rotational(body["H_PB_W"][0]), rotational(velocity_in[i]["V_PB_W"]))
-            twice += parameters[i]["reflected_inertia"] * v_k * v_k
-        elif topology[i]["mobilizer"] == PRISMATIC:
-            v_k = dot(translational(body["H_PB_W"][0]), translational(velocity_in[i]["V_PB_W"]))
-            twice += parameters[i]["reflected_inertia"] * v_k * v_k
+        if topology[i]["num_v"] == 1:
+            # v_k v_k = |V_PB_W|^2 / |H_PB_W|^2
+            twice += parameters[i]["reflected_inertia"] * _square(velocity_in[i]["V_PB_W"]) / _square(body["H_PB_W"][0])
         energy_out[0] += 0.5 * twice
         # potential  (2)
         energy_out[1] -= mass * dot(g_W, add(vector(body["p_WoBo_W"]), c))
+
+
+@device
+def _square(V: Array) -> Any:
+    """V . V of a spatial vector."""
+    w, v = rotational(V), translational(V)
+    return dot(w, w) + dot(v, v)
 
 
 energies = kernel(calc_energies)

@@ -24,6 +24,8 @@ Pass 3, base to tips: accelerations, from A_W0_W = [0; -g].
     vdot  = L^-T Delta^-1 (e - Y A+)                                                  (9)
     A_WB_W = A+ + H^T vdot                                                            (10)
 
+A locked mobilizer keeps its velocities: its hinge has no rows, as that of a weld, and its vdot is zero.
+
 Singular hinges. A pivot of Delta is what is left of the composite inertia after subtractions (4); their
 rounding errors are some eps times the composite inertia, which for a unit velocity [w; v] of the hinge is at
 most
@@ -49,6 +51,7 @@ from merganser.multibody.kernels.articulated import (
     set_rigid_inertia,
     subtract_hinge_inertia,
 )
+from merganser.multibody.kernels.hinge import num_free
 from merganser.multibody.kernels.spatial import (
     Array,
     add,
@@ -91,8 +94,8 @@ def calc_forward_dynamics(
     """
     status = articulate_inertias(topology, parameters, position_in, extra_diagonal_in, scratch_work)
     if status == 0:
-        articulate_forces(topology, position_in, velocity_in, tau_in, F_applied_in, scratch_work)
-        articulate_accelerations(topology, gravity_in, position_in, velocity_in, scratch_work, vdot_out)
+        articulate_forces(topology, parameters, position_in, velocity_in, tau_in, F_applied_in, scratch_work)
+        articulate_accelerations(topology, parameters, gravity_in, position_in, velocity_in, scratch_work, vdot_out)
     return status
 
 
@@ -123,7 +126,7 @@ def articulate_inertias(
             return i
         if node["parent"] > 0:
             # P+ = P - Y^T Delta^-1 Y  (4)
-            subtract_hinge_inertia(node["num_v"], work)
+            subtract_hinge_inertia(num_free(node, parameters[i]), work)
             # P of the parent += X^T P+ X  (1)
             p_PoBo_W = vector(position_in[i]["p_PoBo_W"])
             parent_work = scratch_work[node["parent"]]
@@ -140,6 +143,7 @@ def articulate_inertias(
 @device
 def articulate_forces(
     topology: Array,
+    parameters: Array,
     position_in: Array,
     velocity_in: Array,
     tau_in: Array,
@@ -158,14 +162,15 @@ def articulate_forces(
         e = work["e_B"]
         Y = work["Y_B_W"]
         moment, force = rotational(work["Z_B_W"]), translational(work["Z_B_W"])
+        num_v = num_free(node, parameters[i])
         # e = L^-1 (tau - H Z)  (6)
-        for k in range(node["num_v"]):
+        for k in range(num_v):
             e[k] = tau_in[node["v_start"] + k] - power(position_in[i]["H_PB_W"], k, moment, force)
             for l in range(k):
                 e[k] -= work["D_B"][k, l] * e[l]
         if node["parent"] > 0:
             # Z+ = Z + Y^T Delta^-1 e + P+ Ab_WB_W  (7)
-            for k in range(node["num_v"]):
+            for k in range(num_v):
                 moment = add(moment, scaled(e[k] * work["D_B"][k, k], rotational(Y[k])))
                 force = add(force, scaled(e[k] * work["D_B"][k, k], translational(Y[k])))
             Ab_WB_W = velocity_in[i]["Ab_WB_W"]
@@ -179,6 +184,7 @@ def articulate_forces(
 @device
 def articulate_accelerations(
     topology: Array,
+    parameters: Array,
     gravity_in: Array,
     position_in: Array,
     velocity_in: Array,
@@ -200,13 +206,16 @@ def articulate_accelerations(
         a = add(a_shifted, translational(Ab_WB_W))
         # vdot = L^-T Delta^-1 (e - Y A+)  (9)
         start = node["v_start"]
-        for k in range(node["num_v"]):
+        num_v = num_free(node, parameters[i])
+        for k in range(num_v, node["num_v"]):
+            vdot_out[start + k] = 0.0
+        for k in range(num_v):
             vdot_out[start + k] = work["D_B"][k, k] * (work["e_B"][k] - power(work["Y_B_W"], k, alpha, a))
-        for k in range(node["num_v"] - 1, -1, -1):
-            for l in range(k + 1, node["num_v"]):
+        for k in range(num_v - 1, -1, -1):
+            for l in range(k + 1, num_v):
                 vdot_out[start + k] -= work["D_B"][l, k] * vdot_out[start + l]
         # A_WB_W = A+ + H^T vdot  (10)
-        for k in range(node["num_v"]):
+        for k in range(num_v):
             H_k = position_in[i]["H_PB_W"][k]
             alpha = add(alpha, scaled(vdot_out[start + k], rotational(H_k)))
             a = add(a, scaled(vdot_out[start + k], translational(H_k)))

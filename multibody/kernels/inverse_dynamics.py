@@ -19,7 +19,6 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), table 5.1; refle
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.layout import PRISMATIC, REVOLUTE
 from merganser.multibody.kernels.spatial import (
     Array,
     add,
@@ -121,7 +120,7 @@ def _project_forces(
         # tau_k = H_PB_W[k] . F_Bo_W + reflected_inertia vdot_k  (4)
         for k in range(node["num_v"]):
             tau_out[node["v_start"] + k] = power(body["H_PB_W"], k, moment, force)
-        if node["mobilizer"] == REVOLUTE or node["mobilizer"] == PRISMATIC:
+        if node["num_v"] == 1:
             tau_out[node["v_start"]] += parameters[i]["reflected_inertia"] * vdot_in[node["v_start"]]
         # F_Po_W += Phi^T(F_Bo_W)  (3)
         if node["parent"] > 0:

@@ -2,7 +2,7 @@
 
 A finalized tree is a list of *mobilized bodies* ("mobods"), numbered depth first with the world as number 0,
 so that every parent precedes its children and every subtree is one contiguous range. One record a mobod, in
-five arrays:
+five arrays (in `parameters`, records of path segments follow, see below):
 
 ========== ============ ======================================================================================
 array      scalar       holds
@@ -18,6 +18,10 @@ T is float64, complex128 (derivatives by the complex step) or object (symbolic e
 each time. All fields of `parameters` have type T, so the array is a view into the numeric parameters of a
 Context.
 
+A curvilinear mobilizer moves M along a path of lines and arcs. Its segments are records of `parameters` behind those
+of the mobods, numbers path_start to path_end of its topology record: R_PF and p_PoFo_P of such a record are the pose
+of M in F where the segment starts, arc_start the distance there, and turning_rate the curvature.
+
 Notation. P is the parent (inboard) body of B, F the frame fixed to P and M the frame fixed to B that the
 mobilizer connects; W is the world. Spatial vectors are [rotational; translational], in W, about the origin Bo
 of the body.
@@ -30,10 +34,16 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "BALL_RPY",
+    "CURVILINEAR",
     "MAX_VELOCITIES",
+    "PLANAR",
     "PRISMATIC",
     "QUATERNION_FLOATING",
     "REVOLUTE",
+    "RPY_FLOATING",
+    "SCREW",
+    "UNIVERSAL",
     "WELD",
     "parameter_dtype",
     "position_dtype",
@@ -49,6 +59,12 @@ WELD = 0  # no coordinates
 REVOLUTE = 1  # q: angle about axis_F [rad]
 PRISMATIC = 2  # q: displacement along axis_F [m]
 QUATERNION_FLOATING = 3  # q: quaternion w, x, y, z of R_FM, then p_FoMo_F [m]; v: w_FM_F, v_FMo_F
+SCREW = 4  # q: angle about axis_F [rad], with a displacement of pitch times the angle
+PLANAR = 5  # q: x, y of Mo in F [m], angle about Fz [rad]
+BALL_RPY = 6  # q: roll, pitch, yaw of R_FM [rad]; v: w_FM_F
+RPY_FLOATING = 7  # q: roll, pitch, yaw of R_FM, then p_FoMo_F; v: w_FM_F, v_FMo_F
+UNIVERSAL = 8  # q: angle about Fx, then about My [rad]
+CURVILINEAR = 9  # q: distance along a planar path of lines and arcs [m]
 
 topology_dtype = np.dtype(
     [
@@ -59,6 +75,8 @@ topology_dtype = np.dtype(
         ("v_start", np.int64),
         ("num_v", np.int64),
         ("subtree_end", np.int64),  # the subtree of B is range(B, subtree_end)
+        ("path_start", np.int64),  # the segments of the path of a curvilinear mobilizer are the parameter
+        ("path_end", np.int64),  # records range(path_start, path_end)
     ]
 )
 
@@ -80,12 +98,17 @@ def parameter_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
             ("p_PoFo_P", scalar, (3,)),
             ("R_MB", scalar, (3, 3)),
             ("p_MoBo_M", scalar, (3,)),
-            ("axis_F", scalar, (3,)),  # unit vector of revolute and prismatic mobilizers, the same in F and M
+            ("axis_F", scalar, (3,)),  # unit vector of revolute, prismatic and screw mobilizers, the same in M
+            # Of a screw: displacement by angle [m/rad]. Of a path: its length if it closes on itself, or 0 [m].
+            ("pitch", scalar),
+            ("arc_start", scalar),  # of a path segment [m]
+            ("turning_rate", scalar),  # of a path segment: signed curvature about Mz [1/m]
+            ("is_locked", scalar),  # 1 if the velocities of the mobilizer stay as they are, 0 if not
             ("mass", scalar),
             ("p_BoBcm_B", scalar, (3,)),
             ("G_BBo_B", scalar, (3, 3)),  # unit inertia (inertia for mass 1) about Bo [m^2]
             ("damping", scalar, (MAX_VELOCITIES,)),  # tau = -damping v
-            ("reflected_inertia", scalar),  # gear_ratio^2 rotor_inertia, on the diagonal of M (1-dof joints)
+            ("reflected_inertia", scalar),  # gear_ratio^2 rotor_inertia, on the diagonal of M if there is one velocity
         ]
     )
 

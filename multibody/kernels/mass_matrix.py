@@ -22,7 +22,6 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), table 6.2; refle
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.layout import PRISMATIC, REVOLUTE
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
@@ -69,7 +68,7 @@ def calc_mass_matrix(
     for i in range(num_mobods - 1, 0, -1):
         node = topology[i]
         _fill_rows(i, topology, position_in, scratch_work[i], M_out)
-        if node["mobilizer"] == REVOLUTE or node["mobilizer"] == PRISMATIC:
+        if node["num_v"] == 1:
             M_out[node["v_start"], node["v_start"]] += parameters[i]["reflected_inertia"]
         if node["parent"] > 0:
             _add_composite(scratch_work[i], vector(position_in[i]["p_PoBo_W"]), scratch_work[node["parent"]])

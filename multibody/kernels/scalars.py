@@ -2,18 +2,20 @@
 
 A kernel may not compare values: a complex number has no order and the truth of a symbolic expression is not
 known. Where a decision cannot be avoided, it is taken here: on real parts, and in favour of going on when
-there is no number.
+there is no number, or with an error if there is no way to go on.
 """
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba.extending import overload
 
-__all__ = ["exceeds"]
+__all__ = ["exceeds", "floor_of", "is_set", "real_part"]
 
 
 def exceeds(value: Any, threshold: Any) -> bool:
@@ -29,3 +31,57 @@ def _compile_exceeds(value: Any, threshold: Any) -> Callable[[Any, Any], bool]:
         return value.real > threshold.real
 
     return exceeds_compiled
+
+
+def real_part(value: Any) -> float:
+    """Re(value) as a plain number, without derivatives, for choices that no formula can express.
+
+    Raises:
+        RuntimeError: the value is symbolic and not constant.
+    """
+    if isinstance(value, numbers.Number):
+        return value.real  # type: ignore[attr-defined, no-any-return]
+    if hasattr(value, "derivatives"):
+        return float(value.value())
+    if hasattr(value, "GetVariables") and value.GetVariables():
+        raise RuntimeError(
+            "The path of a curvilinear joint is made of pieces, so it cannot be evaluated at the symbolic distance "
+            f"{value}. Use numbers for the position of this joint."
+        )
+    return float(value.Evaluate() if hasattr(value, "Evaluate") else value)
+
+
+@overload(real_part)
+def _compile_real_part(value: Any) -> Callable[[Any], float]:
+    def real_part_compiled(value: Any) -> float:
+        return value.real
+
+    return real_part_compiled
+
+
+def floor_of(value: float) -> float:
+    """The largest integer not above a real number, as a number with a point."""
+    return float(math.floor(value))
+
+
+@overload(floor_of)
+def _compile_floor_of(value: Any) -> Callable[[Any], float]:
+    def floor_of_compiled(value: Any) -> float:
+        return np.floor(value)
+
+    return floor_of_compiled
+
+
+def is_set(flag: Any) -> bool:
+    """Whether a flag that is kept among scalars, as 0 or 1, is set."""
+    if isinstance(flag, numbers.Number):
+        return bool(flag.real > 0.5)  # type: ignore[attr-defined]
+    return real_part(flag) > 0.5
+
+
+@overload(is_set)
+def _compile_is_set(flag: Any) -> Callable[[Any], bool]:
+    def is_set_compiled(flag: Any) -> bool:
+        return flag.real > 0.5
+
+    return is_set_compiled

@@ -11,6 +11,8 @@ Bo (alpha stays, a += alpha x p). Differentiating (2), with H constant in F but 
     Ab_WB_W = [w_WP x w_PB;
                w_WP x (w_WP x p) + 2 w_WP x v_PBo + w_PB x (w_PB x p_MoBo)]           (3)
 
+to which universal and curvilinear mobilizers add what hinge.py says;
+
 and Newton-Euler about Bo, F_Bo_W = M_BBo_W A_WB_W + Fb_Bo_W, with c = p_BoBcm_W:
 
     Fb_Bo_W = [w_WB x I_BBo_W w_WB;  mass w_WB x (w_WB x c)]                          (4)
@@ -22,6 +24,8 @@ Multibody Dynamics (2010), chapter 5 (3).
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.multibody.kernels.hinge import add_hinge_bias
+from merganser.multibody.kernels.layout import UNIVERSAL
 from merganser.multibody.kernels.spatial import (
     Array,
     add,
@@ -78,7 +82,10 @@ def calc_velocity_kinematics(
         # Ab_WB_W  (3)
         centripetal = cross(w_WP, add(w_WP_x_p, scaled(2.0, v_PBo)))
         hinge = cross(w_PB, cross(w_PB, vector(body["p_MoBo_W"])))
-        set_spatial(out["Ab_WB_W"], cross(w_WP, w_PB), add(centripetal, hinge))
+        alpha_b, a_b = cross(w_WP, w_PB), add(centripetal, hinge)
+        if node["mobilizer"] >= UNIVERSAL:
+            alpha_b, a_b = add_hinge_bias(node, body, v_in, w_PB, v_PBo, alpha_b, a_b)
+        set_spatial(out["Ab_WB_W"], alpha_b, a_b)
         # Fb_Bo_W  (4)
         gyroscopic = cross(w_WB, rotate(body["I_BBo_W"], w_WB))
         w_x_mc = scaled(body["mass"], cross(w_WB, vector(body["p_BoBcm_W"])))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy.typing as npt
 
 from merganser.multibody.math.spatial_vector import SpatialVector
-from merganser.multibody.math.vectors import as_vector, cross
+from merganser.multibody.math.vectors import as_vector, cross, dot
 
 if TYPE_CHECKING:
     from merganser.multibody.math.spatial_velocity import SpatialVelocity
@@ -26,7 +26,7 @@ class _MomentVector(SpatialVector):
         """
         p_PQ_E = as_vector(offset, 3, "offset")
         moment_P, vector = self._coeffs[:3], self._coeffs[3:]
-        return type(self)(moment_P - cross(p_PQ_E, vector), vector)
+        return self._from_parts(moment_P - cross(p_PQ_E, vector), vector)
 
     def dot(self, velocity: SpatialVelocity) -> Any:
         """Returns the scalar product with V_MBp_E, the velocity of the frame at the same point.
@@ -42,7 +42,7 @@ class _MomentVector(SpatialVector):
         if not isinstance(velocity, SpatialVelocity):
             kind, other = type(self).__name__, type(velocity).__name__
             raise TypeError(f"{kind}.dot() takes a SpatialVelocity, not a {other}.")
-        return self._coeffs @ velocity._coeffs
+        return dot(self._coeffs, velocity._coeffs)
 
     def __matmul__(self, velocity: SpatialVelocity) -> Any:
         return self.dot(velocity)

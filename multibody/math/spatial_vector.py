@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from merganser.multibody.math.vectors import as_vector
-
-if TYPE_CHECKING:
-    from merganser.framework.math import RotationMatrix
+from merganser.framework.math import RotationMatrix
+from merganser.framework.math._scalars import expect_instance
+from merganser.multibody.math.vectors import as_vector, is_scalar
 
 __all__ = ["SpatialVector"]
 
@@ -31,8 +29,8 @@ class SpatialVector:
             documents.
 
     Raises:
-        ValueError: if a vector has the wrong number of entries.
-        TypeError: if the arguments fit none of the three forms.
+        ValueError: if a vector has the wrong shape.
+        TypeError: if the arguments fit none of the three forms, or an entry is not a number.
     """
 
     # Public keywords of the constructor: of the rotational part, the translational part, and both together.
@@ -62,9 +60,21 @@ class SpatialVector:
             )
 
     @classmethod
+    def _from_coeffs(cls, coeffs: Array) -> Self:
+        """Trusted: wraps an array of shape [6] that nobody writes any more; no check, no copy."""
+        vector = cls.__new__(cls)
+        vector._coeffs = coeffs
+        return vector
+
+    @classmethod
+    def _from_parts(cls, rotational: Array, translational: Array) -> Self:
+        """Trusted: joins two arrays of shape [3]."""
+        return cls._from_coeffs(np.concatenate((rotational, translational)))
+
+    @classmethod
     def Zero(cls) -> Self:
         """Returns the spatial vector whose two parts are zero."""
-        return cls(np.zeros(6))
+        return cls._from_coeffs(np.zeros(6))
 
     def rotational(self) -> Array:
         """Returns a copy of the rotational part, shape [3]."""
@@ -84,18 +94,22 @@ class SpatialVector:
         return self
 
     def Rotate(self, R_FE: RotationMatrix) -> Self:
-        """Returns this vector, expressed in E, expressed in F."""
-        R = R_FE.matrix()
-        return type(self)(np.concatenate([R @ self._coeffs[:3], R @ self._coeffs[3:]]))
+        """Returns this vector, expressed in E, expressed in F.
+
+        Raises:
+            TypeError: if `R_FE` is not a RotationMatrix.
+        """
+        expect_instance(R_FE, RotationMatrix, f"{type(self).__name__}.Rotate: R_FE")
+        return self._from_coeffs((self._coeffs.reshape(2, 3) @ R_FE.matrix().T).reshape(6))
 
     def _same_kind(self, other: object) -> bool:
         return type(other) is type(self)
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(self._coeffs + other._coeffs) if self._same_kind(other) else NotImplemented
+        return self._from_coeffs(self._coeffs + other._coeffs) if self._same_kind(other) else NotImplemented
 
     def __sub__(self, other: Self) -> Self:
-        return type(self)(self._coeffs - other._coeffs) if self._same_kind(other) else NotImplemented
+        return self._from_coeffs(self._coeffs - other._coeffs) if self._same_kind(other) else NotImplemented
 
     def __iadd__(self, other: Self) -> Self:
         if not self._same_kind(other):
@@ -110,30 +124,30 @@ class SpatialVector:
         return self
 
     def __mul__(self, scale: Any) -> Self:
-        return type(self)(self._coeffs * scale) if _is_scalar(scale) else NotImplemented
+        return self._from_coeffs(self._coeffs * scale) if is_scalar(scale) else NotImplemented
 
     __rmul__ = __mul__
 
     def __imul__(self, scale: Any) -> Self:
-        if not _is_scalar(scale):
+        if not is_scalar(scale):
             return NotImplemented
         self._coeffs = self._coeffs * scale
         return self
 
     def __neg__(self) -> Self:
-        return type(self)(-self._coeffs)
+        return self._from_coeffs(-self._coeffs)
 
     def __iter__(self) -> Iterator[Any]:
         raise TypeError(f"{type(self).__name__} is not a sequence: use get_coeffs().")
 
-    # Numpy arrays leave `array * vector` to __rmul__, which refuses it.
+    # Numpy leaves `number * vector` to __rmul__, which refuses arrays of numbers.
     __array_ufunc__ = None
 
     def __copy__(self) -> Self:
-        return type(self)(self._coeffs)
+        return self._from_coeffs(self._coeffs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return type(self)(self._coeffs)
+        return self._from_coeffs(self._coeffs)
 
     def __repr__(self) -> str:
         rotational, translational, _ = self._keywords
@@ -142,10 +156,3 @@ class SpatialVector:
             f"  {rotational}={self._coeffs[:3].tolist()},\n"
             f"  {translational}={self._coeffs[3:].tolist()},\n)"
         )
-
-
-def _is_scalar(value: object) -> bool:
-    """Whether `value` scales a vector: a number or scalar object, neither array nor spatial vector."""
-    if isinstance(value, numbers.Number):
-        return True
-    return not isinstance(value, (SpatialVector, np.ndarray, list, tuple, str)) and hasattr(value, "__mul__")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy.typing as npt
 
+from merganser.framework.math._scalars import expect_instance
 from merganser.multibody.math.spatial_force import SpatialForce, SpatialMomentum
 from merganser.multibody.math.spatial_vector import SpatialVector
-from merganser.multibody.math.vectors import as_vector, cross
+from merganser.multibody.math.vectors import as_vector, cross, dot
 
 __all__ = ["SpatialAcceleration", "SpatialVelocity"]
 
@@ -32,7 +33,7 @@ class SpatialVelocity(SpatialVector):
         """
         p_BoCo_E = as_vector(offset, 3, "offset")
         w_MB_E, v_MBo_E = self._coeffs[:3], self._coeffs[3:]
-        return SpatialVelocity(w_MB_E, v_MBo_E + cross(w_MB_E, p_BoCo_E))
+        return SpatialVelocity._from_parts(w_MB_E, v_MBo_E + cross(w_MB_E, p_BoCo_E))
 
     def ComposeWithMovingFrameVelocity(
         self, position_of_moving_frame: npt.ArrayLike, velocity_of_moving_frame: SpatialVelocity
@@ -42,27 +43,42 @@ class SpatialVelocity(SpatialVector):
         Args:
             position_of_moving_frame: p_BoCo_E [m], shape [3].
             velocity_of_moving_frame: V_BC_E.
+
+        Raises:
+            TypeError: if `velocity_of_moving_frame` is not a SpatialVelocity.
         """
+        where = "SpatialVelocity.ComposeWithMovingFrameVelocity"
+        expect_instance(velocity_of_moving_frame, SpatialVelocity, f"{where}: velocity_of_moving_frame")
         return self.Shift(position_of_moving_frame) + velocity_of_moving_frame
 
-    def dot(self, other: SpatialForce | SpatialMomentum) -> Any:
+    @overload
+    def dot(self, force: SpatialForce) -> Any: ...
+    @overload
+    def dot(self, force: SpatialMomentum) -> Any: ...
+    @overload
+    def dot(self, *, momentum: SpatialMomentum) -> Any: ...
+    def dot(
+        self, force: SpatialForce | SpatialMomentum | None = None, *, momentum: SpatialMomentum | None = None
+    ) -> Any:
         """Returns the power of a force [W], or twice the kinetic energy of a momentum [J].
 
         Args:
-            other: F_Bo_E or L_MBo_E, about the origin Bo and expressed in the frame of this velocity.
+            force: F_Bo_E or L_MBo_E, about the origin Bo and expressed in the frame of this velocity.
+            momentum: L_MBo_E by name, instead of `force`.
 
         Raises:
-            TypeError: if `other` is neither a SpatialForce nor a SpatialMomentum.
+            TypeError: unless exactly one SpatialForce or SpatialMomentum is given.
         """
-        if not isinstance(other, (SpatialForce, SpatialMomentum)):
+        other = momentum if force is None else force
+        if not isinstance(other, (SpatialForce, SpatialMomentum)) or (force is not None and momentum is not None):
             raise TypeError(
-                "SpatialVelocity.dot() takes a SpatialForce or a SpatialMomentum, not a "
-                f"{type(other).__name__}."
+                "SpatialVelocity.dot() takes one SpatialForce or one SpatialMomentum, not a "
+                f"{type(other).__name__}{'' if momentum is None else ' together with a momentum'}."
             )
-        return self._coeffs @ other._coeffs
+        return dot(self._coeffs, other._coeffs)
 
     def __matmul__(self, other: SpatialForce | SpatialMomentum) -> Any:
-        return self.dot(other) if isinstance(other, (SpatialForce, SpatialMomentum)) else NotImplemented
+        return self.dot(other)
 
 
 class SpatialAcceleration(SpatialVector):
@@ -79,9 +95,7 @@ class SpatialAcceleration(SpatialVector):
 
     _keywords = ("alpha", "a", "A")
 
-    def Shift(
-        self, offset: npt.ArrayLike, angular_velocity_of_this_frame: npt.ArrayLike
-    ) -> SpatialAcceleration:
+    def Shift(self, offset: npt.ArrayLike, angular_velocity_of_this_frame: npt.ArrayLike) -> SpatialAcceleration:
         """Returns A_MC_E of a frame C fixed to B: a_MCo = a_MBo + alpha x p + w x (w x p), with p = p_BoCo.
 
         Args:
@@ -92,7 +106,7 @@ class SpatialAcceleration(SpatialVector):
         w_MB_E = as_vector(angular_velocity_of_this_frame, 3, "angular_velocity_of_this_frame")
         alpha_MB_E, a_MBo_E = self._coeffs[:3], self._coeffs[3:]
         a_MCo_E = a_MBo_E + cross(alpha_MB_E, p_BoCo_E) + cross(w_MB_E, cross(w_MB_E, p_BoCo_E))
-        return SpatialAcceleration(alpha_MB_E, a_MCo_E)
+        return SpatialAcceleration._from_parts(alpha_MB_E, a_MCo_E)
 
     def ShiftWithZeroAngularVelocity(self, offset: npt.ArrayLike) -> SpatialAcceleration:
         """Returns A_MC_E of a frame C fixed to B when w_MB is zero: Shift without its centripetal term.
@@ -102,7 +116,7 @@ class SpatialAcceleration(SpatialVector):
         """
         p_BoCo_E = as_vector(offset, 3, "offset")
         alpha_MB_E, a_MBo_E = self._coeffs[:3], self._coeffs[3:]
-        return SpatialAcceleration(alpha_MB_E, a_MBo_E + cross(alpha_MB_E, p_BoCo_E))
+        return SpatialAcceleration._from_parts(alpha_MB_E, a_MBo_E + cross(alpha_MB_E, p_BoCo_E))
 
     def ComposeWithMovingFrameAcceleration(
         self,
@@ -121,8 +135,14 @@ class SpatialAcceleration(SpatialVector):
             angular_velocity_of_this_frame: w_MB_E [rad/s], shape [3].
             velocity_of_moving_frame: V_BC_E.
             acceleration_of_moving_frame: A_BC_E.
+
+        Raises:
+            TypeError: if the velocity or acceleration of the moving frame is not a spatial one.
         """
+        where = "SpatialAcceleration.ComposeWithMovingFrameAcceleration"
+        expect_instance(velocity_of_moving_frame, SpatialVelocity, f"{where}: velocity_of_moving_frame")
+        expect_instance(acceleration_of_moving_frame, SpatialAcceleration, f"{where}: acceleration_of_moving_frame")
         w_MB_E = as_vector(angular_velocity_of_this_frame, 3, "angular_velocity_of_this_frame")
         w_BC_E, v_BCo_E = velocity_of_moving_frame._coeffs[:3], velocity_of_moving_frame._coeffs[3:]
-        coriolis = SpatialAcceleration(cross(w_MB_E, w_BC_E), 2.0 * cross(w_MB_E, v_BCo_E))
+        coriolis = SpatialAcceleration._from_parts(cross(w_MB_E, w_BC_E), 2.0 * cross(w_MB_E, v_BCo_E))
         return self.Shift(position_of_moving_frame, w_MB_E) + coriolis + acceleration_of_moving_frame

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework import BasicVector, ValueProducer
+from merganser.framework import BasicVector, SystemScalarConverter, ValueProducer
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.math import SpatialAcceleration
@@ -41,7 +41,7 @@ class MultibodyPlant(PlantOutputs):
     """
 
     def __init__(self, time_step: float) -> None:
-        super().__init__()
+        super().__init__(SystemScalarConverter("its kernels do not compute with other scalars than floats yet"))
         if not (math.isfinite(time_step) and time_step >= 0.0):
             raise ValueError(f"The time step of a MultibodyPlant must be finite and not negative, got {time_step}.")
         self._time_step = float(time_step)

@@ -15,7 +15,7 @@ from merganser.multibody.tree.indices import (
     world_index,
     world_model_instance,
 )
-from merganser.multibody.tree.inertia import RotationalInertia, SpatialInertia, UnitInertia
+from merganser.multibody.tree.inertia import CalcSpatialInertia, RotationalInertia, SpatialInertia, UnitInertia
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import (
     Joint,
@@ -31,6 +31,7 @@ from merganser.multibody.tree.tree import MultibodyTree
 
 __all__ = [
     "BodyIndex",
+    "CalcSpatialInertia",
     "FixedOffsetFrame",
     "ForceElement",
     "ForceElementIndex",

@@ -9,9 +9,15 @@ import numpy as np
 
 from merganser.multibody import kernels
 from merganser.multibody.kernels.layout import (
+    BALL_RPY,
+    CURVILINEAR,
+    PLANAR,
     PRISMATIC,
     QUATERNION_FLOATING,
     REVOLUTE,
+    RPY_FLOATING,
+    SCREW,
+    UNIVERSAL,
     WELD,
     parameter_dtype,
     position_dtype,
@@ -20,8 +26,14 @@ from merganser.multibody.kernels.layout import (
     velocity_dtype,
 )
 
-NUM_Q = {WELD: 0, REVOLUTE: 1, PRISMATIC: 1, QUATERNION_FLOATING: 7}
-NUM_V = {WELD: 0, REVOLUTE: 1, PRISMATIC: 1, QUATERNION_FLOATING: 6}
+NUM_V = {
+    WELD: 0, REVOLUTE: 1, PRISMATIC: 1, SCREW: 1, CURVILINEAR: 1, UNIVERSAL: 2, PLANAR: 3, BALL_RPY: 3,
+    RPY_FLOATING: 6, QUATERNION_FLOATING: 6,
+}  # fmt: skip
+NUM_Q = {**NUM_V, QUATERNION_FLOATING: 7}
+ALL_KINDS = tuple(NUM_V)
+SIMPLE_KINDS = (REVOLUTE, PRISMATIC, WELD)
+NUM_SEGMENTS = 3  # of every random path
 GRAVITY = np.array([0.3, -0.2, -9.81])
 
 
@@ -64,6 +76,9 @@ def make_topology(parents: list[int], mobilizers: list[int]) -> np.ndarray:
     for i in range(len(parents) - 1, 0, -1):
         end = topology["subtree_end"]
         end[parents[i]] = max(end[parents[i]], end[i])
+    has_path = topology["mobilizer"] == CURVILINEAR
+    topology["path_end"] = len(parents) + NUM_SEGMENTS * np.cumsum(has_path)
+    topology["path_start"] = topology["path_end"] - NUM_SEGMENTS * has_path
     return topology
 
 
@@ -80,9 +95,18 @@ def random_parents(rng: np.random.Generator, num_bodies: int) -> list[int]:
 
 
 def random_parameters(rng: np.random.Generator, topology: np.ndarray) -> np.ndarray:
-    """Random frames, mass properties, damping and reflected inertia."""
-    parameters = np.zeros(len(topology), dtype=parameter_dtype())
-    for record in parameters:
+    """Random frames, mass properties, damping, reflected inertia, pitches and paths.
+
+    The pieces of the paths do not fit together: what depends on the piece at hand alone shows, and nothing else.
+    """
+    parameters = np.zeros(topology["path_end"].max(), dtype=parameter_dtype())
+    for node in topology[topology["mobilizer"] == CURVILINEAR]:
+        segments = parameters[node["path_start"] : node["path_end"]]
+        for segment in segments:
+            segment["R_PF"], segment["p_PoFo_P"] = random_rotation(rng), rng.normal(scale=0.4, size=3)
+        segments["arc_start"] = np.arange(NUM_SEGMENTS) - 1.0
+        segments["turning_rate"] = [rng.uniform(0.5, 1.5), 0.0, rng.uniform(-1.5, -0.5)]
+    for node, record in zip(topology, parameters):
         record["R_PF"], record["R_MB"] = random_rotation(rng), random_rotation(rng)
         record["p_PoFo_P"], record["p_MoBo_M"] = rng.normal(scale=0.4, size=(2, 3))
         axis = rng.normal(size=3)
@@ -92,6 +116,8 @@ def random_parameters(rng: np.random.Generator, topology: np.ndarray) -> np.ndar
         record["G_BBo_B"] = random_unit_inertia(rng, record["p_BoBcm_B"])
         record["damping"] = rng.uniform(0.0, 2.0, size=6)
         record["reflected_inertia"] = rng.uniform(0.0, 0.5)
+        if node["mobilizer"] in (SCREW, CURVILINEAR):
+            record["pitch"] = rng.uniform(0.1, 0.3) if node["mobilizer"] == SCREW else 0.0
     return parameters
 
 
@@ -230,11 +256,11 @@ class Tree:
         return status, out
 
 
-def random_tree(seed: int, num_bodies: int, kinds: tuple[int, ...] = (REVOLUTE, PRISMATIC, WELD)) -> Tree:
+def random_tree(seed: int, num_bodies: int, kinds: tuple[int, ...] = ALL_KINDS) -> Tree:
     """A random tree in a random state, its kinematics computed.
 
-    Mobilizers are drawn from `kinds`; a body on the world floats instead in half of the cases. Quaternions
-    are not of unit length.
+    Mobilizers are drawn from `kinds`; a body on the world floats by a quaternion instead in half of the cases.
+    Quaternions are not of unit length, and pitch angles not near a quarter turn.
     """
     rng = np.random.default_rng(seed)
     parents = random_parents(rng, num_bodies)
@@ -245,4 +271,7 @@ def random_tree(seed: int, num_bodies: int, kinds: tuple[int, ...] = (REVOLUTE, 
     topology = make_topology(parents, mobilizers)
     parameters = random_parameters(rng, topology)
     q, v = rng.normal(size=topology["num_q"].sum()), rng.normal(size=topology["num_v"].sum())
+    for node in topology:
+        if node["mobilizer"] in (BALL_RPY, RPY_FLOATING):
+            q[node["q_start"] + 1] = rng.uniform(-1.2, 1.2)
     return Tree(topology, parameters, q, v).update()

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.framework.math._scalars import expect_instance
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialMomentum, SpatialVelocity
-from merganser.multibody.math.vectors import as_vector, skew
+from merganser.multibody.math.vectors import as_scalar, as_vector, cross, skew
 from merganser.multibody.tree.inertia.rotational_inertia import RotationalInertia, point_inertia
 from merganser.multibody.tree.inertia.unit_inertia import UnitInertia
 from merganser.multibody.tree.inertia.validity import (
     check_positive,
+    is_zero,
     real_values,
     triangle_inequality_violation,
 )
-
-if TYPE_CHECKING:
-    from merganser.framework.math import RotationMatrix
 
 __all__ = ["SpatialInertia"]
 
@@ -37,8 +37,13 @@ class SpatialInertia:
 
     Raises:
         RuntimeError: if the mass is negative or not finite, or the inertia about the centre of mass has a
-            negative principal moment or violates the triangle inequality.
+            negative principal moment or violates the triangle inequality. The message gives the principal
+            moments. What depends on variables is not checked.
+        TypeError: if an argument is not of the type above.
+        ValueError: if p_PScm_E has not three entries.
     """
+
+    __array_ufunc__ = None  # no products with arrays
 
     def __init__(
         self, mass: Any, p_PScm_E: npt.ArrayLike, G_SP_E: UnitInertia, skip_validity_check: bool = False
@@ -48,7 +53,7 @@ class SpatialInertia:
                 f"SpatialInertia(): G_SP_E must be a UnitInertia, not a {type(G_SP_E).__name__}. From a "
                 "RotationalInertia about the centre of mass, use SpatialInertia.MakeFromCentralInertia()."
             )
-        self._mass = float(mass) if isinstance(mass, (int, np.integer)) else mass
+        self._mass = as_scalar(mass, "SpatialInertia: mass")
         self._p_PScm_E = as_vector(p_PScm_E, 3, "SpatialInertia: p_PScm_E")
         self._G_SP_E = G_SP_E.__copy__()
         if not skip_validity_check:
@@ -56,10 +61,15 @@ class SpatialInertia:
             if fault is not None:
                 raise RuntimeError(f"SpatialInertia(): not physically valid: {fault}.{self._description()}")
 
+    @classmethod
+    def _from_parts(cls, mass: Any, p_PScm_E: Array, G_SP_E: UnitInertia) -> SpatialInertia:
+        """Trusted: wraps parts that nobody else changes; no check, no copy."""
+        inertia = cls.__new__(cls)
+        inertia._mass, inertia._p_PScm_E, inertia._G_SP_E = mass, p_PScm_E, G_SP_E
+        return inertia
+
     @staticmethod
-    def MakeFromCentralInertia(
-        mass: Any, p_PScm_E: npt.ArrayLike, I_SScm_E: RotationalInertia
-    ) -> SpatialInertia:
+    def MakeFromCentralInertia(mass: Any, p_PScm_E: npt.ArrayLike, I_SScm_E: RotationalInertia) -> SpatialInertia:
         """Returns M_SP_E from the rotational inertia about the centre of mass.
 
         Args:
@@ -70,6 +80,7 @@ class SpatialInertia:
         Raises:
             RuntimeError: if the mass is not positive and finite or the result is not physically valid.
         """
+        mass = as_scalar(mass, "MakeFromCentralInertia: mass")
         check_positive("MakeFromCentralInertia", "mass", mass)
         p = as_vector(p_PScm_E, 3, "MakeFromCentralInertia: p_PScm_E")
         G_SScm_E = UnitInertia().SetFromRotationalInertia(I_SScm_E, mass)
@@ -114,14 +125,13 @@ class SpatialInertia:
         return np.block([[I_SP_E, m_px], [-m_px, self._mass * np.eye(3)]])
 
     def IsNaN(self) -> bool:
-        """Returns whether any element is NaN."""
+        """Returns whether any element is NaN; elements that depend on variables are none."""
         values = real_values(np.array([self._mass, *self._p_PScm_E]))
         return self._G_SP_E.IsNaN() or (values is not None and bool(np.isnan(values).any()))
 
-    def IsZero(self) -> bool:
-        """Returns whether mass, centre of mass and unit inertia are all zero."""
-        values = real_values(np.array([self._mass, *self._p_PScm_E]))
-        return self._G_SP_E.IsZero() and values is not None and not values.any()
+    def IsZero(self) -> Any:
+        """Returns whether mass, centre of mass and unit inertia are all zero; a Formula, if variables decide."""
+        return is_zero(np.array([self._mass, *self._p_PScm_E, *self._G_SP_E._I.flat]))
 
     def SetNaN(self) -> None:
         """Makes all elements NaN."""
@@ -129,41 +139,107 @@ class SpatialInertia:
         self._G_SP_E.SetToNaN()
 
     def IsPhysicallyValid(self) -> bool:
-        """Returns whether some body could have this inertia; symbolic elements cannot be judged and pass."""
+        """Returns whether some body could have this inertia: the checks of the constructor.
+
+        Raises:
+            RuntimeError: if an element depends on variables.
+        """
+        if self._numbers() is None:
+            raise RuntimeError(f"IsPhysicallyValid(): needs numbers, but variables decide on {self!r}.")
         return self._fault() is None
+
+    def _numbers(self) -> tuple[float, Array, Array] | None:
+        """The real numbers behind mass, p_PScm_E and G_SP_E, or None if one of them depends on variables."""
+        mass, p, G = real_values(self._mass), real_values(self._p_PScm_E), real_values(self._G_SP_E._I)
+        return None if mass is None or p is None or G is None else (float(mass), p, G)
 
     def _fault(self) -> str | None:
         """Says why no body can have this inertia, or None."""
-        mass = real_values(self._mass)
-        if mass is None:
+        numbers = self._numbers()
+        if numbers is None:
             return None
-        if not (np.isfinite(mass) and mass >= 0.0):
+        mass, p_PScm_E, G_SP_E = numbers
+        if not 0.0 <= mass < math.inf:
             return f"the mass must be finite and not negative, but is {self._mass}"
-        G_SP_E, p = real_values(self._G_SP_E.CopyToFullMatrix3()), real_values(self._p_PScm_E)
-        if G_SP_E is None or p is None:
-            return None
-        if not (np.isfinite(G_SP_E).all() and np.isfinite(p).all()):
+        G_SScm_E = G_SP_E - point_inertia(p_PScm_E)
+        if not np.isfinite(G_SScm_E).all():
             return "the centre of mass and the unit inertia must be finite"
-        moments = np.linalg.eigvalsh(G_SP_E - point_inertia(p))
-        unit = float(mass) if mass > 0.0 else 1.0  # a massless body must still have a possible unit inertia
-        return triangle_inequality_violation(unit * moments, unit * abs(G_SP_E).max())
+        moments = mass * np.linalg.eigvalsh(G_SScm_E)
+        return triangle_inequality_violation(moments, mass * abs(G_SP_E).max())
 
     def _description(self) -> str:
         """The values that an error message shows."""
         lines = f"\n mass = {self._mass} kg\n centre of mass p_PScm_E = {self._p_PScm_E} m"
-        numbers = real_values(np.concatenate([[self._mass], self._p_PScm_E, self._G_SP_E._I.ravel()]))
-        if numbers is not None and np.isfinite(numbers).all():
-            p, G_SP_E = numbers[1:4], numbers[4:].reshape(3, 3)
-            moments = numbers[0] * np.linalg.eigvalsh(G_SP_E - point_inertia(p))
+        numbers = self._numbers()
+        if numbers is not None and np.isfinite([*numbers[1], *numbers[2].flat, numbers[0]]).all():
+            mass, p_PScm_E, G_SP_E = numbers
+            moments = mass * np.linalg.eigvalsh(G_SP_E - point_inertia(p_PScm_E))
             lines += f"\n principal moments about the centre of mass = {moments} kg m^2"
         return lines + "\nCorrect the values, or pass skip_validity_check=True to keep them."
+
+    # -- equivalent bodies -----------------------------------------------------------------------------------
+
+    def CalcPrincipalSemiDiametersAndPoseForSolidEllipsoid(self) -> tuple[Array, RigidTransform]:
+        """Returns the semi-axes and the pose of the solid ellipsoid that has this inertia.
+
+        Returns:
+            the semi-axes in descending order [m], shape [3], and the pose X_PA in (P, E) of the frame A whose
+            axes are the ellipsoid's, its centre being the centre of mass.
+
+        Raises:
+            RuntimeError: if an element depends on variables or is not finite.
+        """
+        return self.CalcPrincipalHalfLengthsAndPoseForEquivalentShape(0.2)
+
+    def CalcPrincipalHalfLengthsAndPoseForMinimumBoundingBox(self) -> tuple[Array, RigidTransform]:
+        """Returns half lengths and pose of the smallest box that can hold a body of this inertia.
+
+        It is the box with an eighth of the mass in each corner. Returns and raises as
+        CalcPrincipalSemiDiametersAndPoseForSolidEllipsoid.
+        """
+        return self.CalcPrincipalHalfLengthsAndPoseForEquivalentShape(1.0)
+
+    def CalcPrincipalHalfLengthsAndPoseForEquivalentShape(
+        self, inertia_shape_factor: float
+    ) -> tuple[Array, RigidTransform]:
+        """Returns half lengths and pose of the body of a given kind that has this inertia.
+
+        A body symmetric about three planes has the unit moments Gx = f (b^2 + c^2) ... about its centre, with
+        half lengths a, b, c and a factor f: so a^2 = (Gy + Gz - Gx) / (2 f), and likewise b, c.
+
+        Args:
+            inertia_shape_factor: f in (0, 1]: 1/5 for a solid ellipsoid, 1/3 for a solid box, 1 for particles
+                in the corners of a box.
+
+        Returns:
+            as CalcPrincipalSemiDiametersAndPoseForSolidEllipsoid. Squares that are negative, in an inertia
+            that no body has or by rounding, count as zero.
+
+        Raises:
+            RuntimeError: if an element depends on variables or is not finite, or the factor is out of range.
+        """
+        if not 0.0 < inertia_shape_factor <= 1.0:
+            raise RuntimeError(f"inertia_shape_factor must be in the interval (0, 1], but is {inertia_shape_factor}.")
+        numbers = self._numbers()
+        if numbers is None or not np.isfinite([*numbers[1], *numbers[2].flat, numbers[0]]).all():
+            raise RuntimeError(f"The shape equivalent to an inertia needs finite numbers, but it is {self!r}.")
+        _, p_PScm_E, G_SP_E = numbers
+        G_SScm_E = UnitInertia._from_matrix(G_SP_E - point_inertia(p_PScm_E))
+        moments, R_EA = G_SScm_E.CalcPrincipalMomentsAndAxesOfInertia()
+        squares = (0.5 * moments.sum() - moments) / inertia_shape_factor
+        return np.sqrt(np.maximum(squares, 0.0)), RigidTransform(R_EA, p_PScm_E)
 
     # -- another frame, another point, another body ----------------------------------------------------------
 
     def ReExpress(self, R_AE: RotationMatrix) -> SpatialInertia:
-        """Returns M_SP_A, the same inertia expressed in A."""
+        """Returns M_SP_A, the same inertia expressed in A.
+
+        Raises:
+            TypeError: if `R_AE` is not a RotationMatrix.
+        """
+        expect_instance(R_AE, RotationMatrix, "SpatialInertia.ReExpress: R_AE")
         p_PScm_A = R_AE.matrix() @ self._p_PScm_E
-        return SpatialInertia(self._mass, p_PScm_A, self._G_SP_E.ReExpress(R_AE), skip_validity_check=True)
+        return SpatialInertia._from_parts(self._mass, p_PScm_A, self._G_SP_E.ReExpress(R_AE))
 
     def Shift(self, p_PQ_E: npt.ArrayLike) -> SpatialInertia:
         """Returns M_SQ_E, about Q instead of P (parallel axes twice, by way of the centre of mass).
@@ -172,8 +248,8 @@ class SpatialInertia:
             p_PQ_E: from P to Q [m], shape [3].
         """
         p_QScm_E = self._p_PScm_E - as_vector(p_PQ_E, 3, "Shift: p_PQ_E")
-        G_SQ_E = self._G_SP_E.ShiftToCenterOfMass(self._p_PScm_E).ShiftFromCenterOfMass(p_QScm_E)
-        return SpatialInertia(self._mass, p_QScm_E, G_SQ_E, skip_validity_check=True)
+        G_SQ_E = self._G_SP_E._I - point_inertia(self._p_PScm_E) + point_inertia(p_QScm_E)
+        return SpatialInertia._from_parts(self._mass, p_QScm_E, UnitInertia._from_matrix(G_SQ_E))
 
     def __add__(self, other: SpatialInertia) -> SpatialInertia:
         """Returns the inertia of both bodies together, about the common point in the common frame."""
@@ -184,8 +260,8 @@ class SpatialInertia:
         # Without mass the weighted mean does not exist; its limit for equal masses does.
         mine, others, total = (0.5, 0.5, 1.0) if massless else (self._mass, other._mass, mass)
         p = (mine * self._p_PScm_E + others * other._p_PScm_E) / total
-        G = (mine * self._G_SP_E.CopyToFullMatrix3() + others * other._G_SP_E.CopyToFullMatrix3()) / total
-        return SpatialInertia(mass, p, UnitInertia._from_matrix(G), skip_validity_check=True)
+        G = (mine * self._G_SP_E._I + others * other._G_SP_E._I) / total
+        return SpatialInertia._from_parts(mass, p, UnitInertia._from_matrix(G))
 
     def __iadd__(self, other: SpatialInertia) -> SpatialInertia:
         if not isinstance(other, SpatialInertia):
@@ -194,16 +270,26 @@ class SpatialInertia:
         self._mass, self._p_PScm_E, self._G_SP_E = total._mass, total._p_PScm_E, total._G_SP_E
         return self
 
+    @overload
+    def __mul__(self, motion: SpatialAcceleration) -> SpatialForce: ...
+    @overload
+    def __mul__(self, motion: SpatialVelocity) -> SpatialMomentum: ...
     def __mul__(self, motion: SpatialAcceleration | SpatialVelocity) -> SpatialForce | SpatialMomentum:
         """Returns F_Sp_E = M A (without gyroscopic terms), or the momentum L_WSp_E = M V."""
         if isinstance(motion, SpatialVelocity):
-            return SpatialMomentum(self.CopyToFullMatrix6() @ motion.get_coeffs())
+            return SpatialMomentum._from_coeffs(self._times(motion._coeffs))
         if isinstance(motion, SpatialAcceleration):
-            return SpatialForce(self.CopyToFullMatrix6() @ motion.get_coeffs())
+            return SpatialForce._from_coeffs(self._times(motion._coeffs))
         return NotImplemented
 
+    def _times(self, coeffs: Array) -> Array:
+        """Product of the six by six matrix with a vector: [m (G w + p x v); m (v + w x p)], shape [6]."""
+        w, v, p = coeffs[:3], coeffs[3:], self._p_PScm_E
+        product = np.concatenate((self._G_SP_E._I @ w + cross(p, v), v + cross(w, p)))
+        return self._mass * product
+
     def __copy__(self) -> SpatialInertia:
-        return SpatialInertia(self._mass, self._p_PScm_E, self._G_SP_E, skip_validity_check=True)
+        return SpatialInertia._from_parts(self._mass, self._p_PScm_E, self._G_SP_E.__copy__())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SpatialInertia:
         return self.__copy__()
@@ -279,17 +365,13 @@ class SpatialInertia:
         return SpatialInertia.SolidEllipsoidWithMass(density * 4.0 / 3.0 * math.pi * a * b * c, a, b, c)
 
     @staticmethod
-    def SolidCylinderWithMass(
-        mass: Any, radius: Any, length: Any, unit_vector: npt.ArrayLike
-    ) -> SpatialInertia:
+    def SolidCylinderWithMass(mass: Any, radius: Any, length: Any, unit_vector: npt.ArrayLike) -> SpatialInertia:
         """Solid cylinder of the given mass [kg], radius and length [m], its axis along `unit_vector`."""
         _check("SolidCylinderWithMass", mass=mass, radius=radius, length=length)
         return _central(mass, UnitInertia.SolidCylinder(radius, length, unit_vector))
 
     @staticmethod
-    def SolidCylinderWithDensity(
-        density: Any, radius: Any, length: Any, unit_vector: npt.ArrayLike
-    ) -> SpatialInertia:
+    def SolidCylinderWithDensity(density: Any, radius: Any, length: Any, unit_vector: npt.ArrayLike) -> SpatialInertia:
         """Solid cylinder of the given density [kg/m^3], radius and length [m], along `unit_vector`."""
         _check("SolidCylinderWithDensity", density=density, radius=radius, length=length)
         mass = density * math.pi * radius**2 * length
@@ -313,17 +395,13 @@ class SpatialInertia:
         return SpatialInertia.SolidCylinderWithMassAboutEnd(mass, radius, length, unit_vector)
 
     @staticmethod
-    def SolidCapsuleWithMass(
-        mass: Any, radius: Any, length: Any, unit_vector: npt.ArrayLike
-    ) -> SpatialInertia:
+    def SolidCapsuleWithMass(mass: Any, radius: Any, length: Any, unit_vector: npt.ArrayLike) -> SpatialInertia:
         """Solid capsule of the given mass [kg]; `length` [m] is that between the half balls."""
         _check("SolidCapsuleWithMass", mass=mass, radius=radius, length=length)
         return _central(mass, UnitInertia.SolidCapsule(radius, length, unit_vector))
 
     @staticmethod
-    def SolidCapsuleWithDensity(
-        density: Any, radius: Any, length: Any, unit_vector: npt.ArrayLike
-    ) -> SpatialInertia:
+    def SolidCapsuleWithDensity(density: Any, radius: Any, length: Any, unit_vector: npt.ArrayLike) -> SpatialInertia:
         """As SolidCapsuleWithMass, for a given density [kg/m^3]."""
         _check("SolidCapsuleWithDensity", density=density, radius=radius, length=length)
         mass = density * math.pi * radius**2 * (length + 4.0 / 3.0 * radius)
@@ -340,6 +418,36 @@ class SpatialInertia:
         """Thin rod about its end P; `unit_vector` points from P into the rod."""
         central = SpatialInertia.ThinRodWithMass(mass, length, unit_vector)
         return central.Shift(-0.5 * length * as_vector(unit_vector, 3, "unit_vector"))
+
+    @staticmethod
+    def SolidTetrahedronAboutPointWithDensity(
+        density: Any, p0: npt.ArrayLike, p1: npt.ArrayLike, p2: npt.ArrayLike, p3: npt.ArrayLike
+    ) -> SpatialInertia:
+        """Solid tetrahedron of the given density [kg/m^3] about the point P.
+
+        Args:
+            density: mass per volume [kg/m^3].
+            p0, p1, p2, p3: positions of the vertices from P [m], shape [3], in any order.
+
+        Raises:
+            RuntimeError: if the density is not positive and finite.
+        """
+        where = "SolidTetrahedronAboutPointWithDensity"
+        _check(where, density=density)
+        q0, q1, q2, q3 = (as_vector(p, 3, f"{where}: p{i}") for i, p in enumerate((p0, p1, p2, p3)))
+        volume = (q1 - q0) @ cross(q2 - q0, q3 - q0) / 6.0
+        sign = real_values(volume)
+        # abs() of a complex number would lose its imaginary part, the derivative.
+        volume = abs(volume) if sign is None else -volume if sign < 0.0 else volume
+        G = UnitInertia.SolidTetrahedronAboutPoint(q0, q1, q2, q3)
+        return SpatialInertia(density * volume, (q0 + q1 + q2 + q3) / 4.0, G)
+
+    @staticmethod
+    def SolidTetrahedronAboutVertexWithDensity(
+        density: Any, p1: npt.ArrayLike, p2: npt.ArrayLike, p3: npt.ArrayLike
+    ) -> SpatialInertia:
+        """As SolidTetrahedronAboutPointWithDensity about a vertex; p1, p2, p3 are the others [m]."""
+        return SpatialInertia.SolidTetrahedronAboutPointWithDensity(density, np.zeros(3), p1, p2, p3)
 
 
 def _central(mass: Any, G_SScm_E: UnitInertia) -> SpatialInertia:

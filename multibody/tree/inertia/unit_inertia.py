@@ -11,33 +11,55 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.multibody.math.vectors import as_vector
+from merganser.framework.math._scalars import expect_instance
+from merganser.multibody.math.vectors import as_scalar, as_vector
 from merganser.multibody.tree.inertia.rotational_inertia import RotationalInertia, point_inertia
-from merganser.multibody.tree.inertia.validity import check_positive, check_unit_vector, real_values
+from merganser.multibody.tree.inertia.validity import (
+    check_not_negative,
+    check_positive,
+    check_unit_vector,
+    real_values,
+)
 
-__all__ = ["UnitInertia"]
+__all__ = ["UnitInertia", "inertia_of_second_moment"]
 
 
 class UnitInertia(RotationalInertia):
     """G_SP_E: inertia of S about P for mass 1, expressed in E [m^2]; the inertia is mass * G_SP_E.
 
     Args:
-        args: as for RotationalInertia; or one RotationalInertia of a body of mass 1.
+        args: nothing (all elements NaN), the moments Ixx, Iyy, Izz, these and the products Ixy, Ixz, Iyz, or
+            one RotationalInertia I of a body of mass 1.
+
+    Raises:
+        TypeError: if the arguments fit none of these forms.
     """
+
+    _forms = "(Ixx, Iyy, Izz), (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) or (I)"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         inertia = kwargs.get("I", args[0] if len(args) == 1 else None)
-        if isinstance(inertia, RotationalInertia):
+        if isinstance(inertia, RotationalInertia) and len(args) + len(kwargs) == 1:
             self._I = inertia.CopyToFullMatrix3()
         else:
             super().__init__(*args, **kwargs)
+
+    @staticmethod
+    def _of_particle(*args: Any, **kwargs: Any) -> npt.NDArray[Any]:
+        raise TypeError(
+            f"UnitInertia() takes no argument, {UnitInertia._forms}; two arguments are none of these. For a particle "
+            "of mass 1, use UnitInertia.PointMass(p_FQ)."
+        )
 
     def SetFromRotationalInertia(self, I: RotationalInertia, mass: Any) -> UnitInertia:
         """Makes this the unit inertia I / mass, and returns it.
 
         Raises:
             RuntimeError: if the mass is not positive and finite.
+            TypeError: if `I` is not a RotationalInertia.
         """
+        expect_instance(I, RotationalInertia, "SetFromRotationalInertia: I")
+        mass = as_scalar(mass, "SetFromRotationalInertia: mass")
         check_positive("SetFromRotationalInertia", "mass", mass)
         self._I = I.CopyToFullMatrix3() / mass
         return self
@@ -52,6 +74,12 @@ class UnitInertia(RotationalInertia):
         """Returns G_BBcm_E, if this is about Q; p_QBcm_E [m], shape [3]."""
         p = as_vector(p_QBcm_E, 3, "ShiftToCenterOfMass: p_QBcm_E")
         return UnitInertia._from_matrix(self._I - point_inertia(p))
+
+    # A multiple or sum of unit inertias is none: `G *= 2` makes G a new RotationalInertia.
+    __iadd__ = RotationalInertia.__add__
+    __isub__ = RotationalInertia.__sub__
+    __imul__ = RotationalInertia.__rmul__
+    __itruediv__ = RotationalInertia.__truediv__
 
     # -- bodies, about their centre of mass unless said otherwise --------------------------------------------
 
@@ -128,22 +156,20 @@ class UnitInertia(RotationalInertia):
     @staticmethod
     def ThinRod(length: Any, unit_vector: npt.ArrayLike) -> UnitInertia:
         """Infinitely thin rod of the given length [m] along `unit_vector`."""
-        _check_lengths("ThinRod", length=length)
+        check_positive("ThinRod", "length", length)
         return _axially_symmetric("ThinRod", 0.0, length * length / 12.0, unit_vector)
 
     @staticmethod
-    def AxiallySymmetric(
-        moment_parallel: Any, moment_perpendicular: Any, unit_vector: npt.ArrayLike
-    ) -> UnitInertia:
+    def AxiallySymmetric(moment_parallel: Any, moment_perpendicular: Any, unit_vector: npt.ArrayLike) -> UnitInertia:
         """Body symmetric about `unit_vector`: J there, K about every perpendicular axis [m^2].
 
         Raises:
-            ValueError: if a moment is negative or J > 2 K, which no distribution of mass has.
-            RuntimeError: if `unit_vector` has not length 1.
+            RuntimeError: if a moment is negative or J > 2 K, which no distribution of mass has, or if
+                `unit_vector` has not length 1.
         """
         J, K = real_values(moment_parallel), real_values(moment_perpendicular)
         if J is not None and K is not None and not (0.0 <= J <= 2.0 * K * (1.0 + 1e-14)):
-            raise ValueError(
+            raise RuntimeError(
                 "AxiallySymmetric(): needs 0 <= moment_parallel <= 2 moment_perpendicular, but "
                 f"moment_parallel = {moment_parallel} and moment_perpendicular = {moment_perpendicular}."
             )
@@ -151,8 +177,42 @@ class UnitInertia(RotationalInertia):
 
     @staticmethod
     def StraightLine(moment_perpendicular: Any, unit_vector: npt.ArrayLike) -> UnitInertia:
-        """Mass on a line through the point along `unit_vector`: no moment about it."""
-        return UnitInertia.AxiallySymmetric(0.0, moment_perpendicular, unit_vector)
+        """Mass on a line through the point along `unit_vector`: no moment about it.
+
+        Raises:
+            RuntimeError: if the moment is not positive and finite, or if `unit_vector` has not length 1.
+        """
+        check_positive("StraightLine", "moment_perpendicular", moment_perpendicular)
+        return _axially_symmetric("StraightLine", 0.0, moment_perpendicular, unit_vector)
+
+    @staticmethod
+    def SolidTetrahedronAboutPoint(
+        p0: npt.ArrayLike, p1: npt.ArrayLike, p2: npt.ArrayLike, p3: npt.ArrayLike
+    ) -> UnitInertia:
+        """Solid tetrahedron about the point P.
+
+        The mean of x x^T over a simplex of n + 1 vertices p is (sum p p^T + s s^T) / ((n + 1) (n + 2)) with
+        s = sum p, here with n = 3 (Lasserre and Avrachenkov 2001, The multi-dimensional version of
+        int_a^b x^p dx, Amer. Math. Monthly 108).
+
+        Args:
+            p0, p1, p2, p3: positions of the vertices from P [m], shape [3].
+        """
+        where = "SolidTetrahedronAboutPoint"
+        vertices = [as_vector(p, 3, f"{where}: p{i}") for i, p in enumerate((p0, p1, p2, p3))]
+        s = sum(vertices[1:], vertices[0])
+        second_moment = (sum((np.outer(p, p) for p in vertices), np.outer(s, s))) / 20.0
+        return UnitInertia._from_matrix(inertia_of_second_moment(second_moment))
+
+    @staticmethod
+    def SolidTetrahedronAboutVertex(p1: npt.ArrayLike, p2: npt.ArrayLike, p3: npt.ArrayLike) -> UnitInertia:
+        """Solid tetrahedron about its vertex P; p1, p2, p3 are the others, from P [m], shape [3]."""
+        return UnitInertia.SolidTetrahedronAboutPoint(np.zeros(3), p1, p2, p3)
+
+
+def inertia_of_second_moment(J: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Inertia matrix tr(J) 1 - J of a body whose second moment of mass, the integral of x x^T dm, is J."""
+    return np.trace(J) * np.eye(3) - J
 
 
 def _axially_symmetric(where: str, J: Any, K: Any, unit_vector: npt.ArrayLike) -> UnitInertia:
@@ -163,8 +223,5 @@ def _axially_symmetric(where: str, J: Any, K: Any, unit_vector: npt.ArrayLike) -
 
 
 def _check_lengths(where: str, **lengths: Any) -> None:
-    """Raises ValueError unless every length is a finite number >= 0 (or symbolic)."""
     for name, value in lengths.items():
-        real = real_values(value)
-        if real is not None and not (np.isfinite(real) and real >= 0.0):
-            raise ValueError(f"{where}(): {name} must be finite and not negative, but is {value}.")
+        check_not_negative(where, name, value)

@@ -11,6 +11,7 @@ from merganser.framework.autodiff import (
     ExtractValue,
     InitializeAutoDiff,
     InitializeAutoDiffTuple,
+    autodiff_equal_to,
     derivative,
     gradient,
     jacobian,
@@ -85,3 +86,15 @@ def test_derivatives_of_functions():
     outer = jacobian(lambda x: np.outer(x, x), [3.0, 5.0])
     np.testing.assert_array_equal(outer[..., 0], [[6.0, 5.0], [5.0, 0.0]])
     np.testing.assert_array_equal(jacobian(lambda x: np.array([7.0, x[1]]), [1.0, 2.0]), [[0, 0], [0, 1]])
+
+
+def test_equality_includes_derivatives():
+    a = np.array([AutoDiffXd(1.0, [1.0, 2.0]), AutoDiffXd(1.0), AutoDiffXd(1.0, [0.0])])
+    b = np.array([AutoDiffXd(1.0, [1.0, 2.0]), AutoDiffXd(1.0, [0.0, 0.0]), AutoDiffXd(1.0, [0.0, 0.0])])
+    assert autodiff_equal_to(a, b).tolist() == [True, False, False]
+    assert autodiff_equal_to(a, b, semantic=True).tolist() == [True, True, False]
+    assert autodiff_equal_to(a[0], b).tolist() == [True, False, False]
+    assert not autodiff_equal_to(a[0], AutoDiffXd(2.0, [1.0, 2.0]))
+    assert not autodiff_equal_to(a[1], AutoDiffXd(1.0, [0.0, 3.0]), semantic=True)
+    with pytest.raises(TypeError, match="expected AutoDiffXd, got float"):
+        autodiff_equal_to(a, [1.0, 2.0, 3.0])

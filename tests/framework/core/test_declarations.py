@@ -7,12 +7,16 @@ from merganser.framework import (
     BasicVector,
     ContinuousStateIndex,
     DependencyTicket,
+    DiagramBuilder,
     LeafSystem,
     PortDataType,
     PublishEvent,
+    RandomDistribution,
     Value,
     ValueProducer,
+    kAbstractValued,
     kUseDefaultName,
+    kVectorValued,
 )
 
 
@@ -221,3 +225,44 @@ def test_event_handlers_must_be_event_objects_or_callables():
     system = LeafSystem()
     system.DeclarePeriodicEvent(0.1, 0.0, PublishEvent(lambda context, event: None))
     assert [event.period for event in system._events] == [0.1]
+
+
+def test_input_ports_by_data_type():
+    system = LeafSystem()
+    vector = system.DeclareInputPort("v", kVectorValued, 2)
+    anything = system.DeclareInputPort(name=kUseDefaultName, type=kAbstractValued, size=0)
+    noise = system.DeclareInputPort("n", kVectorValued, 1, RandomDistribution.kGaussian)
+    assert [(p.get_name(), p.size()) for p in (vector, anything, noise)] == [("v", 2), ("u1", 0), ("n", 1)]
+    assert noise.get_random_type() is RandomDistribution.kGaussian
+    context = system.CreateDefaultContext()
+    for value in (3, "text"):
+        anything.FixValue(context, value)
+        assert anything.Eval(context) == value
+    with pytest.raises(TypeError, match="expected a PortDataType, got 3"):
+        system.DeclareInputPort("w", 3, 1)
+    with pytest.raises(ValueError, match="already has an input port named 'v'"):
+        system.DeclareInputPort("v", kVectorValued, 1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda d: d.DeclareInputPort("a", kVectorValued, 1),
+        lambda d: d.DeclareCacheEntry("a", ValueProducer(lambda: Value(0), ValueProducer.NoopCalc)),
+        lambda d: d.get_cache_entry(0),
+        lambda d: d.input_port_ticket(0),
+        lambda d: d.output_port_ticket(0),
+        lambda d: d.cache_entry_ticket(0),
+        lambda d: d.discrete_state_ticket(0),
+        lambda d: d.abstract_state_ticket(0),
+        lambda d: d.numeric_parameter_ticket(0),
+        lambda d: d.abstract_parameter_ticket(0),
+    ],
+)
+def test_diagrams_refer_to_their_leaf_systems_for_declarations(call):
+    builder = DiagramBuilder()
+    builder.AddSystem(LeafSystem())
+    diagram = builder.Build()
+    diagram.set_name("station")
+    with pytest.raises(RuntimeError, match="Diagram '::station' cannot .* that of its subsystems"):
+        call(diagram)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, Value
 from merganser.framework.primitives import (
@@ -20,12 +21,22 @@ from merganser.framework.primitives import (
     ConstantValueSource,
     ConstantVectorSource,
     Demultiplexer,
+    DiscreteTimeDelay,
+    DiscreteTimeIntegrator,
+    FirstOrderLowPassFilter,
     Gain,
     Integrator,
     LinearSystem,
+    MatrixGain,
     Multiplexer,
     PassThrough,
+    Saturation,
+    Selector,
+    SelectorParams,
+    Sine,
+    SparseMatrixGain,
     VectorLogSink,
+    WrapToSystem,
     ZeroOrderHold,
 )
 
@@ -45,6 +56,7 @@ class Case:
         calc: calc(u, x) -> list of outputs, with u the list of inputs and x the state.
         num_continuous, num_discrete: number of state variables.
         derivatives, update: f(u, x) -> dx/dt, or the next discrete state on a forced update.
+        periodic: f(u, x) -> the next discrete state on a periodic update.
     """
 
     make: Callable[[], LeafSystem]
@@ -56,6 +68,7 @@ class Case:
     num_discrete: int = 0
     derivatives: Callable[[list[Any], Any], Any] | None = None
     update: Callable[[list[Any], Any], Any] | None = None
+    periodic: Callable[[list[Any], Any], Any] | None = None
     defaults: list[float] = field(default_factory=list)
 
 
@@ -67,6 +80,34 @@ def affine(make, has_offsets, **more):
     f, y = (f0, y0) if has_offsets else (0.0, 0.0)
     rule = {more.pop("rule"): lambda u, x: A @ x + B @ u[0] + f}
     return Case(make, {"u0": 2}, {"y0": 4}, [(0, 0)], lambda u, x: [C @ x + D @ u[0] + y], **rule, **more)
+
+
+def sine_of(u, x):
+    a, f, p = np.array([[2.0, -1.0], [0.5, 3.0], [0.1, -2.0]])
+    angle = f * u[0] + p
+    return [a * np.sin(angle), a * f * np.cos(angle), -a * f**2 * np.sin(angle)]
+
+
+def saturated(u, x, low=(-0.3, -0.5), high=(0.4, 0.2)):
+    return [np.array([a if v.real < a else b if v.real > b else v for v, a, b in zip(u[0], low, high)])]
+
+
+def wrapping():
+    system = WrapToSystem(2)
+    system.set_interval(1, -0.1, 0.2)
+    return system
+
+
+def selecting():
+    from_last = SelectorParams.OutputSelection(input_port_index=1, input_offset=2)
+    from_first = SelectorParams.OutputSelection(input_port_index=0, input_offset=0)
+    inputs = [SelectorParams.InputPortParams(name="few", size=1), SelectorParams.InputPortParams(size=3)]
+    outputs = [
+        SelectorParams.OutputPortParams(selections=[from_last, from_first, from_last]),
+        SelectorParams.OutputPortParams(name="one", selections=[from_last]),
+        SelectorParams.OutputPortParams(),
+    ]
+    return Selector(SelectorParams(inputs=inputs, outputs=outputs))
 
 
 CASES = {
@@ -195,6 +236,85 @@ CASES = {
         derivatives=lambda u, x: A @ x + f0,
         defaults=[0.0] * 3,
     ),
+    "MatrixGain": Case(lambda: MatrixGain(D), {"u0": 2}, {"y0": 4}, [(0, 0)], lambda u, x: [D @ u[0]]),
+    "SparseMatrixGain": Case(
+        lambda: SparseMatrixGain(scipy.sparse.csc_matrix(D)),
+        {"u": 2},
+        {"y": 4},
+        [(0, 0)],
+        lambda u, x: [D @ u[0]],
+    ),
+    "Sine of an input": Case(
+        lambda: Sine([2.0, -1.0], [0.5, 3.0], [0.1, -2.0], is_time_based=False),
+        {"u0": 2},
+        {"y0": 2, "y1": 2, "y2": 2},
+        [(0, 0), (0, 1), (0, 2)],
+        sine_of,
+    ),
+    "Sine of time": Case(
+        lambda: Sine(amplitude=2.0, frequency=3.0, phase=0.5, size=2),
+        {},
+        {"y0": 2, "y1": 2, "y2": 2},
+        [],
+        lambda u, x: [[2 * np.sin(0.5)] * 2, [6 * np.cos(0.5)] * 2, [-18 * np.sin(0.5)] * 2],
+    ),
+    "Saturation": Case(
+        lambda: Saturation([-0.3, -0.5], [0.4, 0.2]), {"u0": 2}, {"y0": 2}, [(0, 0)], saturated
+    ),
+    "WrapToSystem": Case(
+        wrapping,
+        {"u0": 2},
+        {"y0": 2},
+        [(0, 0)],
+        lambda u, x: [u[0] - np.array([0.0, 0.3 * np.floor((u[0][1].real + 0.1) / 0.3)])],
+    ),
+    "Selector": Case(
+        selecting,
+        {"few": 1, "u1": 3},
+        {"y0": 3, "one": 1, "y2": 0},
+        [(0, 0), (1, 0), (1, 1)],
+        lambda u, x: [[u[1][2], u[0][0], u[1][2]], [u[1][2]], []],
+    ),
+    "FirstOrderLowPassFilter": Case(
+        lambda: FirstOrderLowPassFilter([0.5, 2.0]),
+        {"u0": 2},
+        {"y0": 2},
+        [],
+        lambda u, x: [x],
+        num_continuous=2,
+        derivatives=lambda u, x: (u[0] - x) / np.array([0.5, 2.0]),
+        defaults=[0.0, 0.0],
+    ),
+    "DiscreteTimeIntegrator": Case(
+        lambda: DiscreteTimeIntegrator(2, 0.1),
+        {"u": 2},
+        {"y": 2},
+        [],
+        lambda u, x: [x],
+        num_discrete=2,
+        periodic=lambda u, x: x + 0.1 * u[0],
+        defaults=[0.0, 0.0],
+    ),
+    "DiscreteTimeDelay": Case(
+        lambda: DiscreteTimeDelay(0.1, 2, 2),
+        {"u": 2},
+        {"delayed_u": 2},
+        [],
+        lambda u, x: [x[:2]],
+        num_discrete=6,
+        periodic=lambda u, x: np.concatenate([x[2:], u[0]]),
+        defaults=[0.0] * 6,
+    ),
+    "DiscreteTimeDelay by no step": Case(
+        lambda: DiscreteTimeDelay(0.1, 0, 2),
+        {"u": 2},
+        {"delayed_u": 2},
+        [],
+        lambda u, x: [x],
+        num_discrete=2,
+        periodic=lambda u, x: u[0],
+        defaults=[0.0] * 2,
+    ),
     "VectorLogSink": Case(lambda: VectorLogSink(3), {"data": 3}, {}, [], lambda u, x: []),
 }
 
@@ -202,6 +322,7 @@ ABSTRACT = {
     "ConstantValueSource": (lambda: ConstantValueSource(Value("a")), [], ["y0"], []),
     "PassThrough": (lambda: PassThrough(Value("a")), ["u"], ["y"], [(0, 0)]),
     "ZeroOrderHold": (lambda: ZeroOrderHold(0.1, Value("a")), ["u"], ["y"], []),
+    "DiscreteTimeDelay": (lambda: DiscreteTimeDelay(0.1, 2, Value("a")), ["u"], ["delayed_u"], []),
 }
 
 
@@ -268,6 +389,9 @@ def test_dynamics_are_those_of_plain_numpy(case, dtype):
         np.testing.assert_allclose(
             system.EvalTimeDerivatives(context).CopyToVector(), case.derivatives(u, x), rtol=1e-14, atol=1e-14
         )
+    if case.periodic is not None:
+        after = system.EvalUniquePeriodicDiscreteUpdate(context).value()
+        np.testing.assert_allclose(after, case.periodic(u, x), rtol=1e-14, atol=1e-14)
     system.ExecuteForcedEvents(context, publish=False)
     if case.num_discrete:
         expected = x if case.update is None else case.update(u, x)

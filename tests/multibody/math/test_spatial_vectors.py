@@ -1,6 +1,7 @@
 """Spatial vectors: algebra, shifts, and power that no choice of point or frame changes."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -46,8 +47,11 @@ def test_wrong_arguments_are_refused(kind):
         kind([1, 2, 3], [4, 5])
     with pytest.raises(TypeError, match="takes no argument"):
         kind(nonsense=[1, 2, 3])
-    with pytest.raises(TypeError, match="numbers"):
-        kind(["a"] * 6)
+    for entries in (["a"] * 6, [None] * 6):
+        with pytest.raises(TypeError, match="numbers"):
+            kind(entries)
+    with pytest.raises(ValueError, match=r"6 entries, but has shape \(2, 3\)"):
+        kind([[1, 2, 3], [4, 5, 6]])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -70,8 +74,21 @@ def test_arithmetic_is_that_of_the_coefficients(kind, rng):
 def test_vectors_of_different_kind_do_not_add():
     with pytest.raises(TypeError):
         SpatialVelocity.Zero() + SpatialForce.Zero()
+    for factor in (SpatialVelocity.Zero(), np.ones(6), [2.0], "a", None):
+        with pytest.raises(TypeError):
+            SpatialVelocity.Zero() * factor
     with pytest.raises(TypeError):
-        SpatialVelocity.Zero() * SpatialVelocity.Zero()
+        np.ones(6) * SpatialVelocity.Zero()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_copy_does_not_follow_the_original(kind):
+    vector = kind(np.arange(6.0))
+    copies = [copy.copy(vector), copy.deepcopy(vector), pickle.loads(pickle.dumps(vector))]
+    vector.SetZero()
+    for other in copies:
+        assert type(other) is kind
+        np.testing.assert_array_equal(other.get_coeffs(), np.arange(6.0))
 
 
 def test_parts_are_copies():
@@ -88,8 +105,32 @@ def test_scalar_product_does_not_depend_on_point_nor_frame(kind, rng):
     assert F.dot(V) == V.dot(F) == F @ V == V @ F == pytest.approx(power)
     assert F.Shift(p).dot(V.Shift(p)) == pytest.approx(power)
     assert F.Rotate(R).dot(V.Rotate(R)) == pytest.approx(power)
+    assert V.dot(**{"force" if kind is SpatialForce else "momentum": F}) == pytest.approx(power)
     with pytest.raises(TypeError, match="takes a SpatialVelocity"):
         F.dot(F)
+    for other in (V, None, np.zeros(6)):
+        with pytest.raises(TypeError, match="one SpatialForce or one SpatialMomentum"):
+            V @ other
+
+
+def test_arguments_of_the_wrong_kind_are_named():
+    V, A, p = SpatialVelocity.Zero(), SpatialAcceleration.Zero(), np.zeros(3)
+    with pytest.raises(TypeError, match=r"Rotate: R_FE: expected a RotationMatrix, got ndarray"):
+        V.Rotate(np.eye(3))
+    with pytest.raises(TypeError, match=r"velocity_of_moving_frame: expected a SpatialVelocity"):
+        V.ComposeWithMovingFrameVelocity(p, A)
+    with pytest.raises(TypeError, match=r"velocity_of_moving_frame: expected a SpatialVelocity"):
+        A.ComposeWithMovingFrameAcceleration(p, p, A, A)
+    with pytest.raises(TypeError, match=r"acceleration_of_moving_frame: expected a SpatialAcceleration"):
+        A.ComposeWithMovingFrameAcceleration(p, p, V, V)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_shift_there_and_back_is_no_shift(kind, rng):
+    vector, p, w = kind(rng.normal(size=6)), rng.normal(size=3), rng.normal(size=3)
+    arguments = (w,) if kind is SpatialAcceleration else ()
+    again = vector.Shift(p, *arguments).Shift(-p, *arguments)
+    np.testing.assert_allclose(again.get_coeffs(), vector.get_coeffs(), atol=1e-14)
 
 
 def test_shift_of_a_velocity_adds_the_cross_product(rng):

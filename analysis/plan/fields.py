@@ -1,0 +1,130 @@
+"""What the loop of a plan keeps between calls: the fields of two arrays, one of integers and one of floats."""
+
+from __future__ import annotations
+
+import itertools
+
+# What the loop does next.
+(
+    BEGIN,  # a step begins, at the time where the last one ended
+    UPDATE_INPUTS,  # what the discrete updates read is brought up to date
+    UPDATE,  # discrete updates are computed
+    TARGET,  # the updates have been made; next: how far does the step go?
+    ATTEMPT,  # a step is tried with the size h
+    EVALUATE,  # the derivatives at a stage
+    NOTE,  # the step has ended: which events are due?
+    PUBLISH_INPUTS,  # what the publish events read is brought up to date
+    PUBLISH,
+    END,  # the step is complete
+) = range(10)
+
+# Why the loop returns.
+(
+    DONE,  # the boundary time is reached
+    PAUSE,  # as many steps as were asked for are done
+    STOPPED,  # as asked for by an event handler
+    PYTHON,  # the operation number AT is left to Python; afterwards the loop goes on
+    PYTHON_STEP,  # the step that begins now is left to Python
+    NEEDS_GROUP,  # simultaneous events that occur for the first time: the clocks in DUE
+    NEEDS_ROOM,  # a log is full
+) = range(7)
+
+_number = itertools.count()
+# Fields of integers. First what changes:
+PHASE = next(_number)
+AT = next(_number)  # operation that is left to Python
+PASSED = next(_number)  # operations of the list in progress that have been done
+RESUMES_AT = next(_number)  # operations of the list of handlers to pass over, when it is taken up again
+PENDING = next(_number)  # group of events that are due; -1 if there are none
+DUE = next(_number)  # bits of the clocks that strike at NEXT_TIME
+CHANGED = next(_number)  # since Python last looked: bit 0 for time and continuous state, others for updates of groups
+NEEDS_ALL = next(_number)  # whether something but time and continuous state has changed since the last derivatives
+HAS_EFFECT = next(_number)  # whether an event of the group in progress had something to do
+MUST_STOP = next(_number)  # whether to stop once the events in progress are done
+STEPS_LEFT = next(_number)  # until the loop pauses
+ROOM_IN_LOGS = next(_number)  # samples for which every log has room
+STAGE = next(_number)  # of the method, whose derivatives come next
+KNOWS_START = next(_number)  # whether the derivatives at the start of the step are known
+IS_LAST = next(_number)  # whether the step may end at TARGET_TIME
+IS_CUT_SHORT = next(_number)  # whether TARGET_TIME cuts the step to much less than was wanted
+NUM_STEPS = next(_number)  # counts since the loop was entered
+NUM_UPDATES = next(_number)
+NUM_PUBLISHES = next(_number)
+NUM_EVALUATIONS = next(_number)
+NUM_SHRINKAGES = next(_number)
+EVALUATIONS_BEFORE = next(_number)  # the last two at the start of the step
+SHRINKAGES_BEFORE = next(_number)
+NUM_INTEGRATOR_STEPS = next(_number)  # in all
+# The problem and the method:
+NUM_STATES = next(_number)
+NUM_STAGES = next(_number)
+IS_FIXED_STEP = next(_number)
+ENDS_IN_LAST_STAGE = next(_number)
+ERROR_ORDER = next(_number)
+ALL_BEGIN = next(_number)  # operations that compute the derivatives: all of them
+ALL_END = next(_number)
+STAGE_BEGIN = next(_number)  # those that depend on time or continuous state
+STAGE_END = next(_number)
+NUM_GROUPS = next(_number)
+NUM_CLOCKS = next(_number)
+# Addresses of arrays:
+REALS = next(_number)  # the fields of floats
+VALUES = next(_number)  # the flat array of the Context: time, continuous state, its derivatives, ...
+NUMBERS = next(_number)  # constants of operations
+ADDRESSES = next(_number)  # of operations
+STARTS = next(_number)  # of their integers
+GROUPS = next(_number)  # shape [NUM_GROUPS, GROUP_SIZE]
+CLOCKS = next(_number)  # period, offset and next time of each clock, shape [NUM_CLOCKS, 3]
+STAGE_TIMES = next(_number)  # c of the method
+WEIGHTS = next(_number)  # rows of a, then b, then b - b_hat, shape [NUM_STAGES + 2, NUM_STAGES]
+SCALED = next(_number)  # the same times h
+X_START = next(_number)  # state at the start of the step
+DERIVATIVES = next(_number)  # at the stages, shape [NUM_STAGES, NUM_STATES]
+NUM_INTEGERS = next(_number)
+
+_number = itertools.count()
+# Fields of floats.
+BOUNDARY = next(_number)  # time where the advance ends [s]
+NEXT_TIME = next(_number)  # when clocks strike next
+TARGET_TIME = next(_number)  # the earlier of these two
+STEP_START = next(_number)  # time at the start of the step
+ROOM = next(_number)  # longest step that may be taken now
+H = next(_number)  # size of the step in progress
+SCALED_FOR = next(_number)  # the h in SCALED
+ACCURACY = next(_number)
+MAX_STEP_SIZE = next(_number)
+MIN_STEP_SIZE = next(_number)
+IDEAL_STEP_SIZE = next(_number)
+PREVIOUS_STEP_SIZE = next(_number)
+LARGEST_STEP_SIZE = next(_number)
+SMALLEST_STEP_SIZE = next(_number)
+FIRST_STEP_SIZE = next(_number)
+NUM_REALS = next(_number)
+
+# Columns of a group: simultaneous events. Lists of operations are given by begin and end.
+_number = itertools.count()
+GROUP_CLOCKS = next(_number)  # bits of the clocks that strike together
+GROUP_FLAGS = next(_number)
+UPDATE_INPUTS_BEGIN = next(_number)
+UPDATE_INPUTS_END = next(_number)
+UPDATE_BEGIN = next(_number)
+UPDATE_END = next(_number)
+COMMIT_BEGIN = next(_number)
+COMMIT_END = next(_number)
+PUBLISH_INPUTS_BEGIN = next(_number)
+PUBLISH_INPUTS_END = next(_number)
+PUBLISH_BEGIN = next(_number)
+PUBLISH_END = next(_number)
+GROUP_SIZE = next(_number)
+
+# Flags of a group.
+HAS_UPDATES = 1
+HAS_NATIVE_UPDATES = 2
+HAS_PUBLISHES = 4
+HAS_NATIVE_PUBLISHES = 8
+HAS_LOGS = 16
+NEEDS_PYTHON_STEP = 32
+
+# The bits of CHANGED: bit 0 for time and continuous state, then one for each group; the last serves all that remain.
+FIRST_GROUP_BIT = 1
+LAST_GROUP_BIT = 61

@@ -1,0 +1,326 @@
+"""Plan: runs a Simulator's loop compiled, and does in Python what cannot be compiled."""
+
+from __future__ import annotations
+
+import time as wall_clock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from merganser.analysis.event_schedule import SimultaneousEvents
+from merganser.analysis.integrators.explicit_runge_kutta import ExplicitRungeKutta
+from merganser.analysis.plan import fields as f
+from merganser.analysis.plan.loop import advance
+from merganser.analysis.plan.program import HandlerStop, Program, key_of
+from merganser.framework.core.events import EventKind, EventStatus
+from merganser.framework.native import specialize
+from merganser.framework.native.assembly import place_relative_to
+
+if TYPE_CHECKING:
+    from merganser.analysis.event_schedule import EventSchedule
+    from merganser.analysis.integrators import IntegratorBase
+    from merganser.analysis.progress import SimulationProgress
+    from merganser.framework import Context
+
+__all__ = ["Plan", "make_plan"]
+
+_SLICE = 0.01  # how long the compiled loop runs before it looks for interrupts and shows progress, about [s]
+_FIRST_STEPS, _MOST_STEPS = 100, 1 << 20
+_PLENTY = 1 << 62
+_EVALUATING = (f.ATTEMPT, f.EVALUATE)
+_HANDLING = {f.UPDATE: f.UPDATE_INPUTS, f.PUBLISH: f.PUBLISH_INPUTS}
+_NOTHING = SimultaneousEvents([], [], [])
+_MOST_CLOCKS = 60  # they are bits of an integer
+
+
+def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> Plan | None:
+    """A plan for a Context, if there is something to compile and the integrator's steps are explicit Runge-Kutta."""
+    is_float = context._store.flat.dtype == np.float64
+    knows_steps = context.num_continuous_states() == 0 or isinstance(integrator, ExplicitRungeKutta)
+    if not is_float or not knows_steps or schedule.num_clocks() > _MOST_CLOCKS:
+        return None
+    return Plan(context, schedule, integrator)
+
+
+class Plan:
+    """The compiled way to advance one Context.
+
+    It takes the same steps with the same events in the same order as `Simulator._advance_one_step`, and leaves to
+    that what is out of the ordinary: unrestricted updates, steps that fail.
+
+    Args:
+        context: the root context.
+        schedule: of its events.
+        integrator: with explicit Runge-Kutta steps, unless there is no continuous state.
+
+    Attributes:
+        pending: the events that are due now; set it before an advance.
+        status: the most severe status that an event handler has returned in this advance.
+        num_steps, num_updates, num_publishes: what has been done in this advance.
+    """
+
+    def __init__(self, context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> None:
+        self._context = context
+        self._store = context._store
+        self._schedule = schedule
+        self._integrator = integrator
+        self._known_groups = [0]
+        self._reads: dict[int, int] = {}
+        self._integers = np.zeros(f.NUM_INTEGERS, dtype=np.int64)
+        self._reals = np.zeros(f.NUM_REALS)
+        self._clocks = np.array([(*clock, -np.inf) for clock in schedule.clocks()]).reshape(-1, 3)
+        self._steps = _FIRST_STEPS
+        self.pending = _NOTHING
+        self.status = EventStatus.DidNothing()
+        self.num_steps = self.num_updates = self.num_publishes = 0
+        self._set_up_method()
+        self._lower()
+        self._place = self._integers.ctypes.data
+        self._advance = specialize(advance, self._place)
+
+    # ------------------------------------------------------------------ what the loop needs to know
+
+    def _set_up_method(self) -> None:
+        """The tableau of the integrator, and room for its stages."""
+        i, n = self._integers, self._context.num_continuous_states()
+        self._reals[f.SCALED_FOR] = np.nan
+        i[f.REALS], i[f.VALUES] = self._reals.ctypes.data, self._store.flat.ctypes.data
+        i[f.CLOCKS], i[f.NUM_CLOCKS] = self._clocks.ctypes.data, len(self._clocks)
+        i[f.NUM_STATES] = n
+        if n == 0:
+            return
+        method = self._integrator
+        assert isinstance(method, ExplicitRungeKutta)
+        tableau = method.tableau
+        self._c, self._weights = np.array(tableau.c), np.ascontiguousarray(method._weights)
+        self._scaled = np.zeros_like(self._weights)
+        self._derivatives = np.zeros((len(tableau.b), n))
+        self._x_start = np.zeros(n)
+        i[f.NUM_STAGES], i[f.ENDS_IN_LAST_STAGE] = len(tableau.b), tableau.ends_in_last_stage
+        i[f.ERROR_ORDER] = tableau.error_order
+        i[f.STAGE_TIMES], i[f.WEIGHTS] = self._c.ctypes.data, self._weights.ctypes.data
+        i[f.SCALED], i[f.X_START] = self._scaled.ctypes.data, self._x_start.ctypes.data
+        i[f.DERIVATIVES] = self._derivatives.ctypes.data
+
+    def _lower(self) -> None:
+        """Makes the program anew, for the dependencies, connections and groups of events known by now."""
+        self._version, self._routing = self._store.layout.version, self._store.routing
+        self._program = Program(self._context, self._schedule, self._known_groups, self._reads)
+        self._is_allowed = all(slot.clearing != -1 for slot in self._store.slots)
+        self._point_to_program()
+
+    def _point_to_program(self) -> None:
+        i, program = self._integers, self._program
+        i[f.ADDRESSES], i[f.STARTS] = program.addresses.ctypes.data, program.starts.ctypes.data
+        i[f.NUMBERS], i[f.GROUPS] = program.numbers.ctypes.data, program.groups.ctypes.data
+        i[f.NUM_GROUPS] = len(program.groups)
+        i[f.ALL_BEGIN], i[f.ALL_END] = program.all_range
+        i[f.STAGE_BEGIN], i[f.STAGE_END] = program.stage_range
+        i[f.NEEDS_ALL] = 1
+        down = self._context._layout.down
+        self._masks = [down["time"] | down["xc"], *program.updated]
+        self._mask_of_changes: dict[int, int] = {}
+        self._place_logs()
+
+    def _place_logs(self) -> None:
+        """Tells the operations where their logs are, and how much room there is in all of them."""
+        room = _PLENTY
+        flat, integers = self._store.flat, self._program.integers
+        self._log_arrays = []
+        for place in self._program.logs:
+            log, first = place.log(), place.first
+            times, data, count = log._native_arrays()
+            self._log_arrays.append((log, times))
+            integers[first : first + 4] = (
+                len(times), place_relative_to(flat, count), place_relative_to(flat, times), place_relative_to(flat, data),
+            )  # fmt: skip
+            room = min(room, len(times) - log.num_samples())
+        self._integers[f.ROOM_IN_LOGS] = room
+
+    def _make_room_in_logs(self) -> None:
+        for log, times in self._log_arrays:
+            if log.num_samples() == len(times):
+                log.Reserve(2 * len(times))
+        self._place_logs()
+
+    # ------------------------------------------------------------------ running
+
+    def advance(self, boundary_time: float, progress: SimulationProgress) -> bool:
+        """Runs until the boundary time, until an event handler ends the simulation, or until Python has to take a step.
+
+        Returns:
+            Whether the advance is over; if not, Python takes the next step.
+
+        Raises:
+            Exception: what a callback has raised; the context is at the beginning of the step then, after the updates
+                there, or where the event happened.
+        """
+        self.status = EventStatus.DidNothing()
+        self.num_steps = self.num_updates = self.num_publishes = 0
+        if self._version != self._store.layout.version or self._routing != self._store.routing:
+            self._lower()
+        group = self._group_of(self.pending)
+        if group is None or not self._is_allowed or self._store.computing:
+            return False
+        self._enter(boundary_time, group)
+        try:
+            return self._run(progress) != f.PYTHON_STEP
+        except BaseException:
+            self._restore()
+            raise
+        finally:
+            self._leave()
+
+    def _numbers(self, clocks: int) -> tuple[int, ...]:
+        return tuple(n for n in range(len(self._clocks)) if clocks >> n & 1)
+
+    def _group_of(self, pending: SimultaneousEvents) -> int | None:
+        """The number of a group of pending events; -1 if there are none, None if it is not among the usual ones."""
+        if not (pending.unrestricted or pending.discrete):
+            return -1
+        numbers = self._schedule.clocks_of(pending)
+        if numbers is None:
+            return None
+        clocks = sum(1 << n for n in numbers)
+        if clocks not in self._known_groups:
+            self._add_group(clocks)
+        return self._known_groups.index(clocks)
+
+    def _add_group(self, clocks: int) -> None:
+        self._known_groups.append(clocks)
+        self._program.add_group(clocks)
+        needs_all = self._integers.item(f.NEEDS_ALL)
+        self._point_to_program()
+        self._integers[f.NEEDS_ALL] = needs_all
+
+    def _enter(self, boundary_time: float, group: int) -> None:
+        i, r, method = self._integers, self._reals, self._integrator
+        i[f.PHASE], i[f.PASSED], i[f.RESUMES_AT], i[f.PENDING] = f.BEGIN, 0, 0, group
+        i[f.CHANGED], i[f.NEEDS_ALL], i[f.MUST_STOP] = 0, 1, 0
+        i[f.NUM_STEPS] = i[f.NUM_UPDATES] = i[f.NUM_PUBLISHES] = i[f.NUM_EVALUATIONS] = i[f.NUM_SHRINKAGES] = 0
+        i[f.STEPS_LEFT] = self._steps
+        i[f.NUM_INTEGRATOR_STEPS], i[f.IS_FIXED_STEP] = method._num_steps_taken, method._is_fixed_step
+        r[f.BOUNDARY] = boundary_time
+        r[f.MAX_STEP_SIZE : f.FIRST_STEP_SIZE + 1] = (
+            method._max_step_size, method._min_step_size, method._ideal_step_size, method._previous_step_size,
+            method._largest_step_size, method._smallest_step_size, method._actual_initial_step_size,
+        )  # fmt: skip
+        r[f.ACCURACY] = method.get_accuracy_in_use()
+        self._clocks[:, 2] = -np.inf
+        self._place_logs()
+
+    def _leave(self) -> None:
+        """Takes over what the loop has counted."""
+        self._note_changes()
+        i, method = self._integers.tolist(), self._integrator
+        self.num_steps, self.num_updates, self.num_publishes = i[f.NUM_STEPS], i[f.NUM_UPDATES], i[f.NUM_PUBLISHES]
+        group = i[f.PENDING]
+        due = self._numbers(self._known_groups[group]) if group >= 0 else ()
+        self.pending = self._schedule.step_events(due) if group >= 0 else _NOTHING
+        if i[f.NUM_STATES]:
+            method._num_derivative_evaluations += i[f.NUM_EVALUATIONS]
+            method._num_error_shrinkages += i[f.NUM_SHRINKAGES]
+            method._num_steps_taken = i[f.NUM_INTEGRATOR_STEPS]
+            (
+                method._ideal_step_size, method._previous_step_size, method._largest_step_size,
+                method._smallest_step_size, method._actual_initial_step_size,
+            ) = self._reals[f.IDEAL_STEP_SIZE : f.FIRST_STEP_SIZE + 1].tolist()  # fmt: skip
+
+    def _restore(self) -> None:
+        """Returns to the beginning of a step that was cut short."""
+        i = self._integers
+        if i[f.PHASE] in _EVALUATING:
+            n = len(self._x_start)
+            self._store.flat[1 : 1 + n] = self._x_start
+            self._store.flat[0] = self._reals[f.STEP_START]
+            i[f.NUM_EVALUATIONS], i[f.NUM_SHRINKAGES] = i[f.EVALUATIONS_BEFORE], i[f.SHRINKAGES_BEFORE]
+            i[f.CHANGED] |= 1
+
+    def _note_changes(self) -> None:
+        """Marks as out of date what depends on anything that the loop has changed."""
+        changed = self._integers.item(f.CHANGED)
+        if changed:
+            mask = self._mask_of_changes.get(changed)
+            if mask is None:
+                mask = self._mask_of_changes[changed] = self._downstream(changed)
+            self._store.invalid |= mask
+            self._integers[f.CHANGED] = 0
+
+    def _downstream(self, changed: int) -> int:
+        mask = 0
+        for number, downstream in enumerate(self._masks):
+            if changed >> min(number, f.LAST_GROUP_BIT) & 1:
+                mask |= downstream
+        return mask
+
+    def _run(self, progress: SimulationProgress) -> int:
+        advance_loop, place, integers = self._advance, self._place, self._integers
+        start = wall_clock.perf_counter()
+        while True:
+            outcome: int = advance_loop(place)
+            if outcome == f.PYTHON:
+                stop = self._program.stops[integers.item(f.AT)]
+                self._note_changes()
+                self._store.invalid &= ~stop.valid
+                if isinstance(stop, HandlerStop):
+                    if not self._handle(stop):
+                        return f.STOPPED
+                else:
+                    stop.serve()
+                if self._version != self._store.layout.version or self._routing != self._store.routing:
+                    self._lower_within_step()
+            elif outcome == f.PAUSE:
+                elapsed = wall_clock.perf_counter() - start
+                if elapsed < _SLICE and self._steps < _MOST_STEPS:
+                    self._steps *= 2
+                elif elapsed > 3.0 * _SLICE and self._steps > 1:
+                    self._steps //= 2
+                integers[f.STEPS_LEFT] = self._steps
+                progress.update(self._store.flat.item(0))
+                start = wall_clock.perf_counter()
+            elif outcome == f.NEEDS_GROUP:
+                self._add_group(integers.item(f.DUE))
+            elif outcome == f.NEEDS_ROOM:
+                self._make_room_in_logs()
+            else:
+                return outcome
+
+    def _handle(self, stop: HandlerStop) -> bool:
+        """Calls event handlers; returns whether to go on, which is not so where an update has failed."""
+        reads = stop.reads
+        status = stop.serve()
+        if status.failed() and stop.kind is EventKind.DISCRETE_UPDATE:
+            self.status.KeepMoreSevere(status)
+            return False
+        if not status.did_nothing():
+            self._integers[f.HAS_EFFECT] = 1
+            if not status.succeeded():
+                self._integers[f.MUST_STOP] = 1
+                self.status.KeepMoreSevere(status)
+        if stop.reads & ~reads:
+            self._reads[key_of(stop.events)] = stop.reads
+            self._version = -1  # a new program will compute what the handlers read
+        self._check_logs()
+        return True
+
+    def _check_logs(self) -> None:
+        """Looks whether handlers have added to a log or cleared it."""
+        if any(log._times is not times for log, times in self._log_arrays):
+            self._place_logs()
+        elif self._log_arrays:
+            room = min(len(times) - log.num_samples() for log, times in self._log_arrays)
+            self._integers[f.ROOM_IN_LOGS] = room
+
+    def _lower_within_step(self) -> None:
+        """Takes a new program; a step that was in progress begins again."""
+        i = self._integers
+        phase = i[f.PHASE]
+        if phase in _EVALUATING:
+            self._restore()
+            self._note_changes()
+            i[f.PHASE] = f.TARGET
+        elif phase in _HANDLING:  # reads first what the new program says, then goes on where it was
+            i[f.RESUMES_AT] = i[f.PASSED]
+            i[f.PHASE] = _HANDLING[int(phase)]
+        i[f.PASSED] = 0
+        self._lower()

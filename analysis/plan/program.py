@@ -1,0 +1,268 @@
+"""The program of a plan: lists of operations for the derivatives and for each group of simultaneous events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.analysis.plan import fields as f
+from merganser.framework.core.derivatives import compute_for, slots_behind, trace_upstream
+from merganser.framework.core.events import DeclaredEvent, EventKind, EventStatus
+from merganser.framework.core.execution import compute_updates, execute
+from merganser.framework.core.store import CacheSlot
+from merganser.framework.native.assembly import Assembly, place_relative_to
+
+if TYPE_CHECKING:
+    from merganser.analysis.event_schedule import EventList, EventSchedule
+    from merganser.framework import Context
+    from merganser.framework.core.leaf_context import LeafContext
+
+__all__ = ["HandlerStop", "Program", "SlotStop"]
+
+
+class SlotStop:
+    """An operation that is left to Python: the computation of a cache entry.
+
+    Attributes:
+        valid: mask of the entries that the loop has computed when it comes here.
+    """
+
+    def __init__(self, slot: CacheSlot, needed_by: dict[int, CacheSlot], valid: int) -> None:
+        self.slot = slot
+        self.valid = valid
+        self._needed_by = needed_by
+
+    def serve(self) -> None:
+        """Computes the entry if it is out of date."""
+        slot = self.slot
+        if slot.store.invalid & slot.bit:
+            compute_for(slot, self._needed_by)
+
+
+class HandlerStop:
+    """An operation that is left to Python: one publish event, or all discrete updates of a leaf system.
+
+    Attributes:
+        reads: nodes of the leaf system that the handlers have been seen to read.
+    """
+
+    def __init__(self, events: EventList, kind: EventKind, reads: int, valid: int) -> None:
+        self.events = events
+        self.kind = kind
+        self.reads = reads
+        self.valid = valid
+
+    def serve(self) -> EventStatus:
+        """Calls the handlers; the results of updates stay where the loop finds them."""
+        store = self.events[0][0]._store
+        outer_reads, store.reads = store.reads, 0
+        try:
+            if self.kind is EventKind.PUBLISH:
+                return execute(self.events, self.kind)
+            return compute_updates(self.events, self.kind)[0]
+        finally:
+            self.reads |= store.reads
+            store.reads = outer_reads
+
+
+class Program:
+    """Operations on one Context tree, and where the loop returns to Python.
+
+    Args:
+        context: the root context.
+        schedule: of its events.
+        known_groups: bits of the clocks of the groups that are known to occur.
+        reads: what event handlers are known to read, by the number of their leaf system and of the event.
+
+    Attributes:
+        stops: what is left to Python, by number of the operation.
+        groups: shape [number of groups, GROUP_SIZE], see fields.py.
+        updated: for each group the mask of the cache entries that depend on what its updates change.
+        logs: the logs that operations write to.
+    """
+
+    def __init__(
+        self, context: Context, schedule: EventSchedule, known_groups: Sequence[int], reads: dict[int, int]
+    ) -> None:
+        self._store = context._store
+        self._schedule = schedule
+        self._reads = reads
+        self._assembly = Assembly(self._store)
+        self.stops: dict[int, SlotStop | HandlerStop] = {}
+        self.groups: NDArray[Any] = np.zeros((0, f.GROUP_SIZE), dtype=np.int64)
+        self.updated: list[int] = []
+        self._add_derivatives(context)
+        for clocks in known_groups:
+            self._add_group(clocks)
+        self._finish()
+
+    def add_group(self, clocks: int) -> None:
+        """Adds a group of simultaneous events, by the bits of the clocks that strike."""
+        self._add_group(clocks)
+        self._finish()
+
+    def _finish(self) -> None:
+        self.addresses, self.starts, self.integers, self.numbers = self._assembly.finish()
+        self.logs = self._assembly.logs
+
+    # ------------------------------------------------------------------ derivatives
+
+    def _add_derivatives(self, context: Context) -> None:
+        down = context._layout.down
+        targets = [slot for slot in context._xcdot_slots if slot.entry.vector_size]
+        order, needed_by = trace_upstream(targets)
+        self.all_range, valid = self._add_entries(order, needed_by)
+        changing = [slot for slot in order if slot.bit & (down["time"] | down["xc"])]
+        for slot in changing:
+            valid &= ~slot.bit
+        self.stage_range, _ = self._add_entries(changing, needed_by, valid)
+
+    def _add_entries(
+        self, order: Sequence[CacheSlot], needed_by: dict[int, CacheSlot], valid: int = 0
+    ) -> tuple[tuple[int, int], int]:
+        """Adds the computation of cache entries; returns where it begins and ends, and the mask of what is valid then.
+
+        Args:
+            order: slots, each after those that it depends on.
+            needed_by: see trace_upstream.
+            valid: mask of entries that are valid before.
+        """
+        begin = len(self._assembly)
+        for slot in order:
+            if self._assembly.add_entry(slot):
+                valid |= slot.bit
+            else:
+                self.stops[self._assembly.add_python()] = SlotStop(slot, needed_by, valid)
+        return (begin, len(self._assembly)), valid
+
+    # ------------------------------------------------------------------ events
+
+    def _add_group(self, clocks: int) -> None:
+        numbers = tuple(n for n in range(self._schedule.num_clocks()) if clocks >> n & 1)
+        events = self._schedule.step_events(numbers)
+        row = np.zeros(f.GROUP_SIZE, dtype=np.int64)
+        row[f.GROUP_CLOCKS] = clocks
+        self.groups = np.ascontiguousarray(np.vstack([self.groups, row]))
+        self.updated.append(0)
+        if events.unrestricted:
+            self.groups[-1, f.GROUP_FLAGS] = f.NEEDS_PYTHON_STEP
+        if events.discrete:
+            self._add_updates(events.discrete)
+        if events.publish:
+            self._add_publishes(events.publish)
+
+    def _add_updates(self, events: EventList) -> None:
+        row = self.groups[-1]
+        row[f.GROUP_FLAGS] |= f.HAS_UPDATES
+        by_leaf = _by_leaf(events)
+        native = [self._are_native(leaf) for leaf in by_leaf]
+        row[f.UPDATE_INPUTS_BEGIN], row[f.UPDATE_INPUTS_END], valid = self._add_inputs(by_leaf, native)
+        row[f.UPDATE_BEGIN] = len(self._assembly)
+        for leaf, is_native in zip(by_leaf, native):
+            context = leaf[0][0]
+            self.updated[-1] |= context._layout.down["xd"]
+            if is_native:
+                row[f.GROUP_FLAGS] |= f.HAS_NATIVE_UPDATES
+                self._add_native_updates(leaf)
+            else:
+                self._add_handler(leaf, EventKind.DISCRETE_UPDATE, valid)
+        row[f.UPDATE_END] = row[f.COMMIT_BEGIN] = len(self._assembly)
+        for leaf in by_leaf:
+            self._add_commit(leaf[0][0])
+        row[f.COMMIT_END] = len(self._assembly)
+
+    def _add_native_updates(self, events: EventList) -> None:
+        """The operations of a leaf system's updates; groups that they leave alone keep their values."""
+        context = events[0][0]
+        for target, source in self._discrete_places(context):
+            self._assembly.add_copy(source[1], source[0], target)
+        for _, event in events:
+            assert event.native is not None
+            self._assembly.add(event.native, context)
+
+    def _add_commit(self, context: LeafContext) -> None:
+        for source, target in self._discrete_places(context):
+            self._assembly.add_copy(target[1], source, target[0])
+
+    def _discrete_places(self, context: LeafContext) -> list[tuple[int, tuple[int, int]]]:
+        """For each group of the discrete state: the place of its next value, then its own place and size."""
+        room = context._room_for_update()
+        return [
+            (place_relative_to(self._store.flat, following._values), (offset, following.size()))
+            for following, offset in zip(room._items, context._layout.discrete_offsets)
+            if following.size()
+        ]
+
+    def _add_publishes(self, events: EventList) -> None:
+        row = self.groups[-1]
+        row[f.GROUP_FLAGS] |= f.HAS_PUBLISHES
+        single = [[item] for item in events]
+        native = [self._are_native(item) for item in single]
+        row[f.PUBLISH_INPUTS_BEGIN], row[f.PUBLISH_INPUTS_END], valid = self._add_inputs(single, native)
+        row[f.PUBLISH_BEGIN] = len(self._assembly)
+        num_logs = len(self._assembly.logs)
+        for item, is_native in zip(single, native):
+            if is_native:
+                row[f.GROUP_FLAGS] |= f.HAS_NATIVE_PUBLISHES
+                context, event = item[0]
+                assert event.native is not None
+                self._assembly.add(event.native, context)
+            else:
+                self._add_handler(item, EventKind.PUBLISH, valid)
+        row[f.PUBLISH_END] = len(self._assembly)
+        if len(self._assembly.logs) > num_logs:
+            row[f.GROUP_FLAGS] |= f.HAS_LOGS
+
+    def _add_handler(self, events: EventList, kind: EventKind, valid: int) -> None:
+        reads = self._reads.get(key_of(events), 0)
+        self.stops[self._assembly.add_python()] = HandlerStop(events, kind, reads, valid)
+
+    def _are_native(self, events: EventList) -> bool:
+        return all(self._assembly.can_add(event.native, context) for context, event in events)
+
+    def _add_inputs(self, lists: Sequence[EventList], native: Sequence[bool]) -> tuple[int, int, int]:
+        """Adds what brings the inputs of events up to date.
+
+        What operations read is always needed; what Python handlers read, only as far as it is compiled, since they
+        may ask for it or not.
+        """
+        targets: list[CacheSlot] = []
+        for events, is_native in zip(lists, native):
+            context = events[0][0]
+            if is_native:
+                for _, event in events:
+                    targets.extend(self._sources(context, event))
+            else:
+                behind = slots_behind(context, self._reads.get(key_of(events), 0))
+                targets.extend(slot for slot in behind if self._is_compiled(slot))
+        order, needed_by = trace_upstream(targets)
+        (begin, end), valid = self._add_entries(order, needed_by)
+        return begin, end, valid
+
+    def _sources(self, context: LeafContext, event: DeclaredEvent) -> list[CacheSlot]:
+        assert event.native is not None
+        sources = [context._inputs[port] for port in event.native.inputs()]
+        return [source for source in sources if isinstance(source, CacheSlot)]
+
+    def _is_compiled(self, slot: CacheSlot) -> bool:
+        """Whether a cache entry and everything upstream of it are operations."""
+        order, _ = trace_upstream([slot])
+        return all(self._assembly.can_add(upstream.entry.native, upstream.context) for upstream in order)
+
+
+def key_of(events: EventList) -> int:
+    """A number for the handlers of some events of one leaf system."""
+    return hash((id(events[0][0]), tuple(id(event) for _, event in events)))
+
+
+def _by_leaf(events: EventList) -> list[EventList]:
+    """Events that stand together by leaf system, leaf by leaf."""
+    lists: list[EventList] = []
+    for item in events:
+        if not lists or lists[-1][0][0] is not item[0]:
+            lists.append([])
+        lists[-1].append(item)
+    return lists

@@ -1,0 +1,38 @@
+"""The templates `Foo_` of this package: `Simulator_[AutoDiffXd]` simulates systems of AutoDiffXd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from merganser.analysis.integrators import IntegratorBase, RungeKutta2Integrator, RungeKutta3Integrator
+from merganser.analysis.simulator import Simulator
+from merganser.framework.core.scalars import supported_scalars
+from merganser.framework.core.templates import ValueTemplate
+
+__all__ = ["IntegratorBase_", "RungeKutta2Integrator_", "RungeKutta3Integrator_", "Simulator_"]
+
+
+def _numeric_scalars() -> tuple[type[Any], ...]:
+    """All scalar types whose values decide how long a step may be."""
+    return supported_scalars()[:2]
+
+
+def _scalar_of(stepper: Any) -> type[Any]:
+    return stepper.get_system()._scalar
+
+
+def _checked(stepper: Any, T: type[Any]) -> Any:
+    system = stepper.get_system()
+    if system._scalar is not T:
+        raise TypeError(
+            f"{type(stepper).__name__}_[{T.__name__}] takes systems of this scalar type; system "
+            f"'{system.GetSystemPathname()}' is one of {system._scalar.__name__}. Convert it with "
+            f"system.ToScalarType[{T.__name__}]()."
+        )
+    return stepper
+
+
+Simulator_ = ValueTemplate(Simulator, _scalar_of, _checked, _numeric_scalars)
+IntegratorBase_ = ValueTemplate(IntegratorBase, _scalar_of, _checked, _numeric_scalars)
+RungeKutta2Integrator_ = ValueTemplate(RungeKutta2Integrator, _scalar_of, _checked, _numeric_scalars)
+RungeKutta3Integrator_ = ValueTemplate(RungeKutta3Integrator, _scalar_of, _checked, _numeric_scalars)

@@ -1,0 +1,220 @@
+"""How a system becomes one of another scalar type: by a copy in which everything that holds scalars is replaced.
+
+The copy is that of copying.py. On the way each system becomes one of the class for the other scalars, vectors of
+scalars become vectors of the others, contexts are made anew with the values that they had, and systems that have a
+converter of their own are handed to it. What else the systems refer to is copied as it is: numbers and float arrays
+mix with all scalars, and where they do not (no element of a float array can become an AutoDiffXd) Python says so.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.core.cache import CacheEntry
+from merganser.framework.core.context import Context
+from merganser.framework.core.context_values import _rebuilt, take_values
+from merganser.framework.core.copying import _CopyPickler, _CopyUnpickler
+from merganser.framework.core.ports import InputPort, OutputPort
+from merganser.framework.core.scalar_conversion import ConversionRefused
+from merganser.framework.core.scalars import cast, cast_array, dtype_of, scalar_of_array
+from merganser.framework.core.system import System, new_system, origin_of
+from merganser.framework.core.templates import Template, generic_class
+from merganser.framework.core.values import BasicVector, _restore_vector
+
+__all__ = ["convert", "is_written_for_one_scalar"]
+
+Scalar = type[Any]
+_NOT_COPYABLE = (pickle.PicklingError, TypeError, AttributeError)
+
+
+def convert(system: System, T: Scalar) -> Any:
+    """Returns a copy of the system that computes with scalars of type T, outside of any Diagram.
+
+    Raises:
+        ConversionRefused: the system, or one that it contains or refers to, does not support that.
+    """
+    if system._scalar is T:
+        raise ConversionRefused(system, T, f"its scalar type is {T.__name__} already")
+    try:
+        return _by_own_converter(system, T) if system._converter is not None else _converted_copy(system, T)
+    except ConversionRefused as refusal:
+        inner = refusal.system
+        if inner is system:
+            raise
+        what = f"system '{inner.GetSystemPathname()}' of type {inner.GetSystemType()}"
+        what = f"{what} does not" if _is_inside(inner, system) else f"{_holder(system, inner)} refers to {what}"
+        raise ConversionRefused(system, T, f"because {what}: {refusal.reason}") from refusal.__cause__
+    except _Failed as failed:  # somebody's conversion function has raised an exception
+        assert failed.__cause__ is not None
+        raise failed.__cause__ from None
+
+
+def is_written_for_one_scalar(system: System) -> bool:
+    """Whether the class is derived from an instantiation such as LeafSystem_[AutoDiffXd], so that it has no others."""
+    return system._scalar is not float and generic_class(type(system)) is type(system)
+
+
+class _Failed(Exception):
+    """The conversion function of a system has raised its cause."""
+
+
+def _by_own_converter(system: System, T: Scalar) -> Any:
+    converter = system._converter
+    assert converter is not None
+    converted = converter._convert(T, system._scalar, system)
+    if converted is None:
+        raise ConversionRefused(system, T, converter._reason)
+    return converted
+
+
+def _converted_copy(system: System, T: Scalar) -> Any:
+    shared: list[Any] = []
+    buffer = io.BytesIO()
+    try:
+        _ConversionPickler(buffer, shared, system, T).dump(system)
+        buffer.seek(0)
+        return _CopyUnpickler(buffer, shared).load()
+    except _NOT_COPYABLE as error:
+        culprit, what = _what_cannot_be_copied(system)
+        raise ConversionRefused(culprit, T, f"{what} cannot be copied: {error}") from error
+
+
+class _ConversionPickler(_CopyPickler):
+    """Takes a system apart so that what is put together again is one of scalar type T."""
+
+    def __init__(self, buffer: io.BytesIO, shared: list[Any], system: System, T: Scalar) -> None:
+        super().__init__(buffer, shared, system._parent)
+        self._system = system
+        self._target = T
+        self._source = system._scalar
+        self._places: dict[int, int] = {}  # of what replaces an object, by its id
+        self._kept: list[Any] = []  # so that no id is given to another object
+
+    def persistent_id(self, obj: Any) -> int | None:
+        place = super().persistent_id(obj)
+        if place is not None or obj is None:
+            return place
+        place = self._places.get(id(obj))
+        if place is not None:
+            return place
+        if self._source is not float and self._holds_scalars(obj):
+            return self._replace(obj, self._cast(obj))
+        owner = obj if isinstance(obj, System) else _owner(obj)
+        if owner is None or owner._converter is None or owner._scalar is self._target or owner is self._outside:
+            return None
+        converted = self._converted_by_itself(owner)
+        return self._replace(obj, converted if obj is owner else _counterpart(obj, converted))
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, System):
+            return new_system, (self._origin_for(obj), self._target), obj.__getstate__()
+        if isinstance(obj, BasicVector):
+            values = cast_array(obj._values, self._target)
+            return _restore_vector, (type(obj), values, getattr(obj, "__dict__", None))
+        if isinstance(obj, Context) and obj._parent is None:
+            return _rebuilt, (obj._system, dtype_of(self._target), take_values(obj))
+        return super().reducer_override(obj)
+
+    def _replace(self, obj: Any, replacement: Any) -> int:
+        self._shared.append(replacement)
+        self._kept.append(obj)
+        place = self._places[id(obj)] = len(self._shared) - 1
+        return place
+
+    def _origin_for(self, system: System) -> type[Any] | Template:
+        if system._scalar is not self._target and is_written_for_one_scalar(system):
+            raise ConversionRefused(
+                system,
+                self._target,
+                f"its class is derived from one for {system._scalar.__name__}; derive it from LeafSystem, or define it "
+                "with TemplateSystem",
+            )
+        return origin_of(system)
+
+    def _converted_by_itself(self, system: System) -> Any:
+        place = self._places.get(id(system))
+        if place is not None:
+            return self._shared[place]
+        try:
+            converted = _by_own_converter(system, self._target)
+        except _NOT_COPYABLE as error:
+            raise _Failed from error
+        self._replace(system, converted)
+        return converted
+
+    def _holds_scalars(self, obj: Any) -> bool:
+        """Whether it is a scalar of the system's type, or an array of them."""
+        if isinstance(obj, np.ndarray):
+            return obj.dtype == object and scalar_of_array(obj) is self._source
+        return type(obj) is self._source
+
+    def _cast(self, obj: Any) -> Any:
+        try:
+            return (cast_array if isinstance(obj, np.ndarray) else cast)(obj, self._target)
+        except RuntimeError as error:
+            reason = f"it holds a symbolic expression without a value: {error}"
+            raise ConversionRefused(self._system, self._target, reason) from error
+
+
+def _owner(obj: Any) -> System | None:
+    """The system whose list an object stands in."""
+    if isinstance(obj, (InputPort, OutputPort)):
+        return obj._system
+    return obj.system if isinstance(obj, CacheEntry) else None
+
+
+def _counterpart(obj: Any, converted: System) -> Any:
+    """What stands at the same place in the converted system."""
+    if isinstance(obj, InputPort):
+        return converted._input_ports[obj._index]
+    if isinstance(obj, OutputPort):
+        return converted._output_ports[obj._index]
+    return converted._cache_entries[obj._index]  # type: ignore[attr-defined]
+
+
+# ---------------------------------------------------------------------- who is to blame
+
+
+def _is_inside(system: System, outer: System) -> bool:
+    return system is outer or (system._parent is not None and _is_inside(system._parent, outer))
+
+
+def _holder(system: System, other: System) -> str:
+    """Names what refers to another system: an attribute of this system or of one inside, if it is that simple."""
+    for part in _tree(system):
+        for name, value in vars(part).items():
+            if value is other:
+                return f"the attribute '{name}' of system '{part.GetSystemPathname()}'"
+    return "it"
+
+
+class _AttributePickler(_CopyPickler):
+    """Copies one attribute of a system, without other systems that it refers to."""
+
+    def persistent_id(self, obj: Any) -> int | None:
+        if isinstance(obj, System):
+            self._shared.append(obj)
+            return len(self._shared) - 1
+        return super().persistent_id(obj)
+
+
+def _what_cannot_be_copied(system: System) -> tuple[System, str]:
+    """The system, this one or one inside, with an attribute that cannot be copied, and which that is."""
+    for part in _tree(system):
+        for name, value in vars(part).items():
+            try:
+                _AttributePickler(io.BytesIO(), [], None).dump(value)
+            except _NOT_COPYABLE:
+                return part, f"its attribute '{name}' ({type(value).__name__})"
+    return system, "something that it refers to"
+
+
+def _tree(system: System) -> Iterator[System]:
+    yield system
+    for subsystem in system._subsystems() or ():
+        yield from _tree(subsystem)

@@ -1,0 +1,85 @@
+"""Declarations of a leaf system that take native functions."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING, Any
+
+from merganser.framework.core.events import EventKind
+from merganser.framework.core.native_code import NativeCode, NextDiscreteStateOf
+from merganser.framework.core.native_function import BoundNativeFunction, NativeFunction, NativeHandler
+
+if TYPE_CHECKING:
+    from merganser.framework.core.leaf_system import LeafSystem
+
+__all__ = ["NativeDeclarations"]
+
+_GROUP = re.compile(r"next_xd(\d+)|xd(\d+)_next")
+
+
+class NativeDeclarations:
+    """What a leaf system declares by means of native functions (see native_function.py)."""
+
+    def DeclareTimeDerivatives(self: Any, calc: NativeFunction) -> None:
+        """Computes the time derivatives of the continuous state by a native function.
+
+        It takes the place of overriding `DoCalcTimeDerivatives`. Declare ports, state and parameters before.
+
+        Args:
+            calc: made by `native`; its last parameter receives the derivatives.
+
+        Raises:
+            TypeError: `calc` was not made by `native`.
+            RuntimeError: there is no continuous state.
+            ValueError: the system has nothing of a parameter's name.
+        """
+        where = f"System '{self.GetSystemPathname()}': DeclareTimeDerivatives"
+        if not isinstance(calc, NativeFunction):
+            raise TypeError(
+                f"{where} takes a function decorated with @native, got {type(calc).__name__}. To use ordinary Python, "
+                "override DoCalcTimeDerivatives(context, derivatives)."
+            )
+        if self._xcdot_entry is None:
+            raise RuntimeError(f"{where}: there is no continuous state; call DeclareContinuousState before.")
+        entry = self._cache_entries[self._xcdot_entry]
+        bound = calc.bind(self, "time derivatives")
+        entry.calc = bound
+        entry.use_native(bound.code(entry.vector_size))
+
+    def _bound_output(self: Any, calc: NativeFunction, port_name: str, size: int | None) -> BoundNativeFunction:
+        if size is None:
+            raise TypeError(
+                f"Output port '{port_name}' of system '{self.GetSystemPathname()}' is abstract; a native function can "
+                "only fill in vectors."
+            )
+        return calc.bind(self, f"output port '{port_name}'")
+
+    def _bound_update(self: LeafSystem, update: NativeFunction, kind: EventKind) -> tuple[NativeHandler, NativeCode]:
+        """The handler of a discrete update, and its operation."""
+        where = f"{update.describe()}, {kind.value} of system '{self.GetSystemPathname()}'"
+        if kind is not EventKind.DISCRETE_UPDATE:
+            raise TypeError(f"{where}: a native function can only be the handler of discrete updates.")
+        models = self._discrete_models
+        found = _GROUP.fullmatch(update.parameters[-1])
+        group = int(found[1] or found[2]) if found else 0
+        if group >= len(models) or (not found and len(models) > 1):
+            raise ValueError(
+                f"{where}: there are {len(models)} groups of discrete state. Where there is more than one, name the last "
+                "parameter next_xd0, next_xd1, ... for the group to update."
+            )
+        bound = update.bind(self, kind.value, NextDiscreteStateOf(group))
+        return NativeHandler(bound, group), bound.code(models[group].size())
+
+    def _use_native_event(self: LeafSystem, code: NativeCode) -> None:
+        """Says that an operation does the same as the handler of the event declared last."""
+        self._events[-1] = dataclasses.replace(self._events[-1], native=code)
+
+    def _new_parameter_name(self: LeafSystem, name: str | None, index: int) -> str:
+        if name is None:
+            return f"p{index}"
+        if name in self._numeric_parameter_names:
+            raise ValueError(
+                f"System '{self.GetSystemPathname()}' has a numeric parameter '{name}' already; names must differ."
+            )
+        return name

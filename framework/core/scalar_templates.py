@@ -1,0 +1,113 @@
+"""The templates `Foo_` of the classes of this package: pydrake's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from merganser.framework.core.context import Context
+from merganser.framework.core.diagram import Diagram
+from merganser.framework.core.diagram_builder import DiagramBuilder
+from merganser.framework.core.events import DiscreteUpdateEvent, Event, PublishEvent, UnrestrictedUpdateEvent
+from merganser.framework.core.leaf_context import LeafContext
+from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.outputs import SystemOutput
+from merganser.framework.core.ports import InputPort, LeafOutputPort, OutputPort
+from merganser.framework.core.scalars import scalar_of_array
+from merganser.framework.core.state import ContinuousState, DiscreteValues, Parameters, State
+from merganser.framework.core.system import System
+from merganser.framework.core.templates import SystemTemplate, ValueTemplate
+from merganser.framework.core.values import BasicVector, VectorBase
+from merganser.framework.core.vector_system import VectorSystem
+from merganser.framework.core.visitor import SystemVisitor
+from merganser.framework.core.witness import WitnessFunction
+
+__all__ = [
+    "BasicVector_",
+    "Context_",
+    "ContinuousState_",
+    "DiagramBuilder_",
+    "Diagram_",
+    "DiscreteUpdateEvent_",
+    "DiscreteValues_",
+    "Event_",
+    "InputPort_",
+    "LeafContext_",
+    "LeafOutputPort_",
+    "LeafSystem_",
+    "OutputPort_",
+    "Parameters_",
+    "PublishEvent_",
+    "State_",
+    "SystemOutput_",
+    "SystemVisitor_",
+    "System_",
+    "UnrestrictedUpdateEvent_",
+    "VectorBase_",
+    "VectorSystem_",
+    "WitnessFunction_",
+]
+
+
+def _of_vector(vector: VectorBase) -> type[Any]:
+    return scalar_of_array(vector._get())
+
+
+def _of_groups(groups: DiscreteValues) -> type[Any]:
+    return _of_vector(groups._items[0]) if groups._items else float
+
+
+def _of_state(state: State) -> type[Any]:
+    continuous = state._continuous._vector
+    return _of_vector(continuous) if continuous.size() else _of_groups(state._discrete)
+
+
+def _of_its_system(thing: Any) -> type[Any]:
+    return thing._system._scalar
+
+
+def _context_scalar(context: Context) -> type[Any]:
+    return context._scalar()
+
+
+def _as_vector_of(vector: BasicVector, T: type[Any]) -> BasicVector:
+    return vector._cast(T)
+
+
+def _as_state_of(state: ContinuousState, T: type[Any]) -> ContinuousState:
+    return ContinuousState._of(state._vector._cast(T), state._partition)
+
+
+def _as_groups_of(groups: DiscreteValues, T: type[Any]) -> DiscreteValues:
+    return DiscreteValues([group._cast(T) for group in groups._items])
+
+
+def _as_parameters_of(parameters: Parameters, T: type[Any]) -> Parameters:
+    return Parameters(_as_groups_of(parameters._numeric, T)._items, parameters._abstract._items)
+
+
+System_ = SystemTemplate(System)
+LeafSystem_ = SystemTemplate(LeafSystem)
+VectorSystem_ = SystemTemplate(VectorSystem)
+Diagram_ = SystemTemplate(Diagram)
+DiagramBuilder_ = SystemTemplate(DiagramBuilder)
+
+VectorBase_ = ValueTemplate(VectorBase, _of_vector)
+BasicVector_ = ValueTemplate(BasicVector, _of_vector, _as_vector_of)
+ContinuousState_ = ValueTemplate(ContinuousState, lambda state: _of_vector(state._vector), _as_state_of)
+DiscreteValues_ = ValueTemplate(DiscreteValues, _of_groups, _as_groups_of)
+State_ = ValueTemplate(State, _of_state)
+Parameters_ = ValueTemplate(Parameters, lambda parameters: _of_groups(parameters._numeric), _as_parameters_of)
+Context_ = ValueTemplate(Context, _context_scalar)
+LeafContext_ = ValueTemplate(LeafContext, _context_scalar)
+InputPort_ = ValueTemplate(InputPort, _of_its_system)
+OutputPort_ = ValueTemplate(OutputPort, _of_its_system)
+LeafOutputPort_ = ValueTemplate(LeafOutputPort, _of_its_system)
+WitnessFunction_ = ValueTemplate(WitnessFunction, _of_its_system)
+
+# These hold no scalars of their own.
+Event_ = ValueTemplate(Event)
+PublishEvent_ = ValueTemplate(PublishEvent)
+DiscreteUpdateEvent_ = ValueTemplate(DiscreteUpdateEvent)
+UnrestrictedUpdateEvent_ = ValueTemplate(UnrestrictedUpdateEvent)
+SystemOutput_ = ValueTemplate(SystemOutput)
+SystemVisitor_ = ValueTemplate(SystemVisitor)

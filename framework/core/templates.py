@@ -1,0 +1,215 @@
+"""Templates: `Foo_[T]` is Foo for the scalar type T, and `Foo_[float]` is Foo itself.
+
+There are two kinds. Of systems and builders, `Foo_[AutoDiffXd]` is a class derived from Foo and from the same
+instantiation of Foo's bases, so that one can derive from it, and isinstance tells a Gain_[AutoDiffXd] from a Gain.
+Everything else holds its numbers in an array and is of the scalar type that is in there: `BasicVector_[AutoDiffXd]` is
+called to make one, and knows by isinstance which are of its kind, but is no class.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from merganser.framework.core.scalars import checked_scalar, supported_scalars
+
+__all__ = ["Kind", "ScalarMethod", "SystemTemplate", "Template", "ValueTemplate", "generic_class", "instantiate"]
+
+_INSTANTIATIONS = "_instantiations"  # where a class keeps {scalar type: class}
+_GENERIC = "_generic_class"  # where an instantiation keeps the class for floats
+
+
+def instantiate(cls: type[Any], T: Any) -> type[Any]:
+    """The class for scalars of type T that belongs to `cls`, a class for floats with an attribute `_scalar`.
+
+    It is derived from `cls` and from the instantiations of the bases of `cls`, and made only once.
+
+    Raises:
+        RuntimeError: T is no scalar type; or `cls` is written for another one than T.
+    """
+    T = checked_scalar(T, f"{cls.__name__}_")
+    if cls._scalar is T:
+        return cls
+    if cls._scalar is not float:
+        raise RuntimeError(f"{cls.__name__} is written for {cls._scalar.__name__}, and there is none for {T.__name__}.")
+    known = cls.__dict__.get(_INSTANTIATIONS)
+    if known is None:
+        known = {}
+        setattr(cls, _INSTANTIATIONS, known)
+    if T not in known:
+        bases = [instantiate(base, T) for base in cls.__bases__ if hasattr(base, "_scalar")]
+        name = f"{cls.__name__}_[{T.__name__}]"
+        content = {
+            "_scalar": T, _GENERIC: cls, "__module__": cls.__module__, "__qualname__": name, "__doc__": cls.__doc__,
+        }  # fmt: skip
+        known[T] = types.new_class(name, (cls, *bases), {}, lambda namespace: namespace.update(content))
+    return known[T]
+
+
+def generic_class(cls: type[Any]) -> type[Any]:
+    """The class for floats of which `cls` is an instantiation; `cls` itself if it is none."""
+    return cls.__dict__.get(_GENERIC, cls)
+
+
+class ScalarMethod:
+    """A method that is told scalar types in brackets: `system.ToScalarType[AutoDiffXd]()`.
+
+    Args:
+        function: called as function(self, *scalar types, *arguments).
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return self if instance is None else _BoundScalarMethod(self._function, instance)
+
+
+class _BoundScalarMethod:
+    def __init__(self, function: Callable[..., Any], instance: Any) -> None:
+        self._function = function
+        self._instance = instance
+        self.__doc__ = function.__doc__
+
+    def __getitem__(self, parameters: Any) -> Callable[..., Any]:
+        given = parameters if isinstance(parameters, tuple) else (parameters,)
+        types_given = [T if isinstance(T, Template) else checked_scalar(T, self._function.__name__) for T in given]
+        return lambda *args, **kwargs: self._function(self._instance, *types_given, *args, **kwargs)
+
+
+class Template:
+    """A family of classes, one for each scalar type.
+
+    Args:
+        name: such as 'Gain_'.
+        scalars: called without arguments; returns the scalar types that there are instantiations for.
+    """
+
+    def __init__(self, name: str, scalars: Callable[[], Sequence[type[Any]]] = supported_scalars) -> None:
+        self.name = name
+        self._scalars = scalars
+        self._made: dict[type[Any], Any] = {}
+
+    @property
+    def param_list(self) -> list[tuple[type[Any]]]:
+        """The scalar types, each in a tuple."""
+        return [(T,) for T in self._scalars()]
+
+    def __getitem__(self, parameter: Any) -> Any:
+        """The class for scalars of the type `parameter`; for None, the first one.
+
+        Raises:
+            RuntimeError: there is none for this type.
+        """
+        if isinstance(parameter, (tuple, list)) and len(parameter) == 1:
+            parameter = parameter[0]
+        T = self._scalars()[0] if parameter is None else checked_scalar(parameter, self.name)
+        if T not in self._made:
+            if T is not float and T not in self._scalars():
+                names = ", ".join(scalar.__name__ for scalar in self._scalars())
+                raise RuntimeError(f"{self.name}: there is no instantiation for {T.__name__}, only for {names}.")
+            self._made[T] = self._instantiate(T)
+        return self._made[T]
+
+    def _instantiate(self, T: type[Any]) -> Any:
+        raise NotImplementedError
+
+    def is_instantiation(self, obj: Any) -> bool:
+        """Whether `obj` is one of the classes of this family."""
+        return any(self[T] is obj for T in self._scalars())
+
+    def is_subclass_of_instantiation(self, obj: Any) -> Any:
+        """The class of this family from which `obj` is derived, or None."""
+        return next((self[T] for T in reversed(self._scalars()) if issubclass(obj, self[T])), None)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+class SystemTemplate(Template):
+    """The instantiations of a class of systems, or of builders."""
+
+    def __init__(self, cls: type[Any]) -> None:
+        super().__init__(f"{cls.__name__}_")
+        self._cls = cls
+
+    def _instantiate(self, T: type[Any]) -> type[Any]:
+        return instantiate(self._cls, T)
+
+
+class ValueTemplate(Template):
+    """The instantiations of a class whose objects hold scalars of any type.
+
+    Args:
+        cls: the class.
+        scalar_of: called with an object of the class; returns its scalar type. By default every object is of any.
+        made_of: called with an object of the class and a scalar type; returns the object with its scalars cast to
+            that type. By default the object as it is.
+        scalars: called without arguments; returns the scalar types.
+    """
+
+    def __init__(
+        self,
+        cls: type[Any],
+        scalar_of: Callable[[Any], Any] | None = None,
+        made_of: Callable[[Any, Any], Any] | None = None,
+        scalars: Callable[[], Sequence[type[Any]]] = supported_scalars,
+    ) -> None:
+        super().__init__(f"{cls.__name__}_", scalars)
+        self._cls = cls
+        self._scalar_of = scalar_of
+        self._made_of = made_of
+
+    def _instantiate(self, T: type[Any]) -> Any:
+        return self._cls if T is float else Kind(self._cls, T, self._scalar_of, self._made_of)
+
+
+class Kind:
+    """Objects of one class whose scalars are of one type: `BasicVector_[AutoDiffXd]`."""
+
+    def __init__(self, cls: type[Any], T: type[Any], scalar_of: Any, made_of: Any) -> None:
+        self._cls = cls
+        self._scalar = T
+        self._scalar_of = scalar_of
+        self._made_of = made_of
+        self.__name__ = self.__qualname__ = f"{cls.__name__}_[{T.__name__}]"
+        self.__doc__ = cls.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        made = self._cls(*args, **kwargs)
+        return made if self._made_of is None else self._made_of(made, self._scalar)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self._cls) and (
+            self._scalar_of is None or self._scalar_of(instance) is self._scalar
+        )
+
+    def __mro_entries__(self, bases: Any) -> tuple[type[Any]]:
+        return (self._cls,)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = getattr(self._cls, name)
+        made_of, T = self._made_of, self._scalar
+        if made_of is None or not isinstance(found, types.FunctionType) or not _is_static(self._cls, name):
+            return found
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            result = found(*args, **kwargs)
+            return made_of(result, T) if isinstance(result, self._cls) else result
+
+        return function
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{self.__name__} cannot be pickled by itself.")
+
+    def __repr__(self) -> str:
+        return f"<class '{self._cls.__module__}.{self.__name__}'>"
+
+
+def _is_static(cls: type[Any], name: str) -> bool:
+    return any(isinstance(vars(base)[name], staticmethod) for base in cls.__mro__ if name in vars(base))

@@ -1,0 +1,33 @@
+"""The templates `Foo_` of the classes of this package: `RotationMatrix_[AutoDiffXd]()` has AutoDiffXd entries."""
+
+from __future__ import annotations
+
+__all__ = ["AngleAxis_", "Quaternion_", "RigidTransform_", "RollPitchYaw_", "RotationMatrix_"]
+
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.core.scalars import scalar_of_array
+from merganser.framework.core.templates import ValueTemplate
+from merganser.framework.math._scalars import cast_entries
+from merganser.framework.math.angle_axis import AngleAxis
+from merganser.framework.math.quaternion import Quaternion
+from merganser.framework.math.rigid_transform import RigidTransform
+from merganser.framework.math.roll_pitch_yaw import RollPitchYaw
+from merganser.framework.math.rotation_matrix import RotationMatrix
+
+
+def _cast(thing: Any, T: type[Any]) -> Any:
+    return thing.cast[T]()
+
+
+def _cast_angles(rpy: RollPitchYaw, T: type[Any]) -> RollPitchYaw:
+    return RollPitchYaw._from_array(cast_entries(rpy._rpy, T))
+
+
+AngleAxis_ = ValueTemplate(AngleAxis, lambda pair: scalar_of_array(np.asarray([pair._angle, *pair._axis])), _cast)
+Quaternion_ = ValueTemplate(Quaternion, lambda quaternion: scalar_of_array(quaternion._wxyz), _cast)
+RigidTransform_ = ValueTemplate(RigidTransform, lambda pose: scalar_of_array(pose._R_AB), _cast)
+RollPitchYaw_ = ValueTemplate(RollPitchYaw, lambda rpy: scalar_of_array(rpy._rpy), _cast_angles)
+RotationMatrix_ = ValueTemplate(RotationMatrix, lambda rotation: scalar_of_array(rotation._R_AB), _cast)

@@ -1,0 +1,169 @@
+"""Assembling operations: from the native code of cache entries and events to arrays that a compiled loop reads.
+
+Every place is given relative to the flat array of the Context, in elements, also that of numbers which stand
+elsewhere: the distance between two arrays is a whole number of elements.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.core.native_code import (
+    CONTINUOUS_STATE,
+    CURRENT_TIME,
+    LOG,
+    OUTPUT,
+    DiscreteStateOf,
+    InputOf,
+    NativeCode,
+    NextDiscreteStateOf,
+    ParameterOf,
+)
+from merganser.framework.core.store import CacheSlot, FixedInputPortValue
+from merganser.framework.native.operations import address_of
+
+if TYPE_CHECKING:
+    from merganser.framework.core.leaf_context import LeafContext
+    from merganser.framework.core.store import Store
+
+__all__ = ["PYTHON", "Assembly", "LogPlace", "place_relative_to"]
+
+PYTHON = 0  # the address of an operation that is left to Python
+_ITEM = 8  # bytes
+
+
+class LogPlace:
+    """A log that operations write to, and where in the list of integers its places stand.
+
+    Attributes:
+        first: position of the first of its four integers.
+    """
+
+    def __init__(self, context: LeafContext, first: int) -> None:
+        self._context = context
+        self.first = first
+
+    def log(self) -> Any:
+        """The VectorLog."""
+        return self._context._system._log_of(self._context)  # type: ignore[attr-defined]
+
+
+class Assembly:
+    """A growing list of operations on the values of one Context tree.
+
+    Attributes:
+        logs: the logs that operations write to.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._numbers: list[float] = []
+        self._integers: list[int] = []
+        self._addresses: list[int] = []
+        self._starts: list[int] = []  # positions in the list of integers
+        self.logs: list[LogPlace] = []
+
+    def __len__(self) -> int:
+        return len(self._addresses)
+
+    def add(self, code: NativeCode, context: LeafContext, output: int = 0) -> bool:
+        """Adds an operation.
+
+        Args:
+            code: what it is.
+            context: of the leaf system whose code it is.
+            output: where `OUTPUT` goes.
+
+        Returns:
+            Whether it could be added; not if an input has no place in an array of floats.
+        """
+        numbers, integers = len(self._numbers), len(self._integers)
+        num_logs = len(self.logs)
+        for argument in code.arguments:
+            if not self._add_argument(argument, context, output):
+                del self._numbers[numbers:], self._integers[integers:], self.logs[num_logs:]
+                return False
+        self._addresses.append(address_of(code.operation))
+        self._starts.append(integers)
+        return True
+
+    def can_add(self, code: NativeCode | None, context: LeafContext) -> bool:
+        """Whether there is an operation, and all its inputs stand in an array of floats."""
+        return code is not None and all(_place_of_input(context._inputs[port]) is not None for port in code.inputs())
+
+    def add_entry(self, slot: CacheSlot) -> bool:
+        """Adds the computation of a cache entry; returns whether that is possible."""
+        native, output = slot.entry.native, slot.context._layout.entry_offsets[slot.number]
+        return native is not None and self.add(native, slot.context, output or 0)
+
+    def add_copy(self, size: int, source: int, target: int) -> None:
+        """Adds a copy of some numbers from one place to another."""
+        self._addresses.append(address_of("copy"))
+        self._starts.append(len(self._integers))
+        self._integers.extend((size, source, target))
+
+    def add_python(self) -> int:
+        """Adds a place where the loop returns to Python; returns its number."""
+        self._addresses.append(PYTHON)
+        self._starts.append(0)
+        return len(self._addresses) - 1
+
+    def finish(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Returns addresses of operations and of their integers, then the integers and the numbers themselves.
+
+        The caller keeps all four, since only their addresses are passed on.
+        """
+        numbers = np.array(self._numbers or [0.0])
+        integers = np.array(self._integers or [0], dtype=np.int64)
+        starts = integers.ctypes.data + _ITEM * np.array(self._starts, dtype=np.int64)
+        return np.array(self._addresses, dtype=np.int64), starts, integers, numbers
+
+    def _add_argument(self, argument: Any, context: LeafContext, output: int) -> bool:
+        layout = context._layout
+        if isinstance(argument, InputOf):
+            place = _place_of_input(context._inputs[argument.port_index])
+            if place is None:
+                return False
+        elif isinstance(argument, ParameterOf):
+            place = layout.numeric_offsets[argument.index]
+        elif isinstance(argument, DiscreteStateOf):
+            place = layout.discrete_offsets[argument.index]
+        elif isinstance(argument, NextDiscreteStateOf):
+            place = self._place_of(context._room_for_update()._items[argument.index]._values)
+        elif isinstance(argument, np.ndarray):
+            place = len(self._numbers)
+            self._numbers.extend(argument.ravel().tolist())
+        elif argument is OUTPUT:
+            place = output
+        elif argument is CONTINUOUS_STATE:
+            place = layout.xc_range[0]
+        elif argument is CURRENT_TIME:
+            place = 0
+        elif argument is LOG:
+            self.logs.append(LogPlace(context, len(self._integers)))
+            self._integers.extend((0, 0, 0))
+            place = 0
+        else:
+            place = argument
+        self._integers.append(place)
+        return True
+
+    def _place_of(self, array: NDArray[Any]) -> int:
+        return place_relative_to(self._store.flat, array)
+
+
+def place_relative_to(flat: NDArray[Any], array: NDArray[Any]) -> int:
+    """How many elements the first element of one array stands after that of another."""
+    return int(array.ctypes.data - flat.ctypes.data) // _ITEM
+
+
+def _place_of_input(source: Any) -> int | None:
+    """Where in the flat array the value of an input port is; None if it is elsewhere."""
+    if isinstance(source, CacheSlot):
+        return source.context._layout.entry_offsets[source.number]
+    if isinstance(source, FixedInputPortValue):
+        return source._context._layout.free_offsets[source._index]
+    return None

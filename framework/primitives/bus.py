@@ -1,0 +1,127 @@
+"""Blocks that pack named signals into one port and unpack them: BusCreator and BusSelector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from merganser.framework.core.bus_value import BusValue
+from merganser.framework.core.context import Context
+from merganser.framework.core.errors import nearest_names
+from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
+from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.ports import LeafOutputPort
+from merganser.framework.core.values import AbstractValue, BasicVector, Value
+from merganser.framework.primitives._arguments import checked_size
+
+__all__ = ["BusCreator", "BusSelector"]
+
+
+class BusCreator(LeafSystem):
+    """Packs the values of its inputs into a BusValue, under the names of the ports.
+
+    `DeclareVectorInputPort(name, size)` and `DeclareAbstractInputPort(name, model_value)` add inputs. An input that is
+    not connected is left out of the bus. The value of a vector port stands there as a BasicVector.
+
+    Args:
+        output_port_name: of the output port.
+    """
+
+    def __init__(self, output_port_name: str | UseDefaultName = kUseDefaultName) -> None:
+        super().__init__()
+        prerequisites = {self.all_input_ports_ticket()}
+        self.DeclareAbstractOutputPort(output_port_name, _new_bus, self._calc_bus, prerequisites)
+
+    def _calc_bus(self, context: Context, output: AbstractValue) -> None:
+        bus = output.get_mutable_value()
+        bus.Clear()
+        for port in self._input_ports:
+            value = self.EvalAbstractInput(context, int(port.get_index()))
+            if value is not None:
+                bus.Set(port.get_name(), value)
+
+
+class BusSelector(LeafSystem):
+    """Unpacks signals of a BusValue: each output port gives the signal of its name.
+
+    Signals for which there is no output port are ignored.
+
+    Args:
+        input_port_name: of the input port.
+    """
+
+    def __init__(self, input_port_name: str | UseDefaultName = kUseDefaultName) -> None:
+        super().__init__()
+        self._bus = self.DeclareAbstractInputPort(input_port_name, _new_bus())
+
+    def DeclareVectorOutputPort(self, name: str | UseDefaultName, size: int) -> LeafOutputPort:  # type: ignore[override]
+        """Adds an output port for the signal of the same name, a BasicVector of that size.
+
+        Raises:
+            ValueError: there is an output port of that name.
+        """
+        size = checked_size(size, f"System '{self.GetSystemPathname()}': size of an output")
+        return super().DeclareVectorOutputPort(
+            name, size, self._vector_calculator(self._next_name(name)), self._needs()
+        )
+
+    def DeclareAbstractOutputPort(  # type: ignore[override]
+        self, name: str | UseDefaultName, model_value: AbstractValue
+    ) -> LeafOutputPort:
+        """Adds an output port for the signal of the same name, of the type of the value in `model_value`.
+
+        Raises:
+            ValueError: there is an output port of that name.
+        """
+        if not isinstance(model_value, AbstractValue):
+            raise TypeError(f"model_value must be a Value, got {type(model_value).__name__}; write Value(...).")
+        model = model_value.Clone()
+        calc = self._abstract_calculator(self._next_name(name), type(model.get_value()))
+        return super().DeclareAbstractOutputPort(name, model.Clone, calc, self._needs())
+
+    def _needs(self) -> set[Any]:
+        return {self._bus.ticket()}
+
+    def _next_name(self, name: str | UseDefaultName) -> str:
+        """The name that the next output port gets."""
+        return self._new_port_name(name, self._output_ports, "y", "output")
+
+    def _vector_calculator(self, name: str) -> Callable[[Context, BasicVector], None]:
+        def calc(context: Context, output: BasicVector) -> None:
+            signal = self._signal(context, name)
+            if not isinstance(signal, BasicVector):
+                raise self._wrong_signal(name, f"a vector of size {output.size()}", signal)
+            if signal.size() != output.size():
+                raise self._wrong_signal(name, f"a vector of size {output.size()}", signal)
+            output.SetFrom(signal)
+
+        return calc
+
+    def _abstract_calculator(self, name: str, expected: type) -> Callable[[Context, AbstractValue], None]:
+        def calc(context: Context, output: AbstractValue) -> None:
+            signal = self._signal(context, name)
+            if expected not in (object, type(None)) and not isinstance(signal, expected):
+                raise self._wrong_signal(name, f"a value of type {expected.__name__}", signal)
+            output.SetFrom(Value(signal))
+
+        return calc
+
+    def _signal(self, context: Context, name: str) -> Any:
+        bus = self._bus.EvalAbstract(context).get_value()
+        signal = bus.Find(name)
+        if signal is None and name not in list(bus):
+            raise RuntimeError(
+                f"{self.GetOutputPort(name).GetFullDescription()}: there is no signal of that name on the bus. "
+                + nearest_names(name, bus)
+            )
+        return signal
+
+    def _wrong_signal(self, name: str, expected: str, signal: Any) -> RuntimeError:
+        found = f"a vector of size {signal.size()}" if isinstance(signal, BasicVector) else f"a {type(signal).__name__}"
+        return RuntimeError(
+            f"{self.GetOutputPort(name).GetFullDescription()}: expected {expected} on the bus, got {found}."
+        )
+
+
+def _new_bus() -> Value:
+    return Value(BusValue())

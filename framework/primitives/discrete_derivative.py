@@ -1,0 +1,166 @@
+"""Velocities from samples of positions: DiscreteDerivative and StateInterpolatorWithDiscreteDerivative."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from merganser.framework.core.context import Context
+from merganser.framework.core.diagram import Diagram
+from merganser.framework.core.diagram_builder import DiagramBuilder
+from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.state import DiscreteValues, State
+from merganser.framework.core.templates import instantiate
+from merganser.framework.core.values import BasicVector
+from merganser.framework.math import elementwise
+from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
+from merganser.framework.primitives.routing import Multiplexer
+
+__all__ = ["DiscreteDerivative", "StateInterpolatorWithDiscreteDerivative"]
+
+_LATEST, _BEFORE, _COUNT = range(3)  # discrete state groups
+_ENOUGH_SAMPLES = 2.0
+
+
+class DiscreteDerivative(LeafSystem):
+    """Divides the difference of the latest two samples of its input by the time h between them.
+
+    The state is x0, the latest sample, x1, the one before, and x2, how many samples have been taken:
+
+        x0[n+1] = u[n],  x1[n+1] = x0[n],  x2[n+1] = x2[n] + 1,  dudt = (x0 - x1) / h.
+
+    Both samples are zero by default, so that the first derivatives say more about the start than about the signal;
+    they are left at zero while x2 < 2. Without `suppress_initial_transient` there is no x2, and they are shown.
+    The first sample is taken at time 0.
+
+    Args:
+        num_inputs: number of elements, at least one.
+        time_step: h [s].
+        suppress_initial_transient: whether to give zero until two samples have been taken.
+
+    Raises:
+        ValueError: there are no elements, or the step is not positive.
+    """
+
+    def __init__(self, num_inputs: int, time_step: float, suppress_initial_transient: bool = True) -> None:
+        super().__init__()
+        size = checked_size(num_inputs, "DiscreteDerivative: num_inputs", 1)
+        self._time_step = checked_positive_period(time_step, "DiscreteDerivative: time_step")
+        self._suppresses = bool(suppress_initial_transient)
+        self._u = self.DeclareVectorInputPort("u", size)
+        self.DeclareDiscreteState(size)
+        self.DeclareDiscreteState(size)
+        if self._suppresses:
+            self.DeclareDiscreteState(1)
+        self.DeclareVectorOutputPort("dudt", size, self._calc_output, {self.xd_ticket()})
+        self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._update)
+        self.DeclareForcedDiscreteUpdateEvent(self._update)
+
+    def time_step(self) -> float:
+        """Returns the time between two samples [s]."""
+        return self._time_step
+
+    def suppress_initial_transient(self) -> bool:
+        """Returns whether the output is zero until two samples have been taken."""
+        return self._suppresses
+
+    def set_input_history(self, state: State | Context, u_n: ArrayLike, u_n_minus_1: ArrayLike | None = None) -> None:
+        """Sets the latest two samples, both to the same unless told otherwise; from then on nothing is suppressed.
+
+        Args:
+            state: of this system, or its context.
+            u_n: the latest sample, shape [num_inputs].
+            u_n_minus_1: the one before, shape [num_inputs].
+
+        Raises:
+            ValueError: wrong size.
+        """
+        if isinstance(state, Context):
+            self._check_context(state)
+        latest = self._checked_sample(u_n)
+        before = latest if u_n_minus_1 is None else self._checked_sample(u_n_minus_1)
+        groups = state.get_mutable_discrete_state()
+        groups.get_mutable_vector(_LATEST).SetFromVector(latest)
+        groups.get_mutable_vector(_BEFORE).SetFromVector(before)
+        if self._suppresses:
+            groups.get_mutable_vector(_COUNT).SetFromVector([_ENOUGH_SAMPLES])
+
+    def _checked_sample(self, value: ArrayLike) -> np.ndarray:
+        sample = checked_vector(value, f"System '{self.GetSystemPathname()}': sample")
+        if sample.size != self._u.size():
+            raise ValueError(
+                f"System '{self.GetSystemPathname()}' takes samples of {self._u.size()} elements; got {sample.size}."
+            )
+        return sample
+
+    def _update(self, context: Context, discrete_state: DiscreteValues) -> None:
+        discrete_state.set_value(_LATEST, self._u.EvalBasicVector(context).value())
+        discrete_state.set_value(_BEFORE, context.get_discrete_state(_LATEST).value())
+        if self._suppresses:
+            discrete_state.set_value(_COUNT, context.get_discrete_state(_COUNT).value() + 1.0)
+
+    def _calc_output(self, context: Context, output: BasicVector) -> None:
+        difference = context.get_discrete_state(_LATEST).value() - context.get_discrete_state(_BEFORE).value()
+        derivative = difference / self._time_step
+        if self._suppresses:
+            count = context.get_discrete_state(_COUNT).value()[0]
+            if derivative.dtype == object:  # of an expression no condition can be tested
+                derivative = derivative * elementwise.min(elementwise.max(count - (_ENOUGH_SAMPLES - 1.0), 0.0), 1.0)
+            elif count.real < _ENOUGH_SAMPLES:
+                derivative = derivative * 0.0
+        output.SetFromVector(derivative)
+
+
+class StateInterpolatorWithDiscreteDerivative(Diagram):
+    """Gives positions, passed through, and velocities, estimated from them by a DiscreteDerivative, as one vector.
+
+    Args:
+        num_positions: number of elements of input port 'position'; output port 'state' has twice as many.
+        time_step: time between two samples [s].
+        suppress_initial_transient: whether velocities are zero until two samples have been taken.
+
+    Raises:
+        ValueError: there are no positions, or the step is not positive.
+    """
+
+    def __init__(self, num_positions: int, time_step: float, suppress_initial_transient: bool = True) -> None:
+        super().__init__()
+        T = self._scalar
+        builder = instantiate(DiagramBuilder, T)()
+        derivative = instantiate(DiscreteDerivative, T)(num_positions, time_step, suppress_initial_transient)
+        self._derivative = builder.AddSystem(derivative)
+        state = builder.AddSystem(instantiate(Multiplexer, T)([num_positions, num_positions]))
+        builder.ExportInput(derivative.get_input_port(), "position")
+        builder.ConnectInput("position", state.get_input_port(0))
+        builder.Connect(derivative.get_output_port(), state.get_input_port(1))
+        builder.ExportOutput(state.get_output_port(), "state")
+        builder.BuildInto(self)
+
+    def suppress_initial_transient(self) -> bool:
+        """Returns whether velocities are zero until two samples have been taken."""
+        return self._derivative.suppress_initial_transient()
+
+    def set_initial_position(
+        self,
+        context: Context | State | None = None,
+        position: ArrayLike | None = None,
+        *,
+        state: State | None = None,
+    ) -> None:
+        """Sets the samples that velocities are estimated from to one position, for zero velocity at the start.
+
+        Args:
+            context: of this Diagram, or its state (also as `state=`).
+            position: shape [num_positions].
+
+        Raises:
+            ValueError: wrong size.
+        """
+        target = context if state is None else state
+        if target is None or position is None or (context is not None and state is not None):
+            raise TypeError("set_initial_position takes (context, position) or (state, position).")
+        if isinstance(target, Context):
+            self._check_context(target)
+            target = self.GetMutableSubsystemContext(self._derivative, target)
+        # Nothing else in here has state, so that the state of the Diagram is that of the derivative.
+        self._derivative.set_input_history(target, position)

@@ -1,0 +1,87 @@
+"""FirstOrderLowPassFilter: smooths a signal in continuous time."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework.core.arguments import bind_overload
+from merganser.framework.core.context import Context
+from merganser.framework.core.indices import kUseDefaultName
+from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.state import ContinuousState
+from merganser.framework.primitives._arguments import checked_size, checked_vector
+
+__all__ = ["FirstOrderLowPassFilter"]
+
+
+class FirstOrderLowPassFilter(LeafSystem):
+    """Filters each element of its input by dz/dt = (u0 - z) / tau, y0 = z, with transfer function 1 / (1 + tau s).
+
+    Args:
+        time_constant: tau [s], positive, for all elements.
+        size: number of elements, at least one, for a single time constant.
+        time_constants: instead of these, tau of each element, shape [n].
+
+    Raises:
+        ValueError: there are no elements, or a time constant is not positive.
+    """
+
+    @overload
+    def __init__(self, time_constant: float, size: int = 1) -> None: ...
+    @overload
+    def __init__(self, time_constants: ArrayLike) -> None: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        name = "FirstOrderLowPassFilter"
+        if "time_constants" in kwargs or (args and np.ndim(args[0]) > 0):
+            given = bind_overload(name, ("time_constants",), {}, args, kwargs)
+            constants = checked_vector(given["time_constants"], f"{name}: time_constants")
+        else:
+            given = bind_overload(name, ("time_constant", "size"), {"size": 1}, args, kwargs)
+            size = checked_size(given["size"], f"{name}: size", 1)
+            constants = np.repeat(checked_vector(given["time_constant"], f"{name}: time_constant"), size)
+        if constants.size == 0 or not (constants > 0.0).all():
+            raise ValueError(
+                f"{name}: there must be at least one time constant, and all must be positive; got {constants.tolist()}."
+            )
+        self._time_constants = constants
+        self._u = self.DeclareVectorInputPort(kUseDefaultName, constants.size)
+        self.DeclareStateOutputPort(kUseDefaultName, self.DeclareContinuousState(constants.size))
+
+    def get_time_constant(self) -> float:
+        """Returns the time constant that all elements have [s].
+
+        Raises:
+            ValueError: they have different ones.
+        """
+        if (self._time_constants != self._time_constants[0]).any():
+            raise ValueError(
+                f"System '{self.GetSystemPathname()}' has different time constants, {self._time_constants.tolist()}; "
+                "use get_time_constants_vector()."
+            )
+        return float(self._time_constants[0])
+
+    def get_time_constants_vector(self) -> NDArray[Any]:
+        """Returns the time constants [s], shape [n]."""
+        return self._time_constants.copy()
+
+    def set_initial_output_value(self, context: Context, z0: ArrayLike) -> None:
+        """Sets the output in a context, shape [n].
+
+        Raises:
+            ValueError: wrong size.
+        """
+        self._check_context(context)
+        vector = checked_vector(z0, f"System '{self.GetSystemPathname()}': output value")
+        if vector.size != self._u.size():
+            raise ValueError(
+                f"System '{self.GetSystemPathname()}' has size {self._u.size()}; got {vector.size} elements."
+            )
+        context.SetContinuousState(vector)
+
+    def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
+        z = context.get_continuous_state_vector().value()
+        derivatives.SetFromVector((self._u.EvalBasicVector(context).value() - z) / self._time_constants)

@@ -1,0 +1,134 @@
+"""Mass properties of homogeneous shapes."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any, overload
+
+import numpy as np
+
+from merganser.geometry import (
+    Box,
+    Capsule,
+    Convex,
+    Cylinder,
+    Ellipsoid,
+    HalfSpace,
+    Mesh,
+    MeshcatCone,
+    Shape,
+    Sphere,
+)
+from merganser.multibody.tree.inertia.mesh_files import (
+    hull_triangles,
+    read_points,
+    read_tetrahedra,
+    read_triangles,
+)
+from merganser.multibody.tree.inertia.mesh_inertia import (
+    inertia_of_mesh,
+    inertia_of_tetrahedra,
+    inertia_of_triangles,
+)
+from merganser.multibody.tree.inertia.spatial_inertia import SpatialInertia
+from merganser.multibody.tree.inertia.validity import check_positive
+
+__all__ = ["CalcSpatialInertia"]
+
+_Z = np.array([0.0, 0.0, 1.0])  # the axis of cylinders and capsules
+
+
+@overload
+def CalcSpatialInertia(shape: Shape, density: float) -> SpatialInertia: ...
+@overload
+def CalcSpatialInertia(shape: Any, density: float) -> SpatialInertia: ...
+@overload
+def CalcSpatialInertia(*, mesh: Any, density: float) -> SpatialInertia: ...
+def CalcSpatialInertia(shape: Any = None, density: float | None = None, *, mesh: Any = None) -> SpatialInertia:
+    """Returns M_SSo_S, the spatial inertia of a homogeneous body, about the origin So and in the frame S of its shape.
+
+    A mesh must be closed and its triangles counter-clockwise seen from outside. Whether it is, is not checked: an
+    inertia that no body has is refused, but an open mesh may also give one that looks right.
+
+    Args:
+        shape: a Shape; a Mesh is that of an .obj file or of a .vtk file of tetrahedra, a Convex may come from any
+            file that trimesh reads. Or a mesh object, as `mesh`.
+        density: mass per volume [kg/m^3].
+        mesh: by name, instead of `shape`: a mesh with vertices() and triangles() or tetrahedra(), or a
+            trimesh.Trimesh.
+
+    Raises:
+        TypeError: if `shape` is neither a Shape nor a mesh, or an argument is missing.
+        ValueError: if the shape is a HalfSpace or a MeshcatCone, its file is of another kind, or a mesh has no
+            positive volume.
+        RuntimeError: if the density or a dimension is not positive and finite, a file cannot be read, or the
+            result is not physically valid.
+    """
+    body = mesh if shape is None else shape
+    if body is None or density is None or (shape is not None and mesh is not None):
+        raise TypeError("CalcSpatialInertia() takes (shape, density) or (mesh, density).")
+    return _inertia(body, density)
+
+
+@singledispatch
+def _inertia(body: Any, density: float) -> SpatialInertia:
+    return inertia_of_mesh(body, density)
+
+
+@_inertia.register
+def _(shape: Shape, density: float) -> SpatialInertia:
+    raise TypeError(f"CalcSpatialInertia() does not know the shape {shape!r}.")
+
+
+@_inertia.register
+def _(shape: Sphere, density: float) -> SpatialInertia:
+    return SpatialInertia.SolidSphereWithDensity(density, shape.radius())
+
+
+@_inertia.register
+def _(shape: Box, density: float) -> SpatialInertia:
+    return SpatialInertia.SolidBoxWithDensity(density, shape.width(), shape.depth(), shape.height())
+
+
+@_inertia.register
+def _(shape: Cylinder, density: float) -> SpatialInertia:
+    return SpatialInertia.SolidCylinderWithDensity(density, shape.radius(), shape.length(), _Z)
+
+
+@_inertia.register
+def _(shape: Capsule, density: float) -> SpatialInertia:
+    return SpatialInertia.SolidCapsuleWithDensity(density, shape.radius(), shape.length(), _Z)
+
+
+@_inertia.register
+def _(shape: Ellipsoid, density: float) -> SpatialInertia:
+    return SpatialInertia.SolidEllipsoidWithDensity(density, shape.a(), shape.b(), shape.c())
+
+
+@_inertia.register(HalfSpace)
+@_inertia.register(MeshcatCone)
+def _(shape: HalfSpace | MeshcatCone, density: float) -> SpatialInertia:
+    raise ValueError(f"CalcSpatialInertia() does not offer a {type(shape).__name__}: no body has this shape.")
+
+
+@_inertia.register
+def _(shape: Mesh, density: float) -> SpatialInertia:
+    check_positive("CalcSpatialInertia", "density", density)
+    path, extension, scale = shape.source().path(), shape.extension(), shape.scale3()
+    if extension == ".vtk":
+        return inertia_of_tetrahedra(read_tetrahedra(path) * scale, density, repr(shape))
+    if extension == ".obj":
+        triangles = read_triangles(path) * scale
+        if scale.prod() < 0.0:  # a mirror turns the triangles inside out
+            triangles = triangles[:, ::-1]
+        return inertia_of_triangles(triangles, density, repr(shape))
+    raise ValueError(
+        f"CalcSpatialInertia() takes a Mesh of an .obj file or of a .vtk file of tetrahedra; given {shape!r}."
+    )
+
+
+@_inertia.register
+def _(shape: Convex, density: float) -> SpatialInertia:
+    check_positive("CalcSpatialInertia", "density", density)
+    points = read_points(shape.source().path()) * shape.scale3()
+    return inertia_of_triangles(hull_triangles(points, repr(shape)), density, repr(shape))
