@@ -1,5 +1,6 @@
 """Simulation and analysis of Systems: the names of pydrake.systems.analysis."""
 
+from merganser.analysis.discrete_time_approximation import DiscreteTimeApproximation
 from merganser.analysis.integration_schemes import GetIntegrationSchemes, ResetIntegratorFromFlags
 from merganser.analysis.integrators import (
     BogackiShampine3Integrator,
@@ -34,6 +35,7 @@ __all__ = [
     "ApplySimulatorConfig",
     "BogackiShampine3Integrator",
     "DenseOutput",
+    "DiscreteTimeApproximation",
     "ExplicitEulerIntegrator",
     "ExtractSimulatorConfig",
     "GetIntegrationSchemes",
@@ -55,9 +57,9 @@ __all__ = [
     "RungeKutta5Integrator",
     "SemiExplicitEulerIntegrator",
     "Simulator",
-    "Simulator_",
     "SimulatorConfig",
     "SimulatorStatus",
+    "Simulator_",
     "StepResult",
     "VelocityImplicitEulerIntegrator",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import sys
 import time as wall_clock
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from merganser.analysis.simulator_status import SimulatorStatus
 from merganser.analysis.witness_isolation import WitnessWatch
 from merganser.framework import Context, EventStatus, System
 from merganser.framework.core.events import EventKind
-from merganser.framework.core.execution import execute
+from merganser.framework.core.execution import Updates, execute, make_updates
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -29,8 +30,10 @@ _INITIAL_STEP_SIZE = 1e-4  # [s]
 _MAX_STEP_SIZE = 0.1  # [s]
 
 
-# Loading the compiled loop takes some 0.3 s. Nothing is loaded before this much time has gone into steps [s].
+# Loading the compiled loop takes some 0.3 s. Nothing is loaded before this much time has gone into steps [s]. The
+# environment variable MERGANSER_PLAN can ask for it at once, or not at all.
 _PATIENCE = 0.3
+_PATIENCE_IF = {"always": 0.0, "never": math.inf}
 _STEPS_BETWEEN_LOOKS = 64
 _LOOP = "merganser.analysis.plan.loop"
 
@@ -86,9 +89,10 @@ class Simulator:
         self._monitor: Callable[[Context], EventStatus | None] | None = None
         self._target_rate = 0.0
         self._publishes_every_step = False
+        self._journal: list[Updates] = []  # updates of this step that are made, but not yet noted
         self._publishes_at_initialization = False
         self._uses_native_plan = True
-        self._patience = _PATIENCE
+        self._patience = _PATIENCE_IF.get(os.environ.get("MERGANSER_PLAN", ""), _PATIENCE)
         self._time_without_plan = 0.0
         self._set_context(system.CreateDefaultContext() if context is None else context)
         self._integrator: IntegratorBase = RungeKutta3Integrator(system, self._context)
@@ -300,11 +304,13 @@ class Simulator:
             self._integrator.Initialize()
         if self._watch is not None:
             self._watch.is_stale = True
+        self._journal.clear()
         status = SimulatorStatus(boundary_time)
         progress = SimulationProgress(time, boundary_time)
         try:
             self._advance(time, boundary_time, status, progress)
         except KeyboardInterrupt:
+            self._finish_updates()
             if self._time() != self._expected_time:  # it came when the step was complete but not yet noted
                 self._note_step(self._time())
             raise
@@ -345,7 +351,7 @@ class Simulator:
             or self._monitor is not None
             or self._publishes_every_step
             or self._target_rate > 0.0
-            or (self._time_without_plan < self._patience and _LOOP not in sys.modules)
+            or (self._time_without_plan < self._patience and not (_LOOP in sys.modules and self._patience < math.inf))
         ):
             return None
         if not self._has_asked_for_plan:
@@ -385,6 +391,7 @@ class Simulator:
         if status._reason is not _NONE_SO_FAR:
             return time
         self._pending = _NOTHING
+        self._journal.clear()
         self._next_timed = self._schedule.next_timed(time)
         next_time = self._next_timed[0]
         target = next_time if next_time < boundary_time else boundary_time
@@ -422,6 +429,14 @@ class Simulator:
         self._expected_time = time
         self._num_steps += 1
 
+    def _finish_updates(self) -> None:
+        """Completes updates that an interrupt has cut short, and strikes them from the events that are pending."""
+        for kind, updates in self._journal:
+            make_updates(kind, updates)
+            is_discrete = kind is EventKind.DISCRETE_UPDATE
+            self._pending = SimultaneousEvents([], [] if is_discrete else self._pending.discrete, [])
+        self._journal.clear()
+
     def _check_for_accumulation(self, watch: WitnessWatch, status: SimulatorStatus) -> None:
         """Ends the advance where a witness function would trigger without end."""
         for watched in watch.triggered:
@@ -435,11 +450,11 @@ class Simulator:
                 status._stop(reason, self._time(), watched.witness.get_system(), message)
 
     def _unrestricted_update(self, events: EventList, status: SimulatorStatus) -> None:
-        outcome = execute(events, EventKind.UNRESTRICTED_UPDATE)
+        outcome = execute(events, EventKind.UNRESTRICTED_UPDATE, self._journal)
         self._num_unrestricted_updates += self._was_effective(outcome, status)
 
     def _discrete_update(self, events: EventList, status: SimulatorStatus) -> None:
-        outcome = execute(events, EventKind.DISCRETE_UPDATE)
+        outcome = execute(events, EventKind.DISCRETE_UPDATE, self._journal)
         self._num_discrete_updates += self._was_effective(outcome, status)
 
     def _publish(self, events: EventList, status: SimulatorStatus) -> None:

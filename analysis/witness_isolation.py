@@ -53,9 +53,10 @@ _TRUNCATION = 0.2  # kappa_1 of ITP, for a bracket of length 1
 # Triggers that would all happen within this share of the time scale are taken for infinitely many.
 _ZENO_SHARE = 1e-9
 _NUM_TIMES_KEPT = 50
-_SLOPE_SHARE = 2.0**-10  # of a step, over which slopes are measured
+_SLOPE_SHARE = 2.0**-20  # of a step, over which slopes are measured: rounding and curvature spoil six digits or less
 _STOPPED = 1e-9  # a function whose slope an update has reduced to this share stands still
 _TINY = 1e-300  # stands for "just beyond zero"
+_MOST_GUESSES = 3  # trials where nothing but the cubic speaks for a minimum
 _MOST_DIP_TRIALS = 12  # a minimum is found to half of all digits in four or five
 
 _NO_GRADIENT_OF_TIME = (
@@ -75,7 +76,7 @@ class WatchedWitness:
         times: when it triggered lately [s].
         start: reference value at the beginning of the step; 0 if it cannot trigger in this step.
         armed_after: it can trigger after this time [s].
-        level: what counts as zero in this step: zero, or its value at the beginning where that is zero but for rounding.
+        level: what counts as zero in this step: 0, or its value at the beginning where that is 0 but for rounding.
         slope_before: its slope [1/s] when it last triggered an update, before that.
     """
 
@@ -96,9 +97,9 @@ class WatchedWitness:
         """Whether it has triggered in this step by `time`, where it has this value."""
         return time > self.armed_after and self.witness.should_trigger(self.start, value)
 
-    def may_dip(self, at_end: float) -> bool:
-        """Whether two passages through zero are of interest in a step that ends with this value."""
-        return self.witness.should_trigger(at_end, 0.0)
+    def triggers_where_it_leaves(self, side: float) -> bool:
+        """Whether it triggers where it passes from the side of zero that `side` is on to the other."""
+        return self.witness.should_trigger(side, 0.0)
 
     def triggers_update(self) -> bool:
         """Whether its event can change the state."""
@@ -262,15 +263,18 @@ class WitnessWatch:
     # ------------------------------------------------------------------ two passages within one step
 
     def _earliest_dip(self, before: list[float], after: list[float], end: tuple[float, np.ndarray]) -> float | None:
-        """The earliest time [s] found where a function that is on the same side at both ends is on the other, or None.
+        """The earliest time [s] found where a function that is on the same side at both ends has triggered, or None.
 
-        The context is at the end of the step before and after that.
+        One that triggers on its way back only is armed, and so has triggered at the end. The context is at the end of
+        the step before and after that.
         """
         (time, _), (end_time, x_end) = self._start, end
         candidates = {
             w: (at_start, at_end)
             for w, at_start, at_end in zip(self._active, before, after, strict=True)
-            if w.may_dip(at_end) and (at_start * at_end > 0.0 or w.start == 0.0) and not w.has_triggered(end_time, at_end)
+            if (w.triggers_where_it_leaves(at_end) or w.triggers_where_it_leaves(-at_end))
+            and (at_start * at_end > 0.0 or w.start == 0.0)
+            and not w.has_triggered(end_time, at_end)
         }
         if not candidates:
             return None
@@ -288,22 +292,30 @@ class WitnessWatch:
         for w, (at_start, at_end) in candidates.items():
             side = math.copysign(1.0, at_end)
             first = CurvePoint(time, side * at_start if w.start else 0.0, side * starts[w])
-            if w.start or first.slope > 0.0:
-                times.append(self._search_dip(w, side, first, CurvePoint(end_time, side * at_end, side * ends[w])))
+            if not w.start and not first.slope > 0.0:
+                continue
+            dip = self._search_dip(w, side, first, CurvePoint(end_time, side * at_end, side * ends[w]))
+            if dip is None:
+                continue
+            if w.triggers_where_it_leaves(at_end):
+                times.append(dip.time)
+            elif dip.value < 0.0:
+                w.start, w.armed_after = side * dip.value, dip.time
         if self._time() != end_time:
             self._return_to(*end)
-        return min((t for t in times if t is not None), default=None)
+        return min(times, default=None)
 
-    def _search_dip(self, w: WatchedWitness, side: float, first: CurvePoint, last: CurvePoint) -> float | None:
-        """A time [s] between two points where side * w, positive at both, is not positive; None if none is found."""
-        for _ in range(_MOST_DIP_TRIALS):
-            time = lowest_time(first, last)
+    def _search_dip(self, w: WatchedWitness, side: float, first: CurvePoint, last: CurvePoint) -> CurvePoint | None:
+        """A point between two others where side * w, positive at both, is not positive; None if none is found."""
+        for trial in range(_MOST_DIP_TRIALS):
+            has_turned = first.slope < 0.0 < last.slope
+            time = lowest_time(first, last) if has_turned or trial < _MOST_GUESSES else None
             if time is None:
                 return None
             self._go_to(time)
             value = side * w.value()
             if value <= 0.0:
-                return time
+                return CurvePoint(time, value, math.nan)
             slope = side * self._slopes([w], [side * value], _SLOPE_SHARE * (last.time - time))[w]
             point = CurvePoint(time, value, slope)
             first, last = (point, last) if slope < 0.0 else (first, point)
@@ -339,7 +351,10 @@ class WitnessWatch:
         """
         store, down, x = self._context._store, self._context._layout.down, self._context._xc._vector._values
         time = self._time()
+        shift = (time + shift) - time
         slopes = dict.fromkeys(watched, math.nan)
+        if shift == 0.0:  # less than time can resolve
+            return slopes
         x_here = np.array(x)
         try:
             step = shift * self._context._read_derivatives()._vector._values
@@ -392,7 +407,7 @@ class WitnessWatch:
         self._return_to(right, x_right)
         for w, at_left, at_right, *at_ends in zip(active, lefts, rights, before, after, strict=True):
             residual = max(abs(at_left), abs(at_right))
-            if at_left * at_right <= 0.0 and residual <= _JUMP_SHARE * max(map(abs, at_ends)):
+            if w.armed_after < right and at_left * at_right <= 0.0 and residual <= _JUMP_SHARE * max(map(abs, at_ends)):
                 w.zero_band = _BAND_FACTOR * residual + abs(w.level)
         triggered = [w for w, value in zip(active, rights, strict=True) if w.has_triggered(right, value)]
         for w in triggered:

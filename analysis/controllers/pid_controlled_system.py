@@ -152,7 +152,7 @@ def _connect(
     controller = PidController(kp=given["Kp"], ki=given["Ki"], kd=given["Kd"], **projection)
     saturation = Saturation(*(given[name] for name in limits)) if limits else None
     adder = Adder(2, given["plant_input"].size())
-    systems = [system for system in (saturation, controller, adder) if system is not None]
+    systems: list[System] = [system for system in (saturation, controller, adder) if system is not None]
     added: list[System] = []
     try:
         for system in systems:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "make_plan"]
 
 _SLICE = 0.01  # how long the compiled loop runs before it looks for interrupts and shows progress, about [s]
+_STOPS_BETWEEN_LOOKS = 16  # how often Python is served before progress is shown
 _FIRST_STEPS, _MOST_STEPS = 100, 1 << 20
 _PLENTY = 1 << 62
 _EVALUATING = (f.ATTEMPT, f.EVALUATE)
@@ -39,7 +40,14 @@ def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorB
     knows_steps = context.num_continuous_states() == 0 or isinstance(integrator, ExplicitRungeKutta)
     if not is_float or not knows_steps or schedule.num_clocks() > _MOST_CLOCKS:
         return None
+    if context.num_continuous_states() == 0 and not _has_native_code(context):
+        return None
     return Plan(context, schedule, integrator)
+
+
+def _has_native_code(context: Context) -> bool:
+    leaves = [leaf.system for leaf in context._layout.leaves()]
+    return any(item.native is not None for leaf in leaves for item in (*leaf._cache_entries, *leaf._events))
 
 
 class Plan:
@@ -157,6 +165,7 @@ class Plan:
         """
         self.status = EventStatus.DidNothing()
         self.num_steps = self.num_updates = self.num_publishes = 0
+        self._has_failed = False
         if self._version != self._store.layout.version or self._routing != self._store.routing:
             self._lower()
         group = self._group_of(self.pending)
@@ -214,6 +223,7 @@ class Plan:
         self._note_changes()
         i, method = self._integers.tolist(), self._integrator
         self.num_steps, self.num_updates, self.num_publishes = i[f.NUM_STEPS], i[f.NUM_UPDATES], i[f.NUM_PUBLISHES]
+        self.num_publishes -= self._has_failed  # publish events that fail do not count
         group = i[f.PENDING]
         due = self._numbers(self._known_groups[group]) if group >= 0 else ()
         self.pending = self._schedule.step_events(due) if group >= 0 else _NOTHING
@@ -255,10 +265,13 @@ class Plan:
 
     def _run(self, progress: SimulationProgress) -> int:
         advance_loop, place, integers = self._advance, self._place, self._integers
-        start = wall_clock.perf_counter()
+        start, num_stops = wall_clock.perf_counter(), 0
         while True:
             outcome: int = advance_loop(place)
             if outcome == f.PYTHON:
+                num_stops += 1
+                if num_stops % _STOPS_BETWEEN_LOOKS == 0:
+                    progress.update(self._store.flat.item(0))
                 stop = self._program.stops[integers.item(f.AT)]
                 self._note_changes()
                 self._store.invalid &= ~stop.valid
@@ -296,6 +309,7 @@ class Plan:
             self._integers[f.HAS_EFFECT] = 1
             if not status.succeeded():
                 self._integers[f.MUST_STOP] = 1
+                self._has_failed = status.failed()
                 self.status.KeepMoreSevere(status)
         if stop.reads & ~reads:
             self._reads[key_of(stop.events)] = stop.reads

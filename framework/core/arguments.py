@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.values import BasicVector
+from merganser.framework.core.values import AbstractValue, BasicVector
 
-__all__ = ["as_model_vector", "bind_overload", "continuous_arguments", "one_of", "refuse_unknown"]
+__all__ = [
+    "as_model_vector", "bind_overload", "checked_index", "checked_model_value", "checked_size", "continuous_arguments",
+    "one_of", "refuse_unknown",
+]  # fmt: skip
 
 
 def continuous_arguments(*args: Any, **kwargs: Any) -> tuple[BasicVector, tuple[int, int, int]]:
@@ -25,9 +28,9 @@ def continuous_arguments(*args: Any, **kwargs: Any) -> tuple[BasicVector, tuple[
     refuse_unknown(kwargs, "DeclareContinuousState")
     if names or (args and isinstance(args[0], BasicVector)):
         model = args[0].Clone()
-        sizes = tuple(int(n) for n in args[1:]) or (0, 0, model.size())
+        sizes = tuple(checked_size(n, "number of variables") for n in args[1:]) or (0, 0, model.size())
     else:
-        sizes = tuple(int(n) for n in args)
+        sizes = tuple(checked_size(n, "number of variables") for n in args)
         if len(sizes) == 1:
             sizes = (0, 0, sizes[0])
         model = BasicVector(np.zeros(max(sum(sizes), 0)))
@@ -41,8 +44,49 @@ def as_model_vector(model: Any) -> BasicVector:
     if isinstance(model, BasicVector):
         return model.Clone()
     if isinstance(model, (int, np.integer)):
-        return BasicVector(np.zeros(int(model)))
+        return BasicVector(np.zeros(checked_size(model, "number of elements")))
+    if np.ndim(model) == 0:
+        raise TypeError(f"expected a size, a BasicVector or default values, got {model!r}.")
     return BasicVector(model)
+
+
+def checked_size(value: Any, what: str, at_least: int = 0) -> int:
+    """An integer that counts something.
+
+    Raises:
+        TypeError: `value` is no integer.
+        ValueError: `value` is less than `at_least`.
+    """
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise TypeError(f"{what}: expected an integer, got {value!r}.")
+    if value < at_least:
+        raise ValueError(f"{what}: expected at least {at_least}, got {value}.")
+    return int(value)
+
+
+def checked_index(index: Any, count: int, where: str, what: str) -> int:
+    """The position of something in a list of `count`, which `where` has.
+
+    Raises:
+        TypeError: `index` is no integer.
+        IndexError: there is nothing at this place; places are not counted from the end.
+    """
+    if not isinstance(index, (int, np.integer)):
+        raise TypeError(f"{where}: the index of a {what} is an integer, got {index!r}.")
+    if not 0 <= index < count:
+        raise IndexError(f"{where} has no {what} {index}: there are {count}.")
+    return int(index)
+
+
+def checked_model_value(value: Any, where: str) -> AbstractValue:
+    """A copy of a model value; `where` says what it is for.
+
+    Raises:
+        TypeError: it is no AbstractValue.
+    """
+    if not isinstance(value, AbstractValue):
+        raise TypeError(f"{where}: model_value must be a Value, got {type(value).__name__}; write Value(...).")
+    return value.Clone()
 
 
 def one_of(first: Any, second: Any, function: str, names: str) -> Any:

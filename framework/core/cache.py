@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from merganser.framework.core.dependencies import TicketMethods
+from merganser.framework.core.errors import note_place
 from merganser.framework.core.indices import CacheIndex, DependencyTicket
 from merganser.framework.core.native_code import (
     CONTINUOUS_STATE,
@@ -35,6 +36,9 @@ class ValueProducer:
     """
 
     def __init__(self, allocate: Callable[[], Any], calc: Callable[[Any, AbstractValue], None]) -> None:
+        for what, function in (("allocate", allocate), ("calc", calc)):
+            if not callable(function):
+                raise TypeError(f"ValueProducer: {what} must be callable, got {type(function).__name__}.")
         self.allocate = allocate
         self.calc = calc
 
@@ -158,7 +162,11 @@ class CacheEntry:
     def allocate_value(self) -> AbstractValue:
         """Makes room for an abstract value."""
         assert not isinstance(self.model, BasicVector)
-        value = self.model()
+        try:
+            value = self.model()
+        except Exception as error:
+            note_place(error, f"while making room for the value of {self.describe()}")
+            raise
         return value if isinstance(value, AbstractValue) else AbstractValue(value)
 
     # ------------------------------------------------------------------ pydrake's names

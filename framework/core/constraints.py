@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.arguments import checked_size
 from merganser.framework.core.indices import SystemConstraintIndex
 
 __all__ = ["ConstraintMethods", "LeafConstraintMethods", "SystemConstraint", "SystemConstraintBounds"]
@@ -134,6 +135,11 @@ class ConstraintMethods:
     def CheckSystemConstraintsSatisfied(self: Any, context: Any, tol: float) -> bool:
         """Whether all constraints are satisfied within the tolerance."""
         self._check_context(context)
+        if not tol >= 0.0:
+            raise ValueError(
+                f"System '{self.GetSystemPathname()}', CheckSystemConstraintsSatisfied: the tolerance must not be "
+                f"negative, got {tol}."
+            )
         return all(constraint.CheckSatisfied(context, tol) for constraint in self._all_constraints())
 
     def _all_constraints(self: Any) -> Iterator[SystemConstraint]:
@@ -156,7 +162,8 @@ class LeafConstraintMethods(ConstraintMethods):
             count: number of elements.
             description: what it says, in words.
         """
-        return self.DeclareInequalityConstraint(calc, SystemConstraintBounds.Equality(count), description)
+        size = checked_size(count, f"Constraint '{description}' of system '{self.GetSystemPathname()}': count")
+        return self.DeclareInequalityConstraint(calc, SystemConstraintBounds.Equality(size), description)
 
     def DeclareInequalityConstraint(
         self: Any, calc: Callable[[Any, Array], None], bounds: SystemConstraintBounds, description: str
@@ -165,6 +172,11 @@ class LeafConstraintMethods(ConstraintMethods):
         if not callable(calc):
             raise TypeError(
                 f"Constraint '{description}' of system '{self.GetSystemPathname()}': calc must be callable."
+            )
+        if not isinstance(bounds, SystemConstraintBounds):
+            raise TypeError(
+                f"Constraint '{description}' of system '{self.GetSystemPathname()}': bounds must be "
+                f"SystemConstraintBounds, got {type(bounds).__name__}."
             )
         self._constraints.append(SystemConstraint(self, calc, bounds, description))
         return SystemConstraintIndex(len(self._constraints) - 1)

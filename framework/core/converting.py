@@ -78,10 +78,19 @@ def _converted_copy(system: System, T: Scalar) -> Any:
     try:
         _ConversionPickler(buffer, shared, system, T).dump(system)
         buffer.seek(0)
-        return _CopyUnpickler(buffer, shared).load()
+        converted = _CopyUnpickler(buffer, shared).load()
     except _NOT_COPYABLE as error:
         culprit, what = _what_cannot_be_copied(system)
         raise ConversionRefused(culprit, T, f"{what} cannot be copied: {error}") from error
+    _adopt(converted)
+    return converted
+
+
+def _adopt(system: Any) -> None:
+    """Tells the systems in a Diagram that they are in there; those from converters of their own do not know it."""
+    for subsystem in system._subsystems() or ():
+        subsystem._parent = system
+        _adopt(subsystem)
 
 
 class _ConversionPickler(_CopyPickler):

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Shared", "copy_system"]
 
 
-
 def copy_system(system: System, memo: dict[int, Any] | None = None) -> Any:
     """Returns an independent copy of a system and all inside, outside of any Diagram.
 

@@ -74,10 +74,13 @@ class DependencyTable:
         """The nodes that any of the tickets names.
 
         Raises:
+            TypeError: a ticket is none.
             ValueError: a ticket is not one of this system's; the message starts with `where`.
         """
         result = 0
         for ticket in tickets:
+            if not isinstance(ticket, int):
+                raise TypeError(f"{where}: {ticket!r} is not a dependency ticket.")
             result |= self._ticket_mask(int(ticket), where)
         return result
 

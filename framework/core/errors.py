@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["AlgebraicLoopError", "UnconnectedInputError", "nearest_names"]
+__all__ = ["AlgebraicLoopError", "UnconnectedInputError", "nearest_names", "note_place"]
 
 import difflib
 from collections.abc import Iterable
+
+_MOST_NOTES = 8  # of an exception that passes through a long chain of blocks
 
 
 class AlgebraicLoopError(RuntimeError):
@@ -26,3 +28,10 @@ def nearest_names(name: str, known: Iterable[str]) -> str:
         return "There are none."
     shown = ", ".join(f"'{n}'" for n in names[:20])
     return f"There are: {shown}{', ...' if len(names) > 20 else ''}."
+
+
+def note_place(error: Exception, place: str) -> None:
+    """Adds where an exception of a user's callback came from, once for each place it passes."""
+    notes = getattr(error, "__notes__", ())
+    if place not in notes and len(notes) < _MOST_NOTES:
+        error.add_note(place)

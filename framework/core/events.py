@@ -164,6 +164,9 @@ class Event:
         system_callback: Callable[..., Any] | None = None,
         trigger_type: TriggerType = TriggerType.kUnknown,
     ) -> None:
+        for function in (callback, system_callback):
+            if function is not None and not callable(function):
+                raise TypeError(f"{type(self).__name__}: a callback must be callable, got {type(function).__name__}.")
         self._callback = callback
         self._system_callback = system_callback
         self._trigger_type = trigger_type

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import DeclaredEvent, EventKind, EventStatus
-from merganser.framework.core.store import note_place
 
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
     from merganser.framework.core.leaf_context import LeafContext
     from merganser.framework.core.state import DiscreteValues
 
-__all__ = ["compute_updates", "execute", "raise_if_failed"]
+__all__ = ["Updates", "compute_updates", "execute", "make_updates", "raise_if_failed"]
 
 _DID_NOTHING, _SUCCEEDED = EventStatus.Severity.kDidNothing, EventStatus.Severity.kSucceeded
 
 EventList = Sequence[tuple["LeafContext", DeclaredEvent]]
+Updates = tuple[EventKind, list[tuple["LeafContext", Any]]]
 
 
-def execute(events: EventList, kind: EventKind) -> EventStatus:
+def execute(events: EventList, kind: EventKind, journal: list[Updates] | None = None) -> EventStatus:
     """Carries out the events of one kind.
 
     If a handler raises or reports failure, the state stays as it was.
@@ -28,6 +29,8 @@ def execute(events: EventList, kind: EventKind) -> EventStatus:
     Args:
         events: events with the contexts of their leaf systems; those of other kinds are passed over.
         kind: which to carry out.
+        journal: the updates are added here before they are made, so that who catches an interrupt in their midst can
+            complete them by `make_updates`.
 
     Returns:
         The most severe status that any handler returned.
@@ -41,13 +44,20 @@ def execute(events: EventList, kind: EventKind) -> EventStatus:
     status, updates = compute_updates(events, kind)
     if status.failed() or status.did_nothing():
         return status
+    if journal is not None:
+        journal.append((kind, updates))
+    make_updates(kind, updates)
+    return status
+
+
+def make_updates(kind: EventKind, updates: Sequence[tuple[LeafContext, Any]]) -> None:
+    """Makes the state what `compute_updates` has computed; doing it twice is the same as doing it once."""
     for context, values in updates:
         if kind is EventKind.DISCRETE_UPDATE:
             context._store.change(context._layout.down["xd"], context)
             _copy_groups(values, context._discrete)
         else:
             context.get_mutable_state().SetFrom(values)
-    return status
 
 
 def compute_updates(events: EventList, kind: EventKind) -> tuple[EventStatus, list[tuple[LeafContext, Any]]]:

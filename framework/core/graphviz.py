@@ -12,7 +12,7 @@ import itertools
 import sys
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from merganser.framework.core.system import System
@@ -59,11 +59,16 @@ class GraphvizFragment:
     fragments: list[str] = dataclasses.field(default_factory=list)
 
 
+# The class below has attributes of the same names.
+_Fragment: TypeAlias = GraphvizFragment
+_Params: TypeAlias = GraphvizFragmentParams
+
+
 class GraphvizMethods:
     """What every System can do to describe itself to Graphviz."""
 
-    GraphvizFragment = GraphvizFragment
-    GraphvizFragmentParams = GraphvizFragmentParams
+    GraphvizFragment: TypeAlias = _Fragment
+    GraphvizFragmentParams: TypeAlias = _Params
 
     def GetGraphvizString(self: Any, max_depth: int | None = None, options: Mapping[str, str] | None = None) -> str:
         """Returns a Graphviz description of the system, for `dot`.
@@ -79,7 +84,7 @@ class GraphvizMethods:
 
     def GetGraphvizFragment(
         self: Any, max_depth: int | None = None, options: Mapping[str, str] | None = None
-    ) -> GraphvizFragment:
+    ) -> _Fragment:
         """Returns the description without `digraph { }` around it, to be merged into another graph.
 
         The arguments are those of `GetGraphvizString`.
@@ -91,29 +96,29 @@ class GraphvizMethods:
         if self.get_name():
             header.append(f"name={html.escape(self.get_name())}")
         depth = sys.maxsize if max_depth is None else max_depth
-        params = GraphvizFragmentParams(depth, dict(options or {}), _node_id(self), header)
+        params = _Params(depth, dict(options or {}), _node_id(self), header)
         fragment = self.DoGetGraphvizFragment(params)
-        if not isinstance(fragment, GraphvizFragment):
+        if not isinstance(fragment, _Fragment):
             raise TypeError(
                 f"System '{self.GetSystemPathname()}': DoGetGraphvizFragment must return a GraphvizFragment, got "
                 f"{type(fragment).__name__}."
             )
         return fragment
 
-    def DoGetGraphvizFragment(self: Any, params: GraphvizFragmentParams) -> GraphvizFragment:
+    def DoGetGraphvizFragment(self: Any, params: _Params) -> _Fragment:
         """Override to describe a system in another way, or to change `params.header_lines` before calling this."""
         node = params.node_id
         inputs, outputs = _cells(self._input_ports, "u"), _cells(self._output_ports, "y")
         if params.options.get(_SPLIT) != _SPLIT_IN_TWO:
             fragments = list(_table(node, params.header_lines, inputs, outputs))
-            return GraphvizFragment(_ends(node, "u", inputs), _ends(node, "y", outputs), fragments)
+            return _Fragment(_ends(node, "u", inputs), _ends(node, "y", outputs), fragments)
         left, right = f"{node}in", f"{node}out"
         marker = ['<TD BORDER="1"><FONT COLOR="gray50">(split)</FONT></TD>']
         fragments = [
             *_table(left, params.header_lines, inputs, marker),
             *_table(right, params.header_lines, marker, outputs),
         ]
-        return GraphvizFragment(_ends(left, "u", inputs), _ends(right, "y", outputs), fragments)
+        return _Fragment(_ends(left, "u", inputs), _ends(right, "y", outputs), fragments)
 
 
 def diagram_fragment(diagram: Any, params: GraphvizFragmentParams) -> GraphvizFragment:

@@ -9,12 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from merganser.framework.core.arguments import as_model_vector, continuous_arguments, one_of, refuse_unknown
+from merganser.framework.core.arguments import (
+    as_model_vector,
+    checked_index,
+    checked_model_value,
+    checked_size,
+    continuous_arguments,
+    one_of,
+    refuse_unknown,
+)
 from merganser.framework.core.cache import CacheEntry, ValueProducer
 from merganser.framework.core.constraints import LeafConstraintMethods, SystemConstraint
 from merganser.framework.core.dependencies import DependencyTable, bits
 from merganser.framework.core.dynamics import LeafDynamics, declare_energy_entries
-from merganser.framework.core.events import DeclaredEvent, Event, EventKind, EventStatus, TriggerType
+from merganser.framework.core.event_declarations import EventDeclarations
+from merganser.framework.core.events import DeclaredEvent, Event
 from merganser.framework.core.indices import (
     AbstractParameterIndex,
     AbstractStateIndex,
@@ -30,7 +39,7 @@ from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, Discr
 from merganser.framework.core.native_declarations import NativeDeclarations
 from merganser.framework.core.native_function import NativeFunction
 from merganser.framework.core.ports import InputPort, LeafOutputPort
-from merganser.framework.core.random_values import LeafRandomMethods
+from merganser.framework.core.random_values import LeafRandomMethods, RandomDistribution
 from merganser.framework.core.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.state import ContinuousState, DiscreteValues
 from merganser.framework.core.system import System
@@ -40,11 +49,9 @@ from merganser.framework.core.witness import ActiveWitness, WitnessFunction, Wit
 __all__ = ["LeafSystem"]
 
 _ALL_SOURCES = frozenset({System.all_sources_ticket()})
-PublishHandler = Callable[[Any], EventStatus | None]
-UpdateHandler = Callable[[Any, Any], EventStatus | None]
 
 
-class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System):
+class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System):
     """A System without subsystems.
 
     A subclass declares its ports, state, parameters and events in `__init__` and does not change afterwards: values
@@ -104,10 +111,13 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
             size: number of elements, or a model vector (also as `model_vector=`).
             random_type: distribution of random values for the port, if any.
         """
-        model = one_of(size, model_vector, "DeclareVectorInputPort", "size or model_vector")
+        where = f"System '{self.GetSystemPathname()}': DeclareVectorInputPort"
+        model = one_of(size, model_vector, where, "size or model_vector")
+        if random_type is not None and not isinstance(random_type, RandomDistribution):
+            raise TypeError(f"{where}: random_type must be a RandomDistribution or None, got {random_type!r}.")
         if isinstance(model, BasicVector):
             return self._declare_input(name, model.Clone(), model.size(), random_type)
-        return self._declare_input(name, None, int(model), random_type)
+        return self._declare_input(name, None, checked_size(model, f"{where}: size of port {name!r}"), random_type)
 
     def DeclareInputPort(
         self, name: str | UseDefaultName, type: PortDataType, size: int, random_type: Any = None
@@ -126,14 +136,11 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
 
     def DeclareAbstractInputPort(self, name: str | UseDefaultName, model_value: AbstractValue) -> InputPort:
         """Declares an input port that takes values of the type of the value in `model_value`."""
-        if not isinstance(model_value, AbstractValue):
-            raise TypeError(f"model_value must be a Value, got {type(model_value).__name__}; write Value(...).")
-        return self._declare_input(name, model_value.Clone(), None, None)
+        where = f"Input port {name!r} of system '{self.GetSystemPathname()}'"
+        return self._declare_input(name, checked_model_value(model_value, where), None, None)
 
     def _declare_input(self, name: Any, model: Any, size: int | None, random_type: Any) -> InputPort:
         name = self._new_port_name(name, self._input_ports, "u", "input")
-        if size is not None and size < 0:
-            raise ValueError(f"Input port '{name}' of system '{self.GetSystemPathname()}' cannot have size {size}.")
         ticket, node = self._dependency_table.add_node("u", f"input port '{name}'")
         port = InputPort(self, len(self._input_ports), name, model, size, ticket, node, random_type)
         self._input_ports.append(port)
@@ -158,8 +165,12 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
             calc: called as calc(context, output); fills in `output`, a BasicVector. Or a native function.
             prerequisites_of_calc: tickets of what calc reads; by default that is found out by watching.
         """
-        model = one_of(size, model_value, "DeclareVectorOutputPort", "size or model_value")
-        vector = model.Clone() if isinstance(model, BasicVector) else BasicVector(np.zeros(int(model)))
+        where = f"System '{self.GetSystemPathname()}': DeclareVectorOutputPort"
+        model = one_of(size, model_value, where, "size or model_value")
+        if isinstance(model, BasicVector):
+            vector = model.Clone()
+        else:
+            vector = BasicVector(np.zeros(checked_size(model, f"{where}: size of port {name!r}")))
         return self._declare_output(name, vector, vector.size(), calc, prerequisites_of_calc)
 
     def DeclareAbstractOutputPort(
@@ -181,9 +192,10 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
 
     def DeclareStateOutputPort(self, name: str | UseDefaultName, state_index: Any) -> LeafOutputPort:
         """Declares an output port that gives the continuous state, a discrete group or an abstract state variable."""
-        index = int(state_index)
         table = self._dependency_table
+        where = f"System '{self.GetSystemPathname()}'"
         if isinstance(state_index, ContinuousStateIndex):
+            checked_index(state_index, int(self._xcdot_entry is not None), where, "continuous state")
             port = self._declare_output(
                 name, self._continuous_model.Clone(), self._continuous_model.size(),
                 _copy_continuous_state, {self.xc_ticket()},
@@ -192,6 +204,7 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
             port.cache_entry().use_native(code)
             return port
         if isinstance(state_index, DiscreteStateIndex):
+            index = checked_index(state_index, len(self._discrete_models), where, "discrete state group")
             model = self._discrete_models[index]
             ticket = table.add_ticket(1 << table.group_nodes["xd"][index])
             port = self._declare_output(
@@ -201,6 +214,7 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
             port.cache_entry().use_native(NativeCode("copy", (model.size(), DiscreteStateOf(index), OUTPUT)))
             return port
         if isinstance(state_index, AbstractStateIndex):
+            index = checked_index(state_index, len(self._abstract_state_models), where, "abstract state")
             value = self._abstract_state_models[index]
             ticket = table.add_ticket(1 << table.group_nodes["xa"][index])
             return self._declare_output(
@@ -208,7 +222,7 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
                 functools.partial(_copy_abstract_state, index), {ticket},
             )  # fmt: skip
         raise TypeError(
-            "DeclareStateOutputPort takes what DeclareContinuousState, DeclareDiscreteState or DeclareAbstractState "
+            f"{where}: DeclareStateOutputPort takes what DeclareContinuousState, DeclareDiscreteState or DeclareAbstractState "
             f"returned; got {type(state_index).__name__}."
         )
 
@@ -217,7 +231,15 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
     ) -> LeafOutputPort:
         name = self._new_port_name(name, self._output_ports, "y", "output")
         if not callable(calc):
-            raise TypeError(f"Output port '{name}' of system '{self.GetSystemPathname()}': calc must be callable.")
+            raise TypeError(
+                f"Output port '{name}' of system '{self.GetSystemPathname()}': calc must be callable, got "
+                f"{type(calc).__name__}."
+            )
+        if size is None and not callable(model):
+            raise TypeError(
+                f"Output port '{name}' of system '{self.GetSystemPathname()}': alloc must be a function that returns a "
+                f"Value, such as lambda: Value(...); got {type(model).__name__}."
+            )
         native = calc if isinstance(calc, NativeFunction) else None
         if native is not None:
             calc = self._bound_output(native, name, size)
@@ -237,6 +259,11 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
         prerequisites_of_calc: Iterable[DependencyTicket] = _ALL_SOURCES,
     ) -> CacheEntry:
         """Declares a computation whose result is kept while nothing it depends on changes."""
+        if not isinstance(value_producer, ValueProducer):
+            raise TypeError(
+                f"Cache entry '{description}' of system '{self.GetSystemPathname()}' needs a ValueProducer, got "
+                f"{type(value_producer).__name__}."
+            )
         return self._declare_entry(
             f"cache entry '{description}'",
             value_producer.allocate,
@@ -255,7 +282,10 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
 
     def get_cache_entry(self, index: int) -> CacheEntry:
         """Returns a cache entry by its index."""
-        return self._cache_entries[index]
+        return self._cache_entries[self._entry_index(index)]
+
+    def _entry_index(self, index: int) -> int:
+        return checked_index(index, len(self._cache_entries), f"System '{self.GetSystemPathname()}'", "cache entry")
 
     def _declare_entry(
         self,
@@ -265,10 +295,12 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
         tickets: Iterable[DependencyTicket],
         is_xcdot: bool = False,
     ) -> CacheEntry:
+        where = f"{description} of system '{self.GetSystemPathname()}'"
+        if not isinstance(tickets, Iterable):
+            raise TypeError(f"{where}: prerequisites_of_calc is a set of tickets, got {tickets!r}.")
         wanted = set(tickets)
         learns = self.all_sources_ticket() in wanted
         if not learns:
-            where = f"{description} of system '{self.GetSystemPathname()}'"
             self._dependency_table.mask(wanted, where)  # checks the tickets
         entry = CacheEntry(self, description, model, calc, None if learns else frozenset(wanted), is_xcdot)
         self._cache_entries.append(entry)
@@ -283,8 +315,11 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
         positions, velocities and others, `(model_vector)` or `(model_vector, num_q, num_v, num_z)` for given default
         values. A later declaration replaces an earlier one.
         """
-        model, sizes = continuous_arguments(*args, **kwargs)
-        ContinuousState(model, *sizes)  # checks the numbers
+        try:
+            model, sizes = continuous_arguments(*args, **kwargs)
+            ContinuousState(model, *sizes)  # checks the numbers
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"System '{self.GetSystemPathname()}', DeclareContinuousState: {error}") from None
         self._continuous_model = model
         self._continuous_sizes = sizes
         if self._xcdot_entry is None:
@@ -302,54 +337,53 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
         """Declares a discrete state group: by its size (zeros), by default values or by a model vector."""
         model = kwargs.pop("model_vector", kwargs.pop("vector", num_state_variables))
         refuse_unknown(kwargs, "DeclareDiscreteState")
-        self._discrete_models.append(as_model_vector(model))
+        self._discrete_models.append(self._checked_model_vector(model, "DeclareDiscreteState"))
         index = len(self._discrete_models) - 1
         self._dependency_table.add_node("xd", f"discrete state group {index}")
         return DiscreteStateIndex(index)
 
     def DeclareAbstractState(self, model_value: AbstractValue) -> AbstractStateIndex:
         """Declares an abstract state variable with its default value."""
-        self._abstract_state_models.append(model_value.Clone())
+        where = f"System '{self.GetSystemPathname()}', DeclareAbstractState"
+        self._abstract_state_models.append(checked_model_value(model_value, where))
         index = len(self._abstract_state_models) - 1
         self._dependency_table.add_node("xa", f"abstract state {index}")
         return AbstractStateIndex(index)
 
     def discrete_state_ticket(self, index: int) -> DependencyTicket:
         """Depends on discrete state group `index`."""
-        table = self._dependency_table
-        return table.add_ticket(1 << table.group_nodes["xd"][index])
+        return self._group_ticket("xd", index, "discrete state group")
 
     def abstract_state_ticket(self, index: int) -> DependencyTicket:
         """Depends on abstract state variable `index`."""
-        table = self._dependency_table
-        return table.add_ticket(1 << table.group_nodes["xa"][index])
+        return self._group_ticket("xa", index, "abstract state")
 
     # ------------------------------------------------------------------ parameters
 
     def DeclareNumericParameter(self, model_vector: BasicVector, *, name: str | None = None) -> NumericParameterIndex:
         """Declares a group of numeric parameters with default values; native functions know it by its name."""
         index = len(self._numeric_parameter_models)
+        model = self._checked_model_vector(model_vector, "DeclareNumericParameter")
         self._numeric_parameter_names.append(self._new_parameter_name(name, index))
-        self._numeric_parameter_models.append(as_model_vector(model_vector))
+        self._numeric_parameter_models.append(model)
         self._dependency_table.add_node("pn", f"numeric parameter {index}")
         return NumericParameterIndex(index)
 
     def DeclareAbstractParameter(self, model_value: AbstractValue) -> AbstractParameterIndex:
         """Declares an abstract parameter with its default value."""
-        self._abstract_parameter_models.append(model_value.Clone())
+        where = f"System '{self.GetSystemPathname()}', DeclareAbstractParameter"
+        self._abstract_parameter_models.append(checked_model_value(model_value, where))
         index = len(self._abstract_parameter_models) - 1
         self._dependency_table.add_node("pa", f"abstract parameter {index}")
         return AbstractParameterIndex(index)
 
     def numeric_parameter_ticket(self, index: int) -> DependencyTicket:
         """Depends on numeric parameter group `index`."""
-        table = self._dependency_table
-        return table.add_ticket(1 << table.group_nodes["pn"][index])
+        return self._group_ticket("pn", index, "numeric parameter")
 
     def abstract_parameter_ticket(self, index: int) -> DependencyTicket:
         """Depends on abstract parameter `index`."""
-        table = self._dependency_table
-        return table.add_ticket(1 << table.group_nodes["pa"][index])
+        return self._group_ticket("pa", index, "abstract parameter")
 
     def input_port_ticket(self, index: int) -> DependencyTicket:
         """Depends on input port `index`."""
@@ -361,94 +395,18 @@ class LeafSystem(NativeDeclarations, LeafDynamics, LeafConstraintMethods, LeafRa
 
     def cache_entry_ticket(self, index: int) -> DependencyTicket:
         """Depends on cache entry `index`."""
-        return self._cache_entries[index].ticket()
+        return self._cache_entries[self._entry_index(index)].ticket()
 
-    # ------------------------------------------------------------------ events
+    def _group_ticket(self, group: str, index: int, what: str) -> DependencyTicket:
+        nodes = self._dependency_table.group_nodes[group]
+        checked_index(index, len(nodes), f"System '{self.GetSystemPathname()}'", what)
+        return self._dependency_table.add_ticket(1 << nodes[index])
 
-    def DeclarePeriodicPublishEvent(self, period_sec: float, offset_sec: float, publish: PublishHandler) -> None:
-        """Calls publish(context) at offset + k period [s]."""
-        self._declare_periodic(EventKind.PUBLISH, period_sec, offset_sec, publish)
-
-    def DeclarePeriodicDiscreteUpdateEvent(self, period_sec: float, offset_sec: float, update: UpdateHandler) -> None:
-        """Calls update(context, discrete_values) at offset + k period [s]."""
-        self._declare_periodic(EventKind.DISCRETE_UPDATE, period_sec, offset_sec, update)
-
-    def DeclarePeriodicUnrestrictedUpdateEvent(
-        self, period_sec: float, offset_sec: float, update: UpdateHandler
-    ) -> None:
-        """Calls update(context, state) at offset + k period [s]."""
-        self._declare_periodic(EventKind.UNRESTRICTED_UPDATE, period_sec, offset_sec, update)
-
-    def DeclarePeriodicEvent(self, period_sec: float, offset_sec: float, event: Event) -> None:
-        """Declares an Event object that happens at offset + k period [s]."""
-        self._declare_periodic(event.kind, period_sec, offset_sec, event._handler(self, TriggerType.kPeriodic))
-
-    def DeclarePerStepPublishEvent(self, publish: PublishHandler) -> None:
-        """Calls publish(context) at initialization and after every simulator step."""
-        self._declare_event(EventKind.PUBLISH, TriggerType.kPerStep, publish)
-
-    def DeclarePerStepDiscreteUpdateEvent(self, update: UpdateHandler) -> None:
-        """Calls update(context, discrete_values) at the start of every simulator step."""
-        self._declare_event(EventKind.DISCRETE_UPDATE, TriggerType.kPerStep, update)
-
-    def DeclarePerStepUnrestrictedUpdateEvent(self, update: UpdateHandler) -> None:
-        """Calls update(context, state) at the start of every simulator step."""
-        self._declare_event(EventKind.UNRESTRICTED_UPDATE, TriggerType.kPerStep, update)
-
-    def DeclarePerStepEvent(self, event: Event) -> None:
-        """Declares an Event object that happens in every simulator step."""
-        self._declare_event_object(event, TriggerType.kPerStep)
-
-    def DeclareInitializationPublishEvent(self, publish: PublishHandler) -> None:
-        """Calls publish(context) when a simulation is initialized."""
-        self._declare_event(EventKind.PUBLISH, TriggerType.kInitialization, publish)
-
-    def DeclareInitializationDiscreteUpdateEvent(self, update: UpdateHandler) -> None:
-        """Calls update(context, discrete_values) when a simulation is initialized."""
-        self._declare_event(EventKind.DISCRETE_UPDATE, TriggerType.kInitialization, update)
-
-    def DeclareInitializationUnrestrictedUpdateEvent(self, update: UpdateHandler) -> None:
-        """Calls update(context, state) when a simulation is initialized."""
-        self._declare_event(EventKind.UNRESTRICTED_UPDATE, TriggerType.kInitialization, update)
-
-    def DeclareInitializationEvent(self, event: Event) -> None:
-        """Declares an Event object that happens when a simulation is initialized."""
-        self._declare_event_object(event, TriggerType.kInitialization)
-
-    def DeclareForcedPublishEvent(self, publish: PublishHandler) -> None:
-        """Calls publish(context) on `ForcedPublish`."""
-        self._declare_event(EventKind.PUBLISH, TriggerType.kForced, publish)
-
-    def DeclareForcedDiscreteUpdateEvent(self, update: UpdateHandler) -> None:
-        """Calls update(context, discrete_values) on `CalcForcedDiscreteVariableUpdate` and `ExecuteForcedEvents`."""
-        self._declare_event(EventKind.DISCRETE_UPDATE, TriggerType.kForced, update)
-
-    def DeclareForcedUnrestrictedUpdateEvent(self, update: UpdateHandler) -> None:
-        """Calls update(context, state) on `CalcForcedUnrestrictedUpdate` and `ExecuteForcedEvents`."""
-        self._declare_event(EventKind.UNRESTRICTED_UPDATE, TriggerType.kForced, update)
-
-    def _declare_periodic(self, kind: EventKind, period: float, offset: float, handler: Any) -> None:
-        if not (0.0 < period < np.inf) or not (0.0 <= offset < np.inf):
-            raise ValueError(
-                f"System '{self.GetSystemPathname()}': a periodic event needs a period > 0 and an offset >= 0, both "
-                f"finite; got period {period} s, offset {offset} s."
-            )
-        self._declare_event(kind, TriggerType.kPeriodic, handler, float(period), float(offset))
-
-    def _declare_event_object(self, event: Event, trigger: TriggerType) -> None:
-        self._declare_event(event.kind, trigger, event._handler(self, trigger))
-
-    def _declare_event(
-        self, kind: EventKind, trigger: TriggerType, handler: Any, period: float = 0.0, offset: float = 0.0
-    ) -> None:
-        if not callable(handler):
-            raise TypeError(
-                f"System '{self.GetSystemPathname()}': the handler of a {kind.value} event must be callable."
-            )
-        native = None
-        if isinstance(handler, NativeFunction):
-            handler, native = self._bound_update(handler, kind)
-        self._events.append(DeclaredEvent(kind, trigger, handler, period, offset, native))
+    def _checked_model_vector(self, model: Any, function: str) -> BasicVector:
+        try:
+            return as_model_vector(model)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"System '{self.GetSystemPathname()}', {function}: {error}") from None
 
     def _declared_events(self, context: Any) -> list[tuple[LeafContext, DeclaredEvent]]:
         return [(context, event) for event in self._events]

@@ -18,6 +18,7 @@ from merganser.framework.core.system import System
 from merganser.framework.core.templates import SystemTemplate, ValueTemplate
 from merganser.framework.core.values import BasicVector, VectorBase
 from merganser.framework.core.vector_system import VectorSystem
+from merganser.framework.core.vector_views import Subvector, Supervector
 from merganser.framework.core.visitor import SystemVisitor
 from merganser.framework.core.witness import WitnessFunction
 
@@ -38,6 +39,8 @@ __all__ = [
     "Parameters_",
     "PublishEvent_",
     "State_",
+    "Subvector_",
+    "Supervector_",
     "SystemOutput_",
     "SystemVisitor_",
     "System_",
@@ -92,6 +95,8 @@ Diagram_ = SystemTemplate(Diagram)
 DiagramBuilder_ = SystemTemplate(DiagramBuilder)
 
 VectorBase_ = ValueTemplate(VectorBase, _of_vector)
+Subvector_ = ValueTemplate(Subvector, _of_vector)
+Supervector_ = ValueTemplate(Supervector, _of_vector)
 BasicVector_ = ValueTemplate(BasicVector, _of_vector, _as_vector_of)
 ContinuousState_ = ValueTemplate(ContinuousState, lambda state: _of_vector(state._vector), _as_state_of)
 DiscreteValues_ = ValueTemplate(DiscreteValues, _of_groups, _as_groups_of)

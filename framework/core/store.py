@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.errors import AlgebraicLoopError
+from merganser.framework.core.errors import AlgebraicLoopError, note_place
 from merganser.framework.core.layout import RootLayout, describe_loop
 from merganser.framework.core.scalars import filled
 from merganser.framework.core.values import AbstractValue, BasicVector, Value
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CacheSlot", "FixedInputPortValue", "Store"]
 
-_MOST_NOTES = 8  # of an exception that passes through a long chain of blocks
 _DEPTH_STEP = 32  # how often a long chain of computations looks at the recursion limit
 _FRAMES_PER_COMPUTATION = 30  # Python frames, generously: six in the framework, the others in callbacks
 
@@ -196,13 +195,6 @@ class FixedInputPortValue:
 
     def _note_change(self) -> None:
         self.store.change(self._context._layout.down_inputs[self._index], self._context)
-
-
-def note_place(error: Exception, place: str) -> None:
-    """Adds where an exception of a user's callback came from, once for each place it passes."""
-    notes = getattr(error, "__notes__", ())
-    if place not in notes and len(notes) < _MOST_NOTES:
-        error.add_note(place)
 
 
 def _allow_depth(depth: int) -> None:

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import DeclaredEvent, Event, TriggerType
-from merganser.framework.core.store import note_place
 
 if TYPE_CHECKING:
     from merganser.framework.core.leaf_context import LeafContext

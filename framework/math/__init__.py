@@ -1,6 +1,9 @@
 """Rotations, poses, small matrix computations, functions of scalars (pydrake.math, .common.eigen_geometry)."""
 
 from merganser.framework.math.angle_axis import AngleAxis
+from merganser.framework.math.arrays import eq, ge, gt, inv, le, lt, matmul, ne
+from merganser.framework.math.barycentric_mesh import BarycentricMesh
+from merganser.framework.math.bspline_basis import BsplineBasis, KnotVectorType
 from merganser.framework.math.elementwise import (
     abs,
     acos,
@@ -40,6 +43,12 @@ from merganser.framework.math.matrix_functions import (
     VectorToSkewSymmetric,
     wrap_to,
 )
+from merganser.framework.math.numerical_gradient import (
+    ComputeNumericalGradient,
+    NumericalGradientMethod,
+    NumericalGradientOption,
+)
+from merganser.framework.math.quadratic_forms import BalanceQuadraticForms, DecomposePositiveQuadraticForm
 from merganser.framework.math.quaternion import Quaternion
 from merganser.framework.math.quaternion_functions import (
     AreQuaternionsEqualForOrientation,
@@ -50,6 +59,13 @@ from merganser.framework.math.quaternion_functions import (
     IsBothQuaternionAndQuaternionDtOK,
     IsQuaternionValid,
     QuaternionToCanonicalForm,
+    is_quaternion_in_canonical_form,
+)
+from merganser.framework.math.random_rotations import (
+    UniformlyRandomAngleAxis,
+    UniformlyRandomQuaternion,
+    UniformlyRandomRotationMatrix,
+    UniformlyRandomRPY,
 )
 from merganser.framework.math.rigid_transform import RigidTransform
 from merganser.framework.math.roll_pitch_yaw import RollPitchYaw
@@ -61,22 +77,37 @@ from merganser.framework.math.scalar_templates import (
     RollPitchYaw_,
     RotationMatrix_,
 )
+from merganser.framework.math.soft_min_max import SoftOverMax, SoftOverMin, SoftUnderMax, SoftUnderMin
+from merganser.framework.math.symmetric_matrices import (
+    ExtractPrincipalSubmatrix,
+    ToLowerTriangularColumnsFromMatrix,
+    ToSymmetricMatrixFromLowerTriangularColumns,
+)
 
 __all__ = [
     "AngleAxis",
     "AngleAxis_",
     "AreQuaternionsEqualForOrientation",
+    "BalanceQuadraticForms",
+    "BarycentricMesh",
+    "BsplineBasis",
     "CalculateAngularVelocityExpressedInBFromQuaternionDt",
     "CalculateQuaternionDtConstraintViolation",
     "CalculateQuaternionDtFromAngularVelocityExpressedInB",
     "ClosestQuaternion",
+    "ComputeNumericalGradient",
     "ContinuousAlgebraicRiccatiEquation",
     "DecomposePSDmatrixIntoXtransposeTimesX",
+    "DecomposePositiveQuadraticForm",
     "DiscreteAlgebraicRiccatiEquation",
+    "ExtractPrincipalSubmatrix",
     "IsBothQuaternionAndQuaternionDtOK",
     "IsPositiveDefinite",
     "IsQuaternionValid",
     "IsSymmetric",
+    "KnotVectorType",
+    "NumericalGradientMethod",
+    "NumericalGradientOption",
     "Quaternion",
     "QuaternionToCanonicalForm",
     "Quaternion_",
@@ -88,6 +119,16 @@ __all__ = [
     "RollPitchYaw_",
     "RotationMatrix",
     "RotationMatrix_",
+    "SoftOverMax",
+    "SoftOverMin",
+    "SoftUnderMax",
+    "SoftUnderMin",
+    "ToLowerTriangularColumnsFromMatrix",
+    "ToSymmetricMatrixFromLowerTriangularColumns",
+    "UniformlyRandomAngleAxis",
+    "UniformlyRandomQuaternion",
+    "UniformlyRandomRPY",
+    "UniformlyRandomRotationMatrix",
     "VectorToSkewSymmetric",
     "abs",
     "acos",
@@ -101,12 +142,21 @@ __all__ = [
     "ceil",
     "cos",
     "cosh",
+    "eq",
     "exp",
     "floor",
+    "ge",
+    "gt",
+    "inv",
+    "is_quaternion_in_canonical_form",
     "isnan",
+    "le",
     "log",
+    "lt",
+    "matmul",
     "max",
     "min",
+    "ne",
     "pow",
     "sin",
     "sinh",

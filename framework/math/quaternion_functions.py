@@ -19,6 +19,7 @@ __all__ = [
     "IsBothQuaternionAndQuaternionDtOK",
     "IsQuaternionValid",
     "QuaternionToCanonicalForm",
+    "is_quaternion_in_canonical_form",
 ]
 
 from typing import Any
@@ -41,6 +42,13 @@ def QuaternionToCanonicalForm(quat: Quaternion) -> Quaternion:
     """Of `quat` and its negative, the one with w >= 0."""
     q = quat._wxyz
     return Quaternion._from_array(-q if real_part(q, "QuaternionToCanonicalForm")[0] < 0 else q.copy())
+
+
+def is_quaternion_in_canonical_form(quat: Quaternion) -> Any:
+    """Whether w >= 0: a bool, or a Formula for a quaternion of expressions."""
+    w = quat.w()
+    result = w.real >= 0 if isinstance(w, complex) else w >= 0
+    return bool(result) if isinstance(result, np.bool_) else result
 
 
 def AreQuaternionsEqualForOrientation(quat1: Quaternion, quat2: Quaternion, tolerance: float) -> bool:

@@ -1,5 +1,7 @@
 """Ready-made blocks: the names of pydrake.systems.primitives."""
 
+from merganser.framework.primitives.abstract_log import AbstractLog
+from merganser.framework.primitives.abstract_log_sink import AbstractLogSink, LogOutput
 from merganser.framework.primitives.arithmetic import Adder, Gain
 from merganser.framework.primitives.bus import BusCreator, BusSelector
 from merganser.framework.primitives.discrete_derivative import (
@@ -58,6 +60,8 @@ from merganser.framework.primitives.wrap_to_system import WrapToSystem
 from merganser.framework.primitives.zero_order_hold import ZeroOrderHold
 
 __all__ = [
+    "AbstractLog",
+    "AbstractLogSink",
     "Adder",
     "Adder_",
     "AffineSystem",
@@ -88,6 +92,7 @@ __all__ = [
     "LinearSystem",
     "LinearSystem_",
     "Linearize",
+    "LogOutput",
     "LogVectorOutput",
     "MatrixGain",
     "MatrixGain_",

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.arguments import checked_size
+
 __all__ = ["checked_matrix", "checked_period", "checked_positive_period", "checked_size", "checked_vector"]
 
 Array = NDArray[Any]
@@ -38,20 +40,6 @@ def checked_matrix(value: ArrayLike, rows: int, columns: int, what: str) -> Arra
     if array.shape != (rows, columns):
         raise ValueError(f"{what}: expected shape ({rows}, {columns}), got {array.shape}.")
     return array
-
-
-def checked_size(value: Any, what: str, at_least: int = 0) -> int:
-    """An integer that counts something.
-
-    Raises:
-        TypeError: `value` is no integer.
-        ValueError: `value` is less than `at_least`.
-    """
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
-        raise TypeError(f"{what}: expected an integer, got {value!r}.")
-    if value < at_least:
-        raise ValueError(f"{what}: expected at least {at_least}, got {value}.")
-    return int(value)
 
 
 def checked_period(value: float, what: str) -> float:

@@ -15,7 +15,7 @@ from merganser.framework.core.values import Value
 from merganser.framework.primitives._arguments import checked_period, checked_size
 from merganser.framework.primitives.vector_log import VectorLog
 
-__all__ = ["LogVectorOutput", "VectorLogSink"]
+__all__ = ["LogVectorOutput", "VectorLogSink", "when_to_publish"]
 
 _SUPPORTED = {TriggerType.kForced, TriggerType.kPeriodic, TriggerType.kPerStep}
 
@@ -43,7 +43,7 @@ class VectorLogSink(LeafSystem):
     ) -> None:
         super().__init__()
         size = checked_size(input_size, "VectorLogSink: input_size")
-        triggers, period = _when_to_publish(publish_triggers, publish_period)
+        triggers, period = when_to_publish(publish_triggers, publish_period, "VectorLogSink")
         self._u = self.DeclareVectorInputPort("data", size)
         self._log_entry = self._declare_storage("log", functools.partial(_new_log, size))
         code = NativeCode("append_sample", (size, InputOf(0), LOG))
@@ -105,7 +105,14 @@ def LogVectorOutput(
 
     Returns:
         The sink; find the samples with `sink.FindLog(root_context)`.
+
+    Raises:
+        TypeError: `src` is no vector output port; `LogOutput` logs any port.
+        ValueError: its system has not been added to `builder`, or the triggers do not go with the period.
     """
+    if not isinstance(src, OutputPort) or src._size is None:
+        raise TypeError(f"LogVectorOutput takes a vector output port, got {src!r}; LogOutput logs any output port.")
+    builder._require_member(src._system, src)
     sink = builder.AddSystem(VectorLogSink(src.size(), publish_triggers, publish_period))
     builder.Connect(src, sink.get_input_port())
     return sink
@@ -115,24 +122,32 @@ def _new_log(size: int) -> Value:
     return Value(VectorLog(size))
 
 
-def _when_to_publish(
-    publish_triggers: Iterable[TriggerType] | float | None, publish_period: float
+def when_to_publish(
+    publish_triggers: Iterable[TriggerType] | float | None, publish_period: float, sink: str
 ) -> tuple[set[TriggerType], float]:
+    """Triggers and period [s] of a sink from its arguments; `sink` is the name of its class, for messages.
+
+    Raises:
+        TypeError: the triggers are no set of TriggerType.
+        ValueError: the triggers are none or not supported, or do not go with the period.
+    """
     if isinstance(publish_triggers, (int, float)):
         publish_period = publish_triggers
         publish_triggers = None
-    period = checked_period(publish_period, "VectorLogSink: publish_period")
+    period = checked_period(publish_period, f"{sink}: publish_period")
     if publish_triggers is None:
         return {TriggerType.kForced, TriggerType.kPeriodic if period > 0.0 else TriggerType.kPerStep}, period
-    triggers = set(publish_triggers)
+    triggers = set(publish_triggers) if isinstance(publish_triggers, Iterable) else {None}
+    if not all(isinstance(trigger, TriggerType) for trigger in triggers):
+        raise TypeError(f"{sink}: publish_triggers must be a set of TriggerType; got {publish_triggers!r}.")
     if not triggers or triggers - _SUPPORTED:
         raise ValueError(
-            "VectorLogSink: publish_triggers must be some of kForced, kPeriodic and kPerStep; got "
+            f"{sink}: publish_triggers must be some of kForced, kPeriodic and kPerStep; got "
             f"{sorted(trigger.name for trigger in triggers)}."
         )
     if (period > 0.0) != (TriggerType.kPeriodic in triggers):
         raise ValueError(
-            "VectorLogSink: a positive publish_period goes with the trigger kPeriodic, and only with it; got "
+            f"{sink}: a positive publish_period goes with the trigger kPeriodic, and only with it; got "
             f"{period} s and {sorted(trigger.name for trigger in triggers)}."
         )
     return triggers, period

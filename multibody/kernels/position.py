@@ -17,7 +17,13 @@ R_FM, p_FoMo_F and the hinge matrix H_PB_W of each kind of mobilizer: see hinge.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.hinge import cross_hinge, set_hinge_matrix
+from merganser.multibody.kernels.hinge import (
+    LAST_COMMON,
+    cross_hinge,
+    cross_rarer_hinge,
+    set_hinge_matrix,
+    set_rarer_hinge_matrix,
+)
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
@@ -55,7 +61,10 @@ def calc_position_kinematics(
         for r in range(3):
             set_vector(R_WF[r], _row_times(R_WP, r, fixed["R_PF"]))
         # R_FM and p_FoMo_F from q, then R_WM = R_WF R_FM  (2)
-        cross_hinge(node, fixed, parameters, q_in, body)
+        if node["mobilizer"] > LAST_COMMON:
+            cross_rarer_hinge(node, fixed, parameters, q_in, body)
+        else:
+            cross_hinge(node, fixed, q_in, body)
         p_PoMo_W = add(rotate(R_WP, vector(fixed["p_PoFo_P"])), rotate(R_WF, vector(body["p_PoBo_W"])))
         # p_MoBo_W = R_WM p_MoBo_M  (4)
         p_MoBo_W = rotate(R_WB, vector(fixed["p_MoBo_M"]))
@@ -67,7 +76,10 @@ def calc_position_kinematics(
         set_vector(body["p_MoBo_W"], p_MoBo_W)
         set_vector(body["p_PoBo_W"], p_PoBo_W)
         set_vector(body["p_WoBo_W"], add(vector(parent["p_WoBo_W"]), p_PoBo_W))
-        set_hinge_matrix(node, fixed, parameters, q_in, body)
+        if node["mobilizer"] > LAST_COMMON:
+            set_rarer_hinge_matrix(node, fixed, parameters, q_in, body)
+        else:
+            set_hinge_matrix(node["mobilizer"], fixed, body)
         _set_inertia(fixed, body)
 
 

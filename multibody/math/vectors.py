@@ -81,7 +81,7 @@ def cross(a: Array, b: Array) -> Array:
 
 def dot(a: Array, b: Array) -> Any:
     """Scalar product of two vectors, as a Python number or scalar object."""
-    product = a @ b
+    product = a.dot(b)
     return product.item() if isinstance(product, np.generic) else product
 
 

@@ -10,10 +10,12 @@ from merganser.multibody.plant.coulomb_friction import (
 )
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
+from merganser.multibody.tree import BaseBodyJointType
 
 __all__ = [
     "AddMultibodyPlantSceneGraph",
     "AddMultibodyPlantSceneGraphResult",
+    "BaseBodyJointType",
     "CalcContactFrictionFromSurfaceProperties",
     "CoulombFriction",
     "ExternallyAppliedSpatialForce",

@@ -222,9 +222,15 @@ class PlantComputations(PlantFreeBodies):
             joint.AddInDamping(context, forces)
 
     def MapVelocityToQDot(self, context: Any, v: ArrayLike) -> Array:
-        """Returns qdot = N(q) v, shape [nq]."""
+        """Returns qdot = N(q) v, shape [nq].
+
+        Raises:
+            RuntimeError: a joint with roll, pitch and yaw is at a pitch of a quarter turn.
+            ValueError: v is of wrong size or not finite.
+        """
         w = self._workspace(context)
         velocity = self._checked_vector("MapVelocityToQDot", v, len(w.v), w.dtype)
+        self._check_pitches("MapVelocityToQDot()", w)
         qdot = np.empty(len(w.q), w.dtype)
         w.call(kernels.velocity_to_qdot, w.topology, w.q, velocity, qdot)
         return qdot
@@ -243,7 +249,7 @@ class PlantComputations(PlantFreeBodies):
         Raises:
             RuntimeError: before Finalize().
         """
-        return self._tree.num_positions() == self._tree.num_velocities()
+        return not self._pitches and self._tree.num_positions() == self._tree.num_velocities()
 
     # ------------------------------------------------------------------ energies and mass
 

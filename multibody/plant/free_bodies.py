@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math import SpatialVelocity
 from merganser.multibody.plant.state_access import PlantState
-from merganser.multibody.tree import QuaternionFloatingJoint, RigidBody
+from merganser.multibody.tree import FloatingJoint, Frame, RigidBody
 
 __all__ = ["PlantFreeBodies"]
 
@@ -71,6 +69,31 @@ class PlantFreeBodies(PlantState):
             )
         self._set_pose(caller, context, joint, X_WB)
 
+    def SetFloatingBaseBodyPoseInAnchoredFrame(
+        self, context: Any, frame_F: Frame, body: RigidBody, X_FB: RigidTransform
+    ) -> None:
+        """Sets the pose of a floating base body, given in a frame that does not move.
+
+        Args:
+            context: of this plant.
+            frame_F: a frame of the world, or of a body that welds connect to it.
+            body: a floating base body.
+            X_FB: its pose in F.
+
+        Raises:
+            RuntimeError: F is not anchored, the body is not a floating base body, or before Finalize().
+            ValueError: the pose is not finite.
+            TypeError: an argument has another type.
+        """
+        caller = "SetFloatingBaseBodyPoseInAnchoredFrame"
+        self._require_finalized(f"{caller}()")
+        if not isinstance(frame_F, Frame):
+            raise TypeError(f"{caller}() takes a Frame, got {type(frame_F).__name__}.")
+        if not self._tree.IsAnchored(frame_F.body()):
+            raise RuntimeError(f"{caller}(): frame '{frame_F.name()}' must be anchored to the world frame.")
+        X_WF = frame_F.CalcPoseInWorld(context)
+        self.SetFloatingBaseBodyPoseInWorldFrame(context, body, X_WF @ X_FB)
+
     def SetFreeBodySpatialVelocity(
         self,
         context: Any = None,
@@ -106,22 +129,22 @@ class PlantFreeBodies(PlantState):
         start = joint.velocity_start()
         self._mutable_v_view(context)[start : start + 6] = v
 
-    def _set_pose(self, caller: str, context: Any, joint: QuaternionFloatingJoint, X_FM: RigidTransform) -> None:
+    def _set_pose(self, caller: str, context: Any, joint: FloatingJoint, X_FM: RigidTransform) -> None:
         if not isinstance(X_FM, RigidTransform):
             raise TypeError(f"{caller}() takes a RigidTransform, got {type(X_FM).__name__}.")
         # Checked before it becomes a quaternion, which a matrix with NaN does not.
         self._checked_vector(caller, X_FM.GetAsMatrix34().ravel(), 12, self._workspace(context).dtype)
-        q = np.concatenate([X_FM.rotation().ToQuaternion().wxyz(), X_FM.translation()])
+        q = joint._positions_of(X_FM)
         start = joint.position_start()
-        self._mutable_q_view(context)[start : start + 7] = q
+        self._mutable_q_view(context)[start : start + len(q)] = q
 
-    def _free_joint(self, caller: str, body: RigidBody) -> QuaternionFloatingJoint:
+    def _free_joint(self, caller: str, body: RigidBody) -> FloatingJoint:
         if not isinstance(body, RigidBody):
             raise TypeError(f"{caller}() takes a RigidBody, got {type(body).__name__}.")
         self._tree._check_mine(caller, "it", body)
         self._require_finalized(f"{caller}()")
         joint = body._inboard_joint
-        if not isinstance(joint, QuaternionFloatingJoint):
+        if not isinstance(joint, FloatingJoint):
             connection = f"joint '{joint.name()}' ({joint.type_name()}) carries it" if joint else "it is the world"
             raise RuntimeError(f"{caller}(): body '{body.name()}' is not free: {connection}.")
         return joint

@@ -13,7 +13,8 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.math import SpatialAcceleration
 from merganser.multibody.plant.outputs import PlantOutputs
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import MultibodyTree, QuaternionFloatingJoint, RigidBody
+from merganser.multibody.tree import MultibodyTree, RigidBody
+from merganser.multibody.tree.coordinates import num_parameter_records
 
 __all__ = ["MultibodyPlant"]
 
@@ -75,7 +76,12 @@ class MultibodyPlant(PlantOutputs):
         self._quaternions = {
             joint.position_start(): joint.name()
             for joint in self._tree.joints
-            if isinstance(joint, QuaternionFloatingJoint)
+            if joint._quaternion_start is not None
+        }
+        self._pitches = {
+            joint.position_start() + joint._pitch_position: joint.name()
+            for joint in self._tree.joints
+            if joint._pitch_position is not None
         }
         self._declare_input_ports()
         self._declare_output_ports()
@@ -94,9 +100,10 @@ class MultibodyPlant(PlantOutputs):
             self.DeclareForcedDiscreteUpdateEvent(self._calc_step)
         else:
             self.DeclareContinuousState(x0, num_q, num_v, 0)
-        num_numbers = tree.topology.shape[0] * layout.parameter_dtype().itemsize // 8
+        num_numbers = num_parameter_records(tree.topology) * layout.parameter_dtype().itemsize // 8
         self._parameter_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_numbers)))
         self._gravity_group = self.DeclareNumericParameter(BasicVector(tree.gravity_vector()))
+        self._rotor_group = self.DeclareNumericParameter(BasicVector(tree.default_rotors()))
 
     def _declare_cache_entries(self) -> None:
         is_discrete = self._time_step > 0.0
@@ -125,6 +132,8 @@ class MultibodyPlant(PlantOutputs):
     def _advance(self, context: Any, result: Any) -> Workspace:
         """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
         w = self._workspace(context)
+        if self._pitches:
+            self._check_pitches("The motion", w)
         self._gather_forces(context, w)
         model = (w.topology, w.parameters, w.gravity)
         work = (w.tau, w.F_applied, w.position, w.velocity, w.scratch, result)

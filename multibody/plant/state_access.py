@@ -8,14 +8,17 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework import RandomGenerator
 from merganser.framework.core.dependencies import Q, V
 from merganser.multibody.plant.geometry_registration import PlantGeometry
 from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.tree import JointActuator
 
 __all__ = ["PlantState"]
 
 Array = NDArray[Any]
 _FLOAT = np.dtype(np.float64)
+_SMALLEST_COSINE = 1e-3  # of a pitch angle
 
 
 class PlantState(PlantGeometry):
@@ -31,7 +34,9 @@ class PlantState(PlantGeometry):
     _position_entry: int  # number of the cache entry of the position kinematics
     _velocity_entry: int
     _state_node: int  # of the discrete state, see framework/core/dependencies.py
+    _rotor_group: int
     _quaternions: dict[int, str]  # where in q quaternions start, and of which joint they are
+    _pitches: dict[int, str]  # which positions are pitch angles, and of which joint they are
 
     # ------------------------------------------------------------------ views for elements and kernels
 
@@ -87,6 +92,21 @@ class PlantState(PlantGeometry):
         workspace = self._workspace(context)
         context.get_mutable_numeric_parameter(self._parameter_group)
         return workspace.parameters
+
+    def _rotors(self, context: Any) -> Array:
+        """Gear ratios and rotor inertias [kg m^2] of the actuators in the context, shape [2, num_actuators]."""
+        self._workspace(context)
+        rotors: Array = context.get_numeric_parameter(self._rotor_group)._values
+        return rotors.reshape(2, -1)
+
+    def _set_rotor(self, context: Any, actuator: JointActuator, row: int, value: Any) -> None:
+        """Sets one of the _rotors(), and what the joint of the actuator feels of its rotors."""
+        rotors = self._rotors(context)
+        context.get_mutable_numeric_parameter(self._rotor_group)
+        rotors[row, actuator.index()] = value
+        joint = actuator.joint()
+        felt = sum(a.calc_reflected_inertia(context) for a in self._tree.actuators if a.joint() is joint)
+        self._mutable_parameters_view(context)["reflected_inertia"][self._tree.mobod_of_joint[joint.index()]] = felt
 
     # ------------------------------------------------------------------ positions and velocities
 
@@ -216,6 +236,16 @@ class PlantState(PlantGeometry):
 
     # ------------------------------------------------------------------ checks
 
+    def _check_pitches(self, what: str, w: Workspace) -> None:
+        """Refuses states in which roll, pitch and yaw have no rates: where the cosine of the pitch is below 1e-3."""
+        for position, name in self._pitches.items():
+            if w.dtype != object and abs(math.cos(w.q[position].real)) < _SMALLEST_COSINE:
+                raise RuntimeError(
+                    f"{what} of plant '{self.GetSystemPathname()}' is singular: joint '{name}' is at a pitch of "
+                    f"{w.q[position].real} rad, where the rates of roll, pitch and yaw are not defined. Keep the "
+                    "pitch away from a quarter turn, or use a QuaternionFloatingJoint, which has no such place."
+                )
+
     def _checked_vector(self, caller: str, values: ArrayLike, size: int, dtype: Any) -> Array:
         """`values` as an array of shape [size], checked to be finite numbers.
 
@@ -321,6 +351,17 @@ class PlantState(PlantGeometry):
         self._mutable_parameters_view(context)[:] = self._tree.make_default_parameters(workspace.dtype)
         context.get_mutable_numeric_parameter(self._gravity_group)
         workspace.gravity[:] = self._tree.gravity_vector()
+        context.get_mutable_numeric_parameter(self._rotor_group)._values[:] = self._tree.default_rotors()
+
+    def SetRandomState(self, context: Any, state: Any, generator: RandomGenerator) -> None:
+        """Sets positions to numbers drawn from the distributions of the joints (those without one to their
+        defaults), and velocities to zero.
+        """
+        q = self._mutable_q_view(context)
+        for joint in self._tree.joints:
+            start = joint.position_start()
+            q[start : start + joint.num_positions()] = joint._draw_positions(generator)
+        self._mutable_v_view(context)[:] = 0.0
 
     def GetDefaultPositions(self, model_instance: int | None = None) -> Array:
         """Returns the positions that new contexts start with, of one model instance or of all."""

@@ -14,7 +14,7 @@ from merganser.multibody.tree.forest import Mobilizer
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints.joint import Joint
 
-__all__ = ["Coordinates", "make_topology"]
+__all__ = ["Coordinates", "make_topology", "num_parameter_records"]
 
 Indices = npt.NDArray[np.int64]
 
@@ -41,12 +41,21 @@ def make_topology(
         record["v_start"], record["num_v"] = v_start, joint.num_velocities()
         q_start += joint.num_positions()
         v_start += joint.num_velocities()
+    # The records of the segments of all paths follow those of the mobods.
+    num_segments = [0, *(len(joint._mobilizer_path()) for joint in joints)]
+    topology["path_end"] = len(topology) + np.cumsum(num_segments)
+    topology["path_start"] = topology["path_end"] - num_segments
     # A subtree ends where the subtree of its last child does.
     topology["subtree_end"] = np.arange(1, len(topology) + 1)
     for mobod in range(len(topology) - 1, 0, -1):
         parent = topology["parent"][mobod]
         topology["subtree_end"][parent] = max(topology["subtree_end"][parent], topology["subtree_end"][mobod])
     return topology
+
+
+def num_parameter_records(topology: npt.NDArray[Any]) -> int:
+    """Returns the number of parameter records: of the mobilized bodies, and of the segments of paths."""
+    return int(topology["path_end"][-1])
 
 
 @dataclass(frozen=True)

@@ -121,16 +121,49 @@ class JointActuator(NamedElement):
         Raises:
             ValueError: if it is negative or not finite.
         """
+        self._default_rotor_inertia = self._checked_inertia(rotor_inertia)
+
+    def default_reflected_inertia(self) -> float:
+        """Returns gear_ratio^2 * rotor_inertia, what the joint feels of the rotor [kg m^2 or kg]."""
+        return self._default_gear_ratio**2 * self._default_rotor_inertia
+
+    # -- in a Context ----------------------------------------------------------------------------------------
+
+    def gear_ratio(self, context: Any) -> Any:
+        """Returns the gear ratio in the Context: rotor speed over joint velocity [1, or rad/m]."""
+        return self.GetParentPlant()._rotors(context)[0, self._index]
+
+    def SetGearRatio(self, context: Any, gear_ratio: float) -> None:
+        """Sets the gear ratio in the Context.
+
+        Raises:
+            ValueError: if it is not finite.
+        """
+        self.GetParentPlant()._set_rotor(context, self, 0, self._finite("gear ratio", gear_ratio))
+
+    def rotor_inertia(self, context: Any) -> Any:
+        """Returns the inertia of the rotor about its axis in the Context [kg m^2]."""
+        return self.GetParentPlant()._rotors(context)[1, self._index]
+
+    def SetRotorInertia(self, context: Any, rotor_inertia: float) -> None:
+        """Sets the inertia of the rotor about its axis in the Context [kg m^2].
+
+        Raises:
+            ValueError: if it is negative or not finite.
+        """
+        self.GetParentPlant()._set_rotor(context, self, 1, self._checked_inertia(rotor_inertia))
+
+    def calc_reflected_inertia(self, context: Any) -> Any:
+        """Returns gear_ratio^2 * rotor_inertia in the Context, what the joint feels of the rotor [kg m^2 or kg]."""
+        return self.gear_ratio(context) ** 2 * self.rotor_inertia(context)
+
+    def _checked_inertia(self, rotor_inertia: float) -> float:
         value = self._finite("rotor inertia", rotor_inertia)
         if value < 0.0:
             raise ValueError(
                 f"JointActuator {self._name!r}: the rotor inertia must not be negative, but is {value}."
             )
-        self._default_rotor_inertia = value
-
-    def default_reflected_inertia(self) -> float:
-        """Returns gear_ratio^2 * rotor_inertia, what the joint feels of the rotor [kg m^2 or kg]."""
-        return self._default_gear_ratio**2 * self._default_rotor_inertia
+        return value
 
     def _finite(self, what: str, value: float) -> float:
         if not np.isfinite(value):

@@ -246,6 +246,43 @@ class TreeLookup:
         self._check_finalized("GetFloatingBaseBodies")
         return {body.index() for body in self.bodies if body.is_floating_base_body()}
 
+    def HasUniqueFloatingBaseBody(self, model_instance: int) -> bool:
+        """Returns whether a model instance has one base body (one joined to the world), and that floats.
+
+        Raises:
+            RuntimeError: before Finalize(), or if there is no such model instance.
+        """
+        bases = self._base_bodies("HasUniqueFloatingBaseBody", model_instance)
+        return len(bases) == 1 and bases[0].is_floating_base_body()
+
+    def GetUniqueFloatingBaseBodyOrThrow(self, model_instance: int) -> RigidBody:
+        """Returns the one base body (joined to the world) of a model instance, a floating one.
+
+        Raises:
+            RuntimeError: before Finalize(), or if there is no such model instance, or not one such body.
+        """
+        caller = "GetUniqueFloatingBaseBodyOrThrow"
+        bases = self._base_bodies(caller, model_instance)
+        name = self.GetModelInstanceName(model_instance)
+        if len(bases) != 1:
+            raise RuntimeError(
+                f"{caller}(): model instance '{name}' does not have a unique base body, but {len(bases)}: "
+                f"{[body.name() for body in bases]}."
+            )
+        if not bases[0].is_floating_base_body():
+            raise RuntimeError(
+                f"{caller}(): model instance '{name}' has a unique base body, '{bases[0].name()}', but it is not a "
+                f"floating base body: its inboard joint is {bases[0]._inboard_joint!r}."
+            )
+        return bases[0]
+
+    def _base_bodies(self, caller: str, model_instance: int) -> list[RigidBody]:
+        self._check_finalized(caller)
+        self.GetModelInstanceName(model_instance)  # refuses one that does not exist
+        world = self.world_body()
+        bodies = self.bodies.in_instance(model_instance)
+        return [b for b in bodies if (j := b._inboard_joint) and world in (j.parent_body(), j.child_body())]
+
     # -- sizes and places of coordinates ---------------------------------------------------------------------
     # All of these raise RuntimeError before Finalize().
 

@@ -25,7 +25,7 @@ def make_default_parameters(
     actuators: Sequence[JointActuator],
     scalar: Any,
 ) -> npt.NDArray[Any]:
-    """Returns one parameter record a mobilized body, the world first, from the defaults of the elements.
+    """Returns one parameter record a mobilized body, the world first, then one a path segment, from the defaults.
 
     Args:
         bodies: all bodies, by index.
@@ -34,7 +34,8 @@ def make_default_parameters(
         actuators: all actuators.
         scalar: type of all fields: float64, complex128 or object.
     """
-    parameters = np.zeros(len(mobilizers) + 1, dtype=layout.parameter_dtype(scalar))
+    segments = [segment for joint in joints for segment in joint._mobilizer_path()]
+    parameters = np.zeros(len(mobilizers) + 1 + len(segments), dtype=layout.parameter_dtype(scalar))
     parameters["R_PF"] = parameters["R_MB"] = np.eye(3)
     _write_inertia(parameters[0], bodies[0])
     for mobod, (mobilizer, joint) in enumerate(zip(mobilizers, joints), start=1):
@@ -46,6 +47,10 @@ def make_default_parameters(
         record["reflected_inertia"] = float(
             np.sum([a.default_reflected_inertia() for a in actuators if a.joint() is joint])
         )
+        record["pitch"] = joint._mobilizer_pitch()
+    for record, segment in zip(parameters[len(mobilizers) + 1 :], segments):
+        record["arc_start"], record["turning_rate"] = segment.arc_start, segment.turning_rate
+        _write_pose(record, "R_PF", "p_PoFo_P", segment.X_FM)
     return parameters
 
 

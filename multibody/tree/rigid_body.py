@@ -103,7 +103,8 @@ class RigidBody(NamedElement):
             RuntimeError: before Finalize().
         """
         self._check_finalized("is_floating_base_body")
-        return self._inboard_joint is not None and self._inboard_joint.is_ephemeral()
+        joint = self._inboard_joint
+        return joint is not None and joint.is_ephemeral() and joint.num_velocities() == 6
 
     def is_floating(self) -> bool:
         """Returns is_floating_base_body(), the newer name."""
@@ -119,7 +120,7 @@ class RigidBody(NamedElement):
         return self._inboard_joint is not None and self._inboard_joint._quaternion_start is not None
 
     def floating_positions_start(self) -> int:
-        """Returns where the seven positions (quaternion, then translation) of a floating body start in q.
+        """Returns where the positions (quaternion or angles, then translation) of a floating body start in q.
 
         Raises:
             RuntimeError: before Finalize(), or if the body is not floating.
@@ -141,6 +142,29 @@ class RigidBody(NamedElement):
     def floating_velocity_suffix(self, velocity_index_in_body: int) -> str:
         """Returns the suffix ("wx" ... "vz") of a velocity of a floating body."""
         return self._floating_joint("floating_velocity_suffix").velocity_suffix(velocity_index_in_body)
+
+    # -- locking ---------------------------------------------------------------------------------------------
+
+    def Lock(self, context: Any) -> None:
+        """Locks the joint of a floating base body in the Context: its velocities become and stay zero.
+
+        Raises:
+            RuntimeError: before Finalize(), or if the body is not a floating base body.
+        """
+        self._floating_joint("Lock").Lock(context)
+
+    def Unlock(self, context: Any) -> None:
+        """Unlocks the joint of a floating base body in the Context; errors as Lock()."""
+        self._floating_joint("Unlock").Unlock(context)
+
+    def is_locked(self, context: Any) -> bool:
+        """Returns whether the joint towards the world is locked in the Context; False for the world.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
+        self._check_finalized("is_locked")
+        return self._inboard_joint is not None and self._inboard_joint.is_locked(context)
 
     # -- motion, from the plant ------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
 from merganser.multibody.tree import parameters
+from merganser.multibody.tree.base_body_joint_type import BaseBodyJointType, make_base_joint
 from merganser.multibody.tree.coordinates import Coordinates, make_topology
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_element import UniformGravityFieldElement
@@ -17,7 +18,7 @@ from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.indices import ModelInstanceIndex, default_model_instance, world_model_instance
 from merganser.multibody.tree.inertia import SpatialInertia
 from merganser.multibody.tree.joint_actuator import JointActuator
-from merganser.multibody.tree.joints import Joint, QuaternionFloatingJoint, WeldJoint
+from merganser.multibody.tree.joints import FloatingJoint, Joint, WeldJoint
 from merganser.multibody.tree.lookup import TreeLookup
 from merganser.multibody.tree.rigid_body import RigidBody
 
@@ -55,6 +56,8 @@ class MultibodyTree(TreeLookup):
         self._mobilizers: list[Mobilizer] = []
         self._mobilizer_joints: list[Joint] = []
         self._default_floating_poses: dict[RigidBody, RigidTransform] = {}
+        # By model instance; None: for those that have none of their own.
+        self._base_joint_types: dict[int | None, BaseBodyJointType] = {}
         self._gravity_field = UniformGravityFieldElement()
         self._gravity_field._add_to(self, 0, is_ephemeral=False)
         self._register_body(RigidBody("world", world_model_instance()))
@@ -195,6 +198,40 @@ class MultibodyTree(TreeLookup):
         """Returns g_W, the acceleration of gravity in the world frame [m/s^2], shape [3]."""
         return self._gravity_field.gravity_vector()
 
+    # -- base bodies -----------------------------------------------------------------------------------------
+
+    def SetBaseBodyJointType(self, joint_type: BaseBodyJointType, model_instance: int | None = None) -> None:
+        """Chooses how Finalize() connects base bodies to the world: bodies that no joint connects to it.
+
+        Args:
+            joint_type: by default kQuaternionFloatingJoint.
+            model_instance: whose base bodies; None for all instances that have no type of their own.
+
+        Raises:
+            RuntimeError: if there is no such model instance, or after Finalize().
+            TypeError: if `joint_type` is no BaseBodyJointType.
+        """
+        self._check_not_finalized("SetBaseBodyJointType")
+        if not isinstance(joint_type, BaseBodyJointType):
+            raise TypeError(
+                f"SetBaseBodyJointType() takes a BaseBodyJointType, not a {type(joint_type).__name__}."
+            )
+        if model_instance is not None:
+            self.GetModelInstanceName(model_instance)  # refuses one that does not exist
+        self._base_joint_types[model_instance] = joint_type
+
+    def GetBaseBodyJointType(self, model_instance: int | None = None) -> BaseBodyJointType:
+        """Returns how Finalize() connects base bodies of a model instance, or of those without a type of their own.
+
+        Raises:
+            RuntimeError: if there is no such model instance.
+        """
+        common = self._base_joint_types.get(None, BaseBodyJointType.kQuaternionFloatingJoint)
+        if model_instance is None:
+            return common
+        self.GetModelInstanceName(model_instance)  # refuses one that does not exist
+        return self._base_joint_types.get(model_instance, common)
+
     # -- default pose of floating bodies ---------------------------------------------------------------------
 
     def SetDefaultFloatingBaseBodyPose(self, body: RigidBody, X_WB: RigidTransform) -> None:
@@ -209,9 +246,8 @@ class MultibodyTree(TreeLookup):
         self._check_mine("SetDefaultFloatingBaseBodyPose", "a default pose", body)
         self._default_floating_poses[body] = X_WB
         if self.is_finalized() and body.is_floating_base_body():
-            joint = body._inboard_joint
-            assert isinstance(joint, QuaternionFloatingJoint)
-            joint.SetDefaultPose(X_WB)
+            assert body._inboard_joint is not None
+            body._inboard_joint.SetDefaultPose(X_WB)
 
     def GetDefaultFloatingBaseBodyPose(self, body: RigidBody) -> RigidTransform:
         """Returns the default pose of a floating base body, the identity if none was set.
@@ -230,7 +266,8 @@ class MultibodyTree(TreeLookup):
     def Finalize(self) -> None:
         """Connects loose parts to the world by floating joints, orders the coordinates and freezes the tree.
 
-        The floating joints come after the joints of the user, named as the body that they carry (with
+        SetBaseBodyJointType() chooses their type. They come after the joints of the user, named as the body that they
+        carry (with
         underscores in front if the name is taken). See forest.py for the order.
 
         Raises:
@@ -244,7 +281,7 @@ class MultibodyTree(TreeLookup):
 
         self._mobilizers = mobilizers
         self._mobilizer_joints = [
-            self.joints.get(m.joint) if m.joint is not None else self._add_floating_joint(m.outboard)
+            self.joints.get(m.joint) if m.joint is not None else self._add_base_joint(m.outboard)
             for m in mobilizers
         ]
         self.mobod_of_body = np.zeros(len(self.bodies), dtype=np.int64)
@@ -291,7 +328,7 @@ class MultibodyTree(TreeLookup):
         mass = np.array([body.default_mass() for body in self.bodies])
         for m in reversed(mobilizers):  # children before parents
             joint = None if m.joint is None else self.joints.get(m.joint)
-            if mass[m.outboard] == 0.0 and (joint is None or isinstance(joint, QuaternionFloatingJoint)):
+            if mass[m.outboard] == 0.0 and self._is_floating(m.outboard, joint):
                 name = self.bodies.get(m.outboard).name()
                 connection = f"joint '{joint.name()}'" if joint else f"the implicit floating joint '{name}'"
                 raise RuntimeError(
@@ -303,13 +340,21 @@ class MultibodyTree(TreeLookup):
                 )
             mass[m.inboard] += mass[m.outboard]
 
-    def _add_floating_joint(self, body_index: int) -> QuaternionFloatingJoint:
+    def _is_floating(self, body_index: int, joint: Joint | None) -> bool:
+        """Whether a body can move freely in its inboard body, to which `joint` or an implicit joint connects it."""
+        if joint is not None:
+            return isinstance(joint, FloatingJoint)
+        instance = self.bodies.get(body_index).model_instance()
+        return self.GetBaseBodyJointType(instance) is not BaseBodyJointType.kWeldJoint
+
+    def _add_base_joint(self, body_index: int) -> Joint:
         body = self.bodies.get(body_index)
         name = body.name()
         while self.joints.has_name(name, body.model_instance()):
             name = "_" + name
-        joint = QuaternionFloatingJoint(name, self.world_frame(), body.body_frame())
-        if body in self._default_floating_poses:
+        joint_type = self.GetBaseBodyJointType(body.model_instance())
+        joint = make_base_joint(joint_type, name, self.world_frame(), body.body_frame())
+        if body in self._default_floating_poses and isinstance(joint, FloatingJoint):
             joint.SetDefaultPose(self._default_floating_poses[body])
         self._register_joint(joint, is_ephemeral=True)
         return joint
@@ -374,6 +419,11 @@ class MultibodyTree(TreeLookup):
     def effort_limits(self) -> npt.NDArray[np.float64]:
         """Returns the largest magnitude of each input, in the order of u, shape [num_actuated_dofs]."""
         return np.array([actuator.effort_limit() for actuator in self.actuators], dtype=np.float64)
+
+    def default_rotors(self) -> npt.NDArray[np.float64]:
+        """Returns gear ratios, then rotor inertias [kg m^2], of the actuators, shape [2 * num_actuators]."""
+        ratios = [actuator.default_gear_ratio() for actuator in self.actuators]
+        return np.array(ratios + [a.default_rotor_inertia() for a in self.actuators], dtype=np.float64)
 
     def _positions(self, caller: str, values: Any) -> npt.NDArray[np.float64]:
         self._check_finalized(caller)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from bouncing_ball import make_ball
 
 import merganser.framework as framework
+import merganser.framework.core.execution as execution
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.primitives import Gain, Integrator
@@ -136,3 +139,44 @@ def test_an_interrupt_between_the_end_of_a_step_and_its_account_loses_no_event(
     assert log == []
     simulator.AdvanceTo(1.0)
     assert log == [pytest.approx(np.sqrt(2.0 / 9.81), abs=1e-10)]
+
+
+def test_an_advance_interrupted_at_any_line_makes_each_update_once() -> None:
+    """A signal may arrive between any two lines of the loop, in the midst of making updates too."""
+    files = {str(Path(sys.modules[Simulator.__module__].__file__ or "")), execution.__file__}
+    num_lines, fatal = 0, -1
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal num_lines
+        if frame.f_code.co_filename not in files or frame.f_code.co_name in _NOT_AT_RISK:
+            return None
+        if event == "line":
+            num_lines += 1
+            if num_lines == fatal:
+                raise KeyboardInterrupt
+        return trace
+
+    def advance(simulator: Simulator) -> None:
+        previous = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            simulator.AdvanceTo(0.3)
+        finally:
+            sys.settrace(previous)
+
+    whole = simulation(lambda: None)
+    advance(whole)
+    expected, total = outcome(whole), num_lines
+    assert total > 100
+    for fatal in range(1, total):  # noqa: B007 (trace reads it)
+        simulator, num_lines = simulation(lambda: None), 0
+        with pytest.raises(KeyboardInterrupt):
+            advance(simulator)
+        num_lines = 10 * total
+        if simulator.get_context().get_time() < 0.3:  # otherwise the updates of the next advance would be made
+            simulator.AdvanceTo(0.3)
+        assert outcome(simulator) == expected, f"interrupted at line {fatal}"
+
+
+# What runs while an interrupt is being dealt with, or before the loop has begun.
+_NOT_AT_RISK = {"AdvanceTo", "_finish_updates"}

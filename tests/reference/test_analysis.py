@@ -462,3 +462,24 @@ def test_regulators_of_systems(period: float) -> None:
 
     for ours, theirs in zip(regulators(OURS), regulators(THEIRS), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
+@pytest.mark.parametrize("has_offsets", [False, True])
+def test_discrete_time_approximation(has_offsets):
+    rng = np.random.default_rng(8)
+    A, B, C, D = (rng.normal(size=shape) for shape in ((3, 3), (3, 2), (1, 3), (1, 2)))
+    f0, y0 = rng.normal(size=3), rng.normal(size=1)
+    found = []
+    for analyses, blocks in (
+        (merganser.analysis, merganser.framework.primitives),
+        (pydrake.systems.analysis, pydrake.systems.primitives),
+    ):
+        if has_offsets:
+            system = blocks.AffineSystem(A, B, f0, C, D, y0)
+        else:
+            system = blocks.LinearSystem(A, B, C, D)
+        result = analyses.DiscreteTimeApproximation(system, 0.3)
+        assert type(result) is type(system) and result.time_period() == 0.3
+        found.append([result.A(), result.B(), result.f0(), result.C(), result.D(), result.y0()])
+    for mine, theirs in zip(*found):
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-13)

@@ -235,8 +235,8 @@ def test_both_accept_or_both_refuse(mass, com, moments):
         G = lib.UnitInertia(*moments)
         try:
             accepted.append(lib.SpatialInertia(mass, com, G).IsPhysicallyValid())
-        except RuntimeError as error:
-            accepted.append(str(error) == "")
+        except RuntimeError:
+            accepted.append(False)
     assert accepted[0] == accepted[1]
 
 
@@ -319,7 +319,9 @@ def test_inertia_of_a_mesh_in_memory_is_that_of_pydrake():
         vertices = vertices[[0, 2, 1, 3]]
     triangles = [(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]
     mesh, inside_out = (
-        pydrake.geometry.TriangleSurfaceMesh([pydrake.geometry.SurfaceTriangle(*t[::step]) for t in triangles], vertices)
+        pydrake.geometry.TriangleSurfaceMesh(
+            [pydrake.geometry.SurfaceTriangle(*t[::step]) for t in triangles], vertices
+        )
         for step in (1, -1)
     )
     mine, expected = (module.CalcSpatialInertia(mesh=mesh, density=3.0) for module in (tree, pydrake.multibody.tree))

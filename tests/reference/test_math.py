@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import merganser.framework.math as ours
+from merganser.framework import RandomGenerator
 
 drake = pytest.importorskip("pydrake.math", reason="compares with pydrake (extra `reference`)")
 drake_geometry = pytest.importorskip("pydrake.common.eigen_geometry", reason="compares with pydrake")
+DrakeRandomGenerator = pytest.importorskip("pydrake.common", reason="compares with pydrake").RandomGenerator
 
 pytestmark = pytest.mark.reference
 ROUND_OFF = 1e-14
@@ -174,3 +176,82 @@ def test_symbolic_expressions_pass_through():
         drake.RollPitchYaw(0.1, 0.2, 0.3), [4.0, 0.0, 1.0]
     ).inverse() @ drake.RigidTransform(drake.RollPitchYaw(0.2, 0.1, 0.3), [0.1, 0.2, 0.3])
     close(found, expected.GetAsMatrix4())
+
+
+def test_random_rotations_of_equal_seeds():
+    mine, theirs = RandomGenerator(5), DrakeRandomGenerator(5)
+    for _ in range(5):
+        close(
+            ours.UniformlyRandomQuaternion(mine).wxyz(),
+            drake.UniformlyRandomQuaternion(generator=theirs).wxyz(),
+        )
+        close(ours.UniformlyRandomAngleAxis(mine).rotation(), drake.UniformlyRandomAngleAxis(theirs).rotation())
+        close(ours.UniformlyRandomRPY(mine), drake.UniformlyRandomRPY(theirs), 4 * ROUND_OFF)
+        close(ours.UniformlyRandomRotationMatrix(mine).matrix(), drake.UniformlyRandomRotationMatrix(theirs).matrix())
+
+
+def test_functions_of_arrays():
+    rng = np.random.default_rng(9)
+    A, B = rng.normal(size=(2, 4, 4))
+    x = rng.normal(size=4).tolist()
+    for name in ("SoftOverMax", "SoftUnderMax", "SoftOverMin", "SoftUnderMin"):
+        close(getattr(ours, name)(x, alpha=3.0), getattr(drake, name)(x, alpha=3.0))
+    close(ours.ToLowerTriangularColumnsFromMatrix(A), drake.ToLowerTriangularColumnsFromMatrix(A))
+    triangle = rng.normal(size=6)
+    close(
+        ours.ToSymmetricMatrixFromLowerTriangularColumns(triangle),
+        drake.ToSymmetricMatrixFromLowerTriangularColumns(triangle),
+    )
+    close(ours.ExtractPrincipalSubmatrix(A, {3, 1}), drake.ExtractPrincipalSubmatrix(A, {3, 1}))
+    close(ours.inv(A), drake.inv(A), 1e-13)
+    close(ours.matmul(A, B), drake.matmul(A, B))
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        assert (getattr(ours, name)(A, B[:1]) == getattr(drake, name)(A, B[:1])).all()
+    S, P = A @ A.T + np.eye(4), B + B.T
+    T, U = ours.BalanceQuadraticForms(S, P), drake.BalanceQuadraticForms(S, P)
+    close(np.abs(T), np.abs(U), 1e-12)  # columns up to their signs
+    form = A[:2].T @ A[:2]
+    arguments = form[:3, :3], form[:3, 3], form[3, 3] / 4.0
+    squares = [np.hstack(m.DecomposePositiveQuadraticForm(*arguments, tol=1e-12)) for m in (ours, drake)]
+    close(squares[0].T @ squares[0], squares[1].T @ squares[1], 1e-12)
+
+
+@pytest.mark.parametrize("name", ["kForward", "kBackward", "kCentral"])
+def test_numerical_gradients_take_the_same_steps(name):
+    asked = []
+    for m in (ours, drake):
+        points = []
+        option = m.NumericalGradientOption(getattr(m.NumericalGradientMethod, name), function_accuracy=1e-13)
+        gradient = m.ComputeNumericalGradient(
+            lambda x, points=points: points.append(x.copy()) or np.sin(x[:2]), np.array([3.0, -0.1, 0.0]), option
+        )
+        asked.append((np.array(points), gradient, option.perturbation_size()))
+    close(asked[0][0], asked[1][0])
+    close(asked[0][1], asked[1][1], 1e-9)
+    close(asked[0][2], asked[1][2], 1e-18)
+
+
+def test_spline_bases():
+    for arguments in ((4, 6), (3, 5, "kUniform", 1.0, 3.0), (2, [0.0, 0.0, 0.5, 0.5, 2.0, 2.0])):
+        bases = []
+        for m in (ours, drake):
+            bases.append(
+                m.BsplineBasis(*(getattr(m.KnotVectorType, a) if isinstance(a, str) else a for a in arguments))
+            )
+        mine, theirs = bases
+        close(mine.knots(), theirs.knots())
+        for t in np.linspace(theirs.initial_parameter_value(), theirs.final_parameter_value(), 13):
+            close(mine.EvaluateLinearInControlPoints(t), theirs.EvaluateLinearInControlPoints(t))
+            assert mine.FindContainingInterval(t) == theirs.FindContainingInterval(t)
+            assert mine.ComputeActiveBasisFunctionIndices(t) == theirs.ComputeActiveBasisFunctionIndices(t)
+
+
+def test_barycentric_meshes():
+    grid = [{0.0, 1.0, 2.0}, {3.0}, {-1.0, 0.5, 0.7, 2.0}]
+    mine, theirs = ours.BarycentricMesh(grid), drake.BarycentricMesh(grid)
+    close(mine.get_all_mesh_points(), theirs.get_all_mesh_points())
+    points = np.random.default_rng(1).uniform([-0.5, 2.0, -1.5], [2.5, 4.0, 2.5], size=(40, 3)).tolist()
+    for point in [*points, [1.0, 3.0, -1.0], [2.0, 3.0, 2.0], [0.5, 3.0, -0.25]]:
+        (i, w), (j, v) = mine.EvalBarycentricWeights(point), theirs.EvalBarycentricWeights(point)
+        assert i.tolist() == j.tolist()
+        close(w, v)

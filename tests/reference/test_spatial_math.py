@@ -119,7 +119,12 @@ REFUSED = [
     *("V.Shift()", "A.Shift(p)", "V.Shift(p, p)", "V.Rotate(numpy.eye(3))", "R @ V", "V @ R"),
     *("V.ComposeWithMovingFrameVelocity(p, A)", "V.ComposeWithMovingFrameVelocity(p, p)"),
     *("A.ComposeWithMovingFrameAcceleration(p, p, A, A)", "A.ComposeWithMovingFrameAcceleration(p, p, V, V)"),
-    *("lib.SpatialVelocity(V)", "lib.SpatialVelocity(w=p)", "lib.SpatialVelocity(['a'] * 6)", "lib.SpatialVelocity(F=q)"),
+    *(
+        "lib.SpatialVelocity(V)",
+        "lib.SpatialVelocity(w=p)",
+        "lib.SpatialVelocity(['a'] * 6)",
+        "lib.SpatialVelocity(F=q)",
+    ),
 ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.framework.math._scalars import expect_instance
+from merganser.framework.math._scalars import expect_instance, sqrt
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialMomentum, SpatialVelocity
 from merganser.multibody.math.vectors import as_scalar, as_vector, cross, skew
 from merganser.multibody.tree.inertia.rotational_inertia import RotationalInertia, point_inertia
@@ -153,6 +153,12 @@ class SpatialInertia:
         mass, p, G = real_values(self._mass), real_values(self._p_PScm_E), real_values(self._G_SP_E._I)
         return None if mass is None or p is None or G is None else (float(mass), p, G)
 
+    def _finite_numbers(self) -> tuple[float, Array, Array] | None:
+        numbers = self._numbers()
+        if numbers is None or not np.isfinite([numbers[0], *numbers[1], *numbers[2].flat]).all():
+            return None
+        return numbers
+
     def _fault(self) -> str | None:
         """Says why no body can have this inertia, or None."""
         numbers = self._numbers()
@@ -170,8 +176,8 @@ class SpatialInertia:
     def _description(self) -> str:
         """The values that an error message shows."""
         lines = f"\n mass = {self._mass} kg\n centre of mass p_PScm_E = {self._p_PScm_E} m"
-        numbers = self._numbers()
-        if numbers is not None and np.isfinite([*numbers[1], *numbers[2].flat, numbers[0]]).all():
+        numbers = self._finite_numbers()
+        if numbers is not None:
             mass, p_PScm_E, G_SP_E = numbers
             moments = mass * np.linalg.eigvalsh(G_SP_E - point_inertia(p_PScm_E))
             lines += f"\n principal moments about the centre of mass = {moments} kg m^2"
@@ -183,13 +189,21 @@ class SpatialInertia:
         """Returns the semi-axes and the pose of the solid ellipsoid that has this inertia.
 
         Returns:
-            the semi-axes in descending order [m], shape [3], and the pose X_PA in (P, E) of the frame A whose
-            axes are the ellipsoid's, its centre being the centre of mass.
+            the semi-axes in descending order [m], shape [3], and the pose of the frame A of the ellipsoid, whose
+            origin is the centre of mass, in the frame with origin P and axes E. What would be the square root of a
+            negative number, in an inertia that no body has or by rounding, is zero.
 
         Raises:
             RuntimeError: if an element depends on variables or is not finite.
         """
-        return self.CalcPrincipalHalfLengthsAndPoseForEquivalentShape(0.2)
+        return self._half_lengths_and_pose(1.0 / 5.0)
+
+    def CalcPrincipalHalfLengthsAndPoseForSolidBox(self) -> tuple[Array, RigidTransform]:
+        """Returns half lengths and pose of the solid box that has this inertia.
+
+        Returns and raises as CalcPrincipalSemiDiametersAndPoseForSolidEllipsoid.
+        """
+        return self._half_lengths_and_pose(1.0 / 3.0)
 
     def CalcPrincipalHalfLengthsAndPoseForMinimumBoundingBox(self) -> tuple[Array, RigidTransform]:
         """Returns half lengths and pose of the smallest box that can hold a body of this inertia.
@@ -197,37 +211,27 @@ class SpatialInertia:
         It is the box with an eighth of the mass in each corner. Returns and raises as
         CalcPrincipalSemiDiametersAndPoseForSolidEllipsoid.
         """
-        return self.CalcPrincipalHalfLengthsAndPoseForEquivalentShape(1.0)
+        return self._half_lengths_and_pose(1.0)
 
-    def CalcPrincipalHalfLengthsAndPoseForEquivalentShape(
-        self, inertia_shape_factor: float
-    ) -> tuple[Array, RigidTransform]:
-        """Returns half lengths and pose of the body of a given kind that has this inertia.
+    def _half_lengths_and_pose(self, factor: float) -> tuple[Array, RigidTransform]:
+        """Half lengths and pose of the body of a given kind that has this inertia.
 
         A body symmetric about three planes has the unit moments Gx = f (b^2 + c^2) ... about its centre, with
-        half lengths a, b, c and a factor f: so a^2 = (Gy + Gz - Gx) / (2 f), and likewise b, c.
-
-        Args:
-            inertia_shape_factor: f in (0, 1]: 1/5 for a solid ellipsoid, 1/3 for a solid box, 1 for particles
-                in the corners of a box.
-
-        Returns:
-            as CalcPrincipalSemiDiametersAndPoseForSolidEllipsoid. Squares that are negative, in an inertia
-            that no body has or by rounding, count as zero.
-
-        Raises:
-            RuntimeError: if an element depends on variables or is not finite, or the factor is out of range.
+        half lengths a, b, c and a factor f of its kind: so a^2 = (Gy + Gz - Gx) / (2 f), and likewise b, c.
         """
-        if not 0.0 < inertia_shape_factor <= 1.0:
-            raise RuntimeError(f"inertia_shape_factor must be in the interval (0, 1], but is {inertia_shape_factor}.")
-        numbers = self._numbers()
-        if numbers is None or not np.isfinite([*numbers[1], *numbers[2].flat, numbers[0]]).all():
+        numbers = self._finite_numbers()
+        if numbers is None:
             raise RuntimeError(f"The shape equivalent to an inertia needs finite numbers, but it is {self!r}.")
         _, p_PScm_E, G_SP_E = numbers
         G_SScm_E = UnitInertia._from_matrix(G_SP_E - point_inertia(p_PScm_E))
         moments, R_EA = G_SScm_E.CalcPrincipalMomentsAndAxesOfInertia()
-        squares = (0.5 * moments.sum() - moments) / inertia_shape_factor
+        squares = (0.5 * moments.sum() - moments) / factor
         return np.sqrt(np.maximum(squares, 0.0)), RigidTransform(R_EA, p_PScm_E)
+
+    def CalcMinimumPhysicalLength(self) -> Any:
+        """Returns the diagonal of the minimum bounding box [m]: some two points of a body are that far apart."""
+        squares = 2.0 * (np.trace(self._G_SP_E._I) - 2.0 * (self._p_PScm_E @ self._p_PScm_E))
+        return sqrt(squares.item() if isinstance(squares, np.generic) else squares)
 
     # -- another frame, another point, another body ----------------------------------------------------------
 

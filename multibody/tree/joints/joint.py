@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.math import RigidTransform
+from merganser.framework import RandomGenerator
+from merganser.framework.math import Quaternion, RigidTransform
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.indices import JointIndex
+from merganser.multibody.tree.joints.random_expressions import draw_expressions
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 
 if TYPE_CHECKING:
     from merganser.multibody.tree.rigid_body import RigidBody
 
-__all__ = ["Joint"]
+__all__ = ["Joint", "PathSegment"]
 
 Vector = npt.NDArray[Any]
+
+
+class PathSegment(NamedTuple):
+    """A line or arc of a planar path, see kernels/path.py.
+
+    Attributes:
+        arc_start: distance along the path where it starts [m].
+        turning_rate: signed curvature about Mz [1/m].
+        X_FM: pose of M in F where it starts.
+    """
+
+    arc_start: float
+    turning_rate: float
+    X_FM: RigidTransform
 
 
 class Joint(NamedElement, ABC):
@@ -53,6 +69,7 @@ class Joint(NamedElement, ABC):
     _can_translate: ClassVar[bool]
     _is_reversible: ClassVar[bool]  # whether the child body may be the one nearer the world
     _quaternion_start: ClassVar[int | None] = None  # where in the positions a quaternion starts
+    _pitch_position: ClassVar[int | None] = None  # which position is the pitch of roll, pitch and yaw
 
     def __init__(
         self,
@@ -75,6 +92,7 @@ class Joint(NamedElement, ABC):
         self._position_start: int | None = None  # set by Finalize()
         self._velocity_start: int | None = None
         self._default_positions = np.zeros(nq)
+        self._random_positions: list[Any] | None = None
         self._position_limits = (np.full(nq, -np.inf), np.full(nq, np.inf))
         self._velocity_limits = (np.full(nv, -np.inf), np.full(nv, np.inf))
         self._acceleration_limits = (np.full(nv, -np.inf), np.full(nv, np.inf))
@@ -92,6 +110,14 @@ class Joint(NamedElement, ABC):
     def _mobilizer_axis(self) -> Vector:
         """axis_F of the mobilizer, shape [3]; zero for those without an axis."""
         return np.zeros(3)
+
+    def _mobilizer_pitch(self) -> float:
+        """The number `pitch` of the parameter records: of screws and of paths, zero for others."""
+        return 0.0
+
+    def _mobilizer_path(self) -> list[PathSegment]:
+        """The segments of the path of a curvilinear mobilizer, none for others."""
+        return []
 
     def _mobilizer_X_FM(self) -> RigidTransform:
         """The constant pose that a mobilizer of this kind leaves out, the identity for all that move."""
@@ -259,6 +285,60 @@ class Joint(NamedElement, ABC):
         """Returns X_FM at the default positions."""
         return self._calc_X_FM(self._default_positions)
 
+    def GetDefaultPosePair(self) -> tuple[Quaternion, Vector]:
+        """Returns the quaternion of R_FM and p_FoMo_F [m] at the default positions."""
+        X_FM = self.GetDefaultPose()
+        return X_FM.rotation().ToQuaternion(), np.asarray(X_FM.translation())
+
+    def SetDefaultPose(self, X_FM: RigidTransform) -> None:
+        """Sets the default positions to those of a pose.
+
+        Raises:
+            RuntimeError: if this is no floating joint; others cannot take every pose.
+        """
+        self._refuse_pose("SetDefaultPose")
+
+    def SetDefaultPosePair(self, q_FM: Quaternion, p_FM: npt.ArrayLike) -> None:
+        """Sets the default positions to those of a quaternion and p_FoMo_F [m]; errors as SetDefaultPose."""
+        self._refuse_pose("SetDefaultPosePair")
+
+    def _refuse_pose(self, caller: str) -> NoReturn:
+        raise RuntimeError(
+            f"{caller}(): joint {self._name!r} ({self.kTypeName}) cannot take every pose, only floating joints can. "
+            "Use set_default_positions()."
+        )
+
+    def _set_random_positions(self, caller: str, positions: npt.ArrayLike, first: int = 0, rest: Any = None) -> None:
+        """Sets the expressions from which random Contexts get positions of this joint.
+
+        Args:
+            caller: for messages.
+            positions: numbers or expressions, for as many positions as there are.
+            first: the first position that they are for.
+            rest: the other positions, if they have no distribution yet; by default those of the joint at zero.
+
+        Raises:
+            ValueError: if their number is wrong.
+        """
+        given = list(np.atleast_1d(np.asarray(positions, dtype=object)).ravel())
+        size = self.num_positions()
+        expected = size if rest is None else len(given)
+        if len(given) != expected or first + len(given) > size:
+            raise ValueError(
+                f"{caller}(): joint {self._name!r} ({self.kTypeName}) needs {size - first} expressions, but "
+                f"{len(given)} were given."
+            )
+        whole = list(rest) if self._random_positions is None and rest is not None else self._random_positions
+        whole = given if whole is None else list(whole)
+        whole[first : first + len(given)] = given
+        self._random_positions = whole
+
+    def _draw_positions(self, generator: RandomGenerator) -> Vector:
+        """Positions for a random Context: drawn, or the defaults if there is no distribution; [num_positions]."""
+        if self._random_positions is None:
+            return self.default_positions()
+        return draw_expressions(self._random_positions, generator)
+
     def default_damping_vector(self) -> Vector:
         """Returns the damping that new Contexts start with, shape [num_velocities]."""
         return self._default_damping.copy()
@@ -296,6 +376,41 @@ class Joint(NamedElement, ABC):
                 f"{values}."
             )
         return values.astype(np.float64)
+
+    # -- locking ---------------------------------------------------------------------------------------------
+
+    def Lock(self, context: Any) -> None:
+        """Sets the velocities of this joint in the Context to zero, where they stay until Unlock() is called.
+
+        Raises:
+            RuntimeError: before Finalize() of the plant.
+        """
+        self._set_locked(context, "Lock", 1.0)
+        start = self.velocity_start()
+        self.GetParentPlant()._mutable_v_view(context)[start : start + self.num_velocities()] = 0.0
+
+    def Unlock(self, context: Any) -> None:
+        """Lets forces move this joint in the Context again.
+
+        Raises:
+            RuntimeError: before Finalize() of the plant.
+        """
+        self._set_locked(context, "Unlock", 0.0)
+
+    def is_locked(self, context: Any) -> bool:
+        """Returns whether this joint is locked in the Context.
+
+        Raises:
+            RuntimeError: before Finalize() of the plant.
+        """
+        self._start(self._velocity_start, "is_locked")
+        record = self.GetParentPlant()._parameters_view(context)[self._mobod("is_locked")]
+        return bool(record["is_locked"] != 0.0)
+
+    def _set_locked(self, context: Any, caller: str, value: float) -> None:
+        self._start(self._velocity_start, caller)
+        parameters = self.GetParentPlant()._mutable_parameters_view(context)
+        parameters["is_locked"][self._mobod(caller)] = value
 
     def _mobod(self, caller: str) -> int:
         return int(self._get_tree(caller).mobod_of_joint[self._index])

@@ -41,6 +41,10 @@ class PrismaticJoint(OneDofJoint):
         """
         self.set_default_positions([translation])
 
+    def set_random_translation_distribution(self, translation: Any) -> None:
+        """Sets the distribution of the displacement in random Contexts, as an expression."""
+        self._set_random_positions("set_random_translation_distribution", translation)
+
     def get_translation(self, context: Any) -> Any:
         """Returns the displacement q in the Context [m]."""
         return self._q(context)[0]

@@ -86,6 +86,10 @@ class RevoluteJoint(OneDofJoint):
         """
         self.set_default_positions([angle])
 
+    def set_random_angle_distribution(self, angle: Any) -> None:
+        """Sets the distribution of the angle in random Contexts, as an expression."""
+        self._set_random_positions("set_random_angle_distribution", angle)
+
     def get_angle(self, context: Any) -> Any:
         """Returns the angle q in the Context [rad]."""
         return self._q(context)[0]

@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse
 
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, Value
+from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.primitives import (
     Adder,
     AffineSystem,
@@ -476,3 +477,61 @@ def test_abstract_blocks(name):
         with pytest.raises(TypeError, match="takes values of type str; got float"):
             port.FixValue(context, 1.0)
     assert system.get_output_port().Eval(context.Clone()) == ("b" if feedthrough else "a")
+
+
+def stacked(case, system, context, z):
+    """Outputs, derivatives and update as one vector, for inputs and state z; shape [m]."""
+    sizes = list(case.inputs.values())
+    *inputs, x = np.split(z, np.cumsum(sizes, dtype=int))
+    for port, value in zip(system._input_ports, inputs):
+        port.FixValue(context, value)
+    if case.num_continuous:
+        context.SetContinuousState(x)
+    if case.num_discrete:
+        context.SetDiscreteState(x)
+    parts = [port.Eval(context) for port in system._output_ports]
+    parts += [system.EvalTimeDerivatives(context).CopyToVector()] if case.num_continuous else []
+    parts += [system.EvalUniquePeriodicDiscreteUpdate(context).value()] if case.num_discrete else []
+    return np.concatenate([np.asarray(part) for part in (*parts, [])])
+
+
+def test_converted_block_has_the_derivatives_that_the_complex_step_gives(case):
+    system = case.make()
+    z = np.random.default_rng(5).normal(size=sum(case.inputs.values()) + case.num_continuous + case.num_discrete)
+    expected = stacked(case, system, system.CreateDefaultContext(), z)
+    converted = system.ToAutoDiffXd()
+    assert isinstance(converted, type(system)) and type(converted.ToScalarType[float]()) is type(system)
+    variables = InitializeAutoDiff(z).ravel()
+    result = stacked(case, converted, converted.CreateDefaultContext(), variables)
+    assert all(type(element) is AutoDiffXd for element in result)
+    if len(result) == 0:
+        return
+    np.testing.assert_array_equal(ExtractValue(result).ravel(), expected)
+    complex_context = system._make_context(np.complex128)
+    system.SetDefaultContext(complex_context)
+    for j in range(z.size):
+        step = z + 1e-100j * np.eye(z.size)[j]
+        slopes = stacked(case, system, complex_context, step).imag / 1e-100
+        np.testing.assert_allclose(ExtractGradient(result)[:, j], slopes, rtol=1e-13, atol=1e-14)
+
+
+def test_converted_block_has_the_expressions_whose_values_are_its_results(case):
+    symbolic = pytest.importorskip("merganser.framework.symbolic", reason="needs the extra", exc_type=ImportError)
+    system = case.make()
+    converted = system.ToSymbolic()
+    z = np.random.default_rng(6).normal(size=sum(case.inputs.values()) + case.num_continuous + case.num_discrete)
+    variables = [symbolic.Variable(f"z{i}") for i in range(z.size)]
+    result = stacked(case, converted, converted.CreateDefaultContext(), np.array(variables, dtype=object))
+    values = [expression.Evaluate(dict(zip(variables, z))) for expression in result]
+    expected = stacked(case, system, system.CreateDefaultContext(), z)
+    np.testing.assert_allclose(values, expected, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ABSTRACT)
+def test_abstract_blocks_convert_too(name):
+    make, inputs, outputs, _ = ABSTRACT[name]
+    system = make().ToAutoDiffXd()
+    context = system.CreateDefaultContext()
+    for index in range(len(inputs)):
+        system.get_input_port(index).FixValue(context, "b")
+    assert all(system.get_output_port(i).Eval(context) in ("a", "b") for i in range(len(outputs)))

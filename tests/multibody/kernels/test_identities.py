@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from random_trees import ALL_KINDS, SIMPLE_KINDS, Tree, random_tree
 
-from merganser.multibody.kernels.layout import CURVILINEAR, QUATERNION_FLOATING, REVOLUTE, WELD
+from merganser.multibody.kernels.layout import CURVILINEAR, QUATERNION_FLOATING
 
 STEP = 1e-100  # imaginary, so that derivatives are exact to rounding
 SIZES = [(1, 3), (2, 5), (3, 8), (4, 12), (5, 15), (6, 15)]  # (seed, number of bodies)
@@ -167,3 +167,26 @@ def test_length_of_quaternion_does_not_change_and_its_own_rate_is_no_velocity() 
     along_Q = np.zeros(tree.num_q)
     along_Q[start : start + 4] = Q
     assert_close(tree.velocity_of(along_Q), np.zeros(tree.num_v))
+
+
+def test_locked_mobilizers_keep_their_velocities_and_the_rest_moves_as_if_they_were_welds(tree: Tree) -> None:
+    """With the locked joints' accelerations zero, the other rows of the equations of motion hold."""
+    locked = np.arange(len(tree.topology)) % 3 == 1
+    tree.parameters["is_locked"][: len(locked)] = locked
+    is_free = np.ones(tree.num_v, dtype=bool)
+    for node in tree.topology[locked]:
+        is_free[node["v_start"] : node["v_start"] + node["num_v"]] = False
+    tau = normal(tree, tree.num_v)
+    status, vdot = tree.forward_dynamics(tau)
+    assert status == 0 and not np.any(vdot[~is_free])
+    assert_close(tree.inverse_dynamics(vdot)[is_free], tau[is_free])
+
+
+def test_a_path_that_closes_on_itself_repeats() -> None:
+    tree = next(t for t in (random_tree(s, 3) for s in range(100)) if CURVILINEAR in t.topology["mobilizer"])
+    i = list(tree.topology["mobilizer"]).index(CURVILINEAR)
+    tree.parameters["pitch"][i] = 2.5
+    q = tree.q.copy()
+    pose = tree.update(q).position["R_WB"][i].copy()
+    q[tree.topology["q_start"][i]] -= 3 * 2.5
+    assert_close(tree.update(q).position["R_WB"][i], pose)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_trees import PRISMATIC, QUATERNION_FLOATING, REVOLUTE, Tree, random_tree
+from random_trees import (
+    BALL_RPY,
+    PLANAR,
+    PRISMATIC,
+    QUATERNION_FLOATING,
+    REVOLUTE,
+    RPY_FLOATING,
+    SCREW,
+    UNIVERSAL,
+    Tree,
+    random_tree,
+)
 
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
 
@@ -67,7 +78,10 @@ def test_autodiff_differentiates_forward_dynamics():
     np.testing.assert_allclose(ExtractGradient(vdot) / scale, expected / scale, rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("kinds", [(REVOLUTE, PRISMATIC), (QUATERNION_FLOATING,)])
+@pytest.mark.parametrize(
+    "kinds",
+    [(REVOLUTE, PRISMATIC), (QUATERNION_FLOATING,), (SCREW,), (UNIVERSAL,), (PLANAR,), (BALL_RPY,), (RPY_FLOATING,)],
+)
 def test_expressions_evaluate_to_the_result_of_floats(kinds):
     symbolic = import_symbolic()
     tree = random_tree(7, num_bodies=2 if kinds[0] == REVOLUTE else 1, kinds=kinds)

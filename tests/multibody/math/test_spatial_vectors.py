@@ -161,9 +161,7 @@ def test_acceleration_of_a_moving_frame_is_the_derivative_of_its_velocity():
 
 def test_shift_with_zero_angular_velocity_leaves_out_the_centripetal_term(rng):
     A, p, w = SpatialAcceleration(rng.normal(size=6)), rng.normal(size=3), rng.normal(size=3)
-    np.testing.assert_array_equal(
-        A.ShiftWithZeroAngularVelocity(p).get_coeffs(), A.Shift(p, np.zeros(3)).get_coeffs()
-    )
+    np.testing.assert_array_equal(A.ShiftWithZeroAngularVelocity(p).get_coeffs(), A.Shift(p, np.zeros(3)).get_coeffs())
     centripetal = A.Shift(p, w).translational() - A.ShiftWithZeroAngularVelocity(p).translational()
     np.testing.assert_allclose(centripetal, np.cross(w, np.cross(w, p)), rtol=1e-12)
 
@@ -173,7 +171,5 @@ def test_other_scalars_give_the_same_results(scalar, rng):
     coeffs, p = rng.normal(size=6), rng.normal(size=3)
     V, F = SpatialVelocity(coeffs.astype(scalar)), SpatialForce(coeffs.astype(scalar))
     assert V.Shift(p).get_coeffs().dtype == scalar
-    np.testing.assert_allclose(
-        V.Shift(p).get_coeffs().astype(complex), SpatialVelocity(coeffs).Shift(p).get_coeffs()
-    )
+    np.testing.assert_allclose(V.Shift(p).get_coeffs().astype(complex), SpatialVelocity(coeffs).Shift(p).get_coeffs())
     assert complex(V.dot(F)) == pytest.approx(coeffs @ coeffs)

@@ -39,7 +39,11 @@ def everything(x):
     V, A = SpatialVelocity(x[:6]), SpatialAcceleration(x[6:])
     return np.concatenate(
         [total.CopyToFullMatrix6().ravel(), (total * V).get_coeffs(), (total * A).get_coeffs(), I * p]
-        + [(2.0 * G - I / m).CopyToFullMatrix3().ravel(), total.CalcComMoment(), [I.Trace(), I[0, 1]]]
+        + [
+            (2.0 * G - I / m).CopyToFullMatrix3().ravel(),
+            total.CalcComMoment(),
+            [I.Trace(), I[0, 1], total.CalcMinimumPhysicalLength()],
+        ]
     )
 
 

@@ -53,7 +53,13 @@ def write_obj(path, faces=FACES):
 
 def write_vtk(path, cell_type=10):
     cells = [f"4 {a} {b} {c} {d}" for a, b, c, d in TETRAHEDRA]
-    header = ["# vtk DataFile Version 3.0", "box", "ASCII", "DATASET UNSTRUCTURED_GRID", f"POINTS {len(VERTICES)} double"]
+    header = [
+        "# vtk DataFile Version 3.0",
+        "box",
+        "ASCII",
+        "DATASET UNSTRUCTURED_GRID",
+        f"POINTS {len(VERTICES)} double",
+    ]
     points = [f"{x} {y} {z}" for x, y, z in VERTICES]
     types = [f"CELL_TYPES {len(cells)}"] + [str(cell_type)] * len(cells)
     path.write_text("\n".join([*header, *points, f"CELLS {len(cells)} {5 * len(cells)}", *cells, *types]))
@@ -61,7 +67,9 @@ def write_vtk(path, cell_type=10):
 
 
 @pytest.mark.parametrize(
-    "shape", [Sphere(0.4), Box(0.1, 0.2, 0.3), Cylinder(0.2, 0.7), Capsule(0.2, 0.7), Ellipsoid(0.1, 0.2, 0.3)], ids=repr
+    "shape",
+    [Sphere(0.4), Box(0.1, 0.2, 0.3), Cylinder(0.2, 0.7), Capsule(0.2, 0.7), Ellipsoid(0.1, 0.2, 0.3)],
+    ids=repr,
 )
 def test_shape_has_the_mass_of_its_volume_and_its_own_axes(shape):
     M = CalcSpatialInertia(shape, DENSITY)

@@ -1,0 +1,97 @@
+"""Comparisons, products and inverses of arrays of any scalar type."""
+
+from __future__ import annotations
+
+__all__ = ["eq", "ge", "gt", "inv", "le", "lt", "matmul", "ne"]
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.framework.math._scalars import Array
+
+
+def _comparison(name: str, sign: str) -> Callable[[Any, Any], Array]:
+    compare = getattr(operator, name)
+
+    def function(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
+        left, right = np.broadcast_arrays(np.asarray(a), np.asarray(b))
+        if left.dtype.kind != "O" and right.dtype.kind != "O":
+            return np.asarray(compare(left, right))
+        results = [compare(x, y) for x, y in zip(left.ravel().tolist(), right.ravel().tolist())]
+        dtype = bool if all(isinstance(result, (bool, np.bool_)) for result in results) else object
+        array = np.empty(len(results), dtype=dtype)
+        array[:] = results
+        return array.reshape(left.shape)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"a {sign} b element by element, in the common shape: bool, or Formula where expressions are compared."
+    )
+    return function
+
+
+eq = _comparison("eq", "==")
+ne = _comparison("ne", "!=")
+lt = _comparison("lt", "<")
+le = _comparison("le", "<=")
+gt = _comparison("gt", ">")
+ge = _comparison("ge", ">=")
+
+
+def matmul(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
+    """The product of two matrices of any scalar types; a vector on the right counts as a column.
+
+    Args:
+        a: shape [m, n].
+        b: shape [n, p] or [n].
+
+    Returns:
+        Shape [m, p].
+
+    Raises:
+        ValueError: the shapes do not fit together.
+    """
+    left, right = np.asarray(a), np.asarray(b)
+    if right.ndim == 1:
+        right = right.reshape(-1, 1)
+    if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[0]:
+        raise ValueError(f"matmul: cannot multiply matrices of shapes {np.shape(a)} and {np.shape(b)}.")
+    return left @ right
+
+
+def inv(matrix: npt.ArrayLike) -> Array:
+    """The inverse of a square matrix of any scalar type, shape [n, n].
+
+    Numbers are inverted by LAPACK. With X = inv(value of A), X (2 I - A X) has the right derivatives for AutoDiffXd,
+    because X is the inverse of the values. Expressions are inverted without a branch on their values, by the algorithm
+    of Faddeev and LeVerrier (Gantmacher, 1959, "The Theory of Matrices", chapter IV): exactly, but for a few rows only.
+
+    Raises:
+        ValueError: the matrix is not square.
+        numpy.linalg.LinAlgError: it is singular.
+    """
+    A = np.asarray(matrix)
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"inv: expected a square matrix, got an array of shape {A.shape}.")
+    if A.dtype.kind != "O":
+        return np.linalg.inv(A)
+    if all(hasattr(entry, "derivatives") or isinstance(entry, (int, float)) for entry in A.flat):
+        values = [entry.value() if hasattr(entry, "derivatives") else entry for entry in A.flat]
+        X = np.linalg.inv(np.array(values, dtype=np.float64).reshape(A.shape))
+        return X @ (2.0 * np.eye(len(A)) - A @ X)
+    return _inverse_without_branches(A)
+
+
+def _inverse_without_branches(A: Array) -> Array:
+    """With M_1 = I, c_k = -trace(A M_k) / k and M_(k+1) = A M_k + c_k I, the inverse is -M_n / c_n."""
+    n = len(A)
+    identity = np.eye(n)
+    M: Array = identity
+    for k in range(1, n):
+        product = A @ M
+        M = product - np.trace(product) / k * identity
+    return M * (n / np.trace(A @ M)) if n else A

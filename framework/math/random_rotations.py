@@ -1,0 +1,44 @@
+"""Random rotations, distributed uniformly: every orientation of a body is equally likely.
+
+K. Shoemake, 1992, "Uniform Random Rotations", Graphics Gems III, pages 124-132.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "UniformlyRandomAngleAxis",
+    "UniformlyRandomQuaternion",
+    "UniformlyRandomRPY",
+    "UniformlyRandomRotationMatrix",
+]
+
+import math
+
+from merganser.framework.core.random_values import RandomGenerator
+from merganser.framework.math._scalars import Array
+from merganser.framework.math.angle_axis import AngleAxis
+from merganser.framework.math.quaternion import Quaternion
+from merganser.framework.math.rotation_matrix import RotationMatrix
+
+
+def UniformlyRandomQuaternion(generator: RandomGenerator) -> Quaternion:
+    """A random unit quaternion [w, x, y, z], of three random numbers."""
+    split, first, second = generator.uniform(), generator.uniform(), generator.uniform()
+    a, b = math.sqrt(1.0 - split), math.sqrt(split)
+    first, second = 2.0 * math.pi * first, 2.0 * math.pi * second
+    return Quaternion(w=a * math.sin(first), x=a * math.cos(first), y=b * math.sin(second), z=b * math.cos(second))
+
+
+def UniformlyRandomAngleAxis(generator: RandomGenerator) -> AngleAxis:
+    """A random rotation as an angle [rad] and an axis."""
+    return AngleAxis(quaternion=UniformlyRandomQuaternion(generator))
+
+
+def UniformlyRandomRotationMatrix(generator: RandomGenerator) -> RotationMatrix:
+    """A random rotation matrix."""
+    return RotationMatrix(quaternion=UniformlyRandomQuaternion(generator))
+
+
+def UniformlyRandomRPY(generator: RandomGenerator) -> Array:
+    """A random rotation as roll, pitch and yaw angles [rad], shape [3]."""
+    return UniformlyRandomRotationMatrix(generator).ToRollPitchYaw().vector()
