@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -98,25 +99,23 @@ class _DiscreteTimeSystem(LeafSystem):
 
     def _declare_same_output(self, port: OutputPort) -> None:
         """Declares an output that depends directly on the same inputs as that of the continuous-time system."""
-        name, model = port.get_name(), port.Allocate().get_value()
-        inputs = [i for i in range(len(self._input_ports)) if self._system.HasDirectFeedthrough(i, port.get_index())]
+        name, index, model = port.get_name(), int(port.get_index()), port.Allocate().get_value()
+        inputs = [i for i in range(len(self._input_ports)) if self._system.HasDirectFeedthrough(i, index)]
         needs = {self.all_sources_except_input_ports_ticket(), *(self.input_port_ticket(i) for i in inputs)}
         if isinstance(model, BasicVector):
-            self.DeclareVectorOutputPort(name, model, self._vector_calculator(port, inputs), needs)
+            calc = functools.partial(self._calc_vector, index, inputs)
+            self.DeclareVectorOutputPort(name, model, calc, needs)
         else:
-            self.DeclareAbstractOutputPort(name, port.Allocate, self._abstract_calculator(port, inputs), needs)
+            calc = functools.partial(self._calc_abstract, index, inputs)
+            self.DeclareAbstractOutputPort(name, port.Allocate, calc, needs)
 
-    def _vector_calculator(self, port: OutputPort, inputs: list[int]) -> Callable[[Context, BasicVector], None]:
-        def calc(context: Context, output: BasicVector) -> None:
-            output.SetFrom(port.EvalBasicVector(self._inner_context(context, inputs)))
+    def _calc_vector(self, port: int, inputs: list[int], context: Context, output: BasicVector) -> None:
+        inner = self._inner_context(context, inputs)
+        output.SetFrom(self._system.get_output_port(port).EvalBasicVector(inner))
 
-        return calc
-
-    def _abstract_calculator(self, port: OutputPort, inputs: list[int]) -> Callable[[Context, AbstractValue], None]:
-        def calc(context: Context, output: AbstractValue) -> None:
-            output.SetFrom(Value(port.Eval(self._inner_context(context, inputs))))
-
-        return calc
+    def _calc_abstract(self, port: int, inputs: list[int], context: Context, output: AbstractValue) -> None:
+        inner = self._inner_context(context, inputs)
+        output.SetFrom(Value(self._system.get_output_port(port).Eval(inner)))
 
     def _inner_context(self, context: Context, inputs: Iterable[int]) -> Context:
         """A new context of the continuous-time system, with time, state, parameters and those inputs of this one."""

@@ -15,6 +15,7 @@ from merganser.analysis.plan.program import HandlerStop, Program, key_of
 from merganser.framework.core.events import EventKind, EventStatus
 from merganser.framework.native import specialize
 from merganser.framework.native.assembly import place_relative_to
+from merganser.framework.primitives import VectorLog
 
 if TYPE_CHECKING:
     from merganser.analysis.event_schedule import EventSchedule
@@ -75,6 +76,7 @@ class Plan:
         self._known_groups = [0]
         self._reads: dict[int, int] = {}
         self._integers = np.zeros(f.NUM_INTEGERS, dtype=np.int64)
+        self._fields: Any = memoryview(self._integers)  # the same, faster for single ones  # type: ignore[arg-type]
         self._reals = np.zeros(f.NUM_REALS)
         self._clocks = np.array([(*clock, -np.inf) for clock in schedule.clocks()]).reshape(-1, 3)
         self._steps = _FIRST_STEPS
@@ -134,6 +136,7 @@ class Plan:
         """Tells the operations where their logs are, and how much room there is in all of them."""
         room = _PLENTY
         flat, integers = self._store.flat, self._program.integers
+        self._log_edits = VectorLog.num_edits
         self._log_arrays = []
         for place in self._program.logs:
             log, first = place.log(), place.first
@@ -248,13 +251,13 @@ class Plan:
 
     def _note_changes(self) -> None:
         """Marks as out of date what depends on anything that the loop has changed."""
-        changed = self._integers.item(f.CHANGED)
+        changed = self._fields[f.CHANGED]
         if changed:
             mask = self._mask_of_changes.get(changed)
             if mask is None:
                 mask = self._mask_of_changes[changed] = self._downstream(changed)
             self._store.invalid |= mask
-            self._integers[f.CHANGED] = 0
+            self._fields[f.CHANGED] = 0
 
     def _downstream(self, changed: int) -> int:
         mask = 0
@@ -264,23 +267,24 @@ class Plan:
         return mask
 
     def _run(self, progress: SimulationProgress) -> int:
-        advance_loop, place, integers = self._advance, self._place, self._integers
+        advance_loop, place, fields = self._advance, self._place, self._fields
+        store, layout = self._store, self._store.layout
         start, num_stops = wall_clock.perf_counter(), 0
         while True:
             outcome: int = advance_loop(place)
             if outcome == f.PYTHON:
                 num_stops += 1
                 if num_stops % _STOPS_BETWEEN_LOOKS == 0:
-                    progress.update(self._store.flat.item(0))
-                stop = self._program.stops[integers.item(f.AT)]
+                    progress.update(store.flat.item(0))
+                stop = self._program.stops[fields[f.AT]]
                 self._note_changes()
-                self._store.invalid &= ~stop.valid
+                store.invalid &= ~stop.valid
                 if isinstance(stop, HandlerStop):
                     if not self._handle(stop):
                         return f.STOPPED
                 else:
                     stop.serve()
-                if self._version != self._store.layout.version or self._routing != self._store.routing:
+                if self._version != layout.version or self._routing != store.routing:
                     self._lower_within_step()
             elif outcome == f.PAUSE:
                 elapsed = wall_clock.perf_counter() - start
@@ -288,11 +292,11 @@ class Plan:
                     self._steps *= 2
                 elif elapsed > 3.0 * _SLICE and self._steps > 1:
                     self._steps //= 2
-                integers[f.STEPS_LEFT] = self._steps
-                progress.update(self._store.flat.item(0))
+                fields[f.STEPS_LEFT] = self._steps
+                progress.update(store.flat.item(0))
                 start = wall_clock.perf_counter()
             elif outcome == f.NEEDS_GROUP:
-                self._add_group(integers.item(f.DUE))
+                self._add_group(fields[f.DUE])
             elif outcome == f.NEEDS_ROOM:
                 self._make_room_in_logs()
             else:
@@ -302,28 +306,24 @@ class Plan:
         """Calls event handlers; returns whether to go on, which is not so where an update has failed."""
         reads = stop.reads
         status = stop.serve()
+        if stop.reads & ~reads:
+            self._reads[key_of(stop.events)] = stop.reads
+            self._version = -1  # a new program will compute what the handlers read
+        if self._log_edits != VectorLog.num_edits:
+            self._place_logs()  # somebody else has added to a log or cleared it
+        if status is None:
+            self._fields[f.HAS_EFFECT] = 1
+            return True
         if status.failed() and stop.kind is EventKind.DISCRETE_UPDATE:
             self.status.KeepMoreSevere(status)
             return False
         if not status.did_nothing():
-            self._integers[f.HAS_EFFECT] = 1
+            self._fields[f.HAS_EFFECT] = 1
             if not status.succeeded():
-                self._integers[f.MUST_STOP] = 1
+                self._fields[f.MUST_STOP] = 1
                 self._has_failed = status.failed()
                 self.status.KeepMoreSevere(status)
-        if stop.reads & ~reads:
-            self._reads[key_of(stop.events)] = stop.reads
-            self._version = -1  # a new program will compute what the handlers read
-        self._check_logs()
         return True
-
-    def _check_logs(self) -> None:
-        """Looks whether handlers have added to a log or cleared it."""
-        if any(log._times is not times for log, times in self._log_arrays):
-            self._place_logs()
-        elif self._log_arrays:
-            room = min(len(times) - log.num_samples() for log, times in self._log_arrays)
-            self._integers[f.ROOM_IN_LOGS] = room
 
     def _lower_within_step(self) -> None:
         """Takes a new program; a step that was in progress begins again."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from merganser.analysis.plan import fields as f
 from merganser.framework.core.derivatives import compute_for, slots_behind, trace_upstream
 from merganser.framework.core.events import DeclaredEvent, EventKind, EventStatus
-from merganser.framework.core.execution import compute_updates, execute
+from merganser.framework.core.execution import call_handler, compute_updates
 from merganser.framework.core.store import CacheSlot
 from merganser.framework.native.assembly import Assembly, place_relative_to
 
@@ -55,13 +55,20 @@ class HandlerStop:
         self.reads = reads
         self.valid = valid
 
-    def serve(self) -> EventStatus:
-        """Calls the handlers; the results of updates stay where the loop finds them."""
-        store = self.events[0][0]._store
+    def serve(self) -> EventStatus | None:
+        """Calls the handlers; the results of updates stay where the loop finds them.
+
+        Returns:
+            The most severe status that they returned; None if they just succeeded.
+        """
+        context, event = self.events[0]
+        store = context._store
         outer_reads, store.reads = store.reads, 0
         try:
             if self.kind is EventKind.PUBLISH:
-                return execute(self.events, self.kind)
+                return call_handler(context, event)
+            if len(self.events) == 1:  # the loop has put the present values into the room for the new ones
+                return call_handler(context, event, context._next_discrete)
             return compute_updates(self.events, self.kind)[0]
         finally:
             self.reads |= store.reads
@@ -168,6 +175,7 @@ class Program:
                 row[f.GROUP_FLAGS] |= f.HAS_NATIVE_UPDATES
                 self._add_native_updates(leaf)
             else:
+                self._add_present_values(context)
                 self._add_handler(leaf, EventKind.DISCRETE_UPDATE, valid)
         row[f.UPDATE_END] = row[f.COMMIT_BEGIN] = len(self._assembly)
         for leaf in by_leaf:
@@ -177,11 +185,14 @@ class Program:
     def _add_native_updates(self, events: EventList) -> None:
         """The operations of a leaf system's updates; groups that they leave alone keep their values."""
         context = events[0][0]
-        for target, source in self._discrete_places(context):
-            self._assembly.add_copy(source[1], source[0], target)
+        self._add_present_values(context)
         for _, event in events:
             assert event.native is not None
             self._assembly.add(event.native, context)
+
+    def _add_present_values(self, context: LeafContext) -> None:
+        for target, source in self._discrete_places(context):
+            self._assembly.add_copy(source[1], source[0], target)
 
     def _add_commit(self, context: LeafContext) -> None:
         for source, target in self._discrete_places(context):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +92,7 @@ class Context(CacheControl):
             RuntimeError: this is the context of a subsystem.
         """
         self._require_root("SetTime")
-        if isinstance(time_sec, float) and math.isnan(time_sec):
+        if isinstance(time_sec, float) and time_sec != time_sec:
             raise ValueError("SetTime: the time must be a number, got nan.")
         self._set_time(time_sec)
 

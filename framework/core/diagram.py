@@ -12,7 +12,7 @@ from merganser.framework.core.feedthrough import inputs_reaching
 from merganser.framework.core.graphviz import GraphvizFragment, GraphvizFragmentParams, diagram_fragment
 from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.ports import InputPort, OutputPort
-from merganser.framework.core.system import System
+from merganser.framework.core.system import System, require_system
 from merganser.framework.core.visitor import SystemVisitor
 from merganser.framework.core.witness import ActiveWitness
 
@@ -87,11 +87,13 @@ class Diagram(System):
 
     def AreConnected(self, output: OutputPort, input: InputPort) -> bool:
         """Whether a wire leads from one subsystem's output to another's input."""
+        require_ports(output, input, f"Diagram '{self.GetSystemPathname()}', AreConnected")
         return self._connections.get((input._system, input._index)) == (output._system, output._index)
 
     def GetInputPortLocators(self, port_index: int) -> list[tuple[System, int]]:
         """Returns the (system, input port index) that an input of this Diagram feeds."""
-        return [(self._systems[number], port) for number, port in self._input_targets[int(port_index)]]
+        index = self.get_input_port(port_index)._index
+        return [(self._systems[number], port) for number, port in self._input_targets[index]]
 
     def get_input_port_locator(self, port_index: int) -> tuple[System, int]:
         """Returns the first (system, input port index) that an input of this Diagram feeds."""
@@ -99,13 +101,14 @@ class Diagram(System):
 
     def get_output_port_locator(self, port_index: int) -> tuple[System, int]:
         """Returns the (system, output port index) behind an output of this Diagram."""
-        return self._exported_outputs[port_index]
+        return self._exported_outputs[self.get_output_port(port_index)._index]
 
     # ------------------------------------------------------------------ contexts
 
     def GetSubsystemContext(self, subsystem: System, context: Any) -> Any:
         """Returns the part of this Diagram's context that belongs to a system inside, at any depth."""
         self._check_context(context)
+        require_system(subsystem, self)
         path: list[System] = []
         system: System | None = subsystem
         while system is not None and system is not self:
@@ -151,9 +154,20 @@ class Diagram(System):
         return inputs_reaching(self, output_port)
 
 
+def require_ports(output: Any, input: Any, where: str) -> None:
+    """Raises an error, beginning with `where`, if these are not an output port and an input port."""
+    if not isinstance(output, OutputPort) or not isinstance(input, InputPort):
+        raise TypeError(
+            f"{where} takes an output port and an input port, in this order; got {type(output).__name__} and "
+            f"{type(input).__name__}."
+        )
+
+
 def find_system(systems: Sequence[System], name: str, where: str) -> System:
     """The system of that name among `systems`; `where` begins the error message."""
     for system in systems:
         if system._name == name:
             return system
+    if not isinstance(name, str):
+        raise TypeError(f"{where}: the name of a subsystem is a string, got {name!r}.")
     raise RuntimeError(f"{where} has no subsystem named '{name}'. " + nearest_names(name, (s._name for s in systems)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from merganser.framework.core.diagram import Diagram, find_system
+from merganser.framework.core.arguments import checked_index
+from merganser.framework.core.diagram import Diagram, find_system, require_ports
 from merganser.framework.core.feedthrough import refuse_algebraic_loops
 from merganser.framework.core.indices import InputPortIndex, OutputPortIndex, UseDefaultName, kUseDefaultName
 from merganser.framework.core.ports import InputPort, OutputPort
@@ -64,6 +65,10 @@ class DiagramBuilder:
 
     def AddNamedSystem(self, name: str, system: SystemT) -> SystemT:
         """Adds a system under the given name and returns it."""
+        if not isinstance(name, str):
+            raise TypeError(f"AddNamedSystem takes a name and a System; got {name!r}.")
+        if not isinstance(system, System):
+            raise TypeError(f"AddNamedSystem('{name}', ...) takes a System, got {type(system).__name__}.")
         if self.HasSubsystemNamed(name):
             raise ValueError(f"The diagram already has a system named '{name}'; names must be unique.")
         previous = system._name
@@ -139,16 +144,14 @@ class DiagramBuilder:
             ValueError: sizes or types differ, the input is taken, or a port belongs to a system that was not added.
         """
         self._require_not_built()
+        if len(args) != 2:
+            raise TypeError(f"Connect takes an output port and an input port, or two systems; got {len(args)} values.")
         output, input = args
         if isinstance(output, System):
             output = output.get_output_port()
         if isinstance(input, System):
             input = input.get_input_port()
-        if not isinstance(output, OutputPort) or not isinstance(input, InputPort):
-            raise TypeError(
-                f"Connect takes an output port and an input port, in this order; got {type(output).__name__} and "
-                f"{type(input).__name__}."
-            )
+        require_ports(output, input, "Connect")
         self._require_member(output._system, output)
         self._require_free(input)
         if output._size != input._size:
@@ -160,11 +163,14 @@ class DiagramBuilder:
 
     def Cascade(self, src: System, dest: System) -> None:
         """Connects the only output port of `src` to the only input port of `dest`."""
+        if not isinstance(src, System) or not isinstance(dest, System):
+            raise TypeError(f"Cascade takes two systems; got {type(src).__name__} and {type(dest).__name__}.")
         self.Connect(src.get_output_port(), dest.get_input_port())
 
     def Disconnect(self, source: OutputPort, dest: InputPort) -> None:
         """Removes a wire."""
         self._require_not_built()
+        require_ports(source, dest, "Disconnect")
         key = (dest._system, int(dest._index))
         if self._connections.get(key) != (source._system, int(source._index)):
             raise ValueError(f"{source.GetFullDescription()} is not connected to {dest.GetFullDescription()}.")
@@ -200,7 +206,7 @@ class DiagramBuilder:
             if diagram_port not in names:
                 raise ValueError(f"The diagram has no input port named '{diagram_port}'; it has {names}.")
             diagram_port = names.index(diagram_port)
-        _, targets = self._inputs[diagram_port]
+        _, targets = self._inputs[checked_index(diagram_port, len(self._inputs), "The diagram", "input port")]
         if targets and targets[0]._size != input._size:
             raise ValueError(
                 f"{input.GetFullDescription()} ({_kind(input)}) cannot share an input of the diagram with "
@@ -210,6 +216,9 @@ class DiagramBuilder:
 
     def ConnectToSame(self, exemplar: InputPort, dest: InputPort) -> bool:
         """Feeds `dest` from whatever feeds `exemplar`; returns False if nothing does."""
+        self._require_input(exemplar)
+        self._require_member(exemplar._system, exemplar)
+        self._require_free(dest)
         upstream = self._connections.get((exemplar._system, int(exemplar._index)))
         if upstream is not None:
             self.Connect(upstream[0].get_output_port(upstream[1]), dest)
@@ -223,6 +232,8 @@ class DiagramBuilder:
     def ExportOutput(self, output: OutputPort, name: str | UseDefaultName = kUseDefaultName) -> OutputPortIndex:
         """Makes an output port of a subsystem an output port of the diagram; returns its index."""
         self._require_not_built()
+        if not isinstance(output, OutputPort):
+            raise TypeError(f"ExportOutput takes an output port, got {_what(output)}.")
         self._require_member(output._system, output)
         if name is kUseDefaultName:
             name = f"{output._system.GetSystemName()}_{output._name}"
@@ -235,6 +246,7 @@ class DiagramBuilder:
 
     def IsConnectedOrExported(self, port: InputPort) -> bool:
         """Whether an input port is connected or exported."""
+        self._require_input(port)
         return (port._system, int(port._index)) in self._connections or any(port in p for _, p in self._inputs)
 
     def connection_map(self) -> dict[tuple[System, int], tuple[System, int]]:
@@ -263,6 +275,8 @@ class DiagramBuilder:
                 f"Diagram '{target.GetSystemPathname()}' has the scalar type {target._scalar.__name__}, the builder "
                 f"has {self._scalar.__name__}; derive the Diagram from Diagram_[{self._scalar.__name__}]."
             )
+        if not isinstance(target, Diagram):
+            raise TypeError(f"BuildInto takes a Diagram, got {type(target).__name__}.")
         if target._systems:
             raise RuntimeError(f"Diagram '{target.GetSystemPathname()}' has been built before.")
         for system in self._systems:
@@ -281,13 +295,20 @@ class DiagramBuilder:
             raise RuntimeError("DiagramBuilder: the diagram has been built; a builder serves once.")
 
     def _require_member(self, system: System, port: Any = None) -> None:
+        if not isinstance(system, System):
+            raise TypeError(f"DiagramBuilder: expected a System, got {type(system).__name__}.")
         if system not in self._systems:
             what = (
                 f"{port.GetFullDescription()}: its system" if port is not None else f"System '{system.GetSystemName()}'"
             )
             raise ValueError(f"{what} has not been added to this builder; call AddSystem first.")
 
+    def _require_input(self, port: Any) -> None:
+        if not isinstance(port, InputPort):
+            raise TypeError(f"DiagramBuilder: expected an input port, got {_what(port)}.")
+
     def _require_free(self, input: InputPort) -> None:
+        self._require_input(input)
         self._require_member(input._system, input)
         upstream = self._connections.get((input._system, int(input._index)))
         if upstream is not None:
@@ -295,6 +316,11 @@ class DiagramBuilder:
             raise ValueError(f"{input.GetFullDescription()} is already connected to {port.GetFullDescription()}.")
         if any(input in targets for _, targets in self._inputs):
             raise ValueError(f"{input.GetFullDescription()} is already exported as an input of the diagram.")
+
+
+def _what(port: Any) -> str:
+    """Names a port that stands where another kind is expected, or the type of what is no port."""
+    return port.GetFullDescription() if isinstance(port, (InputPort, OutputPort)) else type(port).__name__
 
 
 def _kind(port: Any) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.arguments import checked_size
 from merganser.framework.core.dependencies import TicketMethods
 from merganser.framework.core.state import ContinuousState, _window
 from merganser.framework.core.values import BasicVector
@@ -59,6 +60,11 @@ class DynamicsMethods:
         """
         self._check_context(context)
         expected = context.num_continuous_states()
+        if not isinstance(proposed_derivatives, ContinuousState):
+            raise TypeError(
+                f"System '{self.GetSystemPathname()}': proposed_derivatives must be a ContinuousState, got "
+                f"{type(proposed_derivatives).__name__}."
+            )
         if proposed_derivatives.size() != expected:
             raise ValueError(
                 f"System '{self.GetSystemPathname()}' has {expected} continuous states; proposed_derivatives has "
@@ -160,9 +166,7 @@ class LeafDynamics(DynamicsMethods):
 
     def DeclareImplicitTimeDerivativesResidualSize(self: Any, n: int) -> None:
         """Declares that the residual of the implicit dynamics has n elements."""
-        if n < 0:
-            raise ValueError(f"System '{self.GetSystemPathname()}': a residual cannot have {n} elements.")
-        self._residual_size = int(n)
+        self._residual_size = checked_size(n, f"System '{self.GetSystemPathname()}': size of the implicit residual")
 
     def implicit_time_derivatives_residual_size(self: Any) -> int:
         return sum(self._continuous_sizes) if self._residual_size is None else self._residual_size

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.leaf_context import LeafContext
     from merganser.framework.core.state import DiscreteValues
 
-__all__ = ["Updates", "compute_updates", "execute", "make_updates", "raise_if_failed"]
+__all__ = ["Updates", "call_handler", "compute_updates", "execute", "make_updates", "raise_if_failed"]
 
 _DID_NOTHING, _SUCCEEDED = EventStatus.Severity.kDidNothing, EventStatus.Severity.kSucceeded
 
@@ -108,6 +108,15 @@ def _copy_groups(source: DiscreteValues, target: DiscreteValues) -> None:
 
 
 def _call(context: LeafContext, event: DeclaredEvent, status: EventStatus, *changes: Any) -> None:
+    result = call_handler(context, event, *changes)
+    if result is not None:
+        status.KeepMoreSevere(result)
+    elif status._severity is _DID_NOTHING:
+        status._severity = _SUCCEEDED
+
+
+def call_handler(context: LeafContext, event: DeclaredEvent, *changes: Any) -> EventStatus | None:
+    """Calls the handler of an event; returns its status, with the system if that matters. None: it has succeeded."""
     try:
         result = event.handler(context, *changes)
     except Exception as error:
@@ -118,14 +127,12 @@ def _call(context: LeafContext, event: DeclaredEvent, status: EventStatus, *chan
         )
         raise
     if result is None:
-        if status._severity is _DID_NOTHING:
-            status._severity = _SUCCEEDED
-    elif not isinstance(result, EventStatus):
+        return None
+    if not isinstance(result, EventStatus):
         raise TypeError(
             f"The {event.trigger.name[1:]} {event.kind.value} event of system "
             f"'{context._system.GetSystemPathname()}' must return an EventStatus or None; got {type(result).__name__}."
         )
-    else:
-        if result.severity() >= EventStatus.Severity.kReachedTermination and result.system() is None:
-            result = EventStatus(result.severity(), context._system, result.message())
-        status.KeepMoreSevere(result)
+    if result.severity() >= EventStatus.Severity.kReachedTermination and result.system() is None:
+        return EventStatus(result.severity(), context._system, result.message())
+    return result

@@ -222,8 +222,8 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
                 functools.partial(_copy_abstract_state, index), {ticket},
             )  # fmt: skip
         raise TypeError(
-            f"{where}: DeclareStateOutputPort takes what DeclareContinuousState, DeclareDiscreteState or DeclareAbstractState "
-            f"returned; got {type(state_index).__name__}."
+            f"{where}: DeclareStateOutputPort takes what DeclareContinuousState, DeclareDiscreteState or "
+            f"DeclareAbstractState returned; got {type(state_index).__name__}."
         )
 
     def _declare_output(

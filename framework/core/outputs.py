@@ -69,6 +69,11 @@ class OutputMethods:
             ValueError: `outputs` was made by a system with another number of output ports.
         """
         self._check_context(context)
+        if not isinstance(outputs, SystemOutput):
+            raise TypeError(
+                f"CalcOutput: system '{self.GetSystemPathname()}' needs a SystemOutput, made by AllocateOutput(); got "
+                f"{type(outputs).__name__}."
+            )
         if outputs.num_ports() != len(self._output_ports):
             raise ValueError(
                 f"CalcOutput: system '{self.GetSystemPathname()}' has {len(self._output_ports)} output ports, but "

@@ -99,28 +99,31 @@ class InputPort(_Port):
         """The distribution from which random inputs should be drawn, or None."""
         return self._random_type
 
+    def _read(self, context: Context) -> BasicVector | AbstractValue:
+        """The current value, computed if it is out of date."""
+        self._check_context(context)
+        value = context._read_input(self._index)
+        return context._require_input(self._index) if value is None else value
+
     def Eval(self, context: Context) -> Any:
         """Returns the current value: a new array for a vector port, the value itself for an abstract port.
 
         Raises:
             UnconnectedInputError: the port is neither connected nor fixed.
         """
-        self._check_context(context)
-        value = context._require_input(self._index)
+        value = self._read(context)
         return value._values.copy() if isinstance(value, BasicVector) else value.get_value()
 
     def EvalBasicVector(self, context: Context) -> BasicVector:
         """Returns the current value of a vector port."""
-        self._check_context(context)
-        value = context._require_input(self._index)
+        value = self._read(context)
         if not isinstance(value, BasicVector):
             raise TypeError(f"{self.GetFullDescription()} carries an abstract value, not a vector.")
         return value
 
     def EvalAbstract(self, context: Context) -> AbstractValue:
         """Returns the current value in a box; that of a vector port holds a BasicVector."""
-        self._check_context(context)
-        value = context._require_input(self._index)
+        value = self._read(context)
         return Value(value) if isinstance(value, BasicVector) else value
 
     def HasValue(self, context: Context) -> bool:

@@ -38,6 +38,8 @@ class RandomGenerator:
     """
 
     def __init__(self, seed: int = _DEFAULT_SEED) -> None:
+        if not isinstance(seed, (int, np.integer)):
+            raise TypeError(f"RandomGenerator: the seed is an integer, got {seed!r}.")
         if not 0 <= seed < _WORD:
             raise ValueError(f"RandomGenerator: the seed must be an integer from 0 to 2**32 - 1; got {seed!r}.")
         self._state = np.random.RandomState(int(seed))
@@ -102,7 +104,10 @@ class RandomContextMethods:
         """
         self._check_context(context)
         if not callable(generator):
-            raise TypeError(f"SetRandomContext takes a RandomGenerator, got {type(generator).__name__}.")
+            raise TypeError(
+                f"System '{self.GetSystemPathname()}', SetRandomContext: expected a RandomGenerator, got "
+                f"{type(generator).__name__}."
+            )
         self._set_random(context, generator)
 
     def _set_random(self: Any, context: Any, generator: RandomGenerator) -> None:

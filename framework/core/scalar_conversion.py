@@ -11,6 +11,7 @@ Three ways lead from a system to the same one for other scalars:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -143,7 +144,7 @@ class ScalarConversionMethods:
         converter = SystemScalarConverter()
         if not is_written_for_one_scalar(self):
             for T, U in SystemScalarConverter.SupportedConversionPairs:
-                converter._add(T, U, lambda system, T=T: convert(system, T))
+                converter._add(T, U, functools.partial(convert, T=T))
             for subsystem in self._subsystems() or ():
                 converter.RemoveUnlessAlsoSupportedBy(subsystem.get_system_scalar_converter())
         return converter

@@ -119,6 +119,7 @@ class ContinuousState:
 
     def SetFrom(self, other: ContinuousState) -> None:
         """Overwrites all variables with another state's."""
+        _require_same_type(self, other)
         self._vector.SetFrom(other._vector)
 
     def Clone(self) -> ContinuousState:
@@ -153,9 +154,14 @@ class _Groups:
         self._items = list(items)
 
     def _get(self, index: int, what: str) -> Any:
-        if not 0 <= index < len(self._items):
-            raise IndexError(f"There is no {what} {index}: there are {len(self._items)}.")
-        return self._items[index]
+        try:
+            if index >= 0:
+                return self._items[index]
+        except IndexError:
+            pass
+        except TypeError:
+            raise TypeError(f"The index of a {what} is an integer, got {index!r}.") from None
+        raise IndexError(f"There is no {what} {index}: there are {len(self._items)}.")
 
 
 class DiscreteValues(_Groups):
@@ -197,13 +203,17 @@ class DiscreteValues(_Groups):
 
     def set_value(self, *args: Any) -> None:
         """`set_value(values)` for the only group, or `set_value(index, values)`."""
+        if len(args) not in (1, 2):
+            raise TypeError(f"set_value takes (values) or (index, values); got {len(args)} arguments.")
         index, values = args if len(args) == 2 else (None, args[0])
         (self._only() if index is None else self.get_vector(index)).SetFromVector(values)
 
     def SetFrom(self, other: DiscreteValues) -> None:
-        """Overwrites all groups with another's of the same sizes."""
-        if other.num_groups() != self.num_groups():
-            raise ValueError(f"Expected {self.num_groups()} discrete state groups, got {other.num_groups()}.")
+        """Overwrites all groups with another's of the same sizes; if one does not fit, all stay as they are."""
+        _require_same_type(self, other)
+        mine_sizes, sizes = ([group.size() for group in values._items] for values in (self, other))
+        if mine_sizes != sizes:
+            raise ValueError(f"Expected groups of sizes {mine_sizes}, got {sizes}.")
         for mine, theirs in zip(self._items, other._items):
             mine.SetFrom(theirs)
 
@@ -251,6 +261,7 @@ class AbstractValues(_Groups):
 
     def SetFrom(self, other: AbstractValues) -> None:
         """Overwrites all values with copies of another's of the same number."""
+        _require_same_type(self, other)
         if other.size() != self.size():
             raise ValueError(f"Expected {self.size()} abstract values, got {other.size()}.")
         for mine, theirs in zip(self._items, other._items):
@@ -297,6 +308,7 @@ class State:
 
     def SetFrom(self, other: State) -> None:
         """Overwrites all variables with another state's."""
+        _require_same_type(self, other)
         self._continuous.SetFrom(other._continuous)
         self._discrete.SetFrom(other._discrete)
         self._abstract.SetFrom(other._abstract)
@@ -367,8 +379,14 @@ class Parameters:
 
     def SetFrom(self, other: Parameters) -> None:
         """Overwrites all parameters with another's."""
+        _require_same_type(self, other)
         self._numeric.SetFrom(other._numeric)
         self._abstract.SetFrom(other._abstract)
+
+
+def _require_same_type(mine: Any, other: Any) -> None:
+    if not isinstance(other, type(mine)):
+        raise TypeError(f"{type(mine).__name__}.SetFrom takes {type(mine).__name__}, got {type(other).__name__}.")
 
 
 def _window(values: Array) -> BasicVector:

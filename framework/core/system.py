@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from merganser.framework.core.constraints import ConstraintMethods
 from merganser.framework.core.context import Context
 from merganser.framework.core.copying import copy_system
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.diagram import Diagram
     from merganser.framework.core.witness import ActiveWitness, WitnessFunction
 
-__all__ = ["System", "new_system", "origin_of"]
+__all__ = ["System", "new_system", "origin_of", "require_system"]
 
 
 class System(
@@ -89,6 +91,8 @@ class System(
 
     def set_name(self, name: str) -> None:
         """Gives the system a name, unique among its siblings in a Diagram."""
+        if not isinstance(name, str):
+            raise TypeError(f"System '{self.GetSystemPathname()}': a name is a string, got {name!r}.")
         if self._parent is not None:
             for sibling in self._parent._systems:
                 if sibling is not self and sibling._name == name:
@@ -175,7 +179,14 @@ class System(
 
     def HasDirectFeedthrough(self, *ports: int) -> bool:
         """`HasDirectFeedthrough(output)` or `(input, output)`: whether the output depends at once on (that) input."""
-        inputs = self._feedthrough_inputs(int(ports[-1]))
+        if len(ports) not in (1, 2):
+            raise TypeError(
+                f"System '{self.GetSystemPathname()}': HasDirectFeedthrough takes (output) or (input, output); got "
+                f"{len(ports)} arguments."
+            )
+        if len(ports) == 2:
+            self.get_input_port(ports[0])  # checks the index
+        inputs = self._feedthrough_inputs(ports[-1])
         return bool(inputs) if len(ports) == 1 else int(ports[0]) in inputs
 
     def GetDirectFeedthroughs(self) -> list[tuple[int, int]]:
@@ -221,6 +232,8 @@ class System(
 
     def GetMyContextFromRoot(self, root_context: Context) -> Context:
         """Returns this system's part of the context of the whole diagram."""
+        if not isinstance(root_context, Context):
+            raise self._no_context(root_context)
         layout = root_context._layout.root.layout_of(self)
         if layout is None or root_context._parent is not None:
             raise ValueError(
@@ -244,6 +257,7 @@ class System(
         """Returns the part of this system's context that belongs to a system inside, or to itself."""
         self._check_context(context)
         if subsystem is not self:
+            require_system(subsystem, self)
             raise ValueError(
                 f"System '{subsystem.GetSystemPathname()}' is not inside system '{self.GetSystemPathname()}'."
             )
@@ -264,29 +278,34 @@ class System(
 
     def _check_context(self, context: Any) -> None:
         if not isinstance(context, Context):
-            raise TypeError(f"System '{self.GetSystemPathname()}' needs a Context; got {type(context).__name__}.")
+            raise self._no_context(context)
         if context._system is not self:
             raise ValueError(
                 f"System '{self.GetSystemPathname()}' was given the context of system "
                 f"'{context._system.GetSystemPathname()}'. Use system.GetMyContextFromRoot(root_context)."
             )
 
+    def _no_context(self, context: Any) -> TypeError:
+        return TypeError(f"System '{self.GetSystemPathname()}' needs a Context; got {type(context).__name__}.")
+
     def _my_context(self, context: Any, what: str) -> LeafContext:
-        if context._system is not self:
-            self._check_context(context)
-        return context
+        try:
+            if context._system is self:
+                return context  # type: ignore[no-any-return]
+        except AttributeError:  # no Context at all
+            pass
+        self._check_context(context)
+        return context  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------------ inputs
 
     def EvalVectorInput(self, context: Context, port_index: int) -> BasicVector | None:
         """Returns the current value of a vector input port, or None if it is neither connected nor fixed."""
-        if context._system is not self:
-            self._check_context(context)
-        self.get_input_port(port_index)
-        value = context._read_input(port_index)
-        if isinstance(value, AbstractValue):
-            raise TypeError(f"{self._input_ports[port_index].GetFullDescription()} carries an abstract value.")
-        return value
+        self._my_context(context, "EvalVectorInput")
+        port = self.get_input_port(port_index)
+        if port._size is None:
+            raise TypeError(f"{port.GetFullDescription()} carries an abstract value.")
+        return context._read_input(port._index)  # type: ignore[return-value]
 
     def EvalAbstractInput(self, context: Context, port_index: int) -> AbstractValue | None:
         """Returns the current value of an input port in a box, or None if it is neither connected nor fixed."""
@@ -296,19 +315,44 @@ class System(
 
     def FixInputPortsFrom(self, other_system: System, other_context: Context, target_context: Context) -> None:
         """Fixes each input port to the value that the same port of another system has in another context."""
+        if not isinstance(other_system, System):
+            raise TypeError(
+                f"System '{self.GetSystemPathname()}', FixInputPortsFrom: expected a System, got "
+                f"{type(other_system).__name__}."
+            )
+        self._check_context(target_context)
+        other_system._check_context(other_context)
+        mine, theirs = ([port._size for port in system._input_ports] for system in (self, other_system))
+        if theirs != mine:
+            raise ValueError(
+                f"FixInputPortsFrom: systems '{self.GetSystemPathname()}' and '{other_system.GetSystemPathname()}' "
+                f"differ in their input ports, whose sizes are {mine} and {theirs}."
+            )
         for port, other in zip(self._input_ports, other_system._input_ports):
             if other.HasValue(other_context):
                 port.FixValue(target_context, other.Eval(other_context))
 
     def AllocateInputVector(self, input_port: InputPort) -> BasicVector:
         """Returns a vector that fits the port."""
+        self._require_my_input(input_port)
+        if input_port._size is None:
+            raise TypeError(f"{input_port.GetFullDescription()} carries an abstract value; use AllocateInputAbstract.")
         if input_port._model is None:
             return _window(filled(input_port.size(), self._scalar, math.nan))
         return input_port._model._cast(self._scalar)
 
     def AllocateInputAbstract(self, input_port: InputPort) -> AbstractValue:
         """Returns a box with a value of the port's type."""
+        self._require_my_input(input_port)
         return input_port.Allocate()
+
+    def _require_my_input(self, port: InputPort) -> None:
+        if not isinstance(port, InputPort):
+            raise TypeError(
+                f"System '{self.GetSystemPathname()}': expected one of its input ports, got {type(port).__name__}."
+            )
+        if port._system is not self:
+            raise ValueError(f"{port.GetFullDescription()} is not a port of system '{self.GetSystemPathname()}'.")
 
     # ------------------------------------------------------------------ dynamics
 
@@ -339,7 +383,23 @@ class System(
 
     def CalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
         """Computes the time derivatives of the continuous state into `derivatives`."""
+        self._check_context(context)
+        self._require_room(derivatives, ContinuousState, "CalcTimeDerivatives", context.num_continuous_states())
         derivatives.SetFrom(self.EvalTimeDerivatives(context))
+
+    def _require_room(self, room: Any, kind: type, function: str, size: int) -> None:
+        """Raises an error if the argument of a `Calc` function is of another kind or size."""
+        if not isinstance(room, kind):
+            raise TypeError(
+                f"System '{self.GetSystemPathname()}', {function}: expected {kind.__name__} for the result, got "
+                f"{type(room).__name__}."
+            )
+        found = room.num_groups() if isinstance(room, DiscreteValues) else room.size()  # type: ignore[attr-defined]
+        if found != size:
+            raise ValueError(
+                f"System '{self.GetSystemPathname()}', {function}: the {kind.__name__} for the result has size "
+                f"{found}, expected {size}."
+            )
 
     def AllocateTimeDerivatives(self) -> ContinuousState:
         """Returns room for time derivatives."""
@@ -368,6 +428,8 @@ class System(
     def CalcForcedDiscreteVariableUpdate(self, context: Context, discrete_state: DiscreteValues) -> None:
         """Computes what all forced discrete updates would make of the discrete state, into `discrete_state`."""
         self._check_context(context)
+        num_groups = context.num_discrete_state_groups()
+        self._require_room(discrete_state, DiscreteValues, "CalcForcedDiscreteVariableUpdate", num_groups)
         status, updates = compute_updates(self._events_with(context, TriggerType.kForced), EventKind.DISCRETE_UPDATE)
         raise_if_failed(status, context)
         merge_updates(updates, context, discrete_state)
@@ -375,6 +437,11 @@ class System(
     def CalcForcedUnrestrictedUpdate(self, context: Context, state: State) -> None:
         """Computes what all forced unrestricted updates would make of the state, into `state`."""
         self._check_context(context)
+        if not isinstance(state, State):
+            raise TypeError(
+                f"System '{self.GetSystemPathname()}', CalcForcedUnrestrictedUpdate: expected a State for the result, "
+                f"got {type(state).__name__}."
+            )
         clone = _scratch_of(context)
         events = clone._system._events_with(clone, TriggerType.kForced)
         raise_if_failed(execute(events, EventKind.UNRESTRICTED_UPDATE), clone)
@@ -455,10 +522,18 @@ def origin_of(system: System) -> type[Any] | Template:
     return cls.__dict__.get("_template", generic_class(cls))
 
 
+def require_system(subsystem: Any, around: System) -> None:
+    """Raises an error if what should be a system inside `around` is no System."""
+    if not isinstance(subsystem, System):
+        raise TypeError(
+            f"System '{around.GetSystemPathname()}': expected a System inside it, got {type(subsystem).__name__}."
+        )
+
+
 def new_system(origin: type[Any] | Template, T: type[Any]) -> Any:
     """A system without content, for `pickle`: of a template, or of the class for scalars of type T that belongs to one
     for floats."""
-    cls = origin[T] if isinstance(origin, Template) else instantiate(origin, T)
+    cls: Any = origin[T] if isinstance(origin, Template) else instantiate(origin, T)
     return cls.__new__(cls)
 
 
@@ -479,6 +554,11 @@ def _port(system: System, ports: Sequence[Any], index: int | None, kind: str) ->
                 "its index or by its name."
             )
         return ports[0]
+    if not isinstance(index, (int, np.integer)):
+        raise TypeError(
+            f"System '{system.GetSystemPathname()}': the index of an {kind} port is an integer, got {index!r}. Use "
+            f"Get{kind.capitalize()}Port(name) for a name."
+        )
     if not 0 <= index < len(ports):
         raise IndexError(
             f"System '{system.GetSystemPathname()}' has no {kind} port {index}: it has {len(ports)} {kind} ports."
@@ -490,6 +570,11 @@ def _port_named(system: System, ports: Sequence[Any], name: str, kind: str) -> A
     for port in ports:
         if port._name == name:
             return port
+    if not isinstance(name, str):
+        raise TypeError(
+            f"System '{system.GetSystemPathname()}': the name of an {kind} port is a string, got {name!r}. Use "
+            f"get_{kind}_port(index) for an index."
+        )
     raise ValueError(
         f"System '{system.GetSystemPathname()}' has no {kind} port named '{name}'. "
         + nearest_names(name, (port._name for port in ports))

@@ -98,7 +98,7 @@ class TemplateSystem(Template):
             raise RuntimeError(f"TemplateSystem {self.name}: there is no function that defines its classes.")
         defined = self._define(T)
         self._check(defined, T)
-        defined.__init__ = self._constructor(defined)  # type: ignore[misc]
+        defined.__init__ = self._constructor(defined)
         defined._template = self
         name = self.name.rstrip("_")
         defined.__name__ = defined.__qualname__ = name if T is float else f"{self.name}[{T.__name__}]"

@@ -53,6 +53,8 @@ class VectorBase(abc.ABC):
 
     def SetFrom(self, value: VectorBase) -> None:
         """Overwrites all elements with those of another vector of the same size."""
+        if not isinstance(value, VectorBase):
+            raise TypeError(f"SetFrom takes a vector such as BasicVector, got {type(value).__name__}.")
         self.SetFromVector(value._get())
 
     def SetZero(self) -> None:
@@ -71,6 +73,10 @@ class VectorBase(abc.ABC):
 
     def PlusEqScaled(self, scale: Any, rhs: VectorBase) -> VectorBase:
         """Adds `scale * rhs` to this vector and returns it."""
+        if not isinstance(rhs, VectorBase):
+            raise TypeError(f"PlusEqScaled takes a scale and a vector, got {type(rhs).__name__}.")
+        if rhs.size() != self.size():
+            raise ValueError(f"PlusEqScaled: expected a vector of size {self.size()}, got size {rhs.size()}.")
         self.SetFromVector(self._get() + scale * rhs._get())
         return self
 

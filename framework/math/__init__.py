@@ -30,6 +30,7 @@ from merganser.framework.math.elementwise import (
     tan,
     tanh,
 )
+from merganser.framework.math.isometry3 import Isometry3
 from merganser.framework.math.matrix_equations import (
     ContinuousAlgebraicRiccatiEquation,
     DiscreteAlgebraicRiccatiEquation,
@@ -105,6 +106,7 @@ __all__ = [
     "IsPositiveDefinite",
     "IsQuaternionValid",
     "IsSymmetric",
+    "Isometry3",
     "KnotVectorType",
     "NumericalGradientMethod",
     "NumericalGradientOption",

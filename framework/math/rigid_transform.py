@@ -12,6 +12,7 @@ from merganser.framework.core.templates import ScalarMethod
 from merganser.framework.math._rotation_formulas import ORTHONORMALITY_TOLERANCE
 from merganser.framework.math._scalars import Array, cast_entries, expect_instance, owned_array, owned_vector
 from merganser.framework.math.angle_axis import AngleAxis
+from merganser.framework.math.isometry3 import Isometry3
 from merganser.framework.math.quaternion import Quaternion
 from merganser.framework.math.roll_pitch_yaw import RollPitchYaw
 from merganser.framework.math.rotation_matrix import RotationMatrix, rotation_array
@@ -153,6 +154,14 @@ class RigidTransform:
         X_AB[:3, 3] = self._p_AoBo_A
         X_AB[3, 3] = 1.0
         return X_AB
+
+    def GetAsIsometry3(self) -> Isometry3:
+        """The same pose as an Isometry3."""
+        return Isometry3(rotation=self._R_AB, translation=self._p_AoBo_A)
+
+    def SetFromIsometry3(self, pose: Isometry3) -> None:
+        """Replaces orientation and position by those of an Isometry3."""
+        self._store(pose.rotation(), pose.translation())
 
     def GetAsMatrix34(self) -> Array:
         """The matrix [R_AB, p_AoBo_A], shape [3, 4]."""

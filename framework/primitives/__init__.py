@@ -4,6 +4,14 @@ from merganser.framework.primitives.abstract_log import AbstractLog
 from merganser.framework.primitives.abstract_log_sink import AbstractLogSink, LogOutput
 from merganser.framework.primitives.arithmetic import Adder, Gain
 from merganser.framework.primitives.bus import BusCreator, BusSelector
+from merganser.framework.primitives.controllability import (
+    ControllabilityMatrix,
+    IsControllable,
+    IsDetectable,
+    IsObservable,
+    IsStabilizable,
+    ObservabilityMatrix,
+)
 from merganser.framework.primitives.discrete_derivative import (
     DiscreteDerivative,
     StateInterpolatorWithDiscreteDerivative,
@@ -74,6 +82,7 @@ __all__ = [
     "ConstantValueSource_",
     "ConstantVectorSource",
     "ConstantVectorSource_",
+    "ControllabilityMatrix",
     "Demultiplexer",
     "Demultiplexer_",
     "DiscreteDerivative",
@@ -89,6 +98,10 @@ __all__ = [
     "Gain_",
     "Integrator",
     "Integrator_",
+    "IsControllable",
+    "IsDetectable",
+    "IsObservable",
+    "IsStabilizable",
     "LinearSystem",
     "LinearSystem_",
     "Linearize",
@@ -98,6 +111,7 @@ __all__ = [
     "MatrixGain_",
     "Multiplexer",
     "Multiplexer_",
+    "ObservabilityMatrix",
     "PassThrough",
     "PassThrough_",
     "PortSwitch",

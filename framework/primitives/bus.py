@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 from merganser.framework.core.bus_value import BusValue
@@ -62,7 +62,7 @@ class BusSelector(LeafSystem):
         """
         size = checked_size(size, f"System '{self.GetSystemPathname()}': size of an output")
         return super().DeclareVectorOutputPort(
-            name, size, self._vector_calculator(self._next_name(name)), self._needs()
+            name, size, functools.partial(self._calc_vector, self._next_name(name)), self._needs()
         )
 
     def DeclareAbstractOutputPort(  # type: ignore[override]
@@ -76,7 +76,7 @@ class BusSelector(LeafSystem):
         if not isinstance(model_value, AbstractValue):
             raise TypeError(f"model_value must be a Value, got {type(model_value).__name__}; write Value(...).")
         model = model_value.Clone()
-        calc = self._abstract_calculator(self._next_name(name), type(model.get_value()))
+        calc = functools.partial(self._calc_abstract, self._next_name(name), type(model.get_value()))
         return super().DeclareAbstractOutputPort(name, model.Clone, calc, self._needs())
 
     def _needs(self) -> set[Any]:
@@ -86,25 +86,17 @@ class BusSelector(LeafSystem):
         """The name that the next output port gets."""
         return self._new_port_name(name, self._output_ports, "y", "output")
 
-    def _vector_calculator(self, name: str) -> Callable[[Context, BasicVector], None]:
-        def calc(context: Context, output: BasicVector) -> None:
-            signal = self._signal(context, name)
-            if not isinstance(signal, BasicVector):
-                raise self._wrong_signal(name, f"a vector of size {output.size()}", signal)
-            if signal.size() != output.size():
-                raise self._wrong_signal(name, f"a vector of size {output.size()}", signal)
-            output.SetFrom(signal)
+    def _calc_vector(self, name: str, context: Context, output: BasicVector) -> None:
+        signal = self._signal(context, name)
+        if not isinstance(signal, BasicVector) or signal.size() != output.size():
+            raise self._wrong_signal(name, f"a vector of size {output.size()}", signal)
+        output.SetFrom(signal)
 
-        return calc
-
-    def _abstract_calculator(self, name: str, expected: type) -> Callable[[Context, AbstractValue], None]:
-        def calc(context: Context, output: AbstractValue) -> None:
-            signal = self._signal(context, name)
-            if expected not in (object, type(None)) and not isinstance(signal, expected):
-                raise self._wrong_signal(name, f"a value of type {expected.__name__}", signal)
-            output.SetFrom(Value(signal))
-
-        return calc
+    def _calc_abstract(self, name: str, expected: type, context: Context, output: AbstractValue) -> None:
+        signal = self._signal(context, name)
+        if expected not in (object, type(None)) and not isinstance(signal, expected):
+            raise self._wrong_signal(name, f"a value of type {expected.__name__}", signal)
+        output.SetFrom(Value(signal))
 
     def _signal(self, context: Context, name: str) -> Any:
         bus = self._bus.EvalAbstract(context).get_value()

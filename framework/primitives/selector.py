@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import functools
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
@@ -84,16 +84,11 @@ class Selector(LeafSystem):
             places = [_checked_place(selection, sizes, index) for selection in output.selections]
             tickets = {self.input_port_ticket(n) for n, _ in places} or {self.nothing_ticket()}
             name = kUseDefaultName if output.name is None else output.name
-            self.DeclareVectorOutputPort(name, len(places), self._calculator(places), tickets)
+            self.DeclareVectorOutputPort(name, len(places), functools.partial(self._calc_output, places), tickets)
 
-    def _calculator(self, places: list[tuple[int, int]]) -> Callable[[Context, BasicVector], None]:
-        used = sorted({n for n, _ in places})
-
-        def calc(context: Context, output: BasicVector) -> None:
-            u = {n: self._input_ports[n].EvalBasicVector(context).value() for n in used}
-            output.SetFromVector([u[n][j] for n, j in places])
-
-        return calc
+    def _calc_output(self, places: list[tuple[int, int]], context: Context, output: BasicVector) -> None:
+        u = {n: self._input_ports[n].EvalBasicVector(context).value() for n in {n for n, _ in places}}
+        output.SetFromVector([u[n][j] for n, j in places])
 
 
 def _checked_place(selection: SelectorParams.OutputSelection, sizes: list[int], output: int) -> tuple[int, int]:

@@ -24,6 +24,8 @@ class VectorLog:
     """
 
     kDefaultCapacity = 1000
+    # Counts what happens to any log outside compiled code, which looks here whether it knows all logs as they are.
+    num_edits = 0
 
     def __init__(self, input_size: int) -> None:
         size = checked_size(input_size, "VectorLog: input_size")
@@ -66,6 +68,7 @@ class VectorLog:
         number = self.num_samples()
         if number == len(self._times):
             self.Reserve(2 * number)
+        VectorLog.num_edits += 1
         self._times[number] = time
         self._data[:, number] = values.reshape(-1)
         self._count[0] = number + 1
@@ -80,6 +83,7 @@ class VectorLog:
         self._times[: len(times)] = times
         self._data[:, : len(times)] = data
         self._count[0] = len(times)
+        VectorLog.num_edits += 1
 
     def Reserve(self, capacity: int) -> None:
         """Makes room for at least `capacity` samples in all."""
@@ -90,10 +94,12 @@ class VectorLog:
         times[: self.num_samples()] = self.sample_times()
         data[:, : self.num_samples()] = self.data()
         self._times, self._data = times, data
+        VectorLog.num_edits += 1
 
     def Clear(self) -> None:
         """Forgets all samples."""
         self._count[0] = 0.0
+        VectorLog.num_edits += 1
 
     def _native_arrays(self) -> tuple[Array, Array, Array]:
         """Times, data and number of samples, for compiled code to write to."""

@@ -23,7 +23,17 @@ from merganser.multibody.parsing.description import (
     ShapeDescription,
 )
 from merganser.multibody.plant import CoulombFriction
-from merganser.multibody.tree import FixedOffsetFrame, PrismaticJoint, RevoluteJoint, WeldJoint
+from merganser.multibody.tree import (
+    BallRpyJoint,
+    CurvilinearJoint,
+    FixedOffsetFrame,
+    PlanarJoint,
+    PrismaticJoint,
+    RevoluteJoint,
+    ScrewJoint,
+    UniversalJoint,
+    WeldJoint,
+)
 
 
 def add_document(plant: Any, document: DocumentDescription, instance_names: dict[str, str]) -> list[Any]:
@@ -76,11 +86,16 @@ class _DocumentBuilder:
 
     def _add_joints_and_frames(self, owner: ModelDescription | DocumentDescription) -> None:
         for joint in owner.joints:
-            self._add_joint(joint)
+            if joint.frames is None:
+                self._add_joint(joint)
         for actuator in owner.actuators:
             self._add_actuator(actuator)
         for frame in owner.frames:
             self._add_frame(frame)
+        for joint in owner.joints:
+            if joint.frames is not None:
+                F, M = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in joint.frames)
+                self._plant.AddJoint(_make_joint(joint, F, M))
 
     def _add_link(self, model_name: str, link: LinkDescription) -> None:
         body = self._plant.AddRigidBody(link.name, self._instances[model_name], link.M_BBo_B)
@@ -115,7 +130,7 @@ class _DocumentBuilder:
         frame_on_parent = self._joint_frame(joint, "parent", joint.parent, joint.X_PJ)
         frame_on_child = self._joint_frame(joint, "child", joint.child, joint.X_CJ)
         added = self._plant.AddJoint(_make_joint(joint, frame_on_parent, frame_on_child))
-        if joint.type != "fixed":
+        if joint.type in _JOINTS_WITH_LIMITS:
             velocity, acceleration = np.array([joint.velocity_limit]), np.array([joint.acceleration_limit])
             added.set_velocity_limits(-velocity, velocity)
             added.set_acceleration_limits(-acceleration, acceleration)
@@ -143,6 +158,10 @@ class _DocumentBuilder:
         added.set_default_gear_ratio(actuator.gear_ratio)
 
 
+_JOINTS_WITH_LIMITS: dict[str, Any] = {"revolute": RevoluteJoint, "prismatic": PrismaticJoint}
+_JOINTS_WITH_DAMPING: dict[str, Any] = {"ball": BallRpyJoint, "universal": UniversalJoint, "planar": PlanarJoint}
+
+
 def _make_joint(joint: JointDescription, frame_on_parent: Any, frame_on_child: Any) -> Any:
     if joint.type == "fixed":
         return WeldJoint(
@@ -151,7 +170,14 @@ def _make_joint(joint: JointDescription, frame_on_parent: Any, frame_on_child: A
             frame_on_child_M=frame_on_child,
             X_FM=RigidTransform() if joint.X_FM is None else joint.X_FM,
         )
-    joint_class = {"revolute": RevoluteJoint, "prismatic": PrismaticJoint}[joint.type]
+    if joint.type in _JOINTS_WITH_DAMPING:
+        return _JOINTS_WITH_DAMPING[joint.type](joint.name, frame_on_parent, frame_on_child, joint.damping)
+    if joint.type == "screw":
+        damping: Any = joint.damping
+        return ScrewJoint(joint.name, frame_on_parent, frame_on_child, joint.axis_J, joint.screw_pitch, damping)
+    if joint.type == "curvilinear":
+        return CurvilinearJoint(joint.name, frame_on_parent, frame_on_child, joint.path, joint.damping)
+    joint_class = _JOINTS_WITH_LIMITS[joint.type]
     lower, upper = joint.position_limits
     return joint_class(
         name=joint.name,

@@ -13,6 +13,7 @@ __all__ = [
     "CollisionFilterGroupDescription",
     "DocumentDescription",
     "FrameDescription",
+    "FrameReference",
     "FrictionDescription",
     "GeometryDescription",
     "JointDescription",
@@ -27,6 +28,7 @@ from math import inf
 import numpy as np
 
 from merganser.framework.math import RigidTransform
+from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajectory
 from merganser.multibody.parsing.errors import SourceLocation
 from merganser.multibody.tree import SpatialInertia
 
@@ -45,6 +47,14 @@ class BodyReference:
 
     def __str__(self) -> str:
         return f"{self.model}::{self.body}" if self.model else self.body
+
+
+@dataclass(frozen=True)
+class FrameReference:
+    """A frame by the document's scoped name of its model and its own name."""
+
+    model: str
+    frame: str
 
 
 @dataclass(frozen=True)
@@ -126,15 +136,18 @@ class JointDescription:
     """A joint J between a parent body P and a child body C; it belongs to the child's model.
 
     Attributes:
-        type: revolute, prismatic or fixed.
+        type: revolute, prismatic, fixed, ball, universal, planar, screw or curvilinear.
         X_PJ: joint frame in the parent at zero configuration; None: the parent's body frame itself.
         X_CJ: joint frame in the child; None: the child's body frame itself.
         X_FM: for a fixed joint, the child's joint frame in the parent's, if they do not coincide.
-        axis_J: unit vector, shape [3]; not used by fixed joints.
+        axis_J: unit vector, shape [3]; of revolute, prismatic and screw joints.
         position_limits: lower and upper [rad or m].
         velocity_limit: symmetric [rad/s or m/s].
         acceleration_limit: symmetric [rad/s^2 or m/s^2].
-        damping: viscous [N m s or N s/m].
+        damping: viscous [N m s or N s/m]; of a planar joint of x, y and angle, shape [3].
+        screw_pitch: of a screw [m for each turn].
+        path: of a curvilinear joint, in the parent's joint frame.
+        frames: F and M, if the file names frames of its own; such a joint is added after all frames.
     """
 
     name: str
@@ -149,7 +162,10 @@ class JointDescription:
     position_limits: tuple[float, float] = (-inf, inf)
     velocity_limit: float = inf
     acceleration_limit: float = inf
-    damping: float = 0.0
+    damping: float | np.ndarray = 0.0
+    screw_pitch: float = 0.0
+    path: PiecewiseConstantCurvatureTrajectory | None = None
+    frames: tuple[FrameReference, FrameReference] | None = None
 
 
 @dataclass(frozen=True)

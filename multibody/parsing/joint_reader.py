@@ -6,24 +6,105 @@ __all__ = [
     "check_joint_type",
     "check_limits",
     "check_nonnegative",
+    "nearest_rotation_with_z",
     "read_filter_group",
+    "read_path",
     "unit_axis",
 ]
 
+from collections.abc import Callable
+
 import numpy as np
 
+from merganser.framework.math import RotationMatrix
+from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajectory
 from merganser.multibody.parsing.description import CollisionFilterGroupDescription
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 
-def check_joint_type(node: XmlNode, joint: str, type_name: str, supported: tuple[str, ...]) -> None:
-    """Refuses joint types that cannot be modelled."""
-    if type_name not in supported or node.tag != "joint":
+def check_joint_type(
+    node: XmlNode, joint: str, type_name: str, in_joint: tuple[str, ...], in_drake_joint: tuple[str, ...]
+) -> None:
+    """Refuses joint types that cannot be modelled, or stand in the wrong one of <joint> and <drake:joint>.
+
+    Args:
+        node: the element.
+        joint: its name.
+        type_name: its type.
+        in_joint: types that may stand in a <joint>.
+        in_drake_joint: types that may stand in a <drake:joint>.
+    """
+    if type_name not in (in_joint if node.tag == "joint" else in_drake_joint):
         raise node.error(
-            f"joint '{joint}' has the unsupported type '{type_name}'"
-            + ("" if node.tag == "joint" else f" in a <{node.tag}> element")
-            + f"; supported in <joint>: {', '.join(supported)}."
+            f"joint '{joint}' has the unsupported type '{type_name}' in a <{node.tag}> element; supported in "
+            f"<joint>: {', '.join(in_joint)}; in <drake:joint>: {', '.join(in_drake_joint)}."
         )
+
+
+def read_path(
+    node: XmlNode, number: Callable[[XmlNode, str], float], prefix: str = ""
+) -> PiecewiseConstantCurvatureTrajectory:
+    """The path of a curvilinear joint: <drake:curves>, directions, and whether it is periodic.
+
+    Args:
+        node: the element of the joint.
+        number: reads the number called by the second argument out of a <drake:line_segment> or <drake:circular_arc>.
+        prefix: of the names of these numbers.
+
+    Raises:
+        ParsingError: there is no curve, a length or radius is not positive, or the directions are not at a right angle.
+    """
+    curves = node.require("drake:curves")
+    breaks, turning_rates = [0.0], []
+    for curve in curves.children:
+        if curve.tag == "drake:line_segment":
+            length, rate = number(curve, f"{prefix}length"), 0.0
+        elif curve.tag == "drake:circular_arc":
+            radius, angle = number(curve, f"{prefix}radius"), number(curve, f"{prefix}angle")
+            if radius <= 0.0 or angle == 0.0:
+                raise curve.error(f"the arc has radius {radius:g} and angle {angle:g}; both must be more than nothing.")
+            length, rate = abs(angle) * radius, (1.0 if angle > 0.0 else -1.0) / radius
+        else:
+            raise curve.error(f"<{curve.tag}> is no curve; expected <drake:line_segment> or <drake:circular_arc>.")
+        if length <= 0.0:
+            raise curve.error(f"the line has length {length:g}; it must be positive.")
+        breaks.append(breaks[-1] + length)
+        turning_rates.append(rate)
+    if not turning_rates:
+        raise curves.error("<drake:curves> is empty; give it a <drake:line_segment> or <drake:circular_arc>.")
+    tangent = _direction(node, "drake:initial_tangent", [1.0, 0.0, 0.0])
+    normal = _direction(node, "drake:plane_normal", [0.0, 0.0, 1.0])
+    is_periodic = node.find_or_empty("drake:is_periodic")
+    text = is_periodic.attributes.get("value", is_periodic.text) or "false"
+    try:
+        return PiecewiseConstantCurvatureTrajectory(
+            breaks, turning_rates, tangent, normal, np.zeros(3), is_periodic.parse_bool(text)
+        )
+    except ValueError as cause:
+        raise node.error(f"the path of the joint is not possible: {cause}") from None
+
+
+def _direction(node: XmlNode, tag: str, default: list[float]) -> np.ndarray:
+    """The vector of a child <tag>, in an attribute xyz or an element <xyz>."""
+    child = node.find(tag)
+    if child is None:
+        return np.array(default)
+    xyz = child.find("xyz")
+    return child.vector_attribute("xyz", 3) if xyz is None else xyz.vector_text(3)
+
+
+def nearest_rotation_with_z(z_C: np.ndarray) -> RotationMatrix:
+    """R_CJ with Jz along a unit vector, by the smallest turn from the identity (Rodrigues); about Cx for -z.
+
+    Args:
+        z_C: unit vector Jz expressed in C, shape [3].
+    """
+    x, y, z = (float(c) for c in z_C)
+    if z <= -1.0 + 1e-12:
+        return RotationMatrix(np.diag([1.0, -1.0, -1.0]))
+    k = 1.0 / (1.0 + z)
+    R = np.array([[1.0 - k * x * x, -k * x * y, x], [-k * x * y, 1.0 - k * y * y, y], [-x, -y, z]])
+    return RotationMatrix.ProjectToRotationMatrix(R)
 
 
 def unit_axis(node: XmlNode, joint: str, axis: np.ndarray) -> np.ndarray:

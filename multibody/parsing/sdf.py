@@ -77,7 +77,7 @@ class _DocumentReader:
             raise link.error(f"{link.describe()} is outside any <model>; put it into one.")
         for node in world.node.find_all("joint"):
             joint = read_joint(node, world, self._diagnostics)
-            actuator = read_actuator(node, joint)
+            actuator = read_actuator(node, joint, self._diagnostics)
             document.joints.append(joint)
             document.actuators += [] if actuator is None else [actuator]
         document.frames = [_read_frame(node, world) for node in world.node.find_all("frame")]
@@ -93,7 +93,7 @@ class _DocumentReader:
         model.frames.append(FrameDescription(scope.root_frame, canonical, X_BM, node.location))
         for joint_node in node.find_all("joint", "drake:joint"):
             joint = read_joint(joint_node, scope, self._diagnostics)
-            actuator = read_actuator(joint_node, joint)
+            actuator = read_actuator(joint_node, joint, self._diagnostics)
             model.joints.append(joint)
             model.actuators += [] if actuator is None else [actuator]
         model.frames += [_read_frame(frame, scope) for frame in node.find_all("frame")]

@@ -5,22 +5,36 @@ from __future__ import annotations
 __all__ = ["read_actuator", "read_joint"]
 
 from math import inf
+from typing import Any
 
 import numpy as np
 
-from merganser.multibody.parsing.description import ActuatorDescription, BodyReference, JointDescription
+from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.multibody.parsing.description import (
+    ActuatorDescription,
+    BodyReference,
+    FrameReference,
+    JointDescription,
+)
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.geometry_reader import drake_value
 from merganser.multibody.parsing.joint_reader import (
     check_joint_type,
     check_limits,
     check_nonnegative,
+    read_path,
     unit_axis,
 )
 from merganser.multibody.parsing.sdf_scope import SdfScope
 from merganser.multibody.parsing.xml_reader import XmlNode
 
-_JOINT_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
+_JOINT_TYPES = {
+    "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed",
+    "ball": "ball", "universal": "universal", "screw": "screw",
+}  # fmt: skip
+_DRAKE_TYPES = ("planar", "curvilinear")  # these stand in a <drake:joint>
+_DEFAULT_SCREW_PITCH = 1.0  # of SDFormat [m for each turn]
+_ORTHOGONALITY = 1e-12  # largest cosine between the axes of a universal joint
 
 
 def read_joint(node: XmlNode, scope: SdfScope, diagnostics: Diagnostics) -> JointDescription:
@@ -30,11 +44,13 @@ def read_joint(node: XmlNode, scope: SdfScope, diagnostics: Diagnostics) -> Join
     bodies, which is the configuration that the joint calls zero.
 
     Raises:
-        ParsingError: unsupported type, unknown bodies, no axis, inadmissible numbers, or a joint spring.
+        ParsingError: unsupported type, unknown bodies, no axis, inadmissible numbers or axes, or a joint spring.
     """
     name = node.require_attribute("name")
     type_name = node.require_attribute("type")
-    check_joint_type(node, name, type_name, tuple(_JOINT_TYPES))
+    check_joint_type(node, name, type_name, tuple(_JOINT_TYPES), _DRAKE_TYPES)
+    if node.tag == "drake:joint":
+        return _read_drake_joint(node, name, type_name, scope)
     parent = _body(node, "parent", scope)
     child = _body(node, "child", scope)
     if child == BodyReference.world():
@@ -45,12 +61,14 @@ def read_joint(node: XmlNode, scope: SdfScope, diagnostics: Diagnostics) -> Join
     frames = {"X_PJ": None if X_PJ.IsExactlyIdentity() else X_PJ, "X_CJ": X_CJ}
     if type_name == "fixed":
         return JointDescription(name, "fixed", parent, child, node.location, **frames)
+    if type_name in ("ball", "universal"):
+        return _read_joint_about_a_point(node, name, type_name, parent, child, X_PJ, X_CJ, scope, diagnostics)
 
     axis = node.require("axis")
     limit, dynamics = axis.find_or_empty("limit"), axis.find_or_empty("dynamics")
     _check_unsupported(node, axis, dynamics, name, diagnostics)
     limits = (-inf, inf)
-    if type_name != "continuous":
+    if type_name not in ("continuous", "screw"):
         limits = (limit.float_child("lower", -inf, True), limit.float_child("upper", inf, True))
     check_limits(limit, name, limits)
     acceleration = limit.float_child("drake:acceleration", inf, True)
@@ -69,16 +87,113 @@ def read_joint(node: XmlNode, scope: SdfScope, diagnostics: Diagnostics) -> Join
         velocity_limit=_negative_is_infinite(limit.float_child("velocity", inf, True)),
         acceleration_limit=acceleration,
         damping=damping,
+        screw_pitch=_read_screw_pitch(node),
     )
 
 
-def read_actuator(node: XmlNode, joint: JointDescription) -> ActuatorDescription | None:
-    """The actuator of a joint: every movable joint has one, unless its effort limit is zero."""
-    if joint.type == "fixed":
+def _read_screw_pitch(node: XmlNode) -> float:
+    """The displacement for each turn [m]; the old <thread_pitch> is left-handed, in radians for each metre."""
+    if node.find("screw_thread_pitch") is None and node.find("thread_pitch") is not None:
+        thread_pitch = node.require("thread_pitch").float_text()
+        if thread_pitch == 0.0:
+            raise node.require("thread_pitch").error("<thread_pitch> is 0; write <screw_thread_pitch> in metres.")
+        return -2.0 * np.pi / thread_pitch
+    return node.float_child("screw_thread_pitch", _DEFAULT_SCREW_PITCH)
+
+
+def _read_joint_about_a_point(
+    node: XmlNode,
+    name: str,
+    type_name: str,
+    parent: BodyReference,
+    child: BodyReference,
+    X_PJ: RigidTransform,
+    X_CJ: RigidTransform,
+    scope: SdfScope,
+    diagnostics: Diagnostics,
+) -> JointDescription:
+    """A ball joint, or a universal joint, whose axes become Jx and Jy."""
+    axis = node.require("axis") if type_name == "universal" else node.find_or_empty("axis")
+    dynamics = axis.find_or_empty("dynamics")
+    _check_unsupported(node, axis, dynamics, name, diagnostics)
+    damping = dynamics.float_child("damping", 0.0)
+    check_nonnegative(dynamics, name, {"damping": damping})
+    if type_name == "universal":
+        axis_2 = node.require("axis2")
+        other = axis_2.find_or_empty("dynamics").float_child("damping", 0.0)
+        if other != damping:
+            diagnostics.warn(
+                axis_2.location,
+                f"joint '{name}' has damping {damping:g} about its first axis and {other:g} about the second; both get "
+                "the first.",
+            )
+        x_J, y_J = _read_axis(axis, node, scope), _read_axis(axis_2, node, scope)
+        if abs(x_J @ y_J) > _ORTHOGONALITY:
+            raise axis_2.error(f"joint '{name}' has axes {x_J.tolist()} and {y_J.tolist()}, not at a right angle.")
+        R_JI = RotationMatrix(np.column_stack([x_J, y_J, np.cross(x_J, y_J)]))
+        X_JI = RigidTransform(R_JI, np.zeros(3))
+        X_PJ, X_CJ = X_PJ @ X_JI, X_CJ @ X_JI
+    return JointDescription(
+        name,
+        type_name,
+        parent,
+        child,
+        node.location,
+        X_PJ=None if X_PJ.IsExactlyIdentity() and type_name == "ball" else X_PJ,
+        X_CJ=X_CJ,
+        damping=damping,
+    )
+
+
+def _read_drake_joint(node: XmlNode, name: str, type_name: str, scope: SdfScope) -> JointDescription:
+    """A joint between two frames that the file defines elsewhere."""
+    if node.find("pose") is not None:
+        raise node.error("a <drake:joint> has no <pose>; its parent and child are frames, which have poses.")
+    parent_frame, child_frame = (node.require(f"drake:{role}").text for role in ("parent", "child"))
+    damping: Any = 0.0
+    if type_name == "planar":
+        damping = node.require("drake:damping").vector_text(3)
+    elif node.find("drake:damping") is not None:
+        damping = node.require("drake:damping").float_text()
+    check_nonnegative(node, name, {"damping": float(np.min(damping))})
+    return JointDescription(
+        name,
+        type_name,
+        scope.body_of(parent_frame, node),
+        scope.body_of(child_frame, node),
+        node.location,
+        damping=damping,
+        path=read_path(node, _child_number, prefix="drake:") if type_name == "curvilinear" else None,
+        frames=(_frame_reference(parent_frame, scope), _frame_reference(child_frame, scope)),
+    )
+
+
+def _child_number(node: XmlNode, tag: str) -> float:
+    return node.float_child(tag)
+
+
+def _frame_reference(name: str, scope: SdfScope) -> FrameReference:
+    nested, _, frame = name.rpartition("::")
+    return FrameReference(f"{scope.name}::{nested}" if nested else scope.name, frame)
+
+
+def read_actuator(
+    node: XmlNode, joint: JointDescription, diagnostics: Diagnostics
+) -> ActuatorDescription | None:
+    """The actuator of a joint: every one with one degree of freedom has one, unless its effort limit is zero."""
+    axis = node.find("axis")
+    if joint.type == "fixed" or axis is None:
         return None
-    limit = node.require("axis").find_or_empty("limit")
+    limit = axis.find_or_empty("limit")
     effort_limit = _negative_is_infinite(limit.float_child("effort", inf, True))
     if effort_limit == 0:
+        return None
+    if joint.type in ("ball", "universal"):
+        diagnostics.warn(
+            node.location,
+            f"no actuator: {joint.type} joint '{joint.name}' has more than one degree of freedom. An effort limit of 0 "
+            "silences this.",
+        )
         return None
     inertia, ratio = node.find("drake:rotor_inertia"), node.find("drake:gear_ratio")
     rotor_inertia = 0.0 if inertia is None else drake_value(inertia)

@@ -9,7 +9,11 @@ from __future__ import annotations
 __all__ = ["read_urdf"]
 
 from math import inf
+from typing import Any
 
+import numpy as np
+
+from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
@@ -26,7 +30,9 @@ from merganser.multibody.parsing.joint_reader import (
     check_joint_type,
     check_limits,
     check_nonnegative,
+    nearest_rotation_with_z,
     read_filter_group,
+    read_path,
     unit_axis,
 )
 from merganser.multibody.parsing.package_map import PackageMap
@@ -34,7 +40,8 @@ from merganser.multibody.parsing.urdf_geometry import UrdfGeometryReader, read_o
 from merganser.multibody.parsing.xml_reader import XmlNode
 from merganser.multibody.tree import SpatialInertia
 
-_JOINT_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
+_STANDARD_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
+_DRAKE_TYPES = ("ball", "universal", "screw", "curvilinear")  # these stand in a <drake:joint>, planar in either
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 # These change the motion of the model, so leaving them out is worth a warning.
 _UNSUPPORTED = ("loop_joint", "drake:linear_bushing_rpy", "drake:ball_constraint", "drake:tendon_constraint")
@@ -122,8 +129,10 @@ class _RobotReader:
                 f"joint '{name}' is floating: '{child.body}' stays free and <origin> is not used.",
             )
             return None
-        check_joint_type(node, name, type_name, tuple(_JOINT_TYPES) + ("floating",))
+        check_joint_type(node, name, type_name, (*_STANDARD_TYPES, "floating", "planar"), (*_DRAKE_TYPES, "planar"))
         self._warn_about_unused(node, name)
+        if type_name not in _STANDARD_TYPES:
+            return self._read_rarer_joint(node, name, type_name, parent, child)
         axis, limit, dynamics = (node.find_or_empty(tag) for tag in ("axis", "limit", "dynamics"))
         velocity = limit.float_attribute("velocity", inf)
         acceleration = limit.float_attribute("drake:acceleration", inf)
@@ -134,7 +143,7 @@ class _RobotReader:
         check_nonnegative(dynamics, name, {"damping": damping})
         return JointDescription(
             name=name,
-            type=_JOINT_TYPES[type_name],
+            type=_STANDARD_TYPES[type_name],
             parent=parent,
             child=child,
             location=node.location,
@@ -144,6 +153,40 @@ class _RobotReader:
             velocity_limit=velocity,
             acceleration_limit=acceleration,
             damping=damping,
+        )
+
+    def _read_rarer_joint(
+        self, node: XmlNode, name: str, type_name: str, parent: BodyReference, child: BodyReference
+    ) -> JointDescription:
+        """A joint without limits; in a planar joint, J is turned, as little as can be, so that its axis is Jz."""
+        dynamics = node.find_or_empty("dynamics")
+        damping: Any = 0.0
+        if type_name == "planar":
+            damping = dynamics.vector_attribute("damping", 3, [0.0, 0.0, 0.0])
+        else:
+            damping = dynamics.float_attribute("damping", 0.0)
+        check_nonnegative(dynamics, name, {"damping": float(np.min(damping))})
+        X_PJ, X_CJ = read_origin(node.find("origin")), None
+        axis_J = np.array([1.0, 0.0, 0.0])
+        if type_name in ("screw", "planar"):
+            axis = node.find_or_empty("axis")
+            axis_J = unit_axis(axis, name, axis.vector_attribute("xyz", 3, [1.0, 0.0, 0.0]))
+        if type_name == "planar":
+            X_CJ = RigidTransform(nearest_rotation_with_z(axis_J), np.zeros(3))
+            X_PJ = X_PJ @ X_CJ
+        pitch = node.require("drake:screw_thread_pitch").float_attribute("value") if type_name == "screw" else 0.0
+        return JointDescription(
+            name=name,
+            type=type_name,
+            parent=parent,
+            child=child,
+            location=node.location,
+            X_PJ=X_PJ,
+            X_CJ=X_CJ,
+            axis_J=axis_J,
+            damping=damping,
+            screw_pitch=pitch,
+            path=read_path(node, _attribute_number) if type_name == "curvilinear" else None,
         )
 
     def _warn_about_unused(self, node: XmlNode, name: str) -> None:
@@ -175,14 +218,21 @@ class _RobotReader:
         joint = joints[joint_name]
         actuator = node.require("actuator")
         limit = joint.find_or_empty("limit")
-        effort_limit = limit.float_attribute("effort", inf)
+        # Drake reads limits of standard joints only.
+        effort_limit = limit.float_attribute("effort", inf) if joint.attributes["type"] in _STANDARD_TYPES else inf
         if effort_limit < 0:
             raise limit.error(
                 f"joint '{joint_name}' has effort limit {effort_limit:g}; it cannot be negative."
             )
-        idle_type = joint.attributes["type"] in ("fixed", "floating")
+        kind = joint.attributes["type"]
+        idle_type = kind in ("fixed", "floating")
+        if kind in ("ball", "universal", "planar"):
+            raise node.error(
+                f"the transmission drives joint '{joint_name}', which is {kind}; only joints with one degree of "
+                "freedom can have an actuator."
+            )
         if idle_type or effort_limit == 0:
-            reason = f"is {joint.attributes['type']}" if idle_type else "has effort limit 0"
+            reason = f"is {kind}" if idle_type else "has effort limit 0"
             self._diagnostics.warn(node.location, f"no actuator: joint '{joint_name}' {reason}.")
             return None
         return self._read_actuator(actuator, joint_name, effort_limit)
@@ -216,3 +266,7 @@ class _RobotReader:
             read_origin(node),
             node.location,
         )
+
+
+def _attribute_number(node: XmlNode, name: str) -> float:
+    return node.float_attribute(name)

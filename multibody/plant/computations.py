@@ -249,7 +249,7 @@ class PlantComputations(PlantFreeBodies):
         Raises:
             RuntimeError: before Finalize().
         """
-        return not self._pitches and self._tree.num_positions() == self._tree.num_velocities()
+        return self._tree.num_positions() == self._tree.num_velocities() and not self._pitches
 
     # ------------------------------------------------------------------ energies and mass
 

@@ -267,8 +267,7 @@ class MultibodyTree(TreeLookup):
         """Connects loose parts to the world by floating joints, orders the coordinates and freezes the tree.
 
         SetBaseBodyJointType() chooses their type. They come after the joints of the user, named as the body that they
-        carry (with
-        underscores in front if the name is taken). See forest.py for the order.
+        carry (with underscores in front if the name is taken). See forest.py for the order.
 
         Raises:
             RuntimeError: if the tree is finalized already, its joints form a loop, a joint that cannot be

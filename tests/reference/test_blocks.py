@@ -255,3 +255,19 @@ def test_interpolator_can_start_at_rest(modules):
     system.set_initial_position(state=context.get_mutable_state(), position=[5.0, 6.0])
     assert context.get_discrete_state(0).value().tolist() == [5.0, 6.0]
     assert system.get_output_port().Eval(context).tolist() == [3.0, 4.0, 0.0, 0.0]
+
+
+def test_controllability():
+    rng = np.random.default_rng(2)
+    T = rng.normal(size=(3, 3))
+    for modes in ([2.0, 3.0, -0.5], [2.0, 3.0, 0.5], [-0.2, -0.3, -0.4]):
+        A = T @ np.diag(modes) @ np.linalg.inv(T)
+        B = T @ np.array([[1.0], [1.0], [0.0]])
+        for arguments in ((A, B, np.ones((1, 3)), np.zeros((1, 1))), (A.T, np.ones((3, 1)), B.T, np.zeros((1, 1)))):
+            mine, theirs = primitives.LinearSystem(*arguments), drake.LinearSystem(*arguments)
+            for name in ("ControllabilityMatrix", "ObservabilityMatrix"):
+                np.testing.assert_allclose(
+                    getattr(primitives, name)(mine), getattr(drake, name)(theirs), rtol=0, atol=1e-12
+                )
+            for name in ("IsControllable", "IsObservable", "IsStabilizable", "IsDetectable"):
+                assert getattr(primitives, name)(mine, 1e-8) == getattr(drake, name)(theirs, 1e-8)

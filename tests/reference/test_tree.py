@@ -21,7 +21,8 @@ SEEDS = range(50)
 
 
 def library(elements, spatial_math):
-    joints = ["RevoluteJoint", "PrismaticJoint", "WeldJoint", "QuaternionFloatingJoint"]
+    joints = ["RevoluteJoint", "PrismaticJoint", "WeldJoint", "QuaternionFloatingJoint", "RpyFloatingJoint"]
+    joints += ["ScrewJoint", "UniversalJoint", "PlanarJoint", "BallRpyJoint"]
     names = [*joints, "FixedOffsetFrame", "SpatialInertia"]
     return SimpleNamespace(
         RigidTransform=spatial_math.RigidTransform,
@@ -64,9 +65,9 @@ def add_random_model(model, lib, seed):
     for k in rng.permutation(len(pairs)):
         inboard, outboard, in_order = pairs[k]
         parent, child = (inboard, outboard) if in_order else (outboard, inboard)
-        # A floating joint is not reversible, and in_order does not tell which end is nearer the world in the
-        # end.
-        kind = rng.choice(["revolute", "prismatic", "weld"] + ["floating"] * (inboard == 0 and in_order))
+        # Most joints are not reversible, and in_order does not tell which end is nearer the world in the end.
+        irreversible = ["floating", "rpy", "screw", "universal", "planar", "ball"] if inboard == 0 and in_order else []
+        kind = rng.choice(["revolute", "prismatic", "weld"] + irreversible)
         name = f"j{k}" if rng.random() < 0.8 else f"body{k}"  # sometimes the name of an implicit joint
         F, M, axis = random_frame(bodies[parent]), random_frame(bodies[child]), rng.normal(size=3)
         low, high, damping = -rng.random(), rng.random(), rng.random()
@@ -78,8 +79,16 @@ def add_random_model(model, lib, seed):
             joint.set_acceleration_limits([low], [high])
         elif kind == "weld":
             joint = lib.WeldJoint(name, F, M, random_pose())
+        elif kind == "screw":
+            joint = lib.ScrewJoint(name, F, M, axis, low, damping)
+        elif kind == "planar":
+            joint = lib.PlanarJoint(name, F, M, [high, damping, 0.5])
+            joint.set_position_limits([low] * 3, [high] * 3)
+        elif kind in ("universal", "ball"):
+            joint = (lib.UniversalJoint if kind == "universal" else lib.BallRpyJoint)(name, F, M, damping)
         else:
-            joint = lib.QuaternionFloatingJoint(name, F, M, low + 1, high)
+            kinds = {"floating": lib.QuaternionFloatingJoint, "rpy": lib.RpyFloatingJoint}
+            joint = kinds[kind](name, F, M, low + 1, high)
         joint = model.AddJoint(joint)
         if kind in ("revolute", "prismatic"):
             joint.set_default_positions([high])
@@ -229,15 +238,23 @@ def forward_kinematics(topology, parameters, q):
         qs = q[place["q_start"] : place["q_start"] + place["num_q"]]
         X_PF = pose(record["R_PF"], record["p_PoFo_P"])
         X_MB = pose(record["R_MB"], record["p_MoBo_M"])
-        X_FM = mobilizer_pose(place["mobilizer"], record["axis_F"], qs)
+        X_FM = mobilizer_pose(place["mobilizer"], record, qs)
         poses[mobod] = poses[place["parent"]] @ X_PF @ X_FM @ X_MB
     return poses
 
 
-def mobilizer_pose(kind, axis_F, q):
-    if kind == layout.REVOLUTE:
+def mobilizer_pose(kind, record, q):
+    axis_F = record["axis_F"]
+    if kind in (layout.REVOLUTE, layout.SCREW):
         rotation = pydrake.math.RotationMatrix(pydrake.common.eigen_geometry.AngleAxis(q[0], axis_F))
-        return pose(rotation.matrix(), np.zeros(3))
+        return pose(rotation.matrix(), record["pitch"] * q[0] * axis_F)
+    if kind in (layout.BALL_RPY, layout.RPY_FLOATING):
+        return pose(pydrake.math.RollPitchYaw(q[:3]).ToRotationMatrix().matrix(), q[3:] if len(q) > 3 else np.zeros(3))
+    if kind == layout.UNIVERSAL:
+        turns = pydrake.math.RotationMatrix.MakeXRotation(q[0]) @ pydrake.math.RotationMatrix.MakeYRotation(q[1])
+        return pose(turns.matrix(), np.zeros(3))
+    if kind == layout.PLANAR:
+        return pose(pydrake.math.RotationMatrix.MakeZRotation(q[2]).matrix(), [q[0], q[1], 0.0])
     if kind == layout.PRISMATIC:
         return pose(np.eye(3), q[0] * axis_F)
     if kind == layout.QUATERNION_FLOATING:

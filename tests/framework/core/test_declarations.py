@@ -63,7 +63,7 @@ def test_vector_ports_take_models_by_keyword_or_position():
         (lambda s: s.DeclareVectorInputPort("u", 1), "already has an input port named 'u'"),
         (lambda s: s.DeclareVectorOutputPort("y", 1, nothing), "already has an output port named 'y'"),
         (lambda s: s.DeclareVectorInputPort("", 1), "non-empty"),
-        (lambda s: s.DeclareVectorInputPort("v", -1), "cannot have size -1"),
+        (lambda s: s.DeclareVectorInputPort("v", -1), "size of port 'v': expected at least 0, got -1"),
         (lambda s: s.DeclareContinuousState(1, 2, 0), "cannot be split"),
         (lambda s: s.DeclarePeriodicPublishEvent(0.0, 0.0, print), "period > 0"),
         (lambda s: s.DeclarePeriodicPublishEvent(1.0, -1.0, print), "offset >= 0"),

@@ -71,5 +71,5 @@ def test_random_type_of_an_input_port_is_kept():
 def test_bad_seeds_and_generators_are_refused():
     with pytest.raises(ValueError, match="seed must be an integer from 0"):
         RandomGenerator(-1)
-    with pytest.raises(TypeError, match="takes a RandomGenerator, got int"):
+    with pytest.raises(TypeError, match="'::Scaled', SetRandomContext: expected a RandomGenerator, got int"):
         (system := Scaled()).SetRandomContext(system.CreateDefaultContext(), 3)

@@ -1,6 +1,8 @@
 """What the blocks that shape, delay, select and pack signals do beyond the laws that hold for all blocks."""
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -422,6 +424,20 @@ def test_abstract_outputs_of_a_bus_keep_their_type():
         system.get_output_port().Eval(context)
     with pytest.raises(ValueError, match="already has an output port named 'a'"):
         system.DeclareAbstractOutputPort("a", Value(""))
+
+
+def test_blocks_with_ports_of_their_own_can_be_copied():
+    original = Selector(selection(1, 1))
+    picker = BusSelector()
+    picker.DeclareVectorOutputPort("a", 1)
+    for make in (copy.deepcopy, lambda system: pickle.loads(pickle.dumps(system))):
+        system, other = make(original), make(picker)
+        context = system.CreateDefaultContext()
+        system.get_input_port(1).FixValue(context, [3.0, 4.0])
+        assert system.get_output_port().Eval(context).tolist() == [4.0]
+        context = other.CreateDefaultContext()
+        other.get_input_port().FixValue(context, bus_of(a=BasicVector([5.0])))
+        assert other.get_output_port().Eval(context).tolist() == [5.0]
 
 
 # ---------------------------------------------------------------------- linearization passes through
