@@ -348,9 +348,6 @@ class Simulator:
         if (
             not self._uses_native_plan
             or self._watch is not None
-            or self._monitor is not None
-            or self._publishes_every_step
-            or self._target_rate > 0.0
             or (self._time_without_plan < self._patience and not (_LOOP in sys.modules and self._patience < math.inf))
         ):
             return None
@@ -365,17 +362,27 @@ class Simulator:
         self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
     ) -> bool:
         """Advances as far as the plan gets; returns whether that is the end, otherwise Python takes the next step."""
-        plan.pending = self._pending
-        try:
-            is_over = plan.advance(boundary_time, progress)
-        finally:
-            self._num_steps += plan.num_steps
-            self._num_discrete_updates += plan.num_updates
-            self._num_publishes += plan.num_publishes
-            self._pending = plan.pending
-            self._expected_time = self._time()
-        self._was_effective(plan.status, status)
-        return is_over
+        must_look = self._monitor is not None or self._publishes_every_step or self._target_rate > 0.0
+        while True:
+            if self._target_rate > 0.0:
+                self._wait(self._time())
+            plan.pending = self._pending
+            try:
+                is_complete = plan.advance(boundary_time, progress, must_look)
+            finally:
+                self._num_steps += plan.num_steps
+                self._num_discrete_updates += plan.num_updates
+                self._num_publishes += plan.num_publishes
+                self._pending = plan.pending
+                self._expected_time = self._time()
+            self._was_effective(plan.status, status)
+            if plan.num_steps:
+                self._look(status)
+            if not is_complete:
+                return False
+            if not must_look or self._time() >= boundary_time or status._reason is not _NONE_SO_FAR:
+                return True
+            progress.update(self._time())
 
     def _advance_one_step(self, time: float, boundary_time: float, status: SimulatorStatus) -> float:
         """One step from `time`; returns the time where it ends."""
@@ -409,13 +416,17 @@ class Simulator:
         self._note_step(time)
         if self._pending.publish:
             self._publish(self._pending.publish, status)
+        self._look(status)
+        if watch is not None and watch.triggered:
+            self._check_for_accumulation(watch, status)
+        return time
+
+    def _look(self, status: SimulatorStatus) -> None:
+        """What the user has asked for after every step."""
         if self._publishes_every_step:
             self._force_publish()
         if self._monitor is not None:
             self._consult_monitor(status)
-        if watch is not None and watch.triggered:
-            self._check_for_accumulation(watch, status)
-        return time
 
     def _note_step(self, time: float) -> None:
         """Counts a step that has ended at `time`, and makes the events there pending."""

@@ -156,11 +156,16 @@ class Plan:
 
     # ------------------------------------------------------------------ running
 
-    def advance(self, boundary_time: float, progress: SimulationProgress) -> bool:
+    def advance(self, boundary_time: float, progress: SimulationProgress, is_single_step: bool = False) -> bool:
         """Runs until the boundary time, until an event handler ends the simulation, or until Python has to take a step.
 
+        Args:
+            boundary_time: where to stop [s].
+            progress: what shows it.
+            is_single_step: whether to stop after one step in any case.
+
         Returns:
-            Whether the advance is over; if not, Python takes the next step.
+            Whether there is nothing that Python has to do first.
 
         Raises:
             Exception: what a callback has raised; the context is at the beginning of the step then, after the updates
@@ -174,9 +179,9 @@ class Plan:
         group = self._group_of(self.pending)
         if group is None or not self._is_allowed or self._store.computing:
             return False
-        self._enter(boundary_time, group)
+        self._enter(boundary_time, group, 1 if is_single_step else self._steps)
         try:
-            return self._run(progress) != f.PYTHON_STEP
+            return self._run(progress, is_single_step) != f.PYTHON_STEP
         except BaseException:
             self._restore()
             raise
@@ -205,12 +210,12 @@ class Plan:
         self._point_to_program()
         self._integers[f.NEEDS_ALL] = needs_all
 
-    def _enter(self, boundary_time: float, group: int) -> None:
+    def _enter(self, boundary_time: float, group: int, num_steps: int) -> None:
         i, r, method = self._integers, self._reals, self._integrator
         i[f.PHASE], i[f.PASSED], i[f.RESUMES_AT], i[f.PENDING] = f.BEGIN, 0, 0, group
         i[f.CHANGED], i[f.NEEDS_ALL], i[f.MUST_STOP] = 0, 1, 0
         i[f.NUM_STEPS] = i[f.NUM_UPDATES] = i[f.NUM_PUBLISHES] = i[f.NUM_EVALUATIONS] = i[f.NUM_SHRINKAGES] = 0
-        i[f.STEPS_LEFT] = self._steps
+        i[f.STEPS_LEFT] = num_steps
         i[f.NUM_INTEGRATOR_STEPS], i[f.IS_FIXED_STEP] = method._num_steps_taken, method._is_fixed_step
         r[f.BOUNDARY] = boundary_time
         r[f.MAX_STEP_SIZE : f.FIRST_STEP_SIZE + 1] = (
@@ -266,7 +271,7 @@ class Plan:
                 mask |= downstream
         return mask
 
-    def _run(self, progress: SimulationProgress) -> int:
+    def _run(self, progress: SimulationProgress, is_single_step: bool) -> int:
         advance_loop, place, fields = self._advance, self._place, self._fields
         store, layout = self._store, self._store.layout
         start, num_stops = wall_clock.perf_counter(), 0
@@ -286,7 +291,7 @@ class Plan:
                     stop.serve()
                 if self._version != layout.version or self._routing != store.routing:
                     self._lower_within_step()
-            elif outcome == f.PAUSE:
+            elif outcome == f.PAUSE and not is_single_step:
                 elapsed = wall_clock.perf_counter() - start
                 if elapsed < _SLICE and self._steps < _MOST_STEPS:
                     self._steps *= 2

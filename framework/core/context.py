@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import numbers
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,11 @@ __all__ = ["Context"]
 
 Array = NDArray[Any]
 _XC_NODES = 1 << Q | 1 << V | 1 << Z
+_ACCEPTED = {"f": "biuf", "c": "biufc"}  # kinds of numbers that fit into an array of floats, of complex numbers
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real)
 
 
 class Context(CacheControl):
@@ -88,13 +94,12 @@ class Context(CacheControl):
         """Sets the time [s] of a root context.
 
         Raises:
-            ValueError: the time is not a number.
+            TypeError: the time is no number.
+            ValueError: the time is nan.
             RuntimeError: this is the context of a subsystem.
         """
         self._require_root("SetTime")
-        if isinstance(time_sec, float) and time_sec != time_sec:
-            raise ValueError("SetTime: the time must be a number, got nan.")
-        self._set_time(time_sec)
+        self._set_time(self._checked_time(time_sec))
 
     def _set_time(self, time: Any) -> None:
         self._store.change(self._layout.down["time"], self)
@@ -108,6 +113,11 @@ class Context(CacheControl):
     def SetAccuracy(self, accuracy: float | None) -> None:
         """Asks for results of the given accuracy; meaningful to systems that approximate."""
         self._require_root("SetAccuracy")
+        if accuracy is not None and not (isinstance(accuracy, (int, float, np.number)) and accuracy > 0.0):
+            raise ValueError(
+                f"SetAccuracy of the context of '{self._system.GetSystemPathname()}': expected a positive number or "
+                f"None, got {accuracy!r}."
+            )
         self._store.change(self._layout.down["accuracy"], self)
         self._store.accuracy = accuracy
 
@@ -145,8 +155,9 @@ class Context(CacheControl):
 
     def SetTimeAndContinuousState(self, time_sec: float, xc: ArrayLike) -> None:
         """Sets time [s] and all continuous state variables."""
+        self._require_root("SetTimeAndContinuousState")
         values = self._checked(xc, self._xc.size(), "continuous state")
-        self.SetTime(time_sec)
+        self._set_time(self._checked_time(time_sec))
         self.SetContinuousState(values)
 
     def _read_derivatives(self) -> ContinuousState:
@@ -169,21 +180,21 @@ class Context(CacheControl):
     def get_discrete_state(self, index: int | None = None) -> Any:
         """Returns the discrete state, or its group `index`."""
         self._store.reads |= self._xd_nodes
-        return self._discrete if index is None else self._discrete.get_vector(index)
+        return self._discrete if index is None else self._item(self._discrete, index, "discrete state group")
 
     def get_discrete_state_vector(self) -> BasicVector:
         """Returns the only discrete state group."""
         self._store.reads |= self._xd_nodes
-        return self._discrete._only()
+        return self._only_group()
 
     def get_mutable_discrete_state(self, index: int | None = None) -> Any:
         """Returns the discrete state, or its group `index`, for changing it."""
         self._store.change(self._layout.down["xd"], self)
-        return self._discrete if index is None else self._discrete.get_mutable_vector(index)
+        return self._discrete if index is None else self._item(self._discrete, index, "discrete state group")
 
     def get_mutable_discrete_state_vector(self) -> BasicVector:
         """Returns the only discrete state group for changing it."""
-        vector = self._discrete._only()
+        vector = self._only_group()
         self._store.change(self._layout.down["xd"], self)
         return vector
 
@@ -192,8 +203,10 @@ class Context(CacheControl):
         if len(args) == 1 and isinstance(args[0], DiscreteValues):
             self.get_mutable_discrete_state().SetFrom(args[0])
             return
+        if len(args) not in (1, 2):
+            raise TypeError(f"SetDiscreteState takes (values) or (index, values); got {len(args)} arguments.")
         index, values = args if len(args) == 2 else (None, args[0])
-        group = self._discrete._only() if index is None else self._discrete.get_vector(index)
+        group = self._only_group() if index is None else self._item(self._discrete, index, "discrete state group")
         checked = self._checked(values, group.size(), "discrete state")
         self.get_mutable_discrete_state(index or 0)._values[:] = checked
 
@@ -206,15 +219,27 @@ class Context(CacheControl):
     def get_abstract_state(self, index: int | None = None) -> Any:
         """Returns the abstract state, or its variable `index`."""
         self._store.reads |= self._xa_nodes
-        return self._abstract_state if index is None else self._abstract_state.get_value(index)
+        return self._abstract_state if index is None else self._item(self._abstract_state, index, "abstract state")
 
     def get_mutable_abstract_state(self, index: int | None = None) -> Any:
         """Returns the abstract state, or its variable `index`, for changing it."""
         self._store.change(self._layout.down["xa"], self)
-        return self._abstract_state if index is None else self._abstract_state.get_mutable_value(index)
+        return self._abstract_state if index is None else self._item(self._abstract_state, index, "abstract state")
 
     def SetAbstractState(self, index: int, value: Any) -> None:
-        """Replaces abstract state variable `index`."""
+        """Replaces abstract state variable `index`.
+
+        Raises:
+            IndexError: there is no such variable.
+            TypeError: the value is of another type than the default value, which was not None.
+        """
+        box = self._item(self._abstract_state, index, "abstract state")
+        expected = type(box.get_value())
+        if expected not in (object, type(None)) and not isinstance(value, expected):
+            raise TypeError(
+                f"Abstract state {index} of system '{self._system.GetSystemPathname()}' takes values of type "
+                f"{expected.__name__}; got {type(value).__name__}."
+            )
         self.get_mutable_abstract_state(index).set_value(value)
 
     # ------------------------------------------------------------------ state as a whole
@@ -272,22 +297,22 @@ class Context(CacheControl):
     def get_numeric_parameter(self, index: int) -> BasicVector:
         """Returns numeric parameter group `index`."""
         self._store.reads |= self._p_nodes
-        return self._parameters.get_numeric_parameter(index)
+        return self._item(self._parameters._numeric, index, "numeric parameter")
 
     def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
         """Returns numeric parameter group `index` for changing it."""
         self._store.change(self._layout.down["pn"], self)
-        return self._parameters.get_mutable_numeric_parameter(index)
+        return self._item(self._parameters._numeric, index, "numeric parameter")
 
     def get_abstract_parameter(self, index: int) -> AbstractValue:
         """Returns abstract parameter `index`."""
         self._store.reads |= self._p_nodes
-        return self._parameters.get_abstract_parameter(index)
+        return self._item(self._parameters._abstract, index, "abstract parameter")
 
     def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
         """Returns abstract parameter `index` for changing it."""
         self._store.change(self._layout.down["pa"], self)
-        return self._parameters.get_mutable_abstract_parameter(index)
+        return self._item(self._parameters._abstract, index, "abstract parameter")
 
     # ------------------------------------------------------------------ copies
 
@@ -366,6 +391,11 @@ class Context(CacheControl):
 
     def _copy_values_from(self, source: Context) -> None:
         """Takes over state and parameters."""
+        if not isinstance(source, Context):
+            raise TypeError(
+                f"The context of system '{self._system.GetSystemPathname()}' takes over values from another Context; "
+                f"got {type(source).__name__}."
+            )
         mine, theirs = self._numbers(), source._numbers()
         if self._takes_other_scalars_than(source):
             theirs = [cast_array(values, self._scalar()) for values in theirs]
@@ -475,7 +505,37 @@ class Context(CacheControl):
                 f"The {what} of system '{self._system.GetSystemPathname()}' has size {size}; "
                 f"got an array of shape {array.shape}."
             )
+        accepted = _ACCEPTED.get(self._store.flat.dtype.kind, "biufcO")
+        if array.dtype.kind not in accepted and not (array.dtype == object and all(map(_is_real, array.flat))):
+            raise TypeError(
+                f"The {what} of system '{self._system.GetSystemPathname()}' takes numbers of type "
+                f"{self._store.flat.dtype}; got {values!r}."
+            )
         return array.reshape(size)
+
+    def _checked_time(self, time: Any) -> Any:
+        if isinstance(time, float):
+            if time != time:
+                raise ValueError("SetTime: the time must be a number, got nan.")
+            return time
+        accepted = _ACCEPTED.get(self._store.flat.dtype.kind, "biufcO")
+        if np.ndim(time) or np.asarray(time).dtype.kind not in accepted:
+            raise TypeError(
+                f"SetTime of the context of '{self._system.GetSystemPathname()}': the time is a number, got {time!r}."
+            )
+        return time
+
+    def _only_group(self) -> BasicVector:
+        try:
+            return self._discrete._only()
+        except RuntimeError as error:
+            raise RuntimeError(f"System '{self._system.GetSystemPathname()}': {error}") from None
+
+    def _item(self, items: Any, index: int, what: str) -> Any:
+        try:
+            return items._get(index, what)
+        except (IndexError, TypeError) as error:
+            raise type(error)(f"System '{self._system.GetSystemPathname()}': {error}") from None
 
     def __repr__(self) -> str:
         return (

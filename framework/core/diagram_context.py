@@ -33,7 +33,7 @@ class DiagramContext(Context):
     def get_mutable_discrete_state(self, index: int | None = None) -> Any:
         if index is None:
             return super().get_mutable_discrete_state()
-        self._discrete.get_vector(index)  # checks the index
+        self._item(self._discrete, index, "discrete state group")  # checks the index
         for child in self._children:
             groups = child._discrete.num_groups()
             if index < groups:

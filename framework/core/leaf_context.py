@@ -99,48 +99,48 @@ class LeafContext(Context):
     def get_discrete_state(self, index: int | None = None) -> Any:
         if index is None:
             return super().get_discrete_state()
-        vector = self._discrete.get_vector(index)
+        vector = self._item(self._discrete, index, "discrete state group")
         self._read_node("xd", index)
         return vector
 
     def get_mutable_discrete_state(self, index: int | None = None) -> Any:
         if index is None:
             return super().get_mutable_discrete_state()
-        vector = self._discrete.get_vector(index)
+        vector = self._item(self._discrete, index, "discrete state group")
         self._change_node("xd", index)
         return vector
 
     def get_abstract_state(self, index: int | None = None) -> Any:
         if index is None:
             return super().get_abstract_state()
-        value = self._abstract_state.get_value(index)
+        value = self._item(self._abstract_state, index, "abstract state")
         self._read_node("xa", index)
         return value
 
     def get_mutable_abstract_state(self, index: int | None = None) -> Any:
         if index is None:
             return super().get_mutable_abstract_state()
-        value = self._abstract_state.get_value(index)
+        value = self._item(self._abstract_state, index, "abstract state")
         self._change_node("xa", index)
         return value
 
     def get_numeric_parameter(self, index: int) -> BasicVector:
-        vector = self._parameters.get_numeric_parameter(index)
+        vector = self._item(self._parameters._numeric, index, "numeric parameter")
         self._read_node("pn", index)
         return vector
 
     def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
-        vector = self._parameters.get_numeric_parameter(index)
+        vector = self._item(self._parameters._numeric, index, "numeric parameter")
         self._change_node("pn", index)
         return vector
 
     def get_abstract_parameter(self, index: int) -> AbstractValue:
-        value = self._parameters.get_abstract_parameter(index)
+        value = self._item(self._parameters._abstract, index, "abstract parameter")
         self._read_node("pa", index)
         return value
 
     def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
-        value = self._parameters.get_abstract_parameter(index)
+        value = self._item(self._parameters._abstract, index, "abstract parameter")
         self._change_node("pa", index)
         return value
 

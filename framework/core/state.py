@@ -213,7 +213,7 @@ class DiscreteValues(_Groups):
         _require_same_type(self, other)
         mine_sizes, sizes = ([group.size() for group in values._items] for values in (self, other))
         if mine_sizes != sizes:
-            raise ValueError(f"Expected groups of sizes {mine_sizes}, got {sizes}.")
+            raise ValueError(f"Expected discrete state groups of sizes {mine_sizes}, got {sizes}.")
         for mine, theirs in zip(self._items, other._items):
             mine.SetFrom(theirs)
 

@@ -271,3 +271,36 @@ def test_controllability():
                 )
             for name in ("IsControllable", "IsObservable", "IsStabilizable", "IsDetectable"):
                 assert getattr(primitives, name)(mine, 1e-8) == getattr(drake, name)(theirs, 1e-8)
+
+
+def values_with_derivatives(system, scalar):
+    """Outputs, derivatives and updates, each with its gradient by time, inputs and state."""
+    rng, count = np.random.default_rng(3), 24
+    seeds = iter(np.eye(count))
+
+    def variables(size):
+        return np.array([scalar(rng.normal(), next(seeds)) for _ in range(size)], dtype=object)
+
+    context = system.CreateDefaultContext()
+    context.SetTime(variables(1)[0])
+    for i in range(system.num_input_ports()):
+        system.get_input_port(i).FixValue(context, variables(system.get_input_port(i).size()))
+    for i in range(context.num_discrete_state_groups()):
+        context.SetDiscreteState(i, variables(context.get_discrete_state(i).size()))
+    if context.num_continuous_states():
+        context.SetContinuousState(variables(context.num_continuous_states()))
+    found = [entry for i in range(system.num_output_ports()) for entry in system.get_output_port(i).Eval(context)]
+    found += list(system.EvalTimeDerivatives(context).CopyToVector())
+    if context.num_discrete_state_groups():
+        update = system.EvalUniquePeriodicDiscreteUpdate(context)
+        found += [entry for i in range(update.num_groups()) for entry in update.get_vector(i).CopyToVector()]
+    gradients = [e.derivatives() if e.derivatives().size else np.zeros(count) for e in found]
+    return np.array([np.append(gradient, e.value()) for e, gradient in zip(found, gradients)])
+
+
+def test_derivatives(pair):
+    if isinstance(pair[0], primitives.WrapToSystem):
+        pytest.skip("pydrake's WrapToSystem does not convert to AutoDiffXd")
+    mine = values_with_derivatives(pair[0].ToAutoDiffXd(), AutoDiffXd)
+    theirs = values_with_derivatives(pair[1].ToAutoDiffXd(), DrakeAutoDiffXd)
+    np.testing.assert_allclose(mine, theirs, rtol=1e-14, atol=1e-14)

@@ -264,5 +264,5 @@ def test_diagrams_refer_to_their_leaf_systems_for_declarations(call):
     builder.AddSystem(LeafSystem())
     diagram = builder.Build()
     diagram.set_name("station")
-    with pytest.raises(RuntimeError, match="Diagram '::station' cannot .* that of its subsystems"):
+    with pytest.raises(RuntimeError, match=r"Diagram '::station' cannot .* that of its subsystems"):
         call(diagram)

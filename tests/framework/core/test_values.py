@@ -143,7 +143,7 @@ def test_discrete_values_by_group():
         values.set_value([1.0])
     with pytest.raises(IndexError, match="no discrete state group 2"):
         values.get_vector(2)
-    with pytest.raises(ValueError, match="2 discrete state groups, got 1"):
+    with pytest.raises(ValueError, match=r"groups of sizes \[1, 2\], got \[1\]"):
         values.SetFrom(DiscreteValues([BasicVector([1.0])]))
 
 
