@@ -16,6 +16,8 @@ from merganser.analysis.progress import SimulationProgress
 from merganser.analysis.simulator_status import SimulatorStatus
 from merganser.analysis.witness_isolation import WitnessWatch
 from merganser.framework import Context, EventStatus, System
+from merganser.framework.core.arguments import checked_number
+from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.execution import Updates, execute, make_updates
 
@@ -85,6 +87,9 @@ class Simulator:
     """
 
     def __init__(self, system: System, context: Context | None = None) -> None:
+        if not isinstance(system, System):
+            what = "the class itself" if isinstance(system, type) else type(system).__name__
+            raise TypeError(f"Simulator takes a System, got {what}.")
         self._system = system
         self._monitor: Callable[[Context], EventStatus | None] | None = None
         self._target_rate = 0.0
@@ -151,6 +156,8 @@ class Simulator:
 
     def reset_integrator(self, integrator: IntegratorBase) -> IntegratorBase:
         """Takes another integrator, made for this simulator's system and context; returns it."""
+        if not isinstance(integrator, IntegratorBase):
+            raise TypeError(f"reset_integrator takes an integrator, got {type(integrator).__name__}.")
         if integrator.get_context() is not self._context:
             raise ValueError("The integrator was made for another context; make it with simulator.get_context().")
         self._integrator = integrator
@@ -162,9 +169,10 @@ class Simulator:
 
     def set_target_realtime_rate(self, realtime_rate: float) -> None:
         """Slows down to this many simulated seconds a second of wall time; 0 or less for full speed."""
-        if math.isnan(realtime_rate):
+        rate = checked_number(realtime_rate, "Target real-time rate")
+        if math.isnan(rate):
             raise ValueError("The target real-time rate must be a number, got nan.")
-        self._target_rate = max(0.0, float(realtime_rate))
+        self._target_rate = max(0.0, rate)
 
     def get_target_realtime_rate(self) -> float:
         """The rate set by `set_target_realtime_rate`."""
@@ -189,6 +197,8 @@ class Simulator:
 
     def set_monitor(self, monitor: Callable[[Context], EventStatus | None]) -> None:
         """Calls monitor(root_context) after `Initialize` and every step; its status may end the advance."""
+        if monitor is not None and not callable(monitor):
+            raise TypeError(f"set_monitor takes a function of the root context, got {type(monitor).__name__}.")
         self._monitor = monitor
 
     def get_monitor(self) -> Callable[[Context], EventStatus | None] | None:
@@ -247,6 +257,8 @@ class Simulator:
         Raises:
             RuntimeError: an event handler reported failure.
         """
+        if params is not None and not isinstance(params, InitializeParams):
+            raise TypeError(f"Simulator.Initialize takes InitializeParams, got {type(params).__name__}.")
         with_initialization = not (params is not None and params.suppress_initialization_events)
         self._is_initialized = False
         schedule = EventSchedule(self._system, self._context)
@@ -288,6 +300,7 @@ class Simulator:
             RuntimeError: an event handler reported failure, a value is not finite, or the time in the context
                 was changed without calling `Initialize`.
         """
+        boundary_time = checked_number(boundary_time, "AdvanceTo: boundary time [s]")
         if not self._is_initialized:
             initial = self.Initialize()
             if not initial.succeeded():
@@ -477,9 +490,21 @@ class Simulator:
         self._num_publishes += 1
 
     def _consult_monitor(self, status: SimulatorStatus) -> None:
-        outcome = self._monitor(self._context) if self._monitor is not None else None
-        if outcome is not None:
-            self._was_effective(outcome, status)
+        if self._monitor is None:
+            return
+        try:
+            outcome = self._monitor(self._context)
+        except Exception as error:
+            note_place(error, f"while calling the simulator's monitor at time {self._time()} s")
+            raise
+        if outcome is None:
+            return
+        if not isinstance(outcome, EventStatus):
+            raise TypeError(
+                f"The simulator's monitor must return an EventStatus or None; got {type(outcome).__name__} at time "
+                f"{self._time()} s."
+            )
+        self._was_effective(outcome, status)
 
     def _was_effective(self, outcome: EventStatus, status: SimulatorStatus) -> bool:
         """Whether events had something to do; their outcome may be the end of the advance."""

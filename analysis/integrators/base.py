@@ -57,6 +57,8 @@ class IntegratorBase(IntegratorSettings):
     _dense_output: DenseOutput | None
 
     def __init__(self, system: System, context: Context | None = None) -> None:
+        if not isinstance(system, System):
+            raise TypeError(f"{type(self).__name__} takes a System, got {type(system).__name__}.")
         self._system = system
         self._context: Context | None = None
         self.Reset()
@@ -251,15 +253,23 @@ class IntegratorBase(IntegratorSettings):
         """
         if not self._is_initialized:
             self.Initialize()
-        target = min(publish_time, update_time, boundary_time)
         time = self._store.flat.item(0).real
-        if not target >= time:
-            raise ValueError(f"Cannot integrate from time {time} s back to {target} s.")
+        for wanted in (publish_time, update_time, boundary_time):
+            self._require_future(time, wanted)
+        target = min(publish_time, update_time, boundary_time)
         if not self._step_towards(time, target):
             return StepResult.kTimeHasAdvanced
         if target == update_time:
             return StepResult.kReachedUpdateTime
         return StepResult.kReachedPublishTime if target == publish_time else StepResult.kReachedBoundaryTime
+
+    def _require_future(self, time: float, target: float) -> None:
+        try:
+            if target >= time:
+                return
+        except TypeError:
+            raise TypeError(f"{type(self).__name__}: expected a time in seconds, got {target!r}.") from None
+        raise ValueError(f"{type(self).__name__}: cannot integrate from time {time} s back to {target} s.")
 
     def IntegrateWithMultipleStepsToTime(self, t_final: float) -> None:
         """Takes steps until the given time [s].
@@ -288,8 +298,7 @@ class IntegratorBase(IntegratorSettings):
         if not self._is_initialized:
             self.Initialize()
         time = self._store.flat.item(0).real
-        if not t_target >= time:
-            raise ValueError(f"Cannot integrate from time {time} s back to {t_target} s.")
+        self._require_future(time, t_target)
         if len(self._x) == 0 or t_target == time:
             self._bound_context()._set_time(t_target)
             return True

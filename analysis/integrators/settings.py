@@ -5,6 +5,8 @@ from __future__ import annotations
 import abc
 import math
 
+from merganser.framework.core.arguments import checked_number
+
 __all__ = ["IntegratorSettings"]
 
 
@@ -50,9 +52,7 @@ class IntegratorSettings(abc.ABC):
 
     def set_maximum_step_size(self, max_step_size: float) -> None:
         """Takes no step longer than this [s]; in fixed-step mode, all steps have this size."""
-        if not max_step_size > 0.0:
-            raise ValueError(f"The maximum step size must be positive, got {max_step_size}.")
-        self._max_step_size = float(max_step_size)
+        self._max_step_size = self._positive(max_step_size, "maximum step size")
 
     def get_maximum_step_size(self) -> float:
         """The longest step allowed [s]."""
@@ -60,9 +60,11 @@ class IntegratorSettings(abc.ABC):
 
     def set_requested_minimum_step_size(self, min_step_size: float) -> None:
         """Takes no step shorter than this [s], save the last one before an event."""
-        if not min_step_size >= 0.0:
-            raise ValueError(f"The minimum step size cannot be negative, got {min_step_size}.")
-        self._min_step_size = float(min_step_size)
+        name = type(self).__name__
+        size = checked_number(min_step_size, f"{name}: minimum step size [s]")
+        if not size >= 0.0:
+            raise ValueError(f"{name}: the minimum step size cannot be negative, got {min_step_size}.")
+        self._min_step_size = size
         self._is_initialized = False
 
     def get_requested_minimum_step_size(self) -> float:
@@ -90,11 +92,10 @@ class IntegratorSettings(abc.ABC):
 
     def set_target_accuracy(self, accuracy: float) -> None:
         """Asks for this much error a step, at most, in any state variable."""
-        if not accuracy > 0.0:
-            raise ValueError(f"The target accuracy must be positive, got {accuracy}.")
+        checked = self._positive(accuracy, "target accuracy")
         if not self.supports_error_estimation():
             raise RuntimeError(f"{type(self).__name__} has no error estimate, so it cannot aim at an accuracy.")
-        self._target_accuracy = float(accuracy)
+        self._target_accuracy = checked
 
     def get_target_accuracy(self) -> float:
         """The accuracy asked for; nan if none was."""
@@ -107,13 +108,17 @@ class IntegratorSettings(abc.ABC):
 
     def request_initial_step_size_target(self, step_size: float) -> None:
         """Asks for the size of the first step [s]."""
-        if not step_size > 0.0:
-            raise ValueError(f"The initial step size must be positive, got {step_size}.")
-        self._initial_step_size = float(step_size)
+        self._initial_step_size = self._positive(step_size, "initial step size")
 
     def get_initial_step_size_target(self) -> float:
         """The size asked for the first step [s]; nan if none was."""
         return math.nan if self._initial_step_size is None else self._initial_step_size
+
+    def _positive(self, value: float, what: str) -> float:
+        number = checked_number(value, f"{type(self).__name__}: {what}")
+        if not number > 0.0:
+            raise ValueError(f"{type(self).__name__}: the {what} must be positive, got {value}.")
+        return number
 
     # ------------------------------------------------------------------ statistics
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.plan import fields as f
-from merganser.framework.core.derivatives import compute_for, slots_behind, trace_upstream
+from merganser.framework.core.derivatives import compute_for, slots_behind
 from merganser.framework.core.events import DeclaredEvent, EventKind, EventStatus
 from merganser.framework.core.execution import call_handler, compute_updates
 from merganser.framework.core.store import CacheSlot
-from merganser.framework.native.assembly import Assembly, place_relative_to
+from merganser.framework.native.assembly import Assembly, order_of_computation, place_relative_to
 
 if TYPE_CHECKING:
     from merganser.analysis.event_schedule import EventList, EventSchedule
@@ -120,7 +120,7 @@ class Program:
     def _add_derivatives(self, context: Context) -> None:
         down = context._layout.down
         targets = [slot for slot in context._xcdot_slots if slot.entry.vector_size]
-        order, needed_by = trace_upstream(targets)
+        order, needed_by = order_of_computation(self._assembly, targets)
         self.all_range, valid = self._add_entries(order, needed_by)
         changing = [slot for slot in order if slot.bit & (down["time"] | down["xc"])]
         for slot in changing:
@@ -240,16 +240,16 @@ class Program:
         What operations read is always needed; what Python handlers read, only as far as it is compiled, since they
         may ask for it or not.
         """
-        targets: list[CacheSlot] = []
+        needed: list[CacheSlot] = []
+        perhaps: list[CacheSlot] = []
         for events, is_native in zip(lists, native):
             context = events[0][0]
             if is_native:
                 for _, event in events:
-                    targets.extend(self._sources(context, event))
+                    needed.extend(self._sources(context, event))
             else:
-                behind = slots_behind(context, self._reads.get(key_of(events), 0))
-                targets.extend(slot for slot in behind if self._is_compiled(slot))
-        order, needed_by = trace_upstream(targets)
+                perhaps.extend(slots_behind(context, self._reads.get(key_of(events), 0)))
+        order, needed_by = order_of_computation(self._assembly, needed, perhaps)
         (begin, end), valid = self._add_entries(order, needed_by)
         return begin, end, valid
 
@@ -257,11 +257,6 @@ class Program:
         assert event.native is not None
         sources = [context._inputs[port] for port in event.native.inputs()]
         return [source for source in sources if isinstance(source, CacheSlot)]
-
-    def _is_compiled(self, slot: CacheSlot) -> bool:
-        """Whether a cache entry and everything upstream of it are operations."""
-        order, _ = trace_upstream([slot])
-        return all(self._assembly.can_add(upstream.entry.native, upstream.context) for upstream in order)
 
 
 def key_of(events: EventList) -> int:

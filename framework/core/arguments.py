@@ -10,8 +10,8 @@ import numpy as np
 from merganser.framework.core.values import AbstractValue, BasicVector
 
 __all__ = [
-    "as_model_vector", "bind_overload", "checked_index", "checked_model_value", "checked_size", "continuous_arguments",
-    "one_of", "refuse_unknown",
+    "as_model_vector", "bind_overload", "checked_index", "checked_model_value", "checked_number", "checked_size",
+    "continuous_arguments", "one_of", "refuse_unknown",
 ]  # fmt: skip
 
 
@@ -62,6 +62,20 @@ def checked_size(value: Any, what: str, at_least: int = 0) -> int:
     if value < at_least:
         raise ValueError(f"{what}: expected at least {at_least}, got {value}.")
     return int(value)
+
+
+def checked_number(value: Any, what: str) -> float:
+    """A number as a float, be it nan.
+
+    Raises:
+        TypeError: `value` is none; a string is none either.
+    """
+    try:
+        if not isinstance(value, (str, bytes)):
+            return float(value)
+    except TypeError:
+        pass
+    raise TypeError(f"{what}: expected a number, got {value!r}.")
 
 
 def checked_index(index: Any, count: int, where: str, what: str) -> int:

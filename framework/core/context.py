@@ -227,19 +227,7 @@ class Context(CacheControl):
         return self._abstract_state if index is None else self._item(self._abstract_state, index, "abstract state")
 
     def SetAbstractState(self, index: int, value: Any) -> None:
-        """Replaces abstract state variable `index`.
-
-        Raises:
-            IndexError: there is no such variable.
-            TypeError: the value is of another type than the default value, which was not None.
-        """
-        box = self._item(self._abstract_state, index, "abstract state")
-        expected = type(box.get_value())
-        if expected not in (object, type(None)) and not isinstance(value, expected):
-            raise TypeError(
-                f"Abstract state {index} of system '{self._system.GetSystemPathname()}' takes values of type "
-                f"{expected.__name__}; got {type(value).__name__}."
-            )
+        """Replaces abstract state variable `index`."""
         self.get_mutable_abstract_state(index).set_value(value)
 
     # ------------------------------------------------------------------ state as a whole
@@ -505,8 +493,8 @@ class Context(CacheControl):
                 f"The {what} of system '{self._system.GetSystemPathname()}' has size {size}; "
                 f"got an array of shape {array.shape}."
             )
-        accepted = _ACCEPTED.get(self._store.flat.dtype.kind, "biufcO")
-        if array.dtype.kind not in accepted and not (array.dtype == object and all(map(_is_real, array.flat))):
+        accepted = _ACCEPTED.get(self._store.flat.dtype.kind)
+        if accepted and array.dtype.kind not in accepted and not (array.dtype == object and all(map(_is_real, array.flat))):
             raise TypeError(
                 f"The {what} of system '{self._system.GetSystemPathname()}' takes numbers of type "
                 f"{self._store.flat.dtype}; got {values!r}."
@@ -518,8 +506,8 @@ class Context(CacheControl):
             if time != time:
                 raise ValueError("SetTime: the time must be a number, got nan.")
             return time
-        accepted = _ACCEPTED.get(self._store.flat.dtype.kind, "biufcO")
-        if np.ndim(time) or np.asarray(time).dtype.kind not in accepted:
+        accepted = _ACCEPTED.get(self._store.flat.dtype.kind)
+        if accepted and (np.ndim(time) or np.asarray(time).dtype.kind not in accepted):
             raise TypeError(
                 f"SetTime of the context of '{self._system.GetSystemPathname()}': the time is a number, got {time!r}."
             )

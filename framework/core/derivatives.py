@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.context import Context
     from merganser.framework.core.leaf_context import LeafContext
 
-__all__ = ["DerivativeEvaluator", "compute_for", "slots_behind", "topological_order", "trace_upstream"]
+__all__ = ["DerivativeEvaluator", "compute_for", "slots_behind", "topological_order", "trace_upstream", "upstream"]
 
 # Loading the compiled operations takes some 0.3 s once a process, an operation saves about 5 us each time. Nothing is
 # loaded before this many operations could have been saved.
@@ -99,17 +99,17 @@ def trace_upstream(targets: Sequence[CacheSlot]) -> tuple[list[CacheSlot], dict[
         if id(target) in visited:
             continue
         visited.add(id(target))
-        path = [(target, _upstream(target))]
+        path = [(target, upstream(target))]
         while path:
-            slot, upstream = path[-1]
-            following = next(upstream, None)
+            slot, sources = path[-1]
+            following = next(sources, None)
             if following is None:
                 order.append(slot)
                 path.pop()
             elif id(following) not in visited:
                 visited.add(id(following))
                 needed_by[id(following)] = slot
-                path.append((following, _upstream(following)))
+                path.append((following, upstream(following)))
     return order, needed_by
 
 
@@ -125,7 +125,7 @@ def compute_for(slot: CacheSlot, needed_by: dict[int, CacheSlot]) -> None:
         raise
 
 
-def _upstream(slot: CacheSlot) -> Iterator[CacheSlot]:
+def upstream(slot: CacheSlot) -> Iterator[CacheSlot]:
     """The slots on which a slot depends directly."""
     return slots_behind(slot.context, slot.entry.dependencies())
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.events import DeclaredEvent, Event, EventKind, EventStatus, TriggerType
 from merganser.framework.core.native_function import NativeFunction
 
@@ -83,18 +84,14 @@ class EventDeclarations:
         self._declare_event(EventKind.UNRESTRICTED_UPDATE, TriggerType.kForced, update)
 
     def _declare_periodic(self: Any, kind: EventKind, period: float, offset: float, handler: Any) -> None:
-        for time in (period, offset):
-            if not isinstance(time, (int, float, np.number)):
-                raise TypeError(
-                    f"System '{self.GetSystemPathname()}': period and offset of a periodic event are times in "
-                    f"seconds; got {time!r}."
-                )
+        where = f"System '{self.GetSystemPathname()}', periodic {kind.value} event"
+        period, offset = checked_number(period, f"{where}: period [s]"), checked_number(offset, f"{where}: offset [s]")
         if not (0.0 < period < np.inf) or not (0.0 <= offset < np.inf):
             raise ValueError(
                 f"System '{self.GetSystemPathname()}': a periodic event needs a period > 0 and an offset >= 0, both "
                 f"finite; got period {period} s, offset {offset} s."
             )
-        self._declare_event(kind, TriggerType.kPeriodic, handler, float(period), float(offset))
+        self._declare_event(kind, TriggerType.kPeriodic, handler, period, offset)
 
     def _declare_event_object(self, event: Event, trigger: TriggerType) -> None:
         handler = self._handler_of(event, trigger)

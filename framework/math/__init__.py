@@ -73,6 +73,7 @@ from merganser.framework.math.roll_pitch_yaw import RollPitchYaw
 from merganser.framework.math.rotation_matrix import RotationMatrix
 from merganser.framework.math.scalar_templates import (
     AngleAxis_,
+    Isometry3_,
     Quaternion_,
     RigidTransform_,
     RollPitchYaw_,
@@ -107,6 +108,7 @@ __all__ = [
     "IsQuaternionValid",
     "IsSymmetric",
     "Isometry3",
+    "Isometry3_",
     "KnotVectorType",
     "NumericalGradientMethod",
     "NumericalGradientOption",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AngleAxis_", "Quaternion_", "RigidTransform_", "RollPitchYaw_", "RotationMatrix_"]
+__all__ = ["AngleAxis_", "Isometry3_", "Quaternion_", "RigidTransform_", "RollPitchYaw_", "RotationMatrix_"]
 
 from typing import Any
 
@@ -12,6 +12,7 @@ from merganser.framework.core.scalars import scalar_of_array
 from merganser.framework.core.templates import ValueTemplate
 from merganser.framework.math._scalars import cast_entries
 from merganser.framework.math.angle_axis import AngleAxis
+from merganser.framework.math.isometry3 import Isometry3
 from merganser.framework.math.quaternion import Quaternion
 from merganser.framework.math.rigid_transform import RigidTransform
 from merganser.framework.math.roll_pitch_yaw import RollPitchYaw
@@ -26,7 +27,14 @@ def _cast_angles(rpy: RollPitchYaw, T: type[Any]) -> RollPitchYaw:
     return RollPitchYaw._from_array(cast_entries(rpy._rpy, T))
 
 
+def _cast_isometry(X_AB: Isometry3, T: type[Any]) -> Isometry3:
+    result = Isometry3()
+    result._R, result._p = cast_entries(X_AB._R, T), cast_entries(X_AB._p, T)
+    return result
+
+
 AngleAxis_ = ValueTemplate(AngleAxis, lambda pair: scalar_of_array(np.asarray([pair._angle, *pair._axis])), _cast)
+Isometry3_ = ValueTemplate(Isometry3, lambda pose: scalar_of_array(pose._R), _cast_isometry)
 Quaternion_ = ValueTemplate(Quaternion, lambda quaternion: scalar_of_array(quaternion._wxyz), _cast)
 RigidTransform_ = ValueTemplate(RigidTransform, lambda pose: scalar_of_array(pose._R_AB), _cast)
 RollPitchYaw_ = ValueTemplate(RollPitchYaw, lambda rpy: scalar_of_array(rpy._rpy), _cast_angles)

@@ -6,11 +6,13 @@ elsewhere: the distance between two arrays is a whole number of elements.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.derivatives import trace_upstream, upstream
 from merganser.framework.core.native_code import (
     CONTINUOUS_STATE,
     CURRENT_TIME,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.leaf_context import LeafContext
     from merganser.framework.core.store import Store
 
-__all__ = ["PYTHON", "Assembly", "LogPlace", "place_relative_to"]
+__all__ = ["PYTHON", "Assembly", "LogPlace", "order_of_computation", "place_relative_to"]
 
 PYTHON = 0  # the address of an operation that is left to Python
 _ITEM = 8  # bytes
@@ -153,6 +155,35 @@ class Assembly:
 
     def _place_of(self, array: NDArray[Any]) -> int:
         return place_relative_to(self._store.flat, array)
+
+
+def order_of_computation(
+    assembly: Assembly, needed: Sequence[CacheSlot], perhaps: Sequence[CacheSlot] = ()
+) -> tuple[list[CacheSlot], dict[int, CacheSlot]]:
+    """What to compute, and in which order, to bring slots up to date.
+
+    An operation needs all that it depends on. A Python callback may read some of its inputs only now and then, and
+    what it does not read must not be computed, since that might raise. But what depends on operations alone may
+    always be computed beforehand.
+
+    Args:
+        assembly: says what is an operation.
+        needed: slots that are needed in any case.
+        perhaps: slots that may be needed.
+
+    Returns:
+        Slots, each after those that it depends on; and for each the first one found to need it, see trace_upstream.
+    """
+    order, needed_by = trace_upstream([*needed, *perhaps])
+    is_operation = {id(slot): assembly.can_add(slot.entry.native, slot.context) for slot in order}
+    is_compiled: dict[int, bool] = {}
+    for slot in order:
+        is_compiled[id(slot)] = is_operation[id(slot)] and all(is_compiled[id(source)] for source in upstream(slot))
+    wanted = {id(slot) for slot in needed}
+    for slot in reversed(order):
+        if id(slot) in wanted and is_operation[id(slot)]:
+            wanted.update(id(source) for source in upstream(slot))
+    return [slot for slot in order if id(slot) in wanted or is_compiled[id(slot)]], needed_by
 
 
 def place_relative_to(flat: NDArray[Any], array: NDArray[Any]) -> int:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.derivatives import compute_for, trace_upstream
+from merganser.framework.core.derivatives import compute_for
 from merganser.framework.core.store import CacheSlot
-from merganser.framework.native.assembly import Assembly
+from merganser.framework.native.assembly import Assembly, order_of_computation
 from merganser.framework.native.compile import specialize
 from merganser.framework.native.tape import run_operations
 
@@ -72,10 +72,10 @@ class Tape:
 
     def _lower(self) -> None:
         self._routing = self._store.routing
-        order, self._needed_by = trace_upstream(self._targets)
+        assembly = Assembly(self._store)
+        order, self._needed_by = order_of_computation(assembly, self._targets)
         self._is_cached = all(slot.clearing != -1 for slot in order)
         self._mask = 0
-        assembly = Assembly(self._store)
         pieces: list[Any] = []  # slots, and of operations [begin, end, mask]
         for slot in order:
             self._mask |= slot.bit

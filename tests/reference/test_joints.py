@@ -36,7 +36,8 @@ CIRCLE = '<drake:circular_arc radius="0.5" angle="6.283185307179586"/>'
 def library(name: str) -> SimpleNamespace:
     root = "merganser" if name == "ours" else "pydrake"
     names = {}
-    for module in ("multibody.tree", "multibody.plant", "multibody.parsing", "framework.math" if name == "ours" else "math"):
+    math = "framework.math" if name == "ours" else "math"
+    for module in ("multibody.tree", "multibody.plant", "multibody.parsing", math):
         names |= vars(importlib.import_module(f"{root}.{module}"))
     return SimpleNamespace(**names)
 
@@ -110,7 +111,8 @@ def assert_equal(ours, theirs, tolerance=1e-10):
 def test_matrices_and_energies(pair):
     for _ in states(pair):
         for function in (
-            "CalcMassMatrix", "CalcBiasTerm", "CalcGravityGeneralizedForces", "CalcKineticEnergy", "CalcPotentialEnergy",
+            "CalcMassMatrix", "CalcBiasTerm", "CalcGravityGeneralizedForces", "CalcKineticEnergy",
+            "CalcPotentialEnergy",
         ):  # fmt: skip
             ours = getattr(pair.ours, function)(pair.context)
             assert_equal(ours, getattr(pair.theirs, function)(pair.their_context))

@@ -76,6 +76,33 @@ CHANGING_URDF = """<robot name="r" xmlns:drake="d"><material name="red"><color r
 <drake:rotor_inertia value="0.01"/><drake:gear_ratio value="100"/></actuator></transmission>
 <frame name="fr" link="b" xyz="1 2 3" rpy="0 0.2 0.1"/><frame name="fw" link="world"/></robot>"""
 
+JOINTS_URDF = """<robot name="r" xmlns:drake="d"><link name="a"/><link name="b"/><link name="c"/><link name="d"/>
+<link name="e"/><link name="f"/>
+<joint name="j1" type="planar"><parent link="a"/><child link="b"/><origin xyz="1 0 0" rpy="0.1 0 0"/><axis xyz="1 2 3"/>
+<dynamics damping="1 2 3"/></joint>
+<drake:joint name="j2" type="ball"><parent link="b"/><child link="c"/><origin xyz="1 0 0" rpy="0.1 0 0"/>
+<dynamics damping="0.1"/></drake:joint>
+<drake:joint name="j3" type="screw"><parent link="c"/><child link="d"/><axis xyz="0 2 1"/><limit effort="3"/>
+<drake:screw_thread_pitch value="0.2"/></drake:joint>
+<drake:joint name="j4" type="universal"><parent link="d"/><child link="e"/><axis xyz="0 2 1"/></drake:joint>
+<drake:joint name="j5" type="curvilinear"><parent link="e"/><child link="f"/><drake:curves>
+<drake:line_segment length="1"/></drake:curves></drake:joint>
+<transmission><type>SimpleTransmission</type><joint name="j3"/><actuator name="m3"/></transmission></robot>"""
+JOINTS_SDF = """<sdf version="1.9"><model name="m"><link name="a"/><link name="b"><pose>1 2 3 0.1 0.2 0.3</pose></link>
+<link name="c"/><link name="d"/><link name="e"/><link name="f"/><frame name="g" attached_to="e"><pose>1 0 0 0 0 1</pose>
+</frame><drake:joint name="j4" type="planar"><drake:parent>g</drake:parent><drake:child>d</drake:child>
+<drake:damping>1 2 3</drake:damping></drake:joint>
+<drake:joint name="j5" type="curvilinear"><drake:parent>g</drake:parent><drake:child>f</drake:child><drake:damping>0.1
+</drake:damping><drake:is_periodic>true</drake:is_periodic><drake:curves><drake:circular_arc><drake:radius>2
+</drake:radius><drake:angle>6.283185307179586</drake:angle></drake:circular_arc></drake:curves></drake:joint>
+<joint name="j1" type="ball"><pose>0 0 0.1 0 0 0</pose><parent>a</parent><child>b</child>
+<axis><xyz>0 0 1</xyz><dynamics><damping>0.3</damping></dynamics></axis></joint>
+<joint name="j2" type="universal"><pose>0 0 0.1 0 0.2 0</pose><parent>b</parent><child>c</child>
+<axis><xyz>0 0 2</xyz></axis><axis2><xyz expressed_in="b">0.28 0.96 0</xyz></axis2></joint>
+<joint name="j3" type="screw"><parent>c</parent><child>d</child><screw_thread_pitch>0.2</screw_thread_pitch>
+<axis><xyz>0 1 1</xyz><limit><lower>-1</lower><upper>1</upper><effort>4</effort></limit></axis></joint>
+</model></sdf>"""
+
 
 @dataclass
 class Side:
@@ -194,8 +221,10 @@ def assert_same_joints(ours: Side, theirs: Side) -> None:
         if joint.type_name() == "weld":
             assert_same_pose(joint.X_FM(), reference.X_FM())
         else:
-            kind = {"revolute": "revolute_axis", "prismatic": "translation_axis"}[joint.type_name()]
-            np.testing.assert_allclose(getattr(joint, kind)(), getattr(reference, kind)(), atol=TOLERANCE)
+            for name in ("revolute_axis", "translation_axis", "screw_pitch"):
+                assert hasattr(joint, name) == hasattr(reference, name)
+                if hasattr(joint, name):
+                    np.testing.assert_allclose(getattr(joint, name)(), getattr(reference, name)(), atol=TOLERANCE)
 
 
 def assert_same_actuators(ours: Side, theirs: Side) -> None:
@@ -270,8 +299,14 @@ def test_our_example_file_gives_the_same_plant_as_in_pydrake(name):
 
 @pytest.mark.parametrize(
     ("text", "file_type"),
-    [(NESTED, "sdf"), (STATIC_WORLD, "sdf"), (CHANGING_URDF, "urdf")],
-    ids=["nested", "world", "urdf"],
+    [
+        (NESTED, "sdf"),
+        (STATIC_WORLD, "sdf"),
+        (CHANGING_URDF, "urdf"),
+        (JOINTS_URDF, "urdf"),
+        (JOINTS_SDF, "sdf"),
+    ],
+    ids=["nested", "world", "urdf", "joints urdf", "joints sdf"],
 )
 def test_document_that_uses_every_kind_of_pose_gives_the_same_plant_as_in_pydrake(text, file_type):
     assert_same_plant(*read_both(text=text, file_type=file_type))

@@ -24,7 +24,7 @@ def draw_expressions(expressions: Sequence[Any], generator: RandomGenerator) -> 
     """Draws every random variable once, in the order of their numbers, and evaluates.
 
     Args:
-        expressions: numbers, or expressions in variables of a RANDOM type.
+        expressions: numbers, variables of a RANDOM type, or expressions in such.
         generator: where randomness comes from.
 
     Returns:
@@ -33,6 +33,7 @@ def draw_expressions(expressions: Sequence[Any], generator: RandomGenerator) -> 
     Raises:
         RuntimeError: a variable is not of a RANDOM type.
     """
+    expressions = [1.0 * e for e in expressions]  # a variable becomes an expression
     variables = {v.get_id(): v for e in expressions if hasattr(e, "GetVariables") for v in e.GetVariables()}
     values: dict[Any, float] = {}
     for _, variable in sorted(variables.items()):

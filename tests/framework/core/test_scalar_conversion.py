@@ -192,7 +192,7 @@ def test_in_place_arithmetic_on_context_arrays_keeps_memory_and_type():
 def test_scalars_of_another_type_are_refused_where_they_are_put_in():
     _, context = converted(Accumulator(1))
     with pytest.raises(TypeError, match="AutoDiffXd: value must be a number, got str"):
-        context.SetContinuousState(["one"])
+        context.get_mutable_continuous_state_vector()[0] = "one"
     floats = Accumulator(1)
     with pytest.raises(TypeError, match=r"Input port 'u' .*'::Accumulator' cannot be fixed to AutoDiffXd in a context"):
         floats.get_input_port().FixValue(floats.CreateDefaultContext(), AutoDiffXd(1.0))

@@ -53,6 +53,17 @@ def sdf_fixed(parent: str, child: str) -> str:
 JOINT = '<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>'
 SPHERE = '<geometry><sphere radius="1"/></geometry>'
 DRIVEN = '<transmission><type>SimpleTransmission</type><joint name="k"/><actuator name="m"/></transmission>'
+
+
+def drake_joint(inside: str, kind: str, outside: str = "") -> str:
+    links = '<parent link="a"/><child link="b"/>'
+    return urdf(f'<drake:joint name="j" type="{kind}">{links}{inside}</drake:joint>{outside}')
+
+
+def curves(inside: str) -> str:
+    return drake_joint(f"<drake:curves>{inside}</drake:curves>", "curvilinear")
+
+
 FRICTION = (
     '<drake:proximity_properties><drake:mu_static value="0.1"/><drake:mu_dynamic value="0.2"/>'
     "</drake:proximity_properties>"
@@ -69,6 +80,15 @@ BAD_URDF = {
     "second joint": (urdf(JOINT + JOINT), ["second joint", "r::j"]),
     "joint of unknown type": (urdf_joint("", "gearbox"), ["unsupported type 'gearbox'", "revolute, continuous"]),
     "ball in <joint>": (urdf_joint("", "ball"), ["unsupported type 'ball' in a <joint>", "in <drake:joint>: ball"]),
+    "planar damping": (urdf_joint('<dynamics damping="1"/>', "planar"), ["damping", "1 values", "expected 3"]),
+    "screw without pitch": (drake_joint("", "screw"), ["drake:screw_thread_pitch"]),
+    "path without curves": (drake_joint("", "curvilinear"), ["drake:curves"]),
+    "path without length": (curves('<drake:line_segment length="0"/>'), ["length 0", "positive"]),
+    "path with a point": (curves('<drake:circular_arc radius="0" angle="1"/>'), ["radius 0"]),
+    "path of splines": (curves("<drake:spline/>"), ["<drake:spline>", "drake:line_segment"]),
+    "driven ball": (
+        drake_joint("", "ball", DRIVEN.replace('"k"', '"j"')), ["'j', which is ball", "one degree of freedom"],
+    ),
     "joint without type": (urdf('<joint name="j"/>'), ["'type'"]),
     "joint without child": (urdf('<joint name="j" type="fixed"/>'), ["<child>"]),
     "zero axis": (urdf_joint('<axis xyz="0 0 0"/>'), ["joint 'j'", "axis", "direction"]),
@@ -112,6 +132,10 @@ BAD_SDF = {
     "reserved name": (sdf('<link name="a::b"/>'), ["reserved"]),
     "revolute2 joint": (sdf_joint("", "revolute2"), ["unsupported type 'revolute2'"]),
     "no axis": (sdf_joint(""), ["<axis>"]),
+    "no second axis": (sdf_joint("<axis/>", "universal"), ["<axis2>"]),
+    "skew axes": (
+        sdf_joint("<axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 1 1</xyz></axis2>", "universal"), ["right angle"],
+    ),
     "zero axis": (sdf_joint("<axis><xyz>0 0 0</xyz></axis>"), ["direction"]),
     "unknown axis frame": (sdf_joint('<axis><xyz expressed_in="f">1 0 0</xyz></axis>'), ["'f'"]),
     "spring": (

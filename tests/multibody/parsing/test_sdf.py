@@ -176,3 +176,39 @@ def test_joints_and_frames_of_a_world_reach_into_its_models():
     weld = plant.GetJointByName("j")
     np.testing.assert_allclose(weld.frame_on_parent().GetFixedPoseInBodyFrame().translation(), [0, 0, 2])
     assert plant.GetFrameByName("f").body().name() == "a"
+
+
+LINKS = '<link name="a"/><link name="b"/>'
+
+
+def test_axes_of_a_universal_joint_are_the_first_two_of_its_frames(caplog):
+    axes = "<axis><xyz>0 0 2</xyz></axis><axis2><xyz>0 3 0</xyz><dynamics><damping>1</damping></dynamics></axis2>"
+    plant = read_model(LINKS + joint(axes, "universal"))
+    R = plant.GetFrameByName("j_child").GetFixedPoseInBodyFrame().rotation().matrix()
+    np.testing.assert_allclose(R.T, [[0, 0, 1], [0, 1, 0], [-1, 0, 0]], atol=1e-15)
+    assert "both get the first" in caplog.text and "no actuator" in caplog.text
+    assert plant.num_actuators() == 0
+
+
+@pytest.mark.parametrize(
+    ("inside", "pitch"),
+    [
+        ("", 1.0),
+        ("<screw_thread_pitch>0.2</screw_thread_pitch>", 0.2),
+        ("<thread_pitch>2</thread_pitch>", -math.pi),  # left-handed, in radians for each metre
+    ],
+)
+def test_screw_pitch_in_its_new_and_old_form(inside, pitch):
+    plant = read_model(LINKS + joint(f"<axis><xyz>0 0 1</xyz></axis>{inside}", "screw"))
+    assert plant.GetJointByName("j").screw_pitch() == pytest.approx(pitch)
+    assert plant.num_actuators() == 1
+
+
+def test_drake_joint_connects_frames_of_the_model():
+    plant = read_model(
+        LINKS + '<frame name="f" attached_to="b"><pose>1 0 0 0 0 0</pose></frame><drake:joint name="j" type="planar">'
+        "<drake:parent>f</drake:parent><drake:child>a</drake:child><drake:damping>1 2 3</drake:damping></drake:joint>"
+    )
+    planar = plant.GetJointByName("j")
+    assert (planar.frame_on_parent().name(), planar.frame_on_child().name()) == ("f", "a")
+    np.testing.assert_array_equal(planar.default_damping(), [1, 2, 3])

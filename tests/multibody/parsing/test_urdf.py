@@ -192,3 +192,52 @@ def test_mesh_is_found_beside_the_file_and_declared_convex(tmp_path):
     }
     assert shapes["Mesh"] == Mesh(str(tmp_path / "m.obj"), 2)
     assert shapes["Convex"] == Convex(str(tmp_path / "m.obj"), scale3=[1, 2, 3])
+
+
+def drake_joint(inside: str, kind: str) -> str:
+    return joint(inside, kind).replace("<joint", "<drake:joint").replace("</joint>", "</drake:joint>")
+
+
+@pytest.mark.parametrize(
+    ("kind", "inside", "type_name", "damping"),
+    [
+        ("ball", '<dynamics damping="0.3"/>', "ball_rpy", [0.3] * 3),
+        ("universal", '<dynamics damping="0.3"/>', "universal", [0.3] * 2),
+        ("planar", '<dynamics damping="1 2 3"/>', "planar", [1, 2, 3]),
+        ("screw", '<dynamics damping="0.3"/><drake:screw_thread_pitch value="0.2"/>', "screw", [0.3]),
+        (
+            "curvilinear",
+            '<dynamics damping="0.3"/><drake:curves><drake:line_segment length="1"/></drake:curves>',
+            "curvilinear",
+            [0.3],
+        ),
+    ],
+)
+def test_drake_joints_have_their_type_and_damping(kind, inside, type_name, damping):
+    plant, _ = read(drake_joint(inside, kind))
+    assert plant.GetJointByName("j").type_name() == type_name
+    np.testing.assert_array_equal(plant.GetJointByName("j").default_damping_vector(), damping)
+
+
+@pytest.mark.parametrize("axis", ["0 1 1", "0 0 -1", "1 0 0"])
+def test_plane_of_a_planar_joint_is_normal_to_its_axis(axis):
+    plant, _ = read(joint(f'<axis xyz="{axis}"/>', "planar"))
+    normal = np.array(axis.split(), dtype=float)
+    for frame in ("j_parent", "j_child"):
+        R = plant.GetFrameByName(frame).GetFixedPoseInBodyFrame().rotation().matrix()
+        np.testing.assert_allclose(R[:, 2], normal / np.linalg.norm(normal), atol=1e-15)
+
+
+def test_screw_has_its_axis_and_pitch():
+    plant, _ = read(drake_joint('<axis xyz="0 3 0"/><drake:screw_thread_pitch value="0.2"/>', "screw"))
+    screw = plant.GetJointByName("j")
+    assert screw.screw_pitch() == 0.2 and screw.screw_axis().tolist() == [0, 1, 0]
+
+
+def test_path_of_a_curvilinear_joint_is_made_of_its_curves():
+    curves = '<drake:line_segment length="1"/><drake:circular_arc radius="0.5" angle="-1.2"/>'
+    normal = '<drake:plane_normal xyz="0 1 0"/>'
+    plant, _ = read(drake_joint(f"<drake:curves>{curves}</drake:curves>{normal}", "curvilinear"))
+    path = plant.GetJointByName("j").get_trajectory()
+    assert path.get_segment_times() == [0, 1, 1.6] and path.get_turning_rates() == [0, -2]
+    np.testing.assert_allclose(path.CalcPose(0.0).rotation().matrix()[:, 2], [0, 1, 0], atol=1e-15)

@@ -1,0 +1,98 @@
+"""Rows about the plant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from libraries import MODELS, ROOT, Library, Row, load
+
+IIWA = MODELS / "iiwa_description" / "urdf" / "iiwa14_no_collision.urdf"
+CART_POLE = ROOT / "examples" / "models" / "cart_pole.sdf"
+
+
+def iiwa_calls(library: Library) -> dict[str, Callable[[], Any]]:
+    """Set a new state and compute, through the public functions; the states alternate so that nothing is cached."""
+    plant = library.plant.MultibodyPlant(0.0)
+    load(library, plant, IIWA)
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    plant.get_actuation_input_port().FixValue(context, np.zeros(7))
+    forces = library.tree.MultibodyForces(plant)
+    generator = np.random.default_rng(1)
+    states = list(generator.uniform(-1.0, 1.0, (64, 14)))
+    positions = [state[:7].copy() for state in states]
+    vdot = generator.uniform(-1.0, 1.0, 7)
+    count = 0
+
+    def next_index() -> int:
+        nonlocal count
+        count = (count + 1) % 64
+        return count
+
+    def mass_matrix() -> Any:
+        plant.SetPositions(context, positions[next_index()])
+        return plant.CalcMassMatrix(context)
+
+    def inverse_dynamics() -> Any:
+        plant.SetPositionsAndVelocities(context, states[next_index()])
+        return plant.CalcInverseDynamics(context, vdot, forces)
+
+    def forward_dynamics() -> Any:
+        plant.SetPositionsAndVelocities(context, states[next_index()])
+        return plant.EvalTimeDerivatives(context).CopyToVector()
+
+    return {
+        "mass matrix": mass_matrix,
+        "inverse dynamics": inverse_dynamics,
+        "forward dynamics": forward_dynamics,
+    }
+
+
+def cart_pole_second(library: Library) -> Callable[[], Any]:
+    """One second of the cart-pole at 1 ms under a controller written as a plain Python block."""
+
+    class Regulator(library.framework.LeafSystem):  # type: ignore[name-defined, misc]
+        K = np.array([-10.0, 70.05, -11.08, 15.96])
+        x0 = np.array([0.0, np.pi, 0.0, 0.0])
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.DeclareVectorInputPort("state", 4)
+            self.DeclareVectorOutputPort("force", 1, self.calc_force)
+
+        def calc_force(self, context: Any, output: Any) -> None:
+            x = self.get_input_port(0).Eval(context)
+            output.SetFromVector([-self.K @ (x - self.x0)])
+
+    builder = library.framework.DiagramBuilder()
+    plant, _ = library.plant.AddMultibodyPlantSceneGraph(builder, 0.001)
+    load(library, plant, CART_POLE)
+    plant.Finalize()
+    regulator = builder.AddSystem(Regulator())
+    builder.Connect(plant.get_state_output_port(), regulator.get_input_port(0))
+    builder.Connect(regulator.get_output_port(0), plant.get_actuation_input_port())
+    simulator = library.analysis.Simulator(builder.Build())
+    context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+    plant.SetPositionsAndVelocities(context, [0.0, np.pi + 0.4, 0.0, 0.0])
+    simulator.Initialize()
+
+    def second() -> Any:
+        simulator.AdvanceTo(simulator.get_context().get_time() + 1.0)
+        return plant.GetPositionsAndVelocities(context)
+
+    return second
+
+
+def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
+    if IIWA.exists():
+        our_calls = iiwa_calls(ours)
+        their_calls = iiwa_calls(theirs) if theirs else {}
+        for name, call in our_calls.items():
+            yield Row(f"iiwa14, set state and {name}", call, their_calls.get(name), 1000)
+    else:
+        print(f"no model files at {MODELS}: the iiwa14 rows are left out")
+    theirs_second = cart_pole_second(theirs) if theirs else None
+    yield Row("cart-pole, 1000 steps of 1 ms, Python controller", cart_pole_second(ours), theirs_second, 1)
