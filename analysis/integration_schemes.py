@@ -69,6 +69,8 @@ def ResetIntegratorFromFlags(simulator: Simulator, scheme: str, max_step_size: f
     Raises:
         ValueError: there is no such scheme, or the step size is not positive; the simulator keeps its integrator.
     """
+    if not isinstance(simulator, Simulator):
+        raise TypeError(f"Expected a Simulator, got {type(simulator).__name__}.")
     system, context = simulator.get_system(), simulator.get_mutable_context()
     integrator: IntegratorBase
     if scheme in _FIXED_STEP:

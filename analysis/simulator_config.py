@@ -23,6 +23,7 @@ class SimulatorConfig:
         start_time: time at which the simulation starts [s].
         target_realtime_rate: simulated seconds a second of wall time; 0 for full speed.
         publish_every_time_step: whether to call forced publish events at initialization and after every step.
+        use_native_plan: whether steps may run compiled where that is possible (ours, not pydrake's).
     """
 
     integration_scheme: str = "runge_kutta3"
@@ -32,6 +33,7 @@ class SimulatorConfig:
     start_time: float = 0.0
     target_realtime_rate: float = 0.0
     publish_every_time_step: bool = False
+    use_native_plan: bool = True
 
 
 def ApplySimulatorConfig(config: SimulatorConfig, simulator: Simulator) -> None:
@@ -42,6 +44,8 @@ def ApplySimulatorConfig(config: SimulatorConfig, simulator: Simulator) -> None:
     Raises:
         ValueError: there is no such integration scheme, or a number is out of range; then nothing is changed.
     """
+    if not isinstance(config, SimulatorConfig):
+        raise TypeError(f"Expected a SimulatorConfig, got {type(config).__name__}.")
     _check(config)
     integrator = ResetIntegratorFromFlags(simulator, config.integration_scheme, config.max_step_size)
     if integrator.supports_error_estimation():
@@ -52,6 +56,7 @@ def ApplySimulatorConfig(config: SimulatorConfig, simulator: Simulator) -> None:
     simulator.set_target_realtime_rate(config.target_realtime_rate)
     simulator.set_publish_at_initialization(config.publish_every_time_step)
     simulator.set_publish_every_time_step(config.publish_every_time_step)
+    simulator.set_use_native_plan(config.use_native_plan)
 
 
 def ExtractSimulatorConfig(simulator: Simulator) -> SimulatorConfig:
@@ -59,6 +64,8 @@ def ExtractSimulatorConfig(simulator: Simulator) -> SimulatorConfig:
 
     The accuracy of a method without error control is 0.
     """
+    if not isinstance(simulator, Simulator):
+        raise TypeError(f"Expected a Simulator, got {type(simulator).__name__}.")
     integrator = simulator.get_integrator()
     can_control = integrator.supports_error_estimation()
     return SimulatorConfig(
@@ -69,6 +76,7 @@ def ExtractSimulatorConfig(simulator: Simulator) -> SimulatorConfig:
         start_time=simulator.get_context().get_time(),
         target_realtime_rate=simulator.get_target_realtime_rate(),
         publish_every_time_step=simulator.get_publish_every_time_step(),
+        use_native_plan=simulator.get_use_native_plan(),
     )
 
 

@@ -251,7 +251,6 @@ class Plan:
             n = len(self._x_start)
             self._store.flat[1 : 1 + n] = self._x_start
             self._store.flat[0] = self._reals[f.STEP_START]
-            i[f.NUM_EVALUATIONS], i[f.NUM_SHRINKAGES] = i[f.EVALUATIONS_BEFORE], i[f.SHRINKAGES_BEFORE]
             i[f.CHANGED] |= 1
 
     def _note_changes(self) -> None:
@@ -337,6 +336,7 @@ class Plan:
         if phase in _EVALUATING:
             self._restore()
             self._note_changes()
+            i[f.NUM_EVALUATIONS], i[f.NUM_SHRINKAGES] = i[f.EVALUATIONS_BEFORE], i[f.SHRINKAGES_BEFORE]
             i[f.PHASE] = f.TARGET
         elif phase in _HANDLING:  # reads first what the new program says, then goes on where it was
             i[f.RESUMES_AT] = i[f.PASSED]

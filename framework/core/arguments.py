@@ -86,7 +86,7 @@ def checked_index(index: Any, count: int, where: str, what: str) -> int:
         IndexError: there is nothing at this place; places are not counted from the end.
     """
     if not isinstance(index, (int, np.integer)):
-        raise TypeError(f"{where}: the index of a {what} is an integer, got {index!r}.")
+        raise TypeError(f"{where}: the index of {what} must be an integer, got {index!r}.")
     if not 0 <= index < count:
         raise IndexError(f"{where} has no {what} {index}: there are {count}.")
     return int(index)

@@ -40,10 +40,6 @@ _XC_NODES = 1 << Q | 1 << V | 1 << Z
 _ACCEPTED = {"f": "biuf", "c": "biufc"}  # kinds of numbers that fit into an array of floats, of complex numbers
 
 
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real)
-
-
 class Context(CacheControl):
     """The values of one System; made by `System.CreateDefaultContext`.
 
@@ -366,6 +362,7 @@ class Context(CacheControl):
             RuntimeError: this is the context of a subsystem; or a source of expressions has one of variables.
         """
         self._require_root("SetTimeStateAndParametersFrom")
+        self._require_context(source)
         time = source._store.flat[:1]
         if self._takes_other_scalars_than(source):
             time = cast_array(time, self._scalar())
@@ -375,15 +372,18 @@ class Context(CacheControl):
 
     def SetStateAndParametersFrom(self, source: Context) -> None:
         """Takes over state and parameters from a context of the same system, or of one of another scalar type."""
+        self._require_context(source)
         self._copy_values_from(source)
 
-    def _copy_values_from(self, source: Context) -> None:
-        """Takes over state and parameters."""
+    def _require_context(self, source: Any) -> None:
         if not isinstance(source, Context):
             raise TypeError(
                 f"The context of system '{self._system.GetSystemPathname()}' takes over values from another Context; "
                 f"got {type(source).__name__}."
             )
+
+    def _copy_values_from(self, source: Context) -> None:
+        """Takes over state and parameters."""
         mine, theirs = self._numbers(), source._numbers()
         if self._takes_other_scalars_than(source):
             theirs = [cast_array(values, self._scalar()) for values in theirs]
@@ -494,7 +494,8 @@ class Context(CacheControl):
                 f"got an array of shape {array.shape}."
             )
         accepted = _ACCEPTED.get(self._store.flat.dtype.kind)
-        if accepted and array.dtype.kind not in accepted and not (array.dtype == object and all(map(_is_real, array.flat))):
+        is_real = array.dtype == object and all(isinstance(value, numbers.Real) for value in array.flat)
+        if accepted and array.dtype.kind not in accepted and not is_real:
             raise TypeError(
                 f"The {what} of system '{self._system.GetSystemPathname()}' takes numbers of type "
                 f"{self._store.flat.dtype}; got {values!r}."

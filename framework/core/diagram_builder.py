@@ -270,13 +270,13 @@ class DiagramBuilder:
         self._require_not_built()
         if not self._systems:
             raise RuntimeError("DiagramBuilder: cannot build an empty diagram; add a system first.")
+        if not isinstance(target, Diagram):
+            raise TypeError(f"BuildInto takes a Diagram, got {type(target).__name__}.")
         if target._scalar is not self._scalar:
             raise TypeError(
                 f"Diagram '{target.GetSystemPathname()}' has the scalar type {target._scalar.__name__}, the builder "
                 f"has {self._scalar.__name__}; derive the Diagram from Diagram_[{self._scalar.__name__}]."
             )
-        if not isinstance(target, Diagram):
-            raise TypeError(f"BuildInto takes a Diagram, got {type(target).__name__}.")
         if target._systems:
             raise RuntimeError(f"Diagram '{target.GetSystemPathname()}' has been built before.")
         for system in self._systems:

@@ -112,6 +112,8 @@ def LogVectorOutput(
     """
     if not isinstance(src, OutputPort) or src._size is None:
         raise TypeError(f"LogVectorOutput takes a vector output port, got {src!r}; LogOutput logs any output port.")
+    if not isinstance(builder, DiagramBuilder):
+        raise TypeError(f"LogVectorOutput takes a DiagramBuilder, got {type(builder).__name__}.")
     builder._require_member(src._system, src)
     sink = builder.AddSystem(VectorLogSink(src.size(), publish_triggers, publish_period))
     builder.Connect(src, sink.get_input_port())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = ["read_actuator", "read_joint"]
 
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -62,7 +63,8 @@ def read_joint(node: XmlNode, scope: SdfScope, diagnostics: Diagnostics) -> Join
     if type_name == "fixed":
         return JointDescription(name, "fixed", parent, child, node.location, **frames)
     if type_name in ("ball", "universal"):
-        return _read_joint_about_a_point(node, name, type_name, parent, child, X_PJ, X_CJ, scope, diagnostics)
+        bare = JointDescription(name, type_name, parent, child, node.location, **frames)
+        return _read_joint_about_a_point(node, bare, scope, diagnostics)
 
     axis = node.require("axis")
     limit, dynamics = axis.find_or_empty("limit"), axis.find_or_empty("dynamics")
@@ -102,23 +104,17 @@ def _read_screw_pitch(node: XmlNode) -> float:
 
 
 def _read_joint_about_a_point(
-    node: XmlNode,
-    name: str,
-    type_name: str,
-    parent: BodyReference,
-    child: BodyReference,
-    X_PJ: RigidTransform,
-    X_CJ: RigidTransform,
-    scope: SdfScope,
-    diagnostics: Diagnostics,
+    node: XmlNode, joint: JointDescription, scope: SdfScope, diagnostics: Diagnostics
 ) -> JointDescription:
-    """A ball joint, or a universal joint, whose axes become Jx and Jy."""
-    axis = node.require("axis") if type_name == "universal" else node.find_or_empty("axis")
+    """Completes a ball joint, or a universal joint, of which the frame is turned so that its axes are Jx and Jy."""
+    name, is_universal = joint.name, joint.type == "universal"
+    axis = node.require("axis") if is_universal else node.find_or_empty("axis")
     dynamics = axis.find_or_empty("dynamics")
     _check_unsupported(node, axis, dynamics, name, diagnostics)
     damping = dynamics.float_child("damping", 0.0)
     check_nonnegative(dynamics, name, {"damping": damping})
-    if type_name == "universal":
+    X_PJ, X_CJ = joint.X_PJ, joint.X_CJ
+    if is_universal:
         axis_2 = node.require("axis2")
         other = axis_2.find_or_empty("dynamics").float_child("damping", 0.0)
         if other != damping:
@@ -132,17 +128,9 @@ def _read_joint_about_a_point(
             raise axis_2.error(f"joint '{name}' has axes {x_J.tolist()} and {y_J.tolist()}, not at a right angle.")
         R_JI = RotationMatrix(np.column_stack([x_J, y_J, np.cross(x_J, y_J)]))
         X_JI = RigidTransform(R_JI, np.zeros(3))
-        X_PJ, X_CJ = X_PJ @ X_JI, X_CJ @ X_JI
-    return JointDescription(
-        name,
-        type_name,
-        parent,
-        child,
-        node.location,
-        X_PJ=None if X_PJ.IsExactlyIdentity() and type_name == "ball" else X_PJ,
-        X_CJ=X_CJ,
-        damping=damping,
-    )
+        X_PJ = X_JI if X_PJ is None else X_PJ @ X_JI
+        X_CJ = X_JI if X_CJ is None else X_CJ @ X_JI
+    return replace(joint, X_PJ=X_PJ, X_CJ=X_CJ, damping=damping)
 
 
 def _read_drake_joint(node: XmlNode, name: str, type_name: str, scope: SdfScope) -> JointDescription:

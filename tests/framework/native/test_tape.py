@@ -13,16 +13,18 @@ from merganser.analysis import (
     RungeKutta5Integrator,
     Simulator,
 )
-from merganser.framework import DiagramBuilder, LeafSystem
+from merganser.framework import DiagramBuilder, InputPortIndex, LeafSystem, Value
 from merganser.framework.native.operations import OPERATIONS, address_of
 from merganser.framework.primitives import (
     Adder,
+    ConstantValueSource,
     ConstantVectorSource,
     Demultiplexer,
     Gain,
     Integrator,
     Multiplexer,
     PassThrough,
+    PortSwitch,
 )
 
 SIZE = 2
@@ -306,3 +308,30 @@ def test_long_runs_switch_to_the_tape_by_themselves():
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_operation_compiles(name):
     assert address_of(name) != 0
+
+
+class Failing(LeafSystem):
+    """Raises whenever it is asked."""
+
+    def __init__(self):
+        super().__init__()
+        self.DeclareVectorOutputPort("y", 1, self.calc, {self.time_ticket()})
+
+    def calc(self, context, output):
+        raise RuntimeError("nobody should have asked")
+
+
+def test_input_that_a_callback_does_not_read_is_not_computed():
+    builder = DiagramBuilder()
+    switch = builder.AddSystem(PortSwitch(1))
+    read, unread = switch.DeclareInputPort("read"), switch.DeclareInputPort("unread")
+    selector = builder.AddSystem(ConstantValueSource(Value(InputPortIndex(1))))
+    integrator = builder.AddSystem(Integrator(1))
+    builder.Connect(builder.AddSystem(ConstantVectorSource([2.0])).get_output_port(), read)
+    builder.Connect(builder.AddSystem(Failing()).get_output_port(), unread)
+    builder.Connect(selector.get_output_port(), switch.get_port_selector_input_port())
+    builder.Connect(switch.get_output_port(), integrator.get_input_port())
+    diagram = builder.Build()
+    _, context = contexts(diagram)
+    context.SetTime(1.0)
+    assert derivatives(diagram, context).tolist() == [2.0]

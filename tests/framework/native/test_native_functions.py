@@ -1,0 +1,245 @@
+"""Functions decorated with @native: parameter names are wires, and the errors where they lead nowhere."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
+from merganser.framework.autodiff import AutoDiffXd
+from merganser.framework.core.native_function import NativeFunction
+from merganser.framework.native import device, native
+from merganser.framework.native.user_functions import fingerprint
+from merganser.framework.primitives import FirstOrderTaylorApproximation, Gain
+
+
+@device
+def squared(x):
+    return x * x
+
+
+@native
+def spring(q, v, u, stiffness, xdot):
+    """Hooke's law and a bit of damping."""
+    xdot[0] = v[0]
+    xdot[1] = u[0] - stiffness[0] * q[0] - 0.1 * squared(v[0])
+
+
+@native
+def force(t, u, y):
+    y[0] = np.cos(t) * u[0]
+
+
+@native
+def half(xd, next_xd):
+    next_xd[0] = 0.5 * xd[0]
+
+
+class Spring(LeafSystem):
+    def __init__(self, has_samples=True):
+        super().__init__()
+        self.DeclareVectorInputPort("u", 1)
+        self.DeclareNumericParameter(BasicVector([4.0]), name="stiffness")
+        self.DeclareContinuousState(1, 1, 0)
+        self.DeclareTimeDerivatives(spring)
+        self.DeclareVectorOutputPort("force", 1, force)
+        if has_samples:
+            self.DeclareDiscreteState([8.0])
+            self.DeclarePeriodicDiscreteUpdateEvent(0.5, 0.0, half)
+            self.DeclareForcedDiscreteUpdateEvent(half)
+
+
+def context_of(system, u=3.0):
+    context = system.CreateDefaultContext()
+    system.get_input_port().FixValue(context, [u])
+    return context
+
+
+def test_parameter_names_are_wires():
+    system = Spring()
+    context = context_of(system)
+    context.SetTimeAndContinuousState(0.25, [1.0, 2.0])
+    assert system.EvalTimeDerivatives(context).CopyToVector().tolist() == [2.0, 3.0 - 4.0 - 0.1 * 4.0]
+    assert system.get_output_port().Eval(context).tolist() == [math.cos(0.25) * 3.0]
+    discrete = system.AllocateDiscreteVariables()
+    system.CalcForcedDiscreteVariableUpdate(context, discrete)
+    assert discrete.value(0).tolist() == [4.0]
+
+
+def test_feedthrough_and_caching_follow_from_the_names():
+    system = Spring()
+    assert system.GetDirectFeedthroughs() == [(0, 0)]
+    context = context_of(system)
+    system.get_output_port().Eval(context)
+    entry = system.get_output_port().cache_entry()
+    context.SetContinuousState([1.0, 1.0])
+    assert not entry.is_out_of_date(context)
+    context.SetTime(1.0)
+    assert entry.is_out_of_date(context)
+
+
+def test_changed_parameter_is_heeded():
+    system = Spring()
+    context = context_of(system)
+    context.SetContinuousState([1.0, 0.0])
+    assert system.EvalTimeDerivatives(context).CopyToVector()[1] == 3.0 - 4.0
+    context.get_mutable_numeric_parameter(0).SetFromVector([10.0])
+    assert system.EvalTimeDerivatives(context).CopyToVector()[1] == 3.0 - 10.0
+
+
+def test_other_scalars_run_the_function_as_it_is_written():
+    system = Spring(has_samples=False)
+    context = context_of(system)
+    context.SetContinuousState([1.0, 2.0])
+    linear = FirstOrderTaylorApproximation(system, context)
+    assert np.allclose(linear.A(), [[0.0, 1.0], [-4.0, -0.4]], atol=1e-14)
+    assert np.allclose(linear.B(), [[0.0], [1.0]]) and np.allclose(linear.D(), [[1.0]])
+    gradient = system.ToAutoDiffXd()
+    other = gradient.CreateDefaultContext()
+    gradient.get_input_port().FixValue(other, [AutoDiffXd(3.0, [0.0])])
+    other.SetContinuousState([AutoDiffXd(1.0, [0.0]), AutoDiffXd(2.0, [1.0])])
+    derivative = gradient.EvalTimeDerivatives(other).CopyToVector()[1].derivatives()
+    assert derivative == pytest.approx([-0.4], abs=1e-15)
+
+
+def test_compiled_and_interpreted_function_agree():
+    arguments = [np.array([0.3]), np.array([0.7]), np.array([0.1]), np.array([2.0])]
+    compiled, interpreted = np.full(2, np.nan), np.full(2, np.nan)
+    spring(*arguments, compiled)
+    spring.interpreted(*arguments, interpreted)
+    assert compiled.tolist() == interpreted.tolist()
+
+
+def test_one_of_several_discrete_groups_is_named_by_the_last_parameter():
+    @native
+    def shift(xd0, next_xd1):
+        next_xd1[0] = xd0[0]
+
+    class Delay(LeafSystem):
+        def __init__(self, update):
+            super().__init__()
+            self.DeclareDiscreteState([5.0])
+            self.DeclareDiscreteState([7.0])
+            self.DeclareForcedDiscreteUpdateEvent(update)
+
+    system = Delay(shift)
+    discrete = system.AllocateDiscreteVariables()
+    system.CalcForcedDiscreteVariableUpdate(system.CreateDefaultContext(), discrete)
+    assert [discrete.value(0).tolist(), discrete.value(1).tolist()] == [[5.0], [5.0]]
+
+    @native
+    def unclear(xd0, result):
+        result[0] = xd0[0]
+
+    with pytest.raises(ValueError, match=r"(?s)unclear.*next_xd0"):
+        Delay(unclear)
+
+
+def test_name_that_leads_nowhere_is_refused_with_file_line_and_choices():
+    @native
+    def lost(state, y):
+        y[0] = state[0]
+
+    class Lost(LeafSystem):
+        def __init__(self):
+            super().__init__()
+            self.set_name("robot")
+            self.DeclareVectorInputPort("u", 1)
+            self.DeclareVectorOutputPort("y", 1, lost)
+
+    with pytest.raises(ValueError) as caught:
+        Lost()
+    message = str(caught.value)
+    for part in ("'lost'", "test_native_functions.py:", "output port 'y'", "'::robot'", "'state'", "t, time, u"):
+        assert part in message
+
+
+@pytest.mark.parametrize(
+    ("function", "part"),
+    [(lambda: None, "no parameters"), (lambda *u: None, "'u'"), (lambda u, *, y: None, "'y'")],
+)
+def test_parameters_must_be_positional(function: Any, part: str):
+    with pytest.raises(TypeError, match=part):
+        native(function)
+
+
+def test_function_that_cannot_be_compiled_says_why():
+    @native
+    def wrong(u, y):
+        y[0] = {"a": object()}["a"]
+
+    with pytest.raises(TypeError, match=r"(?s)'wrong'.*cannot be compiled.*without @native"):
+        wrong(np.zeros(1), np.zeros(1))
+
+
+def test_misplaced_declarations_are_refused():
+    system = LeafSystem()
+    system.set_name("block")
+    with pytest.raises(RuntimeError, match=r"'::block'.*no continuous state"):
+        system.DeclareTimeDerivatives(spring)
+    system.DeclareContinuousState(2)
+    with pytest.raises(TypeError, match=r"'::block'.*@native"):
+        system.DeclareTimeDerivatives(lambda context, derivatives: None)
+    with pytest.raises(TypeError, match="only be the handler of discrete updates"):
+        system.DeclarePeriodicPublishEvent(0.1, 0.0, half)
+    with pytest.raises(ValueError, match="0 groups of discrete state"):
+        system.DeclarePerStepDiscreteUpdateEvent(half)
+    system.DeclareNumericParameter(BasicVector([1.0]), name="gain")
+    with pytest.raises(ValueError, match=r"'::block'.*'gain' already"):
+        system.DeclareNumericParameter(BasicVector([1.0]), name="gain")
+
+
+def test_blocks_with_native_functions_can_be_copied_and_pickled():
+    builder = DiagramBuilder()
+    spring_block, gain = builder.AddSystem(Spring()), builder.AddSystem(Gain(k=1.0, size=1))
+    builder.ExportInput(gain.get_input_port(), "u")
+    builder.Connect(gain.get_output_port(), spring_block.get_input_port())
+    diagram = builder.Build()
+    assert pickle.loads(pickle.dumps(spring)) is spring
+    for other in (copy.deepcopy(diagram), pickle.loads(pickle.dumps(diagram))):
+        context = context_of(other)
+        context.SetContinuousState([1.0, 2.0])
+        assert other.EvalTimeDerivatives(context).CopyToVector().tolist() == [2.0, 3.0 - 4.0 - 0.1 * 4.0]
+
+
+def test_fingerprint_knows_what_a_function_refers_to():
+    def make(factor):
+        def f(u, y):
+            y[0] = factor * squared(u[0])
+
+        return f
+
+    assert fingerprint(make(2.0)) == fingerprint(make(2.0)) != fingerprint(make(3.0))
+    assert fingerprint(make([2.0])) is None  # a list may change unnoticed
+    assert fingerprint(make(np.ones(2))) != fingerprint(make(np.zeros(2)))
+
+
+def test_second_process_takes_the_function_from_disk(tmp_path):
+    (tmp_path / "m.py").write_text(
+        "import numpy as np\nfrom merganser.framework.native import native\n\n\n"
+        "@native\ndef f(u, y):\n    y[0] = 2.0 * u[0]\n\n\n"
+        "y = np.zeros(1)\nf(np.ones(1), y)\nassert y[0] == 2.0 and f.address() != 0\n"
+        "stats = f.compiled()._dispatcher.stats\n"
+        "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), f.compiled()._cfunc.cache_hits)\n"
+    )
+    environment = {**os.environ, "MERGANSER_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run():
+        command = [sys.executable, str(tmp_path / "m.py")]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+
+    assert run() == ["0", "1", "0"]
+    assert run() == ["1", "0", "1"]
+
+
+def test_decorator_keeps_name_and_documentation():
+    assert isinstance(spring, NativeFunction)
+    assert spring.__name__ == "spring" and "Hooke" in (spring.__doc__ or "")
