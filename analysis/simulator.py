@@ -335,7 +335,9 @@ class Simulator:
         """Carries out the updates that are due at the current time, without letting time pass."""
         return self.AdvanceTo(self._time())
 
-    def _advance(self, time: float, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress) -> None:
+    def _advance(
+        self, time: float, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
+    ) -> None:
         """Steps until the boundary time, or until something ends the simulation."""
         start = wall_clock.perf_counter()
         num_steps = 0

@@ -48,7 +48,8 @@ def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorB
 
 def _has_native_code(context: Context) -> bool:
     leaves = [leaf.system for leaf in context._layout.leaves()]
-    return any(item.native is not None for leaf in leaves for item in (*leaf._cache_entries, *leaf._events))
+    entries = any(entry.native is not None for leaf in leaves for entry in leaf._cache_entries)
+    return entries or any(event.native is not None for leaf in leaves for event in leaf._events)
 
 
 class Plan:
@@ -76,7 +77,8 @@ class Plan:
         self._known_groups = [0]
         self._reads: dict[int, int] = {}
         self._integers = np.zeros(f.NUM_INTEGERS, dtype=np.int64)
-        self._fields: Any = memoryview(self._integers)  # the same, faster for single ones  # type: ignore[arg-type]
+        integers: Any = self._integers
+        self._fields = memoryview(integers)  # the same, faster for single ones
         self._reals = np.zeros(f.NUM_REALS)
         self._clocks = np.array([(*clock, -np.inf) for clock in schedule.clocks()]).reshape(-1, 3)
         self._steps = _FIRST_STEPS
@@ -142,9 +144,8 @@ class Plan:
             log, first = place.log(), place.first
             times, data, count = log._native_arrays()
             self._log_arrays.append((log, times))
-            integers[first : first + 4] = (
-                len(times), place_relative_to(flat, count), place_relative_to(flat, times), place_relative_to(flat, data),
-            )  # fmt: skip
+            places = [place_relative_to(flat, array) for array in (count, times, data)]
+            integers[first : first + 4] = (len(times), *places)
             room = min(room, len(times) - log.num_samples())
         self._integers[f.ROOM_IN_LOGS] = room
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.native_code import NativeCode, NextDiscreteStateOf
 from merganser.framework.core.native_function import BoundNativeFunction, NativeFunction, NativeHandler
-
-if TYPE_CHECKING:
-    from merganser.framework.core.leaf_system import LeafSystem
 
 __all__ = ["NativeDeclarations"]
 
@@ -55,7 +52,7 @@ class NativeDeclarations:
             )
         return calc.bind(self, f"output port '{port_name}'")
 
-    def _bound_update(self: LeafSystem, update: NativeFunction, kind: EventKind) -> tuple[NativeHandler, NativeCode]:
+    def _bound_update(self: Any, update: NativeFunction, kind: EventKind) -> tuple[NativeHandler, NativeCode]:
         """The handler of a discrete update, and its operation."""
         where = f"{update.describe()}, {kind.value} of system '{self.GetSystemPathname()}'"
         if kind is not EventKind.DISCRETE_UPDATE:
@@ -65,17 +62,17 @@ class NativeDeclarations:
         group = int(found[1] or found[2]) if found else 0
         if group >= len(models) or (not found and len(models) > 1):
             raise ValueError(
-                f"{where}: there are {len(models)} groups of discrete state. Where there is more than one, name the last "
-                "parameter next_xd0, next_xd1, ... for the group to update."
+                f"{where}: there are {len(models)} groups of discrete state. Where there is more than one, name the "
+                "last parameter next_xd0, next_xd1, ... for the group to update."
             )
         bound = update.bind(self, kind.value, NextDiscreteStateOf(group))
         return NativeHandler(bound, group), bound.code(models[group].size())
 
-    def _use_native_event(self: LeafSystem, code: NativeCode) -> None:
+    def _use_native_event(self: Any, code: NativeCode) -> None:
         """Says that an operation does the same as the handler of the event declared last."""
         self._events[-1] = dataclasses.replace(self._events[-1], native=code)
 
-    def _new_parameter_name(self: LeafSystem, name: str | None, index: int) -> str:
+    def _new_parameter_name(self: Any, name: str | None, index: int) -> str:
         if name is None:
             return f"p{index}"
         if name in self._numeric_parameter_names:

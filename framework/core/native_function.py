@@ -112,8 +112,8 @@ class NativeFunction:
         for name in self.parameters[:-1]:
             if name not in wires:
                 raise ValueError(
-                    f"{self.describe()}, {what} of system '{system.GetSystemPathname()}': parameter '{name}' is neither "
-                    "an input port nor a parameter or state of the system. Declare it before, or use one of: "
+                    f"{self.describe()}, {what} of system '{system.GetSystemPathname()}': parameter '{name}' is "
+                    "neither an input port nor a parameter or state of the system. Declare it before, or use one of: "
                     f"{', '.join(sorted(wires))}."
                 )
             arguments.append(wires[name])

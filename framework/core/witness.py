@@ -34,8 +34,8 @@ class WitnessFunction:
 
     It triggers over the interval (t0, tf] if w(t0) is not zero and w(tf) is zero or has the other sign, as its
     direction says. A simulator finds the time where that happens, ends its step there, and carries out the event.
-    Between the ends of one simulator step w should pass through zero once at most: two passages cancel each other
-    and go unnoticed, unless the first of them is where the step begins.
+    Between the ends of one simulator step w should turn once at most: a simulator finds both of two passages through
+    zero then. Where it turns more often, two passages may cancel each other and go unnoticed.
     """
 
     def __init__(

@@ -152,7 +152,7 @@ def affine(values: Any, numbers: Any, integers: Any) -> None:
 
 @device
 def _error(values: Any, numbers: Any, integers: Any, i: int) -> Any:
-    """Element i of desired - P estimated; integers: size of the estimated state or 0 for P = 1, P, estimated, desired."""
+    """Element i of desired - P estimated; integers: size of the estimated state (0: P = 1), P, estimated, desired."""
     size, projection, estimated, desired = integers[0], integers[1], integers[2], integers[3]
     if size == 0:
         return values[desired + i] - values[estimated + i]

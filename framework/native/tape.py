@@ -16,8 +16,7 @@ _DOUBLES = types.CPointer(types.float64)
 _INTEGERS = types.CPointer(types.int64)
 
 
-@intrinsic
-def call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, integers: Any) -> Any:
+def _call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, integers: Any) -> Any:
     """Calls the operation at an address with three pointers, all given as integers."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -39,16 +38,19 @@ def _pointer_to(kind: Any) -> Any:
     return kind(types.int64), generate
 
 
-@intrinsic
-def doubles_at(typingctx: Any, address: Any) -> Any:
+def _doubles_at(typingctx: Any, address: Any) -> Any:
     """The floats at an address, as something to index."""
     return _pointer_to(_DOUBLES)
 
 
-@intrinsic
-def integers_at(typingctx: Any, address: Any) -> Any:
+def _integers_at(typingctx: Any, address: Any) -> Any:
     """The integers at an address, as something to index."""
     return _pointer_to(_INTEGERS)
+
+
+call_operation: Any = intrinsic(_call_operation)
+doubles_at: Any = intrinsic(_doubles_at)
+integers_at: Any = intrinsic(_integers_at)
 
 
 @device
@@ -60,7 +62,7 @@ def call_operations(
 ) -> None:
     """Calls the operations one after the other."""
     for i in range(addresses_in.shape[0]):
-        call_operation(addresses_in[i], values_in, numbers_in, starts_in[i])  # type: ignore[call-arg]
+        call_operation(addresses_in[i], values_in, numbers_in, starts_in[i])
 
 
 run_operations = kernel(call_operations)

@@ -121,7 +121,7 @@ def _operation_of(function: NativeFunction, dispatcher: Any) -> Callable[..., No
     operation: Any = names["operation"]
     operation.__qualname__ = f"operation_of_{function.__name__}"
     operation.fingerprint = fingerprint(function.interpreted)
-    return operation  # type: ignore[no-any-return]
+    return operation
 
 
 # ---------------------------------------------------------------------- the cache on disk
@@ -211,7 +211,7 @@ class _UserCacheLocator(_CacheLocator):
 
 
 class _UserCacheImpl(CompileResultCacheImpl):
-    _locator_classes = [_UserCacheLocator]
+    _locator_classes: list[Any] = [_UserCacheLocator]
 
 
 class _UserCache(FunctionCache):

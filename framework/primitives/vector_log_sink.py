@@ -83,7 +83,7 @@ class VectorLogSink(LeafSystem):
 
     def _log_of(self, context: Context) -> VectorLog:
         """The log in this system's own context, for the compiled event."""
-        return self._log_entry.Eval(context)  # type: ignore[no-any-return]
+        return self._log_entry.Eval(context)
 
     def _add_sample(self, context: Context) -> None:
         self.GetLog(context).AddData(context.get_time(), self._u.EvalBasicVector(context).value())

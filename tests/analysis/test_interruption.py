@@ -168,7 +168,7 @@ def test_an_advance_interrupted_at_any_line_makes_each_update_once() -> None:
     advance(whole)
     expected, total = outcome(whole), num_lines
     assert total > 100
-    for fatal in range(1, total):  # noqa: B007 (trace reads it)
+    for fatal in range(1, total):
         simulator, num_lines = simulation(lambda: None), 0
         with pytest.raises(KeyboardInterrupt):
             advance(simulator)

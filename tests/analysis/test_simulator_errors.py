@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
-from merganser.analysis import Simulator
+from merganser.analysis import (
+    ApplySimulatorConfig,
+    ExtractSimulatorConfig,
+    ResetIntegratorFromFlags,
+    RungeKutta3Integrator,
+    Simulator,
+)
 from merganser.framework import Diagram, DiagramBuilder, LeafSystem
 from merganser.framework.primitives import Gain, Integrator
 
+WRONG = (TypeError, ValueError)
 
 class Source(LeafSystem):
     """y = function(time)."""
@@ -235,6 +243,74 @@ def test_a_failed_initialization_is_repeated() -> None:
         simulator.Initialize()
     simulator.AdvanceTo(1.0)
     assert attempts == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda s: Simulator(None), TypeError, "takes a System, got NoneType"),
+        (lambda s: Simulator(Integrator), TypeError, "got the class itself"),
+        (lambda s: s.AdvanceTo(None), TypeError, "boundary time.*got None"),
+        (lambda s: s.AdvanceTo("later"), TypeError, "got 'later'"),
+        (lambda s: s.Initialize(3), TypeError, "InitializeParams, got int"),
+        (lambda s: s.set_target_realtime_rate("fast"), TypeError, "got 'fast'"),
+        (lambda s: s.set_target_realtime_rate(math.nan), ValueError, "got nan"),
+        (lambda s: s.set_monitor(3), TypeError, "got int"),
+        (lambda s: s.reset_context(None), TypeError, "'::robot' needs a Context; got NoneType"),
+        (lambda s: s.reset_integrator(None), TypeError, "takes an integrator, got NoneType"),
+        (lambda s: s.reset_integrator(RungeKutta3Integrator), TypeError, "takes an integrator"),
+        (lambda s: s.reset_integrator(RungeKutta3Integrator(s.get_system())), RuntimeError, "has no context"),
+        (lambda s: RungeKutta3Integrator(None), TypeError, "takes a System, got NoneType"),
+        *(
+            (lambda s, name=name, value=value: getattr(s.get_mutable_integrator(), name)(value), WRONG, str(value))
+            for name in ("set_maximum_step_size", "set_target_accuracy", "request_initial_step_size_target")
+            for value in (0.0, -1.0, math.nan, "x", None)
+        ),
+        (lambda s: s.get_mutable_integrator().set_requested_minimum_step_size("x"), TypeError, "got 'x'"),
+        *(
+            (lambda s, t=t: s.get_mutable_integrator().IntegrateWithMultipleStepsToTime(t), WRONG, str(t))
+            for t in (-1.0, math.nan, None)
+        ),
+        *(
+            (lambda s, t=t: s.get_mutable_integrator().IntegrateNoFurtherThanTime(*t), WRONG, str(t[n]))
+            for n, t in enumerate([(math.nan, 1.0, 1.0), (1.0, None, 1.0), (1.0, 1.0, -1.0)])
+        ),
+        (lambda s: ResetIntegratorFromFlags(None, "runge_kutta3", 0.1), TypeError, "Simulator, got NoneType"),
+        (lambda s: ResetIntegratorFromFlags(s, "runge_kutta9", 0.1), ValueError, "'runge_kutta9'. Known are"),
+        (lambda s: ApplySimulatorConfig(None, s), TypeError, "SimulatorConfig, got NoneType"),
+        (lambda s: ExtractSimulatorConfig(None), TypeError, "Simulator, got NoneType"),
+    ],
+)
+def test_a_bad_call_is_refused_and_the_simulation_goes_on(call: Any, error: Any, message: str) -> None:
+    simulator = Simulator(chain(lambda t: 1.0))
+    with pytest.raises(error, match=message):
+        call(simulator)
+    assert simulator.AdvanceTo(1.0).succeeded()
+    assert now(simulator) == (1.0, pytest.approx(2.0))
+
+
+def test_a_monitor_that_fails_or_returns_nonsense_is_named() -> None:
+    simulator = Simulator(chain(lambda t: 1.0))
+    simulator.set_monitor(lambda context: 1 // 0)  # type: ignore[arg-type, return-value]
+    with pytest.raises(ZeroDivisionError) as caught:
+        simulator.Initialize()
+    assert caught.value.__notes__ == ["while calling the simulator's monitor at time 0.0 s"]
+    simulator.set_monitor(lambda context: 3)  # type: ignore[arg-type, return-value]
+    with pytest.raises(TypeError, match="monitor must return an EventStatus or None; got int"):
+        simulator.Initialize()
+
+
+def test_simulations_of_one_system_run_in_threads_without_disturbing_each_other() -> None:
+    diagram = chain(math.cos)
+
+    def end_state(duration: float) -> tuple[float, float]:
+        simulator = Simulator(diagram)
+        simulator.AdvanceTo(duration)
+        return now(simulator)
+
+    durations = [1.0 + 0.1 * n for n in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(end_state, durations)) == [end_state(duration) for duration in durations]
 
 
 def test_numbers_just_below_overflow_are_no_failure() -> None:

@@ -191,7 +191,8 @@ def random_diagram(
     ]
     if has_python and rng.integers(2):
         signals.append(builder.AddSystem(Switch(0.13)).get_output_port())
-    stateful = [block for block in (_stateful(rng) for _ in range(2 + num_blocks // 2)) if has_python or _is_native(block)]
+    stateful = [_stateful(rng) for _ in range(2 + num_blocks // 2)]
+    stateful = [block for block in stateful if has_python or _is_native(block)]
     stateful.append(Integrator(rng.normal(size=SIZE)))
     signals += [builder.AddSystem(block).get_output_port(0) for block in stateful]
 

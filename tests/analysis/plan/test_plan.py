@@ -48,10 +48,14 @@ def run(use_plan: bool, seed: int, num_blocks: int, is_nested: bool, has_python:
         integrator.set_target_accuracy(1e-5)
         integrator.set_fixed_step_mode(bool(rng.integers(3) == 0))
     simulator.Initialize()
-    for end in ends:
-        simulator.AdvanceTo(end)
+    failure = None
+    try:
+        for end in ends:
+            simulator.AdvanceTo(end)
+    except RuntimeError as error:  # a diagram that is not stable
+        failure = str(error)
     state = context.get_state()
-    seen: list[Any] = [context.get_time(), context.get_continuous_state_vector().CopyToVector().tolist(), history]
+    seen: list[Any] = [failure, context.get_time(), context.get_continuous_state_vector().CopyToVector().tolist(), history]
     discrete = state.get_discrete_state()
     seen.append([discrete.value(group).tolist() for group in range(discrete.num_groups())])
     for sink in sinks:
@@ -67,7 +71,8 @@ def run(use_plan: bool, seed: int, num_blocks: int, is_nested: bool, has_python:
     return seen
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.filterwarnings("ignore:.*encountered in")
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), num_blocks=st.integers(1, 10), nested=st.booleans(), python=st.booleans())
 def test_plan_equals_stepping_in_python_bit_for_bit(seed: int, num_blocks: int, nested: bool, python: bool) -> None:
     arguments = (seed, num_blocks, nested, python, [0.0, 0.31, 0.31, 0.6])
@@ -80,7 +85,7 @@ def test_plan_equals_stepping_in_python_bit_for_bit(seed: int, num_blocks: int, 
 class Oscillator(LeafSystem):
     """A plain Python oscillator with a sampled output; may raise, fail or do something else at a given time."""
 
-    def __init__(self, where: str = "", action: Callable[[Any], Any] = lambda context: None, time: float = 0.255) -> None:
+    def __init__(self, where: str = "", action: Callable[[Any], Any] = lambda _: None, time: float = 0.255) -> None:
         super().__init__()
         self._where, self._action, self._time = where, action, time
         self.has_acted = False
