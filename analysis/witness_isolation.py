@@ -414,10 +414,10 @@ class WitnessWatch:
             w.times.append(right)
         stoppable = [w for w in triggered if w.triggers_update()]
         if stoppable:
-            at_right = dict(zip(active, rights, strict=True))
-            slopes = self._slopes(stoppable, [at_right[w] for w in stoppable], -_SLOPE_SHARE * first_length)
+            value_of = dict(zip(active, rights, strict=True))
+            slope_of = self._slopes(stoppable, [value_of[w] for w in stoppable], -_SLOPE_SHARE * first_length)
             for w in stoppable:
-                w.slope_before = slopes[w]
+                w.slope_before = slope_of[w]
         return triggered
 
     def _trial_time(

@@ -291,11 +291,11 @@ class System(
     def _my_context(self, context: Any, what: str) -> LeafContext:
         try:
             if context._system is self:
-                return context  # type: ignore[no-any-return]
+                return context
         except AttributeError:  # no Context at all
             pass
         self._check_context(context)
-        return context  # type: ignore[no-any-return]
+        return context
 
     # ------------------------------------------------------------------ inputs
 
