@@ -487,6 +487,8 @@ class Context(CacheControl):
             )
 
     def _checked(self, values: ArrayLike, size: int, what: str) -> Array:
+        if type(values) is np.ndarray and values.shape == (size,) and values.dtype == np.float64:
+            return values  # the common case, for half the time
         array = np.asarray(values)
         if array.size != size or (array.ndim > 1 and 1 not in array.shape):
             raise ValueError(

@@ -301,7 +301,12 @@ class System(
 
     def EvalVectorInput(self, context: Context, port_index: int) -> BasicVector | None:
         """Returns the current value of a vector input port, or None if it is neither connected nor fixed."""
-        self._my_context(context, "EvalVectorInput")
+        try:
+            is_mine = context._system is self
+        except AttributeError:  # no Context at all
+            is_mine = False
+        if not is_mine:
+            self._check_context(context)
         port = self.get_input_port(port_index)
         if port._size is None:
             raise TypeError(f"{port.GetFullDescription()} carries an abstract value.")
@@ -554,16 +559,19 @@ def _port(system: System, ports: Sequence[Any], index: int | None, kind: str) ->
                 "its index or by its name."
             )
         return ports[0]
+    try:
+        if index >= 0:
+            return ports[index]
+    except (IndexError, TypeError):
+        pass
     if not isinstance(index, (int, np.integer)):
         raise TypeError(
             f"System '{system.GetSystemPathname()}': the index of an {kind} port is an integer, got {index!r}. Use "
             f"Get{kind.capitalize()}Port(name) for a name."
         )
-    if not 0 <= index < len(ports):
-        raise IndexError(
-            f"System '{system.GetSystemPathname()}' has no {kind} port {index}: it has {len(ports)} {kind} ports."
-        )
-    return ports[index]
+    raise IndexError(
+        f"System '{system.GetSystemPathname()}' has no {kind} port {index}: it has {len(ports)} {kind} ports."
+    )
 
 
 def _port_named(system: System, ports: Sequence[Any], name: str, kind: str) -> Any:

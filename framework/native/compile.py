@@ -11,8 +11,8 @@ Two decorators, because numba compiles a function either as an entry point or as
 - ``@device`` marks a helper that kernels call;
 - ``@kernel`` marks an entry point that Python calls.
 
-The disk cache is keyed by a hash of all kernel sources of the package, not only of the file a kernel stands
-in, so a change in a helper of another file never leaves a stale kernel behind. It lives in the user's cache
+The disk cache is keyed by a hash of all kernel sources of a package and of those below it, not only of the file a kernel
+stands in, so a change in a helper of another file never leaves a stale kernel behind. It lives in the user's cache
 folder (``$MERGANSER_CACHE_DIR``, else ``$XDG_CACHE_HOME/merganser``, else ``~/.cache/merganser``).
 """
 
@@ -35,14 +35,14 @@ from merganser.framework.native.announce import announce_compilation
 
 __all__ = ["cache_directory", "device", "enable_kernel_cache", "kernel", "source_hash", "specialize"]
 
-_KERNEL_FOLDERS = (
-    "framework.native",
-    "framework.primitives",
-    "geometry",
-    "analysis.integrators",
-    "analysis.plan",
-    "multibody.kernels",
-)
+# Folders of kernels, by the package that they belong to; kernels call helpers of their own package and of those below.
+_KERNEL_FOLDERS = {
+    "framework": ("framework.native", "framework.primitives"),
+    "analysis": ("analysis.integrators", "analysis.plan"),
+    "geometry": ("geometry",),
+    "multibody": ("multibody.kernels",),
+}
+_BELOW = {"framework": (), "analysis": ("framework",), "geometry": ("framework",)}
 
 
 def device(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,20 +101,21 @@ def specialize(kernel: Any, *arguments: Any) -> Any:
     return kernel.overloads[signature].entry_point
 
 
-def cache_directory() -> Path:
-    """The folder of this version's compiled kernels."""
+def cache_directory(package: str = "") -> Path:
+    """The folder of this version's compiled kernels of a package; of kernels outside this one, if none is given."""
     root = os.environ.get("MERGANSER_CACHE_DIR")
     if root is None:
         root = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "merganser")
-    return Path(root) / f"kernels-{source_hash()[:16]}"
+    return Path(root) / f"{package or 'user'}-kernels-{source_hash(package)[:16]}"
 
 
 @functools.cache
-def source_hash() -> str:
-    """Hash of every kernel source of the package, of numba's version and of Python's."""
+def source_hash(package: str = "") -> str:
+    """Hash of every kernel source that kernels of a package may use, of numba's version and of Python's."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
     package_root = Path(__file__).resolve().parents[2]
-    for folder in _KERNEL_FOLDERS:
+    used = (*_BELOW[package], package) if package in _BELOW else tuple(_KERNEL_FOLDERS)
+    for folder in (folder for name in used for folder in _KERNEL_FOLDERS[name]):
         for path in sorted((package_root / Path(*folder.split("."))).rglob("*.py")):
             digest.update(path.name.encode())
             digest.update(path.read_bytes())
@@ -127,12 +128,14 @@ class _KernelCacheLocator(_CacheLocator):
     def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         self._py_file = py_file
         self._line = py_func.__code__.co_firstlineno
+        names = py_func.__module__.split(".")
+        self._package = names[1] if names[0] == "merganser" and names[1:2] and names[1] in _KERNEL_FOLDERS else ""
 
     def get_cache_path(self) -> str:
-        return str(cache_directory())
+        return str(cache_directory(self._package))
 
     def get_source_stamp(self) -> str:
-        return source_hash()
+        return source_hash(self._package)
 
     def get_disambiguator(self) -> str:
         return str(self._line)

@@ -6,7 +6,6 @@ import builtins
 import hashlib
 import types as python_types
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -192,7 +191,7 @@ class _UserCacheLocator(_CacheLocator):
         self._stamp = stamp
 
     def get_cache_path(self) -> str:
-        return str(Path(cache_directory()) / "user")
+        return str(cache_directory())
 
     def get_source_stamp(self) -> str:
         return self._stamp

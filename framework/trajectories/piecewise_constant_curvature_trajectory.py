@@ -187,7 +187,7 @@ def _finite(name: str, values: npt.ArrayLike, size: int | None = None) -> npt.ND
     array = np.asarray(values, dtype=np.float64).ravel()
     if not np.isfinite(array).all() or size not in (None, array.size):
         wanted = "finite numbers" if size is None else f"{size} finite numbers"
-        raise ValueError(f"PiecewiseConstantCurvatureTrajectory: {name} must be {wanted}, but is {values}.")
+        raise ValueError(f"PiecewiseConstantCurvatureTrajectory: {name} must be {wanted}, but is {values!r}.")
     return array
 
 

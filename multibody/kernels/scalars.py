@@ -40,7 +40,7 @@ def real_part(value: Any) -> float:
         RuntimeError: the value is symbolic and not constant.
     """
     if isinstance(value, numbers.Number):
-        return value.real  # type: ignore[attr-defined, no-any-return]
+        return value.real  # type: ignore[attr-defined]
     if hasattr(value, "derivatives"):
         return float(value.value())
     if hasattr(value, "GetVariables") and value.GetVariables():

@@ -170,13 +170,14 @@ def _make_joint(joint: JointDescription, frame_on_parent: Any, frame_on_child: A
             frame_on_child_M=frame_on_child,
             X_FM=RigidTransform() if joint.X_FM is None else joint.X_FM,
         )
+    damping: Any = joint.damping
     if joint.type in _JOINTS_WITH_DAMPING:
-        return _JOINTS_WITH_DAMPING[joint.type](joint.name, frame_on_parent, frame_on_child, joint.damping)
+        return _JOINTS_WITH_DAMPING[joint.type](joint.name, frame_on_parent, frame_on_child, damping)
     if joint.type == "screw":
-        damping: Any = joint.damping
         return ScrewJoint(joint.name, frame_on_parent, frame_on_child, joint.axis_J, joint.screw_pitch, damping)
     if joint.type == "curvilinear":
-        return CurvilinearJoint(joint.name, frame_on_parent, frame_on_child, joint.path, joint.damping)
+        assert joint.path is not None
+        return CurvilinearJoint(joint.name, frame_on_parent, frame_on_child, joint.path, damping)
     joint_class = _JOINTS_WITH_LIMITS[joint.type]
     lower, upper = joint.position_limits
     return joint_class(
@@ -186,7 +187,7 @@ def _make_joint(joint: JointDescription, frame_on_parent: Any, frame_on_child: A
         axis=joint.axis_J,
         pos_lower_limit=lower,
         pos_upper_limit=upper,
-        damping=joint.damping,
+        damping=damping,
     )
 
 
