@@ -12,8 +12,8 @@ Two decorators, because numba compiles a function either as an entry point or as
 - ``@kernel`` marks an entry point that Python calls.
 
 The disk cache is keyed by a hash of all kernel sources of a package and of those below it, not only of the file that a
-kernel stands in, so a change in a helper of another file never leaves a stale kernel behind. It lives in the user's cache
-folder (``$MERGANSER_CACHE_DIR``, else ``$XDG_CACHE_HOME/merganser``, else ``~/.cache/merganser``).
+kernel stands in, so a change in a helper of another file never leaves a stale kernel behind. It lives in the user's
+cache folder (``$MERGANSER_CACHE_DIR``, else ``$XDG_CACHE_HOME/merganser``, else ``~/.cache/merganser``).
 """
 
 from __future__ import annotations
