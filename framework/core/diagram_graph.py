@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
-
 if TYPE_CHECKING:
     from merganser.framework.core.system import System
 
@@ -18,6 +16,8 @@ def diagram_graph(system: System) -> Any:
     Nodes are system names, with attributes `system` and `kind` ("system", "input" or "output"; the latter are the
     exported ports of the Diagram). Edges have attributes `output` and `input`, the names of the ports they connect.
     """
+    import networkx as nx
+
     graph = nx.MultiDiGraph(name=system.GetSystemName())
     subsystems = system._subsystems()
     if subsystems is None:

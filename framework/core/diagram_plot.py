@@ -11,8 +11,6 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
-
 from merganser.framework.core.diagram_graph import diagram_graph
 
 if TYPE_CHECKING:
@@ -116,6 +114,8 @@ def _make_boxes(graph: Any) -> dict[str, _Box]:
 
 def _columns(graph: Any) -> list[list[str]]:
     """Boxes by column, so that most wires lead to the right: longest paths once feedback wires are left out."""
+    import networkx as nx
+
     first = [name for name in graph.nodes if graph.in_degree(name) == 0] or list(graph.nodes)[:1]
     order: dict[str, int] = {}
     for source in [*first, *graph.nodes]:

@@ -7,9 +7,8 @@ inputs to outputs; an algebraic loop is a cycle.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
-
-import networkx as nx
 
 from merganser.framework.core.errors import AlgebraicLoopError
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["inputs_reaching", "refuse_algebraic_loops"]
 
+Graph = dict[Any, list[Any]]  # for each node those that lead to it
 Wires = Mapping[tuple["System", int], tuple["System", int]]
 
 
@@ -54,24 +54,29 @@ def refuse_algebraic_loops(systems: Sequence[System], connections: Wires) -> Non
     suspects = _ports_on_cycles(_port_graph(systems, connections, guess=True, only=None))
     if not suspects:
         return
-    graph = _port_graph(systems, connections, guess=False, only=suspects)
-    try:
-        cycle = nx.find_cycle(graph)
-    except nx.NetworkXNoCycle:
-        return
-    raise AlgebraicLoopError(_describe([edge[0] for edge in cycle]))
+    cycle = _cycle_in(_port_graph(systems, connections, guess=False, only=suspects))
+    if cycle is not None:
+        raise AlgebraicLoopError(_describe(cycle))
 
 
-def _port_graph(systems: Sequence[System], connections: Wires, guess: bool, only: set[Any] | None) -> Any:
-    graph = nx.DiGraph()
-    for (to, to_port), (start, start_port) in connections.items():
-        graph.add_edge((start, "y", start_port), (to, "u", to_port))
+def _port_graph(systems: Sequence[System], connections: Wires, guess: bool, only: set[Any] | None) -> Graph:
+    graph: Graph = {(to, "u", port): [(start[0], "y", start[1])] for (to, port), start in connections.items()}
     for system in systems:
         for output in range(system.num_output_ports()):
             if only is None or (system, "y", output) in only:
                 inputs = _guessed_inputs(system, output) if guess else system._feedthrough_inputs(output)
-                graph.add_edges_from(((system, "u", i), (system, "y", output)) for i in inputs)
+                graph[system, "y", output] = [(system, "u", i) for i in inputs]
     return graph
+
+
+def _cycle_in(graph: Graph) -> list[Any] | None:
+    """The nodes of a cycle, in the direction of the edges; None if there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        cycle: list[Any] = error.args[1]
+        return cycle[:-1]  # the first node stands at the end again
+    return None
 
 
 def _guessed_inputs(system: Any, output: int) -> set[int]:
@@ -83,8 +88,13 @@ def _guessed_inputs(system: Any, output: int) -> set[int]:
     return {i for i, port in enumerate(system._input_ports) if mask >> port._node & 1}
 
 
-def _ports_on_cycles(graph: Any) -> set[Any]:
-    return {node for part in nx.strongly_connected_components(graph) if len(part) > 1 for node in part}
+def _ports_on_cycles(graph: Graph) -> set[Any]:
+    if _cycle_in(graph) is None:
+        return set()
+    import networkx as nx  # takes a tenth of a second to load, and is rarely needed
+
+    edges = [(source, node) for node, sources in graph.items() for source in sources]
+    return {node for part in nx.strongly_connected_components(nx.DiGraph(edges)) if len(part) > 1 for node in part}
 
 
 def _describe(cycle: list[tuple[Any, str, int]]) -> str:

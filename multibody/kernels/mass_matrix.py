@@ -38,7 +38,7 @@ from merganser.multibody.kernels.spatial import (
     vector,
 )
 
-__all__ = ["calc_mass_matrix", "mass_matrix"]
+__all__ = ["add_composite", "calc_mass_matrix", "mass_matrix", "start_composite"]
 
 
 @device
@@ -59,24 +59,28 @@ def calc_mass_matrix(
         for c in range(M_out.shape[0]):
             M_out[r, c] = 0.0
     for i in range(1, num_mobods):
-        body = position_in[i]
-        work = scratch_work[i]
-        work["mass_C"] = body["mass"]
-        set_vector(work["mp_C_W"], scaled(body["mass"], vector(body["p_BoBcm_W"])))
-        for r in range(3):
-            set_vector(work["I_C_W"][r], vector(body["I_BBo_W"][r]))
+        start_composite(position_in[i], scratch_work[i])
     for i in range(num_mobods - 1, 0, -1):
         node = topology[i]
         _fill_rows(i, topology, position_in, scratch_work[i], M_out)
         if node["num_v"] == 1:
             M_out[node["v_start"], node["v_start"]] += parameters[i]["reflected_inertia"]
         if node["parent"] > 0:
-            _add_composite(scratch_work[i], vector(position_in[i]["p_PoBo_W"]), scratch_work[node["parent"]])
+            add_composite(scratch_work[i], vector(position_in[i]["p_PoBo_W"]), scratch_work[node["parent"]])
 
 
 @device
-def _add_composite(work: Array, p: Vector3, parent_work: Array) -> None:
-    """Adds the composite of B to that of its parent, equation (1)."""
+def start_composite(body: Array, work: Array) -> None:
+    """Makes B alone the composite of B."""
+    work["mass_C"] = body["mass"]
+    set_vector(work["mp_C_W"], scaled(body["mass"], vector(body["p_BoBcm_W"])))
+    for r in range(3):
+        set_vector(work["I_C_W"][r], vector(body["I_BBo_W"][r]))
+
+
+@device
+def add_composite(work: Array, p: Vector3, parent_work: Array) -> None:
+    """Adds the composite of B to that of its parent, from whose origin p leads to Bo, equation (1)."""
     m = work["mass_C"]
     h = vector(work["mp_C_W"])
     mp = scaled(m, p)

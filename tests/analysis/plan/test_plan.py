@@ -55,7 +55,8 @@ def run(use_plan: bool, seed: int, num_blocks: int, is_nested: bool, has_python:
     except RuntimeError as error:  # a diagram that is not stable
         failure = str(error)
     state = context.get_state()
-    seen: list[Any] = [failure, context.get_time(), context.get_continuous_state_vector().CopyToVector().tolist(), history]
+    xc = context.get_continuous_state_vector().CopyToVector().tolist()
+    seen: list[Any] = [failure, context.get_time(), xc, history]
     discrete = state.get_discrete_state()
     seen.append([discrete.value(group).tolist() for group in range(discrete.num_groups())])
     for sink in sinks:
