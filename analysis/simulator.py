@@ -35,6 +35,7 @@ _MAX_STEP_SIZE = 0.1  # [s]
 # Loading the compiled loop takes some 0.3 s. Nothing is loaded before this much time has gone into steps [s]. The
 # environment variable MERGANSER_PLAN can ask for it at once, or not at all.
 _PATIENCE = 0.3
+_PATIENCE_WITH_COMPILER = 0.05  # numba takes up most of that time; it may be there already
 _PATIENCE_IF = {"always": 0.0, "never": math.inf}
 _STEPS_BETWEEN_LOOKS = 64
 _LOOP = "merganser.analysis.plan.loop"
@@ -349,6 +350,8 @@ class Simulator:
                 time = self._time()
             time = self._advance_one_step(time, boundary_time, status)
             if time >= boundary_time or status._reason is not _NONE_SO_FAR:
+                if plan is None:
+                    self._time_without_plan += wall_clock.perf_counter() - start
                 return
             progress.update(time)
             num_steps += 1
@@ -360,11 +363,7 @@ class Simulator:
 
     def _usable_plan(self) -> Plan | None:
         """The compiled way to advance, if there is one and it is worth while to load it."""
-        if (
-            not self._uses_native_plan
-            or self._watch is not None
-            or (self._time_without_plan < self._patience and not (_LOOP in sys.modules and self._patience < math.inf))
-        ):
+        if not self._uses_native_plan or self._watch is not None or self._time_without_plan < self._patience_left():
             return None
         if not self._has_asked_for_plan:
             from merganser.analysis.plan.plan import make_plan
@@ -372,6 +371,14 @@ class Simulator:
             self._plan = make_plan(self._context, self._schedule, self._integrator)
             self._has_asked_for_plan = True
         return self._plan if self._integrator._dense_output is None else None
+
+    def _patience_left(self) -> float:
+        """How much time steps may take before the compiled loop is loaded [s]."""
+        if self._patience == math.inf:
+            return math.inf
+        if _LOOP in sys.modules:
+            return 0.0
+        return min(self._patience, _PATIENCE_WITH_COMPILER) if "numba" in sys.modules else self._patience
 
     def _advance_by_plan(
         self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress

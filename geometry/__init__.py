@@ -17,6 +17,12 @@ from merganser.geometry.properties import (
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.roles import Role, RoleAssign
+from merganser.geometry.scalar_templates import (
+    FramePoseVector_,
+    QueryObject_,
+    SceneGraph_,
+    SceneGraphInspector_,
+)
 from merganser.geometry.scene_graph import SceneGraph
 from merganser.geometry.shapes import (
     Box,
@@ -43,6 +49,7 @@ __all__ = [
     "FilterId",
     "FrameId",
     "FramePoseVector",
+    "FramePoseVector_",
     "GeometryFrame",
     "GeometryId",
     "GeometryInstance",
@@ -57,11 +64,14 @@ __all__ = [
     "PerceptionProperties",
     "ProximityProperties",
     "QueryObject",
+    "QueryObject_",
     "Rgba",
     "Role",
     "RoleAssign",
     "SceneGraph",
     "SceneGraphInspector",
+    "SceneGraphInspector_",
+    "SceneGraph_",
     "Shape",
     "SourceId",
     "Sphere",

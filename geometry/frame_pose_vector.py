@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,9 @@ class FramePoseVector:
         X_PF = value.GetAsMatrix4()
         if not id.is_valid():
             raise ValueError("FramePoseVector.set_value() was given an invalid FrameId.")
-        if not np.isfinite(X_PF).all():
+        if X_PF.dtype == object:
+            self._X_PF = self._X_PF.astype(object)
+        elif not np.isfinite(X_PF).all():
             raise ValueError(f"The pose of {id!r} must be finite; given {X_PF[:3].tolist()}.")
         row = self._rows.get(id)
         if row is None:
@@ -80,17 +83,18 @@ class FramePoseVector:
         self._frame_ids = []
         self._rows = {}
 
-    def set_poses(self, frame_ids: Sequence[FrameId], X_PF: NDArray[np.float64]) -> None:
+    def set_poses(self, frame_ids: Sequence[FrameId], X_PF: NDArray[Any]) -> None:
         """Replaces all poses at once; they are checked by the SceneGraph that receives them.
 
         Args:
             frame_ids: the frames, each one once.
-            X_PF: their poses as homogeneous matrices, copied; shape [len(frame_ids), 4, 4].
+            X_PF: their poses as homogeneous matrices of floats, AutoDiffXd or Expression, copied; shape
+                [len(frame_ids), 4, 4].
 
         Raises:
             ValueError: the array has another shape, or a frame comes twice.
         """
-        X_PF = np.array(X_PF, dtype=np.float64)
+        X_PF = np.array(X_PF, dtype=object if X_PF.dtype == object else np.float64)
         if X_PF.shape != (len(frame_ids), 4, 4):
             raise ValueError(f"Expected poses of shape ({len(frame_ids)}, 4, 4); given {X_PF.shape}.")
         if list(frame_ids) != self._frame_ids:
@@ -100,7 +104,7 @@ class FramePoseVector:
             self._frame_ids, self._rows = list(frame_ids), rows
         self._X_PF = X_PF
 
-    def poses(self) -> NDArray[np.float64]:
+    def poses(self) -> NDArray[Any]:
         """All poses X_PF, in the order of `ids()`, as an array to be read only; shape [size, 4, 4]."""
         return self._X_PF[: len(self._frame_ids)]
 

@@ -22,12 +22,12 @@ __all__ = ["ImplicitIntegrator"]
 Array = NDArray[Any]
 
 # The error of the iterations, as a share of the accuracy or, in steps without error control, of the state.
-_SHARE_OF_ACCURACY = 0.03
-_SHARE_OF_STATE = 1e-10
-_SLOW = 0.2  # a Jacobian with which iterations converge more slowly than this is not used in the next step
+SHARE_OF_ACCURACY = 0.03
+SHARE_OF_STATE = 1e-10
+SLOW = 0.2  # a Jacobian with which iterations converge more slowly than this is not used in the next step
 # Nor is one computed for a step this many times shorter. It came from a faster phase of the motion, and can make
 # the changes of an iteration small although its errors are not.
-_GROWN = 3.0
+GROWN = 3.0
 _COUNTS = (
     ("derivative_evaluations", "derivative_evaluations"),
     ("jacobian_evaluations", "jacobian_evaluations"),
@@ -56,10 +56,14 @@ class ImplicitIntegrator(IntegratorBase):
         self._reuses_jacobian = True
         self._uses_full_newton = False
         self._jacobian_scheme = JacobianComputationScheme.kForwardDifference
-        self._linearization: Linearization | None = None
+        self._drop_jacobian()
         self._is_linearization_new = False
         self._h_linearized = 0.0
         self._is_slow = False
+
+    def _drop_jacobian(self) -> None:
+        """Lets the next step compute a Jacobian."""
+        self._linearization: Linearization | None = None
 
     def set_reuse(self, reuse: bool) -> None:
         """Whether to keep Jacobians and factors from step to step; otherwise each attempt computes its own."""
@@ -82,7 +86,7 @@ class ImplicitIntegrator(IntegratorBase):
         if not isinstance(scheme, JacobianComputationScheme):
             raise TypeError(f"The scheme must be a JacobianComputationScheme, got {scheme!r}.")
         self._jacobian_scheme = scheme
-        self._linearization = None
+        self._drop_jacobian()
 
     def get_jacobian_computation_scheme(self) -> JacobianComputationScheme:
         """The kind of differences that Jacobians are computed by."""
@@ -154,7 +158,7 @@ class ImplicitIntegrator(IntegratorBase):
                 f"'{self._system.GetSystemPathname()}' is one of {self._system._scalar.__name__}. Use an explicit "
                 "integrator, such as RungeKutta3Integrator."
             )
-        self._linearization = None
+        self._drop_jacobian()
         self._prepare_solvers()
 
     @abc.abstractmethod
@@ -197,8 +201,8 @@ class ImplicitIntegrator(IntegratorBase):
         """Largest error of the iterations in any state variable."""
         magnitude = max(1.0, float(np.abs(self._x_start).max()))
         if self._is_fixed_step:
-            return _SHARE_OF_STATE * magnitude
-        return max(_SHARE_OF_ACCURACY * self.get_accuracy_in_use(), 1e-14 * magnitude)
+            return SHARE_OF_STATE * magnitude
+        return max(SHARE_OF_ACCURACY * self.get_accuracy_in_use(), 1e-14 * magnitude)
 
     def _solve(
         self, solver: NewtonSolver, time: float, h: float, z: Array, counts: NewtonCounts, offset: Array | None = None
@@ -228,7 +232,7 @@ class ImplicitIntegrator(IntegratorBase):
 
         if self._uses_full_newton:
             return solver.solve(derivatives, h, z, self._tolerance(), counts, linearize_here)
-        if h > _GROWN * self._h_linearized:
+        if h > GROWN * self._h_linearized:
             self._linearization = None
         guess = z.copy()
         while True:
@@ -237,7 +241,7 @@ class ImplicitIntegrator(IntegratorBase):
                 self._linearization, self._is_linearization_new, self._h_linearized = new, True, h
             solver.factor(self._linearization, h, counts)
             if solver.solve(derivatives, h, z, self._tolerance(), counts):
-                self._is_slow |= solver.rate > _SLOW
+                self._is_slow |= solver.rate > SLOW
                 return True
             if self._is_linearization_new:
                 return False

@@ -19,10 +19,10 @@ __all__ = [
 
 Array = NDArray[Any]
 
-_EPSILON = float(np.finfo(float).eps)
+EPSILON = float(np.finfo(float).eps)
 # A variable smaller than this is changed as if it were this large.
-_SMALL = 1e-5
-_SMALL_CENTRAL = 1e-2
+SMALL = 1e-5
+SMALL_CENTRAL = 1e-2
 
 
 class JacobianComputationScheme(enum.Enum):
@@ -50,9 +50,9 @@ def difference_jacobian(
     J = np.empty((len(x), len(x)))
     is_central = scheme is JacobianComputationScheme.kCentralDifference
     if is_central:
-        steps = _EPSILON ** (1 / 3) * np.maximum(np.abs(start), _SMALL_CENTRAL)
+        steps = EPSILON ** (1 / 3) * np.maximum(np.abs(start), SMALL_CENTRAL)
     else:
-        steps = np.sqrt(_EPSILON * np.maximum(np.abs(start), _SMALL))  # Hairer and Wanner 1996, IV.8
+        steps = np.sqrt(EPSILON * np.maximum(np.abs(start), SMALL))  # Hairer and Wanner 1996, IV.8
     for j, step in enumerate(steps):
         value = x[j]
         x[j] = value + step

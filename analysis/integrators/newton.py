@@ -30,11 +30,11 @@ __all__ = ["NewtonCounts", "NewtonSolver"]
 
 Array = NDArray[Any]
 
-_MAX_ITERATIONS = 10
+MAX_ITERATIONS = 10
 # A smaller theta is not believed: variables of different sizes may converge at different rates.
-_LEAST_RATE = 0.3
-_NOISE = 0.1  # changes of this share of the tolerance may grow: at rest they are rounding errors
-_SAME_STEP_SIZE = 1e-3  # factors for a step size that differs by this share converge as well
+LEAST_RATE = 0.3
+NOISE = 0.1  # changes of this share of the tolerance may grow: at rest they are rounding errors
+SAME_STEP_SIZE = 1e-3  # factors for a step size that differs by this share converge as well
 
 
 @dataclasses.dataclass
@@ -46,6 +46,14 @@ class NewtonCounts:
     derivative_evaluations_for_jacobian: int = 0
     factorizations: int = 0
     iterations: int = 0
+
+    def add(self, evaluations: int, jacobians: int, for_jacobians: int, factorizations: int, iterations: int) -> None:
+        """Adds to each of them, in the same order."""
+        self.derivative_evaluations += evaluations
+        self.jacobian_evaluations += jacobians
+        self.derivative_evaluations_for_jacobian += for_jacobians
+        self.factorizations += factorizations
+        self.iterations += iterations
 
 
 class NewtonSolver:
@@ -76,7 +84,7 @@ class NewtonSolver:
 
     def factor(self, linearization: Linearization, h: float, counts: NewtonCounts) -> None:
         """Prepares to solve with this linearization for steps of size h."""
-        if linearization is self._linearization and abs(h - self._h) <= _SAME_STEP_SIZE * h:
+        if linearization is self._linearization and abs(h - self._h) <= SAME_STEP_SIZE * h:
             return
         self._solves = [
             linearization.factor((value.real if real else value) / h)
@@ -109,7 +117,7 @@ class NewtonSolver:
         """
         f = self._f
         size_before = math.nan
-        for iteration in range(_MAX_ITERATIONS):
+        for iteration in range(MAX_ITERATIONS):
             if before_iteration is not None:
                 before_iteration(z)
             for i, c in enumerate(self._method.c):
@@ -128,11 +136,11 @@ class NewtonSolver:
             if iteration:
                 self.rate = theta = size / size_before
                 if theta >= 1.0:
-                    return size <= _NOISE * tolerance
-                cautious = max(theta, _LEAST_RATE)
+                    return size <= NOISE * tolerance
+                cautious = max(theta, LEAST_RATE)
                 if cautious / (1.0 - cautious) * size <= tolerance:
                     return True
-                left = _MAX_ITERATIONS - 1 - iteration
+                left = MAX_ITERATIONS - 1 - iteration
                 if theta**left / (1.0 - theta) * size > tolerance:
                     return False
             if size == 0.0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,23 +11,34 @@ from merganser.analysis.integrators.base import largest_magnitude
 from merganser.analysis.integrators.collocation import radau_iia
 from merganser.analysis.integrators.implicit import Array, ImplicitIntegrator
 from merganser.analysis.integrators.newton import NewtonSolver
+from merganser.analysis.integrators.radau_fields import DERIVATIVES_HERE, OVER
 from merganser.framework import Context, System
 
-__all__ = ["Radau1Integrator", "Radau3Integrator", "RadauIntegrator"]
+if TYPE_CHECKING:
+    from merganser.analysis.integrators.radau_stepper import RadauStepper
 
-_FARTHEST_GUESS = 5.0  # a step is continued into the next up to this many times its size
+__all__ = ["Radau1Integrator", "Radau3Integrator", "RadauIntegrator", "RadauMethod"]
+
+FARTHEST_GUESS = 5.0  # a step is continued into the next up to this many times its size
+_MOST_COMPILED = 30  # state variables of compiled steps; beyond, LAPACK's factorizations are faster
 
 
-class _Radau(ImplicitIntegrator):
-    """Steps by a Radau IIA method (equations (1) to (5) of collocation.py)."""
+class RadauMethod(ImplicitIntegrator):
+    """Steps by a Radau IIA method (equations (1) to (5) of collocation.py).
+
+    For up to 30 state variables that are floats the algebra is compiled, see radau_step.py.
+    """
 
     num_stages: int
+    _stepper: RadauStepper | None = None
 
     def get_error_estimate_order(self) -> int:
         return radau_iia(self.num_stages).error_order
 
     def _prepare_solvers(self) -> None:
         self._method = radau_iia(self.num_stages)
+        self._stepper = None
+        self._may_be_compiled = self._x.dtype == np.float64 and 0 < len(self._x) <= _MOST_COMPILED
         self._solver = NewtonSolver(self._method, len(self._x), self._x.dtype)
         self._z = np.zeros((self.num_stages, len(self._x)), self._x.dtype)
         self._filter_for: tuple[object, float] = (None, math.nan)
@@ -35,6 +47,46 @@ class _Radau(ImplicitIntegrator):
         self._h_tried = 0.0  # size of the last step tried; 0 if its equations could not be solved
         self._x_tried = self._x.copy()  # where it went
 
+    def _drop_jacobian(self) -> None:
+        super()._drop_jacobian()
+        if self._stepper is not None:
+            self._stepper.drop_jacobian()
+
+    def _find_stepper(self) -> RadauStepper | None:
+        """The compiled form of the steps, which keeps what they leave for the next one; None if there is none."""
+        if self._stepper is None and self._may_be_compiled:
+            from merganser.analysis.integrators.radau_stepper import RadauStepper, is_available
+
+            self._may_be_compiled = is_available()
+            if self._may_be_compiled:
+                self._stepper = RadauStepper(self._method, self._store.flat, self._x_start, self._xdot_start)
+        return self._stepper
+
+    def _step(self, time: float, h: float) -> float:
+        stepper = self._find_stepper()
+        return self._interpreted_step(time, h) if stepper is None else self._compiled_step(stepper, time, h)
+
+    def _compiled_step(self, stepper: RadauStepper, time: float, h: float) -> float:
+        store, down = self._store, self._down  # what depends on time and state may become more while it is learnt
+        stepper.note_settings(self)
+        stepper.begin(time, h, self._knows_start)
+        operations = None if self._is_searching_for_blame else self._derivatives.operations()
+        try:
+            if operations is not None:
+                self._num_derivative_evaluations += stepper.finish(*operations[:4])
+            else:
+                while (wanted := stepper.go_on()) != OVER:
+                    if wanted != DERIVATIVES_HERE:
+                        store.invalid |= down["time"] | down["xc"]
+                    self._evaluate()
+        finally:
+            stepper.take_counts(self._counts, self._error_counts)
+        store.invalid |= down["time"] | down["xc"]
+        self._knows_start = True
+        return stepper.error()
+
+    # ------------------------------------------------------------------ other scalars, large systems
+
     def _guess(self, h: float) -> None:
         """Continues the last step, unless the state has been changed since."""
         if not self._knows_start:  # the last step tried was accepted
@@ -42,12 +94,12 @@ class _Radau(ImplicitIntegrator):
             self._h_before = self._h_tried if has_gone_on else 0.0
             self._z_before[:] = self._z
         self._h_tried = 0.0
-        if h <= _FARTHEST_GUESS * self._h_before:
+        if h <= FARTHEST_GUESS * self._h_before:
             self._z[:] = self._method.extrapolate(self._z_before, h / self._h_before)
         else:
             self._z[:] = 0.0
 
-    def _step(self, time: float, h: float) -> float:
+    def _interpreted_step(self, time: float, h: float) -> float:
         self._guess(h)
         self._begin_attempt(time)
         z = self._z
@@ -84,7 +136,7 @@ class _Radau(ImplicitIntegrator):
         return self._solve_filter(xdot + mu * (method.e @ self._z))
 
 
-class Radau1Integrator(_Radau):
+class Radau1Integrator(RadauMethod):
     """The Radau IIA method with one stage: the implicit Euler method, of order 1, with an error estimate of order 2."""
 
     default_accuracy = 0.1
@@ -92,7 +144,7 @@ class Radau1Integrator(_Radau):
     num_stages = 1
 
 
-class Radau3Integrator(_Radau):
+class Radau3Integrator(RadauMethod):
     """The Radau IIA method with two stages, of order 3, with an error estimate of order 3.
 
     The integrator for stiff systems at accuracies of 1e-2 to about 1e-7.
@@ -101,7 +153,7 @@ class Radau3Integrator(_Radau):
     num_stages = 2
 
 
-class RadauIntegrator(_Radau):
+class RadauIntegrator(RadauMethod):
     """The Radau IIA method with 1, 2 or 3 stages, of order 1, 3 or 5.
 
     Args:

@@ -1,10 +1,11 @@
-"""The loop of a plan: events and explicit Runge-Kutta steps in one compiled call.
+"""The loop of a plan: events and the steps of integrators in one compiled call.
 
 It does what `Simulator._advance_one_step` and `IntegratorBase._step_towards` do, in the same order and with the same
 sums, to the last bit. Where Python has a part in it (a callback, an exception to raise, a log to enlarge) the loop
 returns, and goes on where it was when it is called again: all that it knows stands in two arrays (fields.py).
 
-Equation numbers are those of integrators/tableaus.py.
+Explicit Runge-Kutta steps are part of the loop; equation numbers are those of integrators/tableaus.py. A Radau step is
+an operation that asks for derivatives (integrators/radau_step.py).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from merganser.analysis.integrators import radau_fields as rf
 from merganser.analysis.integrators.base import CUT_SHORT, SLIVER, STRETCH
 from merganser.analysis.integrators.step_size import next_step_size
 from merganser.analysis.plan import fields as f
@@ -219,6 +221,7 @@ def _choose_target(i: Any, r: Any, values: Any) -> int:
     i[f.KNOWS_START] = 0
     i[f.EVALUATIONS_BEFORE] = i[f.NUM_EVALUATIONS]
     i[f.SHRINKAGES_BEFORE] = i[f.NUM_SHRINKAGES]
+    i[f.FAILURES_BEFORE] = i[f.NUM_FAILURES]
     i[f.IS_CUT_SHORT] = 0
     h = room
     if not i[f.IS_FIXED_STEP]:
@@ -262,6 +265,10 @@ def _leave_to_python(i: Any, r: Any, values: Any) -> int:
     _move_back(i, r, values)
     i[f.NUM_EVALUATIONS] = i[f.EVALUATIONS_BEFORE]
     i[f.NUM_SHRINKAGES] = i[f.SHRINKAGES_BEFORE]
+    i[f.NUM_FAILURES] = i[f.FAILURES_BEFORE]
+    if i[f.IS_RADAU]:
+        integers_at(i[f.RADAU])[rf.PHASE] = rf.RESTORE
+        call_operation(i[f.RADAU_STEP], i[f.VALUES], i[f.NUMBERS], i[f.RADAU])
     i[f.PHASE] = f.BEGIN
     return f.PYTHON_STEP
 
@@ -269,6 +276,11 @@ def _leave_to_python(i: Any, r: Any, values: Any) -> int:
 @device
 def _attempt(i: Any, r: Any, values: Any) -> int:
     h = r[f.H]
+    if i[f.IS_RADAU]:
+        integers, reals = integers_at(i[f.RADAU]), doubles_at(i[f.RADAU_REALS])
+        integers[rf.PHASE], integers[rf.KNOWS_START] = rf.BEGIN, i[f.KNOWS_START]
+        reals[rf.TIME], reals[rf.H] = r[f.STEP_START], h
+        return _go_on_with_radau(i, r, values)
     if h != r[f.SCALED_FOR]:
         weights, scaled = doubles_at(i[f.WEIGHTS]), doubles_at(i[f.SCALED])
         for n in range((i[f.NUM_STAGES] + 2) * i[f.NUM_STAGES]):
@@ -277,6 +289,19 @@ def _attempt(i: Any, r: Any, values: Any) -> int:
     i[f.STAGE] = 0
     i[f.PHASE] = f.EVALUATE
     return _next_stage(i, r, values) if i[f.KNOWS_START] else _GO_ON
+
+
+@device
+def _go_on_with_radau(i: Any, r: Any, values: Any) -> int:
+    """Takes a Radau step as far as it gets."""
+    call_operation(i[f.RADAU_STEP], i[f.VALUES], i[f.NUMBERS], i[f.RADAU])
+    wanted = integers_at(i[f.RADAU])[rf.WANTED]
+    if wanted != rf.DERIVATIVES_HERE:
+        i[f.CHANGED] |= 1
+    if wanted == rf.OVER:
+        return _judge(i, r, values, doubles_at(i[f.RADAU_REALS])[rf.ERROR])
+    i[f.PHASE] = f.EVALUATE
+    return _GO_ON
 
 
 @device
@@ -298,12 +323,14 @@ def _evaluate(i: Any, r: Any, values: Any) -> int:
         i[f.NEEDS_ALL] = 0
     elif not _run(i, i[f.STAGE_BEGIN], i[f.STAGE_END]):
         return f.PYTHON
+    i[f.NUM_EVALUATIONS] += 1
+    i[f.KNOWS_START] = 1
+    if i[f.IS_RADAU]:
+        return _go_on_with_radau(i, r, values)
     n = i[f.NUM_STATES]
     xdot = doubles_at(i[f.DERIVATIVES] + 8 * n * i[f.STAGE])
     for j in range(n):
         xdot[j] = values[1 + n + j]  # (1)
-    i[f.NUM_EVALUATIONS] += 1
-    i[f.KNOWS_START] = 1
     return _next_stage(i, r, values)
 
 
@@ -326,28 +353,54 @@ def _error(i: Any) -> float:
 
 @device
 def _finish(i: Any, r: Any, values: Any) -> int:
-    """The end of a step: accepts it, or tries a shorter one."""
-    h, num_stages = r[f.H], i[f.NUM_STAGES]
+    """The end of an explicit step."""
+    num_stages = i[f.NUM_STAGES]
     if not i[f.ENDS_IN_LAST_STAGE]:
-        _move(i, values, r[f.STEP_START] + h, num_stages, num_stages)  # (2)
+        _move(i, values, r[f.STEP_START] + r[f.H], num_stages, num_stages)  # (2)
+    return _judge(i, r, values, 0.0 if i[f.IS_FIXED_STEP] else _error(i))
+
+
+@device
+def _has_finite_start(i: Any) -> bool:
+    """Whether the derivatives at the start of the step are finite."""
+    xdot = doubles_at(i[f.DERIVATIVES])
+    is_finite = True
+    for j in range(i[f.NUM_STATES]):
+        is_finite = is_finite and math.isfinite(xdot[j])
+    return is_finite
+
+
+@device
+def _judge(i: Any, r: Any, values: Any, error: float) -> int:
+    """Accepts a step, or tries a shorter one."""
+    h = r[f.H]
+    minimum = max(r[f.MIN_STEP_SIZE], 1e-14 * max(abs(values[0]), 1.0))
+    if not math.isfinite(error) and not (i[f.IS_RADAU] and _has_finite_start(i)):
+        return _leave_to_python(i, r, values)
+    if i[f.IS_FIXED_STEP] and math.isinf(error):  # the equations of the step could not be solved
+        if 0.5 * h < minimum:
+            return _leave_to_python(i, r, values)
+        return _try_shorter(i, r, values, 0.5 * h, False)
     if i[f.IS_FIXED_STEP]:
         for j in range(i[f.NUM_STATES]):
             if not math.isfinite(values[1 + j]):
                 return _leave_to_python(i, r, values)
         return _accept(i, r, values)
-    error = _error(i)
-    if not math.isfinite(error):
-        return _leave_to_python(i, r, values)
     wanted = _next_step_size(h, error, r[f.ACCURACY], i[f.ERROR_ORDER])
     if wanted >= h:
         if not i[f.IS_CUT_SHORT]:
             r[f.IDEAL_STEP_SIZE] = min(max(wanted, r[f.MIN_STEP_SIZE]), r[f.MAX_STEP_SIZE])
         return _accept(i, r, values)
-    minimum = max(r[f.MIN_STEP_SIZE], 1e-14 * max(abs(values[0]), 1.0))
     if h <= SLIVER * minimum:
         return _leave_to_python(i, r, values)
-    i[f.NUM_SHRINKAGES] += 1
-    r[f.H] = max(wanted, minimum)
+    return _try_shorter(i, r, values, max(wanted, minimum), math.isfinite(error))
+
+
+@device
+def _try_shorter(i: Any, r: Any, values: Any, h: float, is_for_error: bool) -> int:
+    """Returns to the start of the step, to try the size h."""
+    i[f.NUM_SHRINKAGES if is_for_error else f.NUM_FAILURES] += 1
+    r[f.H] = h
     i[f.IS_CUT_SHORT] = 0
     _move_back(i, r, values)
     i[f.PHASE] = f.ATTEMPT

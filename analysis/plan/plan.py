@@ -9,6 +9,7 @@ import numpy as np
 
 from merganser.analysis.event_schedule import SimultaneousEvents
 from merganser.analysis.integrators.explicit_runge_kutta import ExplicitRungeKutta
+from merganser.analysis.integrators.radau import RadauMethod
 from merganser.analysis.plan import fields as f
 from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.program import HandlerStop, Program, key_of
@@ -20,6 +21,7 @@ from merganser.framework.primitives import VectorLog
 if TYPE_CHECKING:
     from merganser.analysis.event_schedule import EventSchedule
     from merganser.analysis.integrators import IntegratorBase
+    from merganser.analysis.integrators.radau_stepper import RadauStepper
     from merganser.analysis.progress import SimulationProgress
     from merganser.framework import Context
 
@@ -36,9 +38,11 @@ _MOST_CLOCKS = 60  # they are bits of an integer
 
 
 def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> Plan | None:
-    """A plan for a Context, if there is something to compile and the integrator's steps are explicit Runge-Kutta."""
+    """A plan for a Context, if there is something to compile and the integrator's steps can be compiled."""
     is_float = context._store.flat.dtype == np.float64
     knows_steps = context.num_continuous_states() == 0 or isinstance(integrator, ExplicitRungeKutta)
+    if is_float and isinstance(integrator, RadauMethod):
+        knows_steps = knows_steps or integrator._find_stepper() is not None
     if not is_float or not knows_steps or schedule.num_clocks() > _MOST_CLOCKS:
         return None
     if context.num_continuous_states() == 0 and not _has_native_code(context):
@@ -61,7 +65,7 @@ class Plan:
     Args:
         context: the root context.
         schedule: of its events.
-        integrator: with explicit Runge-Kutta steps, unless there is no continuous state.
+        integrator: with explicit Runge-Kutta or compiled Radau steps, unless there is no continuous state.
 
     Attributes:
         pending: the events that are due now; set it before an advance.
@@ -93,15 +97,20 @@ class Plan:
     # ------------------------------------------------------------------ what the loop needs to know
 
     def _set_up_method(self) -> None:
-        """The tableau of the integrator, and room for its stages."""
+        """What the loop needs to know of the integrator's method, and room for its stages."""
         i, n = self._integers, self._context.num_continuous_states()
         self._reals[f.SCALED_FOR] = np.nan
         i[f.REALS], i[f.VALUES] = self._reals.ctypes.data, self._store.flat.ctypes.data
         i[f.CLOCKS], i[f.NUM_CLOCKS] = self._clocks.ctypes.data, len(self._clocks)
         i[f.NUM_STATES] = n
+        self._stepper: RadauStepper | None = None
         if n == 0:
             return
         method = self._integrator
+        i[f.ERROR_ORDER] = method.get_error_estimate_order()
+        if isinstance(method, RadauMethod):
+            self._set_up_radau(method)
+            return
         assert isinstance(method, ExplicitRungeKutta)
         tableau = method.tableau
         self._c, self._weights = np.array(tableau.c), np.ascontiguousarray(method._weights)
@@ -109,10 +118,19 @@ class Plan:
         self._derivatives = np.zeros((len(tableau.b), n))
         self._x_start = np.zeros(n)
         i[f.NUM_STAGES], i[f.ENDS_IN_LAST_STAGE] = len(tableau.b), tableau.ends_in_last_stage
-        i[f.ERROR_ORDER] = tableau.error_order
         i[f.STAGE_TIMES], i[f.WEIGHTS] = self._c.ctypes.data, self._weights.ctypes.data
         i[f.SCALED], i[f.X_START] = self._scaled.ctypes.data, self._x_start.ctypes.data
         i[f.DERIVATIVES] = self._derivatives.ctypes.data
+
+    def _set_up_radau(self, method: RadauMethod) -> None:
+        """Where the integrator keeps its steps, which go on there when Python takes over and when the loop does."""
+        self._stepper = stepper = method._find_stepper()
+        assert stepper is not None
+        self._x_start = stepper.x_start
+        i = self._integers
+        i[f.IS_RADAU], i[f.RADAU], i[f.RADAU_REALS] = True, stepper.place, stepper.place_of_reals
+        i[f.RADAU_STEP], i[f.X_START] = stepper.operation, stepper.x_start.ctypes.data
+        i[f.DERIVATIVES] = stepper.xdot_start.ctypes.data
 
     def _lower(self) -> None:
         """Makes the program anew, for the dependencies, connections and groups of events known by now."""
@@ -216,6 +234,7 @@ class Plan:
         i[f.PHASE], i[f.PASSED], i[f.RESUMES_AT], i[f.PENDING] = f.BEGIN, 0, 0, group
         i[f.CHANGED], i[f.NEEDS_ALL], i[f.MUST_STOP] = 0, 1, 0
         i[f.NUM_STEPS] = i[f.NUM_UPDATES] = i[f.NUM_PUBLISHES] = i[f.NUM_EVALUATIONS] = i[f.NUM_SHRINKAGES] = 0
+        i[f.NUM_FAILURES] = 0
         i[f.STEPS_LEFT] = num_steps
         i[f.NUM_INTEGRATOR_STEPS], i[f.IS_FIXED_STEP] = method._num_steps_taken, method._is_fixed_step
         r[f.BOUNDARY] = boundary_time
@@ -224,6 +243,11 @@ class Plan:
             method._largest_step_size, method._smallest_step_size, method._actual_initial_step_size,
         )  # fmt: skip
         r[f.ACCURACY] = method.get_accuracy_in_use()
+        if self._stepper is not None:
+            assert isinstance(method, RadauMethod)
+            if method._find_stepper() is not self._stepper:  # the integrator was given its context anew
+                self._set_up_radau(method)
+            self._stepper.note_settings(method)
         self._clocks[:, 2] = -np.inf
         self._place_logs()
 
@@ -239,6 +263,10 @@ class Plan:
         if i[f.NUM_STATES]:
             method._num_derivative_evaluations += i[f.NUM_EVALUATIONS]
             method._num_error_shrinkages += i[f.NUM_SHRINKAGES]
+            method._num_failure_shrinkages += i[f.NUM_FAILURES]
+            if self._stepper is not None:
+                assert isinstance(method, RadauMethod)
+                self._stepper.take_counts(method._counts, method._error_counts)
             method._num_steps_taken = i[f.NUM_INTEGRATOR_STEPS]
             (
                 method._ideal_step_size, method._previous_step_size, method._largest_step_size,
@@ -338,6 +366,9 @@ class Plan:
             self._restore()
             self._note_changes()
             i[f.NUM_EVALUATIONS], i[f.NUM_SHRINKAGES] = i[f.EVALUATIONS_BEFORE], i[f.SHRINKAGES_BEFORE]
+            i[f.NUM_FAILURES] = i[f.FAILURES_BEFORE]
+            if self._stepper is not None:
+                self._stepper.restore()
             i[f.PHASE] = f.TARGET
         elif phase in _HANDLING:  # reads first what the new program says, then goes on where it was
             i[f.RESUMES_AT] = i[f.PASSED]

@@ -116,11 +116,14 @@ def real_part(array: Array, what: str) -> Array:
     """The float64 array on whose values `what` may branch.
 
     Raises:
-        TypeError: the entries are objects (expressions), on whose values nothing may branch.
+        TypeError: entries are expressions, on whose values nothing may branch.
     """
-    if array.dtype.kind == "O":
+    if array.dtype.kind != "O":
+        return array.real
+    values = [getattr(entry, "real", None) for entry in array.ravel().tolist()]
+    if None in values:
         raise TypeError(f"{what} depends on numerical values, but the scalars here are objects (expressions).")
-    return array.real
+    return np.array(values, dtype=np.float64).reshape(array.shape)
 
 
 def require_float(array: Array, what: str) -> Array:

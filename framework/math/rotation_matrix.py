@@ -261,7 +261,7 @@ class RotationMatrix:
         return bool(np.abs(self._R_AB - np.eye(3)).max() <= tolerance)
 
     def ToQuaternion(self) -> Quaternion:
-        """The unit quaternion of this orientation that has w >= 0; not for object entries."""
+        """The unit quaternion of this orientation that has w >= 0; not for expressions."""
         real_part(self._R_AB, "ToQuaternion")
         return Quaternion._from_array(quaternion_from_matrix(self._R_AB))
 

@@ -127,8 +127,11 @@ def _operation_of(function: NativeFunction, dispatcher: Any) -> Callable[..., No
 
 
 def fingerprint(function: Any) -> str | None:
-    """Hash of the code of a function and of everything that it refers to; None if something cannot be hashed."""
-    digest = hashlib.sha256()
+    """Hash of the code of a function and of everything that it refers to; None if something cannot be hashed.
+
+    The module belongs to it, since numba imports that when it takes the function from the disk.
+    """
+    digest = hashlib.sha256(str(function.__module__).encode())
     return digest.hexdigest() if _digest_function(function, digest, set()) else None
 
 

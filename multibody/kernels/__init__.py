@@ -5,41 +5,65 @@ objects. The functions named `calc_...` in the files are what kernels call of ea
 """
 
 from merganser.multibody.kernels.accelerations import spatial_accelerations
+from merganser.multibody.kernels.controlled_step import controlled_step
 from merganser.multibody.kernels.coordinates import qdot_to_velocity, velocity_to_qdot
 from merganser.multibody.kernels.energy import energies
+from merganser.multibody.kernels.force_elements import bushing_forces, element_energies, force_elements
 from merganser.multibody.kernels.forward_dynamics import forward_dynamics
+from merganser.multibody.kernels.forward_dynamics_derivatives import forward_dynamics_derivatives
+from merganser.multibody.kernels.generalized_forces import generalized_forces
 from merganser.multibody.kernels.gravity import gravity_forces
 from merganser.multibody.kernels.inverse_dynamics import inverse_dynamics
+from merganser.multibody.kernels.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from merganser.multibody.kernels.jacobians import center_of_mass_jacobian, jacobian, qdot_jacobian
 from merganser.multibody.kernels.kinematics import kinematics
+from merganser.multibody.kernels.loop_dynamics import loop_forward_dynamics, loop_state_derivatives
+from merganser.multibody.kernels.loops import loop_rows
 from merganser.multibody.kernels.mass_matrix import mass_matrix
+from merganser.multibody.kernels.mass_matrix_by_columns import mass_matrix_by_columns
 from merganser.multibody.kernels.momentum import momentum, total_inertia
+from merganser.multibody.kernels.momentum_matrix import momentum_matrix
 from merganser.multibody.kernels.position import position_kinematics
 from merganser.multibody.kernels.relative_motion import (
     center_of_mass_acceleration,
     point_accelerations,
     point_velocities,
 )
+from merganser.multibody.kernels.relative_pose import point_positions, relative_pose
 from merganser.multibody.kernels.step import discrete_step, state_derivatives, state_inverse_dynamics
 from merganser.multibody.kernels.velocity import velocity_kinematics
 
 __all__ = [
+    "bushing_forces",
     "center_of_mass_acceleration",
     "center_of_mass_jacobian",
+    "controlled_step",
     "discrete_step",
+    "element_energies",
     "energies",
+    "force_elements",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
+    "generalized_forces",
     "gravity_forces",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "jacobian",
     "kinematics",
+    "loop_forward_dynamics",
+    "loop_rows",
+    "loop_state_derivatives",
     "mass_matrix",
+    "mass_matrix_by_columns",
     "momentum",
+    "momentum_matrix",
     "point_accelerations",
+    "point_positions",
     "point_velocities",
     "position_kinematics",
     "qdot_jacobian",
     "qdot_to_velocity",
+    "relative_pose",
     "spatial_accelerations",
     "state_derivatives",
     "state_inverse_dynamics",

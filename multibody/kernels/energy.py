@@ -5,7 +5,8 @@ Notation: see layout.py. With c = p_BoBcm_W and sums over all bodies,
     kinetic   = 1/2 sum (w . I_BBo_W w + 2 mass v . (w x c) + mass v . v + reflected_inertia v_k^2)   (1)
     potential = - sum mass g . (p_WoBo_W + c)                                                         (2)
 
-where w = w_WB, v = v_WBo. (1) equals 1/2 v^T M v. (2) is zero for a mass at the origin of the world.
+where w = w_WB, v = v_WBo. (1) equals 1/2 v^T M v. (2) is zero for a mass at the origin of the world, and leaves out bodies on which gravity does
+not act.
 
 Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.13.
 """
@@ -59,7 +60,8 @@ def calc_energies(
             twice += parameters[i]["reflected_inertia"] * _square(velocity_in[i]["V_PB_W"]) / _square(body["H_PB_W"][0])
         energy_out[0] += 0.5 * twice
         # potential  (2)
-        energy_out[1] -= mass * dot(g_W, add(vector(body["p_WoBo_W"]), c))
+        if not topology[i]["is_weightless"]:
+            energy_out[1] -= mass * dot(g_W, add(vector(body["p_WoBo_W"]), c))
 
 
 @device

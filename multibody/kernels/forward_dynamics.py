@@ -94,7 +94,9 @@ def calc_forward_dynamics(
     """
     status = articulate_inertias(topology, parameters, position_in, extra_diagonal_in, scratch_work)
     if status == 0:
-        articulate_forces(topology, parameters, position_in, velocity_in, tau_in, F_applied_in, scratch_work)
+        articulate_forces(
+            topology, parameters, gravity_in, position_in, velocity_in, tau_in, F_applied_in, scratch_work
+        )
         articulate_accelerations(topology, parameters, gravity_in, position_in, velocity_in, scratch_work, vdot_out)
     return status
 
@@ -144,6 +146,7 @@ def articulate_inertias(
 def articulate_forces(
     topology: Array,
     parameters: Array,
+    gravity_in: Array,
     position_in: Array,
     velocity_in: Array,
     tau_in: Array,
@@ -156,6 +159,10 @@ def articulate_forces(
         F_b, F_applied = velocity_in[i]["Fb_Bo_W"], F_applied_in[i]
         for j in range(6):
             scratch_work[i]["Z_B_W"][j] = F_b[j] - F_applied[j]
+        if topology[i]["is_weightless"]:
+            # Takes back the upward acceleration of the world: M_BBo_W [0; g].
+            weight = scaled(position_in[i]["mass"], vector(gravity_in))
+            add_spatial(scratch_work[i]["Z_B_W"], cross(vector(position_in[i]["p_BoBcm_W"]), weight), weight)
     for i in range(num_mobods - 1, 0, -1):
         node = topology[i]
         work = scratch_work[i]

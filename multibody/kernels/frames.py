@@ -5,6 +5,8 @@ with
 
     p_WoQ_W = p_WoBo_W + R_WB (p_BoFo_B + R_BF p_FoQ_F)                             (1)
     a_F = R_WF^T a_W,   R_WF = R_WB R_BF                                            (2)
+
+Positions p_FoQi_F of n points come as one vector of 3 n numbers: all x, then all y, then all z.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import TypeAlias
 from merganser.framework.native import device
 from merganser.multibody.kernels.spatial import Array, Vector3, add, dot, rotate, vector
 
-__all__ = ["Axes", "axes_of", "express", "locate"]
+__all__ = ["Axes", "axes_of", "express", "locate", "point"]
 
 Axes: TypeAlias = tuple[Vector3, Vector3, Vector3]
 
@@ -34,6 +36,13 @@ def axes_of(body: Array, X_BF: Array) -> Axes:
 def express(axes: Axes, a_W: Vector3) -> Vector3:
     """a_F, equation (2), for the axes of F."""
     return dot(axes[0], a_W), dot(axes[1], a_W), dot(axes[2], a_W)
+
+
+@device
+def point(points: Array, i: int) -> Vector3:
+    """p_FoQi_F."""
+    n = points.shape[0] // 3
+    return points[i], points[n + i], points[2 * n + i]
 
 
 @device

@@ -37,8 +37,10 @@ def calc_gravity_forces(
     g_W = vector(gravity_in)
     for i in range(1, topology.shape[0]):
         body = position_in[i]
-        scratch_work[i]["mass_C"] = body["mass"]
-        set_vector(scratch_work[i]["mp_C_W"], scaled(body["mass"], vector(body["p_BoBcm_W"])))
+        # What gravity does not act on counts as if it had no mass.
+        mass = 0.0 * body["mass"] if topology[i]["is_weightless"] else 1.0 * body["mass"]
+        scratch_work[i]["mass_C"] = mass
+        set_vector(scratch_work[i]["mp_C_W"], scaled(mass, vector(body["p_BoBcm_W"])))
     for i in range(topology.shape[0] - 1, 0, -1):
         node = topology[i]
         body = position_in[i]

@@ -19,7 +19,6 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), table 5.1; refle
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.accelerations import acceleration_of
 from merganser.multibody.kernels.spatial import (
     Array,
     add,
@@ -80,9 +79,19 @@ def _accelerate(
         body = position_in[i]
         bias = velocity_in[i]
         work = scratch_work[i]
+        A_WP_W = scratch_work[node["parent"]]["A_WB_W"]
+        A_WB_W = work["A_WB_W"]
         # A_WB_W = Phi(A_WP_W) + Ab_WB_W + sum_k H_PB_W[k] vdot_k  (2)
-        alpha, a = acceleration_of(node, body, bias, scratch_work[node["parent"]]["A_WB_W"], vdot_in)
-        set_spatial(work["A_WB_W"], alpha, a)
+        alpha_WP = rotational(A_WP_W)
+        a_shifted = add(translational(A_WP_W), cross(alpha_WP, vector(body["p_PoBo_W"])))
+        alpha = add(alpha_WP, rotational(bias["Ab_WB_W"]))
+        a = add(a_shifted, translational(bias["Ab_WB_W"]))
+        for k in range(node["num_v"]):
+            vdot_k = vdot_in[node["v_start"] + k]
+            H_k = body["H_PB_W"][k]
+            alpha = add(alpha, scaled(vdot_k, rotational(H_k)))
+            a = add(a, scaled(vdot_k, translational(H_k)))
+        set_spatial(A_WB_W, alpha, a)
         # F_Bo_W = M_BBo_W A_WB_W + Fb_Bo_W - F_applied_Bo_W  (3)
         mc = scaled(body["mass"], vector(body["p_BoBcm_W"]))
         moment = add(rotate(body["I_BBo_W"], alpha), cross(mc, a))
@@ -90,6 +99,9 @@ def _accelerate(
         F_b, F_applied = bias["Fb_Bo_W"], F_applied_in[i]
         moment = add(moment, subtract(rotational(F_b), rotational(F_applied)))
         force = add(force, subtract(translational(F_b), translational(F_applied)))
+        if node["is_weightless"]:
+            # Takes back the upward acceleration of the world: M_BBo_W [0; g].
+            moment, force = add(moment, cross(mc, g_W)), add(force, scaled(body["mass"], g_W))
         set_spatial(work["F_Bo_W"], moment, force)
 
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.coordinates import calc_qdot_to_velocity
-from merganser.multibody.kernels.frames import Axes, axes_of, express, locate
+from merganser.multibody.kernels.frames import Axes, axes_of, express, locate, point
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
@@ -57,7 +57,7 @@ def calc_jacobian(
     position_in: Array,  # position records, shape [num_mobods]
     mobod_B: int,  # of the body of frame F
     X_BF_in: Array,  # frame F, to which the points are fixed, shape [3, 4]
-    points_in: Array,  # p_FoQi_F [m], shape [3, num_points]
+    points_in: Array,  # p_FoQi_F [m], shape [3 num_points], see frames.py
     mobod_A: int,  # the body in which velocities are measured
     mobod_D: int,  # of the body of frame E
     X_DE_in: Array,  # frame E, in which velocities are expressed, shape [3, 4]
@@ -67,11 +67,10 @@ def calc_jacobian(
     """Computes the Jacobians of the angular velocity of a frame and of the velocities of its points, (1) and (2)."""
     _clear(J_out)
     axes_W = axes_of(position_in[mobod_D], X_DE_in)
-    for j in range(-1, points_in.shape[1]):
+    for j in range(-1, points_in.shape[0] // 3):
         p_WoQ_W = vector(position_in[0]["p_WoBo_W"])
         if j >= 0:
-            p_FoQ_F = points_in[0, j], points_in[1, j], points_in[2, j]
-            p_WoQ_W = locate(position_in[mobod_B], X_BF_in, p_FoQ_F)
+            p_WoQ_W = locate(position_in[mobod_B], X_BF_in, point(points_in, j))
         # Up both paths to where they meet; a mobod has a greater number than its parent.
         b, a = mobod_B, mobod_A
         while b != a:
@@ -92,7 +91,7 @@ def calc_center_of_mass_jacobian(
     topology: Array,  # shape [num_mobods], see layout.py
     # In:
     position_in: Array,  # position records, shape [num_mobods]
-    members_in: Array,  # numbers of the mobods in the set S
+    members: Array,  # numbers of the mobods in the set S
     mobod_A: int,  # the body in which velocities are measured
     mobod_D: int,  # of the body of frame E
     X_DE_in: Array,  # frame E, in which velocities are expressed, shape [3, 4]
@@ -100,6 +99,7 @@ def calc_center_of_mass_jacobian(
     scratch_work: Array,  # shape [num_mobods]
     # Out:
     J_out: Array,  # J_v_AScm_E, shape [3, num_v]
+    mass_out: Array,  # m_S [kg], shape [1]; if it is zero, there is no Jacobian
 ) -> None:
     """Computes the Jacobian of the velocity of a centre of mass, equations (3) and (4)."""
     _clear(J_out)
@@ -108,12 +108,13 @@ def calc_center_of_mass_jacobian(
         scratch_work[i]["mass_C"] = 0.0
         set_vector(scratch_work[i]["mp_C_W"], (0.0, 0.0, 0.0))
     mass_S = 0.0 * position_in[0]["mass"]
-    for j in range(members_in.shape[0]):
-        i = members_in[j]
+    for j in range(members.shape[0]):
+        i = members[j]
         body = position_in[i]
         mass_S = mass_S + body["mass"]
         scratch_work[i]["mass_C"] = body["mass"]
         set_vector(scratch_work[i]["mp_C_W"], scaled(body["mass"], vector(body["p_BoBcm_W"])))
+    mass_out[0] = mass_S
     for i in range(topology.shape[0] - 1, 0, -1):
         node, body, work = topology[i], position_in[i], scratch_work[i]
         m_C, h_C = work["mass_C"], vector(work["mp_C_W"])

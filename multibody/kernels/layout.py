@@ -22,6 +22,9 @@ A curvilinear mobilizer moves M along a path of lines and arcs. Its segments are
 of the mobods, numbers path_start to path_end of its topology record: R_PF and p_PoFo_P of such a record are the pose
 of M in F where the segment starts, arc_start the distance there, and turning_rate the curvature.
 
+Force elements have records of their own: integers (element_dtype) and constants of type T (constant_dtype), which are
+numeric parameters of a Context too, as are the poses of the offset frames (frame_dtype).
+
 Notation. P is the parent (inboard) body of B, F the frame fixed to P and M the frame fixed to B that the
 mobilizer connects; W is the world. Spatial vectors are [rotational; translational], in W, about the origin Bo
 of the body.
@@ -35,7 +38,10 @@ import numpy as np
 
 __all__ = [
     "BALL_RPY",
+    "BUSHING",
     "CURVILINEAR",
+    "DOOR_HINGE",
+    "JOINT_SPRING",
     "MAX_VELOCITIES",
     "PLANAR",
     "PRISMATIC",
@@ -43,8 +49,12 @@ __all__ = [
     "REVOLUTE",
     "RPY_FLOATING",
     "SCREW",
+    "SPRING_DAMPER",
     "UNIVERSAL",
     "WELD",
+    "constant_dtype",
+    "element_dtype",
+    "frame_dtype",
     "parameter_dtype",
     "position_dtype",
     "scratch_dtype",
@@ -77,6 +87,23 @@ topology_dtype = np.dtype(
         ("subtree_end", np.int64),  # the subtree of B is range(B, subtree_end)
         ("path_start", np.int64),  # the segments of the path of a curvilinear mobilizer are the parameter
         ("path_end", np.int64),  # records range(path_start, path_end)
+        ("is_weightless", np.int64),  # 1 if gravity does not act on B, 0 if it does
+    ]
+)
+
+# Kinds of force element.
+JOINT_SPRING = 0  # on the position of one joint
+SPRING_DAMPER = 1  # between a point of one body and a point of another
+DOOR_HINGE = 2  # spring, catch and friction on one revolute joint
+BUSHING = 3  # between a frame of one body and a frame of another
+
+element_dtype = np.dtype(
+    [
+        ("kind", np.int64),  # one of the kinds above
+        ("mobod_0", np.int64),  # mobod numbers of L0 and L1, if it acts between bodies
+        ("mobod_1", np.int64),
+        ("q", np.int64),  # which position and velocity, if it acts on a joint
+        ("v", np.int64),
     ]
 )
 
@@ -111,6 +138,31 @@ def parameter_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
             ("reflected_inertia", scalar),  # gear_ratio^2 rotor_inertia, on the diagonal of M if there is one velocity
         ]
     )
+
+
+def constant_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
+    """Constants of one force element; which of them count depends on its kind."""
+    return _interned(
+        [
+            ("X_L0A", scalar, (3, 4)),  # [R p] of frame A in body L0; of a spring and damper, only p counts
+            ("X_L1C", scalar, (3, 4)),
+            # Of a bushing: about roll, pitch, yaw [N m/rad, N m s/rad], then along x, y, z [N/m, N s/m]; of the other
+            # kinds: the first element.
+            ("stiffness", scalar, (6,)),
+            ("damping", scalar, (6,)),
+            ("nominal", scalar),  # position without force, or free length [rad or m]
+            ("catch_torque", scalar),  # of a door hinge, from here on: [N m]
+            ("catch_width", scalar),  # [rad]
+            ("dynamic_friction", scalar),  # [N m]
+            ("static_friction", scalar),  # [N m]
+            ("motion_threshold", scalar),  # [rad/s]
+        ]
+    )
+
+
+def frame_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
+    """Poses [R p] of one offset frame F, in its parent frame P and in its body B."""
+    return _interned([("X_PF", scalar, (3, 4)), ("X_BF", scalar, (3, 4))])
 
 
 def position_dtype(scalar: Any = np.float64) -> np.dtype[Any]:

@@ -37,16 +37,17 @@ def calc_momentum(
     # In:
     position_in: Array,  # position records, shape [num_mobods]
     velocity_in: Array,  # velocity records, shape [num_mobods]
-    members_in: Array,  # numbers of the mobods in S
+    members: Array,  # numbers of the mobods in S
     p_WoP_W_in: Array,  # the point P [m], shape [3]
     # Out:
-    L_WSP_W_out: Array,  # [N m s, N s], shape [6]
+    L_WSP_W_out: Array,  # [N m s, N s], and the mass of S [kg], shape [7]
 ) -> None:
     """Computes the spatial momentum of S about P, equations (1) and (2)."""
     set_spatial(L_WSP_W_out, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    for j in range(members_in.shape[0]):
-        body = position_in[members_in[j]]
-        V_WB_W = velocity_in[members_in[j]]["V_WB_W"]
+    L_WSP_W_out[6] = 0.0
+    for j in range(members.shape[0]):
+        body = position_in[members[j]]
+        V_WB_W = velocity_in[members[j]]["V_WB_W"]
         w, v = rotational(V_WB_W), translational(V_WB_W)
         mass, c = body["mass"], vector(body["p_BoBcm_W"])
         p_PBo_W = subtract(vector(body["p_WoBo_W"]), vector(p_WoP_W_in))
@@ -55,16 +56,20 @@ def calc_momentum(
         l = scaled(mass, add(v, cross(w, c)))
         # L_WSP_W += [h_Bo + p_PBo x l; l]  (2)
         add_spatial(L_WSP_W_out, add(h, cross(p_PBo_W, l)), l)
+        L_WSP_W_out[6] += mass
 
 
 @device
 def calc_total_inertia(
     # In:
     position_in: Array,  # position records, shape [num_mobods]
-    members_in: Array,  # numbers of the mobods in S
+    members: Array,  # numbers of the mobods in S
     p_WoP_W_in: Array,  # the point P [m], shape [3]
     # Work:
-    scratch_work: Array,  # shape [num_mobods]; of number 0, mass_C, mp_C_W and I_C_W are the result: S about P
+    scratch_work: Array,  # shape [num_mobods]
+    # Out:
+    mp_PScm_W_out: Array,  # first moment about P [kg m], and mass [kg], shape [4]
+    I_SP_W_out: Array,  # rotational inertia about P [kg m^2], shape [3, 3]
 ) -> None:
     """Computes mass, first moment and inertia of S about P."""
     total = scratch_work[0]
@@ -72,11 +77,15 @@ def calc_total_inertia(
     set_vector(total["mp_C_W"], (0.0, 0.0, 0.0))
     for r in range(3):
         set_vector(total["I_C_W"][r], (0.0, 0.0, 0.0))
-    for j in range(members_in.shape[0]):
-        i = members_in[j]
+    for j in range(members.shape[0]):
+        i = members[j]
         start_composite(position_in[i], scratch_work[i])
         p_PBo_W = subtract(vector(position_in[i]["p_WoBo_W"]), vector(p_WoP_W_in))
         add_composite(scratch_work[i], p_PBo_W, total)
+    set_vector(mp_PScm_W_out, vector(total["mp_C_W"]))
+    mp_PScm_W_out[3] = total["mass_C"]
+    for r in range(3):
+        set_vector(I_SP_W_out[r], vector(total["I_C_W"][r]))
 
 
 momentum = kernel(calc_momentum)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.accelerations import calc_spatial_accelerations
-from merganser.multibody.kernels.frames import axes_of, express, locate
+from merganser.multibody.kernels.frames import axes_of, express, locate, point
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
@@ -53,7 +53,7 @@ def calc_point_velocities(
     velocity_in: Array,  # velocity records, shape [num_mobods]
     mobod_B: int,  # of the body of frame F
     X_BF_in: Array,  # frame F, to which the points are fixed, shape [3, 4]
-    points_in: Array,  # p_FoQi_F [m], shape [3, num_points]
+    points_in: Array,  # p_FoQi_F [m], shape [3 num_points], see frames.py
     mobod_A: int,  # the body in which velocities are measured
     mobod_D: int,  # of the body of frame E
     X_DE_in: Array,  # frame E, in which velocities are expressed, shape [3, 4]
@@ -62,9 +62,8 @@ def calc_point_velocities(
 ) -> None:
     """Computes the velocities of points, equation (4)."""
     axes_W = axes_of(position_in[mobod_D], X_DE_in)
-    for j in range(points_in.shape[1]):
-        p_FoQ_F = points_in[0, j], points_in[1, j], points_in[2, j]
-        p_WoQ_W = locate(position_in[mobod_B], X_BF_in, p_FoQ_F)
+    for j in range(points_in.shape[0] // 3):
+        p_WoQ_W = locate(position_in[mobod_B], X_BF_in, point(points_in, j))
         v_WQ_W = velocity_at(position_in[mobod_B], velocity_in[mobod_B], p_WoQ_W)
         v_AQ_W = subtract(v_WQ_W, velocity_at(position_in[mobod_A], velocity_in[mobod_A], p_WoQ_W))
         v_AQi_E_out[0, j], v_AQi_E_out[1, j], v_AQi_E_out[2, j] = express(axes_W, v_AQ_W)
@@ -80,32 +79,31 @@ def calc_point_accelerations(
     vdot_in: Array,  # generalized accelerations, shape [num_v]
     mobod_B: int,  # of the body of frame F
     X_BF_in: Array,  # frame F, to which the points are fixed, shape [3, 4]
-    points_in: Array,  # p_FoQi_F [m], shape [3, num_points]
+    points_in: Array,  # p_FoQi_F [m], shape [3 num_points], see frames.py
     mobod_A: int,  # the body in which accelerations are measured
     mobod_D: int,  # of the body of frame E
     X_DE_in: Array,  # frame E, in which accelerations are expressed, shape [3, 4]
     # Work:
-    scratch_work: Array,  # shape [num_mobods]
+    A_WB_W_work: Array,  # shape [num_mobods, 6]
     # Out:
     A_out: Array,  # alpha_AF_E [rad/s^2], a_AQ0_E [m/s^2], a_AQ1_E, ...; shape [1 + num_points, 3]
 ) -> None:
     """Computes the angular acceleration of a frame, and the accelerations of its points, (5) and (6)."""
-    calc_spatial_accelerations(topology, position_in, velocity_in, vdot_in, scratch_work)
+    calc_spatial_accelerations(topology, position_in, velocity_in, vdot_in, A_WB_W_work)
     axes_W = axes_of(position_in[mobod_D], X_DE_in)
     w_WB = rotational(velocity_in[mobod_B]["V_WB_W"])
     w_WA = rotational(velocity_in[mobod_A]["V_WB_W"])
     # alpha_AB = alpha_WB - alpha_WA - w_WA x w_AB  (5), where w_WA x w_AB = w_WA x w_WB
-    alpha_WB = rotational(scratch_work[mobod_B]["A_WB_W"])
-    alpha_WA = rotational(scratch_work[mobod_A]["A_WB_W"])
+    alpha_WB = rotational(A_WB_W_work[mobod_B])
+    alpha_WA = rotational(A_WB_W_work[mobod_A])
     alpha_AB = subtract(subtract(alpha_WB, alpha_WA), cross(w_WA, w_WB))
     A_out[0, 0], A_out[0, 1], A_out[0, 2] = express(axes_W, alpha_AB)
-    for j in range(points_in.shape[1]):
-        p_FoQ_F = points_in[0, j], points_in[1, j], points_in[2, j]
-        p_WoQ_W = locate(position_in[mobod_B], X_BF_in, p_FoQ_F)
+    for j in range(points_in.shape[0] // 3):
+        p_WoQ_W = locate(position_in[mobod_B], X_BF_in, point(points_in, j))
         v_WQ_W = velocity_at(position_in[mobod_B], velocity_in[mobod_B], p_WoQ_W)
-        a_WQ_W = acceleration_at(position_in[mobod_B], velocity_in[mobod_B], scratch_work[mobod_B], p_WoQ_W)
+        a_WQ_W = acceleration_at(position_in[mobod_B], velocity_in[mobod_B], A_WB_W_work[mobod_B], p_WoQ_W)
         a_AQ_W = acceleration_in(
-            position_in[mobod_A], velocity_in[mobod_A], scratch_work[mobod_A], p_WoQ_W, v_WQ_W, a_WQ_W
+            position_in[mobod_A], velocity_in[mobod_A], A_WB_W_work[mobod_A], p_WoQ_W, v_WQ_W, a_WQ_W
         )
         A_out[j + 1, 0], A_out[j + 1, 1], A_out[j + 1, 2] = express(axes_W, a_AQ_W)
 
@@ -115,31 +113,32 @@ def calc_center_of_mass_acceleration(
     # In:
     position_in: Array,  # position records, shape [num_mobods]
     velocity_in: Array,  # velocity records, shape [num_mobods]
-    scratch_in: Array,  # shape [num_mobods]; of it A_WB_W, also of the world, which may accelerate
-    members_in: Array,  # numbers of the mobods whose centre of mass is meant
+    A_WB_W_in: Array,  # accelerations of all mobods at Bo [rad/s^2, m/s^2], shape [num_mobods, 6]
+    members: Array,  # numbers of the mobods whose centre of mass is meant
     mobod_A: int,  # the body in which the acceleration is measured
     mobod_D: int,  # of the body of frame E
     X_DE_in: Array,  # frame E, in which it is expressed, shape [3, 4]
     # Out:
-    a_AScm_E_out: Array,  # [m/s^2], shape [3]
+    a_AScm_E_out: Array,  # [m/s^2], and the mass of the bodies [kg], shape [4]
 ) -> None:
-    """Computes the acceleration of the centre of mass of some bodies, equation (6)."""
+    """Computes the acceleration of the centre of mass of some bodies, equation (6), if their mass is not zero."""
     zero = 0.0 * position_in[0]["mass"]
     mass = zero
     mp = mv = ma = (zero, zero, zero)
-    for j in range(members_in.shape[0]):
-        i = members_in[j]
+    for j in range(members.shape[0]):
+        i = members[j]
         body = position_in[i]
         m = body["mass"]
         p_WoBcm_W = add(vector(body["p_WoBo_W"]), vector(body["p_BoBcm_W"]))
         mass = mass + m
         mp = add(mp, scaled(m, p_WoBcm_W))
         mv = add(mv, scaled(m, velocity_at(body, velocity_in[i], p_WoBcm_W)))
-        ma = add(ma, scaled(m, acceleration_at(body, velocity_in[i], scratch_in[i], p_WoBcm_W)))
+        ma = add(ma, scaled(m, acceleration_at(body, velocity_in[i], A_WB_W_in[i], p_WoBcm_W)))
     p, v, a = scaled(1.0 / mass, mp), scaled(1.0 / mass, mv), scaled(1.0 / mass, ma)
-    a_AScm_W = acceleration_in(position_in[mobod_A], velocity_in[mobod_A], scratch_in[mobod_A], p, v, a)
+    a_AScm_W = acceleration_in(position_in[mobod_A], velocity_in[mobod_A], A_WB_W_in[mobod_A], p, v, a)
     column = express(axes_of(position_in[mobod_D], X_DE_in), a_AScm_W)
     a_AScm_E_out[0], a_AScm_E_out[1], a_AScm_E_out[2] = column
+    a_AScm_E_out[3] = mass
 
 
 @device
@@ -150,22 +149,22 @@ def velocity_at(body: Array, motion: Array, p_WoQ_W: Vector3) -> Vector3:
 
 
 @device
-def acceleration_at(body: Array, motion: Array, work: Array, p_WoQ_W: Vector3) -> Vector3:
-    """a_WQ(X), equation (2), from the records of X."""
+def acceleration_at(body: Array, motion: Array, A_WX_W: Array, p_WoQ_W: Vector3) -> Vector3:
+    """a_WQ(X), equation (2), from the records of X and its acceleration."""
     p_XoQ_W = subtract(p_WoQ_W, vector(body["p_WoBo_W"]))
     w_WX = rotational(motion["V_WB_W"])
     centripetal = cross(w_WX, cross(w_WX, p_XoQ_W))
-    return add(add(translational(work["A_WB_W"]), cross(rotational(work["A_WB_W"]), p_XoQ_W)), centripetal)
+    return add(add(translational(A_WX_W), cross(rotational(A_WX_W), p_XoQ_W)), centripetal)
 
 
 @device
 def acceleration_in(
-    body: Array, motion: Array, work: Array, p_WoQ_W: Vector3, v_WQ_W: Vector3, a_WQ_W: Vector3
+    body: Array, motion: Array, A_WA_W: Array, p_WoQ_W: Vector3, v_WQ_W: Vector3, a_WQ_W: Vector3
 ) -> Vector3:
-    """a_AQ_W, equation (6), from the records of A and the motion of Q in W."""
+    """a_AQ_W, equation (6), from the records of A, its acceleration, and the motion of Q in W."""
     v_AQ_W = subtract(v_WQ_W, velocity_at(body, motion, p_WoQ_W))
     coriolis = scaled(2.0, cross(rotational(motion["V_WB_W"]), v_AQ_W))
-    return subtract(subtract(a_WQ_W, acceleration_at(body, motion, work, p_WoQ_W)), coriolis)
+    return subtract(subtract(a_WQ_W, acceleration_at(body, motion, A_WA_W, p_WoQ_W)), coriolis)
 
 
 point_velocities = kernel(calc_point_velocities)

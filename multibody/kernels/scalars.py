@@ -13,9 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import types
 from numba.extending import overload
 
-__all__ = ["exceeds", "floor_of", "is_set", "real_part"]
+__all__ = ["arctangent", "exceeds", "floor_of", "hyperbolic_tangent", "is_set", "real_part"]
 
 
 def exceeds(value: Any, threshold: Any) -> bool:
@@ -85,3 +86,48 @@ def _compile_is_set(flag: Any) -> Callable[[Any], bool]:
         return flag.real > 0.5
 
     return is_set_compiled
+
+
+def arctangent(y: Any, x: Any) -> Any:
+    """The angle of the point (x, y), from -pi to pi; its derivative by the complex step, which arctan2 has not."""
+    if isinstance(y, numbers.Number) and isinstance(x, numbers.Number):
+        return _complex_arctangent(y, x) if isinstance(y + x, complex) else math.atan2(y, x)  # type: ignore
+    return np.arctan2(y, x) if hasattr(y, "arctan2") else np.arctan2(y + 0.0 * x, x)
+
+
+def _complex_arctangent(y: Any, x: Any) -> complex:
+    squared = x.real * x.real + y.real * y.real
+    return complex(math.atan2(y.real, x.real), (x.real * y.imag - y.real * x.imag) / squared)
+
+
+@overload(arctangent)
+def _compile_arctangent(y: Any, x: Any) -> Callable[[Any, Any], Any]:
+    def arctangent_real(y: Any, x: Any) -> Any:
+        return math.atan2(y, x)
+
+    def arctangent_complex(y: Any, x: Any) -> Any:
+        squared = x.real * x.real + y.real * y.real
+        return complex(math.atan2(y.real, x.real), (x.real * y.imag - y.real * x.imag) / squared)
+
+    is_complex = isinstance(y, types.Complex) or isinstance(x, types.Complex)
+    return arctangent_complex if is_complex else arctangent_real
+
+
+def hyperbolic_tangent(x: Any) -> Any:
+    """tanh(x); with the derivative by the complex step, and without overflow, of complex numbers."""
+    if isinstance(x, complex):
+        t = math.tanh(x.real)
+        return complex(t, (1.0 - t * t) * x.imag)
+    return np.tanh(x)
+
+
+@overload(hyperbolic_tangent)
+def _compile_hyperbolic_tangent(x: Any) -> Callable[[Any], Any]:
+    def hyperbolic_tangent_real(x: Any) -> Any:
+        return math.tanh(x)
+
+    def hyperbolic_tangent_complex(x: Any) -> Any:
+        t = math.tanh(x.real)
+        return complex(t, (1.0 - t * t) * x.imag)
+
+    return hyperbolic_tangent_complex if isinstance(x, types.Complex) else hyperbolic_tangent_real

@@ -27,6 +27,7 @@ from merganser.multibody.kernels.kinematics import calc_kinematics
 from merganser.multibody.kernels.spatial import Array
 
 __all__ = [
+    "calc_damping",
     "calc_discrete_step",
     "calc_state_derivatives",
     "calc_state_inverse_dynamics",
@@ -130,16 +131,30 @@ def _accelerate(
     q, v = x_in[:num_q], x_in[num_q:]
     extra_diagonal, tau_and_vdot = x_out[:num_v], x_out[num_q:]
     calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
-    for i in range(1, topology.shape[0]):
-        for k in range(topology[i]["num_v"]):
-            s = topology[i]["v_start"] + k
-            damping = parameters[i]["damping"][k]
-            tau_and_vdot[s] = tau_in[s] - damping * v[s]
-            extra_diagonal[s] = implicit_time * damping
+    calc_damping(topology, parameters, implicit_time, v, tau_in, extra_diagonal, tau_and_vdot)
     return calc_forward_dynamics(
         topology, parameters, gravity_in, position_work, velocity_work, tau_and_vdot, F_applied_in,
         extra_diagonal, scratch_work, tau_and_vdot,
     )  # fmt: skip
+
+
+@device
+def calc_damping(
+    topology: Array,
+    parameters: Array,
+    implicit_time: float,  # the matrix of the equations is M + implicit_time D
+    v_in: Array,
+    tau_in: Array,
+    extra_diagonal_out: Array,
+    tau_out: Array,
+) -> None:
+    """Computes implicit_time D and tau - D v, both of shape [num_v]."""
+    for i in range(1, topology.shape[0]):
+        for k in range(topology[i]["num_v"]):
+            s = topology[i]["v_start"] + k
+            damping = parameters[i]["damping"][k]
+            tau_out[s] = tau_in[s] - damping * v_in[s]
+            extra_diagonal_out[s] = implicit_time * damping
 
 
 @device

@@ -14,6 +14,7 @@ from merganser.geometry import AddContactMaterial, IllustrationProperties, Proxi
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
+    BushingDescription,
     DocumentDescription,
     FrameDescription,
     GeometryDescription,
@@ -27,9 +28,13 @@ from merganser.multibody.tree import (
     BallRpyJoint,
     CurvilinearJoint,
     FixedOffsetFrame,
+    LinearBushingRollPitchYaw,
+    PdControllerGains,
     PlanarJoint,
     PrismaticJoint,
+    PrismaticSpring,
     RevoluteJoint,
+    RevoluteSpring,
     ScrewJoint,
     UniversalJoint,
     WeldJoint,
@@ -83,6 +88,8 @@ class _DocumentBuilder:
             self._add_link(model.name, link)
         self._add_geometries(self._plant.world_body(), model.world_visuals, model.world_collisions)
         self._add_joints_and_frames(model)
+        for bushing in model.bushings:
+            self._add_bushing(bushing)
 
     def _add_joints_and_frames(self, owner: ModelDescription | DocumentDescription) -> None:
         for joint in owner.joints:
@@ -96,6 +103,11 @@ class _DocumentBuilder:
             if joint.frames is not None:
                 F, M = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in joint.frames)
                 self._plant.AddJoint(_make_joint(joint, F, M))
+
+    def _add_bushing(self, bushing: BushingDescription) -> None:
+        A, C = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in (bushing.frameA, bushing.frameC))
+        constants = bushing.torque_stiffness, bushing.torque_damping, bushing.force_stiffness, bushing.force_damping
+        self._plant.AddForceElement(LinearBushingRollPitchYaw(A, C, *constants))
 
     def _add_link(self, model_name: str, link: LinkDescription) -> None:
         body = self._plant.AddRigidBody(link.name, self._instances[model_name], link.M_BBo_B)
@@ -135,6 +147,9 @@ class _DocumentBuilder:
             added.set_velocity_limits(-velocity, velocity)
             added.set_acceleration_limits(-acceleration, acceleration)
         self._joints[joint.child.model, joint.name] = added
+        if joint.spring_stiffness > 0.0:
+            spring = RevoluteSpring if joint.type == "revolute" else PrismaticSpring
+            self._plant.AddForceElement(spring(added, joint.spring_reference, joint.spring_stiffness))
 
     def _joint_frame(
         self, joint: JointDescription, side: str, body: BodyReference, X_BJ: RigidTransform | None
@@ -156,6 +171,9 @@ class _DocumentBuilder:
         added = self._plant.AddJointActuator(actuator.name, joint, actuator.effort_limit)
         added.set_default_rotor_inertia(actuator.rotor_inertia)
         added.set_default_gear_ratio(actuator.gear_ratio)
+        if actuator.controller_gains is not None:
+            p, d = actuator.controller_gains
+            added.set_controller_gains(PdControllerGains(p=p, d=d))
 
 
 _JOINTS_WITH_LIMITS: dict[str, Any] = {"revolute": RevoluteJoint, "prismatic": PrismaticJoint}

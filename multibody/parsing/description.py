@@ -10,6 +10,7 @@ from __future__ import annotations
 __all__ = [
     "ActuatorDescription",
     "BodyReference",
+    "BushingDescription",
     "CollisionFilterGroupDescription",
     "DocumentDescription",
     "FrameDescription",
@@ -145,6 +146,8 @@ class JointDescription:
         velocity_limit: symmetric [rad/s or m/s].
         acceleration_limit: symmetric [rad/s^2 or m/s^2].
         damping: viscous [N m s or N s/m]; of a planar joint of x, y and angle, shape [3].
+        spring_stiffness: of a spring on a revolute or prismatic joint [N m/rad or N/m]; 0 for none.
+        spring_reference: position without spring force [rad or m].
         screw_pitch: of a screw [m for each turn].
         path: of a curvilinear joint, in the parent's joint frame.
         frames: F and M, if the file names frames of its own; such a joint is added after all frames.
@@ -163,6 +166,8 @@ class JointDescription:
     velocity_limit: float = inf
     acceleration_limit: float = inf
     damping: float | np.ndarray = 0.0
+    spring_stiffness: float = 0.0
+    spring_reference: float = 0.0
     screw_pitch: float = 0.0
     path: PiecewiseConstantCurvatureTrajectory | None = None
     frames: tuple[FrameReference, FrameReference] | None = None
@@ -177,6 +182,7 @@ class ActuatorDescription:
         effort_limit: [N m or N].
         rotor_inertia: of the rotor about its own axis [kg m^2], or its mass [kg] for a prismatic joint.
         gear_ratio: rotor speed over joint speed.
+        controller_gains: p [N m/rad or N/m] and d [N m s/rad or N s/m] of its PD controller, if it has one.
     """
 
     name: str
@@ -186,6 +192,20 @@ class ActuatorDescription:
     effort_limit: float = inf
     rotor_inertia: float = 0.0
     gear_ratio: float = 1.0
+    controller_gains: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class BushingDescription:
+    """A bushing between two frames; each of the constants has the shape [3], see LinearBushingRollPitchYaw."""
+
+    frameA: FrameReference
+    frameC: FrameReference
+    location: SourceLocation
+    torque_stiffness: np.ndarray
+    torque_damping: np.ndarray
+    force_stiffness: np.ndarray
+    force_damping: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -208,6 +228,7 @@ class ModelDescription:
     joints: list[JointDescription] = field(default_factory=list)
     actuators: list[ActuatorDescription] = field(default_factory=list)
     frames: list[FrameDescription] = field(default_factory=list)
+    bushings: list[BushingDescription] = field(default_factory=list)
     filter_groups: list[CollisionFilterGroupDescription] = field(default_factory=list)
     nested: list[ModelDescription] = field(default_factory=list)
     world_visuals: list[GeometryDescription] = field(default_factory=list)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import networkx as nx
 
+from merganser.multibody.parsing.bushing_reader import read_bushing
 from merganser.multibody.parsing.description import (
     BodyReference,
     DocumentDescription,
@@ -26,7 +27,7 @@ from merganser.multibody.parsing.joint_reader import read_filter_group
 from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.sdf_geometry import SdfGeometryReader, link_pose
 from merganser.multibody.parsing.sdf_include import expand_includes, root_element
-from merganser.multibody.parsing.sdf_joint import read_actuator, read_joint
+from merganser.multibody.parsing.sdf_joint import frame_reference, read_actuator, read_joint
 from merganser.multibody.parsing.sdf_scope import SdfScope, build_scope
 from merganser.multibody.parsing.xml_reader import XmlNode
 from merganser.multibody.tree import SpatialInertia
@@ -35,7 +36,7 @@ from merganser.multibody.tree import SpatialInertia
 _DEFAULT_MASS = 1.0
 _DEFAULT_MOMENTS = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
 # These change the motion of the model, so leaving them out is worth a warning.
-_UNSUPPORTED = ("gripper", "drake:linear_bushing_rpy", "drake:ball_constraint", "drake:tendon_constraint")
+_UNSUPPORTED = ("gripper", "drake:ball_constraint", "drake:tendon_constraint")
 
 
 def read_sdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
@@ -97,6 +98,10 @@ class _DocumentReader:
             model.joints.append(joint)
             model.actuators += [] if actuator is None else [actuator]
         model.frames += [_read_frame(frame, scope) for frame in node.find_all("frame")]
+        model.bushings = [
+            read_bushing(bushing, lambda child: frame_reference(child.text, scope), lambda child: child.vector_text(3))
+            for bushing in node.find_all("drake:linear_bushing_rpy")
+        ]
         model.filter_groups = [
             read_filter_group(group, "link") for group in node.find_all("drake:collision_filter_group")
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["read_actuator", "read_joint"]
+__all__ = ["frame_reference", "read_actuator", "read_joint"]
 
 from dataclasses import replace
 from math import inf
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.multibody.parsing.actuator_reader import read_controller_gains
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
@@ -33,6 +34,7 @@ _JOINT_TYPES = {
     "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed",
     "ball": "ball", "universal": "universal", "screw": "screw",
 }  # fmt: skip
+_TYPES_WITH_SPRING = ("revolute", "continuous", "prismatic")
 _DRAKE_TYPES = ("planar", "curvilinear")  # these stand in a <drake:joint>
 _DEFAULT_SCREW_PITCH = 1.0  # of SDFormat [m for each turn]
 _ORTHOGONALITY = 1e-12  # largest cosine between the axes of a universal joint
@@ -45,7 +47,7 @@ def read_joint(node: XmlNode, scope: SdfScope, diagnostics: Diagnostics) -> Join
     bodies, which is the configuration that the joint calls zero.
 
     Raises:
-        ParsingError: unsupported type, unknown bodies, no axis, inadmissible numbers or axes, or a joint spring.
+        ParsingError: unsupported type, unknown bodies, no axis, or inadmissible numbers or axes.
     """
     name = node.require_attribute("name")
     type_name = node.require_attribute("type")
@@ -76,7 +78,8 @@ def read_joint(node: XmlNode, scope: SdfScope, diagnostics: Diagnostics) -> Join
     acceleration = limit.float_child("drake:acceleration", inf, True)
     damping = dynamics.float_child("damping", 0.0)
     check_nonnegative(limit, name, {"acceleration limit": acceleration})
-    check_nonnegative(dynamics, name, {"damping": damping})
+    spring_stiffness = 0.0 if type_name == "screw" else dynamics.float_child("spring_stiffness", 0.0)
+    check_nonnegative(dynamics, name, {"damping": damping, "spring stiffness": spring_stiffness})
     return JointDescription(
         name,
         _JOINT_TYPES[type_name],
@@ -89,6 +92,8 @@ def read_joint(node: XmlNode, scope: SdfScope, diagnostics: Diagnostics) -> Join
         velocity_limit=_negative_is_infinite(limit.float_child("velocity", inf, True)),
         acceleration_limit=acceleration,
         damping=damping,
+        spring_stiffness=spring_stiffness,
+        spring_reference=dynamics.float_child("spring_reference", 0.0),
         screw_pitch=_read_screw_pitch(node),
     )
 
@@ -152,7 +157,7 @@ def _read_drake_joint(node: XmlNode, name: str, type_name: str, scope: SdfScope)
         node.location,
         damping=damping,
         path=read_path(node, _child_number, prefix="drake:") if type_name == "curvilinear" else None,
-        frames=(_frame_reference(parent_frame, scope), _frame_reference(child_frame, scope)),
+        frames=(frame_reference(parent_frame, scope), frame_reference(child_frame, scope)),
     )
 
 
@@ -160,7 +165,8 @@ def _child_number(node: XmlNode, tag: str) -> float:
     return node.float_child(tag)
 
 
-def _frame_reference(name: str, scope: SdfScope) -> FrameReference:
+def frame_reference(name: str, scope: SdfScope) -> FrameReference:
+    """A frame by the name that it has in a scope, which may be scoped by nested models."""
     nested, _, frame = name.rpartition("::")
     return FrameReference(f"{scope.name}::{nested}" if nested else scope.name, frame)
 
@@ -194,6 +200,7 @@ def read_actuator(
         effort_limit=effort_limit,
         rotor_inertia=rotor_inertia,
         gear_ratio=1.0 if ratio is None else drake_value(ratio),
+        controller_gains=read_controller_gains(node, joint.name),
     )
 
 
@@ -228,19 +235,12 @@ def _negative_is_infinite(limit: float) -> float:
 def _check_unsupported(
     node: XmlNode, axis: XmlNode, dynamics: XmlNode, joint: str, diagnostics: Diagnostics
 ) -> None:
-    """Warns about friction, gains and mimicry, which have no effect, and refuses springs.
-
-    A spring changes the equilibrium of the model, so going on without it would be wrong, not approximate.
-    """
-    if dynamics.float_child("spring_stiffness", 0.0):
-        raise dynamics.error(
-            f"joint '{joint}' has a spring, which is not supported here. Remove <spring_stiffness> and add "
-            "the spring to the plant as a force element."
-        )
+    """Warns about friction and mimicry, and springs of some joints, which have no effect."""
+    type_name = node.require_attribute("type")
+    if type_name not in _TYPES_WITH_SPRING and dynamics.float_child("spring_stiffness", 0.0):
+        diagnostics.warn(dynamics.location, f"{type_name} joint '{joint}' has a spring; it has no effect.")
     if dynamics.float_child("friction", 0.0):
         diagnostics.warn(dynamics.location, f"joint '{joint}' has dry friction; it has no effect.")
-    for gains in node.find_all("drake:controller_gains"):
-        diagnostics.warn(gains.location, "PD gains of an actuator are not supported; they have no effect.")
     mimic = node.find("drake:mimic") or axis.find("mimic")
     if mimic is not None:
         diagnostics.warn(

@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.math import RigidTransform
+from merganser.multibody.parsing.actuator_reader import read_controller_gains
+from merganser.multibody.parsing.bushing_reader import read_bushing
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
     DocumentDescription,
     FrameDescription,
+    FrameReference,
     JointDescription,
     LinkDescription,
     ModelDescription,
@@ -44,7 +47,7 @@ _STANDARD_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic"
 _DRAKE_TYPES = ("ball", "universal", "screw", "curvilinear")  # these stand in a <drake:joint>, planar in either
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 # These change the motion of the model, so leaving them out is worth a warning.
-_UNSUPPORTED = ("loop_joint", "drake:linear_bushing_rpy", "drake:ball_constraint", "drake:tendon_constraint")
+_UNSUPPORTED = ("loop_joint", "drake:ball_constraint", "drake:tendon_constraint")
 
 
 def read_urdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
@@ -85,12 +88,19 @@ class _RobotReader:
             actuator = self._read_transmission(node, nodes_by_name)
             model.actuators += [] if actuator is None else [actuator]
         model.frames = [self._read_frame(node) for node in robot.find_all("frame")]
+        model.bushings = [
+            read_bushing(node, self._frame_reference, lambda child: child.vector_attribute("value", 3))
+            for node in robot.find_all("drake:linear_bushing_rpy")
+        ]
         model.filter_groups = [
             read_filter_group(node, "link") for node in robot.find_all("drake:collision_filter_group")
         ]
         for node in robot.find_all(*_UNSUPPORTED):
             self._diagnostics.warn(node.location, f"<{node.tag}> is not supported; it has no effect.")
         return model
+
+    def _frame_reference(self, node: XmlNode) -> FrameReference:
+        return FrameReference(self._name, node.require_attribute("name"))
 
     def _body(self, name: str) -> BodyReference:
         return BodyReference.world() if name == "world" else BodyReference(self._name, name)
@@ -244,8 +254,6 @@ class _RobotReader:
                     reduction.location,
                     f"<mechanicalReduction> {reduction.text} has no effect; use <drake:gear_ratio>.",
                 )
-        for gains in node.find_all("drake:controller_gains"):
-            self._diagnostics.warn(gains.location, "PD gains of an actuator are not supported; no effect.")
         inertia, ratio = node.find("drake:rotor_inertia"), node.find("drake:gear_ratio")
         rotor_inertia = 0.0 if inertia is None else drake_value(inertia)
         check_nonnegative(node, joint_name, {"rotor inertia": rotor_inertia})
@@ -257,6 +265,7 @@ class _RobotReader:
             effort_limit=effort_limit,
             rotor_inertia=rotor_inertia,
             gear_ratio=1.0 if ratio is None else drake_value(ratio),
+            controller_gains=read_controller_gains(node, joint_name),
         )
 
     def _read_frame(self, node: XmlNode) -> FrameDescription:

@@ -51,8 +51,10 @@ def check_document(document: DocumentDescription) -> None:
     ]
     own_frames = [(f"{frame.body.model}::{frame.name}", frame.location) for frame in frames]
     _check_unique("frame", link_frames + joint_frames + own_frames)
+    known_frames = {name for name, _ in link_frames + joint_frames + own_frames}
     for model in models:
         _check_filter_groups(model, bodies)
+        _check_bushings(model, known_frames)
 
 
 def _check_joint_bodies(joint: JointDescription, bodies: set[BodyReference]) -> None:
@@ -72,6 +74,18 @@ def _check_body(body: BodyReference, bodies: set[BodyReference], what: str, loca
         raise ParsingError(
             location, f"{what} link '{body.body}', which does not exist. {nearest_names(body.body, known)}"
         )
+
+
+def _check_bushings(model: ModelDescription, known_frames: set[str]) -> None:
+    for bushing in model.bushings:
+        for role, frame in (("A", bushing.frameA), ("C", bushing.frameC)):
+            if f"{frame.model}::{frame.frame}" not in known_frames:
+                names = [name.removeprefix(f"{frame.model}::") for name in known_frames if name.startswith(frame.model)]
+                raise ParsingError(
+                    bushing.location,
+                    f"a bushing has as frame{role} '{frame.frame}', which does not exist in model '{frame.model}'. "
+                    f"{nearest_names(frame.frame, names)}",
+                )
 
 
 def _check_filter_groups(model: ModelDescription, bodies: set[BodyReference]) -> None:

@@ -10,6 +10,8 @@ from merganser.multibody.plant.coulomb_friction import (
 )
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
+from merganser.multibody.plant.scalar_templates import CoulombFriction_, ExternallyAppliedSpatialForce_, MultibodyPlant_
+from merganser.multibody.plant.topology_graph import plot_topology
 from merganser.multibody.tree import BaseBodyJointType
 
 __all__ = [
@@ -18,6 +20,10 @@ __all__ = [
     "BaseBodyJointType",
     "CalcContactFrictionFromSurfaceProperties",
     "CoulombFriction",
+    "CoulombFriction_",
     "ExternallyAppliedSpatialForce",
+    "ExternallyAppliedSpatialForce_",
     "MultibodyPlant",
+    "MultibodyPlant_",
+    "plot_topology",
 ]

@@ -10,16 +10,19 @@ import numpy as np
 from merganser.framework import InputPort, UnconnectedInputError, Value
 from merganser.framework.core.nonfinite import blame_input
 from merganser.geometry import QueryObject
-from merganser.multibody.plant.computations import PlantComputations
+from merganser.multibody import kernels
+from merganser.multibody.kernels.scalars import is_set
+from merganser.multibody.plant.drives import ActuatorTable, Drives, clamp
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
+from merganser.multibody.plant.force_elements import PlantForceElements
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
 
 __all__ = ["PlantInputs"]
 
 
-class PlantInputs(PlantComputations):
-    """Input ports: actuation of the plant and of each model instance, applied forces, geometry queries."""
+class PlantInputs(PlantForceElements):
+    """Input ports: actuation and desired states, applied forces, geometry queries."""
 
     _actuation_port: InputPort
     _generalized_force_port: InputPort
@@ -27,6 +30,7 @@ class PlantInputs(PlantComputations):
     _geometry_query_port: InputPort
     _instance_actuation_ports: list[InputPort]
     _desired_state_ports: list[InputPort]
+    _actuator_table: ActuatorTable | None = None  # None until it is needed, and after a change of an actuator
 
     def _declare_geometry_query_port(self) -> None:
         self._geometry_query_port = self.DeclareAbstractInputPort("geometry_query", Value(QueryObject()))
@@ -53,7 +57,8 @@ class PlantInputs(PlantComputations):
     def get_actuation_input_port(self, model_instance: int | None = None) -> InputPort:
         """Returns the port for actuation u, of the whole plant or of one model instance.
 
-        What both carry adds up. For every model instance with actuators one of the two must be connected.
+        What both carry adds up. For every model instance with actuators one of the two must be connected, unless its
+        actuators have PD controllers. Effort limits hold for what the actuators exert in sum.
         """
         self._require_finalized("get_actuation_input_port()")
         if model_instance is None:
@@ -63,7 +68,9 @@ class PlantInputs(PlantComputations):
     def get_desired_state_input_port(self, model_instance: int) -> InputPort:
         """Returns the port for desired positions, then velocities, of the actuators of a model instance.
 
-        Only actuators with PD gains would follow it. Actuators have no gains, so that it is not read.
+        Size 2 n for n actuators, in each half in the order of their indices. Actuators with PD gains
+        (JointActuator.set_controller_gains) follow it: it must be connected for model instances that have any, and is
+        not read for others.
         """
         self._require_finalized("get_desired_state_input_port()")
         return self._of_instance(self._desired_state_ports, model_instance)
@@ -96,8 +103,21 @@ class PlantInputs(PlantComputations):
             RuntimeError: a value is not finite.
         """
         tau = w.tau
+        w.drives = None
         if len(tau) and self._actuation_matrix.shape[1]:
-            np.dot(self._actuation_matrix, self._assemble_actuation(context, w.dtype), out=tau)
+            table = self._actuator_table or self._look_at_actuators()
+            u = self._assemble_actuation(context, w.dtype, table)
+            if table.controlled:
+                u = self._control(context, w, table, u)
+            elif table.has_limits:
+                u = clamp(u, table.limits)
+            w.net_actuation = u
+            if w.is_numeric:
+                np.dot(self._actuation_matrix, u, out=tau)
+            else:  # without products with zeros, each of which would make an object
+                tau[:] = 0.0
+                for column, value in zip(self._tree.actuated_velocity_indices(), u):
+                    tau[column] += value
         else:
             tau[:] = 0.0
         applied = context._read_input(self._generalized_force_port._index)
@@ -111,9 +131,11 @@ class PlantInputs(PlantComputations):
         w.has_applied_forces = forces is not None
         if forces is not None:
             self._add_spatial_forces(context, w, forces.get_value())
+        if self._tree.num_force_elements() > 1:
+            self._add_element_forces(context, w)
 
-    def _assemble_actuation(self, context: Any, dtype: Any) -> Any:
-        """u of the whole plant: what comes through its port and through those of the model instances."""
+    def _assemble_actuation(self, context: Any, dtype: Any, table: ActuatorTable) -> Any:
+        """u_ff of the whole plant: what comes through its port and through those of the model instances."""
         whole = context._read_input(self._actuation_port._index)
         u = None if whole is None else whole._values
         for instance, port in self._driven_instances:
@@ -122,9 +144,84 @@ class PlantInputs(PlantComputations):
                 # The value of a port belongs to the port: add into an array of our own.
                 u = np.zeros(len(self._actuation_matrix[0]), dtype) if u is None else u.copy()
                 u[self._tree.coordinates.inputs[instance]] += part._values
-            elif whole is None:
+            elif whole is None and instance not in table.controlled:
                 raise UnconnectedInputError(self._describe_missing_actuation(instance))
+        return np.zeros(len(self._actuation_matrix[0]), dtype) if u is None else u
+
+    # ------------------------------------------------------------------ PD controllers
+
+    def _note_actuator_change(self) -> None:
+        """Called by actuators when their limits or gains change."""
+        self._actuator_table = None
+
+    def _look_at_actuators(self) -> ActuatorTable:
+        table = self._actuator_table = ActuatorTable.of(self._tree)
+        return table
+
+    def _control(self, context: Any, w: Workspace, table: ActuatorTable, u_ff: Any) -> Any:
+        """What the actuators exert; those whose efforts the discrete step is to find are left at zero, see w.drives.
+
+        Controllers of locked joints are ignored.
+
+        Raises:
+            UnconnectedInputError: a desired state is missing.
+            RuntimeError: some actuators of a model instance have controllers and others have none, or a desired state
+                is not finite.
+        """
+        if table.mixed:
+            raise RuntimeError(self._describe_mixed_control(table.mixed[0]))
+        x_d = np.zeros((2, len(u_ff)), w.dtype)
+        for instance, inputs in table.controlled.items():
+            port = self._desired_state_ports[instance]
+            desired = context._read_input(port._index)
+            if desired is None:
+                raise UnconnectedInputError(self._describe_missing_desired_state(instance))
+            if w.is_float and not np.isfinite(desired._values).all():
+                raise RuntimeError(blame_input(context, port._index))
+            x_d[:, inputs] = desired._values.reshape(2, -1)
+        is_locked = np.array([is_set(lock) for lock in w.parameters["is_locked"][table.mobods]], dtype=bool)
+        p, d = np.where(is_locked, 0.0, table.p), np.where(is_locked, 0.0, table.d)
+        offset = u_ff - p * (w.q[table.positions] - x_d[0]) + d * x_d[1]
+        if self._time_step == 0.0:
+            return clamp(offset - d * w.v[table.velocities], table.limits)
+        u = clamp(offset, table.limits)
+        coupled = np.flatnonzero((p != 0.0) | (d != 0.0))
+        if len(coupled):
+            if w.is_float and not np.isfinite(offset).all():
+                self._blame_inputs(context, offset)
+            w.drives = Drives(table, coupled, offset[coupled], self._time_step)
+            u[coupled] = 0.0 * u[coupled]
         return u
+
+    def _call_controlled_step(self, w: Workspace, result: Any) -> int:
+        """Computes the state one step later, into `result`, and what the actuators exert meanwhile."""
+        drives: Drives = w.drives
+        status: int = w.call(
+            kernels.controlled_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
+            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.work, drives.effort, result,
+        )  # fmt: skip
+        w.net_actuation[drives.inputs] = drives.effort
+        return status
+
+    def _describe_missing_desired_state(self, instance: int) -> str:
+        port = self._desired_state_ports[instance]
+        name = self._tree.GetModelInstanceName(ModelInstanceIndex(instance))
+        return (
+            f"{port.GetFullDescription()} is not connected, but the actuators of model instance '{name}' have PD "
+            f"controllers. Connect it, or call plant.get_desired_state_input_port(...).FixValue(context, xd) with "
+            f"{port._size} values, desired positions before velocities."
+        )
+
+    def _describe_mixed_control(self, instance: int) -> str:
+        actuators = [a for a in self._tree.actuators if a.model_instance() == instance]
+        having = ", ".join(f"'{a.name()}'" for a in actuators if a.has_controller())
+        lacking = ", ".join(f"'{a.name()}'" for a in actuators if not a.has_controller())
+        name = self._tree.GetModelInstanceName(ModelInstanceIndex(instance))
+        return (
+            f"In model instance '{name}' of plant '{self.GetSystemPathname()}', the actuators {having} have PD "
+            f"controllers, but {lacking} have none: either all actuators of a model instance must have them, or none. "
+            "Call set_controller_gains() for the others too, or put them into another model instance."
+        )
 
     def _describe_missing_actuation(self, instance: int) -> str:
         port = self._instance_actuation_ports[instance]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.core.templates import instantiate
 from merganser.geometry import SceneGraph
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
 
@@ -30,7 +31,7 @@ def AddMultibodyPlantSceneGraph(
     Args:
         builder: of the diagram.
         time_step: of a new plant [s], 0 for a continuous one; or
-        plant: a plant that is not finalized yet.
+        plant: a plant that is not finalized yet; new ones are of the scalar type of the builder.
         scene_graph: by default a new one.
 
     Returns:
@@ -50,8 +51,8 @@ def AddMultibodyPlantSceneGraph(
         raise TypeError("AddMultibodyPlantSceneGraph() takes either a time step or a plant.")
     if plant is None:
         assert time_step is not None
-        plant = MultibodyPlant(time_step)
-    scene_graph = SceneGraph() if scene_graph is None else scene_graph
+        plant = instantiate(MultibodyPlant, builder._scalar)(time_step)
+    scene_graph = instantiate(SceneGraph, builder._scalar)() if scene_graph is None else scene_graph
     _check(plant, scene_graph)
     for system, name in ((plant, "plant"), (scene_graph, "scene_graph")):
         if system.get_name():

@@ -6,13 +6,13 @@ from typing import Any
 
 from merganser.framework.math import RigidTransform
 from merganser.multibody.math import SpatialVelocity
-from merganser.multibody.plant.state_access import PlantState
+from merganser.multibody.plant.frame_poses import PlantFramePoses
 from merganser.multibody.tree import FloatingJoint, Frame, RigidBody
 
 __all__ = ["PlantFreeBodies"]
 
 
-class PlantFreeBodies(PlantState):
+class PlantFreeBodies(PlantFramePoses):
     """State of free bodies, those whose joint towards the world leaves them all six degrees of freedom.
 
     A *floating base body* is one that Finalize() connected to the world: the frames Jp and Jc of its joint

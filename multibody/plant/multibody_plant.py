@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework import BasicVector, SystemScalarConverter, ValueProducer
+from merganser.framework import BasicVector, ValueProducer
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.controlled_step import NOT_CONVERGED
 from merganser.multibody.math import SpatialAcceleration
-from merganser.multibody.plant.outputs import PlantOutputs
+from merganser.multibody.plant.loops import PlantLoops
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyTree, RigidBody
 from merganser.multibody.tree.coordinates import num_parameter_records
@@ -19,7 +20,7 @@ from merganser.multibody.tree.coordinates import num_parameter_records
 __all__ = ["MultibodyPlant"]
 
 
-class MultibodyPlant(PlantOutputs):
+class MultibodyPlant(PlantLoops):
     """Rigid bodies connected by joints, with their equations of motion.
 
         qdot = N(q) v                                                            (1)
@@ -38,14 +39,15 @@ class MultibodyPlant(PlantOutputs):
 
     The class holds the dynamics; its bases hold, from inside out, the elements (model.py), names and limits
     (names.py), geometry (geometry_registration.py), the state (state_access.py, free_bodies.py), kinematics
-    and dynamics as functions (computations.py), and the ports (actuation.py, outputs.py).
+    and dynamics as functions (computations.py), the ports (actuation.py, outputs.py), and loop joints (loops.py).
     """
 
     def __init__(self, time_step: float) -> None:
-        super().__init__(SystemScalarConverter("its kernels do not compute with other scalars than floats yet"))
+        super().__init__()
         if not (math.isfinite(time_step) and time_step >= 0.0):
             raise ValueError(f"The time step of a MultibodyPlant must be finite and not negative, got {time_step}.")
         self._time_step = float(time_step)
+        self._use_sampled_output_ports = time_step > 0.0
         self._tree = MultibodyTree(self)
         self._scene_graph = None
         self._source_id = None
@@ -70,6 +72,18 @@ class MultibodyPlant(PlantOutputs):
             RuntimeError: the plant is finalized already, its joints form a loop, or a free body has no mass.
         """
         self._tree.Finalize()
+        self._complete()
+
+    @classmethod
+    def _around(cls, tree: MultibodyTree) -> MultibodyPlant:
+        """A continuous plant of a finalized tree that has none, which it belongs to from now on."""
+        plant = cls(0.0)
+        plant._tree, tree.plant = tree, plant
+        plant._complete()
+        return plant
+
+    def _complete(self) -> None:
+        """Declares what follows from the finalized tree."""
         self._force_sizes = (self._tree.num_bodies(), self._tree.num_velocities())
         self._declare_state()
         self._declare_cache_entries()
@@ -84,7 +98,9 @@ class MultibodyPlant(PlantOutputs):
             if joint._pitch_position is not None
         }
         self._declare_input_ports()
+        self._declare_dynamics_entries()
         self._declare_output_ports()
+        self._declare_loops()
         moving = [(index, frame) for index, frame in self._frame_ids.items() if index != 0]
         self._frame_mobods = self._tree.mobod_of_body[[index for index, _ in moving]] if moving else np.zeros(0, int)
         self._moving_frame_ids = [frame for _, frame in moving]
@@ -96,14 +112,17 @@ class MultibodyPlant(PlantOutputs):
         if self._time_step > 0.0:
             self.DeclareDiscreteState(x0)
             self._state_node = self._dependency_table.group_nodes["xd"][0]
-            self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._calc_step)
-            self.DeclareForcedDiscreteUpdateEvent(self._calc_step)
+            self._declare_updates()
         else:
             self.DeclareContinuousState(x0, num_q, num_v, 0)
         num_numbers = num_parameter_records(tree.topology) * layout.parameter_dtype().itemsize // 8
         self._parameter_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_numbers)))
         self._gravity_group = self.DeclareNumericParameter(BasicVector(tree.gravity_vector()))
         self._rotor_group = self.DeclareNumericParameter(BasicVector(tree.default_rotors()))
+        num_constants = len(tree.elements) * layout.constant_dtype().itemsize // 8
+        self._constant_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_constants)))
+        num_frame_numbers = len(tree._offset_frames) * layout.frame_dtype().itemsize // 8
+        self._frame_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_frame_numbers)))
 
     def _declare_cache_entries(self) -> None:
         is_discrete = self._time_step > 0.0
@@ -115,7 +134,10 @@ class MultibodyPlant(PlantOutputs):
         velocity = self.DeclareCacheEntry(
             "velocity kinematics", ValueProducer(room, self._calc_velocity), {position.ticket(), v}
         )
+        # It has no value: its bit tells whether anything has been derived from the parameters as they are.
+        parameters = self.DeclareCacheEntry("parameters", ValueProducer(room, _calc_nothing), {self.pn_ticket()})
         self._position_entry, self._velocity_entry = position.cache_index(), velocity.cache_index()
+        self._parameter_entry = parameters.cache_index()
 
     # ------------------------------------------------------------------ dynamics
 
@@ -125,10 +147,6 @@ class MultibodyPlant(PlantOutputs):
         context.get_parameters()
         self._advance(context, derivatives.get_mutable_vector()._values)
 
-    def _calc_step(self, context: Any, discrete_state: Any) -> None:
-        """Computes the state one time step later: semi-implicit Euler, joint damping implicit."""
-        self._advance(context, discrete_state.get_mutable_vector()._values)
-
     def _advance(self, context: Any, result: Any) -> Workspace:
         """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
         w = self._workspace(context)
@@ -137,12 +155,23 @@ class MultibodyPlant(PlantOutputs):
         self._gather_forces(context, w)
         model = (w.topology, w.parameters, w.gravity)
         work = (w.tau, w.F_applied, w.position, w.velocity, w.scratch, result)
-        if self._time_step > 0.0:
+        if w.drives is not None:
+            status = self._call_controlled_step(w, result)
+        elif self._time_step > 0.0:
             status = w.call(kernels.discrete_step, *model, self._time_step, w.x, *work)
+        elif len(self._tree.loop_joints):
+            status = self._calc_loop_derivatives(w, model, result)
         else:
             status = w.call(kernels.state_derivatives, *model, w.x, *work)
         self._conclude(context, w, status, result)
         return w
+
+    def _calc_vdot(self, context: Any) -> tuple[Workspace, Any]:
+        """vdot, shape [nv]; for a discrete plant (v+ - v) / h. The kinematics are up to date afterwards."""
+        result = np.empty_like(self._workspace(context).x)
+        w = self._advance(context, result)
+        vdot = result[len(w.q) :]
+        return w, (vdot - w.v) / self._time_step if self._time_step > 0.0 else vdot
 
     def EvalBodySpatialAccelerationInWorld(self, context: Any, body: RigidBody) -> SpatialAcceleration:
         """Returns the spatial acceleration A_WB_W of a body at its origin, in the world frame.
@@ -169,6 +198,11 @@ class MultibodyPlant(PlantOutputs):
         time = f"at time {context._store.flat[0]} s"
         if w.is_float and not np.isfinite(w.x).all():
             return self._describe_overflow(context, w, w.x)
+        if mobod == NOT_CONVERGED:
+            return (
+                f"The step of plant '{self.GetSystemPathname()}' {time} was not found: the search for the "
+                "PD-controlled actuators that reach their effort limits did not converge. Check gains and limits."
+            )
         for start, name in self._quaternions.items():
             if not w.q[start : start + 4].any():
                 return (
@@ -194,3 +228,7 @@ class MultibodyPlant(PlantOutputs):
             f"finite in {listed}{', ...' if len(bad) > 5 else ''}. The forces or the time step are too "
             "large, or the state was not finite before."
         )
+
+
+def _calc_nothing(context: Any, output: Any) -> None:
+    """For a cache entry without a value."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.multibody.plant.delegation import from_tree
-from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.topology_graph import PlantTopologyGraph
 from merganser.multibody.tree import MultibodyTree
 from merganser.multibody.tree.coordinate_names import actuator_names, position_names, velocity_names
 
@@ -18,7 +18,7 @@ __all__ = ["PlantNames"]
 Array = NDArray[Any]
 
 
-class PlantNames(PlantModel):
+class PlantNames(PlantTopologyGraph):
     """Names and limits of positions, velocities and inputs, in the order of q, v and u.
 
     The functions that give names take, by position or by keyword,

@@ -8,27 +8,37 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import LeafOutputPort, Value
+from merganser.framework.core.scalars import ScalarArray
 from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.math import RigidTransform
 from merganser.geometry import FramePoseVector
-from merganser.multibody.math import SpatialVelocity
-from merganser.multibody.plant.actuation import PlantInputs
+from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
+from merganser.multibody.plant.sampling import PlantSampling
 from merganser.multibody.tree import ModelInstanceIndex
 
 __all__ = ["PlantOutputs"]
 
 
-class PlantOutputs(PlantInputs):
-    """Output ports: state, poses and velocities of bodies, poses of geometry frames.
+class PlantOutputs(PlantSampling):
+    """Output ports.
 
-    All of these follow from positions and velocities alone, so none has direct feedthrough.
+    State, poses and velocities of bodies, and poses of geometry frames follow from positions and velocities alone, and
+    have no direct feedthrough. Accelerations, net actuation and reaction forces follow from forces, too: where they are
+    sampled (sampling.py), they are zero before the first step and have no direct feedthrough either; otherwise all
+    inputs feed through.
     """
 
     _geometry_pose_port: LeafOutputPort
     _state_port: LeafOutputPort
     _body_poses_port: LeafOutputPort
     _body_velocities_port: LeafOutputPort
+    _body_accelerations_port: LeafOutputPort
+    _acceleration_port: LeafOutputPort
+    _net_actuation_port: LeafOutputPort
+    _reaction_forces_port: LeafOutputPort
     _instance_state_ports: list[LeafOutputPort]
+    _instance_acceleration_ports: list[LeafOutputPort]
+    _instance_net_actuation_ports: list[LeafOutputPort]
 
     def _declare_geometry_pose_port(self) -> None:
         self._geometry_pose_port = self.DeclareAbstractOutputPort(
@@ -48,7 +58,10 @@ class PlantOutputs(PlantInputs):
         self._body_velocities_port = self.DeclareAbstractOutputPort(
             "body_spatial_velocities", self._allocate_body_velocities, self._calc_body_velocities, velocity
         )
+        self._declare_dynamics_ports()
         self._instance_state_ports = []
+        self._instance_acceleration_ports = []
+        self._instance_net_actuation_ports = []
         for index in range(tree.num_model_instances()):
             indices = np.concatenate(
                 [tree.position_indices(index), tree.num_positions() + tree.velocity_indices(index)]
@@ -59,6 +72,36 @@ class PlantOutputs(PlantInputs):
                     f"{name}_state", len(indices), functools.partial(self._calc_instance_state, indices), state
                 )
             )
+            self._declare_instance_dynamics_ports(index, name)
+
+    def _declare_dynamics_ports(self) -> None:
+        sample, bodies = {self._sample_entry.ticket()}, {self._body_dynamics_entry.ticket()}
+        self._body_accelerations_port = self.DeclareAbstractOutputPort(
+            "body_spatial_accelerations", self._allocate_body_accelerations, self._calc_body_accelerations, bodies
+        )
+        self._acceleration_port = self.DeclareVectorOutputPort(
+            "generalized_acceleration", self._tree.num_velocities(), self._calc_acceleration, sample
+        )
+        self._net_actuation_port = self.DeclareVectorOutputPort(
+            "net_actuation", self._tree.num_actuated_dofs(), self._calc_net_actuation, sample
+        )
+        self._reaction_forces_port = self.DeclareAbstractOutputPort(
+            "reaction_forces", self._allocate_reaction_forces, self._calc_reaction_forces, bodies
+        )
+
+    def _declare_instance_dynamics_ports(self, index: int, name: str) -> None:
+        sample = {self._sample_entry.ticket()}
+        velocities, inputs = self._tree.velocity_indices(index), self._tree.input_indices(index)
+        calc_acceleration = functools.partial(self._calc_instance_acceleration, velocities)
+        self._instance_acceleration_ports.append(
+            self.DeclareVectorOutputPort(
+                f"{name}_generalized_acceleration", len(velocities), calc_acceleration, sample
+            )
+        )
+        calc_net_actuation = functools.partial(self._calc_instance_net_actuation, inputs)
+        self._instance_net_actuation_ports.append(
+            self.DeclareVectorOutputPort(f"{name}_net_actuation", len(inputs), calc_net_actuation, sample)
+        )
 
     # ------------------------------------------------------------------ ports
 
@@ -79,6 +122,37 @@ class PlantOutputs(PlantInputs):
         self._require_finalized("get_body_spatial_velocities_output_port()")
         return self._body_velocities_port
 
+    def get_body_spatial_accelerations_output_port(self) -> LeafOutputPort:
+        """Returns the port with a list of the spatial accelerations A_WB_W of all bodies, by BodyIndex."""
+        self._require_finalized("get_body_spatial_accelerations_output_port()")
+        return self._body_accelerations_port
+
+    def get_generalized_acceleration_output_port(self, model_instance: int | None = None) -> LeafOutputPort:
+        """Returns the port with vdot, of the whole plant or of one model instance."""
+        self._require_finalized("get_generalized_acceleration_output_port()")
+        if model_instance is None:
+            return self._acceleration_port
+        return self._of_instance(self._instance_acceleration_ports, model_instance)
+
+    def get_net_actuation_output_port(self, model_instance: int | None = None) -> LeafOutputPort:
+        """Returns the port with what actuators exert, of the whole plant or of one model instance.
+
+        That is actuation and PD control, within the effort limits. Controllers of locked joints do not contribute.
+        """
+        self._require_finalized("get_net_actuation_output_port()")
+        if model_instance is None:
+            return self._net_actuation_port
+        return self._of_instance(self._instance_net_actuation_ports, model_instance)
+
+    def get_reaction_forces_output_port(self) -> LeafOutputPort:
+        """Returns the port with a list of the joints' reaction forces F_CJc_Jc, by JointIndex.
+
+        Each is the spatial force that the joint exerts, with its actuators, damping and springs on its coordinates, on
+        its child body C at the origin of the frame Jc that it has there, expressed in Jc.
+        """
+        self._require_finalized("get_reaction_forces_output_port()")
+        return self._reaction_forces_port
+
     def get_geometry_pose_output_port(self) -> LeafOutputPort:
         """Returns the port with the poses of the frames that the plant has in the SceneGraph."""
         return self._geometry_pose_port
@@ -90,6 +164,38 @@ class PlantOutputs(PlantInputs):
 
     def _calc_instance_state(self, indices: Any, context: Any, output: BasicVector) -> None:
         output._values[:] = self._workspace(context).x[indices]
+
+    def _calc_acceleration(self, context: Any, output: BasicVector) -> None:
+        output._values[:] = self._eval_sample(context).vdot
+
+    def _calc_instance_acceleration(self, indices: Any, context: Any, output: BasicVector) -> None:
+        output._values[:] = self._eval_sample(context).vdot[indices]
+
+    def _calc_net_actuation(self, context: Any, output: BasicVector) -> None:
+        output._values[:] = self._eval_sample(context).net_actuation
+
+    def _calc_instance_net_actuation(self, indices: Any, context: Any, output: BasicVector) -> None:
+        output._values[:] = self._eval_sample(context).net_actuation[indices]
+
+    def _allocate_body_accelerations(self) -> Value:
+        return Value([SpatialAcceleration.Zero() for _ in range(self._tree.num_bodies())])
+
+    def _calc_body_accelerations(self, context: Any, output: AbstractValue) -> None:
+        bodies = self._eval_body_dynamics(context)
+        if bodies is None:
+            output.SetFrom(self._allocate_body_accelerations())
+        else:
+            output.set_value([SpatialAcceleration(A_WB_W) for A_WB_W in bodies.A_WB_W[self._tree.mobod_of_body]])
+
+    def _allocate_reaction_forces(self) -> Value:
+        return Value([SpatialForce.Zero() for _ in self._tree.joints])
+
+    def _calc_reaction_forces(self, context: Any, output: AbstractValue) -> None:
+        bodies = self._eval_body_dynamics(context)
+        if bodies is None:
+            output.SetFrom(self._allocate_reaction_forces())
+        else:
+            output.set_value([self._reaction_force(bodies, joint) for joint in self._tree.joints])
 
     def _allocate_body_poses(self) -> Value:
         return Value([RigidTransform()] * self._tree.num_bodies())
@@ -108,10 +214,16 @@ class PlantOutputs(PlantInputs):
 
     def _calc_geometry_pose(self, context: Any, output: AbstractValue) -> None:
         self._require_finalized("the geometry_pose port")
-        position = self._eval_position(context).position[self._frame_mobods]
-        X_WF = np.zeros((len(position), 4, 4))
-        X_WF[:, :3, :3] = position["R_WB"].real  # geometry is where it is, also in a context for derivatives
-        X_WF[:, :3, 3] = position["p_WoBo_W"].real
+        w = self._eval_position(context)
+        position = w.position[self._frame_mobods]
+        shape = (len(position), 4, 4)
+        R_WB, p_WoBo_W = position["R_WB"], position["p_WoBo_W"]
+        if w.is_numeric:  # geometry is where it is, also in a context of complex numbers
+            X_WF, R_WB, p_WoBo_W = np.zeros(shape), R_WB.real, p_WoBo_W.real
+        else:
+            X_WF = ScalarArray.of(shape, self._scalar)
+        X_WF[:, :3, :3] = R_WB
+        X_WF[:, :3, 3] = p_WoBo_W
         X_WF[:, 3, 3] = 1.0
         output.get_mutable_value().set_poses(self._moving_frame_ids, X_WF)
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import RandomGenerator
 from merganser.framework.core.dependencies import Q, V
+from merganser.multibody.kernels import layout
 from merganser.multibody.plant.geometry_registration import PlantGeometry
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import JointActuator
@@ -17,7 +18,7 @@ from merganser.multibody.tree import JointActuator
 __all__ = ["PlantState"]
 
 Array = NDArray[Any]
-_FLOAT = np.dtype(np.float64)
+_OBJECT = np.dtype(object)
 _SMALLEST_COSINE = 1e-3  # of a pitch angle
 
 
@@ -33,8 +34,11 @@ class PlantState(PlantGeometry):
     _gravity_group: int
     _position_entry: int  # number of the cache entry of the position kinematics
     _velocity_entry: int
+    _parameter_entry: int
     _state_node: int  # of the discrete state, see framework/core/dependencies.py
     _rotor_group: int
+    _constant_group: int
+    _frame_group: int
     _quaternions: dict[int, str]  # where in q quaternions start, and of which joint they are
     _pitches: dict[int, str]  # which positions are pitch angles, and of which joint they are
 
@@ -52,7 +56,7 @@ class PlantState(PlantGeometry):
         if context._workspace is None:
             self._require_finalized("a computation")
             discrete, numeric = context._discrete._items, context._parameters._numeric._items
-            context._workspace = Workspace(
+            context._workspace = _workspace_class(self._scalar)(
                 self._tree.topology,
                 discrete[0]._values if self._time_step > 0.0 else context._xc._vector._values,
                 self._tree.num_positions(),
@@ -60,6 +64,14 @@ class PlantState(PlantGeometry):
                 numeric[self._gravity_group]._values,
                 context._slots[self._position_entry],
                 context._slots[self._velocity_entry],
+                context._slots[self._parameter_entry],
+                self._scalar,
+            )
+            context._workspace.constants = context._workspace.view_records(
+                numeric[self._constant_group]._values, layout.constant_dtype
+            )
+            context._workspace.frames = context._workspace.view_records(
+                numeric[self._frame_group]._values, layout.frame_dtype
             )
         workspace: Workspace = context._workspace
         return workspace
@@ -93,6 +105,16 @@ class PlantState(PlantGeometry):
         context.get_mutable_numeric_parameter(self._parameter_group)
         return workspace.parameters
 
+    def _mutable_constants_view(self, context: Any) -> Array:
+        workspace = self._workspace(context)
+        context.get_mutable_numeric_parameter(self._constant_group)
+        return workspace.constants
+
+    def _mutable_gravity_view(self, context: Any) -> Array:
+        workspace = self._workspace(context)
+        context.get_mutable_numeric_parameter(self._gravity_group)
+        return workspace.gravity
+
     def _rotors(self, context: Any) -> Array:
         """Gear ratios and rotor inertias [kg m^2] of the actuators in the context, shape [2, num_actuators]."""
         self._workspace(context)
@@ -103,7 +125,7 @@ class PlantState(PlantGeometry):
         """Sets one of the _rotors(), and what the joint of the actuator feels of its rotors."""
         rotors = self._rotors(context)
         context.get_mutable_numeric_parameter(self._rotor_group)
-        rotors[row, actuator.index()] = value
+        rotors[row, actuator.input_start()] = value
         joint = actuator.joint()
         felt = sum(a.calc_reflected_inertia(context) for a in self._tree.actuators if a.joint() is joint)
         self._mutable_parameters_view(context)["reflected_inertia"][self._tree.mobod_of_joint[joint.index()]] = felt
@@ -206,10 +228,10 @@ class PlantState(PlantGeometry):
         Returns:
             Whether it was written; if not, nothing was done.
         """
-        if not (type(given) is np.ndarray and given.dtype is _FLOAT and given.shape == view.shape):
+        if not (type(given) is np.ndarray and given.dtype is w.dtype and given.shape == view.shape):
             return False
         store = w.store
-        if store.computing or not w.is_float or not math.isfinite(given.dot(given)):
+        if store.computing or not (w.is_float and math.isfinite(given.dot(given)) or w.dtype is _OBJECT):
             return False
         if self._time_step > 0.0:
             store.invalid |= w.down[self._state_node]
@@ -348,9 +370,14 @@ class PlantState(PlantGeometry):
         """
         self._require_finalized("a Context")
         workspace = self._workspace(context)
-        self._mutable_parameters_view(context)[:] = self._tree.make_default_parameters(workspace.dtype)
-        context.get_mutable_numeric_parameter(self._gravity_group)
-        workspace.gravity[:] = self._tree.gravity_vector()
+        scalar = np.complex128 if workspace.dtype == np.complex128 else np.float64
+        self._mutable_parameters_view(context)[:] = self._tree.make_default_parameters(scalar)
+        self._mutable_gravity_view(context)[:] = self._tree.gravity_vector()
+        if len(workspace.constants):
+            self._mutable_constants_view(context)[:] = self._tree.make_default_constants(scalar)
+        if len(workspace.frames):
+            context.get_mutable_numeric_parameter(self._frame_group)
+            workspace.frames[:] = self._tree.make_default_frames(scalar)
         context.get_mutable_numeric_parameter(self._rotor_group)._values[:] = self._tree.default_rotors()
 
     def SetRandomState(self, context: Any, state: Any, generator: RandomGenerator) -> None:
@@ -386,6 +413,15 @@ class PlantState(PlantGeometry):
             if joint.num_positions():
                 start = joint.position_start()
                 joint.set_default_positions(q[start : start + joint.num_positions()])
+
+
+def _workspace_class(T: type[Any]) -> type[Workspace]:
+    """The kind of workspace for a scalar type; those for others than floats are imported when they are needed."""
+    if T is float:
+        return Workspace
+    from merganser.multibody.plant.scalar_workspaces import AutoDiffWorkspace, SymbolicWorkspace
+
+    return AutoDiffWorkspace if T.__name__ == "AutoDiffXd" else SymbolicWorkspace
 
 
 def _instance_and_vector(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ class Workspace:
         gravity: acceleration of gravity, a view into the Context.
         position_slot: cache slot of the position kinematics in the Context.
         velocity_slot: cache slot of the velocity kinematics in the Context.
+        parameter_slot: cache slot of what only depends on parameters in the Context.
+        scalar: scalar type of the plant.
 
     Attributes:
         q, v, x: generalized positions, velocities and both, as views into the Context.
@@ -38,24 +41,35 @@ class Workspace:
         gravity: acceleration of gravity in the world frame [m/s^2], shape [3], a view into the Context.
         position, velocity, scratch: records of the kinematics and room for the algorithms.
         tau: generalized forces, shape [num_velocities].
+        net_actuation: what the actuators exert, in the order of u, after the dynamics have been computed.
+        sensitivity: records for derivatives in closed form, made when they are first used.
+        drives: the PD controllers that the discrete step is to solve for (drives.py), None if there are none.
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
         zeros_v, zeros_F, zero_gravity: constants for algorithms that leave something out; never written.
         position_slot, velocity_slot: as given; they tell whether the kinematics are up to date.
-        position_bit: bit of position_slot.
+        position_bit, parameter_bit: bits of position_slot and parameter_slot.
         kinematics_clearing: what remains of the mask of what is out of date once both are up to date.
         store: all values of the Context and of those around it.
-        dtype: scalar type of the Context.
+        scalar: as given.
+        dtype: what arrays of the Context are made of; complex128 for derivatives along one direction.
         is_float: whether that is float64.
+        is_numeric: whether they are numbers, not objects.
         down: for each node of the plant, the mask of cache entries that depend on it (see LeafLayout).
         has_applied_forces: whether F_applied is not zero.
         codes: compiled kernels, specialized to float64.
+        constants: constants of the force elements (kernels/layout.py), a view into the Context.
+        frames: poses of the offset frames (kernels/layout.py), a view into the Context.
+        loops: arrays of the loop joints (loop_arrays.py), made when they are first used.
+        places: of frames that have been used, the mobod of the body B and the view X_BF, see kinematics.py.
+        poses: of bodies that have been used, the views R_WB and p_WoBo_W; with float64 only.
     """
 
     __slots__ = (
-        "F_applied", "calls", "codes", "down", "dtype", "gravity", "has_applied_forces", "is_float",
-        "kinematics_clearing", "parameters", "position", "position_bit", "position_slot", "q", "scratch",
-        "store", "tau", "topology", "v", "velocity", "velocity_slot", "x", "zero_gravity", "zeros_F",
-        "zeros_v",
+        "F_applied", "calls", "codes", "constants", "down", "drives", "dtype", "frames", "gravity",
+        "has_applied_forces", "is_float", "is_numeric", "kinematics_clearing", "loops", "net_actuation",
+        "parameter_bit", "parameters", "places", "poses", "position", "position_bit", "position_slot", "q", "scalar",
+        "scratch", "sensitivity", "store", "tau", "topology", "v", "velocity", "velocity_slot", "x", "zero_gravity",
+        "zeros_F", "zeros_v",
     )  # fmt: skip
 
     def __init__(
@@ -67,30 +81,51 @@ class Workspace:
         gravity: Array,
         position_slot: CacheSlot,
         velocity_slot: CacheSlot,
+        parameter_slot: CacheSlot,
+        scalar: type[Any],
     ) -> None:
         num_mobods, num_v = len(topology), len(x) - num_q
         self.store: Store = position_slot.store
+        self.scalar = scalar
         self.dtype: np.dtype[Any] = x.dtype
         self.is_float = x.dtype == np.float64
+        self.is_numeric = x.dtype != object
         self.has_applied_forces = False
         self.down: list[int] = position_slot.context._layout.down_nodes
         self.topology = topology
         self.x, self.q, self.v = x, x[:num_q], x[num_q:]
-        self.parameters = parameters.view(layout.parameter_dtype(self.dtype))
+        self.parameters = self.view_records(parameters, layout.parameter_dtype)
         self.gravity = gravity
         self.position_slot, self.velocity_slot = position_slot, velocity_slot
         self.position_bit = position_slot.bit
+        self.parameter_bit = parameter_slot.bit
         self.kinematics_clearing = ~(position_slot.bit | velocity_slot.bit)
-        self.position = np.zeros(num_mobods, layout.position_dtype(self.dtype))
-        self.velocity = np.zeros(num_mobods, layout.velocity_dtype(self.dtype))
-        self.scratch = np.zeros(num_mobods, layout.scratch_dtype(self.dtype))
+        self.position = self.make_records(num_mobods, layout.position_dtype)
+        self.velocity = self.make_records(num_mobods, layout.velocity_dtype)
+        self.scratch = self.make_records(num_mobods, layout.scratch_dtype)
         self.tau = np.zeros(num_v, self.dtype)
+        self.net_actuation = np.zeros(0, self.dtype)
+        self.drives: Any = None
+        self.sensitivity: Any = None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)
         self.zeros_v = np.zeros(num_v, self.dtype)
         self.zeros_F = np.zeros((num_mobods, 6), self.dtype)
         self.zero_gravity = np.zeros(3, self.dtype)
         self.calls = 0
+        self.loops: Any = None
+        self.constants: Any = None  # these two are set by the plant
+        self.frames: Any = None
         self.codes: dict[Any, Any] = {}
+        self.places: dict[Any, tuple[int, Array]] = {}
+        self.poses: dict[Any, tuple[Array, Array]] = {}
+
+    def view_records(self, numbers: Array, dtype_of: Callable[[Any], np.dtype[Any]]) -> Any:
+        """Numbers of the Context, shape [n], as records of the dtype that `dtype_of` makes of a scalar type."""
+        return numbers.view(dtype_of(self.dtype))
+
+    def make_records(self, size: int, dtype_of: Callable[[Any], np.dtype[Any]]) -> Any:
+        """New records, all zero, of the dtype that `dtype_of` makes of a scalar type."""
+        return np.zeros(size, dtype_of(self.dtype))
 
     def call(self, kernel: Any, *arguments: Any) -> Any:
         """Calls a kernel, compiled or interpreted as suits the scalar type.

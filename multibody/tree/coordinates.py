@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from merganser.multibody.kernels import layout
+from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.forest import Mobilizer
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints.joint import Joint
 
-__all__ = ["Coordinates", "make_topology", "num_parameter_records"]
+if TYPE_CHECKING:
+    from merganser.multibody.tree.tree import MultibodyTree
+
+__all__ = ["Coordinates", "make_elements", "make_topology", "num_parameter_records"]
 
 Indices = npt.NDArray[np.int64]
 
@@ -51,6 +55,20 @@ def make_topology(
         parent = topology["parent"][mobod]
         topology["subtree_end"][parent] = max(topology["subtree_end"][parent], topology["subtree_end"][mobod])
     return topology
+
+
+def make_elements(force_elements: Sequence[ForceElement], tree: MultibodyTree) -> npt.NDArray[Any]:
+    """Returns one record a force element: its kind, and on which mobods or coordinates it acts.
+
+    Args:
+        force_elements: all but gravity.
+        tree: to which they belong, whose joints know where their coordinates start.
+    """
+    records = np.zeros(len(force_elements), dtype=layout.element_dtype)
+    for record, element in zip(records, force_elements):
+        record["kind"] = element._kind
+        element._write_record(record, tree)
+    return records
 
 
 def num_parameter_records(topology: npt.NDArray[Any]) -> int:

@@ -30,19 +30,34 @@ class ElementCollection(Generic[Element]):
         self._kind = kind
         self._noun = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower()  # "joint actuator"
         self._instance_name = instance_name
-        self._elements: list[Element] = []
+        self._elements: dict[int, Element] = {}  # by index, ascending; indices of removed elements are not used again
+        self._next_index = 0
         self._by_name: dict[str, list[Element]] = {}
 
     def __len__(self) -> int:
         return len(self._elements)
 
     def __iter__(self) -> Iterator[Element]:
-        return iter(self._elements)
+        return iter(self._elements.values())
+
+    def next_index(self) -> int:
+        """Returns the index for the element to be added next: one more than the highest that there ever was."""
+        return self._next_index
 
     def append(self, element: Element) -> None:
-        """Adds an element, whose name must be free (see check_name)."""
-        self._elements.append(element)
+        """Adds an element, whose name must be free (see check_name) and whose index must be next_index()."""
+        self._elements[self._next_index] = element
+        self._next_index += 1
         self._by_name.setdefault(element.name(), []).append(element)
+
+    def remove(self, element: Element) -> None:
+        """Takes an element out. The others keep their indices; its name is free again, its index is not."""
+        del self._elements[element.index()]
+        self._by_name[element.name()].remove(element)
+
+    def has_index(self, index: int) -> bool:
+        """Returns whether there is an element with the given index."""
+        return int(index) in self._elements
 
     def check_name(self, name: str, model_instance: int) -> None:
         """Raises RuntimeError if the model instance does not exist or has an element of this name."""
@@ -60,18 +75,21 @@ class ElementCollection(Generic[Element]):
         Raises:
             RuntimeError: if there is none.
         """
-        if not 0 <= index < len(self._elements):
+        element = self._elements.get(index)
+        if element is None and 0 <= index < self._next_index:
+            raise RuntimeError(f"The {self._noun} with index {int(index)} has been removed from this model.")
+        if element is None:
             raise RuntimeError(
                 f"There is no {self._noun} with index {int(index)}: this model has {len(self)} of them."
             )
-        return self._elements[index]
+        return element
 
     def in_instance(self, model_instance: int | None) -> list[Element]:
         """Returns the elements of one model instance, or of all for None, in the order of their indices."""
         if model_instance is None:
-            return list(self._elements)
+            return list(self._elements.values())
         self._instance_name(model_instance)
-        return [element for element in self._elements if element.model_instance() == model_instance]
+        return [element for element in self._elements.values() if element.model_instance() == model_instance]
 
     def count_named(self, name: str) -> int:
         """Returns the number of model instances that have an element of this name."""

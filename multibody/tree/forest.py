@@ -13,6 +13,7 @@ joints
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import networkx as nx
@@ -51,12 +52,12 @@ class JointLoopError(Exception):
         self.joints = joints
 
 
-def spanning_forest(num_bodies: int, joints: list[tuple[int, int]]) -> list[Mobilizer]:
+def spanning_forest(num_bodies: int, joints: Mapping[int, tuple[int, int]]) -> list[Mobilizer]:
     """Orders bodies and joints into mobilizers, parents before children and subtrees contiguous.
 
     Args:
         num_bodies: number of bodies, the world (body 0) included.
-        joints: parent and child body of each joint; no two joints connect the same bodies.
+        joints: parent and child body of each joint, by its index, ascending; no two joints connect the same bodies.
 
     Returns:
         One mobilizer for each body but the world.
@@ -66,7 +67,7 @@ def spanning_forest(num_bodies: int, joints: list[tuple[int, int]]) -> list[Mobi
     """
     graph = nx.Graph()
     graph.add_nodes_from(range(num_bodies))
-    for index, (parent, child) in enumerate(joints):
+    for index, (parent, child) in joints.items():
         graph.add_edge(parent, child, joint=index)
     loops = nx.cycle_basis(graph)
     if loops:
@@ -83,7 +84,7 @@ def spanning_forest(num_bodies: int, joints: list[tuple[int, int]]) -> list[Mobi
             reached.add(outboard)
 
     grow_tree(WORLD)
-    for base in _base_candidates(graph, {child for _, child in joints}):
+    for base in _base_candidates(graph, {child for _, child in joints.values()}):
         if base not in reached:
             mobilizers.append(Mobilizer(WORLD, base, joint=None))
             reached.add(base)

@@ -68,26 +68,26 @@ class Frame(NamedElement, ABC):
         return self.GetFixedRotationMatrixInBodyFrame() @ R_FQ
 
     def CalcPoseInBodyFrame(self, context: Any) -> RigidTransform:
-        """Returns X_BF; the Context does not change it."""
+        """Returns X_BF in the Context."""
         return self.GetFixedPoseInBodyFrame()
 
     def CalcRotationMatrixInBodyFrame(self, context: Any) -> RotationMatrix:
-        """Returns R_BF; the Context does not change it."""
-        return self.GetFixedRotationMatrixInBodyFrame()
+        """Returns R_BF in the Context."""
+        return self.CalcPoseInBodyFrame(context).rotation()
 
     def CalcOffsetPoseInBody(self, context: Any, X_FQ: RigidTransform) -> RigidTransform:
         """Returns X_BQ of a frame Q fixed to this frame."""
-        return self.GetFixedOffsetPoseInBody(X_FQ)
+        return self.CalcPoseInBodyFrame(context) @ X_FQ
 
     def CalcOffsetRotationMatrixInBody(self, context: Any, R_FQ: RotationMatrix) -> RotationMatrix:
         """Returns R_BQ of a frame Q fixed to this frame."""
-        return self.GetFixedRotationMatrixInBody(R_FQ)
+        return self.CalcRotationMatrixInBodyFrame(context) @ R_FQ
 
     # -- pose ------------------------------------------------------------------------------------------------
 
     def CalcPoseInWorld(self, context: Any) -> RigidTransform:
         """Returns X_WF = X_WB X_BF."""
-        return self._body.EvalPoseInWorld(context) @ self.GetFixedPoseInBodyFrame()
+        return self._body.EvalPoseInWorld(context) @ self.CalcPoseInBodyFrame(context)
 
     def CalcPose(self, context: Any, frame_M: Frame) -> RigidTransform:
         """Returns X_MF = X_WM^-1 X_WF."""
@@ -187,7 +187,7 @@ class Frame(NamedElement, ABC):
     def _offset_in_world(self, context: Any) -> Vector:
         """p_BoFo_W."""
         R_WB = self._body.EvalPoseInWorld(context).rotation().matrix()
-        return R_WB @ self.GetFixedPoseInBodyFrame().translation()
+        return R_WB @ self.CalcPoseInBodyFrame(context).translation()
 
     def _velocity_in(self, context: Any, frame_M: Frame) -> SpatialVelocity:
         """V_MF_W = V_WF_W - V_WM_W shifted to Fo."""
@@ -213,7 +213,7 @@ class RigidBodyFrame(Frame):
 
 
 class FixedOffsetFrame(Frame):
-    """Frame F at a fixed pose in a parent frame P.
+    """Frame F at a fixed pose in a parent frame P, which a Context may change.
 
     Args:
         name: name of the frame, unique among the frames of its model instance.
@@ -247,11 +247,50 @@ class FixedOffsetFrame(Frame):
             name, frame_P.body(), frame_P.model_instance() if model_instance is None else model_instance
         )
         self._frame_P, self._X_PF = frame_P, pose
+        self._slot: int | None = None  # number of its record of poses, set by Finalize()
 
     def GetFixedPoseInBodyFrame(self) -> RigidTransform:
-        """Returns X_BF = X_BP X_PF."""
+        """Returns X_BF = X_BP X_PF, with which new Contexts start."""
         return self._frame_P.GetFixedPoseInBodyFrame() @ self._X_PF
 
+    def CalcPoseInBodyFrame(self, context: Any) -> RigidTransform:
+        """Returns X_BF in the Context.
+
+        Raises:
+            RuntimeError: before Finalize() of the plant.
+        """
+        return self._pose_in_context(context, "CalcPoseInBodyFrame", "X_BF")
+
     def GetPoseInParentFrame(self, context: Any) -> RigidTransform:
-        """Returns X_PF; the Context does not change it."""
-        return self._X_PF
+        """Returns X_PF in the Context.
+
+        Raises:
+            RuntimeError: before Finalize() of the plant.
+        """
+        return self._pose_in_context(context, "GetPoseInParentFrame", "X_PF")
+
+    def SetPoseInParentFrame(self, context: Any, X_PF: RigidTransform) -> None:
+        """Sets X_PF in the Context, and with it the poses of frames, joints and bushings that depend on it.
+
+        Raises:
+            RuntimeError: before Finalize() of the plant.
+            ValueError: if the pose is not finite.
+            TypeError: if it is not a RigidTransform.
+        """
+        if not isinstance(X_PF, RigidTransform):
+            raise TypeError(f"SetPoseInParentFrame() takes a RigidTransform, not a {type(X_PF).__name__}.")
+        self._get_slot("SetPoseInParentFrame")
+        self.GetParentPlant()._set_frame_pose(context, self, X_PF)
+
+    def _pose_in_context(self, context: Any, caller: str, field: str) -> RigidTransform:
+        slot = self._get_slot(caller)
+        X = self.GetParentPlant()._workspace(context).frames[field][slot]
+        return RigidTransform._from_parts(X[:, :3].copy(), X[:, 3].copy())
+
+    def _get_slot(self, caller: str) -> int:
+        if self._slot is None:
+            raise RuntimeError(
+                f"{caller}(): frame {self._name!r} has no pose in a Context before it is added to a plant and "
+                "Finalize() of that plant is called."
+            )
+        return self._slot

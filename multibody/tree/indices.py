@@ -10,6 +10,7 @@ __all__ = [
     "FrameIndex",
     "JointActuatorIndex",
     "JointIndex",
+    "MobilizerIndex",
     "ModelInstanceIndex",
     "default_model_instance",
     "world_frame_index",
@@ -44,8 +45,12 @@ class JointIndex(TypedIndex):
     """Index of a Joint in its tree, in order of addition, implicit joints last."""
 
 
+class MobilizerIndex(TypedIndex):
+    """Index of a Mobilizer in its tree, in the depth-first order of the outboard bodies."""
+
+
 class JointActuatorIndex(TypedIndex):
-    """Index of a JointActuator in its tree, which is also the place of its input in the actuation vector."""
+    """Index of a JointActuator in its tree, in order of addition: the order of the inputs in the actuation vector."""
 
 
 class ModelInstanceIndex(TypedIndex):

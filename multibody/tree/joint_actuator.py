@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.math.vectors import as_scalar, as_vector
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import JointActuatorIndex
+from merganser.multibody.tree.inertia.validity import real_values
+from merganser.multibody.tree.pd_controller_gains import PdControllerGains
 
 if TYPE_CHECKING:
     from merganser.multibody.tree.joints.joint import Joint
@@ -34,8 +36,10 @@ class JointActuator(NamedElement):
     def __init__(self, name: str, joint: Joint, effort_limit: float = np.inf) -> None:
         super().__init__(name, joint.model_instance())
         self._joint = joint
+        self._input_start: int | None = None  # set by Finalize()
         self._default_gear_ratio = 1.0
         self._default_rotor_inertia = 0.0
+        self._gains = PdControllerGains()
         self.set_effort_limit(effort_limit)
 
     def joint(self) -> Joint:
@@ -52,11 +56,11 @@ class JointActuator(NamedElement):
         Raises:
             RuntimeError: before Finalize().
         """
-        if not self._get_tree("input_start").is_finalized():
+        if self._input_start is None:
             raise RuntimeError(
                 f"input_start(): actuator {self._name!r} has no input before Finalize() of its plant."
             )
-        return int(self._index)
+        return self._input_start
 
     def get_actuation_vector(self, u: npt.ArrayLike) -> npt.NDArray[Any]:
         """Returns the part of the actuation vector u that drives this actuator, shape [num_inputs].
@@ -98,6 +102,58 @@ class JointActuator(NamedElement):
                 f"JointActuator {self._name!r}: the effort limit must be positive, but is {effort_limit}."
             )
         self._effort_limit = float(effort_limit)
+        self._tell_plant()
+
+    def set_controller_gains(self, gains: PdControllerGains) -> None:
+        """Gives the actuator a PD controller within the plant; gains of zero take it away.
+
+            u = max(-e, min(e, -Kp (q - qd) - Kd (v - vd) + u_ff))
+
+        where e is the effort limit, qd and vd come through the desired state input port of the model instance, and
+        u_ff through the actuation input ports. In a discrete plant, q and v are those at the end of the step. Gains
+        belong to the model, not to a Context.
+
+        Raises:
+            ValueError: if a gain is negative or not finite.
+            RuntimeError: if the joint has more velocities than one, or none.
+            TypeError: if `gains` are not PdControllerGains.
+        """
+        if not isinstance(gains, PdControllerGains):
+            raise TypeError(f"set_controller_gains() takes PdControllerGains, not a {type(gains).__name__}.")
+        p, d = self._finite("proportional gain", gains.p), self._finite("derivative gain", gains.d)
+        for what, gain in (("proportional", p), ("derivative", d)):
+            if gain < 0.0:
+                raise ValueError(f"JointActuator {self._name!r}: the {what} gain must not be negative, but is {gain}.")
+        if self._joint.num_velocities() != 1:
+            raise RuntimeError(
+                f"JointActuator {self._name!r}: a PD controller needs a joint with one velocity, but joint "
+                f"{self._joint.name()!r} has {self._joint.num_velocities()}."
+            )
+        self._gains = PdControllerGains(p=p, d=d)
+        self._tell_plant()
+
+    def has_controller(self) -> bool:
+        """Returns whether the actuator has a PD controller: gains that are not both zero."""
+        return self._gains.p != 0.0 or self._gains.d != 0.0
+
+    def get_controller_gains(self) -> PdControllerGains:
+        """Returns a copy of the gains of the PD controller.
+
+        Raises:
+            RuntimeError: if the actuator has none.
+        """
+        if not self.has_controller():
+            raise RuntimeError(
+                f"get_controller_gains(): actuator {self._name!r} has no PD controller. Give it one by "
+                "set_controller_gains(), and ask has_controller() first."
+            )
+        return PdControllerGains(p=self._gains.p, d=self._gains.d)
+
+    def _tell_plant(self) -> None:
+        """Lets the plant look again at what its actuators do."""
+        plant = None if self._tree is None else self._tree.plant
+        if plant is not None:
+            plant._note_actuator_change()
 
     def default_gear_ratio(self) -> float:
         """Returns the gear ratio: rotor speed over joint velocity [1, or rad/m for prismatic joints]."""
@@ -109,7 +165,7 @@ class JointActuator(NamedElement):
         Raises:
             ValueError: if it is not finite.
         """
-        self._default_gear_ratio = self._finite("gear ratio", gear_ratio)
+        self._default_gear_ratio = float(self._finite("gear ratio", gear_ratio))
 
     def default_rotor_inertia(self) -> float:
         """Returns the inertia of the rotor about its axis [kg m^2]."""
@@ -121,7 +177,7 @@ class JointActuator(NamedElement):
         Raises:
             ValueError: if it is negative or not finite.
         """
-        self._default_rotor_inertia = self._checked_inertia(rotor_inertia)
+        self._default_rotor_inertia = float(self._checked_inertia(rotor_inertia))
 
     def default_reflected_inertia(self) -> float:
         """Returns gear_ratio^2 * rotor_inertia, what the joint feels of the rotor [kg m^2 or kg]."""
@@ -131,7 +187,7 @@ class JointActuator(NamedElement):
 
     def gear_ratio(self, context: Any) -> Any:
         """Returns the gear ratio in the Context: rotor speed over joint velocity [1, or rad/m]."""
-        return self.GetParentPlant()._rotors(context)[0, self._index]
+        return self.GetParentPlant()._rotors(context)[0, self.input_start()]
 
     def SetGearRatio(self, context: Any, gear_ratio: float) -> None:
         """Sets the gear ratio in the Context.
@@ -143,7 +199,7 @@ class JointActuator(NamedElement):
 
     def rotor_inertia(self, context: Any) -> Any:
         """Returns the inertia of the rotor about its axis in the Context [kg m^2]."""
-        return self.GetParentPlant()._rotors(context)[1, self._index]
+        return self.GetParentPlant()._rotors(context)[1, self.input_start()]
 
     def SetRotorInertia(self, context: Any, rotor_inertia: float) -> None:
         """Sets the inertia of the rotor about its axis in the Context [kg m^2].
@@ -157,15 +213,18 @@ class JointActuator(NamedElement):
         """Returns gear_ratio^2 * rotor_inertia in the Context, what the joint feels of the rotor [kg m^2 or kg]."""
         return self.gear_ratio(context) ** 2 * self.rotor_inertia(context)
 
-    def _checked_inertia(self, rotor_inertia: float) -> float:
+    def _checked_inertia(self, rotor_inertia: Any) -> Any:
         value = self._finite("rotor inertia", rotor_inertia)
-        if value < 0.0:
+        real = real_values(value)
+        if real is not None and real < 0.0:
             raise ValueError(
                 f"JointActuator {self._name!r}: the rotor inertia must not be negative, but is {value}."
             )
         return value
 
-    def _finite(self, what: str, value: float) -> float:
-        if not np.isfinite(value):
+    def _finite(self, what: str, value: Any) -> Any:
+        number = as_scalar(value, f"JointActuator {self._name!r}: the {what}")
+        real = real_values(number)
+        if real is not None and not np.isfinite(real):
             raise ValueError(f"JointActuator {self._name!r}: the {what} must be finite, but is {value}.")
-        return float(value)
+        return number

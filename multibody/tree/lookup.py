@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from merganser.multibody.tree.coordinates import Coordinates
 from merganser.multibody.tree.element_collection import ElementCollection, suggest_names
+from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.indices import (
     BodyIndex,
@@ -29,8 +30,10 @@ class TreeLookup:
     Attributes:
         bodies: all bodies; the world is number 0.
         frames: all frames; the world frame is number 0.
-        joints: all joints, implicit ones last.
+        joints: all joints, implicit ones last; those that close loops are not among them.
+        loop_joints: joints that close loops.
         actuators: all actuators.
+        force_elements: all force elements; gravity is number 0.
     """
 
     coordinates: Coordinates
@@ -41,9 +44,11 @@ class TreeLookup:
         self.bodies: ElementCollection[RigidBody] = ElementCollection("Body", self.GetModelInstanceName)
         self.frames: ElementCollection[Frame] = ElementCollection("Frame", self.GetModelInstanceName)
         self.joints: ElementCollection[Joint] = ElementCollection("Joint", self.GetModelInstanceName)
+        self.loop_joints: ElementCollection[Joint] = ElementCollection("LoopJoint", self.GetModelInstanceName)
         self.actuators: ElementCollection[JointActuator] = ElementCollection(
             "JointActuator", self.GetModelInstanceName
         )
+        self.force_elements: list[ForceElement] = []
 
     def is_finalized(self) -> bool:
         """Returns whether Finalize() was called."""
@@ -150,6 +155,14 @@ class TreeLookup:
         """Returns the joint of this name."""
         return self.joints.get_by_name(name, model_instance)
 
+    def HasLoopJointNamed(self, name: str, model_instance: int | None = None) -> bool:
+        """Returns whether there is a loop joint of this name."""
+        return self.loop_joints.has_name(name, model_instance)
+
+    def GetLoopJointByName(self, name: str, model_instance: int | None = None) -> Joint:
+        """Returns the loop joint of this name."""
+        return self.loop_joints.get_by_name(name, model_instance)
+
     def HasJointActuatorNamed(self, name: str, model_instance: int | None = None) -> bool:
         """Returns whether there is an actuator of this name."""
         return self.actuators.has_name(name, model_instance)
@@ -184,6 +197,31 @@ class TreeLookup:
         """Returns the actuator of this index, or raises RuntimeError."""
         return self.actuators.get(actuator_index)
 
+    def get_loop_joint(self, joint_index: int) -> Joint:
+        """Returns the loop joint of this index, which counts loop joints alone, or raises RuntimeError."""
+        return self.loop_joints.get(joint_index)
+
+    def get_force_element(self, force_element_index: int) -> ForceElement:
+        """Returns the force element of this index, or raises RuntimeError."""
+        if not 0 <= force_element_index < len(self.force_elements):
+            raise RuntimeError(
+                f"There is no force element with index {int(force_element_index)}: this model has "
+                f"{len(self.force_elements)} of them, gravity (index 0) included."
+            )
+        return self.force_elements[force_element_index]
+
+    def has_joint(self, joint_index: int) -> bool:
+        """Returns whether there is a joint of this index; not so if it was removed."""
+        return self.joints.has_index(joint_index)
+
+    def has_joint_actuator(self, actuator_index: int) -> bool:
+        """Returns whether there is an actuator of this index; not so if it was removed."""
+        return self.actuators.has_index(actuator_index)
+
+    def num_force_elements(self) -> int:
+        """Returns the number of force elements, gravity included."""
+        return len(self.force_elements)
+
     def num_bodies(self) -> int:
         """Returns the number of bodies, the world included."""
         return len(self.bodies)
@@ -195,6 +233,10 @@ class TreeLookup:
     def num_joints(self) -> int:
         """Returns the number of joints, after Finalize() with the implicit ones."""
         return len(self.joints)
+
+    def num_loop_joints(self) -> int:
+        """Returns the number of joints that close loops."""
+        return len(self.loop_joints)
 
     def num_actuators(self, model_instance: int | None = None) -> int:
         """Returns the number of actuators, of one model instance or of all."""

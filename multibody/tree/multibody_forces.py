@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.scalars import ScalarArray
+
 __all__ = ["MultibodyForces"]
 
 
@@ -23,15 +25,16 @@ class MultibodyForces:
     """
 
     def __init__(self, plant: Any = None, nv: int | None = None, *, nb: int | None = None) -> None:
+        T: Any = float
         if isinstance(plant, (int, np.integer)):
             nb = int(plant)
         elif plant is not None:
-            nb, nv = plant.num_bodies(), plant.num_velocities()
+            nb, nv, T = plant.num_bodies(), plant.num_velocities(), plant._scalar
         if nb is None or nv is None:
             raise TypeError("MultibodyForces() takes a finalized plant, or the sizes (nb, nv).")
         # F_Bo_W of every body, in the order of mobilized bodies [N m, N]; tau, in the order of v.
-        self._F_Bo_W = np.zeros((nb, 6))
-        self._tau = np.zeros(nv)
+        self._F_Bo_W = np.zeros((nb, 6)) if T is float else ScalarArray.of((nb, 6), T)
+        self._tau = np.zeros(nv) if T is float else ScalarArray.of(nv, T)
 
     def num_bodies(self) -> int:
         """Returns the number of bodies, the world included."""

@@ -10,12 +10,14 @@ import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels import layout
+from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.forest import Mobilizer
+from merganser.multibody.tree.frame import FixedOffsetFrame
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints.joint import Joint
 from merganser.multibody.tree.rigid_body import RigidBody
 
-__all__ = ["make_default_parameters"]
+__all__ = ["make_default_constants", "make_default_frames", "make_default_parameters", "write_joint_frames"]
 
 
 def make_default_parameters(
@@ -41,7 +43,13 @@ def make_default_parameters(
     for mobod, (mobilizer, joint) in enumerate(zip(mobilizers, joints), start=1):
         record = parameters[mobod]
         _write_inertia(record, bodies[mobilizer.outboard])
-        _write_frames(record, joint, mobilizer.is_reversed)
+        write_joint_frames(
+            record,
+            joint,
+            mobilizer.is_reversed,
+            joint.frame_on_parent().GetFixedPoseInBodyFrame(),
+            joint.frame_on_child().GetFixedPoseInBodyFrame(),
+        )
         record["damping"][: joint.num_velocities()] = joint.default_damping_vector()
         # Rotors add up; numpy sums an empty list to 0.0.
         record["reflected_inertia"] = float(
@@ -54,21 +62,45 @@ def make_default_parameters(
     return parameters
 
 
+def make_default_frames(frames: Sequence[FixedOffsetFrame], scalar: Any) -> npt.NDArray[Any]:
+    """Returns one record of poses an offset frame, see layout.frame_dtype."""
+    records = np.zeros(len(frames), dtype=layout.frame_dtype(scalar))
+    for record, frame in zip(records, frames):
+        record["X_PF"] = frame._X_PF.GetAsMatrix34()
+        record["X_BF"] = frame.GetFixedPoseInBodyFrame().GetAsMatrix34()
+    return records
+
+
+def make_default_constants(elements: Sequence[ForceElement], scalar: Any) -> npt.NDArray[Any]:
+    """Returns one record of constants a force element, see layout.constant_dtype."""
+    records = np.zeros(len(elements), dtype=layout.constant_dtype(scalar))
+    for record, element in zip(records, elements):
+        element._write_constants(record)
+    return records
+
+
 def _write_inertia(record: Any, body: RigidBody) -> None:
     record["mass"] = body.default_mass()
     record["p_BoBcm_B"] = body.default_com()
     record["G_BBo_B"] = body.default_unit_inertia().CopyToFullMatrix3()
 
 
-def _write_frames(record: Any, joint: Joint, is_reversed: bool) -> None:
+def write_joint_frames(
+    record: Any, joint: Joint, is_reversed: bool, X_PF: RigidTransform, X_BM: RigidTransform
+) -> None:
     """Writes the frames F (on the inboard body) and M (on the outboard body) of the mobilizer and its axis.
+
+    Args:
+        record: the parameter record of the mobilizer.
+        joint: the joint that it is made of.
+        is_reversed: whether the parent body of the joint is the outboard one.
+        X_PF: pose of the joint's frame on its parent body.
+        X_BM: pose of the joint's frame on its child body.
 
     The constant pose of a weld goes into X_PF. A reversed joint has its F on the outboard body: there the
     roles of the frames are swapped, the constant pose is inverted and the axis negated, so that q keeps its
     meaning: X_MF(q) of a rotation or translation about `axis` is X_FM(q) of one about `-axis`.
     """
-    X_PF = joint.frame_on_parent().GetFixedPoseInBodyFrame()
-    X_BM = joint.frame_on_child().GetFixedPoseInBodyFrame()
     X_FM, axis_F = joint._mobilizer_X_FM(), joint._mobilizer_axis()
     if is_reversed:
         X_PF, X_BM, X_FM, axis_F = X_BM, X_PF, X_FM.inverse(), -axis_F

@@ -10,22 +10,23 @@ import numpy.typing as npt
 from merganser.framework.math import RigidTransform
 from merganser.multibody.tree import parameters
 from merganser.multibody.tree.base_body_joint_type import BaseBodyJointType, make_base_joint
-from merganser.multibody.tree.coordinates import Coordinates, make_topology
+from merganser.multibody.tree.computations import TreeComputations
+from merganser.multibody.tree.coordinates import Coordinates, make_elements, make_topology
 from merganser.multibody.tree.element import MultibodyElement
-from merganser.multibody.tree.force_element import UniformGravityFieldElement
+from merganser.multibody.tree.force_elements import ForceElement, UniformGravityFieldElement
 from merganser.multibody.tree.forest import JointLoopError, Mobilizer, spanning_forest
-from merganser.multibody.tree.frame import Frame
+from merganser.multibody.tree.frame import FixedOffsetFrame, Frame
 from merganser.multibody.tree.indices import ModelInstanceIndex, default_model_instance, world_model_instance
 from merganser.multibody.tree.inertia import SpatialInertia
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import FloatingJoint, Joint, WeldJoint
-from merganser.multibody.tree.lookup import TreeLookup
+from merganser.multibody.tree.loops import DEFAULT_STABILIZATION_TIME, check_can_close_loop, make_loop_rows
 from merganser.multibody.tree.rigid_body import RigidBody
 
 __all__ = ["MultibodyTree"]
 
 
-class MultibodyTree(TreeLookup):
+class MultibodyTree(TreeComputations):
     """Bodies, frames, joints, actuators and gravity; after Finalize() also topology and coordinates.
 
     A new tree holds the world body with its frame, the model instances of the world and the default one, and
@@ -42,17 +43,21 @@ class MultibodyTree(TreeLookup):
         mobod_of_body: after Finalize(), number of the mobod of each body, shape [num_bodies].
         mobod_of_joint: after Finalize(), number of the mobod that each joint moves, shape [num_joints].
         coordinates: after Finalize(), index arrays of positions, velocities and inputs.
+        elements: after Finalize(), records of the force elements but gravity, see kernels/layout.py.
+        loop_rows: after Finalize(), constraints of the loop joints, see kernels/loops.py.
     """
 
     topology: npt.NDArray[Any]
     mobod_of_body: npt.NDArray[np.int64]
     mobod_of_joint: npt.NDArray[np.int64]
     coordinates: Coordinates
+    elements: npt.NDArray[Any]
+    loop_rows: npt.NDArray[Any]
 
     def __init__(self, plant: Any = None) -> None:
         super().__init__()
         self.plant = plant
-        self._joint_between: dict[frozenset[RigidBody], Joint] = {}
+        self._stabilization_times: list[float | None] = []  # of the loop joints [s]
         self._mobilizers: list[Mobilizer] = []
         self._mobilizer_joints: list[Joint] = []
         self._default_floating_poses: dict[RigidBody, RigidTransform] = {}
@@ -60,6 +65,8 @@ class MultibodyTree(TreeLookup):
         self._base_joint_types: dict[int | None, BaseBodyJointType] = {}
         self._gravity_field = UniformGravityFieldElement()
         self._gravity_field._add_to(self, 0, is_ephemeral=False)
+        self.force_elements.append(self._gravity_field)
+        self._offset_frames: list[FixedOffsetFrame] = []
         self._register_body(RigidBody("world", world_model_instance()))
 
     # -- building --------------------------------------------------------------------------------------------
@@ -143,15 +150,48 @@ class MultibodyTree(TreeLookup):
         self._check_new("AddJoint", joint, Joint)
         self._check_mine("AddJoint", f"joint '{joint.name()}'", joint.frame_on_parent())
         self._check_mine("AddJoint", f"joint '{joint.name()}'", joint.frame_on_child())
-        self.joints.check_name(joint.name(), joint.model_instance())
+        for collection in (self.joints, self.loop_joints):
+            collection.check_name(joint.name(), joint.model_instance())
         self._check_connection(joint)
         self._register_joint(joint, is_ephemeral=False)
         return joint
 
     def _register_joint(self, joint: Joint, is_ephemeral: bool) -> None:
-        joint._add_to(self, len(self.joints), is_ephemeral)
+        joint._add_to(self, self.joints.next_index(), is_ephemeral)
         self.joints.append(joint)
         self._joint_between[frozenset((joint.parent_body(), joint.child_body()))] = joint
+
+    def AddLoopJoint(self, joint: Joint, stabilization_time: float | None = DEFAULT_STABILIZATION_TIME) -> Joint:
+        """Adds a joint that closes a loop, and returns it: it has no coordinates, but constrains those of others.
+
+        Its index counts loop joints alone. Its two bodies may be connected by other joints, or not. Where its frames
+        are is what the model says by default.
+
+        Args:
+            joint: a weld, revolute, prismatic, universal, planar or ball_rpy joint without damping; its limits have
+                no effect.
+            stabilization_time: time T in which errors of the constraints g decay, by Baumgarte stabilization
+                gddot = -2/T gdot - 1/T^2 g [s]; None for gddot = 0.
+
+        Raises:
+            RuntimeError: as AddJoint(), or the joint cannot close a loop.
+            ValueError: if the time is not positive.
+            TypeError: if `joint` is not a Joint.
+        """
+        self._check_new("AddLoopJoint", joint, Joint)
+        self._check_mine("AddLoopJoint", f"joint '{joint.name()}'", joint.frame_on_parent())
+        self._check_mine("AddLoopJoint", f"joint '{joint.name()}'", joint.frame_on_child())
+        for collection in (self.joints, self.loop_joints):
+            collection.check_name(joint.name(), joint.model_instance())
+        if joint.parent_body() is joint.child_body():
+            name = joint.parent_body().name()
+            raise RuntimeError(f"AddLoopJoint(): joint '{joint.name()}' would connect body '{name}' to itself.")
+        check_can_close_loop("AddLoopJoint", joint, stabilization_time)
+        joint._add_to(self, len(self.loop_joints), is_ephemeral=False)
+        joint._closes_loop = True
+        self.loop_joints.append(joint)
+        self._stabilization_times.append(stabilization_time)
+        return joint
 
     def WeldFrames(
         self, frame_on_parent_F: Frame, frame_on_child_M: Frame, X_FM: RigidTransform | None = None
@@ -178,6 +218,11 @@ class MultibodyTree(TreeLookup):
         """
         self._check_not_finalized("AddJointActuator")
         self._check_mine("AddJointActuator", f"actuator '{name}'", joint)
+        if joint._closes_loop:
+            raise RuntimeError(
+                f"AddJointActuator(): joint '{joint.name()}' closes a loop, so it has no coordinates that an actuator "
+                "could act on. Add it by AddJoint(), and close the loop at another of its joints."
+            )
         if joint.num_velocities() != 1:
             raise RuntimeError(
                 f"AddJointActuator(): joint '{joint.name()}' ({joint.type_name()}) has "
@@ -186,9 +231,31 @@ class MultibodyTree(TreeLookup):
             )
         actuator = JointActuator(name, joint, effort_limit)
         self.actuators.check_name(name, actuator.model_instance())
-        actuator._add_to(self, len(self.actuators), is_ephemeral=False)
+        actuator._add_to(self, self.actuators.next_index(), is_ephemeral=False)
         self.actuators.append(actuator)
         return actuator
+
+    def AddForceElement(self, force_element: ForceElement) -> ForceElement:
+        """Adds a force element between bodies or on joints of this tree, and returns it.
+
+        Raises:
+            RuntimeError: if it is a second gravity field, part of a tree already, acts on something that is not of this
+                tree, or after Finalize().
+            TypeError: if it is not a ForceElement.
+        """
+        self._check_new("AddForceElement", force_element, ForceElement)
+        if isinstance(force_element, UniformGravityFieldElement):
+            raise RuntimeError(
+                "AddForceElement(): this model already contains a gravity field element, and only one is allowed. "
+                "Change it by mutable_gravity_field().set_gravity_vector()."
+            )
+        for part in force_element._parts():
+            self._check_mine("AddForceElement", repr(force_element), part)
+        force_element._add_to(self, len(self.force_elements), is_ephemeral=False)
+        self.force_elements.append(force_element)
+        return force_element
+
+    # -- gravity ---------------------------------------------------------------------------------------------
 
     def gravity_field(self) -> UniformGravityFieldElement:
         """Returns the field of gravity."""
@@ -197,6 +264,22 @@ class MultibodyTree(TreeLookup):
     def gravity_vector(self) -> npt.NDArray[np.float64]:
         """Returns g_W, the acceleration of gravity in the world frame [m/s^2], shape [3]."""
         return self._gravity_field.gravity_vector()
+
+    def is_gravity_enabled(self, model_instance: int) -> bool:
+        """Returns whether gravity acts on the bodies of a model instance; by default it does.
+
+        Raises:
+            RuntimeError: if there is no such model instance.
+        """
+        return self._gravity_field.is_enabled(model_instance)
+
+    def set_gravity_enabled(self, model_instance: int, is_enabled: bool) -> None:
+        """Sets whether gravity acts on the bodies of a model instance.
+
+        Raises:
+            RuntimeError: if there is no such model instance, or after Finalize().
+        """
+        self._gravity_field.set_enabled(model_instance, is_enabled)
 
     # -- base bodies -----------------------------------------------------------------------------------------
 
@@ -284,17 +367,22 @@ class MultibodyTree(TreeLookup):
             for m in mobilizers
         ]
         self.mobod_of_body = np.zeros(len(self.bodies), dtype=np.int64)
-        self.mobod_of_joint = np.zeros(len(self.joints), dtype=np.int64)
+        self.mobod_of_joint = np.zeros(self.joints.next_index(), dtype=np.int64)
         for mobod, (mobilizer, joint) in enumerate(zip(mobilizers, self._mobilizer_joints), start=1):
             self.mobod_of_body[mobilizer.outboard] = mobod
             self.mobod_of_joint[joint.index()] = mobod
         self.topology = make_topology(mobilizers, self._mobilizer_joints, self.mobod_of_body)
+        for body in self.bodies:
+            is_weightless = not self.is_gravity_enabled(body.model_instance())
+            self.topology["is_weightless"][self.mobod_of_body[body.index()]] = is_weightless
         self._tell_elements()
+        self.elements = make_elements(self.force_elements[1:], self)
         self.coordinates = Coordinates.of(self.num_model_instances(), list(self.joints), list(self.actuators))
+        self.loop_rows = make_loop_rows(list(self.loop_joints), self._stabilization_times, self.mobod_of_body)
         self._is_finalized = True
 
     def _span(self) -> list[Mobilizer]:
-        ends = [(int(j.parent_body().index()), int(j.child_body().index())) for j in self.joints]
+        ends = {j.index(): (int(j.parent_body().index()), int(j.child_body().index())) for j in self.joints}
         try:
             return spanning_forest(len(self.bodies), ends)
         except JointLoopError as error:
@@ -306,7 +394,7 @@ class MultibodyTree(TreeLookup):
                 f"Finalize(): these joints form a loop: {loop}. The bodies and joints of a model must "
                 "form trees: "
                 "remove one of these joints, and replace it by a constraint or a stiff force between its "
-                "bodies."
+                "bodies. In a continuous plant, add one of them by AddLoopJoint() instead of AddJoint()."
             ) from None
 
     def _check_reversed_joints(self, mobilizers: list[Mobilizer]) -> None:
@@ -314,6 +402,7 @@ class MultibodyTree(TreeLookup):
             if not mobilizer.is_reversed or mobilizer.joint is None:
                 continue
             joint = self.joints.get(mobilizer.joint)
+            self._check_inboard(joint)
             if not joint._is_reversible:
                 raise RuntimeError(
                     f"Finalize(): the child of joint '{joint.name()}', body "
@@ -359,13 +448,18 @@ class MultibodyTree(TreeLookup):
         return joint
 
     def _tell_elements(self) -> None:
-        """Tells joints where their coordinates start, and bodies their mobod and inboard joint."""
+        """Tells joints, actuators and frames where their numbers start, and bodies their mobod and inboard joint."""
         for mobod, (mobilizer, joint) in enumerate(zip(self._mobilizers, self._mobilizer_joints), start=1):
             body = self.bodies.get(mobilizer.outboard)
             body._mobod, body._inboard_joint = mobod, joint
             joint._position_start = int(self.topology["q_start"][mobod])
             joint._velocity_start = int(self.topology["v_start"][mobod])
         self.world_body()._mobod = 0
+        for start, actuator in enumerate(self.actuators):
+            actuator._input_start = start
+        self._offset_frames = [frame for frame in self.frames if isinstance(frame, FixedOffsetFrame)]
+        for slot, frame in enumerate(self._offset_frames):
+            frame._slot = slot
 
     # -- results of finalizing -------------------------------------------------------------------------------
 
@@ -382,6 +476,16 @@ class MultibodyTree(TreeLookup):
         return parameters.make_default_parameters(
             list(self.bodies), self._mobilizers, self._mobilizer_joints, list(self.actuators), scalar
         )
+
+    def make_default_constants(self, scalar: Any = np.float64) -> npt.NDArray[Any]:
+        """Returns the constants of the force elements but gravity, see kernels/layout.py; errors as above."""
+        self._check_finalized("make_default_constants")
+        return parameters.make_default_constants(self.force_elements[1:], scalar)
+
+    def make_default_frames(self, scalar: Any = np.float64) -> npt.NDArray[Any]:
+        """Returns the poses of the offset frames, see kernels/layout.py; errors as above."""
+        self._check_finalized("make_default_frames")
+        return parameters.make_default_frames(self._offset_frames, scalar)
 
     def default_positions(self) -> npt.NDArray[np.float64]:
         """Returns the q that new Contexts start with, from the defaults of the joints, shape [nq]."""
@@ -434,13 +538,6 @@ class MultibodyTree(TreeLookup):
 
     # -- checks ----------------------------------------------------------------------------------------------
 
-    def _check_not_finalized(self, caller: str) -> None:
-        if self.is_finalized():
-            raise RuntimeError(
-                f"{caller}(): the plant is finalized already. Add all elements before the one call of "
-                "Finalize()."
-            )
-
     def _check_new(self, caller: str, element: MultibodyElement, kind: type) -> None:
         self._check_not_finalized(caller)
         if not isinstance(element, kind):
@@ -448,11 +545,6 @@ class MultibodyTree(TreeLookup):
         if element._tree is not None:
             owner = "this" if element._tree is self else "another"
             raise RuntimeError(f"{caller}(): {element!r} was added to {owner} plant already.")
-
-    def _check_mine(self, caller: str, what: str, element: MultibodyElement) -> None:
-        if element._tree is not self:
-            owner = "no plant yet; add it first" if element._tree is None else "another plant"
-            raise RuntimeError(f"{caller}(): {what} needs {element!r}, which belongs to {owner}.")
 
     def _check_connection(self, joint: Joint) -> None:
         parent, child = joint.parent_body(), joint.child_body()

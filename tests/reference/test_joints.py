@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,14 +10,13 @@ import pytest
 pydrake = pytest.importorskip("pydrake", reason="pydrake is not installed (extra `reference`)")
 
 import pydrake.multibody.tree as their_tree  # noqa: E402
+from joint_mechanisms import MULTI_DOF, library, mechanism  # noqa: E402
 from reference_plants import Pair  # noqa: E402
 
 from merganser.multibody.tree import ModelInstanceIndex  # noqa: E402
 
 pytestmark = pytest.mark.reference
 NUM_STATES = 10
-MULTI_DOF = ("BallRpyJoint", "UniversalJoint", "PlanarJoint", "RpyFloatingJoint", "QuaternionFloatingJoint")
-KINDS = (*MULTI_DOF[:3], "ScrewJoint", "RevoluteJoint", "PrismaticJoint", "RpyFloatingJoint", "QuaternionFloatingJoint")
 PATH = (
     '<link name="rail"/><link name="cart"><inertial><origin xyz="0.1 0.2 -0.1"/><mass value="2"/><inertia ixx="0.5" '
     'iyy="0.6" izz="0.7" ixy="0.01" ixz="0.02" iyz="0.03"/></inertial></link><joint name="fix" type="fixed"><parent '
@@ -31,48 +29,6 @@ CURVES = (
     '<drake:circular_arc radius="0.8" angle="2"/>'
 )
 CIRCLE = '<drake:circular_arc radius="0.5" angle="6.283185307179586"/>'
-
-
-def library(name: str) -> SimpleNamespace:
-    root = "merganser" if name == "ours" else "pydrake"
-    names = {}
-    math = "framework.math" if name == "ours" else "math"
-    for module in ("multibody.tree", "multibody.plant", "multibody.parsing", math):
-        names |= vars(importlib.import_module(f"{root}.{module}"))
-    return SimpleNamespace(**names)
-
-
-def mechanism(lib: SimpleNamespace, seed: int, time_step: float):
-    """Two joints of every kind in random order and random frames; each body on the world or on one before it."""
-    rng = np.random.default_rng(seed)
-    plant = lib.MultibodyPlant(time_step)
-    if time_step > 0.0 and lib is not OURS:
-        plant.SetUseSampledOutputPorts(False)
-
-    def frame_on(body):
-        X_BF = lib.RigidTransform(lib.RollPitchYaw(*rng.uniform(-3, 3, 3)), rng.normal(size=3))
-        return plant.AddFrame(lib.FixedOffsetFrame(f"f{plant.num_frames()}", body.body_frame(), X_BF))
-
-    bodies = [plant.world_body()]
-    for kind in rng.permutation([*KINDS, *KINDS]):
-        inertia = lib.SpatialInertia.SolidBoxWithMass(*rng.uniform(0.3, 1, 4)).Shift(rng.normal(size=3))
-        body = plant.AddRigidBody(f"b{len(bodies)}", inertia)
-        F, M = frame_on(bodies[rng.integers(max(0, len(bodies) - 3), len(bodies))]), frame_on(body)
-        axis, pitch, damping = rng.normal(size=3), rng.uniform(-2, 2), rng.uniform(0.1, 1.0, 3)
-        arguments = {
-            "ScrewJoint": (axis, pitch, damping[0]),
-            "RevoluteJoint": (axis, damping[0]),
-            "PrismaticJoint": (axis,),
-            "PlanarJoint": (damping,),
-        }.get(kind, (damping[0],))
-        joint = plant.AddJoint(getattr(lib, kind)(f"j{len(bodies)}", F, M, *arguments))
-        if kind in ("ScrewJoint", "RevoluteJoint"):
-            actuator = plant.AddJointActuator(f"a{len(bodies)}", joint)
-            actuator.set_default_rotor_inertia(damping[1])
-            actuator.set_default_gear_ratio(pitch)
-        bodies.append(body)
-    plant.Finalize()
-    return plant
 
 
 def path(lib: SimpleNamespace, curves: str, periodic: str, time_step: float = 0.0):

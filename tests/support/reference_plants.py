@@ -13,6 +13,7 @@ import numpy as np
 import pydrake.math
 import pydrake.multibody.parsing
 import pydrake.multibody.plant
+import pydrake.multibody.tree
 import pytest
 from plants import MODELS
 
@@ -31,6 +32,8 @@ class Pair:
     def __post_init__(self) -> None:
         self.context = self.ours.CreateDefaultContext()
         self.their_context = self.theirs.CreateDefaultContext()
+        for index in range(self.ours.num_model_instances()):  # read where the model has PD controllers
+            self.fix_desired_state(index, np.zeros(2 * self.ours.num_actuated_dofs(index)))
 
     def set_state(self, q: np.ndarray, v: np.ndarray) -> None:
         for plant, context in ((self.ours, self.context), (self.theirs, self.their_context)):
@@ -40,6 +43,11 @@ class Pair:
     def set_random_state(self, rng: np.random.Generator) -> None:
         """A normally distributed state, quaternions not of unit length."""
         self.set_state(rng.normal(size=self.ours.num_positions()), rng.normal(size=self.ours.num_velocities()))
+
+    def fix_desired_state(self, instance: int, x_d: np.ndarray) -> None:
+        self.ours.get_desired_state_input_port(instance).FixValue(self.context, x_d)
+        index = pydrake.multibody.tree.ModelInstanceIndex(instance)
+        self.theirs.get_desired_state_input_port(index).FixValue(self.their_context, x_d)
 
     def fix_actuation(self, u: np.ndarray) -> None:
         self.ours.get_actuation_input_port().FixValue(self.context, u)
@@ -57,7 +65,8 @@ def load_both(files: list[str | Path], welded_frames: tuple[str, ...] = (), time
     ours = MultibodyPlant(time_step)
     theirs = pydrake.multibody.plant.MultibodyPlant(time_step)
     if time_step > 0.0:
-        theirs.SetUseSampledOutputPorts(False)  # so that its step is a discrete update, too
+        for plant in (ours, theirs):
+            plant.SetUseSampledOutputPorts(False)  # so that a step is a discrete update
     sides = (
         (ours, Parser(ours), merganser.framework.math),
         (theirs, pydrake.multibody.parsing.Parser(theirs), pydrake.math),

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.scalars import scalar_of_array
 from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
@@ -58,7 +59,10 @@ class FloatingJoint(Joint):
 
     def _positions_of(self, X_FM: RigidTransform) -> Vector:
         """The positions that stand for X_FM, shape [num_positions]."""
-        return np.concatenate([self._orientation_of(X_FM.rotation()), X_FM.translation()])
+        R_FM = X_FM.rotation()
+        if scalar_of_array(R_FM.matrix()).__name__ == "Expression":
+            R_FM = R_FM.cast[float]()  # raises an error if it is not constant
+        return np.concatenate([self._orientation_of(R_FM), X_FM.translation()])
 
     # -- defaults --------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.indices import JointIndex
+from merganser.multibody.tree.inertia.validity import real_values
 from merganser.multibody.tree.joints.random_expressions import draw_expressions
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 
@@ -89,6 +90,7 @@ class Joint(NamedElement, ABC):
         super().__init__(name, frame_on_child.model_instance())
         self._frame_on_parent, self._frame_on_child = frame_on_parent, frame_on_child
         nq, nv = self.num_positions(), self.num_velocities()
+        self._closes_loop = False  # set by AddLoopJoint(): the joint has no coordinates then
         self._position_start: int | None = None  # set by Finalize()
         self._velocity_start: int | None = None
         self._default_positions = np.zeros(nq)
@@ -181,10 +183,17 @@ class Joint(NamedElement, ABC):
 
     def _start(self, start: int | None, caller: str) -> int:
         if start is None:
+            self._refuse_loop(caller)
             raise RuntimeError(
                 f"{caller}(): joint {self._name!r} has no coordinates before Finalize() of its plant."
             )
         return start
+
+    def _refuse_loop(self, caller: str) -> None:
+        if self._closes_loop:
+            raise RuntimeError(
+                f"{caller}(): joint {self._name!r} closes a loop, so it has no coordinates, damping or lock of its own."
+            )
 
     def position_suffix(self, position_index_in_joint: int) -> str:
         """Returns what a position's name ends in, such as "q".
@@ -350,7 +359,7 @@ class Joint(NamedElement, ABC):
             ValueError: if the size is wrong.
             RuntimeError: if a damping is negative or not finite.
         """
-        self._default_damping = self._check_damping("set_default_damping_vector", damping)
+        self._default_damping = self._check_damping("set_default_damping_vector", damping).astype(np.float64)
 
     def GetDampingVector(self, context: Any) -> Vector:
         """Returns the damping in the Context, shape [num_velocities]."""
@@ -370,12 +379,13 @@ class Joint(NamedElement, ABC):
 
     def _check_damping(self, caller: str, damping: npt.ArrayLike) -> Vector:
         values = as_vector(damping, self.num_velocities(), f"{caller}: damping of joint {self._name!r}")
-        if not (np.isfinite(values).all() and (values >= 0.0).all()):
+        real = real_values(values)
+        if real is not None and not (np.isfinite(real).all() and (real >= 0.0).all()):
             raise RuntimeError(
                 f"{caller}(): the damping of joint {self._name!r} must be finite and not negative, but is "
                 f"{values}."
             )
-        return values.astype(np.float64)
+        return values
 
     # -- locking ---------------------------------------------------------------------------------------------
 
@@ -413,6 +423,7 @@ class Joint(NamedElement, ABC):
         parameters["is_locked"][self._mobod(caller)] = value
 
     def _mobod(self, caller: str) -> int:
+        self._refuse_loop(caller)
         return int(self._get_tree(caller).mobod_of_joint[self._index])
 
     # -- limits ----------------------------------------------------------------------------------------------

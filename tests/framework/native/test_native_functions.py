@@ -243,3 +243,16 @@ def test_second_process_takes_the_function_from_disk(tmp_path):
 def test_decorator_keeps_name_and_documentation():
     assert isinstance(spring, NativeFunction)
     assert spring.__name__ == "spring" and "Hooke" in (spring.__doc__ or "")
+
+
+def test_function_of_a_module_that_is_gone_is_compiled_anew(tmp_path):
+    source = "from merganser.framework.native import native\n\n\n@native\ndef f(u, y):\n    y[0] = 2.0 * u[0]\n"
+    environment = {**os.environ, "MERGANSER_CACHE_DIR": str(tmp_path / "cache")}
+    for module in ("before", "after"):
+        folder = tmp_path / module
+        folder.mkdir()
+        (folder / f"{module}.py").write_text(source)
+        code = f"import numpy as np, {module}\ny = np.zeros(1)\n{module}.f(np.ones(1), y)\nprint({module}.f.address() != 0)"
+        command = [sys.executable, "-c", code]
+        result = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=True)
+        assert result.stdout == "True\n"

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_elements import Elements
 from random_trees import ALL_KINDS, Tree, random_tree
 
 from merganser.multibody import kernels
@@ -57,6 +58,15 @@ class Opaque:
     def cos(self) -> Opaque:
         return Opaque(float(np.cos(self.value)))
 
+    def sqrt(self) -> Opaque:
+        return Opaque(float(np.sqrt(self.value)))
+
+    def tanh(self) -> Opaque:
+        return Opaque(float(np.tanh(self.value)))
+
+    def arctan2(self, x: Any) -> Opaque:
+        return Opaque(float(np.arctan2(self.value, self._value(x))))
+
     def __bool__(self) -> bool:
         raise AssertionError("a kernel took a decision on a scalar value")
 
@@ -91,6 +101,11 @@ def forces(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     return normal(tree.num_v), normal(len(tree.topology), 6)
 
 
+def elements(tree: Tree) -> Elements:
+    """Force elements of every kind, the same for the tree in every scalar type."""
+    return Elements.random(tree, 3).on(tree)
+
+
 def position_values(tree: Tree) -> np.ndarray:
     """Every defined value of the position records."""
     fields = [tree.position[name].ravel() for name in tree.position.dtype.names if name != "H_PB_W"]
@@ -116,6 +131,9 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
     "state_inverse_dynamics": lambda tree: tree.state_inverse_dynamics(*forces(tree)),
     "state_derivatives": lambda tree: tree.step("state_derivatives", *forces(tree))[1],
     "discrete_step": lambda tree: tree.step("discrete_step", *forces(tree), 0.01)[1],
+    "force_elements": lambda tree: np.concatenate([a.ravel() for a in elements(tree).forces(*forces(tree))]),
+    "element_energies": lambda tree: elements(tree).energies(),
+    "bushing_forces": lambda tree: elements(tree).bushing_forces().ravel(),
 }
 
 SEED, NUM_BODIES = 67, 12  # one of the smallest trees with all mobilizers, so that interpreted runs stay quick

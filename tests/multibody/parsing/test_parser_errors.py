@@ -139,8 +139,8 @@ BAD_SDF = {
     "zero axis": (sdf_joint("<axis><xyz>0 0 0</xyz></axis>"), ["direction"]),
     "unknown axis frame": (sdf_joint('<axis><xyz expressed_in="f">1 0 0</xyz></axis>'), ["'f'"]),
     "spring": (
-        sdf_joint("<axis><dynamics><spring_stiffness>2</spring_stiffness></dynamics></axis>"),
-        ["spring"],
+        sdf_joint("<axis><dynamics><spring_stiffness>-2</spring_stiffness></dynamics></axis>"),
+        ["spring stiffness", "-2"],
     ),
     "pose of five": (sdf('<frame name="f"><pose>1 2 3 4 5</pose></frame>'), ["5 values", "expected 6"]),
     "circle of poses": (

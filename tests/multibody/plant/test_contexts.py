@@ -32,9 +32,9 @@ def step(plant, context):
     """The state after one step, or the time derivatives of a continuous plant."""
     if not plant.is_discrete():
         return plant.EvalTimeDerivatives(context).CopyToVector()
-    state = plant.AllocateDiscreteVariables()
-    plant.CalcForcedDiscreteVariableUpdate(context, state)
-    return state.get_vector(0).CopyToVector()
+    after = context.Clone()
+    plant.ExecuteForcedEvents(after)
+    return plant.GetPositionsAndVelocities(after)
 
 
 # -- independence and clones -------------------------------------------------------------------------

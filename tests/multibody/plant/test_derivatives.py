@@ -27,10 +27,6 @@ def time_derivatives(plant, context):
 
 
 def discrete_step(plant, context):
-    state = plant.AllocateDiscreteVariables() if context._store.flat.dtype == np.float64 else None
-    if state is not None:
-        plant.CalcForcedDiscreteVariableUpdate(context, state)
-        return state.get_vector(0).CopyToVector()
     copy = context.Clone()
     plant.ExecuteForcedEvents(copy)
     return plant.GetPositionsAndVelocities(copy)

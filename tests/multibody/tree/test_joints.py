@@ -148,7 +148,7 @@ def test_roll_pitch_yaw_at_a_quarter_turn_of_pitch_is_reported_by_name(kind, tim
     plant, joint = plant_with(JOINTS[kind], time_step)
     context = plant.CreateDefaultContext()
     joint.set_angles(context, [0.1, np.pi / 2, 0.2])
-    step = plant.EvalUniquePeriodicDiscreteUpdate if time_step else plant.EvalTimeDerivatives
+    step = plant.ExecuteForcedEvents if time_step else plant.EvalTimeDerivatives
     for call in (lambda: plant.MapVelocityToQDot(context, np.ones(plant.num_velocities())), lambda: step(context)):
         with pytest.raises(RuntimeError, match=r"singular: joint 'j' is at a pitch of 1\.57"):
             call()

@@ -1,0 +1,16 @@
+"""The templates `Foo_` of the classes of this package that hold poses: `SceneGraph_[AutoDiffXd]`."""
+
+from __future__ import annotations
+
+from merganser.framework.core.templates import SystemTemplate, ValueTemplate
+from merganser.geometry.frame_pose_vector import FramePoseVector
+from merganser.geometry.inspector import SceneGraphInspector
+from merganser.geometry.query_object import QueryObject
+from merganser.geometry.scene_graph import SceneGraph
+
+__all__ = ["FramePoseVector_", "QueryObject_", "SceneGraphInspector_", "SceneGraph_"]
+
+SceneGraph_ = SystemTemplate(SceneGraph)
+FramePoseVector_ = ValueTemplate(FramePoseVector)
+QueryObject_ = ValueTemplate(QueryObject)
+SceneGraphInspector_ = ValueTemplate(SceneGraphInspector)

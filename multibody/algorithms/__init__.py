@@ -1,0 +1,42 @@
+"""The algorithms of RigidBodyDynamics.jl under their names; functions that end in `!` there take `out=` here."""
+
+from merganser.multibody.algorithms.constraint_gains import (
+    PDGains,
+    SE3PDGains,
+    default_constraint_stabilization_gains,
+)
+from merganser.multibody.algorithms.derivatives import (
+    ForwardDynamicsDerivatives,
+    InverseDynamicsDerivatives,
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+)
+from merganser.multibody.algorithms.dynamics import DynamicsResult, dynamics
+from merganser.multibody.algorithms.inverse_dynamics import dynamics_bias, inverse_dynamics, mass_matrix
+from merganser.multibody.algorithms.jacobians import TreePath, geometric_jacobian, path, point_jacobian
+from merganser.multibody.algorithms.momentum import center_of_mass, mass, momentum_matrix, subtree_mass
+from merganser.multibody.algorithms.state import MechanismState
+
+__all__ = [
+    "DynamicsResult",
+    "ForwardDynamicsDerivatives",
+    "InverseDynamicsDerivatives",
+    "MechanismState",
+    "PDGains",
+    "SE3PDGains",
+    "TreePath",
+    "center_of_mass",
+    "default_constraint_stabilization_gains",
+    "dynamics",
+    "dynamics_bias",
+    "forward_dynamics_derivatives",
+    "geometric_jacobian",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "mass",
+    "mass_matrix",
+    "momentum_matrix",
+    "path",
+    "point_jacobian",
+    "subtree_mass",
+]

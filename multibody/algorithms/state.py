@@ -1,0 +1,94 @@
+"""MechanismState: a plant in one of its states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.workspace import Workspace
+
+__all__ = ["MechanismState"]
+
+Array = NDArray[Any]
+
+
+class MechanismState:
+    """A finalized plant (the mechanism) and a Context of it, on which the functions of this package work.
+
+    The Context keeps positions, velocities and parameters, and what has been computed of them stays until they change:
+    several functions of one state compute its kinematics once.
+
+    Args:
+        mechanism: a finalized plant.
+        context: its Context, which is used, not copied; by default a new one.
+
+    Raises:
+        TypeError: the mechanism is no MultibodyPlant, or the context no Context.
+        RuntimeError: the plant is not finalized.
+        ValueError: the Context belongs to another system.
+    """
+
+    def __init__(self, mechanism: MultibodyPlant, context: Any = None) -> None:
+        if not isinstance(mechanism, MultibodyPlant):
+            raise TypeError(f"MechanismState() takes a MultibodyPlant, got {type(mechanism).__name__}.")
+        mechanism._require_finalized("MechanismState()")
+        self.mechanism = mechanism
+        self.context = mechanism.CreateDefaultContext() if context is None else context
+        mechanism._workspace(self.context)  # refuses the context of another system
+
+    def configuration(self) -> Array:
+        """Returns a copy of q, shape [num_positions]."""
+        return self.mechanism.GetPositions(self.context)
+
+    def velocity(self) -> Array:
+        """Returns a copy of v, shape [num_velocities]."""
+        return self.mechanism.GetVelocities(self.context)
+
+    def set_configuration(self, q: ArrayLike) -> None:
+        """Sets q; errors as MultibodyPlant.SetPositions."""
+        self.mechanism.SetPositions(self.context, q)
+
+    def set_velocity(self, v: ArrayLike) -> None:
+        """Sets v; errors as MultibodyPlant.SetVelocities."""
+        self.mechanism.SetVelocities(self.context, v)
+
+    def zero(self) -> None:
+        """Sets positions to the defaults of the joints and velocities to zero."""
+        self.mechanism.SetDefaultState(self.context, self.context.get_mutable_state())
+
+    def _position(self) -> Workspace:
+        return self.mechanism._eval_position(self.context)
+
+    def _velocity(self) -> Workspace:
+        return self.mechanism._eval_velocity(self.context)
+
+    def _vector(self, caller: str, values: ArrayLike, size: int) -> Array:
+        """A vector of generalized forces or accelerations, checked, of the scalar type of the Context."""
+        w = self.mechanism._workspace(self.context)
+        return np.ascontiguousarray(self.mechanism._checked_vector(caller, values, size, w.dtype))
+
+
+def output(caller: str, name: str, out: Array | None, shape: tuple[int, ...], w: Workspace) -> Array:
+    """Room for a result: `out`, if given, checked, else a new array.
+
+    Raises:
+        TypeError: `out` is no array of the scalar type of the Context.
+        ValueError: its shape is wrong, or it is not contiguous.
+    """
+    if out is None:
+        return np.zeros(shape, w.dtype)
+    if not isinstance(out, np.ndarray) or out.dtype != w.dtype:
+        kind = f"array of {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise TypeError(f"{caller}(): {name} must be a numpy array of {w.dtype}, got {kind}.")
+    if out.shape != shape or not out.flags.c_contiguous:
+        layout = "" if out.flags.c_contiguous else " that is not contiguous"
+        raise ValueError(f"{caller}(): {name} must be a contiguous array of shape {shape}, got {out.shape}{layout}.")
+    return out
+
+
+def per_body_output(caller: str, name: str, out: Array | None, w: Workspace) -> Array | None:
+    """Checks an optional array for six numbers a body; errors as output()."""
+    return None if out is None else output(caller, name, out, (len(w.topology), 6), w)

@@ -1,0 +1,85 @@
+"""The discrete step of a tree with PD-controlled actuators, whose efforts follow the velocities after the step.
+
+Notation: see layout.py, step.py and drives.py. With u(v+), diag(K) and c as in drives.py and D = diag(damping),
+
+    (M + h D) (v+ - v) = h (tau - D v - C v + tau_g + J^T F_applied + B u(v+))                            (1)
+
+Where S are the actuators between their limits and u_T the efforts of the others, at theirs, (1) is linear:
+
+    (M + h D + h diag(h K_S)) vdot = tau - D v - C v + tau_g + J^T F_applied + B_S (c - K v)_S + B_T u_T  (2)
+
+with v+ = v + h vdot: a forward dynamics in time proportional to the number of bodies. It is solved until the choice
+of S is confirmed, in most steps at once.
+"""
+
+from __future__ import annotations
+
+from merganser.framework.native import device, kernel
+from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
+from merganser.multibody.kernels.drives import add_drives, guess_saturation, revise_saturation
+from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics
+from merganser.multibody.kernels.kinematics import calc_kinematics
+from merganser.multibody.kernels.spatial import Array
+from merganser.multibody.kernels.step import calc_damping
+
+__all__ = ["NOT_CONVERGED", "calc_controlled_step", "controlled_step"]
+
+NOT_CONVERGED = -1
+_MOST_SOLUTIONS = 100
+
+
+@device
+def calc_controlled_step(
+    # Model:
+    topology: Array,  # shape [num_mobods], see layout.py
+    parameters: Array,  # shape [num_mobods]
+    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    # In:
+    time_step: float,  # h [s]
+    x_in: Array,  # state [q; v], shape [num_q + num_v]
+    tau_in: Array,  # generalized forces but damping and drives, shape [num_v]
+    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    drives: Array,  # integers, shape [num_drives, NUM_DRIVE_NUMBERS], see drives.py; their second column is workspace
+    drive_values_in: Array,  # shape [num_drives, NUM_DRIVE_VALUES]
+    # Work:
+    position_work: Array,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
+    velocity_work: Array,  # shape [num_mobods]; holds the velocity kinematics of x_in afterwards
+    scratch_work: Array,  # shape [num_mobods]
+    drives_work: Array,  # shape [num_drives, NUM_WORK_VALUES]
+    # Out:
+    effort_out: Array,  # u(v+) of the drives [N m or N], shape [num_drives]
+    x_next_out: Array,  # next state [q+; v+], shape [num_q + num_v]
+) -> int:
+    """Computes the state one time step later, equation (1), and q+ = q + h N(q) v+.
+
+    Returns:
+        0; or the number of the mobod whose hinge inertia is singular or NaN; or NOT_CONVERGED if no choice of S was
+        confirmed. The results are then not computed.
+    """
+    num_v = tau_in.shape[0]
+    num_q = x_in.shape[0] - num_v
+    q, v = x_in[:num_q], x_in[num_q:]
+    q_next, v_next = x_next_out[:num_q], x_next_out[num_q:]
+    calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
+    guess_saturation(drives, drive_values_in, v)
+    for count in range(_MOST_SOLUTIONS):
+        # Right and left side of (2); q_next serves as the extra diagonal, as num_q >= num_v.
+        calc_damping(topology, parameters, time_step, v, tau_in, q_next, v_next)
+        add_drives(time_step, drives, drive_values_in, v, q_next, v_next)
+        status = calc_forward_dynamics(
+            topology, parameters, gravity_in, position_work, velocity_work, v_next, F_applied_in,
+            q_next, scratch_work, v_next,
+        )  # fmt: skip
+        if status != 0:
+            return status
+        for k in range(num_v):
+            v_next[k] = v[k] + time_step * v_next[k]
+        if revise_saturation(time_step, count == 0, drives, drive_values_in, v_next, drives_work, effort_out):
+            calc_velocity_to_qdot(topology, q, v_next, q_next)
+            for k in range(num_q):
+                q_next[k] = q[k] + time_step * q_next[k]
+            return 0
+    return NOT_CONVERGED
+
+
+controlled_step = kernel(calc_controlled_step)

@@ -1,0 +1,182 @@
+"""Efforts of PD-controlled actuators in a discrete step, and the search for those that reach their limits.
+
+Actuator i drives velocity v_j of a joint with one velocity. With the position at the end of the step,
+q+ = q + h v+, its effort is a line in v+, cut off at the effort limit e:
+
+    u(v+) = max(-e, min(e, c - K v+))                                                 (1)
+    c = u_ff + Kp (q_d - q) + Kd v_d,   K = h Kp + Kd                                 (2)
+
+so that the step A (v+ - v*) = h B u(v+), with A = M + h D and v* the velocities without these actuators, is where
+the convex function
+
+    l(v) = 1/2 (v - v*)^T A (v - v*) - h sum_i int u_i dv_j                           (3)
+
+has its minimum. Newton's method solves the step for a guess of which actuators are saturated, and takes the others as
+c - K v+ (controlled_step.py). If the result confirms the guess, it is exact. Otherwise the next guess is taken from the
+minimum of l on the way from the last point to the result, where along a direction d
+
+    dl/d alpha = d^T (p + alpha (p_new - p)) - h sum_i d_j u_i(v_j + alpha d_j)       (4)
+
+increases with alpha. p = A (v - v*) is known at the result of a solution, where it is h u, and in between by
+interpolation. l decreases from guess to guess, so none occurs twice as long as full steps are taken.
+
+Sources: the model (1), (2) is the PD control of SAP, A. Castro et al., An Unconstrained Convex Formulation of
+Compliant Contact, IEEE T-RO (2023), where (3) is its equation (15) for these constraints; exact line search: section
+V.B there.
+"""
+
+from __future__ import annotations
+
+from merganser.framework.native import device
+from merganser.multibody.kernels.scalars import real_part
+from merganser.multibody.kernels.spatial import Array
+
+__all__ = [
+    "DOF",
+    "GAIN",
+    "LIMIT",
+    "NUM_DRIVE_NUMBERS",
+    "NUM_DRIVE_VALUES",
+    "NUM_WORK_VALUES",
+    "OFFSET",
+    "SATURATION",
+    "add_drives",
+    "guess_saturation",
+    "revise_saturation",
+]
+
+# Columns of drives: integers, shape [num_drives, NUM_DRIVE_NUMBERS].
+DOF = 0  # which velocity j the actuator drives
+SATURATION = 1  # the guess: 1 at the upper limit, -1 at the lower, 0 between
+NUM_DRIVE_NUMBERS = 2
+
+# Columns of drive values: scalars, shape [num_drives, NUM_DRIVE_VALUES].
+OFFSET = 0  # c [N m or N]
+GAIN = 1  # K
+LIMIT = 2  # e, possibly infinite
+NUM_DRIVE_VALUES = 3
+
+# Columns of the workspace, shape [num_drives, NUM_WORK_VALUES].
+_VELOCITY = 0  # v_j at the present point
+_IMPULSE = 1  # h times its effort there, of which p is made
+_RESULT = 2  # v_j at the result of the last solution
+NUM_WORK_VALUES = 3
+
+_SLACK = 1e-12  # by how much of the limit an effort may miss it
+_BISECTIONS = 60
+
+
+@device
+def guess_saturation(drives: Array, values_in: Array, v_in: Array) -> None:
+    """Guesses from the velocities before the step, shape [num_v], which drives are saturated."""
+    for i in range(drives.shape[0]):
+        drives[i, SATURATION] = _saturation(values_in[i], v_in[drives[i, DOF]])
+
+
+@device
+def add_drives(
+    time_step: float,
+    drives: Array,
+    values_in: Array,
+    v_in: Array,
+    diagonal_out: Array,
+    tau_out: Array,
+) -> None:
+    """Adds the drives, as they are guessed, to M vdot = tau with v+ = v + h vdot; both results have the shape [num_v].
+
+    Between the limits, c - K (v + h vdot) adds h K to the diagonal of M and c - K v to tau.
+    """
+    for i in range(drives.shape[0]):
+        j = drives[i, DOF]
+        if drives[i, SATURATION] == 0:
+            diagonal_out[j] += time_step * values_in[i, GAIN]
+            tau_out[j] += values_in[i, OFFSET] - values_in[i, GAIN] * v_in[j]
+        else:
+            tau_out[j] += drives[i, SATURATION] * values_in[i, LIMIT]
+
+
+@device
+def revise_saturation(
+    time_step: float,
+    is_first: bool,
+    drives: Array,
+    values_in: Array,
+    v_next_in: Array,
+    work: Array,
+    effort_out: Array,
+) -> bool:
+    """Looks at the result of a solution, shape [num_v]: whether it confirms the guess. If not, makes the next guess.
+
+    effort_out, shape [num_drives], are the efforts with which it was solved.
+    """
+    is_confirmed = True
+    for i in range(drives.shape[0]):
+        guess, value, v = drives[i, SATURATION], values_in[i], v_next_in[drives[i, DOF]]
+        work[i, _RESULT] = v
+        effort_out[i] = value[OFFSET] - value[GAIN] * v
+        if not _confirms(guess, real_part(effort_out[i]), real_part(value[LIMIT])):
+            is_confirmed = False
+        if guess != 0:
+            effort_out[i] = guess * value[LIMIT]
+    if is_confirmed:
+        return True
+    alpha = 1.0 if is_first else _find_minimum(time_step, values_in, work, effort_out)
+    for i in range(drives.shape[0]):
+        point = work[i]
+        if alpha == 1.0:
+            point[_VELOCITY] = point[_RESULT]
+            point[_IMPULSE] = time_step * effort_out[i]
+        else:
+            point[_VELOCITY] += alpha * (point[_RESULT] - point[_VELOCITY])
+            point[_IMPULSE] += alpha * (time_step * effort_out[i] - point[_IMPULSE])
+        drives[i, SATURATION] = _saturation(values_in[i], point[_VELOCITY])
+    return False
+
+
+@device
+def _saturation(value: Array, v: float) -> int:
+    """Where in (1) a velocity lies."""
+    effort, limit = real_part(value[OFFSET] - value[GAIN] * v), real_part(value[LIMIT])
+    if effort > limit:
+        return 1
+    if effort < -limit:
+        return -1
+    return 0
+
+
+@device
+def _confirms(guess: int, effort: float, limit: float) -> bool:
+    """Whether an effort c - K v is where it was guessed to be; one that is no number is."""
+    slack = _SLACK * limit
+    if guess == 0:
+        return not (effort > limit + slack or effort < -limit - slack)
+    return not guess * effort < limit - slack
+
+
+@device
+def _find_minimum(time_step: float, values_in: Array, work_in: Array, effort_in: Array) -> float:
+    """alpha in (0, 1] where (4) is zero, or 1 if it is not positive there."""
+    if _slope(time_step, values_in, work_in, effort_in, 1.0) <= 0.0:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        if _slope(time_step, values_in, work_in, effort_in, middle) > 0.0:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@device
+def _slope(time_step: float, values_in: Array, work_in: Array, effort_in: Array, alpha: float) -> float:
+    """dl/d alpha, equation (4)."""
+    slope = 0.0
+    for i in range(values_in.shape[0]):
+        v, impulse = real_part(work_in[i, _VELOCITY]), real_part(work_in[i, _IMPULSE])
+        d = real_part(work_in[i, _RESULT]) - v
+        limit = real_part(values_in[i, LIMIT])
+        effort = real_part(values_in[i, OFFSET]) - real_part(values_in[i, GAIN]) * (v + alpha * d)
+        effort = max(-limit, min(limit, effort))
+        slope += d * (impulse + alpha * (time_step * real_part(effort_in[i]) - impulse) - time_step * effort)
+    return slope

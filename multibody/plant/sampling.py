@@ -1,0 +1,246 @@
+"""Results of the dynamics for output ports: live, or as the last discrete step has left them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework import AbstractValue, CacheEntry, ValueProducer
+from merganser.multibody import kernels
+from merganser.multibody.kernels import layout
+from merganser.multibody.math import SpatialForce
+from merganser.multibody.plant.actuation import PlantInputs
+from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.tree import Joint
+
+__all__ = ["BodyDynamics", "DynamicsSample", "PlantSampling"]
+
+Array = NDArray[Any]
+
+
+class DynamicsSample:
+    """What one computation of the dynamics started from and found; nobody changes it afterwards.
+
+    Being constant, it is shared by copies of Contexts and not copied with them.
+
+    Attributes:
+        vdot: generalized accelerations, of a discrete step (v+ - v) / h, shape [num_velocities].
+        net_actuation: what the actuators exerted, shape [num_inputs].
+        x: the state it started from, shape [num_q + num_v]; None if nothing has been computed yet: the rest is zero
+            then, and these three are None, too.
+        F_applied: spatial forces on the bodies, gravity apart, shape [num_mobods, 6].
+        parameters: numbers of the parameter records.
+        gravity: acceleration of gravity [m/s^2], shape [3].
+    """
+
+    __slots__ = ("F_applied", "gravity", "net_actuation", "parameters", "vdot", "x")
+
+    def __init__(
+        self,
+        vdot: Array,
+        net_actuation: Array,
+        x: Array | None = None,
+        F_applied: Array | None = None,
+        parameters: Array | None = None,
+        gravity: Array | None = None,
+    ) -> None:
+        self.vdot, self.net_actuation, self.x = vdot, net_actuation, x
+        self.F_applied, self.parameters, self.gravity = F_applied, parameters, gravity
+
+    def __copy__(self) -> DynamicsSample:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DynamicsSample:
+        return self
+
+    def _plain_state(self) -> list[Any]:
+        """For files of Contexts, see framework/core/plain_values.py."""
+        return [self.vdot, self.net_actuation, self.x, self.F_applied, self.parameters, self.gravity]
+
+    def _set_plain_state(self, state: list[Any]) -> None:
+        self.vdot, self.net_actuation, self.x, self.F_applied, self.parameters, self.gravity = state
+
+
+class _SampleBox(AbstractValue):
+    """The box of a sample. Copying it does not look for what is to be copied, which takes 4 us of every step."""
+
+    __slots__ = ()
+
+    def SetFrom(self, other: AbstractValue) -> None:
+        self._value = other._value
+
+    def Clone(self) -> _SampleBox:
+        return _SampleBox(self._value)
+
+
+class BodyDynamics(NamedTuple):
+    """How the bodies move, and what their inboard joints exert on them, by mobod; all in W, about Bo.
+
+    Attributes:
+        A_WB_W: spatial accelerations [rad/s^2, m/s^2], shape [num_mobods, 6].
+        F_Bo_W: forces of the inboard joints [N m, N], shape [num_mobods, 6].
+        R_WB, p_WoBo_W: poses, shapes [num_mobods, 3, 3] and [num_mobods, 3].
+        parameters: the parameter records with which they were computed.
+    """
+
+    A_WB_W: Array
+    F_Bo_W: Array
+    R_WB: Array
+    p_WoBo_W: Array
+    parameters: Any
+
+
+class PlantSampling(PlantInputs):
+    """Discrete updates with or without a sample, and dynamics for output ports.
+
+    With sampling, the default of discrete plants, a step is an unrestricted update, that also stores a DynamicsSample
+    in the abstract state, and output ports show that. Without, it is a discrete update, and output ports compute the
+    dynamics from what state and inputs are at the moment, as those of continuous plants do.
+    """
+
+    _use_sampled_output_ports: bool
+    _sample_state: int  # index of the abstract state
+    _sample_entry: CacheEntry
+    _body_dynamics_entry: CacheEntry
+    _constant_parameters_entry: CacheEntry
+
+    def SetUseSampledOutputPorts(self, use_sampled_output_ports: bool) -> None:
+        """Chooses whether output ports that follow from forces show the last step of a discrete plant, or the moment.
+
+        Raises:
+            RuntimeError: the plant is finalized already, or sampling is asked of a continuous plant.
+        """
+        if self.is_finalized():
+            raise RuntimeError(
+                f"SetUseSampledOutputPorts(): plant '{self.GetSystemPathname()}' is finalized already. Call it before "
+                "Finalize()."
+            )
+        if use_sampled_output_ports and self._time_step == 0.0:
+            raise RuntimeError(
+                f"SetUseSampledOutputPorts(True): plant '{self.GetSystemPathname()}' is continuous, so that there are "
+                "no steps to sample. Give it a time step, or leave its ports live."
+            )
+        self._use_sampled_output_ports = bool(use_sampled_output_ports)
+
+    def has_sampled_output_ports(self) -> bool:
+        """Returns whether output ports that follow from forces change at steps only; False for a continuous plant."""
+        return self._use_sampled_output_ports
+
+    # ------------------------------------------------------------------ the discrete update
+
+    def _declare_updates(self) -> None:
+        """Declares the periodic and forced update of a discrete plant, and the state of its sample."""
+        if not self._use_sampled_output_ports:
+            self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._calc_step)
+            self.DeclareForcedDiscreteUpdateEvent(self._calc_step)
+            return
+        tree = self._tree
+        nothing_yet = DynamicsSample(np.zeros(tree.num_velocities()), np.zeros(tree.num_actuated_dofs()))
+        self._sample_state = self.DeclareAbstractState(_SampleBox(nothing_yet))
+        self.DeclarePeriodicUnrestrictedUpdateEvent(self._time_step, 0.0, self._calc_sampled_step)
+        self.DeclareForcedUnrestrictedUpdateEvent(self._calc_sampled_step)
+
+    def _calc_step(self, context: Any, discrete_state: Any) -> None:
+        """Computes the state one time step later: semi-implicit Euler, joint damping and PD control implicit."""
+        self._advance(context, discrete_state.get_mutable_vector()._values)
+
+    def _calc_sampled_step(self, context: Any, state: Any) -> None:
+        """The same, and stores what the dynamics were."""
+        sample = self._take_sample(context, state._discrete._items[0]._values)
+        state._abstract._items[self._sample_state].set_value(sample)
+
+    def _advance(self, context: Any, result: Any) -> Workspace:
+        """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
+        raise NotImplementedError
+
+    def _take_sample(self, context: Any, result: Array) -> DynamicsSample:
+        """Does what _advance() does, and puts it on record."""
+        w = self._advance(context, result)
+        v_next_or_vdot = result[len(w.q) :]
+        vdot = (v_next_or_vdot - w.v) / self._time_step if self._time_step > 0.0 else v_next_or_vdot.copy()
+        F_applied = w.F_applied.copy() if w.has_applied_forces else w.zeros_F
+        parameters, gravity = context._read_entry(self._constant_parameters_entry._index).value.get_value()
+        return DynamicsSample(vdot, w.net_actuation.copy(), w.x.copy(), F_applied, parameters, gravity)
+
+    # ------------------------------------------------------------------ cache entries of the output ports
+
+    def _declare_dynamics_entries(self) -> None:
+        """Declares, between the update and the output ports, the sample and what follows from it."""
+        room = type(None)
+        self._constant_parameters_entry = self.DeclareCacheEntry(
+            "copy of the parameters", ValueProducer(room, self._copy_parameters), {self.pn_ticket()}
+        )
+        # pydrake's ports depend on all inputs, too; so there are the same algebraic loops.
+        live = {self.all_state_ticket(), self.pn_ticket(), self.all_input_ports_ticket()}
+        sources = {self.xa_ticket()} if self._use_sampled_output_ports else live
+        self._sample_entry = self.DeclareCacheEntry("dynamics", ValueProducer(room, self._calc_sample), sources)
+        self._body_dynamics_entry = self.DeclareCacheEntry(
+            "dynamics of the bodies", ValueProducer(room, self._calc_body_dynamics), {self._sample_entry.ticket()}
+        )
+
+    def _copy_parameters(self, context: Any, output: Any) -> None:
+        """A copy that samples share until a parameter changes."""
+        groups = context._parameters._numeric._items
+        output.set_value((groups[self._parameter_group]._values.copy(), groups[self._gravity_group]._values.copy()))
+
+    def _calc_sample(self, context: Any, output: Any) -> None:
+        if self._use_sampled_output_ports:
+            output.set_value(context.get_abstract_state(self._sample_state).get_value())
+        else:
+            output.set_value(self._take_sample(context, np.empty_like(self._workspace(context).x)))
+
+    def _eval_sample(self, context: Any) -> DynamicsSample:
+        sample: DynamicsSample = context._read_entry(self._sample_entry._index).value.get_value()
+        return sample
+
+    def _eval_body_dynamics(self, context: Any) -> BodyDynamics | None:
+        """How the bodies move and what acts in the joints; None before the first step of a sampled plant."""
+        bodies: BodyDynamics | None = context._read_entry(self._body_dynamics_entry._index).value.get_value()
+        return bodies
+
+    def _calc_body_dynamics(self, context: Any, output: Any) -> None:
+        """From the sample, by the recursive Newton-Euler algorithm (../kernels/inverse_dynamics.py)."""
+        sample, w = self._eval_sample(context), self._workspace(context)
+        if sample.x is None:
+            output.set_value(None)
+            return
+        num_q, num_mobods = len(w.q), len(w.topology)
+        parameters = w.view_records(sample.parameters, layout.parameter_dtype)
+        position = w.make_records(num_mobods, layout.position_dtype)
+        scratch = w.make_records(num_mobods, layout.scratch_dtype)
+        w.call(
+            kernels.state_inverse_dynamics, w.topology, parameters, sample.gravity, sample.x[:num_q],
+            sample.x[num_q:], sample.vdot, sample.F_applied, position,
+            w.make_records(num_mobods, layout.velocity_dtype), scratch, np.zeros_like(w.zeros_v),
+        )  # fmt: skip
+        A_WB_W = scratch["A_WB_W"].copy()
+        A_WB_W[0] = 0.0
+        # The algorithm lets the world accelerate by -g instead of pulling at every body.
+        A_WB_W[1:, 3:] += sample.gravity
+        bodies = BodyDynamics(A_WB_W, scratch["F_Bo_W"], position["R_WB"], position["p_WoBo_W"], parameters)
+        output.set_value(bodies)
+
+    def _reaction_force(self, bodies: BodyDynamics, joint: Joint) -> SpatialForce:
+        """F_CJc_Jc: what a joint exerts on its child body C at its frame Jc there, in Jc.
+
+        The inboard joint of B exerts F_Bo_W on it; where C is the inboard body, it feels the opposite.
+        """
+        mobod = int(self._tree.mobod_of_joint[joint.index()])
+        parent = int(self._tree.topology["parent"][mobod])
+        record = bodies.parameters[mobod]
+        is_reversed = int(self._tree.mobod_of_body[joint.child_body().index()]) != mobod
+        if is_reversed:
+            # F is Jc, but for a weld, whose record has the pose of M in F, too: see tree/parameters.py.
+            X_FJc = joint._mobilizer_X_FM()
+            R_WF = bodies.R_WB[parent] @ record["R_PF"]
+            p_WJc_W = bodies.p_WoBo_W[parent] + bodies.R_WB[parent] @ record["p_PoFo_P"] + R_WF @ X_FJc.translation()
+            R_WJc = R_WF @ X_FJc.rotation().matrix()
+        else:
+            R_WJc = bodies.R_WB[mobod] @ record["R_MB"].T
+            p_WJc_W = bodies.p_WoBo_W[mobod] - R_WJc @ record["p_MoBo_M"]
+        sign = -1.0 if is_reversed else 1.0
+        moment, force = sign * bodies.F_Bo_W[mobod][:3], sign * bodies.F_Bo_W[mobod][3:]
+        moment = moment - np.cross(p_WJc_W - bodies.p_WoBo_W[mobod], force)
+        return SpatialForce(R_WJc.T @ moment, R_WJc.T @ force)

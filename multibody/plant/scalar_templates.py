@@ -1,0 +1,17 @@
+"""The templates `Foo_` of the plant: `MultibodyPlant_[AutoDiffXd]`."""
+
+from __future__ import annotations
+
+from merganser.framework.core.scalars import scalar_of_array
+from merganser.framework.core.templates import SystemTemplate, ValueTemplate
+from merganser.multibody.plant.coulomb_friction import CoulombFriction
+from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
+from merganser.multibody.plant.multibody_plant import MultibodyPlant
+
+__all__ = ["CoulombFriction_", "ExternallyAppliedSpatialForce_", "MultibodyPlant_"]
+
+MultibodyPlant_ = SystemTemplate(MultibodyPlant)
+CoulombFriction_ = ValueTemplate(CoulombFriction)
+ExternallyAppliedSpatialForce_ = ValueTemplate(
+    ExternallyAppliedSpatialForce, lambda force: scalar_of_array(force.F_Bq_W.get_coeffs())
+)

@@ -1,0 +1,477 @@
+"""A MultibodyTree as an object of its own: mobilizers, contexts, kinematics and inverse dynamics, clones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.multibody import kernels
+from merganser.multibody.math import SpatialAcceleration, SpatialForce
+from merganser.multibody.math.vectors import as_vector, cross
+from merganser.multibody.tree.element import MultibodyElement
+from merganser.multibody.tree.frame import Frame
+from merganser.multibody.tree.indices import default_model_instance
+from merganser.multibody.tree.inertia import SpatialInertia
+from merganser.multibody.tree.joint_actuator import JointActuator
+from merganser.multibody.tree.joints import Joint
+from merganser.multibody.tree.kinematics_caches import (
+    AccelerationKinematicsCache,
+    PositionKinematicsCache,
+    VelocityKinematicsCache,
+)
+from merganser.multibody.tree.mobilizers import Mobilizer, MobilizerTopology
+from merganser.multibody.tree.mobilizers.kinds import MOBILIZERS
+from merganser.multibody.tree.removal import TreeRemoval
+from merganser.multibody.tree.rigid_body import RigidBody
+
+if TYPE_CHECKING:
+    from merganser.multibody.tree.tree import MultibodyTree
+
+__all__ = ["MultibodyTreeTopology", "TreeComputations"]
+
+Array = npt.NDArray[Any]
+Variant = TypeVar("Variant", bound="MultibodyElement | Mobilizer")
+
+
+@dataclass(frozen=True)
+class MultibodyTreeTopology:
+    """Sizes of a finalized tree, and where its mobilizers stand."""
+
+    num_bodies: int
+    num_frames: int
+    num_mobilizers: int
+    num_positions: int
+    num_velocities: int
+    num_states: int
+    tree_height: int
+    mobilizers: tuple[MobilizerTopology, ...]
+
+
+class TreeComputations(TreeRemoval):
+    """Abstract base of MultibodyTree: what can be asked of a tree without a plant.
+
+    Contexts are those of the plant that owns the tree; a tree by itself gets one when its first context is made. What
+    depends on a Context takes caches that Calc...Cache() has filled for the same Context. Bodies stand in arrays in
+    depth-first order, as mobod_of_body says ("node index"). Gravity, damping and force elements take no part.
+    """
+
+    topology: Array
+    mobod_of_body: npt.NDArray[np.int64]
+    plant: Any
+    AddJoint: Any
+    AddRigidBody: Any
+    _mobilizers: list[Any]
+    _mobilizer_joints: list[Joint]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._added_mobilizers: dict[Joint, Mobilizer] = {}
+        self._mobilizer_objects: list[Mobilizer] = []
+
+    # -- adding ----------------------------------------------------------------------------------------------
+
+    def AddBody(self, body: RigidBody | type[RigidBody] | SpatialInertia, *args: Any) -> RigidBody:
+        """Adds a body, and returns it.
+
+        Args:
+            body: a RigidBody; or the class RigidBody, followed by what AddRigidBody() takes, in which the name may be
+                left out; or the spatial inertia M_BBo_B.
+            *args: only after the class.
+
+        Raises:
+            RuntimeError: as AddRigidBody(), or the body is part of a tree already.
+            TypeError: other arguments.
+        """
+        if isinstance(body, RigidBody) and not args:
+            tree: Any = self
+            tree._check_new("AddBody", body, RigidBody)
+            self.bodies.check_name(body.name(), body.model_instance())
+            self.frames.check_name(body.name(), body.model_instance())
+            tree._register_body(body)
+            return body
+        if isinstance(body, SpatialInertia) and not args:
+            return self.AddBody(RigidBody, body)
+        if body is not RigidBody:
+            raise TypeError(
+                f"AddBody() takes a RigidBody, or the class RigidBody with arguments, not {type(body).__name__}."
+            )
+        if args and isinstance(args[0], str):
+            added: RigidBody = self.AddRigidBody(*args)
+            return added
+        number = len(self.bodies)
+        while self.bodies.has_name(f"body{number}", default_model_instance()):
+            number += 1
+        return self.AddRigidBody(f"body{number}", default_model_instance(), *args)  # type: ignore[no-any-return]
+
+    def AddMobilizer(self, mobilizer: Mobilizer | type[Mobilizer], *args: Any) -> Mobilizer:
+        """Adds a mobilizer, and returns it. It becomes a joint as well, named after its frames.
+
+        Args:
+            mobilizer: a mobilizer; or a class, followed by the arguments of its constructor.
+            *args: only after a class.
+
+        Raises:
+            RuntimeError: as AddJoint(), or the mobilizer is part of a tree already.
+            TypeError: it is no mobilizer.
+        """
+        if isinstance(mobilizer, type) and issubclass(mobilizer, Mobilizer):
+            mobilizer = mobilizer(*args)
+        if not isinstance(mobilizer, Mobilizer):
+            raise TypeError(f"AddMobilizer() takes a Mobilizer, not a {type(mobilizer).__name__}.")
+        if mobilizer._tree is not None:
+            raise RuntimeError("AddMobilizer(): the mobilizer was added to a tree already.")
+        frames = mobilizer.inboard_frame(), mobilizer.outboard_frame()
+        name = f"{frames[0].name()}_{frames[1].name()}"
+        while self.joints.has_name(name, frames[1].model_instance()):
+            name = "_" + name
+        joint = mobilizer._make_joint(name)
+        self.AddJoint(joint)
+        tree: Any = self
+        mobilizer._tree = tree
+        self._added_mobilizers[joint] = mobilizer
+        return mobilizer
+
+    def _check_inboard(self, joint: Joint) -> None:
+        """Refuses an added mobilizer whose inboard body is the farther one."""
+        if joint in self._added_mobilizers:
+            raise RuntimeError(
+                f"Finalize(): the inboard body '{joint.parent_body().name()}' of a mobilizer is farther from the world "
+                f"than its outboard body '{joint.child_body().name()}'. Exchange the frames of the mobilizer."
+            )
+
+    # -- sizes and elements ----------------------------------------------------------------------------------
+
+    def get_num_frames(self) -> int:
+        """Returns the number of frames, those of the bodies included."""
+        return self.num_frames()
+
+    def get_num_bodies(self) -> int:
+        """Returns the number of bodies, the world included."""
+        return self.num_bodies()
+
+    def get_num_mobilizers(self) -> int:
+        """Returns the number of mobilizers: one for each body but the world, after Finalize()."""
+        return len(self._get_mobilizers("get_num_mobilizers"))
+
+    def get_num_positions(self) -> int:
+        """Returns the size of q."""
+        return self.num_positions()
+
+    def get_num_velocities(self) -> int:
+        """Returns the size of v."""
+        return self.num_velocities()
+
+    def get_num_states(self) -> int:
+        """Returns the size of [q; v]."""
+        return self.num_positions() + self.num_velocities()
+
+    def get_tree_height(self) -> int:
+        """Returns the number of bodies on the longest path from the world, the world included."""
+        self._check_finalized("get_tree_height")
+        heights = np.ones(len(self.topology), np.int64)
+        for mobod in range(1, len(self.topology)):  # parents first
+            heights[mobod] = heights[self.topology["parent"][mobod]] + 1
+        return int(heights.max())
+
+    def get_world_body(self) -> RigidBody:
+        """Returns the world body."""
+        return self.world_body()
+
+    def get_world_frame(self) -> Frame:
+        """Returns the world frame."""
+        return self.world_frame()
+
+    def get_mobilizer(self, mobilizer_index: int) -> Mobilizer:
+        """Returns the mobilizer of this index, in the depth-first order of the outboard bodies.
+
+        Raises:
+            RuntimeError: if there is none, or before Finalize().
+        """
+        mobilizers = self._get_mobilizers("get_mobilizer")
+        if not 0 <= mobilizer_index < len(mobilizers):
+            raise RuntimeError(
+                f"get_mobilizer(): there is no mobilizer with index {int(mobilizer_index)}: this tree has "
+                f"{len(mobilizers)} of them."
+            )
+        return mobilizers[mobilizer_index]
+
+    def topology_is_valid(self) -> bool:
+        """Returns whether Finalize() was called."""
+        return self.is_finalized()
+
+    def get_topology(self) -> MultibodyTreeTopology:
+        """Returns sizes, and where the mobilizers stand.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
+        mobilizers = self._get_mobilizers("get_topology")
+        return MultibodyTreeTopology(
+            self.num_bodies(),
+            self.num_frames(),
+            len(mobilizers),
+            self.num_positions(),
+            self.num_velocities(),
+            self.get_num_states(),
+            self.get_tree_height(),
+            tuple(mobilizer.get_topology() for mobilizer in mobilizers),
+        )
+
+    def _get_mobilizers(self, caller: str) -> list[Mobilizer]:
+        self._check_finalized(caller)
+        if not self._mobilizer_objects:
+            tree: Any = self
+            for mobod, (edge, joint) in enumerate(zip(self._mobilizers, self._mobilizer_joints), start=1):
+                added = self._added_mobilizers.get(joint)
+                mobilizer = added or MOBILIZERS[joint._mobilizer]._of_joint(joint, edge.is_reversed)
+                mobilizer._bind(tree, mobod, joint, edge.is_reversed)
+                self._mobilizer_objects.append(mobilizer)
+        return self._mobilizer_objects
+
+    # -- contexts --------------------------------------------------------------------------------------------
+
+    def CreateDefaultContext(self) -> Any:
+        """Returns a new Context, with the default positions of the joints and zero velocities.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
+        return self._context_owner().CreateDefaultContext()
+
+    def SetDefaults(self, context: Any) -> None:
+        """Sets all mobilizers to their zero configurations, and velocities to zero."""
+        for mobilizer in self._get_mobilizers("SetDefaults"):
+            mobilizer.set_zero_configuration(context)
+
+    def _context_owner(self) -> Any:
+        """The plant whose Contexts are those of this tree."""
+        self._check_finalized("CreateDefaultContext")
+        if self.plant is None:
+            # A plant is made of a tree, so that this module cannot import it earlier.
+            from merganser.multibody.plant import MultibodyPlant
+
+            MultibodyPlant._around(self)
+        return self.plant
+
+    def _workspace(self, context: Any) -> Any:
+        return self._context_owner()._workspace(context)
+
+    # -- kinematics ------------------------------------------------------------------------------------------
+
+    def CalcPositionKinematicsCache(self, context: Any, pc: PositionKinematicsCache) -> None:
+        """Computes into `pc` what depends on the positions in the context."""
+        w = self._workspace(context)
+        w.call(kernels.position_kinematics, w.topology, w.parameters, w.q, self._of(pc, PositionKinematicsCache, w))
+
+    def CalcVelocityKinematicsCache(
+        self, context: Any, pc: PositionKinematicsCache, vc: VelocityKinematicsCache
+    ) -> None:
+        """Computes into `vc` what depends on the velocities in the context, `pc` being that of the context."""
+        w = self._workspace(context)
+        position, velocity = self._filled(pc, PositionKinematicsCache), self._of(vc, VelocityKinematicsCache, w)
+        w.call(kernels.velocity_kinematics, w.topology, w.parameters, position, w.v, velocity)
+
+    def CalcAccelerationKinematicsCache(
+        self,
+        context: Any,
+        pc: PositionKinematicsCache,
+        vc: VelocityKinematicsCache,
+        known_vdot: npt.ArrayLike,
+        ac: AccelerationKinematicsCache,
+    ) -> None:
+        """Computes into `ac` what depends on accelerations vdot, `pc` and `vc` being those of the context."""
+        w = self._workspace(context)
+        position, velocity = self._filled(pc, PositionKinematicsCache), self._filled(vc, VelocityKinematicsCache)
+        scratch, vdot = self._of(ac, AccelerationKinematicsCache, w), self._vdot(w, known_vdot)
+        self._newton_euler(w, position, velocity, vdot, w.zeros_F, scratch)
+
+    def CalcSpatialAccelerationsFromVdot(
+        self,
+        context: Any,
+        pc: PositionKinematicsCache,
+        vc: VelocityKinematicsCache,
+        known_vdot: npt.ArrayLike,
+        A_WB_array: list[SpatialAcceleration] | None = None,
+    ) -> list[SpatialAcceleration]:
+        """Returns the spatial accelerations of all bodies in W, at Bo, by node index; in `A_WB_array`, if given."""
+        ac = AccelerationKinematicsCache(self._tree_itself())
+        self.CalcAccelerationKinematicsCache(context, pc, vc, known_vdot, ac)
+        accelerations = [ac.get_A_WB(node) for node in range(len(self.topology))]
+        return _listed(accelerations, A_WB_array, "CalcSpatialAccelerationsFromVdot(): A_WB_array")
+
+    # -- dynamics --------------------------------------------------------------------------------------------
+
+    def CalcInverseDynamics(
+        self,
+        context: Any,
+        pc: PositionKinematicsCache,
+        vc: VelocityKinematicsCache,
+        known_vdot: npt.ArrayLike,
+        Fapplied_Bo_W_array: list[SpatialForce] | tuple[()] = (),
+        tau_applied_array: npt.ArrayLike = (),
+        A_WB_array: list[SpatialAcceleration] | None = None,
+        F_BMo_W_array: list[SpatialForce] | None = None,
+        tau_array: Array | None = None,
+    ) -> Array:
+        """Returns tau = M vdot + C v - tau_app - sum J_WB^T Fapp_Bo_W, by the recursive Newton-Euler algorithm.
+
+        Args:
+            context: of the tree, with `pc` and `vc` filled for it.
+            pc, vc: its kinematics.
+            known_vdot: accelerations, shape [num_velocities].
+            Fapplied_Bo_W_array: forces on all bodies at Bo, in W, by node index; empty for none.
+            tau_applied_array: generalized forces, shape [num_velocities]; empty for none.
+            A_WB_array: where to write the accelerations of the bodies, by node index.
+            F_BMo_W_array: where to write the forces of the inboard mobilizers on the bodies, at Mo, in W.
+            tau_array: where to write tau.
+
+        Raises:
+            ValueError: an array is of wrong size, or known_vdot not finite.
+        """
+        w = self._workspace(context)
+        position, velocity = self._filled(pc, PositionKinematicsCache), self._filled(vc, VelocityKinematicsCache)
+        vdot, F_applied = self._vdot(w, known_vdot), w.zeros_F
+        if len(Fapplied_Bo_W_array):
+            _check_length(Fapplied_Bo_W_array, len(self.topology), "CalcInverseDynamics(): Fapplied_Bo_W_array")
+            F_applied = np.array([F.get_coeffs() for F in Fapplied_Bo_W_array]).astype(w.dtype)
+        for array, name in ((A_WB_array, "A_WB_array"), (F_BMo_W_array, "F_BMo_W_array")):
+            if array is not None:
+                _check_length(array, len(self.topology), f"CalcInverseDynamics(): {name}")
+        tau_applied = np.asarray(tau_applied_array)
+        tau = self._newton_euler(w, position, velocity, vdot, F_applied, w.scratch)
+        if tau_applied.size:
+            tau = tau - as_vector(tau_applied, len(tau), "CalcInverseDynamics(): tau_applied_array")
+        if A_WB_array is not None:
+            A_WB_array[:] = [SpatialAcceleration(A) for A in np.array(w.scratch["A_WB_W"])]
+        if F_BMo_W_array is not None:
+            F_BMo_W_array[:] = self._mobilizer_forces(w, position)
+        if tau_array is not None:
+            tau_array[:] = tau
+            return tau_array
+        return tau
+
+    def _mobilizer_forces(self, w: Any, position: Any) -> list[SpatialForce]:
+        F_Bo_W = np.array(w.scratch["F_Bo_W"])
+        F_Bo_W[0] = 0.0
+        forces = []
+        for F, p_MoBo_W in zip(F_Bo_W, np.array(position["p_MoBo_W"])):
+            forces.append(SpatialForce(np.concatenate([F[:3] + cross(p_MoBo_W, F[3:]), F[3:]])))
+        return forces
+
+    def CalcMassMatrixViaInverseDynamics(self, context: Any, H: Array | None = None) -> Array:
+        """Returns the mass matrix M(q), column by column as inverse dynamics for unit accelerations at rest.
+
+        O(n^2); the composite rigid body algorithm of a plant is quicker.
+        """
+        w = self._workspace(context)
+        pc, vc = PositionKinematicsCache(self._tree_itself()), VelocityKinematicsCache(self._tree_itself())
+        self.CalcPositionKinematicsCache(context, pc)
+        velocity = vc._room(w)
+        w.call(kernels.velocity_kinematics, w.topology, w.parameters, pc._records, w.zeros_v, velocity)
+        M = np.zeros((len(w.v), len(w.v)), w.dtype) if H is None else H
+        for k in range(len(w.v)):
+            vdot = w.zeros_v.copy()
+            vdot[k] = 1.0
+            M[:, k] = self._newton_euler(w, pc._records, velocity, vdot, w.zeros_F, w.scratch)
+        return M
+
+    def CalcBiasTerm(self, context: Any, Cv: Array | None = None) -> Array:
+        """Returns C(q, v) v, Coriolis and gyroscopic forces, shape [num_velocities]; written into `Cv`, if given."""
+        pc, vc = PositionKinematicsCache(self._tree_itself()), VelocityKinematicsCache(self._tree_itself())
+        self.CalcPositionKinematicsCache(context, pc)
+        self.CalcVelocityKinematicsCache(context, pc, vc)
+        zero = np.zeros(self.num_velocities())
+        return self.CalcInverseDynamics(context, pc, vc, zero, tau_array=Cv)
+
+    def _newton_euler(self, w: Any, position: Any, velocity: Any, vdot: Array, F_applied: Array, scratch: Any) -> Array:
+        tau = np.zeros(len(w.v), w.dtype)
+        w.call(
+            kernels.inverse_dynamics, w.topology, w.parameters, w.zero_gravity, position, velocity, vdot, F_applied,
+            scratch, tau,
+        )  # fmt: skip
+        return tau
+
+    def _vdot(self, w: Any, known_vdot: npt.ArrayLike) -> Array:
+        vdot: Array = self.plant._checked_vector("known_vdot", known_vdot, len(w.v), w.dtype)
+        return vdot
+
+    def _of(self, cache: Any, kind: type[Any], w: Any) -> Any:
+        """Records of a cache to write to."""
+        self._check_cache(cache, kind)
+        return cache._room(w)
+
+    def _filled(self, cache: Any, kind: type[Any]) -> Any:
+        """Records of a cache to read."""
+        self._check_cache(cache, kind)
+        cache._record(0)  # refuses an empty one
+        return cache._records
+
+    def _check_cache(self, cache: Any, kind: type[Any]) -> None:
+        if not isinstance(cache, kind):
+            raise TypeError(f"A {kind.__name__} is needed, not a {type(cache).__name__}.")
+        if cache._tree is not self:
+            raise RuntimeError(f"This {kind.__name__} was made for another tree.")
+
+    def _tree_itself(self) -> MultibodyTree:
+        tree: Any = self
+        return tree  # type: ignore[no-any-return]
+
+    # -- clones ----------------------------------------------------------------------------------------------
+
+    def Clone(self) -> MultibodyTree:
+        """Returns an independent copy of this finalized tree, with a plant of its own."""
+        return self._context_owner().Clone()._tree  # type: ignore[no-any-return]
+
+    def CloneToScalar(self, ToScalar: type[Any]) -> MultibodyTree:
+        """Returns a copy of this finalized tree whose contexts compute with another scalar type.
+
+        Args:
+            ToScalar: float, AutoDiffXd or Expression.
+        """
+        owner = self._context_owner()
+        return (owner.Clone() if ToScalar is owner._scalar else owner.ToScalarType[ToScalar]())._tree  # type: ignore[no-any-return]
+
+    def ToAutoDiffXd(self) -> MultibodyTree:
+        """Returns a copy of this finalized tree whose contexts compute with AutoDiffXd."""
+        from merganser.framework.autodiff import AutoDiffXd
+
+        return self.CloneToScalar(AutoDiffXd)
+
+    def get_variant(self, element: Variant) -> Variant:
+        """Returns the element of this tree that corresponds to one of the tree of which this is a clone.
+
+        Args:
+            element: a frame, body, joint, actuator or mobilizer.
+
+        Raises:
+            TypeError: it is none of these.
+            RuntimeError: it is not part of a tree, or this tree has none of its index.
+        """
+        if element._tree is None:
+            raise RuntimeError(f"get_variant(): {element!r} is not part of a tree.")
+        if isinstance(element, Mobilizer):
+            return self.get_mobilizer(element.index())  # type: ignore[return-value]
+        collections: list[tuple[type[Any], Any]] = [
+            (Frame, self.frames), (RigidBody, self.bodies), (JointActuator, self.actuators),
+            (Joint, self.loop_joints if getattr(element, "_closes_loop", False) else self.joints),
+        ]  # fmt: skip
+        for kind, collection in collections:
+            if isinstance(element, kind):
+                return collection.get(element.index())  # type: ignore[no-any-return]
+        raise TypeError(f"get_variant() takes a frame, body, joint, actuator or mobilizer, not {element!r}.")
+
+
+def _check_length(array: Any, size: int, what: str) -> None:
+    if len(array) != size:
+        raise ValueError(f"{what} must have one entry a body, {size} of them, but has {len(array)}.")
+
+
+def _listed(values: list[Any], out: list[Any] | None, what: str) -> list[Any]:
+    if out is None:
+        return values
+    _check_length(out, len(values), what)
+    out[:] = values
+    return out

@@ -1,0 +1,112 @@
+"""What all force elements have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.multibody.kernels import layout
+from merganser.multibody.math.vectors import as_scalar, as_vector
+from merganser.multibody.tree.element import MultibodyElement
+from merganser.multibody.tree.indices import ForceElementIndex
+from merganser.multibody.tree.inertia.validity import real_values
+
+if TYPE_CHECKING:
+    from merganser.multibody.tree.multibody_forces import MultibodyForces
+    from merganser.multibody.tree.tree import MultibodyTree
+
+__all__ = ["ForceElement"]
+
+Vector = npt.NDArray[Any]
+
+
+class ForceElement(MultibodyElement):
+    """Abstract element that applies forces to bodies or joints, which follow from positions and velocities.
+
+    A type of element is one subclass: its kind of kernel record, what it acts on, and its default constants. The forces
+    themselves are a branch of ../../kernels/force_elements.py.
+    """
+
+    _index_type = ForceElementIndex
+    _kind: ClassVar[int]  # kind of record, see merganser.multibody.kernels.layout
+
+    # -- what a type of element defines ----------------------------------------------------------------------
+
+    def _parts(self) -> tuple[MultibodyElement, ...]:
+        """The bodies, frames or joints on which it acts, which must be of the same tree."""
+        raise NotImplementedError
+
+    def _write_record(self, record: Any, tree: MultibodyTree) -> None:
+        """Writes on which mobods or coordinates of a finalized tree it acts, see layout.element_dtype."""
+        raise NotImplementedError
+
+    def _write_constants(self, record: Any) -> None:
+        """Writes the constants that new Contexts start with, see layout.constant_dtype."""
+        raise NotImplementedError
+
+    def _describe_failure(self) -> str:
+        """Why it has no force when its kernel says so, and the remedy."""
+        raise NotImplementedError
+
+    def _check_potential(self, context: Any, what: str) -> None:
+        """Raises RuntimeError if its conservative forces have no potential energy; most have."""
+
+    # -- energy and power ------------------------------------------------------------------------------------
+
+    def CalcPotentialEnergy(self, context: Any) -> Any:
+        """Returns the potential energy of this element [J]."""
+        return self.GetParentPlant()._calc_element_energies(context, self)[0]
+
+    def CalcConservativePower(self, context: Any) -> Any:
+        """Returns the power of the forces that have a potential energy, -dV/dt [W]."""
+        return self.GetParentPlant()._calc_element_energies(context, self)[1]
+
+    def CalcNonConservativePower(self, context: Any) -> Any:
+        """Returns the power of its other forces, such as friction and damping [W]; not positive."""
+        return self.GetParentPlant()._calc_element_energies(context, self)[2]
+
+    def CalcAndAddForceContribution(self, context: Any, forces: MultibodyForces) -> None:
+        """Adds the forces of this element to `forces`."""
+        self.GetParentPlant()._add_element_contribution(context, self, forces)
+
+    # -- constants in a Context ------------------------------------------------------------------------------
+
+    def _constants(self, context: Any) -> Any:
+        return self.GetParentPlant()._workspace(context).constants[self._index - 1]
+
+    def _set_constant(self, context: Any, field: str, value: Any) -> None:
+        """Writes one constant, or from the first one on as many as are given."""
+        constants = self.GetParentPlant()._mutable_constants_view(context)
+        if layout.constant_dtype()[field].shape == ():
+            constants[field][self._index - 1] = value
+        else:
+            values = np.atleast_1d(value)
+            constants[field][self._index - 1, : len(values)] = values
+
+    def _checked(self, what: str, value: Any, minimum: float | None = None) -> Any:
+        """A finite number, not below the minimum, or something that depends on variables.
+
+        Raises:
+            RuntimeError: it is not.
+        """
+        number = as_scalar(value, f"{type(self).__name__}: {what}")
+        real = real_values(number)
+        if real is not None and not (np.isfinite(real) and (minimum is None or real >= minimum)):
+            demand = "finite" if minimum is None else f"finite and at least {minimum:g}"
+            raise RuntimeError(f"{self!r}: the {what} must be {demand}, but is {value}.")
+        return number
+
+    def _checked_constants(self, what: str, values: npt.ArrayLike) -> Vector:
+        """Three finite numbers, none negative.
+
+        Raises:
+            RuntimeError: they are not.
+            ValueError: there are not three.
+        """
+        vector = as_vector(values, 3, f"{type(self).__name__}: {what}")
+        real = real_values(vector)
+        if real is not None and not (np.isfinite(real).all() and (real >= 0.0).all()):
+            raise RuntimeError(f"{self!r}: the {what} must be finite and not negative, but are {vector}.")
+        return vector

@@ -1,0 +1,136 @@
+"""Springs on the position of one joint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from merganser.multibody.kernels import layout
+from merganser.multibody.tree.element import MultibodyElement
+from merganser.multibody.tree.force_elements.force_element import ForceElement
+from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
+from merganser.multibody.tree.joints.prismatic_joint import PrismaticJoint
+from merganser.multibody.tree.joints.revolute_joint import RevoluteJoint
+
+if TYPE_CHECKING:
+    from merganser.multibody.tree.tree import MultibodyTree
+
+__all__ = ["PrismaticSpring", "RevoluteSpring", "check_joint"]
+
+JointType = TypeVar("JointType", bound=OneDofJoint)
+
+
+def check_joint(caller: str, joint: object, kind: type) -> None:
+    """Raises TypeError if `joint` is not of a kind."""
+    if not isinstance(joint, kind):
+        raise TypeError(f"{caller}() takes a {kind.__name__}, not a {type(joint).__name__}.")
+
+
+class JointSpring(ForceElement, Generic[JointType]):
+    """Abstract spring that drives the position of a joint to a nominal one."""
+
+    _kind = layout.JOINT_SPRING
+
+    def __init__(self, joint: JointType, nominal: float, stiffness: float) -> None:
+        super().__init__(joint.model_instance())
+        self._joint = joint
+        self._nominal = self._checked("nominal position", nominal)
+        self._stiffness = self._checked("stiffness", stiffness, 0.0)
+
+    def joint(self) -> JointType:
+        """Returns the joint on which the spring acts."""
+        return self._joint
+
+    def GetStiffness(self, context: Any) -> Any:
+        """Returns the stiffness in the Context [N m/rad or N/m]."""
+        return self._constants(context)["stiffness"][0]
+
+    def SetStiffness(self, context: Any, stiffness: float) -> None:
+        """Sets the stiffness in the Context [N m/rad or N/m].
+
+        Raises:
+            RuntimeError: if it is negative or not finite.
+        """
+        self._set_constant(context, "stiffness", self._checked("stiffness", stiffness, 0.0))
+
+    def _get_nominal(self, context: Any) -> Any:
+        return self._constants(context)["nominal"]
+
+    def _set_nominal(self, context: Any, nominal: float) -> None:
+        self._set_constant(context, "nominal", self._checked("nominal position", nominal))
+
+    def _parts(self) -> tuple[MultibodyElement, ...]:
+        return (self._joint,)
+
+    def _write_record(self, record: Any, tree: MultibodyTree) -> None:
+        record["q"], record["v"] = self._joint.position_start(), self._joint.velocity_start()
+
+    def _write_constants(self, record: Any) -> None:
+        record["nominal"], record["stiffness"][0] = self._nominal, self._stiffness
+
+
+class RevoluteSpring(JointSpring[RevoluteJoint]):
+    """A torsional spring on a revolute joint: the torque -stiffness (angle - nominal_angle).
+
+    Args:
+        joint: the joint on which it acts.
+        nominal_angle: angle without torque [rad].
+        stiffness: not negative [N m/rad].
+
+    Raises:
+        RuntimeError: if the stiffness is negative, or a number is not finite.
+        TypeError: if `joint` is not a RevoluteJoint.
+    """
+
+    def __init__(self, joint: RevoluteJoint, nominal_angle: float, stiffness: float) -> None:
+        check_joint("RevoluteSpring", joint, RevoluteJoint)
+        super().__init__(joint, nominal_angle, stiffness)
+
+    def default_nominal_angle(self) -> float:
+        """Returns the angle without torque that new Contexts start with [rad]."""
+        return self._nominal
+
+    def default_stiffness(self) -> float:
+        """Returns the stiffness that new Contexts start with [N m/rad]."""
+        return self._stiffness
+
+    def GetNominalAngle(self, context: Any) -> Any:
+        """Returns the angle without torque in the Context [rad]."""
+        return self._get_nominal(context)
+
+    def SetNominalAngle(self, context: Any, nominal_angle: float) -> None:
+        """Sets the angle without torque in the Context [rad]; RuntimeError if it is not finite."""
+        self._set_nominal(context, nominal_angle)
+
+
+class PrismaticSpring(JointSpring[PrismaticJoint]):
+    """A linear spring on a prismatic joint: the force -stiffness (translation - nominal_position).
+
+    Args:
+        joint: the joint on which it acts.
+        nominal_position: translation without force [m].
+        stiffness: not negative [N/m].
+
+    Raises:
+        RuntimeError: if the stiffness is negative, or a number is not finite.
+        TypeError: if `joint` is not a PrismaticJoint.
+    """
+
+    def __init__(self, joint: PrismaticJoint, nominal_position: float, stiffness: float) -> None:
+        check_joint("PrismaticSpring", joint, PrismaticJoint)
+        super().__init__(joint, nominal_position, stiffness)
+
+    def nominal_position(self) -> float:
+        """Returns the translation without force that new Contexts start with [m]."""
+        return self._nominal
+
+    def stiffness(self) -> float:
+        """Returns the stiffness that new Contexts start with [N/m]."""
+        return self._stiffness
+
+    def GetNominalPosition(self, context: Any) -> Any:
+        """Returns the translation without force in the Context [m]."""
+        return self._get_nominal(context)
+
+    def SetNominalPosition(self, context: Any, nominal_position: float) -> None:
+        """Sets the translation without force in the Context [m]; RuntimeError if it is not finite."""
+        self._set_nominal(context, nominal_position)

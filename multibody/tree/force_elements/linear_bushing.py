@@ -1,0 +1,198 @@
+"""A compliant bushing between two frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.multibody.kernels import layout
+from merganser.multibody.math import SpatialForce
+from merganser.multibody.tree.element import MultibodyElement
+from merganser.multibody.tree.force_elements.force_element import ForceElement
+from merganser.multibody.tree.frame import Frame
+from merganser.multibody.tree.inertia.validity import real_values
+from merganser.multibody.tree.rigid_body import RigidBody
+
+if TYPE_CHECKING:
+    from merganser.multibody.tree.tree import MultibodyTree
+
+__all__ = ["LinearBushingRollPitchYaw"]
+
+Vector = npt.NDArray[Any]
+
+
+class LinearBushingRollPitchYaw(ForceElement):
+    """A massless bushing that holds a frame C of body L1 to a frame A of body L0 by springs and dampers.
+
+    Torques are linear in roll, pitch and yaw of R_AC and in their rates, forces in the displacement p_AoCo and its rate
+    expressed in the frame B halfway between A and C, at whose origin they act. The equations stand in
+    ../../kernels/force_elements.py. The pitch must keep off a quarter turn. Roll and yaw jump at half a turn.
+
+    Its energy and powers exist only where the three force stiffnesses are equal: springs of other stiffness along the
+    axes of the moving frame B have no potential.
+
+    Args:
+        frameA: A, on body L0.
+        frameC: C, on body L1.
+        torque_stiffness_constants: of roll, pitch, yaw, not negative [N m/rad], shape [3].
+        torque_damping_constants: the same of their rates [N m s/rad], shape [3].
+        force_stiffness_constants: along Bx, By, Bz, not negative [N/m], shape [3].
+        force_damping_constants: the same of their rates [N s/m], shape [3].
+
+    Raises:
+        RuntimeError: if a constant is negative or not finite.
+        ValueError: if there are not three of a kind.
+        TypeError: if frameA or frameC is not a Frame.
+    """
+
+    _kind = layout.BUSHING
+
+    def __init__(
+        self,
+        frameA: Frame,
+        frameC: Frame,
+        torque_stiffness_constants: npt.ArrayLike,
+        torque_damping_constants: npt.ArrayLike,
+        force_stiffness_constants: npt.ArrayLike,
+        force_damping_constants: npt.ArrayLike,
+    ) -> None:
+        for name, frame in (("frameA", frameA), ("frameC", frameC)):
+            if not isinstance(frame, Frame):
+                raise TypeError(
+                    f"LinearBushingRollPitchYaw(): {name} must be a Frame, not a {type(frame).__name__}. The frame of "
+                    "a body is body.body_frame()."
+                )
+        super().__init__(frameC.model_instance())
+        self._frameA, self._frameC = frameA, frameC
+        self._torque_stiffness = self._checked_constants("torque stiffness constants", torque_stiffness_constants)
+        self._torque_damping = self._checked_constants("torque damping constants", torque_damping_constants)
+        self._force_stiffness = self._checked_constants("force stiffness constants", force_stiffness_constants)
+        self._force_damping = self._checked_constants("force damping constants", force_damping_constants)
+
+    def frameA(self) -> Frame:
+        """Returns A."""
+        return self._frameA
+
+    def frameC(self) -> Frame:
+        """Returns C."""
+        return self._frameC
+
+    def link0(self) -> RigidBody:
+        """Returns L0, the body of A."""
+        return self._frameA.body()
+
+    def link1(self) -> RigidBody:
+        """Returns L1, the body of C."""
+        return self._frameC.body()
+
+    def torque_stiffness_constants(self) -> Vector:
+        """Returns the torque stiffnesses that new Contexts start with [N m/rad], shape [3]."""
+        return self._torque_stiffness.copy()
+
+    def torque_damping_constants(self) -> Vector:
+        """Returns the torque dampings that new Contexts start with [N m s/rad], shape [3]."""
+        return self._torque_damping.copy()
+
+    def force_stiffness_constants(self) -> Vector:
+        """Returns the force stiffnesses that new Contexts start with [N/m], shape [3]."""
+        return self._force_stiffness.copy()
+
+    def force_damping_constants(self) -> Vector:
+        """Returns the force dampings that new Contexts start with [N s/m], shape [3]."""
+        return self._force_damping.copy()
+
+    # -- in a Context ----------------------------------------------------------------------------------------
+
+    def GetTorqueStiffnessConstants(self, context: Any) -> Vector:
+        """Returns the torque stiffnesses in the Context [N m/rad], shape [3]."""
+        return self._get(context, "stiffness", 0)
+
+    def GetTorqueDampingConstants(self, context: Any) -> Vector:
+        """Returns the torque dampings in the Context [N m s/rad], shape [3]."""
+        return self._get(context, "damping", 0)
+
+    def GetForceStiffnessConstants(self, context: Any) -> Vector:
+        """Returns the force stiffnesses in the Context [N/m], shape [3]."""
+        return self._get(context, "stiffness", 3)
+
+    def GetForceDampingConstants(self, context: Any) -> Vector:
+        """Returns the force dampings in the Context [N s/m], shape [3]."""
+        return self._get(context, "damping", 3)
+
+    def SetTorqueStiffnessConstants(self, context: Any, torque_stiffness: npt.ArrayLike) -> None:
+        """Sets the torque stiffnesses in the Context [N m/rad], shape [3]; RuntimeError if one is negative."""
+        self._set(context, "stiffness", 0, "torque stiffness constants", torque_stiffness)
+
+    def SetTorqueDampingConstants(self, context: Any, torque_damping: npt.ArrayLike) -> None:
+        """Sets the torque dampings in the Context [N m s/rad], shape [3]; RuntimeError if one is negative."""
+        self._set(context, "damping", 0, "torque damping constants", torque_damping)
+
+    def SetForceStiffnessConstants(self, context: Any, force_stiffness: npt.ArrayLike) -> None:
+        """Sets the force stiffnesses in the Context [N/m], shape [3]; RuntimeError if one is negative."""
+        self._set(context, "stiffness", 3, "force stiffness constants", force_stiffness)
+
+    def SetForceDampingConstants(self, context: Any, force_damping: npt.ArrayLike) -> None:
+        """Sets the force dampings in the Context [N s/m], shape [3]; RuntimeError if one is negative."""
+        self._set(context, "damping", 3, "force damping constants", force_damping)
+
+    def CalcBushingSpatialForceOnFrameA(self, context: Any) -> SpatialForce:
+        """Returns F_A_A, what the bushing exerts on A at Ao, expressed in A.
+
+        Raises:
+            RuntimeError: if the pitch is too near a quarter turn.
+        """
+        return self._force_on(context, self._frameA, 0)
+
+    def CalcBushingSpatialForceOnFrameC(self, context: Any) -> SpatialForce:
+        """Returns F_C_C, what the bushing exerts on C at Co, expressed in C.
+
+        Raises:
+            RuntimeError: if the pitch is too near a quarter turn.
+        """
+        return self._force_on(context, self._frameC, 1)
+
+    # -- helpers ---------------------------------------------------------------------------------------------
+
+    def _force_on(self, context: Any, frame: Frame, end: int) -> SpatialForce:
+        F_Bo_W = SpatialForce(self.GetParentPlant()._calc_forces_on_ends(context, self)[end])
+        R_FW = frame.CalcRotationMatrixInWorld(context).inverse()
+        return F_Bo_W.Shift(frame._offset_in_world(context)).Rotate(R_FW)
+
+    def _get(self, context: Any, field: str, start: int) -> Vector:
+        constants: Vector = self._constants(context)[field][start : start + 3]
+        return constants.copy()
+
+    def _set(self, context: Any, field: str, start: int, what: str, values: npt.ArrayLike) -> None:
+        new = self._constants(context)[field].copy()
+        new[start : start + 3] = self._checked_constants(what, values)
+        self._set_constant(context, field, new)
+
+    def _check_potential(self, context: Any, what: str) -> None:
+        stiffness = real_values(self.GetForceStiffnessConstants(context))
+        if stiffness is not None and not (stiffness == stiffness[0]).all():
+            raise RuntimeError(
+                f"{what} of {self!r} does not exist: its force stiffnesses {stiffness} along the axes of a moving "
+                "frame differ, so their forces have no potential. Make them equal, or do without the energy."
+            )
+
+    def _parts(self) -> tuple[MultibodyElement, ...]:
+        return self._frameA, self._frameC
+
+    def _write_record(self, record: Any, tree: MultibodyTree) -> None:
+        record["mobod_0"] = tree.mobod_of_body[self.link0().index()]
+        record["mobod_1"] = tree.mobod_of_body[self.link1().index()]
+
+    def _write_constants(self, record: Any) -> None:
+        record["X_L0A"] = self._frameA.GetFixedPoseInBodyFrame().GetAsMatrix34()
+        record["X_L1C"] = self._frameC.GetFixedPoseInBodyFrame().GetAsMatrix34()
+        record["stiffness"] = np.concatenate([self._torque_stiffness, self._force_stiffness])
+        record["damping"] = np.concatenate([self._torque_damping, self._force_damping])
+
+    def _describe_failure(self) -> str:
+        return (
+            f"the pitch angle of the bushing between frame '{self._frameA.name()}' and frame '{self._frameC.name()}' "
+            "is a quarter turn (gimbal lock), where roll, pitch and yaw have no rates. Turn the frames so that the "
+            "pitch stays away from there, or stiffen the bushing."
+        )

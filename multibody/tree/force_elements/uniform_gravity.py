@@ -1,0 +1,103 @@
+"""Uniform gravity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.tree.element import MultibodyElement
+from merganser.multibody.tree.force_elements.force_element import ForceElement
+from merganser.multibody.tree.indices import world_model_instance
+from merganser.multibody.tree.inertia.validity import real_values
+
+__all__ = ["UniformGravityFieldElement"]
+
+
+class UniformGravityFieldElement(ForceElement):
+    """The same acceleration of gravity everywhere, acting on the bodies of all model instances where it is enabled.
+
+    Every plant has one, which is force element 0.
+
+    Args:
+        g_W: acceleration of gravity in the world frame [m/s^2], shape [3]; by default 9.81 downwards (-z).
+
+    Raises:
+        ValueError: if g_W has not three finite entries.
+    """
+
+    kDefaultStrength = 9.81
+
+    def __init__(self, g_W: npt.ArrayLike | None = None) -> None:
+        super().__init__(world_model_instance())
+        self._disabled: set[int] = set()
+        self.set_gravity_vector([0.0, 0.0, -self.kDefaultStrength] if g_W is None else g_W)
+
+    def _parts(self) -> tuple[MultibodyElement, ...]:
+        return ()
+
+    def gravity_vector(self) -> npt.NDArray[np.float64]:
+        """Returns a copy of g_W, the acceleration of gravity in the world frame [m/s^2], shape [3]."""
+        return self._g_W.copy()
+
+    def set_gravity_vector(self, g_W: npt.ArrayLike) -> None:
+        """Sets the acceleration of gravity in the world frame that new Contexts start with [m/s^2], shape [3].
+
+        Raises:
+            ValueError: if g_W has not three finite entries.
+        """
+        g = as_vector(g_W, 3, "set_gravity_vector: g_W").astype(np.float64)
+        if not np.isfinite(g).all():
+            raise ValueError(f"set_gravity_vector(): g_W must be finite, but is {g}.")
+        self._g_W = g
+
+    # -- model instances -------------------------------------------------------------------------------------
+
+    def is_enabled(self, model_instance: int) -> bool:
+        """Returns whether gravity acts on the bodies of a model instance; by default it does.
+
+        Raises:
+            RuntimeError: if there is no such model instance, or the element is part of no plant.
+        """
+        self._get_tree("is_enabled").GetModelInstanceName(model_instance)  # refuses one that does not exist
+        return int(model_instance) not in self._disabled
+
+    def set_enabled(self, model_instance: int, is_enabled: bool) -> None:
+        """Sets whether gravity acts on the bodies of a model instance.
+
+        Raises:
+            RuntimeError: if there is no such model instance, the element is part of no plant, or after Finalize().
+        """
+        tree = self._get_tree("set_gravity_enabled")
+        tree._check_not_finalized("set_gravity_enabled")
+        tree.GetModelInstanceName(model_instance)  # refuses one that does not exist
+        if is_enabled:
+            self._disabled.discard(int(model_instance))
+        else:
+            self._disabled.add(int(model_instance))
+
+    # -- in a Context ----------------------------------------------------------------------------------------
+
+    def GetGravityVector(self, context: Any) -> npt.NDArray[Any]:
+        """Returns the acceleration of gravity in the Context, in the world frame [m/s^2], shape [3]."""
+        gravity: npt.NDArray[Any] = self.GetParentPlant()._workspace(context).gravity
+        return gravity.copy()
+
+    def SetGravityVector(self, context: Any, g_W: npt.ArrayLike) -> None:
+        """Sets the acceleration of gravity in the Context, in the world frame [m/s^2], shape [3].
+
+        Raises:
+            ValueError: if g_W has not three finite entries.
+        """
+        g = as_vector(g_W, 3, "SetGravityVector: g_W")
+        real = real_values(g)
+        if real is not None and not np.isfinite(real).all():
+            raise ValueError(f"SetGravityVector(): g_W must be finite, but is {g}.")
+        self.GetParentPlant()._mutable_gravity_view(context)[:] = g
+
+    def CalcGravityGeneralizedForces(self, context: Any) -> npt.NDArray[Any]:
+        """Returns the generalized forces of gravity tau_g(q), with M vdot + C v = tau_g + tau, shape [nv]."""
+        tau_g: npt.NDArray[Any] = self.GetParentPlant().CalcGravityGeneralizedForces(context)
+        return tau_g

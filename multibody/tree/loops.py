@@ -1,0 +1,132 @@
+"""Joints that close loops: which constraints they are.
+
+A loop joint has no coordinates. Of the six degrees of freedom of M in F it takes those that the joint does not have,
+each as one row of kernels/loops.py, a translation along u or an angle between u (fixed in F) and w (fixed in M):
+
+    weld         along Fx, Fy, Fz;  Fx My, Fy Mz, Fz Mx at right angles, where F is shifted by the pose of the weld
+    revolute     along Fx, Fy, Fz;  b1 a, b2 a
+    prismatic    along b1, b2;      Fx Mx.. as weld
+    universal    along Fx, Fy, Fz;  Fx My
+    planar       along Fz;          Fx Mz, Fy Mz
+    ball         along Fx, Fy, Fz
+
+with the axis a and two unit vectors b1, b2 at right angles to it. Axes at right angles to those of the other side may
+also be turned the wrong way round: `directions` says which must point the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.loops import PERPENDICULAR, TRANSLATION, loop_row_dtype
+from merganser.multibody.tree.joints import Joint
+
+__all__ = ["DEFAULT_STABILIZATION_TIME", "check_can_close_loop", "directions", "make_loop_rows"]
+
+DEFAULT_STABILIZATION_TIME = 0.1  # [s]
+
+Array = npt.NDArray[Any]
+X, Y, Z = np.eye(3)
+_ALL = (X, Y, Z)
+_ORIENTATION = ((X, Y), (Y, Z), (Z, X))
+
+
+def check_can_close_loop(caller: str, joint: Joint, stabilization_time: float | None) -> None:
+    """Refuses joints that no constraints describe.
+
+    Raises:
+        RuntimeError: if the joint is of a type that cannot close a loop, or damped.
+        ValueError: if the time is not positive.
+    """
+    if joint._mobilizer not in _CONSTRAINTS:
+        raise RuntimeError(
+            f"{caller}(): joint '{joint.name()}' is of type {joint.type_name()}, which cannot close a loop. Joints of "
+            "these types can: weld, revolute, prismatic, universal, planar, ball_rpy. Close the loop at another of "
+            "its joints."
+        )
+    if joint.default_damping_vector().any():
+        raise RuntimeError(
+            f"{caller}(): joint '{joint.name()}' is damped ({joint.default_damping_vector()}), but a joint that "
+            "closes a loop has no coordinates that damping could act on. Close the loop at another of its joints, or "
+            "set the damping to zero."
+        )
+    if stabilization_time is not None and not stabilization_time > 0.0:
+        raise ValueError(
+            f"{caller}(): the stabilization time of joint '{joint.name()}' must be positive, or None for no "
+            f"stabilization, got {stabilization_time}."
+        )
+
+
+def make_loop_rows(
+    joints: Sequence[Joint], stabilization_times: Sequence[float | None], mobod_of_body: npt.NDArray[np.int64]
+) -> npt.NDArray[Any]:
+    """Returns the constraints of loop joints, as records of kernels/loops.py, shape [num_rows].
+
+    Args:
+        joints: the loop joints.
+        stabilization_times: for each of them, T of gddot = -2/T gdot - 1/T^2 g [s], or None for gddot = 0.
+        mobod_of_body: number of the mobilized body of each body.
+    """
+    rows = []
+    for number, (joint, time) in enumerate(zip(joints, stabilization_times)):
+        X_PF, X_CM = _frames(joint)
+        R_PF, R_CM = X_PF.rotation().matrix(), X_CM.rotation().matrix()
+        translations, angles = _CONSTRAINTS[joint._mobilizer](joint._mobilizer_axis())
+        for kind, u_F, w_M in [(TRANSLATION, u, Z) for u in translations] + [(PERPENDICULAR, u, w) for u, w in angles]:
+            row = np.zeros((), loop_row_dtype)
+            row["joint"], row["kind"] = number, kind
+            row["parent"] = mobod_of_body[joint.parent_body().index()]
+            row["child"] = mobod_of_body[joint.child_body().index()]
+            row["p_PoFo_P"], row["p_CoMo_C"] = X_PF.translation(), X_CM.translation()
+            row["u_P"], row["w_C"] = R_PF @ u_F, R_CM @ w_M
+            if time is not None:
+                row["stiffness"], row["damping"] = 1.0 / time**2, 2.0 / time
+            rows.append(row)
+    return np.array(rows, loop_row_dtype)
+
+
+def directions(joint: Joint) -> list[tuple[Array, Array]]:
+    """Returns pairs of unit vectors, fixed in bodies P and C, that point the same way when the joint is closed."""
+    X_PF, X_CM = _frames(joint)
+    kind, axis = joint._mobilizer, joint._mobilizer_axis()
+    same: tuple[Array, ...] = ()
+    if kind in (layout.WELD, layout.PRISMATIC):
+        same = _ALL
+    elif kind == layout.REVOLUTE:
+        same = (axis,)
+    elif kind == layout.PLANAR:
+        same = (Z,)
+    return [(X_PF.rotation().matrix() @ a, X_CM.rotation().matrix() @ a) for a in same]
+
+
+def _frames(joint: Joint) -> tuple[Any, Any]:
+    """X_PF and X_CM; F of a weld is where M is to be."""
+    X_PF = joint.frame_on_parent().GetFixedPoseInBodyFrame() @ joint._mobilizer_X_FM()
+    return X_PF, joint.frame_on_child().GetFixedPoseInBodyFrame()
+
+
+def _across(axis: Array) -> tuple[Array, Array]:
+    """Two unit vectors at right angles to the axis and to each other."""
+    b1 = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+    b1 /= np.linalg.norm(b1)
+    return b1, np.cross(axis, b1)
+
+
+def _revolute(axis: Array) -> tuple[Any, Any]:
+    return _ALL, [(b, axis) for b in _across(axis)]
+
+
+# Directions of translations, pairs for angles.
+_CONSTRAINTS: dict[int, Any] = {
+    layout.WELD: lambda axis: (_ALL, _ORIENTATION),
+    layout.REVOLUTE: _revolute,
+    layout.PRISMATIC: lambda axis: (_across(axis), _ORIENTATION),
+    layout.UNIVERSAL: lambda axis: (_ALL, [(X, Y)]),
+    layout.PLANAR: lambda axis: ([Z], [(X, Z), (Y, Z)]),
+    layout.BALL_RPY: lambda axis: (_ALL, []),
+}

@@ -1,0 +1,30 @@
+"""Mobilizers as objects: the motion across one joint of a finalized tree."""
+
+from merganser.multibody.tree.mobilizers.kinds import (
+    CurvilinearMobilizer,
+    PlanarMobilizer,
+    PrismaticMobilizer,
+    QuaternionFloatingMobilizer,
+    RevoluteMobilizer,
+    RpyFloatingMobilizer,
+    ScrewMobilizer,
+    SpaceXYZMobilizer,
+    UniversalMobilizer,
+    WeldMobilizer,
+)
+from merganser.multibody.tree.mobilizers.mobilizer import Mobilizer, MobilizerTopology
+
+__all__ = [
+    "CurvilinearMobilizer",
+    "Mobilizer",
+    "MobilizerTopology",
+    "PlanarMobilizer",
+    "PrismaticMobilizer",
+    "QuaternionFloatingMobilizer",
+    "RevoluteMobilizer",
+    "RpyFloatingMobilizer",
+    "ScrewMobilizer",
+    "SpaceXYZMobilizer",
+    "UniversalMobilizer",
+    "WeldMobilizer",
+]

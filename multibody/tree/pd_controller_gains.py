@@ -1,0 +1,20 @@
+"""Gains of the PD controller of an actuator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["PdControllerGains"]
+
+
+@dataclass(kw_only=True)
+class PdControllerGains:
+    """Gains of the control law u = -p (q - qd) - d (v - vd) + u_ff of an actuator.
+
+    Attributes:
+        p: proportional gain [N m/rad or N/m].
+        d: derivative gain [N m s/rad or N s/m].
+    """
+
+    p: float = 0.0
+    d: float = 0.0
