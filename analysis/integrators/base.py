@@ -134,6 +134,7 @@ class IntegratorBase(IntegratorSettings):
         self._x_start = self._x.copy()
         self._xdot_start = self._xdot.copy()
         self._work = self._x.copy()
+        self._quaternions = context._layout.root.unit_quaternions()
         self._derivatives = context._get_derivative_evaluator()
         self._is_initialized = False
         self._dense_output = None
@@ -348,6 +349,8 @@ class IntegratorBase(IntegratorSettings):
         if end is not None and store.flat.item(0) != end:  # time + h may differ from it in the last digit
             store.invalid |= self._down["time"]
             store.flat[0] = end
+        if self._quaternions:
+            self._scale_quaternions()
         if self._dense_output is None:
             return
         xdot_end = self._evaluate()
@@ -355,6 +358,16 @@ class IntegratorBase(IntegratorSettings):
             raise RuntimeError(blame_derivatives(self._bound_context()))
         end_time = store.flat.item(0).real
         self._dense_output._append(time, end_time, self._x_start, self._x, self._xdot_start, xdot_end)
+
+    def _scale_quaternions(self) -> None:
+        """Gives the quaternions in the state length 1 again; integration preserves it to its accuracy only."""
+        for start in self._quaternions:
+            quaternion = self._x[start : start + 4]
+            w, x, y, z = quaternion.tolist()
+            length = np.sqrt(w * w + x * x + y * y + z * z)
+            if length != 1.0 and length != 0.0:
+                self._store.invalid |= self._down["xc"]
+                quaternion[:] = quaternion / length
 
     def _fixed_step(self, time: float, room: float) -> float:
         """Takes a step, half of it if its equations cannot be solved, and so on; returns its size."""

@@ -11,7 +11,7 @@ from merganser.analysis.integrators.base import largest_magnitude
 from merganser.analysis.integrators.collocation import radau_iia
 from merganser.analysis.integrators.implicit import Array, ImplicitIntegrator
 from merganser.analysis.integrators.newton import NewtonSolver
-from merganser.analysis.integrators.radau_fields import DERIVATIVES_HERE, OVER
+from merganser.analysis.integrators.radau_fields import DERIVATIVES_HERE, OVER, SAME_STATE
 from merganser.framework import Context, System
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ class RadauMethod(ImplicitIntegrator):
     def _guess(self, h: float) -> None:
         """Continues the last step, unless the state has been changed since."""
         if not self._knows_start:  # the last step tried was accepted
-            has_gone_on = self._h_tried > 0.0 and np.array_equal(self._x_start, self._x_tried)
+            moved = np.abs(self._x_start - self._x_tried) <= SAME_STATE * (1.0 + np.abs(self._x_tried))
+            has_gone_on = self._h_tried > 0.0 and bool(moved.all())
             self._h_before = self._h_tried if has_gone_on else 0.0
             self._z_before[:] = self._z
         self._h_tried = 0.0

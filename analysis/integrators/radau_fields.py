@@ -135,3 +135,7 @@ NUM_REALS = SAVED_REALS + NUM_KEPT_REALS
     E,
     EXTRAPOLATION,  # inverse of the matrix c_i^k: as many rows as there are stages
 ) = range(6)
+
+# A state that differs by no more than this share from where the last step went (unit quaternions were scaled) goes on
+# from there.
+SAME_STATE = 1e-9

@@ -94,7 +94,7 @@ def _begin(i: Any, r: Any) -> int:
         x_start, x_tried = doubles_at(i[f.X_START]), doubles_at(i[f.X_TRIED])
         r[f.H_BEFORE] = r[f.H_TRIED]
         for j in range(i[f.NUM_STATES]):
-            if x_start[j] != x_tried[j]:
+            if not abs(x_start[j] - x_tried[j]) <= f.SAME_STATE * (1.0 + abs(x_tried[j])):
                 r[f.H_BEFORE] = 0.0
         z, z_before = doubles_at(i[f.Z]), doubles_at(i[f.Z_BEFORE])
         for j in range(i[f.NUM_STAGES] * i[f.NUM_STATES]):

@@ -68,6 +68,7 @@ ALL_BEGIN = next(_number)  # operations that compute the derivatives: all of the
 ALL_END = next(_number)
 STAGE_BEGIN = next(_number)  # those that depend on time or continuous state
 STAGE_END = next(_number)
+NUM_QUATERNIONS = next(_number)  # of length 1 in the state
 NUM_GROUPS = next(_number)
 NUM_CLOCKS = next(_number)
 # Addresses of arrays:
@@ -81,6 +82,7 @@ CLOCKS = next(_number)  # period, offset and next time of each clock, shape [NUM
 STAGE_TIMES = next(_number)  # c of the method
 WEIGHTS = next(_number)  # rows of a, then b, then b - b_hat, shape [NUM_STAGES + 2, NUM_STAGES]
 SCALED = next(_number)  # the same times h
+QUATERNIONS = next(_number)  # where they start in the state
 X_START = next(_number)  # state at the start of the step
 DERIVATIVES = next(_number)  # at the stages, shape [NUM_STAGES, NUM_STATES]; of Radau methods those at the start
 RADAU = next(_number)  # fields of the compiled Radau steps (integrators/radau_fields.py)

@@ -408,12 +408,27 @@ def _try_shorter(i: Any, r: Any, values: Any, h: float, is_for_error: bool) -> i
 
 
 @device
+def _scale_quaternions(i: Any, values: Any) -> None:
+    """Gives the quaternions in the state length 1 again."""
+    starts = integers_at(i[f.QUATERNIONS])
+    for n in range(i[f.NUM_QUATERNIONS]):
+        q = 1 + starts[n]
+        w, x, y, z = values[q], values[q + 1], values[q + 2], values[q + 3]
+        length = math.sqrt(w * w + x * x + y * y + z * z)
+        if length != 1.0 and length != 0.0:
+            i[f.CHANGED] |= 1
+            for k in range(4):
+                values[q + k] /= length
+
+
+@device
 def _accept(i: Any, r: Any, values: Any) -> int:
     h = r[f.H]
     is_last = i[f.IS_LAST] and h == r[f.ROOM]
     if is_last and values[0] != r[f.TARGET_TIME]:
         values[0] = r[f.TARGET_TIME]
         i[f.CHANGED] |= 1
+    _scale_quaternions(i, values)
     if i[f.NUM_INTEGRATOR_STEPS] == 0:
         r[f.FIRST_STEP_SIZE] = h
         r[f.LARGEST_STEP_SIZE] = h

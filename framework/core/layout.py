@@ -118,6 +118,11 @@ class RootLayout:
             for number, entry in enumerate(leaf.system._cache_entries):
                 self.add_dependencies(leaf, number, entry.dependencies())
 
+    def unit_quaternions(self) -> list[int]:
+        """Where in the continuous state of the whole there are quaternions of length 1."""
+        first = self.top.xc_range[0]
+        return [leaf.xc_range[0] - first + start for leaf in self.leaf_list for start in leaf.system._unit_quaternions]
+
     def layout_of(self, system: System) -> SystemLayout | None:
         """The place of `system` in this tree, or None."""
         return self.of_system.get(id(system))

@@ -75,6 +75,8 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         self._numeric_parameter_models: list[BasicVector] = []
         self._numeric_parameter_names: list[str] = []
         self._abstract_parameter_models: list[AbstractValue] = []
+        # Where in the continuous state there are quaternions of length 1, which integrators keep so.
+        self._unit_quaternions: list[int] = []
         self._events: list[DeclaredEvent] = []
         self._constraints: list[SystemConstraint] = []
         self._energy_entries = declare_energy_entries(self)

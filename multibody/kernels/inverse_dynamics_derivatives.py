@@ -165,7 +165,7 @@ def calc_inverse_dynamics_derivatives(
 @device
 def _carries(mobilizer: int, l: int, k: int) -> bool:
     """Whether S_k moves along S_l, for two velocities of one mobilizer."""
-    if mobilizer == QUATERNION_FLOATING or mobilizer == RPY_FLOATING:
+    if mobilizer in (QUATERNION_FLOATING, RPY_FLOATING):
         return l >= 3 and k < 3
     if mobilizer == PLANAR:
         return l < 2 and k == 2

@@ -131,7 +131,7 @@ class PlantInputs(PlantForceElements):
         w.has_applied_forces = forces is not None
         if forces is not None:
             self._add_spatial_forces(context, w, forces.get_value())
-        if self._tree.num_force_elements() > 1:
+        if len(self._tree.force_elements) > 1:
             self._add_element_forces(context, w)
 
     def _assemble_actuation(self, context: Any, dtype: Any, table: ActuatorTable) -> Any:
@@ -187,6 +187,11 @@ class PlantInputs(PlantForceElements):
         u = clamp(offset, table.limits)
         coupled = np.flatnonzero((p != 0.0) | (d != 0.0))
         if len(coupled):
+            if w.scalar.__name__ == "Expression":
+                raise RuntimeError(
+                    f"The step of plant '{self.GetSystemPathname()}' decides which PD-controlled actuators reach their "
+                    "effort limits, which it cannot do for symbolic expressions. Use numbers, or a continuous plant."
+                )
             if w.is_float and not np.isfinite(offset).all():
                 self._blame_inputs(context, offset)
             w.drives = Drives(table, coupled, offset[coupled], self._time_step)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.autodiff import AutoDiffXd
 
-__all__ = ["LaneRecords", "Lanes", "merge_lanes", "refuse_counts", "split_lanes"]
+__all__ = ["LaneRecords", "Lanes", "merge_lanes", "merge_numbers", "refuse_counts", "split_lanes", "split_numbers"]
 
 Array = NDArray[Any]
 _STEP = 1e-100
@@ -33,46 +34,54 @@ class Lanes:
         self.num_derivatives = num_derivatives
 
 
-def split_lanes(array: Array) -> Lanes:
-    """An array of AutoDiffXd, or of numbers, as lanes.
+def split_numbers(array: Array) -> tuple[Array, Array | None]:
+    """The values of an array, and the derivatives of its elements as rows; None if none has derivatives.
 
     Args:
-        array: of any shape; integers stay integers.
+        array: of AutoDiffXd, or of numbers, with k elements.
+
+    Returns:
+        Values, of the shape of the array, and derivatives, shape [k, num_derivatives].
 
     Raises:
         ValueError: two elements have different numbers of derivatives, and both some.
         TypeError: an element is no number.
     """
     if array.dtype != object:
-        kept = array if array.dtype.kind == "i" else array.astype(np.complex128)
-        return Lanes(np.ascontiguousarray(kept)[np.newaxis], 0)
+        return array, None
     items = array.ravel().tolist()
-    if items and all(map(operator.is_, items, itertools.repeat(items[0]))):  # as in arrays of zeros
-        return _split_repeated(items[0], array.shape)
+    if items and not _has_derivatives(items[0]) and all(map(operator.is_, items, itertools.repeat(items[0]))):
+        return np.full(array.shape, float(items[0].real)), None  # zeros, most of the time
     try:
         values, derivatives = [x._value for x in items], [x._derivatives for x in items]
     except AttributeError:  # there are numbers among them
         items = [x if type(x) is AutoDiffXd else AutoDiffXd(x) for x in items]
         values, derivatives = [x._value for x in items], [x._derivatives for x in items]
+    numbers = np.array(values, np.float64).reshape(array.shape)
     sizes = set(map(len, derivatives))
     count = max(sizes, default=0)
-    lanes = np.zeros((count or 1, len(items)), np.complex128)
-    lanes.real[:] = values
-    if count:
-        if len(sizes) > 1:
-            derivatives = _filled_up(derivatives, sizes, count)
-        np.multiply(np.concatenate(derivatives).reshape(-1, count).T, _STEP, out=lanes.imag)
-    return Lanes(lanes.reshape(-1, *array.shape), count)
+    if not count:
+        return numbers, None
+    if len(sizes) > 1:
+        derivatives = _filled_up(derivatives, sizes, count)
+    return numbers, np.concatenate(derivatives).reshape(-1, count)
 
 
-def _split_repeated(x: Any, shape: tuple[int, ...]) -> Lanes:
-    """An array all of whose elements are the same object."""
-    scalar = x if type(x) is AutoDiffXd else AutoDiffXd(x)
-    count = len(scalar._derivatives)
-    lanes = np.full((count or 1, *shape), scalar._value, np.complex128)
-    for lane, derivative in zip(lanes, scalar._derivatives):
-        lane.imag = derivative * _STEP
-    return Lanes(lanes, count)
+def split_lanes(array: Array) -> Lanes:
+    """An array of AutoDiffXd, or of numbers, as lanes; integers stay integers. Errors as `split_numbers`."""
+    if array.dtype.kind == "i":
+        return Lanes(np.ascontiguousarray(array)[np.newaxis], 0)
+    values, derivatives = split_numbers(array)
+    if derivatives is None:
+        return Lanes(values.astype(np.complex128)[np.newaxis], 0)
+    lanes = np.empty((derivatives.shape[1], values.size), np.complex128)
+    lanes.real[:] = values.ravel()
+    np.multiply(derivatives.T, _STEP, out=lanes.imag)
+    return Lanes(lanes.reshape(-1, *array.shape), len(lanes))
+
+
+def _has_derivatives(x: Any) -> bool:
+    return type(x) is AutoDiffXd and len(x._derivatives) > 0
 
 
 def _filled_up(derivatives: list[Array], sizes: set[int], count: int) -> list[Array]:
@@ -91,19 +100,23 @@ def refuse_counts(first: int, second: int) -> NoReturn:
     )
 
 
+def merge_numbers(values: Array, derivatives: Array | None) -> Array:
+    """The array of AutoDiffXd of which these are the values, and the derivatives as rows; None stands for none."""
+    merged = np.empty(values.size, object)
+    make = AutoDiffXd._make
+    if derivatives is None:
+        merged[:] = [make(x, _NO_DERIVATIVES) for x in values.ravel().tolist()]
+    else:
+        merged[:] = [make(x, d) for x, d in zip(values.ravel().tolist(), derivatives)]
+    return merged.reshape(values.shape)
+
+
 def merge_lanes(lanes: Array, num_derivatives: int) -> Array:
     """The array of AutoDiffXd, shape [...], whose lanes have the shape [num_lanes, ...]."""
-    shape = lanes.shape[1:]
-    values = lanes[0].real.ravel().tolist()
-    merged = np.empty(len(values), object)
-    make = AutoDiffXd._make
-    if num_derivatives:
-        flat = lanes.reshape(num_derivatives, -1)
-        derivatives = np.multiply(flat.imag.T, 1.0 / _STEP, order="C")
-        merged[:] = [make(x, d) for x, d in zip(values, derivatives)]
-    else:
-        merged[:] = [make(x, _NO_DERIVATIVES) for x in values]
-    return merged.reshape(shape)
+    if not num_derivatives:
+        return merge_numbers(lanes[0].real, None)
+    derivatives = np.multiply(lanes.reshape(num_derivatives, -1).imag.T, 1.0 / _STEP, order="C")
+    return merge_numbers(lanes[0].real, derivatives)
 
 
 class LaneRecords(Lanes):
@@ -111,22 +124,35 @@ class LaneRecords(Lanes):
 
     Attributes:
         lanes: shape [max(num_derivatives, 1), num_records], or [max(num_derivatives, 1)] of a single record.
+        pending: what is to be done before they are read; None if they are up to date.
     """
 
-    __slots__ = ()
+    __slots__ = ("pending",)
+
+    def __init__(self, lanes: Array, num_derivatives: int) -> None:
+        super().__init__(lanes, num_derivatives)
+        self.pending: Callable[[], None] | None = None
 
     def resize(self, num_derivatives: int) -> Array:
         """Makes room for another number of derivatives; returns the lanes, whose content is to be written."""
+        self.pending = None
         self.num_derivatives = num_derivatives
         count = max(num_derivatives, 1)
         if len(self.lanes) != count:
             self.lanes = np.zeros((count, *self.lanes.shape[1:]), self.lanes.dtype)
         return self.lanes
 
+    def settle(self) -> None:
+        """Brings the records up to date."""
+        if self.pending is not None:
+            pending, self.pending = self.pending, None
+            pending()
+
     def __len__(self) -> int:
         return self.lanes.shape[1]
 
     def __getitem__(self, key: Any) -> Any:
+        self.settle()
         if not isinstance(key, str):
             return LaneRecords(self.lanes[:, key], self.num_derivatives)
         merged = merge_lanes(self.lanes[key], self.num_derivatives)

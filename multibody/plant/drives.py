@@ -15,9 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.symbolic import Expression
-from merganser.framework.symbolic import max as symbolic_max
-from merganser.framework.symbolic import min as symbolic_min
 from merganser.multibody.kernels import drives as kernel_drives
 from merganser.multibody.tree import JointActuator, MultibodyTree
 
@@ -113,6 +110,8 @@ def clamp(u: Array, limits: Array) -> Array:
 
 
 def _clamped_object(u: Any, limit: float) -> Any:
-    if isinstance(u, Expression):
-        return symbolic_max(-limit, symbolic_min(limit, u))
+    if type(u).__name__ == "Expression":
+        from merganser.framework import symbolic  # takes a while, and plants of numbers do not need it
+
+        return symbolic.max(-limit, symbolic.min(limit, u))
     return limit + 0.0 * u if u > limit else -limit + 0.0 * u if u < -limit else u

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import EventStatus
+from merganser.framework.math import RigidTransform
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant.delegation import from_tree
 from merganser.multibody.plant.loop_arrays import LoopArrays
 from merganser.multibody.plant.outputs import PlantOutputs
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import Joint
+from merganser.multibody.tree import FixedOffsetFrame, Frame, Joint
 from merganser.multibody.tree.lookup import TreeLookup
 from merganser.multibody.tree.loops import DEFAULT_STABILIZATION_TIME, directions
 
@@ -117,6 +118,18 @@ class PlantLoops(PlantOutputs):
             w.scratch, *loops.work, loops.constraints, loops.K, loops.F, result,
         )  # fmt: skip
         return status
+
+    def _set_frame_pose(self, context: Any, frame: FixedOffsetFrame, X_PF: RigidTransform) -> None:
+        """Sets the pose of a frame in a Context, but not if a loop joint is at it: those are where the model says."""
+        for joint in self._tree.loop_joints:
+            for end in (joint.frame_on_parent(), joint.frame_on_child()):
+                if any(f is frame for f in _with_ancestors(end)):
+                    raise RuntimeError(
+                        f"SetPoseInParentFrame(): loop joint '{joint.name()}' of plant '{self.GetSystemPathname()}' is "
+                        f"fixed to frame '{frame.name()}', so its pose cannot change in a context. Build the plant "
+                        "with the pose that you want."
+                    )
+        super()._set_frame_pose(context, frame, X_PF)
 
     # ------------------------------------------------------------------ closing
 
@@ -237,6 +250,14 @@ class PlantLoops(PlantOutputs):
                     f"{place} is closed the wrong way round: axes on {between} point in opposite directions. Set "
                     "positions nearer to the pose that you want, and call plant.CloseLoops(context)."
                 )
+
+
+def _with_ancestors(frame: Frame) -> Iterator[Frame]:
+    """The frame and those that it is fixed to, one to the other."""
+    yield frame
+    while isinstance(frame, FixedOffsetFrame):
+        frame = frame._frame_P
+        yield frame
 
 
 def _smallest_solution(K: Array, b: Array) -> Array:

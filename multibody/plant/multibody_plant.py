@@ -92,6 +92,8 @@ class MultibodyPlant(PlantLoops):
             for joint in self._tree.joints
             if joint._quaternion_start is not None
         }
+        if not self.is_discrete():
+            self._unit_quaternions = list(self._quaternions)
         self._pitches = {
             joint.position_start() + joint._pitch_position: joint.name()
             for joint in self._tree.joints

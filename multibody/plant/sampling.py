@@ -20,51 +20,28 @@ __all__ = ["BodyDynamics", "DynamicsSample", "PlantSampling"]
 Array = NDArray[Any]
 
 
-class DynamicsSample:
+class DynamicsSample(NamedTuple):
     """What one computation of the dynamics started from and found; nobody changes it afterwards.
-
-    Being constant, it is shared by copies of Contexts and not copied with them.
 
     Attributes:
         vdot: generalized accelerations, of a discrete step (v+ - v) / h, shape [num_velocities].
         net_actuation: what the actuators exerted, shape [num_inputs].
-        x: the state it started from, shape [num_q + num_v]; None if nothing has been computed yet: the rest is zero
-            then, and these three are None, too.
-        F_applied: spatial forces on the bodies, gravity apart, shape [num_mobods, 6].
-        parameters: numbers of the parameter records.
-        gravity: acceleration of gravity [m/s^2], shape [3].
+        origin: what the dynamics of the bodies follow from, beside vdot; None if nothing has been computed yet, when
+            the others are zero. These are the state, shape [num_q + num_v]; the spatial forces on the bodies but
+            gravity and those of inboard joints, shape [num_mobods, 6]; the numbers of the parameter records; and the
+            acceleration of gravity [m/s^2], shape [3].
     """
 
-    __slots__ = ("F_applied", "gravity", "net_actuation", "parameters", "vdot", "x")
-
-    def __init__(
-        self,
-        vdot: Array,
-        net_actuation: Array,
-        x: Array | None = None,
-        F_applied: Array | None = None,
-        parameters: Array | None = None,
-        gravity: Array | None = None,
-    ) -> None:
-        self.vdot, self.net_actuation, self.x = vdot, net_actuation, x
-        self.F_applied, self.parameters, self.gravity = F_applied, parameters, gravity
-
-    def __copy__(self) -> DynamicsSample:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> DynamicsSample:
-        return self
-
-    def _plain_state(self) -> list[Any]:
-        """For files of Contexts, see framework/core/plain_values.py."""
-        return [self.vdot, self.net_actuation, self.x, self.F_applied, self.parameters, self.gravity]
-
-    def _set_plain_state(self, state: list[Any]) -> None:
-        self.vdot, self.net_actuation, self.x, self.F_applied, self.parameters, self.gravity = state
+    vdot: Array
+    net_actuation: Array
+    origin: tuple[Array, Array, Array, Array] | None = None
 
 
 class _SampleBox(AbstractValue):
-    """The box of a sample. Copying it does not look for what is to be copied, which takes 4 us of every step."""
+    """The box of a sample, which is a plain tuple there, so that it can be kept in files.
+
+    As nobody changes a sample, copies of the box share it: that takes 4 us less of every step.
+    """
 
     __slots__ = ()
 
@@ -138,7 +115,7 @@ class PlantSampling(PlantInputs):
             return
         tree = self._tree
         nothing_yet = DynamicsSample(np.zeros(tree.num_velocities()), np.zeros(tree.num_actuated_dofs()))
-        self._sample_state = self.DeclareAbstractState(_SampleBox(nothing_yet))
+        self._sample_state = self.DeclareAbstractState(_SampleBox(tuple(nothing_yet)))
         self.DeclarePeriodicUnrestrictedUpdateEvent(self._time_step, 0.0, self._calc_sampled_step)
         self.DeclareForcedUnrestrictedUpdateEvent(self._calc_sampled_step)
 
@@ -149,7 +126,7 @@ class PlantSampling(PlantInputs):
     def _calc_sampled_step(self, context: Any, state: Any) -> None:
         """The same, and stores what the dynamics were."""
         sample = self._take_sample(context, state._discrete._items[0]._values)
-        state._abstract._items[self._sample_state].set_value(sample)
+        state._abstract._items[self._sample_state].set_value(tuple(sample))
 
     def _advance(self, context: Any, result: Any) -> Workspace:
         """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
@@ -160,9 +137,12 @@ class PlantSampling(PlantInputs):
         w = self._advance(context, result)
         v_next_or_vdot = result[len(w.q) :]
         vdot = (v_next_or_vdot - w.v) / self._time_step if self._time_step > 0.0 else v_next_or_vdot.copy()
-        F_applied = w.F_applied.copy() if w.has_applied_forces else w.zeros_F
+        if len(self._tree.loop_joints):
+            F_applied = w.loops.F.copy()
+        else:
+            F_applied = w.F_applied.copy() if w.has_applied_forces else w.zeros_F
         parameters, gravity = context._read_entry(self._constant_parameters_entry._index).value.get_value()
-        return DynamicsSample(vdot, w.net_actuation.copy(), w.x.copy(), F_applied, parameters, gravity)
+        return DynamicsSample(vdot, w.net_actuation.copy(), (w.x.copy(), F_applied, parameters, gravity))
 
     # ------------------------------------------------------------------ cache entries of the output ports
 
@@ -187,7 +167,7 @@ class PlantSampling(PlantInputs):
 
     def _calc_sample(self, context: Any, output: Any) -> None:
         if self._use_sampled_output_ports:
-            output.set_value(context.get_abstract_state(self._sample_state).get_value())
+            output.set_value(DynamicsSample(*context.get_abstract_state(self._sample_state).get_value()))
         else:
             output.set_value(self._take_sample(context, np.empty_like(self._workspace(context).x)))
 
@@ -203,22 +183,27 @@ class PlantSampling(PlantInputs):
     def _calc_body_dynamics(self, context: Any, output: Any) -> None:
         """From the sample, by the recursive Newton-Euler algorithm (../kernels/inverse_dynamics.py)."""
         sample, w = self._eval_sample(context), self._workspace(context)
-        if sample.x is None:
+        if sample.origin is None:
             output.set_value(None)
             return
+        # A Context of other scalars may have got its sample from one of floats.
+        vdot, x, F_applied, numbers, gravity = (
+            array.astype(w.dtype, copy=False) for array in (sample.vdot, *sample.origin)
+        )
         num_q, num_mobods = len(w.q), len(w.topology)
-        parameters = w.view_records(sample.parameters, layout.parameter_dtype)
+        parameters = w.view_records(numbers, layout.parameter_dtype)
         position = w.make_records(num_mobods, layout.position_dtype)
+        velocity = w.make_records(num_mobods, layout.velocity_dtype)
         scratch = w.make_records(num_mobods, layout.scratch_dtype)
+        w.call(kernels.kinematics, w.topology, parameters, x[:num_q], x[num_q:], position, velocity)
         w.call(
-            kernels.state_inverse_dynamics, w.topology, parameters, sample.gravity, sample.x[:num_q],
-            sample.x[num_q:], sample.vdot, sample.F_applied, position,
-            w.make_records(num_mobods, layout.velocity_dtype), scratch, np.zeros_like(w.zeros_v),
+            kernels.inverse_dynamics, w.topology, parameters, gravity, position, velocity, vdot, F_applied, scratch,
+            np.zeros_like(w.zeros_v),
         )  # fmt: skip
         A_WB_W = scratch["A_WB_W"].copy()
         A_WB_W[0] = 0.0
         # The algorithm lets the world accelerate by -g instead of pulling at every body.
-        A_WB_W[1:, 3:] += sample.gravity
+        A_WB_W[1:, 3:] += gravity
         bodies = BodyDynamics(A_WB_W, scratch["F_Bo_W"], position["R_WB"], position["p_WoBo_W"], parameters)
         output.set_value(bodies)
 

@@ -1,8 +1,7 @@
-"""A MultibodyTree as an object of its own: mobilizers, contexts, kinematics and inverse dynamics, clones."""
+"""A MultibodyTree as an object of its own: contexts, kinematics and inverse dynamics, clones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -13,8 +12,6 @@ from merganser.multibody.math import SpatialAcceleration, SpatialForce
 from merganser.multibody.math.vectors import as_vector, cross
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.frame import Frame
-from merganser.multibody.tree.indices import default_model_instance
-from merganser.multibody.tree.inertia import SpatialInertia
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import Joint
 from merganser.multibody.tree.kinematics_caches import (
@@ -22,35 +19,20 @@ from merganser.multibody.tree.kinematics_caches import (
     PositionKinematicsCache,
     VelocityKinematicsCache,
 )
-from merganser.multibody.tree.mobilizers import Mobilizer, MobilizerTopology
-from merganser.multibody.tree.mobilizers.kinds import MOBILIZERS
-from merganser.multibody.tree.removal import TreeRemoval
+from merganser.multibody.tree.mobilizers import Mobilizer
 from merganser.multibody.tree.rigid_body import RigidBody
+from merganser.multibody.tree.tree_mobilizers import TreeMobilizers
 
 if TYPE_CHECKING:
     from merganser.multibody.tree.tree import MultibodyTree
 
-__all__ = ["MultibodyTreeTopology", "TreeComputations"]
+__all__ = ["TreeComputations"]
 
 Array = npt.NDArray[Any]
 Variant = TypeVar("Variant", bound="MultibodyElement | Mobilizer")
 
 
-@dataclass(frozen=True)
-class MultibodyTreeTopology:
-    """Sizes of a finalized tree, and where its mobilizers stand."""
-
-    num_bodies: int
-    num_frames: int
-    num_mobilizers: int
-    num_positions: int
-    num_velocities: int
-    num_states: int
-    tree_height: int
-    mobilizers: tuple[MobilizerTopology, ...]
-
-
-class TreeComputations(TreeRemoval):
+class TreeComputations(TreeMobilizers):
     """Abstract base of MultibodyTree: what can be asked of a tree without a plant.
 
     Contexts are those of the plant that owns the tree; a tree by itself gets one when its first context is made. What
@@ -58,178 +40,8 @@ class TreeComputations(TreeRemoval):
     depth-first order, as mobod_of_body says ("node index"). Gravity, damping and force elements take no part.
     """
 
-    topology: Array
     mobod_of_body: npt.NDArray[np.int64]
     plant: Any
-    AddJoint: Any
-    AddRigidBody: Any
-    _mobilizers: list[Any]
-    _mobilizer_joints: list[Joint]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._added_mobilizers: dict[Joint, Mobilizer] = {}
-        self._mobilizer_objects: list[Mobilizer] = []
-
-    # -- adding ----------------------------------------------------------------------------------------------
-
-    def AddBody(self, body: RigidBody | type[RigidBody] | SpatialInertia, *args: Any) -> RigidBody:
-        """Adds a body, and returns it.
-
-        Args:
-            body: a RigidBody; or the class RigidBody, followed by what AddRigidBody() takes, in which the name may be
-                left out; or the spatial inertia M_BBo_B.
-            *args: only after the class.
-
-        Raises:
-            RuntimeError: as AddRigidBody(), or the body is part of a tree already.
-            TypeError: other arguments.
-        """
-        if isinstance(body, RigidBody) and not args:
-            tree: Any = self
-            tree._check_new("AddBody", body, RigidBody)
-            self.bodies.check_name(body.name(), body.model_instance())
-            self.frames.check_name(body.name(), body.model_instance())
-            tree._register_body(body)
-            return body
-        if isinstance(body, SpatialInertia) and not args:
-            return self.AddBody(RigidBody, body)
-        if body is not RigidBody:
-            raise TypeError(
-                f"AddBody() takes a RigidBody, or the class RigidBody with arguments, not {type(body).__name__}."
-            )
-        if args and isinstance(args[0], str):
-            added: RigidBody = self.AddRigidBody(*args)
-            return added
-        number = len(self.bodies)
-        while self.bodies.has_name(f"body{number}", default_model_instance()):
-            number += 1
-        return self.AddRigidBody(f"body{number}", default_model_instance(), *args)  # type: ignore[no-any-return]
-
-    def AddMobilizer(self, mobilizer: Mobilizer | type[Mobilizer], *args: Any) -> Mobilizer:
-        """Adds a mobilizer, and returns it. It becomes a joint as well, named after its frames.
-
-        Args:
-            mobilizer: a mobilizer; or a class, followed by the arguments of its constructor.
-            *args: only after a class.
-
-        Raises:
-            RuntimeError: as AddJoint(), or the mobilizer is part of a tree already.
-            TypeError: it is no mobilizer.
-        """
-        if isinstance(mobilizer, type) and issubclass(mobilizer, Mobilizer):
-            mobilizer = mobilizer(*args)
-        if not isinstance(mobilizer, Mobilizer):
-            raise TypeError(f"AddMobilizer() takes a Mobilizer, not a {type(mobilizer).__name__}.")
-        if mobilizer._tree is not None:
-            raise RuntimeError("AddMobilizer(): the mobilizer was added to a tree already.")
-        frames = mobilizer.inboard_frame(), mobilizer.outboard_frame()
-        name = f"{frames[0].name()}_{frames[1].name()}"
-        while self.joints.has_name(name, frames[1].model_instance()):
-            name = "_" + name
-        joint = mobilizer._make_joint(name)
-        self.AddJoint(joint)
-        tree: Any = self
-        mobilizer._tree = tree
-        self._added_mobilizers[joint] = mobilizer
-        return mobilizer
-
-    def _check_inboard(self, joint: Joint) -> None:
-        """Refuses an added mobilizer whose inboard body is the farther one."""
-        if joint in self._added_mobilizers:
-            raise RuntimeError(
-                f"Finalize(): the inboard body '{joint.parent_body().name()}' of a mobilizer is farther from the world "
-                f"than its outboard body '{joint.child_body().name()}'. Exchange the frames of the mobilizer."
-            )
-
-    # -- sizes and elements ----------------------------------------------------------------------------------
-
-    def get_num_frames(self) -> int:
-        """Returns the number of frames, those of the bodies included."""
-        return self.num_frames()
-
-    def get_num_bodies(self) -> int:
-        """Returns the number of bodies, the world included."""
-        return self.num_bodies()
-
-    def get_num_mobilizers(self) -> int:
-        """Returns the number of mobilizers: one for each body but the world, after Finalize()."""
-        return len(self._get_mobilizers("get_num_mobilizers"))
-
-    def get_num_positions(self) -> int:
-        """Returns the size of q."""
-        return self.num_positions()
-
-    def get_num_velocities(self) -> int:
-        """Returns the size of v."""
-        return self.num_velocities()
-
-    def get_num_states(self) -> int:
-        """Returns the size of [q; v]."""
-        return self.num_positions() + self.num_velocities()
-
-    def get_tree_height(self) -> int:
-        """Returns the number of bodies on the longest path from the world, the world included."""
-        self._check_finalized("get_tree_height")
-        heights = np.ones(len(self.topology), np.int64)
-        for mobod in range(1, len(self.topology)):  # parents first
-            heights[mobod] = heights[self.topology["parent"][mobod]] + 1
-        return int(heights.max())
-
-    def get_world_body(self) -> RigidBody:
-        """Returns the world body."""
-        return self.world_body()
-
-    def get_world_frame(self) -> Frame:
-        """Returns the world frame."""
-        return self.world_frame()
-
-    def get_mobilizer(self, mobilizer_index: int) -> Mobilizer:
-        """Returns the mobilizer of this index, in the depth-first order of the outboard bodies.
-
-        Raises:
-            RuntimeError: if there is none, or before Finalize().
-        """
-        mobilizers = self._get_mobilizers("get_mobilizer")
-        if not 0 <= mobilizer_index < len(mobilizers):
-            raise RuntimeError(
-                f"get_mobilizer(): there is no mobilizer with index {int(mobilizer_index)}: this tree has "
-                f"{len(mobilizers)} of them."
-            )
-        return mobilizers[mobilizer_index]
-
-    def topology_is_valid(self) -> bool:
-        """Returns whether Finalize() was called."""
-        return self.is_finalized()
-
-    def get_topology(self) -> MultibodyTreeTopology:
-        """Returns sizes, and where the mobilizers stand.
-
-        Raises:
-            RuntimeError: before Finalize().
-        """
-        mobilizers = self._get_mobilizers("get_topology")
-        return MultibodyTreeTopology(
-            self.num_bodies(),
-            self.num_frames(),
-            len(mobilizers),
-            self.num_positions(),
-            self.num_velocities(),
-            self.get_num_states(),
-            self.get_tree_height(),
-            tuple(mobilizer.get_topology() for mobilizer in mobilizers),
-        )
-
-    def _get_mobilizers(self, caller: str) -> list[Mobilizer]:
-        self._check_finalized(caller)
-        if not self._mobilizer_objects:
-            tree: Any = self
-            for mobod, (edge, joint) in enumerate(zip(self._mobilizers, self._mobilizer_joints), start=1):
-                added = self._added_mobilizers.get(joint)
-                mobilizer = added or MOBILIZERS[joint._mobilizer]._of_joint(joint, edge.is_reversed)
-                mobilizer._bind(tree, mobod, joint, edge.is_reversed)
-                self._mobilizer_objects.append(mobilizer)
-        return self._mobilizer_objects
 
     # -- contexts --------------------------------------------------------------------------------------------
 
@@ -253,7 +65,7 @@ class TreeComputations(TreeRemoval):
             # A plant is made of a tree, so that this module cannot import it earlier.
             from merganser.multibody.plant import MultibodyPlant
 
-            MultibodyPlant._around(self)
+            MultibodyPlant._around(self._tree_itself())
         return self.plant
 
     def _workspace(self, context: Any) -> Any:
@@ -417,13 +229,13 @@ class TreeComputations(TreeRemoval):
 
     def _tree_itself(self) -> MultibodyTree:
         tree: Any = self
-        return tree  # type: ignore[no-any-return]
+        return tree
 
     # -- clones ----------------------------------------------------------------------------------------------
 
     def Clone(self) -> MultibodyTree:
         """Returns an independent copy of this finalized tree, with a plant of its own."""
-        return self._context_owner().Clone()._tree  # type: ignore[no-any-return]
+        return self._context_owner().Clone()._tree
 
     def CloneToScalar(self, ToScalar: type[Any]) -> MultibodyTree:
         """Returns a copy of this finalized tree whose contexts compute with another scalar type.
@@ -432,7 +244,7 @@ class TreeComputations(TreeRemoval):
             ToScalar: float, AutoDiffXd or Expression.
         """
         owner = self._context_owner()
-        return (owner.Clone() if ToScalar is owner._scalar else owner.ToScalarType[ToScalar]())._tree  # type: ignore[no-any-return]
+        return (owner.Clone() if ToScalar is owner._scalar else owner.ToScalarType[ToScalar]())._tree
 
     def ToAutoDiffXd(self) -> MultibodyTree:
         """Returns a copy of this finalized tree whose contexts compute with AutoDiffXd."""
@@ -460,7 +272,7 @@ class TreeComputations(TreeRemoval):
         ]  # fmt: skip
         for kind, collection in collections:
             if isinstance(element, kind):
-                return collection.get(element.index())  # type: ignore[no-any-return]
+                return collection.get(element.index())
         raise TypeError(f"get_variant() takes a frame, body, joint, actuator or mobilizer, not {element!r}.")
 
 

@@ -127,12 +127,13 @@ class MultibodyTree(TreeComputations):
         """Adds a frame fixed to a body of this tree, and returns it.
 
         Raises:
-            RuntimeError: if the name is taken, the frame is part of a tree already, its body is not of this
-                tree, or after Finalize().
+            RuntimeError: if the name is taken, the frame is part of a tree already, its body or parent frame is not
+                of this tree, or after Finalize().
             TypeError: if `frame` is not a Frame.
         """
         self._check_new("AddFrame", frame, Frame)
-        self._check_mine("AddFrame", f"frame '{frame.name()}'", frame.body())
+        parent = frame._frame_P if isinstance(frame, FixedOffsetFrame) else frame.body()
+        self._check_mine("AddFrame", f"frame '{frame.name()}'", parent)
         self.frames.check_name(frame.name(), frame.model_instance())
         frame._add_to(self, len(self.frames), is_ephemeral=False)
         self.frames.append(frame)

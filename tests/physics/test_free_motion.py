@@ -2,11 +2,22 @@
 
 import numpy as np
 import pytest
+import scipy.special
 from plants import free_box, off_centre_inertia
 
-from merganser.analysis import Simulator
+from merganser.analysis import (
+    ImplicitEulerIntegrator,
+    RadauIntegrator,
+    RungeKutta2Integrator,
+    RungeKutta3Integrator,
+    RungeKutta5Integrator,
+    SemiExplicitEulerIntegrator,
+    Simulator,
+)
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.math import SpatialVelocity
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.tree import SpatialInertia, UnitInertia
 
 G = 9.81
 X_START = RigidTransform(RollPitchYaw(0.1, -0.4, 2.0), [1.0, 2.0, 30.0])
@@ -119,3 +130,72 @@ def test_turning_about_a_principal_axis_is_uniform():
     R_expected = X_START.rotation() @ RollPitchYaw(0, 0, w * 2.0).ToRotationMatrix()
     R_WB = plant.EvalBodyPoseInWorld(context, body).rotation()
     np.testing.assert_allclose(R_WB.matrix(), R_expected.matrix(), rtol=0.0, atol=1e-7)
+
+
+def test_body_that_flips_about_its_intermediate_axis_follows_the_elliptic_functions():
+    """Landau and Lifshitz, Mechanics (1976), section 37: torque-free motion with M^2 > 2 E I_2, starting on sn = 0."""
+    I_1, I_2, I_3 = 1.0, 2.0, 3.0
+    M, twice_E = 4.0, 16.0 / 2.01  # close to turning about the second axis alone
+    k_squared = (I_2 - I_1) * (twice_E * I_3 - M**2) / ((I_3 - I_2) * (M**2 - twice_E * I_1))
+    rate = np.sqrt((I_3 - I_2) * (M**2 - twice_E * I_1) / (I_1 * I_2 * I_3))
+    amplitudes = np.sqrt(
+        [
+            (twice_E * I_3 - M**2) / (I_1 * (I_3 - I_1)),
+            (twice_E * I_3 - M**2) / (I_2 * (I_3 - I_2)),
+            (M**2 - twice_E * I_1) / (I_3 * (I_3 - I_1)),
+        ]
+    )
+
+    def w_WB_B(t):
+        sn, cn, dn, _ = scipy.special.ellipj(rate * t, k_squared)
+        return amplitudes * [cn, sn, dn]
+
+    plant = MultibodyPlant(0.0)
+    inertia = SpatialInertia(1.0, [0, 0, 0], UnitInertia(I_1, I_2, I_3))
+    body = plant.AddRigidBody("body", inertia)
+    plant.mutable_gravity_field().set_gravity_vector([0, 0, 0])
+    plant.Finalize()
+    simulator = Simulator(plant)
+    context = simulator.get_mutable_context()
+    integrator = simulator.reset_integrator(RungeKutta5Integrator(plant, context))
+    integrator.set_target_accuracy(1e-10)
+    plant.SetFreeBodySpatialVelocity(context, body, SpatialVelocity(w_WB_B(0.0), [0, 0, 0]))
+    M_W = np.diag([I_1, I_2, I_3]) @ w_WB_B(0.0)
+    flips = 0
+    for t in np.arange(1.0, 20.5, 1.0):
+        simulator.AdvanceTo(t)
+        R_WB = plant.EvalBodyPoseInWorld(context, body).rotation().matrix()
+        w_W = plant.EvalBodySpatialVelocityInWorld(context, body).rotational()
+        np.testing.assert_allclose(R_WB.T @ w_W, w_WB_B(t), atol=1e-8)
+        np.testing.assert_allclose(R_WB @ np.diag([I_1, I_2, I_3]) @ w_WB_B(t), M_W, atol=4e-8)
+        q = plant.GetPositions(context)[:4]
+        assert abs(q @ q - 1.0) < 1e-15 * 4
+        flips += w_WB_B(t)[1] * w_WB_B(t - 1.0)[1] < 0.0
+    assert flips >= 3
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda plant, context: RungeKutta2Integrator(plant, 0.05, context),
+        lambda plant, context: RungeKutta3Integrator(plant, context),
+        lambda plant, context: RadauIntegrator(plant, context),
+        lambda plant, context: SemiExplicitEulerIntegrator(plant, 0.05, context),
+        lambda plant, context: ImplicitEulerIntegrator(plant, context),
+    ],
+)
+def test_quaternions_keep_their_length_with_any_integrator(make):
+    states = []
+    for use_plan in (True, False):
+        plant, body = free_box(0.0, off_centre_inertia())
+        simulator = Simulator(plant)
+        simulator.set_use_native_plan(use_plan)
+        simulator._patience = 0.0
+        context = simulator.get_mutable_context()
+        simulator.reset_integrator(make(plant, context)).set_maximum_step_size(0.05)
+        plant.SetFreeBodySpatialVelocity(context, body, SpatialVelocity([2.0, -3.0, 1.0], [0.5, 0.1, -0.2]))
+        simulator.AdvanceTo(1.0)
+        q = plant.GetPositions(context)[:4]
+        assert abs(q @ q - 1.0) < 1e-15 * 4
+        states.append(context.get_continuous_state_vector().CopyToVector().tolist())
+    assert states[0] == states[1]

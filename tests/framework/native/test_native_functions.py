@@ -252,7 +252,7 @@ def test_function_of_a_module_that_is_gone_is_compiled_anew(tmp_path):
         folder = tmp_path / module
         folder.mkdir()
         (folder / f"{module}.py").write_text(source)
-        code = f"import numpy as np, {module}\ny = np.zeros(1)\n{module}.f(np.ones(1), y)\nprint({module}.f.address() != 0)"
+        code = f"import numpy as np, {module} as m\ny = np.zeros(1)\nm.f(np.ones(1), y)\nprint(m.f.address() != 0)"
         command = [sys.executable, "-c", code]
         result = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=True)
         assert result.stdout == "True\n"

@@ -84,6 +84,16 @@ def test_a_loop_joint_moves_bodies_as_the_same_joint_of_a_tree_does(name, copies
 
 
 @pytest.mark.parametrize("name", JOINTS)
+def test_joints_of_the_tree_transmit_what_loop_joints_exert(name):
+    (tree, context, _), (loop, in_loop, _) = pair(name)
+    forces = []
+    for plant, its_context in ((tree, context), (loop, in_loop)):
+        all_forces = plant.get_reaction_forces_output_port().Eval(its_context)
+        forces.append(all_forces[plant.GetJointByName("base").index()].get_coeffs())
+    np.testing.assert_allclose(forces[1], forces[0], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", JOINTS)
 def test_the_force_of_a_loop_joint_is_what_moves_its_child(name):
     _, (loop, context, (_, C)) = pair(name)
     joint = loop.get_loop_joint(0)
@@ -278,6 +288,13 @@ def test_loop_joints_that_cannot_be_are_refused():
             call(context)
     with pytest.raises(RuntimeError, match="no loop joint of plant"):
         plant.CalcLoopJointSpatialForce(context, plant.GetJointByName("hinge"))
+
+
+def test_frames_of_a_loop_joint_cannot_move_in_a_context():
+    plant = three_bar()
+    context = plant.CreateDefaultContext()
+    with pytest.raises(RuntimeError, match=r"loop joint 'apex' of plant '.*' is fixed to frame 'left_tip'"):
+        plant.GetFrameByName("left_tip").SetPoseInParentFrame(context, RigidTransform())
 
 
 def test_a_discrete_plant_takes_no_loop_joint():

@@ -216,3 +216,28 @@ def test_a_joint_whose_child_is_nearer_the_world_exerts_its_force_on_that_child(
     for straight, exchanged in zip(results[:3], results[3:]):
         np.testing.assert_allclose(exchanged, -straight, rtol=1e-10, atol=1e-10)
         assert np.abs(straight).max() > 1.0
+
+
+def test_loop_joints_act_on_the_bodies_that_other_joints_hold():
+    """A four-bar linkage without friction: no hinge carries a moment about its axis."""
+    plant = MultibodyPlant(0.0)
+    bars = [plant.AddRigidBody(name, box_inertia()) for name in ("crank", "coupler", "rocker")]
+    ends = [
+        plant.AddFrame(FixedOffsetFrame(f"end_{i}", bar.body_frame(), RigidTransform([0.3, 0.0, 0.0])))
+        for i, bar in enumerate(bars)
+    ]
+    ground = plant.AddFrame(FixedOffsetFrame("ground", plant.world_frame(), RigidTransform([0.3, 0.0, 0.0])))
+    crank, coupler, rocker = (bar.body_frame() for bar in bars)
+    for name, F, M in (("a", plant.world_frame(), crank), ("b", ends[0], coupler), ("c", ground, rocker)):
+        plant.AddJoint(RevoluteJoint(name, F, M, [0, 1, 0]))
+    plant.AddLoopJoint(RevoluteJoint("d", ends[1], ends[2], [0, 1, 0]))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    plant.SetPositions(context, [-1.0, 1.0, -1.1])
+    plant.SetVelocities(context, [0.7, -0.7, 0.7])
+    plant.CloseLoops(context)
+    forces = plant.get_reaction_forces_output_port().Eval(context)
+    for joint in (plant.GetJointByName(name) for name in "abc"):
+        F_CJc_Jc = forces[joint.index()].get_coeffs()
+        assert F_CJc_Jc[1] == pytest.approx(0.0, abs=1e-9)
+        assert np.abs(F_CJc_Jc).max() > 1.0

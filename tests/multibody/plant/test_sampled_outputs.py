@@ -239,6 +239,7 @@ def test_the_sample_goes_with_clones_copies_and_files(tmp_path):
     for kept in (clone, copy.deepcopy(clone), other, LoadContext(plant, tmp_path / "context.npz")):
         np.testing.assert_array_equal(outputs(plant, kept), expected)
     assert np.abs(outputs(plant, context) - expected).max() > 1e-3
+    assert not outputs(plant, plant.CreateDefaultContext()).any()
 
 
 def test_a_step_that_fails_leaves_state_and_sample():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from plants import off_centre_inertia
 
-from merganser.framework.autodiff import AutoDiffXd, ExtractGradient
+from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.math import Quaternion, RigidTransform, RollPitchYaw
 from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajectory
 from merganser.multibody.math import SpatialAcceleration, SpatialForce
@@ -12,6 +12,7 @@ from merganser.multibody.tree import (
     BallRpyJoint,
     CurvilinearJoint,
     FixedOffsetFrame,
+    JacobianWrtVariable,
     MultibodyTree,
     PlanarJoint,
     PrismaticJoint,
@@ -52,7 +53,7 @@ JOINTS = {
     "rpy": lambda F, M: RpyFloatingJoint("joint", F, M),
     "curvilinear": lambda F, M: CurvilinearJoint("joint", F, M, PATH),
 }
-CASES = [(name, False) for name in JOINTS] + [(name, True) for name in ("weld", "revolute", "prismatic", "screw")]
+CASES = [(name, False) for name in JOINTS] + [(name, True) for name in ("weld", "revolute", "prismatic")]
 
 
 def tree_with(name, is_reversed=False):
@@ -250,7 +251,7 @@ def test_inverse_dynamics_satisfies_the_equations_of_motion_and_of_each_body():
     tree.CalcInverseDynamics(context, pc, vc, vdot, F_applied, tau_applied, A_WB, F_BMo_W, tau)
     J_F = sum(
         tree.plant.CalcJacobianSpatialVelocity(
-            context, _kV(), body.body_frame(), np.zeros(3), tree.world_frame(), tree.world_frame()
+            context, JacobianWrtVariable.kV, body.body_frame(), np.zeros(3), tree.world_frame(), tree.world_frame()
         ).T
         @ F_applied[tree.mobod_of_body[body.index()]].get_coeffs()
         for body in bodies
@@ -261,14 +262,9 @@ def test_inverse_dynamics_satisfies_the_equations_of_motion_and_of_each_body():
         R_WF = mobilizer.inboard_frame().CalcPoseInWorld(context).rotation().matrix()
         F = F_BMo_W[node]
         F_Mo_F = SpatialForce(np.concatenate([R_WF.T @ F.rotational(), R_WF.T @ F.translational()]))
-        along = mobilizer.ProjectSpatialForce(context, F_Mo_F) - mobilizer.get_generalized_forces_from_array(tau_applied)
-        np.testing.assert_allclose(mobilizer.get_generalized_forces_from_array(tau), along, atol=1e-11)
-
-
-def _kV():
-    from merganser.multibody.tree import JacobianWrtVariable
-
-    return JacobianWrtVariable.kV
+        along = mobilizer.ProjectSpatialForce(context, F_Mo_F)
+        whole = mobilizer.get_generalized_forces_from_array(tau + tau_applied)
+        np.testing.assert_allclose(whole, along, atol=1e-11)
 
 
 def test_clones_are_independent_and_know_their_variants():
@@ -290,9 +286,8 @@ def test_a_clone_of_another_scalar_computes_derivatives():
     variant = derivatives.get_variant(pin)
     variant.set_angle(context, AutoDiffXd(0.3, [1.0]))
     X_FM = variant.CalcAcrossMobilizerTransform(context)
-    expected = [[-np.sin(0.3), -np.cos(0.3), 0], [np.cos(0.3), -np.sin(0.3), 0], [0, 0, 0]]
-    gradient = ExtractGradient(np.asarray(X_FM.rotation().matrix()), 1).ravel()
-    np.testing.assert_allclose(np.sort(gradient), np.sort(np.ravel(expected)), atol=1e-15)
+    x_axis = X_FM.rotation().matrix()[:, 0]
+    np.testing.assert_allclose([x.derivatives()[0] for x in x_axis[:2]], [-np.sin(0.3), np.cos(0.3)], atol=1e-15)
     pc = PositionKinematicsCache(derivatives)
     derivatives.CalcPositionKinematicsCache(context, pc)
     x_axis = pc.get_X_WB(1).rotation().matrix()[:, 0]
