@@ -5,8 +5,8 @@ Notation: see layout.py. With c = p_BoBcm_W and sums over all bodies,
     kinetic   = 1/2 sum (w . I_BBo_W w + 2 mass v . (w x c) + mass v . v + reflected_inertia v_k^2)   (1)
     potential = - sum mass g . (p_WoBo_W + c)                                                         (2)
 
-where w = w_WB, v = v_WBo. (1) equals 1/2 v^T M v. (2) is zero for a mass at the origin of the world, and leaves out bodies on which gravity does
-not act.
+where w = w_WB, v = v_WBo. (1) equals 1/2 v^T M v. (2) is zero for a mass at the origin of the world, and leaves out
+bodies on which gravity does not act.
 
 Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), section 2.13.
 """

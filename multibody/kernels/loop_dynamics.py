@@ -236,9 +236,7 @@ def _meet_targets(rank: int, M_in: Array, Y_io: Array, C_in: Array, order_in: Ar
 
 
 @device
-def _gather_forces(
-    rows: Array, position_in: Array, F_applied_in: Array, constraint_in: Array, F_out: Array
-) -> None:
+def _gather_forces(rows: Array, position_in: Array, F_applied_in: Array, constraint_in: Array, F_out: Array) -> None:
     """Adds the forces of the constraints, mu [t; f] at Mo on C and the opposite on P, to the applied ones."""
     for i in range(F_out.shape[0]):
         for j in range(6):

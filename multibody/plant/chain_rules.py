@@ -66,32 +66,27 @@ class ChainRules:
             zeros, np.zeros((len(self._topology), 6)), self._sensitivity, zeros, square, square, square,
         )  # fmt: skip
 
-    def inverse_dynamics(self, q: Array, v: Array, vdot: Array, F_applied: Array, has_gravity: bool) -> Array:
+    def inverse_dynamics(self, x: Array, vdot: Array, F_applied: Array, has_gravity: bool) -> Array:
         """tau without damping, equation (1): all arrays but F_applied, floats, are of AutoDiffXd."""
-        q_values, D_q = split_numbers(q)
-        v_values, D_v = split_numbers(v)
+        q, v, D_q, D_v = self._split_state(x)
         vdot_values, D_vdot = split_numbers(vdot)
-        self._call(kernels.position_kinematics, self._topology, self._undamped, q_values, self._position)
+        self._call(kernels.position_kinematics, self._topology, self._undamped, q, self._position)
         gravity = self._gravity if has_gravity else self._zero_gravity
-        derivatives = self._derive(self._undamped, gravity, v_values, vdot_values, F_applied)
-        return merge_numbers(self._room, _chain(derivatives, (self._along_velocities(q_values, D_q), D_v, D_vdot)))
+        derivatives = self._derive(self._undamped, gravity, v, vdot_values, F_applied)
+        return merge_numbers(self._room, _chain(derivatives, (self._along_velocities(q, D_q), D_v, D_vdot)))
 
     def state_derivatives(self, x: Array, tau: Array, F_applied: Array) -> tuple[int, Array]:
         """The status, and [qdot; vdot] with equation (2): all arrays but F_applied, floats, are of AutoDiffXd."""
-        num_v = self._num_v
-        x_values, D_x = split_numbers(x)
+        q, v, D_q, D_v = self._split_state(x)
         tau_values, D_tau = split_numbers(tau)
-        xdot = np.empty_like(x_values)
-        num_q = len(x) - num_v
-        q, v = x_values[:num_q], x_values[num_q:]
+        xdot = np.empty(len(x))
         status = self._call(
-            kernels.state_derivatives, self._topology, self._parameters, self._gravity, x_values, tau_values, F_applied,
-            self._position, self._velocity, self._scratch, xdot,
+            kernels.state_derivatives, self._topology, self._parameters, self._gravity, np.concatenate([q, v]),
+            tau_values, F_applied, self._position, self._velocity, self._scratch, xdot,
         )  # fmt: skip
         if status != 0:
             return status, merge_numbers(xdot, None)
-        D_q, D_v = (None, None) if D_x is None else (D_x[:num_q], D_x[num_q:])
-        dq, dv, M = self._derive(self._parameters, self._gravity, v, xdot[num_q:], F_applied)
+        dq, dv, M = self._derive(self._parameters, self._gravity, v, xdot[len(q) :], F_applied)
         dtau = np.empty_like(M)
         self._call(kernels.forward_dynamics_derivatives, self._topology, self._parameters, M, dq, dv, dtau)
         D_vdot = _chain((dq, dv, dtau), (self._along_velocities(q, D_q), D_v, D_tau))
@@ -99,6 +94,14 @@ class ChainRules:
             return status, merge_numbers(xdot, None)
         D_qdot = self._rates(q, v, D_q, D_v, D_vdot.shape[1])
         return status, merge_numbers(xdot, np.concatenate([D_qdot, D_vdot]))
+
+    def _split_state(self, x: Array) -> tuple[Array, Array, Array | None, Array | None]:
+        """q, v, D_q and D_v."""
+        values, D_x = split_numbers(x)
+        num_q = len(x) - self._num_v
+        if D_x is None:
+            return values[:num_q], values[num_q:], None, None
+        return values[:num_q], values[num_q:], D_x[:num_q], D_x[num_q:]
 
     def _derive(self, parameters: Array, gravity: Array, v: Array, vdot: Array, F_applied: Array) -> Array:
         """dtau/dq along the velocities, dtau/dv and M; tau is in the room afterwards."""

@@ -99,7 +99,8 @@ class PlantComputations(PlantCenterOfMass):
         if F_Bo_W.dtype is not w.dtype and w.is_numeric:
             F_Bo_W = F_Bo_W.astype(w.dtype)
         tau = self._inverse_dynamics(context, vdot, F_Bo_W)
-        tau -= external_forces._tau
+        if w.is_numeric or not external_forces._has_fresh_tau():
+            tau -= external_forces._tau
         if w.is_numeric and not math.isfinite(abs(tau.dot(tau))):  # look for the reason only now
             self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v), w.dtype)
             if not _are_finite(external_forces):

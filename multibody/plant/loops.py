@@ -37,6 +37,8 @@ class PlantLoops(PlantOutputs):
     follow from others, as five of a revolute joint do in a planar linkage but two, a sufficient set is used.
     """
 
+    _has_loops: bool
+
     def AddLoopJoint(self, joint: Joint, stabilization_time: float | None = DEFAULT_STABILIZATION_TIME) -> Joint:
         """Adds a joint that closes a loop; see MultibodyTree.AddLoopJoint for arguments and errors.
 
@@ -57,7 +59,8 @@ class PlantLoops(PlantOutputs):
     num_loop_joints = from_tree(TreeLookup.num_loop_joints)
 
     def _declare_loops(self) -> None:
-        if len(self._tree.loop_rows):
+        self._has_loops = bool(len(self._tree.loop_rows))
+        if self._has_loops:
             self.DeclareInitializationPublishEvent(self._check_closed)
 
     # ------------------------------------------------------------------ errors and forces
@@ -134,7 +137,7 @@ class PlantLoops(PlantOutputs):
     # ------------------------------------------------------------------ closing
 
     def CloseLoops(
-        self, context: Any, fixed_joints: Iterable[Joint] = (), tolerance: float = 1e-6, max_iterations: int = 100
+        self, context: Any, fixed_joints: Iterable[Joint] = (), tolerance: float = 1e-5, max_iterations: int = 100
     ) -> None:
         """Changes positions and velocities so that loops are closed and stay so.
 
@@ -216,8 +219,10 @@ class PlantLoops(PlantOutputs):
     # ------------------------------------------------------------------ checks
 
     def _check_closed(self, context: Any, event: Any = None) -> EventStatus:
-        """Refuses to start a simulation with open loops."""
+        """Refuses to start a simulation with open loops; of floats, as others are for derivatives of these."""
         w = self._workspace(context)
+        if not w.is_float:
+            return EventStatus.DidNothing()
         position = np.zeros_like(w.position)
         loops = self._interpret_loop_rows(w, w.q, position)
         self._check_errors(context, loops.constraints["error"], position, _OPEN)
@@ -269,5 +274,3 @@ def _smallest_solution(K: Array, b: Array) -> Array:
     lengths[lengths == 0.0] = 1.0
     solution: Array = np.linalg.lstsq(K / lengths[:, np.newaxis], b / lengths, rcond=_RANK_TOLERANCE)[0]
     return solution
-
-

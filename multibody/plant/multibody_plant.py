@@ -161,7 +161,7 @@ class MultibodyPlant(PlantLoops):
             status = self._call_controlled_step(w, result)
         elif self._time_step > 0.0:
             status = w.call(kernels.discrete_step, *model, self._time_step, w.x, *work)
-        elif len(self._tree.loop_joints):
+        elif self._has_loops:
             status = self._calc_loop_derivatives(w, model, result)
         else:
             status = w.call(kernels.state_derivatives, *model, w.x, *work)

@@ -166,16 +166,16 @@ class PlantOutputs(PlantSampling):
         output._values[:] = self._workspace(context).x[indices]
 
     def _calc_acceleration(self, context: Any, output: BasicVector) -> None:
-        output._values[:] = self._eval_sample(context).vdot
+        output._values[:] = self._eval_vdot(context)
 
     def _calc_instance_acceleration(self, indices: Any, context: Any, output: BasicVector) -> None:
-        output._values[:] = self._eval_sample(context).vdot[indices]
+        output._values[:] = self._eval_vdot(context)[indices]
 
     def _calc_net_actuation(self, context: Any, output: BasicVector) -> None:
-        output._values[:] = self._eval_sample(context).net_actuation
+        output._values[:] = self._eval_net_actuation(context)
 
     def _calc_instance_net_actuation(self, indices: Any, context: Any, output: BasicVector) -> None:
-        output._values[:] = self._eval_sample(context).net_actuation[indices]
+        output._values[:] = self._eval_net_actuation(context)[indices]
 
     def _allocate_body_accelerations(self) -> Value:
         return Value([SpatialAcceleration.Zero() for _ in range(self._tree.num_bodies())])

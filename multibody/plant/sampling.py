@@ -24,21 +24,24 @@ class DynamicsSample(NamedTuple):
     """What one computation of the dynamics started from and found; nobody changes it afterwards.
 
     Attributes:
-        vdot: generalized accelerations, of a discrete step (v+ - v) / h, shape [num_velocities].
+        x: the state it started from, shape [num_q + num_v].
+        result: the next state of a discrete plant, or the time derivatives of a continuous one, shape as x.
         net_actuation: what the actuators exerted, shape [num_inputs].
-        origin: what the dynamics of the bodies follow from, beside vdot; None if nothing has been computed yet, when
-            the others are zero. These are the state, shape [num_q + num_v]; the spatial forces on the bodies but
-            gravity and those of inboard joints, shape [num_mobods, 6]; the numbers of the parameter records; and the
-            acceleration of gravity [m/s^2], shape [3].
+        F_applied: spatial forces on the bodies but gravity and those of inboard joints, shape [num_mobods, 6].
+        parameters: the numbers of the parameter records.
+        gravity: acceleration of gravity [m/s^2], shape [3].
     """
 
-    vdot: Array
+    x: Array
+    result: Array
     net_actuation: Array
-    origin: tuple[Array, Array, Array, Array] | None = None
+    F_applied: Array
+    parameters: Array
+    gravity: Array
 
 
 class _SampleBox(AbstractValue):
-    """The box of a sample, which is a plain tuple there, so that it can be kept in files.
+    """The box of a sample, which is a plain tuple there, so that it can be kept in files; None before the first step.
 
     As nobody changes a sample, copies of the box share it: that takes 4 us less of every step.
     """
@@ -113,9 +116,7 @@ class PlantSampling(PlantInputs):
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._calc_step)
             self.DeclareForcedDiscreteUpdateEvent(self._calc_step)
             return
-        tree = self._tree
-        nothing_yet = DynamicsSample(np.zeros(tree.num_velocities()), np.zeros(tree.num_actuated_dofs()))
-        self._sample_state = self.DeclareAbstractState(_SampleBox(tuple(nothing_yet)))
+        self._sample_state = self.DeclareAbstractState(_SampleBox(None))
         self.DeclarePeriodicUnrestrictedUpdateEvent(self._time_step, 0.0, self._calc_sampled_step)
         self.DeclareForcedUnrestrictedUpdateEvent(self._calc_sampled_step)
 
@@ -133,16 +134,14 @@ class PlantSampling(PlantInputs):
         raise NotImplementedError
 
     def _take_sample(self, context: Any, result: Array) -> DynamicsSample:
-        """Does what _advance() does, and puts it on record."""
+        """Does what _advance() does, and puts it on record; what follows from that is left to who asks for it."""
         w = self._advance(context, result)
-        v_next_or_vdot = result[len(w.q) :]
-        vdot = (v_next_or_vdot - w.v) / self._time_step if self._time_step > 0.0 else v_next_or_vdot.copy()
-        if len(self._tree.loop_joints):
+        if self._time_step == 0.0 and len(self._tree.loop_joints):
             F_applied = w.loops.F.copy()
         else:
             F_applied = w.F_applied.copy() if w.has_applied_forces else w.zeros_F
         parameters, gravity = context._read_entry(self._constant_parameters_entry._index).value.get_value()
-        return DynamicsSample(vdot, w.net_actuation.copy(), (w.x.copy(), F_applied, parameters, gravity))
+        return DynamicsSample(w.x.copy(), result.copy(), w.net_actuation.copy(), F_applied, parameters, gravity)
 
     # ------------------------------------------------------------------ cache entries of the output ports
 
@@ -167,13 +166,28 @@ class PlantSampling(PlantInputs):
 
     def _calc_sample(self, context: Any, output: Any) -> None:
         if self._use_sampled_output_ports:
-            output.set_value(DynamicsSample(*context.get_abstract_state(self._sample_state).get_value()))
+            record = context.get_abstract_state(self._sample_state).get_value()
+            output.set_value(None if record is None else DynamicsSample(*record))
         else:
             output.set_value(self._take_sample(context, np.empty_like(self._workspace(context).x)))
 
-    def _eval_sample(self, context: Any) -> DynamicsSample:
-        sample: DynamicsSample = context._read_entry(self._sample_entry._index).value.get_value()
+    def _eval_sample(self, context: Any) -> DynamicsSample | None:
+        """What output ports are to show; None before the first step of a sampled plant."""
+        sample: DynamicsSample | None = context._read_entry(self._sample_entry._index).value.get_value()
         return sample
+
+    def _eval_vdot(self, context: Any) -> Array:
+        """Generalized accelerations, of a discrete step (v+ - v) / h, zero before the first step; shape [nv]."""
+        w, sample = self._workspace(context), self._eval_sample(context)
+        if sample is None:
+            return w.zeros_v
+        v_next_or_vdot = sample.result[len(w.q) :]
+        return (v_next_or_vdot - sample.x[len(w.q) :]) / self._time_step if self._time_step > 0.0 else v_next_or_vdot
+
+    def _eval_net_actuation(self, context: Any) -> Array:
+        """What the actuators exert, zero before the first step; shape [nu]."""
+        sample = self._eval_sample(context)
+        return np.zeros(self._tree.num_actuated_dofs()) if sample is None else sample.net_actuation
 
     def _eval_body_dynamics(self, context: Any) -> BodyDynamics | None:
         """How the bodies move and what acts in the joints; None before the first step of a sampled plant."""
@@ -183,13 +197,16 @@ class PlantSampling(PlantInputs):
     def _calc_body_dynamics(self, context: Any, output: Any) -> None:
         """From the sample, by the recursive Newton-Euler algorithm (../kernels/inverse_dynamics.py)."""
         sample, w = self._eval_sample(context), self._workspace(context)
-        if sample.origin is None:
+        if sample is None:
             output.set_value(None)
             return
         # A Context of other scalars may have got its sample from one of floats.
         vdot, x, F_applied, numbers, gravity = (
-            array.astype(w.dtype, copy=False) for array in (sample.vdot, *sample.origin)
-        )
+            array.astype(w.dtype, copy=False)
+            for array in (
+                self._eval_vdot(context), sample.x, sample.F_applied, sample.parameters, sample.gravity,
+            )
+        )  # fmt: skip
         num_q, num_mobods = len(w.q), len(w.topology)
         parameters = w.view_records(numbers, layout.parameter_dtype)
         position = w.make_records(num_mobods, layout.position_dtype)

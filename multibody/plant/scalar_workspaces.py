@@ -101,7 +101,8 @@ class AutoDiffWorkspace(Workspace):
             self._kept.clear()
             self._rules = None
             self.store.invalid &= ~self.parameter_bit
-        if kernel is kernels.state_inverse_dynamics or kernel is kernels.state_derivatives:
+        is_inverse = kernel is kernels.state_inverse_dynamics and arguments[3] is self.q and arguments[4] is self.v
+        if is_inverse or kernel is kernels.state_derivatives:
             status = self._call_rule(kernel, arguments)
             if status is not None:
                 return status
@@ -128,7 +129,7 @@ class AutoDiffWorkspace(Workspace):
             status, result[...] = self._rules.state_derivatives(*arguments[3:5], F_values)
         else:
             has_gravity = arguments[2] is not self.zero_gravity
-            status, result[...] = 0, self._rules.inverse_dynamics(*arguments[3:6], F_values, has_gravity)
+            status, result[...] = 0, self._rules.inverse_dynamics(self.x, arguments[5], F_values, has_gravity)
         if status == 0:  # records wait until somebody asks for them
             room = np.empty(result.shape, object)
             for records in (position, velocity, scratch):

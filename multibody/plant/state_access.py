@@ -105,6 +105,11 @@ class PlantState(PlantGeometry):
         context.get_mutable_numeric_parameter(self._parameter_group)
         return workspace.parameters
 
+    def _frames_view(self, context: Any) -> Array:
+        """Poses of the offset frames, see kernels/layout.py."""
+        frames: Array = self._workspace(context).frames
+        return frames
+
     def _mutable_constants_view(self, context: Any) -> Array:
         workspace = self._workspace(context)
         context.get_mutable_numeric_parameter(self._constant_group)

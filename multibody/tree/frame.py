@@ -284,7 +284,7 @@ class FixedOffsetFrame(Frame):
 
     def _pose_in_context(self, context: Any, caller: str, field: str) -> RigidTransform:
         slot = self._get_slot(caller)
-        X = self.GetParentPlant()._workspace(context).frames[field][slot]
+        X = self.GetParentPlant()._frames_view(context)[field][slot]
         return RigidTransform._from_parts(X[:, :3].copy(), X[:, 3].copy())
 
     def _get_slot(self, caller: str) -> int:

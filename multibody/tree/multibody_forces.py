@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,7 @@ class MultibodyForces:
         # F_Bo_W of every body, in the order of mobilized bodies [N m, N]; tau, in the order of v.
         self._F_Bo_W = np.zeros((nb, 6)) if T is float else ScalarArray.of((nb, 6), T)
         self._tau = np.zeros(nv) if T is float else ScalarArray.of(nv, T)
+        self._zero = None if T is float or not nv else self._tau[0]
 
     def num_bodies(self) -> int:
         """Returns the number of bodies, the world included."""
@@ -57,6 +60,12 @@ class MultibodyForces:
     def mutable_generalized_forces(self) -> npt.NDArray[Any]:
         """Returns a view of the generalized forces, in the order of v, shape [nv]."""
         return self._tau
+
+    def _has_fresh_tau(self) -> bool:
+        """Whether the generalized forces are objects, all of them still the zero that they started with."""
+        elements = self._tau.tolist()
+        is_one = self._tau.dtype == object and all(map(operator.is_, elements, itertools.repeat(self._zero)))
+        return self._zero is not None and is_one
 
     def AddInForces(self, addend: MultibodyForces) -> None:
         """Adds the forces of `addend` to these.

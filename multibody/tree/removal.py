@@ -75,8 +75,7 @@ class TreeRemoval(TreeLookup):
     def _check_not_finalized(self, caller: str) -> None:
         if self.is_finalized():
             raise RuntimeError(
-                f"{caller}(): the plant is finalized already. Add all elements before the one call of "
-                "Finalize()."
+                f"{caller}(): the plant is finalized already. Add all elements before the one call of Finalize()."
             )
 
     def _check_mine(self, caller: str, what: str, element: MultibodyElement) -> None:

@@ -44,7 +44,31 @@ def iiwa_calls(library: Library) -> dict[str, Callable[[], Any]]:
         plant.SetPositionsAndVelocities(context, states[next_index()])
         return plant.EvalTimeDerivatives(context).CopyToVector()
 
+    world, link_7 = plant.world_frame(), plant.GetFrameByName("iiwa_link_7")
+    wrt_v = library.tree.JacobianWrtVariable.kV
+    p_BoBp_B = np.array([0.1, 0.2, 0.3])
+
+    def pose_of_last_link() -> Any:
+        plant.SetPositions(context, positions[next_index()])
+        return plant.EvalBodyPoseInWorld(context, link_7.body()).translation()
+
+    def jacobian() -> Any:
+        plant.SetPositions(context, positions[next_index()])
+        return plant.CalcJacobianSpatialVelocity(context, wrt_v, link_7, p_BoBp_B, world, world)
+
+    def center_of_mass_jacobian() -> Any:
+        plant.SetPositions(context, positions[next_index()])
+        return plant.CalcJacobianCenterOfMassTranslationalVelocity(context, wrt_v, world, world)
+
+    def bias_acceleration() -> Any:
+        plant.SetPositionsAndVelocities(context, states[next_index()])
+        return plant.CalcBiasTranslationalAcceleration(context, wrt_v, link_7, p_BoBp_B, world, world)
+
     return {
+        "pose of the last link": pose_of_last_link,
+        "spatial Jacobian of the last link": jacobian,
+        "Jacobian of the centre of mass": center_of_mass_jacobian,
+        "bias acceleration of the last link": bias_acceleration,
         "mass matrix": mass_matrix,
         "inverse dynamics": inverse_dynamics,
         "forward dynamics": forward_dynamics,

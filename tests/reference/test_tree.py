@@ -274,7 +274,10 @@ class BodyMotion:
 
     def __init__(self, ours, theirs):
         ours.plant = self
-        self.theirs = theirs
+        self.ours, self.theirs = ours, theirs
+
+    def _frames_view(self, context):
+        return self.ours.make_default_frames()
 
     def other(self, body):
         return self.theirs.get_body(pydrake.multibody.tree.BodyIndex(body.index()))

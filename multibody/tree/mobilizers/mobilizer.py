@@ -290,9 +290,7 @@ class Mobilizer(ABC):
         plant._workspace(context)  # refuses the context of another system
         has_xc = not plant.is_discrete()
         vector = (
-            state.get_mutable_continuous_state().get_mutable_vector()
-            if has_xc
-            else state.get_mutable_discrete_state(0)
+            state.get_mutable_continuous_state().get_mutable_vector() if has_xc else state.get_mutable_discrete_state(0)
         )
         x = vector.CopyToVector() if has_xc else vector.value().copy()
         q = self.get_positions_from_array(x[: tree.num_positions()])

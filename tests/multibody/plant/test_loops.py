@@ -5,6 +5,7 @@ import pytest
 from plants import box_inertia, off_centre_inertia
 
 from merganser.analysis import Simulator
+from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.math import SpatialVelocity
 from merganser.multibody.plant import MultibodyPlant
@@ -181,6 +182,34 @@ def test_contexts_of_complex_numbers_differentiate_loops():
 
     difference = (xdot(1e-6) - xdot(-1e-6)) / 2e-6
     np.testing.assert_allclose(exact, difference, rtol=0, atol=1e-6 * np.abs(exact).max())
+
+
+def test_plants_of_other_scalars_compute_loops():
+    symbolic = pytest.importorskip("merganser.framework.symbolic", reason="needs the extra `symbolic`")
+    _, (plant, context, _) = pair("ball_rpy")
+    x = plant.GetPositionsAndVelocities(context)
+    xdot = plant.EvalTimeDerivatives(context).CopyToVector()
+
+    derivatives = plant.ToAutoDiffXd()
+    context = derivatives.CreateDefaultContext()
+    context.SetContinuousState(InitializeAutoDiff(x).ravel())
+    result = derivatives.EvalTimeDerivatives(context).CopyToVector()
+    np.testing.assert_allclose(ExtractValue(result).ravel(), xdot, atol=1e-12)
+    direction = np.random.default_rng(1).normal(size=len(x))
+    complex_context = plant._make_context(np.complex128)
+    plant.SetDefaultContext(complex_context)
+    complex_context.SetContinuousState(x + 1e-100j * direction)
+    expected = plant.EvalTimeDerivatives(complex_context).CopyToVector().imag / 1e-100
+    np.testing.assert_allclose(ExtractGradient(result) @ direction, expected, atol=1e-11 * np.abs(expected).max())
+    errors = derivatives.CalcLoopJointErrors(context)
+    K = plant.CalcLoopJointJacobian(plant.CreateDefaultContext())
+    assert ExtractGradient(errors).shape == (len(K), len(x))
+
+    symbols = plant.ToSymbolic()
+    context = symbols.CreateDefaultContext()
+    context.SetContinuousState(x)
+    values = symbolic.Evaluate(symbols.EvalTimeDerivatives(context).CopyToVector()).ravel()
+    np.testing.assert_allclose(values, xdot, atol=1e-12)
 
 
 # -- closing -------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from plants import off_centre_inertia
+from plants import arm_and_box, off_centre_inertia, set_random_state
 
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.math import Quaternion, RigidTransform, RollPitchYaw
@@ -318,3 +318,13 @@ def test_misuse_is_refused():
     inverted.AddMobilizer(RevoluteMobilizer(body.body_frame(), inverted.world_frame(), [0, 0, 1]))
     with pytest.raises(RuntimeError, match="Exchange the frames of the mobilizer"):
         inverted.Finalize()
+
+
+def test_mobilizers_of_a_discrete_plant():
+    plant = arm_and_box(0.01)
+    context = plant.CreateDefaultContext()
+    set_random_state(plant, context, 2)
+    for index in range(plant._tree.get_num_mobilizers()):
+        plant._tree.get_mobilizer(index).set_zero_configuration(context)
+    np.testing.assert_array_equal(plant.GetPositions(context), [0, 0, 1, 0, 0, 0, 0, 0, 0])
+    assert not plant.GetVelocities(context).any()
