@@ -36,8 +36,10 @@ _MAX_STEP_SIZE = 0.1  # [s]
 # environment variable MERGANSER_PLAN can ask for it at once, or not at all.
 _PATIENCE = 0.3
 _PATIENCE_WITH_COMPILER = 0.05  # numba takes up most of that time; it may be there already
+_PATIENCE_TO_COMPILE = 3.0  # if it has not been compiled on this machine yet
 _PATIENCE_IF = {"always": 0.0, "never": math.inf}
 _STEPS_BETWEEN_LOOKS = 64
+_LONGEST_STEP = 0.002  # more than that is compilation, or is not in the loop [s]
 _LOOP = "merganser.analysis.plan.loop"
 
 # Why an advance ends, as long as nothing else has happened.
@@ -351,15 +353,19 @@ class Simulator:
             time = self._advance_one_step(time, boundary_time, status)
             if time >= boundary_time or status._reason is not _NONE_SO_FAR:
                 if plan is None:
-                    self._time_without_plan += wall_clock.perf_counter() - start
+                    self._note_time_without_plan(start, num_steps % _STEPS_BETWEEN_LOOKS + 1)
                 return
             progress.update(time)
             num_steps += 1
             if plan is None and num_steps % _STEPS_BETWEEN_LOOKS == 0:
-                now = wall_clock.perf_counter()
-                self._time_without_plan += now - start
-                start = now
+                start = self._note_time_without_plan(start, _STEPS_BETWEEN_LOOKS)
                 plan = self._usable_plan()
+
+    def _note_time_without_plan(self, start: float, num_steps: int) -> float:
+        """Adds up what steps in Python have cost since `start`, but not what is compiled in them; returns the time."""
+        now = wall_clock.perf_counter()
+        self._time_without_plan += min(now - start, num_steps * _LONGEST_STEP)
+        return now
 
     def _usable_plan(self) -> Plan | None:
         """The compiled way to advance, if there is one and it is worth while to load it."""
@@ -374,11 +380,16 @@ class Simulator:
 
     def _patience_left(self) -> float:
         """How much time steps may take before the compiled loop is loaded [s]."""
-        if self._patience == math.inf:
-            return math.inf
+        if self._patience in _PATIENCE_IF.values():
+            return self._patience
         if _LOOP in sys.modules:
             return 0.0
-        return min(self._patience, _PATIENCE_WITH_COMPILER) if "numba" in sys.modules else self._patience
+        patience = _PATIENCE_WITH_COMPILER if "numba" in sys.modules else self._patience
+        if self._time_without_plan < patience:
+            return patience
+        from merganser.framework.native.compile import is_on_disk
+
+        return patience if is_on_disk("analysis", "loop.advance") else _PATIENCE_TO_COMPILE
 
     def _advance_by_plan(
         self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress

@@ -33,7 +33,7 @@ from numba.extending import register_jitable
 
 from merganser.framework.native.announce import announce_compilation
 
-__all__ = ["cache_directory", "device", "enable_kernel_cache", "kernel", "source_hash", "specialize"]
+__all__ = ["cache_directory", "device", "enable_kernel_cache", "is_on_disk", "kernel", "source_hash", "specialize"]
 
 # Folders of kernels, by the package that they belong to; kernels call helpers of their own package and of those below.
 _KERNEL_FOLDERS = {
@@ -107,6 +107,11 @@ def cache_directory(package: str = "") -> Path:
     if root is None:
         root = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "merganser")
     return Path(root) / f"{package or 'user'}-kernels-{source_hash(package)[:16]}"
+
+
+def is_on_disk(package: str, name: str) -> bool:
+    """Whether a kernel has been compiled and kept before; by its package, and its file and name with a dot between."""
+    return any(cache_directory(package).glob(f"{name}-*.nbi"))
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from merganser.framework.core.nonfinite import blame_input
 from merganser.geometry import QueryObject
 from merganser.multibody import kernels
 from merganser.multibody.kernels.scalars import is_set
-from merganser.multibody.plant.drives import ActuatorTable, Drives, clamp
+from merganser.multibody.plant.drives import ActuatorTable, Controllers, Drives, clamp
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.force_elements import PlantForceElements
 from merganser.multibody.plant.workspace import Workspace
@@ -170,33 +170,50 @@ class PlantInputs(PlantForceElements):
         """
         if table.mixed:
             raise RuntimeError(self._describe_mixed_control(table.mixed[0]))
-        x_d = np.zeros((2, len(u_ff)), w.dtype)
+        x_d = self._read_desired_states(context, w, table)
+        locks = w.parameters["is_locked"]
+        controllers = table.controllers
+        is_locked = locks.real > 0.5 if w.is_numeric else np.array([is_set(lock) for lock in locks], dtype=bool)
+        if is_locked.any():
+            controllers = table.controllers_of_moving_joints(self._tree, is_locked)
+        inputs, p, d = controllers.inputs, controllers.p, controllers.d
+        offset = u_ff[inputs] + p * (x_d[0, inputs] - w.q[controllers.positions]) + d * x_d[1, inputs]
+        u = clamp(u_ff, table.limits)
+        if self._time_step == 0.0:
+            u[inputs] = clamp(offset - d * w.v[controllers.velocities], controllers.limits)
+        elif len(inputs):
+            w.drives = self._set_drives(context, w, controllers, offset)
+            u[inputs] = 0.0 * u[inputs]
+        return u
+
+    def _read_desired_states(self, context: Any, w: Workspace, table: ActuatorTable) -> Any:
+        """Desired positions and velocities in the order of u, shape [2, nu]."""
+        x_d = np.zeros((2, len(table.limits)), w.dtype)
         for instance, inputs in table.controlled.items():
             port = self._desired_state_ports[instance]
             desired = context._read_input(port._index)
             if desired is None:
                 raise UnconnectedInputError(self._describe_missing_desired_state(instance))
-            if w.is_float and not np.isfinite(desired._values).all():
+            values = desired._values
+            if w.is_float and not math.isfinite(values.dot(values)) and not np.isfinite(values).all():
                 raise RuntimeError(blame_input(context, port._index))
-            x_d[:, inputs] = desired._values.reshape(2, -1)
-        is_locked = np.array([is_set(lock) for lock in w.parameters["is_locked"][table.mobods]], dtype=bool)
-        p, d = np.where(is_locked, 0.0, table.p), np.where(is_locked, 0.0, table.d)
-        offset = u_ff - p * (w.q[table.positions] - x_d[0]) + d * x_d[1]
-        if self._time_step == 0.0:
-            return clamp(offset - d * w.v[table.velocities], table.limits)
-        u = clamp(offset, table.limits)
-        coupled = np.flatnonzero((p != 0.0) | (d != 0.0))
-        if len(coupled):
-            if w.scalar.__name__ == "Expression":
-                raise RuntimeError(
-                    f"The step of plant '{self.GetSystemPathname()}' decides which PD-controlled actuators reach their "
-                    "effort limits, which it cannot do for symbolic expressions. Use numbers, or a continuous plant."
-                )
-            if w.is_float and not np.isfinite(offset).all():
-                self._blame_inputs(context, offset)
-            w.drives = Drives(table, coupled, offset[coupled], self._time_step)
-            u[coupled] = 0.0 * u[coupled]
-        return u
+            x_d[:, inputs] = values.reshape(2, -1)
+        return x_d
+
+    def _set_drives(self, context: Any, w: Workspace, controllers: Controllers, offset: Any) -> Drives:
+        """The controllers as the kernel takes them."""
+        if w.scalar.__name__ == "Expression":
+            raise RuntimeError(
+                f"The step of plant '{self.GetSystemPathname()}' decides which PD-controlled actuators reach their "
+                "effort limits, which it cannot do for symbolic expressions. Use numbers, or a continuous plant."
+            )
+        if w.is_float and not math.isfinite(offset.dot(offset)):
+            self._blame_inputs(context, offset)
+        drives = w.room_for_drives
+        if drives is None or drives.controllers is not controllers:
+            drives = w.room_for_drives = Drives(controllers, w.dtype, self._time_step)
+        drives.offset[:] = offset
+        return drives
 
     def _call_controlled_step(self, w: Workspace, result: Any) -> int:
         """Computes the state one step later, into `result`, and what the actuators exert meanwhile."""
@@ -205,7 +222,7 @@ class PlantInputs(PlantForceElements):
             kernels.controlled_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
             drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.work, drives.effort, result,
         )  # fmt: skip
-        w.net_actuation[drives.inputs] = drives.effort
+        w.net_actuation[drives.controllers.inputs] = drives.effort
         return status
 
     def _describe_missing_desired_state(self, instance: int) -> str:

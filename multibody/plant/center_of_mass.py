@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any, overload
 
@@ -224,14 +225,19 @@ class PlantCenterOfMass(PlantJacobians):
 
     def _members(self, caller: str, model_instances: Instances) -> Array:
         """Mobods of the bodies of the model instances, or of all, without the world."""
-        self._require_finalized(caller)
         if model_instances is None:
-            return np.arange(1, self._tree.num_bodies())
+            return self._all_members
+        self._require_finalized(f"{caller}()")
         instances = set(model_instances)
         for instance in instances:
             self._tree.GetModelInstanceName(instance)  # refuses one that does not exist
         mobods = [body._mobod for body in self._tree.bodies if body._mobod and body.model_instance() in instances]
         return np.array(mobods, dtype=np.int64)
+
+    @functools.cached_property
+    def _all_members(self) -> Array:
+        self._require_finalized("a centre of mass")
+        return np.arange(1, self._tree.num_bodies())
 
     def _check_mass(self, caller: str, w: Workspace, members: Array, mass: Any) -> None:
         """Refuses bodies that have no centre of mass; a symbolic mass is trusted to be positive."""
@@ -252,6 +258,8 @@ _SPEEDS_AND_FRAMES = ("with_respect_to", "frame_A", "frame_E")
 
 def _after_instances(caller: str, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """model_instances or None, then the other arguments, given by position or by keyword."""
+    if not kwargs and len(args) == len(names):
+        return [None, *args]
     has_instances = len(args) + len(kwargs) == len(names) + 1
     order = ("model_instances", *names) if has_instances else names
     given = dict(zip(order, args), **kwargs)

@@ -6,8 +6,9 @@ With D_x the derivatives of x by the variables of the moment, one row an element
     D_vdot = dvdot/dq N+(q) D_q + dvdot/dv D_v + M^-1 D_tau                                 (2)
 
 with dtau/dq and so on from kernels/inverse_dynamics_derivatives.py. That is one call on floats, where the complex step
-takes one on complex numbers for each variable: with the 14 of an arm of seven joints, the dynamics take a third of the
-time. It needs parameters and applied spatial forces without derivatives; otherwise the complex step is taken.
+takes one on complex numbers for each variable: with the 14 of an arm of seven joints, inverse dynamics take 55 % of the
+time, conversion of the arrays included. It needs parameters and applied spatial forces without derivatives; otherwise
+the complex step is taken.
 """
 
 from __future__ import annotations

@@ -96,10 +96,12 @@ class PlantComputations(PlantCenterOfMass):
         is_array = type(vdot) is np.ndarray and vdot.shape == w.v.shape
         if not (is_array and vdot.dtype is w.dtype and vdot.flags.carray):
             vdot = self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v), w.dtype)
-        if F_Bo_W.dtype is not w.dtype and w.is_numeric:
-            F_Bo_W = F_Bo_W.astype(w.dtype)
+        if w.is_numeric:
+            F_Bo_W = F_Bo_W if F_Bo_W.dtype is w.dtype else F_Bo_W.astype(w.dtype)
+        elif external_forces._is_fresh(F_Bo_W):  # what is known to be zero needs no products
+            F_Bo_W = w.zeros_F
         tau = self._inverse_dynamics(context, vdot, F_Bo_W)
-        if w.is_numeric or not external_forces._has_fresh_tau():
+        if w.is_numeric or not external_forces._is_fresh(external_forces._tau):
             tau -= external_forces._tau
         if w.is_numeric and not math.isfinite(abs(tau.dot(tau))):  # look for the reason only now
             self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v), w.dtype)

@@ -18,9 +18,28 @@ from numpy.typing import NDArray
 from merganser.multibody.kernels import drives as kernel_drives
 from merganser.multibody.tree import JointActuator, MultibodyTree
 
-__all__ = ["ActuatorTable", "Drives", "clamp"]
+__all__ = ["ActuatorTable", "Controllers", "Drives", "clamp"]
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Controllers:
+    """PD controllers at work, as arrays in the order of u, shape [num_controllers].
+
+    Attributes:
+        inputs: which inputs have them.
+        limits: effort limits.
+        p, d: gains.
+        positions, velocities: which position and velocity each of them drives.
+    """
+
+    inputs: Array
+    limits: Array
+    p: Array
+    d: Array
+    positions: Array
+    velocities: Array
 
 
 @dataclass(frozen=True)
@@ -32,69 +51,82 @@ class ActuatorTable:
         has_limits: whether any of them is finite.
         controlled: for each model instance with PD controllers, which inputs they have.
         mixed: model instances in which some actuators have controllers and others have none.
-        p, d: gains, zero without a controller, shape [num_inputs].
-        positions, velocities, mobods: which position and velocity each actuator drives, of which mobod.
+        mobods: which mobod each actuator drives, shape [num_inputs].
+        controllers: all PD controllers.
     """
 
     limits: Array
     has_limits: bool
     controlled: dict[int, Array]
     mixed: list[int]
-    p: Array
-    d: Array
-    positions: Array
-    velocities: Array
     mobods: Array
+    controllers: Controllers
 
     @staticmethod
     def of(tree: MultibodyTree) -> ActuatorTable:
         """Looks at the actuators of a finalized tree."""
         actuators: Sequence[JointActuator] = list(tree.actuators)
         limits = np.array([a.effort_limit() for a in actuators])
-        gains = np.array([[a._gains.p, a._gains.d] for a in actuators]).reshape(-1, 2)
-        joints = [a.joint() for a in actuators]
         has_controller = np.array([a.has_controller() for a in actuators], dtype=bool)
+        joints = [a.joint() for a in actuators]
         inputs = tree.coordinates.inputs
         return ActuatorTable(
             limits=limits,
             has_limits=bool(np.isfinite(limits).any()),
             controlled={i: of_instance for i, of_instance in enumerate(inputs) if has_controller[of_instance].any()},
             mixed=[i for i, s in enumerate(inputs) if has_controller[s].any() and not has_controller[s].all()],
-            p=gains[:, 0],
-            d=gains[:, 1],
-            positions=np.array([joint.position_start() for joint in joints], dtype=np.int64),
-            velocities=np.array([joint.velocity_start() for joint in joints], dtype=np.int64),
             mobods=np.array([tree.mobod_of_joint[joint.index()] for joint in joints], dtype=np.int64),
+            controllers=_controllers_of(actuators, has_controller),
         )
+
+    def controllers_of_moving_joints(self, tree: MultibodyTree, is_locked: Array) -> Controllers:
+        """The PD controllers but those on joints that are locked, which is told for each mobod."""
+        actuators = list(tree.actuators)
+        has_controller = np.array([a.has_controller() for a in actuators], dtype=bool)
+        return _controllers_of(actuators, has_controller & ~is_locked[self.mobods])
+
+
+def _controllers_of(actuators: Sequence[JointActuator], is_wanted: Array) -> Controllers:
+    inputs = np.flatnonzero(is_wanted)
+    wanted = [actuators[i] for i in inputs.tolist()]
+    return Controllers(
+        inputs=inputs,
+        limits=np.array([a.effort_limit() for a in wanted], dtype=np.float64),
+        p=np.array([a._gains.p for a in wanted], dtype=np.float64),
+        d=np.array([a._gains.d for a in wanted], dtype=np.float64),
+        positions=np.array([a.joint().position_start() for a in wanted], dtype=np.int64),
+        velocities=np.array([a.joint().velocity_start() for a in wanted], dtype=np.int64),
+    )
 
 
 class Drives:
-    """The PD controllers at work in one discrete step, as kernels.controlled_step() takes them.
+    """PD controllers in the discrete steps of one Context, as kernels.controlled_step() takes them.
 
     Args:
-        table: of the model.
-        inputs: which of its inputs, shape [num_drives].
-        offset: efforts at zero velocity, c in ../kernels/drives.py, shape [num_drives].
+        controllers: of the model.
+        dtype: scalar type of the Context.
         time_step: h [s].
 
     Attributes:
-        inputs: as given.
+        controllers: as given.
+        offset: efforts at zero velocity, c in ../kernels/drives.py, shape [num_controllers]; to be set for each step.
         numbers, values, work: the first three arguments.
         effort: the last one, which the step writes.
     """
 
-    __slots__ = ("effort", "inputs", "numbers", "values", "work")
+    __slots__ = ("controllers", "effort", "numbers", "offset", "values", "work")
 
-    def __init__(self, table: ActuatorTable, inputs: Array, offset: Array, time_step: float) -> None:
-        self.inputs = inputs
-        self.numbers = np.zeros((len(inputs), kernel_drives.NUM_DRIVE_NUMBERS), np.int64)
-        self.numbers[:, kernel_drives.DOF] = table.velocities[inputs]
-        self.values = np.empty((len(inputs), kernel_drives.NUM_DRIVE_VALUES), offset.dtype)
-        self.values[:, kernel_drives.OFFSET] = offset
-        self.values[:, kernel_drives.GAIN] = time_step * table.p[inputs] + table.d[inputs]
-        self.values[:, kernel_drives.LIMIT] = table.limits[inputs]
-        self.work = np.zeros((len(inputs), kernel_drives.NUM_WORK_VALUES), offset.dtype)
-        self.effort = np.zeros(len(inputs), offset.dtype)
+    def __init__(self, controllers: Controllers, dtype: Any, time_step: float) -> None:
+        size = len(controllers.inputs)
+        self.controllers = controllers
+        self.numbers = np.zeros((size, kernel_drives.NUM_DRIVE_NUMBERS), np.int64)
+        self.numbers[:, kernel_drives.DOF] = controllers.velocities
+        self.values = np.zeros((size, kernel_drives.NUM_DRIVE_VALUES), dtype)
+        self.values[:, kernel_drives.GAIN] = time_step * controllers.p + controllers.d
+        self.values[:, kernel_drives.LIMIT] = controllers.limits
+        self.offset = self.values[:, kernel_drives.OFFSET]
+        self.work = np.zeros((size, kernel_drives.NUM_WORK_VALUES), dtype)
+        self.effort = np.zeros(size, dtype)
 
 
 def clamp(u: Array, limits: Array) -> Array:

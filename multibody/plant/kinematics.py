@@ -284,18 +284,6 @@ class PlantKinematics(PlantFreeBodies):
         place = w.places[frame_F] = mobod, X_BF
         return place
 
-    def _checked_point(self, caller: str, name: str, given: ArrayLike, w: Workspace) -> Array:
-        """The position of one point, checked as by _checked_points(), shape [3]."""
-        p: Any = given
-        if w.is_float and type(p) is np.ndarray and p.shape == (3,) and p.dtype is w.dtype and p.strides == (8,):
-            x, y, z = p.tolist()  # four times as fast as p.dot(p)
-            if math.isfinite(x + y + z):
-                return p
-        points = self._checked_points(caller, name, given, w)
-        if points.shape != (3,):
-            raise ValueError(f"{caller}(): {name} must be one point, shape [3], got shape {np.shape(given)}.")
-        return points
-
     def _checked_points(self, caller: str, name: str, given: ArrayLike, w: Workspace) -> Array:
         """Positions of n points as kernels take them, checked to be finite, shape [3 n].
 
@@ -305,6 +293,11 @@ class PlantKinematics(PlantFreeBodies):
             given: shape [3] or [3, n].
             w: the workspace, for the scalar type.
         """
+        p: Any = given
+        if w.is_float and type(p) is np.ndarray and p.shape == (3,) and p.dtype is w.dtype and p.strides == (8,):
+            x, y, z = p.tolist()  # as it often is: 1 us less than what follows
+            if math.isfinite(x + y + z):
+                return p
         points = np.asarray(given)
         if points.ndim not in (1, 2) or points.shape[0] != 3:
             raise ValueError(f"{caller}(): {name} must have shape [3] or [3, n], got {points.shape}.")
@@ -314,3 +307,10 @@ class PlantKinematics(PlantFreeBodies):
         if flat.dtype.kind in "fc" and not math.isfinite(abs(flat.dot(flat))) and not np.isfinite(flat).all():
             raise ValueError(f"{caller}(): {name} must be finite, got {points.tolist()}.")
         return flat
+
+    def _checked_point(self, caller: str, name: str, given: ArrayLike, w: Workspace) -> Array:
+        """The position of one point, checked in the same way, shape [3]."""
+        points = self._checked_points(caller, name, given, w)
+        if len(points) != 3:
+            raise ValueError(f"{caller}(): {name} must be one point, shape [3], got shape {np.shape(given)}.")
+        return points

@@ -39,7 +39,8 @@ class MultibodyPlant(PlantLoops):
 
     The class holds the dynamics; its bases hold, from inside out, the elements (model.py), names and limits
     (names.py), geometry (geometry_registration.py), the state (state_access.py, free_bodies.py), kinematics
-    and dynamics as functions (computations.py), the ports (actuation.py, outputs.py), and loop joints (loops.py).
+    (kinematics.py, jacobians.py, center_of_mass.py) and dynamics (computations.py) as functions, the ports
+    (actuation.py, outputs.py), and loop joints (loops.py).
     """
 
     def __init__(self, time_step: float) -> None:

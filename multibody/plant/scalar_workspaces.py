@@ -126,7 +126,8 @@ class AutoDiffWorkspace(Workspace):
             if not self._is_rule_ready:
                 return None
         if kernel is kernels.state_derivatives:
-            status, result[...] = self._rules.state_derivatives(*arguments[3:5], F_values)
+            x, tau = arguments[3:5]
+            status, result[...] = self._rules.state_derivatives(x, tau, F_values)
         else:
             has_gravity = arguments[2] is not self.zero_gravity
             status, result[...] = 0, self._rules.inverse_dynamics(self.x, arguments[5], F_values, has_gravity)

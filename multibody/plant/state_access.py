@@ -18,7 +18,7 @@ from merganser.multibody.tree import JointActuator
 __all__ = ["PlantState"]
 
 Array = NDArray[Any]
-_OBJECT = np.dtype(object)
+_FLOAT, _OBJECT = np.dtype(np.float64), np.dtype(object)
 _SMALLEST_COSINE = 1e-3  # of a pitch angle
 
 
@@ -233,10 +233,14 @@ class PlantState(PlantGeometry):
         Returns:
             Whether it was written; if not, nothing was done.
         """
-        if not (type(given) is np.ndarray and given.dtype is w.dtype and given.shape == view.shape):
+        if not (type(given) is np.ndarray and given.shape == view.shape):
             return False
+        if given.dtype is _FLOAT:
+            is_ready = w.is_float and math.isfinite(given.dot(given))
+        else:
+            is_ready = given.dtype is _OBJECT and not w.is_numeric
         store = w.store
-        if store.computing or not (w.is_float and math.isfinite(given.dot(given)) or w.dtype is _OBJECT):
+        if store.computing or not is_ready:
             return False
         if self._time_step > 0.0:
             store.invalid |= w.down[self._state_node]

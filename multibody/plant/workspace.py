@@ -44,6 +44,7 @@ class Workspace:
         net_actuation: what the actuators exert, in the order of u, after the dynamics have been computed.
         sensitivity: records for derivatives in closed form, made when they are first used.
         drives: the PD controllers that the discrete step is to solve for (drives.py), None if there are none.
+        room_for_drives: the last of these, to be used again.
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
         zeros_v, zeros_F, zero_gravity: constants for algorithms that leave something out; never written.
         position_slot, velocity_slot: as given; they tell whether the kinematics are up to date.
@@ -67,9 +68,9 @@ class Workspace:
     __slots__ = (
         "F_applied", "calls", "codes", "constants", "down", "drives", "dtype", "frames", "gravity",
         "has_applied_forces", "is_float", "is_numeric", "kinematics_clearing", "loops", "net_actuation",
-        "parameter_bit", "parameters", "places", "poses", "position", "position_bit", "position_slot", "q", "scalar",
-        "scratch", "sensitivity", "store", "tau", "topology", "v", "velocity", "velocity_slot", "x", "zero_gravity",
-        "zeros_F", "zeros_v",
+        "parameter_bit", "parameters", "places", "poses", "position", "position_bit", "position_slot", "q",
+        "room_for_drives", "scalar", "scratch", "sensitivity", "store", "tau", "topology", "v", "velocity",
+        "velocity_slot", "x", "zero_gravity", "zeros_F", "zeros_v",
     )  # fmt: skip
 
     def __init__(
@@ -106,6 +107,7 @@ class Workspace:
         self.tau = np.zeros(num_v, self.dtype)
         self.net_actuation = np.zeros(0, self.dtype)
         self.drives: Any = None
+        self.room_for_drives: Any = None
         self.sensitivity: Any = None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)
         self.zeros_v = np.zeros(num_v, self.dtype)

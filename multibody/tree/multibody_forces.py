@@ -37,7 +37,9 @@ class MultibodyForces:
         # F_Bo_W of every body, in the order of mobilized bodies [N m, N]; tau, in the order of v.
         self._F_Bo_W = np.zeros((nb, 6)) if T is float else ScalarArray.of((nb, 6), T)
         self._tau = np.zeros(nv) if T is float else ScalarArray.of(nv, T)
-        self._zero = None if T is float or not nv else self._tau[0]
+        self._zero = None if T is float else self._F_Bo_W[0, 0]
+        if nv and self._zero is not None:
+            self._tau.fill(self._zero)
 
     def num_bodies(self) -> int:
         """Returns the number of bodies, the world included."""
@@ -61,11 +63,11 @@ class MultibodyForces:
         """Returns a view of the generalized forces, in the order of v, shape [nv]."""
         return self._tau
 
-    def _has_fresh_tau(self) -> bool:
-        """Whether the generalized forces are objects, all of them still the zero that they started with."""
-        elements = self._tau.tolist()
-        is_one = self._tau.dtype == object and all(map(operator.is_, elements, itertools.repeat(self._zero)))
-        return self._zero is not None and is_one
+    def _is_fresh(self, forces: npt.NDArray[Any]) -> bool:
+        """Whether its forces on bodies, or its generalized forces, all still are the object that they started as."""
+        if self._zero is None or forces.dtype != object:
+            return False
+        return all(map(operator.is_, forces.ravel().tolist(), itertools.repeat(self._zero)))
 
     def AddInForces(self, addend: MultibodyForces) -> None:
         """Adds the forces of `addend` to these.

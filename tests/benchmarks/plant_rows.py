@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -75,6 +76,84 @@ def iiwa_calls(library: Library) -> dict[str, Callable[[], Any]]:
     }
 
 
+def iiwa_gradients(library: Library, scalar: Any, initialize: Callable[..., Any]) -> dict[str, Callable[[], Any]]:
+    """Dynamics with derivatives by the whole state, of a plant of AutoDiffXd."""
+    plant = library.plant.MultibodyPlant(0.0)
+    load(library, plant, IIWA)
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
+    plant.Finalize()
+    plant = plant.ToAutoDiffXd()
+    context = plant.CreateDefaultContext()
+    plant.get_actuation_input_port().FixValue(context, [scalar(0.0)] * 7)
+    forces = library.tree.MultibodyForces_[scalar](plant)
+    generator = np.random.default_rng(1)
+    states = [initialize(state).ravel() for state in generator.uniform(-1.0, 1.0, (64, 14))]
+    vdot = np.array([scalar(a) for a in generator.uniform(-1.0, 1.0, 7)])
+    first, second = itertools.cycle(states), itertools.cycle(states)
+
+    def inverse_dynamics() -> Any:
+        plant.SetPositionsAndVelocities(context, next(first))
+        return _gradient(plant.CalcInverseDynamics(context, vdot, forces))
+
+    def forward_dynamics() -> Any:
+        plant.SetPositionsAndVelocities(context, next(second))
+        return _gradient(plant.EvalTimeDerivatives(context).CopyToVector()[7:])
+
+    return {"inverse dynamics": inverse_dynamics, "forward dynamics": forward_dynamics}
+
+
+def _gradient(quantity: Any) -> Any:
+    return np.array([element.derivatives() for element in quantity])
+
+
+def iiwa_closed_forms(library: Library) -> dict[str, Callable[[], Any]]:
+    """The same derivatives in closed form, of a plant of floats."""
+    from merganser.multibody.algorithms import forward_dynamics_derivatives, inverse_dynamics_derivatives
+
+    plant = library.plant.MultibodyPlant(0.0)
+    load(library, plant, IIWA)
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
+    plant.mutable_gravity_field().set_gravity_vector([0.0, 0.0, 0.0])  # for inverse dynamics, which leaves it out
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    generator = np.random.default_rng(1)
+    states = list(generator.uniform(-1.0, 1.0, (64, 14)))
+    vdot = generator.uniform(-1.0, 1.0, 7)
+    plant_damping = np.diag(np.concatenate([joint.default_damping_vector() for joint in plant._tree.joints]))
+    heavy = plant.CreateDefaultContext()
+    plant.gravity_field().SetGravityVector(heavy, [0.0, 0.0, -9.81])
+    first, second = itertools.cycle(states), itertools.cycle(states)
+
+    def inverse_dynamics() -> Any:
+        plant.SetPositionsAndVelocities(context, next(first))
+        dq, dv, _ = inverse_dynamics_derivatives(plant, context, vdot)
+        return np.hstack([dq, dv - plant_damping])
+
+    def forward_dynamics() -> Any:
+        plant.SetPositionsAndVelocities(heavy, next(second))
+        _, dq, dv, _ = forward_dynamics_derivatives(plant, heavy)
+        return np.hstack([dq, dv])
+
+    return {"inverse dynamics": inverse_dynamics, "forward dynamics": forward_dynamics}
+
+
+def gradient_rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
+    """Gradients by the whole state: AutoDiffXd against AutoDiffXd, closed form against pydrake's AutoDiffXd."""
+    from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
+
+    their_calls: dict[str, Callable[[], Any]] = {}
+    if theirs:
+        import pydrake.autodiffutils as autodiff
+
+        their_calls = iiwa_gradients(theirs, autodiff.AutoDiffXd, autodiff.InitializeAutoDiff)
+    for name, call in iiwa_gradients(ours, AutoDiffXd, InitializeAutoDiff).items():
+        yield Row(f"iiwa14, AutoDiffXd, set state and {name}", call, their_calls.get(name), 200)
+    if theirs:
+        their_calls = iiwa_gradients(theirs, autodiff.AutoDiffXd, autodiff.InitializeAutoDiff)
+    for name, call in iiwa_closed_forms(ours).items():
+        yield Row(f"iiwa14, closed form, set state and gradient of {name}", call, their_calls.get(name), 200)
+
+
 def cart_pole_second(library: Library) -> Callable[[], Any]:
     """One second of the cart-pole at 1 ms under a controller written as a plain Python block."""
 
@@ -116,6 +195,7 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         their_calls = iiwa_calls(theirs) if theirs else {}
         for name, call in our_calls.items():
             yield Row(f"iiwa14, set state and {name}", call, their_calls.get(name), 1000)
+        yield from gradient_rows(ours, theirs)
     else:
         print(f"no model files at {MODELS}: the iiwa14 rows are left out")
     theirs_second = cart_pole_second(theirs) if theirs else None

@@ -9,14 +9,14 @@ import pytest
 
 pytest.importorskip("pydrake", reason="pydrake is not installed (extra `reference`)")
 
-import pydrake.autodiffutils  # noqa: E402
-import pydrake.multibody.tree  # noqa: E402
-import pydrake.symbolic  # noqa: E402
-from plants import EXAMPLE_MODELS  # noqa: E402
-from reference_plants import load_both  # noqa: E402
+import pydrake.autodiffutils
+import pydrake.multibody.tree
+import pydrake.symbolic
+from plants import EXAMPLE_MODELS
+from reference_plants import load_both
 
-from merganser.framework import autodiff  # noqa: E402
-from merganser.multibody.tree import JacobianWrtVariable, MultibodyForces, MultibodyForces_  # noqa: E402
+from merganser.framework import autodiff
+from merganser.multibody.tree import JacobianWrtVariable, MultibodyForces, MultibodyForces_
 
 pytestmark = pytest.mark.reference
 
@@ -69,9 +69,11 @@ def lib_index(lib, number):
 
 
 def gradient(lib, quantity):
-    values = np.asarray(quantity).reshape(-1)
-    derivatives = [entry.derivatives() for entry in values]
-    return np.array([d if len(d) else np.zeros(NUM_DIRECTIONS) for d in derivatives]), lib.autodiff.ExtractValue(values).ravel()
+    """The derivatives, and the values."""
+    elements = np.asarray(quantity).reshape(-1)
+    derivatives = [element.derivatives() for element in elements]
+    filled = np.array([d if len(d) else np.zeros(NUM_DIRECTIONS) for d in derivatives])
+    return filled, lib.autodiff.ExtractValue(elements).ravel()
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -111,11 +111,11 @@ def test_force_elements_that_the_closed_form_does_not_know_are_refused():
     plant.AddForceElement(RevoluteSpring(pin, 0.0, 1.0))
     plant.Finalize()
     context = plant.CreateDefaultContext()
-    with pytest.raises(RuntimeError, match="force elements other than gravity.*ToAutoDiffXd"):
+    with pytest.raises(RuntimeError, match=r"force elements other than gravity.*ToAutoDiffXd"):
         inverse_dynamics_derivatives(plant, context, [0.0])
 
 
 def test_sizes_are_checked(plant):
     context = plant.CreateDefaultContext()
-    with pytest.raises(ValueError, match="inverse_dynamics_derivatives.*size 8"):
+    with pytest.raises(ValueError, match=r"inverse_dynamics_derivatives.*size 8"):
         inverse_dynamics_derivatives(plant, context, np.zeros(7))

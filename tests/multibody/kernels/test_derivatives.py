@@ -66,9 +66,7 @@ class Point:
     def _at(self, q: np.ndarray, v: np.ndarray) -> Tree:
         tree = self.tree.astype(complex)
         tree.q, tree.v = q.astype(complex), v.astype(complex)
-        kernels.kinematics.interpreted(
-            tree.topology, tree.parameters, tree.q, tree.v, tree.position, tree.velocity
-        )
+        kernels.kinematics.interpreted(tree.topology, tree.parameters, tree.q, tree.v, tree.position, tree.velocity)
         return tree
 
     def _damping(self) -> np.ndarray:

@@ -93,14 +93,12 @@ def test_three_link_arm_equals_the_equations_of_lagrange():
     potential = sum(m * G * point[1] for m, point in zip(masses, points))
     assert_equal_expressions(plant.CalcMassMatrix(context), M)
     assert_equal_expressions(plant.CalcBiasTerm(context), bias)
-    assert_equal_expressions(
-        plant.CalcGravityGeneralizedForces(context), [-potential.Differentiate(x) for x in q]
-    )
+    assert_equal_expressions(plant.CalcGravityGeneralizedForces(context), [-potential.Differentiate(x) for x in q])
 
 
 def test_parameters_may_be_variables_and_results_are_expressions_throughout():
     plant = planar_arm([1.0], [0.5], [2.0], [0.5]).ToSymbolic()
-    context, q, v = symbolic_context(plant)
+    context, q, _ = symbolic_context(plant)
     m = symbolic.Variable("m")
     plant.GetBodyByName("link0").SetMass(context, symbolic.Expression(m))
     tau_g = plant.CalcGravityGeneralizedForces(context)[0]
