@@ -11,7 +11,7 @@ from merganser.framework.core.events import DeclaredEvent, EventKind, EventStatu
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
     from merganser.framework.core.leaf_context import LeafContext
-    from merganser.framework.core.state import DiscreteValues
+    from merganser.framework.core.state import DiscreteValues, State
 
 __all__ = ["Updates", "call_handler", "compute_updates", "execute", "make_updates", "raise_if_failed"]
 
@@ -57,7 +57,7 @@ def make_updates(kind: EventKind, updates: Sequence[tuple[LeafContext, Any]]) ->
             context._store.change(context._layout.down["xd"], context)
             _copy_groups(values, context._discrete)
         else:
-            context.get_mutable_state().SetFrom(values)
+            _copy_state(values, context.get_mutable_state())
 
 
 def compute_updates(events: EventList, kind: EventKind) -> tuple[EventStatus, list[tuple[LeafContext, Any]]]:
@@ -96,10 +96,28 @@ def raise_if_failed(status: EventStatus, context: Context) -> None:
 def _scratch(context: LeafContext, kind: EventKind) -> Any:
     """A copy of what the handlers may change, kept with the context for the next time."""
     if kind is EventKind.UNRESTRICTED_UPDATE:
-        return context.get_state().Clone()
+        return _room_for_state(context)
     room = context._room_for_update()
     _copy_groups(context._discrete, room)
     return room
+
+
+def _room_for_state(context: LeafContext) -> State:
+    """A copy of the state, in room that is kept for it."""
+    state = context.get_state()
+    if context._next_state is None:
+        context._next_state = state.Clone()
+    else:
+        _copy_state(state, context._next_state)
+    return context._next_state
+
+
+def _copy_state(source: State, target: State) -> None:
+    """Copies between states of one leaf system, whose structure is known to be the same."""
+    target._continuous._vector._values[:] = source._continuous._vector._values
+    _copy_groups(source._discrete, target._discrete)
+    for mine, theirs in zip(target._abstract._items, source._abstract._items):
+        mine.SetFrom(theirs)
 
 
 def _copy_groups(source: DiscreteValues, target: DiscreteValues) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.layout import LeafLayout
-from merganser.framework.core.state import AbstractValues, DiscreteValues, Parameters
+from merganser.framework.core.state import AbstractValues, DiscreteValues, Parameters, State
 from merganser.framework.core.store import CacheSlot, Store
 from merganser.framework.core.values import AbstractValue, BasicVector
 
@@ -42,6 +42,7 @@ class LeafContext(Context):
             [model.Clone() for model in system._abstract_parameter_models],
         )
         self._next_discrete: DiscreteValues | None = None  # room for the results of discrete updates
+        self._next_state: State | None = None  # and of unrestricted ones
         self._workspace: Any = None  # room for a leaf system that computes on arrays of its own
         self._input_bits = [1 << port._node for port in system._input_ports]
         self._slots = [self._make_slot(number) for number in range(len(system._cache_entries))]
