@@ -14,9 +14,10 @@ import measured_points
 import numpy as np
 import pytest
 from random_elements import Elements
-from random_trees import ALL_KINDS, Tree, random_tree
+from random_trees import ALL_KINDS, Tree, poisoned, random_tree
 
 from merganser.multibody import kernels
+from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 from merganser.multibody.kernels.layout import CURVILINEAR
 
 
@@ -139,6 +140,28 @@ def controlled_step(tree: Tree) -> np.ndarray:
     return np.concatenate([x_next, effort])
 
 
+def momentum_matrix(tree: Tree) -> np.ndarray:
+    A = tree.out(6, tree.num_v)
+    tree.call(kernels.momentum_matrix, tree.topology, tree.position, tree.scratch, A)
+    return A
+
+
+def derivatives(tree: Tree, is_forward: bool) -> np.ndarray:
+    """tau, M and the derivatives of inverse dynamics, or those of forward dynamics."""
+    n = tree.num_v
+    work = poisoned(len(tree.topology), sensitivity_dtype(tree.scalar))
+    tau, dq, dv, M, dtau = tree.out(n), *(tree.out(n, n) for _ in range(4))
+    vdot, F = forces(tree)
+    tree.call(
+        kernels.inverse_dynamics_derivatives, tree.topology, tree.parameters, tree.gravity, tree.position, tree.v,
+        tree.array(vdot), tree.array(F), work, tau, dq, dv, M,
+    )  # fmt: skip
+    if not is_forward:
+        return np.concatenate([tau, *(a.ravel() for a in (dq, dv, M))])
+    tree.call(kernels.forward_dynamics_derivatives, tree.topology, tree.parameters, M, dq, dv, dtau)
+    return np.concatenate([a.ravel() for a in (dq, dv, dtau)])
+
+
 KERNELS: dict[str, Callable[[Tree], Any]] = {
     "position_kinematics": position_values,
     "velocity_kinematics": velocity_values,
@@ -172,7 +195,13 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
     ),
     "generalized_forces": lambda tree: measured_points.generalized_forces(tree, forces(tree)[1]),
     "mass_matrix_by_columns": lambda tree: measured_points.mass_matrix_by_columns(tree).ravel(),
+    "momentum_matrix": lambda tree: momentum_matrix(tree).ravel(),
+    "inverse_dynamics_derivatives": lambda tree: derivatives(tree, False),
+    "forward_dynamics_derivatives": lambda tree: derivatives(tree, True),
 }
+
+# Kernels on trees with loops: tests/multibody/plant/test_loops.py has them in every scalar type.
+OF_LOOPS = {"loop_rows", "loop_forward_dynamics", "loop_state_derivatives"}
 
 DECIDING = {"controlled_step"}  # kernels that compare values: their derivatives are exact, but symbols will not do
 
@@ -180,7 +209,7 @@ SEED, NUM_BODIES = 67, 12  # one of the smallest trees with all mobilizers, so t
 
 
 def test_every_kernel_is_under_these_laws() -> None:
-    assert set(KERNELS) == set(kernels.__all__)
+    assert set(KERNELS) | OF_LOOPS == set(kernels.__all__)
 
 
 def test_the_tree_has_every_mobilizer() -> None:
