@@ -183,7 +183,28 @@ def order_of_computation(
     for slot in reversed(order):
         if id(slot) in wanted and is_operation[id(slot)]:
             wanted.update(id(source) for source in upstream(slot))
-    return [slot for slot in order if id(slot) in wanted or is_compiled[id(slot)]], needed_by
+    chosen = [slot for slot in order if id(slot) in wanted or is_compiled[id(slot)]]
+    # Operations read past copies; these are only made where Python may look.
+    looked_at = {id(slot) for slot in (*needed, *perhaps)}
+    for slot in order:
+        if not is_operation[id(slot)]:
+            looked_at.update(id(source) for source in upstream(slot))
+    return [slot for slot in chosen if id(slot) in looked_at or _origin(slot) is None], needed_by
+
+
+def _origin(slot: CacheSlot) -> int | None:
+    """The place of which the value of a cache entry is only a copy; None if it is not, or that has no place."""
+    native, context = slot.entry.native, slot.context
+    if native is None or native.operation != "copy":
+        return None
+    origin, layout = native.arguments[1], context._layout
+    if origin is CONTINUOUS_STATE:
+        return layout.xc_range[0]
+    if isinstance(origin, ParameterOf):
+        return layout.numeric_offsets[origin.index]
+    if isinstance(origin, DiscreteStateOf):
+        return layout.discrete_offsets[origin.index]
+    return _place_of_input(context._inputs[origin.port_index]) if isinstance(origin, InputOf) else None
 
 
 def place_relative_to(flat: NDArray[Any], array: NDArray[Any]) -> int:
@@ -192,9 +213,13 @@ def place_relative_to(flat: NDArray[Any], array: NDArray[Any]) -> int:
 
 
 def _place_of_input(source: Any) -> int | None:
-    """Where in the flat array the value of an input port is; None if it is elsewhere."""
+    """Where in the flat array the value of an input port is; None if it is elsewhere.
+
+    What only copies another place (states at output ports, parameters, passed-through inputs) stands for that place.
+    """
     if isinstance(source, CacheSlot):
-        return source.context._layout.entry_offsets[source.number]
+        origin = _origin(source)
+        return source.context._layout.entry_offsets[source.number] if origin is None else origin
     if isinstance(source, FixedInputPortValue):
         return source._context._layout.free_offsets[source._index]
     return None

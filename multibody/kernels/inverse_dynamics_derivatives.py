@@ -262,7 +262,8 @@ def _set_forces(node: Array, body: Array, gravity_in: Array, F_applied: Array, w
     set_spatial(work["F"], moment, add(subtract(scaled(m, a), cross(mc, alpha)), cross(w, P)))
     set_vector(work["P"], P)
     # D = [w]x I - I [w]x - [I w]x - 2 [mc]x [v]x  (7), by rows; I [w]x has the rows I_r x w
-    minus_I_w = ((0.0, I_w[2], -I_w[1]), (-I_w[2], 0.0, I_w[0]), (I_w[1], -I_w[0], 0.0))
+    zero = 0.0 * m  # of the scalar type
+    minus_I_w = ((zero, I_w[2], -I_w[1]), (-I_w[2], zero, I_w[0]), (I_w[1], -I_w[0], zero))
     twice = 2.0 * dot(mc, v)
     for r in range(3):
         set_vector(work["D"][r], subtract(minus_I_w[r], cross(vector(I[r]), w)))
