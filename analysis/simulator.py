@@ -20,6 +20,7 @@ from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.execution import Updates, execute, make_updates
+from merganser.framework.core.native_code import may_compile
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -100,7 +101,8 @@ class Simulator:
         self._journal: list[Updates] = []  # updates of this step that are made, but not yet noted
         self._publishes_at_initialization = False
         self._uses_native_plan = True
-        self._patience = _PATIENCE_IF.get(os.environ.get("MERGANSER_PLAN", ""), _PATIENCE)
+        wanted = os.environ.get("MERGANSER_PLAN", "") if may_compile() else "never"
+        self._patience = _PATIENCE_IF.get(wanted, _PATIENCE)
         self._time_without_plan = 0.0
         self._set_context(system.CreateDefaultContext() if context is None else context)
         self._integrator: IntegratorBase = RungeKutta3Integrator(system, self._context)

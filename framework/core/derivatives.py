@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.framework.core.dependencies import bits
+from merganser.framework.core.native_code import may_compile
 from merganser.framework.core.store import CacheSlot
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class DerivativeEvaluator:
         self._slots = [slot for slot in context._xcdot_slots if slot.entry.vector_size]
         self._tape: Any = None
         self.uses_tape = True
-        is_float = self._store.flat.dtype == np.float64
-        self._num_native = sum(entry.native is not None for entry in self._entries()) if is_float else 0
+        may_lower = self._store.flat.dtype == np.float64 and may_compile()
+        self._num_native = sum(entry.native is not None for entry in self._entries()) if may_lower else 0
         self._num_saved = 0
 
     def _entries(self) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -20,7 +21,13 @@ __all__ = [
     "NativeCode",
     "NextDiscreteStateOf",
     "ParameterOf",
+    "may_compile",
 ]
+
+
+def may_compile() -> bool:
+    """Whether there is compiled code at all: numba's switch NUMBA_DISABLE_JIT leaves plain Python only."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -256,3 +256,21 @@ def test_function_of_a_module_that_is_gone_is_compiled_anew(tmp_path):
         command = [sys.executable, "-c", code]
         result = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=True)
         assert result.stdout == "True\n"
+
+
+def test_disabled_compiler_leaves_simulations_in_python():
+    code = (
+        "from merganser.analysis import Simulator\n"
+        "from merganser.framework import DiagramBuilder\n"
+        "from merganser.framework.primitives import Gain, Integrator\n"
+        "builder = DiagramBuilder()\n"
+        "integrator, gain = builder.AddSystem(Integrator([1.0])), builder.AddSystem(Gain(k=-1.0, size=1))\n"
+        "builder.Connect(integrator.get_output_port(), gain.get_input_port())\n"
+        "builder.Connect(gain.get_output_port(), integrator.get_input_port())\n"
+        "simulator = Simulator(builder.Build())\n"
+        "simulator.AdvanceTo(1.0)\n"
+        "print(simulator.get_context().get_continuous_state_vector()[0])\n"
+    )
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "MERGANSER_PLAN": "always"}
+    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert float(result.stdout) == pytest.approx(math.exp(-1.0), abs=1e-4)
