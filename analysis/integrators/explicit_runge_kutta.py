@@ -82,7 +82,6 @@ class ExplicitRungeKutta(IntegratorBase):
         self._h_b_error.dot(k, change)  # (3)
         return largest_magnitude(change, change)
 
-
     # ------------------------------------------------------------------ all derivatives compiled
 
     def _step_in_order(self, time: float, h: float) -> float:

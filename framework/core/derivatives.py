@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.context import Context
     from merganser.framework.core.leaf_context import LeafContext
 
-__all__ = ["DerivativeEvaluator", "compute_for", "slots_behind", "topological_order", "trace_upstream", "upstream"]
+__all__ = ["DerivativeEvaluator", "compute_for", "slots_behind", "trace_upstream", "upstream"]
 
 # Loading the compiled operations takes some 0.3 s once a process, an operation saves about 5 us each time. Nothing is
 # loaded before this many operations could have been saved.
@@ -66,10 +66,6 @@ class DerivativeEvaluator:
             if self._num_saved > _WORTHWHILE_OPERATIONS or _LOADED in sys.modules:
                 self.lower()
 
-    def is_all_native(self) -> bool:
-        """Whether everything that the derivatives depend on is a compiled operation."""
-        return self._num_native > 0 and all(slot.entry.native is not None for slot in topological_order(self._slots))
-
     def operations(self) -> Any:
         """The operations of the tape, see Tape.operations(); None as long as there is no tape."""
         return self._tape.operations() if self._tape is not None else None
@@ -85,14 +81,12 @@ class DerivativeEvaluator:
             self._num_native = 0
 
 
-def topological_order(targets: Sequence[CacheSlot]) -> list[CacheSlot]:
-    """The targets and all slots upstream of them, every slot after those that it depends on."""
-    order, _ = trace_upstream(targets)
-    return order
-
-
 def trace_upstream(targets: Sequence[CacheSlot]) -> tuple[list[CacheSlot], dict[int, CacheSlot]]:
-    """The topological order, and for each slot (by id) that is not a target the first one found to need it."""
+    """The targets and all slots upstream of them, every slot after those that it depends on.
+
+    Returns:
+        These slots, and for each (by id) that is not a target the first one found to need it.
+    """
     order: list[CacheSlot] = []
     needed_by: dict[int, CacheSlot] = {}
     visited: set[int] = set()

@@ -61,11 +61,11 @@ class NativeFunction:
         self._compiled: Any = None
 
     def __call__(self, *arguments: Any) -> None:
-        """Calls the function; compiled if all arrays hold floats."""
-        if all(isinstance(a, float) or (isinstance(a, np.ndarray) and a.dtype == np.float64) for a in arguments):
-            self.compiled().call(*arguments)
-        else:
-            self._function(*arguments)
+        """Calls the function; compiled if the arguments are contiguous arrays of floats, and a float for the time."""
+        # Compiled code trusts its arguments.
+        fits = len(arguments) == len(self.parameters) and all(map(_fits, arguments, self.takes_number))
+        function = self.compiled().call if fits else self._function
+        function(*arguments)
 
     def __reduce__(self) -> Any:
         if "<" in self.__qualname__:  # local to another function: cloudpickle can take that along
@@ -165,6 +165,14 @@ class NativeHandler:
 
     def __call__(self, context: Any, discrete_state: Any) -> None:
         self._bound(context, discrete_state.get_mutable_vector(self._group))
+
+
+def _fits(argument: Any, takes_number: bool) -> bool:
+    """Whether compiled code can take an argument as it is."""
+    if takes_number:
+        return isinstance(argument, float)
+    is_float_array = isinstance(argument, np.ndarray) and argument.dtype == np.float64
+    return is_float_array and argument.ndim == 1 and argument.flags.c_contiguous
 
 
 def _wires(system: LeafSystem) -> dict[str, tuple[Any, int, int]]:

@@ -50,7 +50,8 @@ class LogPlace:
 
     def log(self) -> Any:
         """The VectorLog."""
-        return self._context._system._log_of(self._context)  # type: ignore[attr-defined]
+        system: Any = self._context._system
+        return system.GetLog(self._context)
 
 
 class Assembly:

@@ -10,13 +10,14 @@ from merganser.framework.core.events import TriggerType
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.ports import OutputPort
 from merganser.framework.core.values import AbstractValue, Value
+from merganser.framework.primitives._log_access import LogAccess
 from merganser.framework.primitives.abstract_log import AbstractLog
 from merganser.framework.primitives.vector_log_sink import LogVectorOutput, VectorLogSink, when_to_publish
 
 __all__ = ["AbstractLogSink", "LogOutput"]
 
 
-class AbstractLogSink(LeafSystem):
+class AbstractLogSink(LogAccess[AbstractLog], LeafSystem):
     """Logs a copy of the value at its input `data` whenever it publishes.
 
     The counterpart of VectorLogSink for abstract ports, which pydrake has not. Each Context has its own log. The log
@@ -53,31 +54,6 @@ class AbstractLogSink(LeafSystem):
             self.DeclarePeriodicPublishEvent(period, 0.0, self._add_sample)
         if TriggerType.kPerStep in triggers:
             self.DeclarePerStepPublishEvent(self._add_sample)
-
-    def GetLog(self, context: Context) -> AbstractLog:
-        """Returns the log in this system's own context.
-
-        Raises:
-            ValueError: the context is another system's.
-        """
-        self._check_context(context)
-        return self._log_entry.Eval(context)
-
-    def GetMutableLog(self, context: Context) -> AbstractLog:
-        """Returns the log in this system's own context, for changing it."""
-        return self.GetLog(context)
-
-    def FindLog(self, context: Context) -> AbstractLog:
-        """Returns the log in the context of the whole diagram.
-
-        Raises:
-            ValueError: the context is no root context, or that of a diagram without this system.
-        """
-        return self.GetLog(self.GetMyContextFromRoot(context))
-
-    def FindMutableLog(self, context: Context) -> AbstractLog:
-        """Returns the log in the context of the whole diagram, for changing it."""
-        return self.FindLog(context)
 
     def _add_sample(self, context: Context) -> None:
         self.GetLog(context).AddData(context.get_time(), self._u.EvalAbstract(context))

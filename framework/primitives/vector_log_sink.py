@@ -13,6 +13,7 @@ from merganser.framework.core.native_code import LOG, InputOf, NativeCode
 from merganser.framework.core.ports import OutputPort
 from merganser.framework.core.values import Value
 from merganser.framework.primitives._arguments import checked_period, checked_size
+from merganser.framework.primitives._log_access import LogAccess
 from merganser.framework.primitives.vector_log import VectorLog
 
 __all__ = ["LogVectorOutput", "VectorLogSink", "when_to_publish"]
@@ -20,7 +21,7 @@ __all__ = ["LogVectorOutput", "VectorLogSink", "when_to_publish"]
 _SUPPORTED = {TriggerType.kForced, TriggerType.kPeriodic, TriggerType.kPerStep}
 
 
-class VectorLogSink(LeafSystem):
+class VectorLogSink(LogAccess[VectorLog], LeafSystem):
     """Logs the vector at its input `data` whenever it publishes.
 
     Each Context has its own log. The log is no state: adding to it changes nothing that the system computes.
@@ -55,35 +56,6 @@ class VectorLogSink(LeafSystem):
         if TriggerType.kPerStep in triggers:
             self.DeclarePerStepPublishEvent(self._add_sample)
             self._use_native_event(code)
-
-    def GetLog(self, context: Context) -> VectorLog:
-        """Returns the log in this system's own context.
-
-        Raises:
-            ValueError: the context is another system's.
-        """
-        self._check_context(context)
-        return self._log_entry.Eval(context)
-
-    def GetMutableLog(self, context: Context) -> VectorLog:
-        """Returns the log in this system's own context, for changing it."""
-        return self.GetLog(context)
-
-    def FindLog(self, context: Context) -> VectorLog:
-        """Returns the log in the context of the whole diagram.
-
-        Raises:
-            ValueError: the context is no root context, or that of a diagram without this system.
-        """
-        return self.GetLog(self.GetMyContextFromRoot(context))
-
-    def FindMutableLog(self, context: Context) -> VectorLog:
-        """Returns the log in the context of the whole diagram, for changing it."""
-        return self.FindLog(context)
-
-    def _log_of(self, context: Context) -> VectorLog:
-        """The log in this system's own context, for the compiled event."""
-        return self._log_entry.Eval(context)
 
     def _add_sample(self, context: Context) -> None:
         self.GetLog(context).AddData(context.get_time(), self._u.EvalBasicVector(context).value())

@@ -118,6 +118,25 @@ def test_compiled_and_interpreted_function_agree():
     assert compiled.tolist() == interpreted.tolist()
 
 
+@native
+def scaled(u, t, y):
+    for i in range(u.shape[0]):
+        y[i] = t * u[i]
+
+
+def test_arguments_that_compiled_code_cannot_take_run_as_plain_python():
+    columns = np.arange(6.0).reshape(3, 2)
+    result = np.zeros((3, 2))
+    scaled(columns[:, 1], 2.0, result[:, 0])
+    assert result.tolist() == [[2.0, 0.0], [6.0, 0.0], [10.0, 0.0]]
+    scaled(np.array([1, 2, 3]), 2, result[:, 1])
+    assert result[:, 1].tolist() == [2.0, 4.0, 6.0]
+    with pytest.raises(TypeError, match="missing"):
+        scaled(columns[:, 0].copy(), 2.0)
+    with pytest.raises(AttributeError):
+        scaled(1.0, 2.0, np.zeros(1))
+
+
 def test_one_of_several_discrete_groups_is_named_by_the_last_parameter():
     @native
     def shift(xd0, next_xd1):
