@@ -12,6 +12,7 @@ from merganser.framework.core.nonfinite import blame_input
 from merganser.geometry import QueryObject
 from merganser.multibody import kernels
 from merganser.multibody.kernels.scalars import is_set
+from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.drives import ActuatorTable, Controllers, Drives, clamp
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.force_elements import PlantForceElements
@@ -19,6 +20,8 @@ from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
 
 __all__ = ["PlantInputs"]
+
+_NOTHING = np.zeros(0)
 
 
 class PlantInputs(PlantForceElements):
@@ -48,7 +51,8 @@ class PlantInputs(PlantForceElements):
             size = tree.num_actuated_dofs(index)
             self._instance_actuation_ports.append(self.DeclareVectorInputPort(f"{name}_actuation", size))
             self._desired_state_ports.append(self.DeclareVectorInputPort(f"{name}_desired_state", 2 * size))
-        self._actuation_matrix = self.MakeActuationMatrix()
+        self._driven_velocities = np.array(tree.actuated_velocity_indices(), dtype=np.int64)
+        self._has_actuators = len(self._driven_velocities) > 0
         ports = enumerate(self._instance_actuation_ports)
         self._driven_instances = [(instance, port) for instance, port in ports if port._size]
 
@@ -102,9 +106,9 @@ class PlantInputs(PlantForceElements):
             UnconnectedInputError: nothing drives the actuators of some model instance.
             RuntimeError: a value is not finite.
         """
-        tau = w.tau
+        tau, u = w.tau, None
         w.drives = None
-        if len(tau) and self._actuation_matrix.shape[1]:
+        if len(tau) and self._has_actuators:
             table = self._actuator_table or self._look_at_actuators()
             u = self._assemble_actuation(context, w.dtype, table)
             if table.controlled:
@@ -112,19 +116,18 @@ class PlantInputs(PlantForceElements):
             elif table.has_limits:
                 u = clamp(u, table.limits)
             w.net_actuation = u
-            if w.is_numeric:
-                np.dot(self._actuation_matrix, u, out=tau)
-            else:  # without products with zeros, each of which would make an object
-                tau[:] = 0.0
-                for column, value in zip(self._tree.actuated_velocity_indices(), u):
-                    tau[column] += value
+        applied = context._read_input(self._generalized_force_port._index)
+        if w.is_float:
+            f = _NOTHING if applied is None else applied._values
+            if not checked.spread_forces(self._driven_velocities, tau, _NOTHING if u is None else u, f):
+                self._blame_inputs(context, tau)
         else:
             tau[:] = 0.0
-        applied = context._read_input(self._generalized_force_port._index)
-        if applied is not None:
-            tau += applied._values
-        if w.is_float and not math.isfinite(tau.dot(tau)):
-            self._blame_inputs(context, tau)
+            if u is not None:  # without products with zeros, each of which would make an object
+                for place, value in zip(self._driven_velocities, u):
+                    tau[place] += value
+            if applied is not None:
+                tau += applied._values
         forces = context._read_input(self._spatial_force_port._index)
         if w.has_applied_forces:
             w.F_applied[:] = 0.0
@@ -142,11 +145,11 @@ class PlantInputs(PlantForceElements):
             part = context._read_input(port._index)
             if part is not None:
                 # The value of a port belongs to the port: add into an array of our own.
-                u = np.zeros(len(self._actuation_matrix[0]), dtype) if u is None else u.copy()
+                u = np.zeros(len(self._driven_velocities), dtype) if u is None else u.copy()
                 u[self._tree.coordinates.inputs[instance]] += part._values
             elif whole is None and instance not in table.controlled:
                 raise UnconnectedInputError(self._describe_missing_actuation(instance))
-        return np.zeros(len(self._actuation_matrix[0]), dtype) if u is None else u
+        return np.zeros(len(self._driven_velocities), dtype) if u is None else u
 
     # ------------------------------------------------------------------ PD controllers
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.multibody import kernels
 from merganser.multibody.plant.center_of_mass import PlantCenterOfMass
+from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.tree import MultibodyForces
 
 __all__ = ["PlantComputations"]
@@ -30,8 +31,8 @@ class PlantComputations(PlantCenterOfMass):
         By the composite rigid body algorithm (Featherstone 2008, section 6.2).
         """
         w = self._eval_position(context)
-        M = np.empty((len(w.v), len(w.v)), w.dtype)
-        w.call(kernels.mass_matrix, w.topology, w.parameters, w.position, w.scratch, M)
+        M = np.empty(w.M_shape, w.dtype)
+        w.run_mass_matrix(M)
         return M
 
     def CalcMassMatrixViaInverseDynamics(self, context: Any) -> Array:
@@ -93,7 +94,7 @@ class PlantComputations(PlantCenterOfMass):
         w = self._workspace(context)
         vdot: Any = known_vdot
         F_Bo_W = external_forces._F_Bo_W
-        is_array = type(vdot) is np.ndarray and vdot.shape == w.v.shape
+        is_array = type(vdot) is np.ndarray and vdot.shape == w.v_shape
         if not (is_array and vdot.dtype is w.dtype and vdot.flags.carray):
             vdot = self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v), w.dtype)
         if w.is_numeric:
@@ -101,9 +102,13 @@ class PlantComputations(PlantCenterOfMass):
         elif external_forces._is_fresh(F_Bo_W):  # what is known to be zero needs no products
             F_Bo_W = w.zeros_F
         tau = self._inverse_dynamics(context, vdot, F_Bo_W)
-        if w.is_numeric or not external_forces._is_fresh(external_forces._tau):
-            tau -= external_forces._tau
-        if w.is_numeric and not math.isfinite(abs(tau.dot(tau))):  # look for the reason only now
+        if w.is_float and external_forces._tau.dtype is w.dtype:
+            is_finite = checked.subtract_checked(tau, external_forces._tau)
+        else:
+            if w.is_numeric or not external_forces._is_fresh(external_forces._tau):
+                tau -= external_forces._tau
+            is_finite = not w.is_numeric or math.isfinite(abs(tau.dot(tau)))
+        if not is_finite:  # look for the reason only now
             self._checked_vector("CalcInverseDynamics", known_vdot, len(w.v), w.dtype)
             if not _are_finite(external_forces):
                 raise ValueError("CalcInverseDynamics(): the external forces must be finite.")
@@ -112,8 +117,7 @@ class PlantComputations(PlantCenterOfMass):
     def _check_forces(self, caller: str, forces: MultibodyForces) -> None:
         if not isinstance(forces, MultibodyForces):
             raise TypeError(f"{caller}() takes MultibodyForces, got {type(forces).__name__}.")
-        mine = self._force_sizes
-        theirs = (len(forces._F_Bo_W), len(forces._tau))
+        mine, theirs = self._force_sizes, (len(forces._F_Bo_W), len(forces._tau))
         if mine != theirs:
             raise ValueError(
                 f"{caller}(): the forces are for {theirs[0]} bodies and {theirs[1]} velocities, but plant "
@@ -126,17 +130,11 @@ class PlantComputations(PlantCenterOfMass):
         tau = w.zeros_v.copy()  # quicker than np.empty
         store = w.store
         if store.invalid & w.position_bit:
-            w.call(
-                kernels.state_inverse_dynamics, w.topology, w.parameters, w.zero_gravity, w.q, w.v, vdot, F_applied,
-                w.position, w.velocity, w.scratch, tau,
-            )  # fmt: skip
+            w.run_state_inverse_dynamics(vdot, F_applied, w.position, w.velocity, w.scratch, tau)
             store.invalid &= w.kinematics_clearing
             return tau
         self._eval_velocity(context)
-        w.call(
-            kernels.inverse_dynamics, w.topology, w.parameters, w.zero_gravity, w.position, w.velocity,
-            vdot, F_applied, w.scratch, tau,
-        )  # fmt: skip
+        w.run_inverse_dynamics(vdot, F_applied, w.scratch, tau)
         return tau
 
     def CalcGravityGeneralizedForces(self, context: Any) -> Array:

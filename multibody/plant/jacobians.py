@@ -105,7 +105,7 @@ class PlantJacobians(PlantKinematics):
         mobod_A, _ = self._place(caller, w, frame_A)
         mobod_E, X_E = self._place(caller, w, frame_E)
         J_v = np.empty((3 + len(points), len(w.v)), w.dtype)
-        w.call(kernels.jacobian, w.topology, w.position, mobod_B, X_B, points, mobod_A, mobod_E, X_E, J_v)
+        w.run_jacobian(mobod_B, X_B, points, mobod_A, mobod_E, X_E, J_v)
         return J_v if with_respect_to is _KV else self._for_speeds(caller, with_respect_to, w, J_v)
 
     def _for_speeds(self, caller: str, with_respect_to: JacobianWrtVariable, w: Workspace, J_v: Array) -> Array:
@@ -178,10 +178,7 @@ class PlantJacobians(PlantKinematics):
         mobod_A, _ = self._place(caller, w, frame_A)
         mobod_E, X_E = self._place(caller, w, frame_E)
         A = np.empty((1 + len(points) // 3, 3), w.dtype)
-        w.call(
-            kernels.point_accelerations, w.topology, w.position, w.velocity, w.zeros_v, mobod_B, X_B, points,
-            mobod_A, mobod_E, X_E, w.zeros_F.copy(), A,
-        )  # fmt: skip
+        w.run_bias_accelerations(mobod_B, X_B, points, mobod_A, mobod_E, X_E, w.zeros_F.copy(), A)
         return A
 
     def _check_bias_speeds(self, caller: str, with_respect_to: JacobianWrtVariable) -> None:

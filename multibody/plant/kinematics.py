@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
+from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.free_bodies import PlantFreeBodies
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import FixedOffsetFrame, Frame, RigidBody
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["PlantKinematics"]
 
 Array = NDArray[Any]
+_NDARRAY, _FLOAT, _POINT = np.ndarray, np.dtype(np.float64), (3,)
 
 # X_BB as a matrix [R p], for each type of scalar; never written.
 _IDENTITY = {np.dtype(scalar): np.eye(3, 4).astype(scalar) for scalar in (np.float64, np.complex128, object)}
@@ -44,24 +46,29 @@ class PlantKinematics(PlantFreeBodies):
 
     def _eval_position(self, context: Any) -> Workspace:
         """The workspace, with position kinematics up to date."""
-        w = self._workspace(context)
-        store, bit = w.store, w.position_slot.bit
-        if store.invalid & bit:
-            # What slot.compute() does for an entry that calls no other; it takes 1 us less.
-            w.call(kernels.position_kinematics, w.topology, w.parameters, w.q, w.position)
-            store.invalid &= ~bit
+        # This and what follows do what self._workspace() and slot.compute() do for an entry that calls no other; both
+        # are most of what a function like CalcMassMatrix() would take.
+        w: Workspace | None = context._workspace if getattr(context, "_system", None) is self else None
+        if w is None:
+            w = self._workspace(context)
+        store = w.store
+        if store.invalid & w.position_bit:
+            w.run_position()
+            store.invalid &= w.position_clearing
         return w
 
     def _eval_velocity(self, context: Any) -> Workspace:
         """The workspace, with position and velocity kinematics up to date."""
-        w = self._workspace(context)
-        store, position_bit, bit = w.store, w.position_slot.bit, w.velocity_slot.bit
-        if store.invalid & position_bit:
-            w.call(kernels.kinematics, w.topology, w.parameters, w.q, w.v, w.position, w.velocity)
-            store.invalid &= ~(position_bit | bit)
-        elif store.invalid & bit:
-            w.call(kernels.velocity_kinematics, w.topology, w.parameters, w.position, w.v, w.velocity)
-            store.invalid &= ~bit
+        w: Workspace | None = context._workspace if getattr(context, "_system", None) is self else None
+        if w is None:
+            w = self._workspace(context)
+        store = w.store
+        if store.invalid & w.position_bit:
+            w.run_kinematics()
+            store.invalid &= w.kinematics_clearing
+        elif store.invalid & w.velocity_bit:
+            w.run_velocity()
+            store.invalid &= w.velocity_clearing
         return w
 
     # ------------------------------------------------------------------ poses
@@ -293,11 +300,6 @@ class PlantKinematics(PlantFreeBodies):
             given: shape [3] or [3, n].
             w: the workspace, for the scalar type.
         """
-        p: Any = given
-        if w.is_float and type(p) is np.ndarray and p.shape == (3,) and p.dtype is w.dtype and p.strides == (8,):
-            x, y, z = p.tolist()  # as it often is: 1 us less than what follows
-            if math.isfinite(x + y + z):
-                return p
         points = np.asarray(given)
         if points.ndim not in (1, 2) or points.shape[0] != 3:
             raise ValueError(f"{caller}(): {name} must have shape [3] or [3, n], got {points.shape}.")
@@ -310,6 +312,9 @@ class PlantKinematics(PlantFreeBodies):
 
     def _checked_point(self, caller: str, name: str, given: ArrayLike, w: Workspace) -> Array:
         """The position of one point, checked in the same way, shape [3]."""
+        p: Any = given
+        if w.is_float and type(p) is _NDARRAY and p.dtype is _FLOAT and p.shape == _POINT and checked.is_finite(p):
+            return p if p.flags.c_contiguous else p.copy()  # as it often is: 1 us less than what follows
         points = self._checked_points(caller, name, given, w)
         if len(points) != 3:
             raise ValueError(f"{caller}(): {name} must be one point, shape [3], got shape {np.shape(given)}.")

@@ -12,6 +12,7 @@ from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.controlled_step import NOT_CONVERGED
 from merganser.multibody.math import SpatialAcceleration
+from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.loops import PlantLoops
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyTree, RigidBody
@@ -156,16 +157,17 @@ class MultibodyPlant(PlantLoops):
         if self._pitches:
             self._check_pitches("The motion", w)
         self._gather_forces(context, w)
-        model = (w.topology, w.parameters, w.gravity)
-        work = (w.tau, w.F_applied, w.position, w.velocity, w.scratch, result)
         if w.drives is not None:
             status = self._call_controlled_step(w, result)
         elif self._time_step > 0.0:
-            status = w.call(kernels.discrete_step, *model, self._time_step, w.x, *work)
+            status = w.call(
+                kernels.discrete_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
+                w.position, w.velocity, w.scratch, result,
+            )  # fmt: skip
         elif self._has_loops:
-            status = self._calc_loop_derivatives(w, model, result)
+            status = self._calc_loop_derivatives(w, (w.topology, w.parameters, w.gravity), result)
         else:
-            status = w.call(kernels.state_derivatives, *model, w.x, *work)
+            status = w.run_derivatives(result)
         self._conclude(context, w, status, result)
         return w
 
@@ -193,8 +195,8 @@ class MultibodyPlant(PlantLoops):
         """Marks the kinematics that a step has computed on its way as current; raises if the step failed."""
         if status != 0:
             raise RuntimeError(self._describe_singularity(context, w, status))
-        w.store.invalid &= ~(w.position_slot.bit | w.velocity_slot.bit)
-        if w.is_float and not math.isfinite(result.dot(result)) and not np.isfinite(result).all():
+        w.store.invalid &= w.kinematics_clearing
+        if w.is_float and not checked.is_finite(result):
             raise RuntimeError(self._describe_overflow(context, w, result))
 
     def _describe_singularity(self, context: Any, w: Workspace, mobod: int) -> str:

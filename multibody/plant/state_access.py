@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework import RandomGenerator
 from merganser.framework.core.dependencies import Q, V
 from merganser.multibody.kernels import layout
+from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.geometry_registration import PlantGeometry
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import JointActuator
@@ -18,7 +19,9 @@ from merganser.multibody.tree import JointActuator
 __all__ = ["PlantState"]
 
 Array = NDArray[Any]
-_FLOAT, _OBJECT = np.dtype(np.float64), np.dtype(object)
+_NDARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
+_MISSING: Any = object()  # in place of an argument that was not given
+_NO_QUATERNIONS = np.zeros(0, np.int64)
 _SMALLEST_COSINE = 1e-3  # of a pitch angle
 
 
@@ -35,7 +38,7 @@ class PlantState(PlantGeometry):
     _position_entry: int  # number of the cache entry of the position kinematics
     _velocity_entry: int
     _parameter_entry: int
-    _state_node: int  # of the discrete state, see framework/core/dependencies.py
+    _state_node: int = 0  # of the state of a discrete plant, see framework/core/dependencies.py; else 0
     _rotor_group: int
     _constant_group: int
     _frame_group: int
@@ -158,96 +161,74 @@ class PlantState(PlantGeometry):
     def SetPositions(self, context: Any, q: ArrayLike) -> None: ...
     @overload
     def SetPositions(self, context: Any, model_instance: int, q: ArrayLike) -> None: ...
-    def SetPositions(self, context: Any, *args: Any, **kwargs: Any) -> None:
+    def SetPositions(self, context: Any, model_instance: Any = _MISSING, q: Any = _MISSING) -> None:
         """Sets q of the plant, or of one model instance.
 
         Raises:
             ValueError: wrong size, a value is not finite, or a quaternion is zero.
             TypeError: other arguments, or complex numbers for a context of floats.
         """
-        if len(args) == 1 and not kwargs and not self._quaternions:
-            w = self._workspace(context)
-            if self._write_at_once(w, w.q, Q, args[0]):
+        w: Workspace | None = context._workspace if getattr(context, "_system", None) is self else None
+        if q is _MISSING and w is not None and w.is_float and not w.store.computing:  # as it often is
+            given = model_instance
+            is_plain = type(given) is _NDARRAY and given.dtype is _FLOAT and given.shape == w.q_shape
+            if is_plain and checked.write_checked(w.quaternion_starts, w.q, given):
+                w.store.invalid |= w.down[self._state_node or Q]
                 return
-        instance, given = _instance_and_vector("SetPositions", "q", args, kwargs)
-        q = self._whole_positions("SetPositions", self._q_view(context), instance, given)
-        self._mutable_q_view(context)[:] = q
+        instance, given = _instance_and_vector("SetPositions", "q", model_instance, q)
+        positions = self._whole_positions("SetPositions", self._q_view(context), instance, given)
+        self._mutable_q_view(context)[:] = positions
 
     @overload
     def SetVelocities(self, context: Any, v: ArrayLike) -> None: ...
     @overload
     def SetVelocities(self, context: Any, model_instance: int, v: ArrayLike) -> None: ...
-    def SetVelocities(self, context: Any, *args: Any, **kwargs: Any) -> None:
+    def SetVelocities(self, context: Any, model_instance: Any = _MISSING, v: Any = _MISSING) -> None:
         """Sets v of the plant, or of one model instance.
 
         Raises:
             ValueError: wrong size, or a value is not finite.
             TypeError: other arguments, or complex numbers for a context of floats.
         """
-        if len(args) == 1 and not kwargs:
-            w = self._workspace(context)
-            if self._write_at_once(w, w.v, V, args[0]):
+        w: Workspace | None = context._workspace if getattr(context, "_system", None) is self else None
+        if v is _MISSING and w is not None and w.is_float and not w.store.computing:
+            given = model_instance
+            is_plain = type(given) is _NDARRAY and given.dtype is _FLOAT and given.shape == w.v_shape
+            if is_plain and checked.write_checked(_NO_QUATERNIONS, w.v, given):
+                w.store.invalid |= w.down[self._state_node or V]
                 return
-        instance, given = _instance_and_vector("SetVelocities", "v", args, kwargs)
-        v = self._v_view(context)
-        if instance is None:
-            values = self._checked_vector("SetVelocities", given, len(v), v.dtype)
-            self._mutable_v_view(context)[:] = values
-        else:
-            indices = self._tree.velocity_indices(instance)
-            values = self._checked_vector("SetVelocities", given, len(indices), v.dtype)
-            self._mutable_v_view(context)[indices] = values
+        instance, given = _instance_and_vector("SetVelocities", "v", model_instance, v)
+        view = self._v_view(context)
+        indices = self._tree.velocity_indices(instance)
+        values = self._checked_vector("SetVelocities", given, len(indices), view.dtype)
+        self._mutable_v_view(context)[indices] = values
 
     @overload
     def SetPositionsAndVelocities(self, context: Any, q_v: ArrayLike) -> None: ...
     @overload
     def SetPositionsAndVelocities(self, context: Any, model_instance: int, q_v: ArrayLike) -> None: ...
-    def SetPositionsAndVelocities(self, context: Any, *args: Any, **kwargs: Any) -> None:
+    def SetPositionsAndVelocities(self, context: Any, model_instance: Any = _MISSING, q_v: Any = _MISSING) -> None:
         """Sets [q; v] of the plant, or of one model instance.
 
         Raises:
             ValueError: wrong size, a value is not finite, or a quaternion is zero.
             TypeError: other arguments, or complex numbers for a context of floats.
         """
+        w: Workspace | None = context._workspace if getattr(context, "_system", None) is self else None
+        if q_v is _MISSING and w is not None and w.is_float and not w.store.computing:
+            given = model_instance
+            is_plain = type(given) is _NDARRAY and given.dtype is _FLOAT and given.shape == w.x_shape
+            if is_plain and checked.write_checked(w.quaternion_starts, w.x, given):
+                w.store.invalid |= w.down[self._state_node or Q] | w.down[self._state_node or V]
+                return
         caller = "SetPositionsAndVelocities"
         w = self._workspace(context)
-        is_simple = len(args) == 1 and not kwargs and not self._quaternions
-        if is_simple and self._write_at_once(w, w.x, Q, args[0]):
-            return
-        instance, given = _instance_and_vector(caller, "q_v", args, kwargs)
+        instance, given = _instance_and_vector(caller, "q_v", model_instance, q_v)
         num_q = self._tree.num_positions(instance)
         values = self._checked_vector(caller, given, self.num_multibody_states(instance), w.dtype)
         q = self._whole_positions(caller, w.q, instance, values[:num_q])
         self._mutable_q_view(context)[:] = q
         self._mutable_v_view(context)[self._tree.velocity_indices(instance)] = values[num_q:]
-
-    def _write_at_once(self, w: Workspace, view: Array, node: int, given: Any) -> bool:
-        """Writes a whole vector that needs no conversion, in a third of the time of the checks below.
-
-        Args:
-            w: the workspace.
-            view: what to overwrite, a view into the Context.
-            node: Q or V, what is written; writing x changes both.
-            given: anything.
-
-        Returns:
-            Whether it was written; if not, nothing was done.
-        """
-        if not (type(given) is np.ndarray and given.shape == view.shape):
-            return False
-        if given.dtype is _FLOAT:
-            is_ready = w.is_float and math.isfinite(given.dot(given))
-        else:
-            is_ready = given.dtype is _OBJECT and not w.is_numeric
-        store = w.store
-        if store.computing or not is_ready:
-            return False
-        if self._time_step > 0.0:
-            store.invalid |= w.down[self._state_node]
-        else:
-            store.invalid |= w.down[node] if view is not w.x else w.down[Q] | w.down[V]
-        view[:] = given
-        return True
 
     def _whole_positions(self, caller: str, q: Array, instance: int | None, given: ArrayLike) -> Array:
         """q of the plant with the given positions of one model instance, or of all, put in, checked."""
@@ -407,21 +388,23 @@ class PlantState(PlantGeometry):
     def SetDefaultPositions(self, q: ArrayLike) -> None: ...
     @overload
     def SetDefaultPositions(self, model_instance: int, q_instance: ArrayLike) -> None: ...
-    def SetDefaultPositions(self, *args: Any, **kwargs: Any) -> None:
+    def SetDefaultPositions(
+        self, model_instance: Any = _MISSING, q_instance: Any = _MISSING, *, q: Any = _MISSING
+    ) -> None:
         """Sets the positions that new contexts start with, of the plant or of one model instance.
 
         Raises:
             ValueError: wrong size, a value is not finite, or a quaternion is zero.
             TypeError: other arguments.
         """
-        name = "q" if len(args) + len(kwargs) == 1 else "q_instance"
-        instance, given = _instance_and_vector("SetDefaultPositions", name, args, kwargs)
+        vector = q_instance if q is _MISSING else q
+        instance, given = _instance_and_vector("SetDefaultPositions", "q", model_instance, vector)
         default = self._tree.default_positions()
-        q = self._whole_positions("SetDefaultPositions", default, instance, given)
+        positions = self._whole_positions("SetDefaultPositions", default, instance, given)
         for joint in self._tree.joints:
             if joint.num_positions():
                 start = joint.position_start()
-                joint.set_default_positions(q[start : start + joint.num_positions()])
+                joint.set_default_positions(positions[start : start + joint.num_positions()])
 
 
 def _workspace_class(T: type[Any]) -> type[Workspace]:
@@ -433,12 +416,10 @@ def _workspace_class(T: type[Any]) -> type[Workspace]:
     return AutoDiffWorkspace if T.__name__ == "AutoDiffXd" else SymbolicWorkspace
 
 
-def _instance_and_vector(
-    caller: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[int | None, ArrayLike]:
-    """The arguments (vector) or (model_instance, vector), given by position or by keyword."""
-    names = (name,) if len(args) + len(kwargs) == 1 else ("model_instance", name)
-    given = dict(zip(names, args), **kwargs)
-    if len(given) != len(args) + len(kwargs) or given.keys() != set(names):
+def _instance_and_vector(caller: str, name: str, first: Any, second: Any) -> tuple[int | None, ArrayLike]:
+    """The arguments (vector) or (model_instance, vector), where those that were not given are _MISSING."""
+    if second is _MISSING and first is not _MISSING:
+        return None, first
+    if second is _MISSING:
         raise TypeError(f"{caller}() takes {name}, or model_instance and {name}, after the context (if it has one).")
-    return given.get("model_instance"), given[name]
+    return None if first is _MISSING else first, second

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.store import CacheSlot, Store
 from merganser.framework.native import specialize
+from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 
 __all__ = ["Workspace"]
@@ -46,9 +48,15 @@ class Workspace:
         drives: the PD controllers that the discrete step is to solve for (drives.py), None if there are none.
         room_for_drives: the last of these, to be used again.
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
+        q_shape, v_shape, x_shape, M_shape: shapes of vectors of positions, velocities, both, and of the mass matrix.
+        quaternion_starts: where in q quaternions start.
+        run_position, run_kinematics, run_velocity: bring kinematics up to date, without arguments.
+        run_mass_matrix, run_jacobian, run_bias_accelerations, run_inverse_dynamics, run_state_inverse_dynamics,
+            run_derivatives: call kernels with what is missing, see _prepare_runs(); inverse dynamics without gravity.
         zeros_v, zeros_F, zero_gravity: constants for algorithms that leave something out; never written.
         position_slot, velocity_slot: as given; they tell whether the kinematics are up to date.
-        position_bit, parameter_bit: bits of position_slot and parameter_slot.
+        position_bit, velocity_bit, parameter_bit: bits of position_slot, velocity_slot and parameter_slot.
+        position_clearing, velocity_clearing: what remains of the mask of what is out of date once they are not.
         kinematics_clearing: what remains of the mask of what is out of date once both are up to date.
         store: all values of the Context and of those around it.
         scalar: as given.
@@ -66,12 +74,25 @@ class Workspace:
     """
 
     __slots__ = (
-        "F_applied", "calls", "codes", "constants", "down", "drives", "dtype", "frames", "gravity",
+        "F_applied", "M_shape", "calls", "codes", "constants", "down", "drives", "dtype", "frames", "gravity",
         "has_applied_forces", "is_float", "is_numeric", "kinematics_clearing", "loops", "net_actuation",
-        "parameter_bit", "parameters", "places", "poses", "position", "position_bit", "position_slot", "q",
-        "room_for_drives", "scalar", "scratch", "sensitivity", "store", "tau", "topology", "v", "velocity",
-        "velocity_slot", "x", "zero_gravity", "zeros_F", "zeros_v",
+        "parameter_bit", "parameters", "places", "poses", "position", "position_bit", "position_clearing",
+        "position_slot", "q", "q_shape", "quaternion_starts", "room_for_drives", "run_bias_accelerations",
+        "run_derivatives", "run_inverse_dynamics", "run_jacobian", "run_kinematics", "run_mass_matrix",
+        "run_position", "run_state_inverse_dynamics", "run_velocity", "scalar", "scratch", "sensitivity", "store",
+        "tau", "topology", "v", "v_shape", "velocity", "velocity_bit", "velocity_clearing", "velocity_slot", "x",
+        "x_shape", "zero_gravity", "zeros_F", "zeros_v",
     )  # fmt: skip
+
+    run_position: Callable[[], Any]
+    run_kinematics: Callable[[], Any]
+    run_velocity: Callable[[], Any]
+    run_mass_matrix: Callable[[Array], Any]
+    run_inverse_dynamics: Callable[..., Any]
+    run_state_inverse_dynamics: Callable[..., Any]
+    run_derivatives: Callable[[Array], int]
+    run_jacobian: Callable[..., Any]
+    run_bias_accelerations: Callable[..., Any]
 
     def __init__(
         self,
@@ -98,7 +119,8 @@ class Workspace:
         self.parameters = self.view_records(parameters, layout.parameter_dtype)
         self.gravity = gravity
         self.position_slot, self.velocity_slot = position_slot, velocity_slot
-        self.position_bit = position_slot.bit
+        self.position_bit, self.velocity_bit = position_slot.bit, velocity_slot.bit
+        self.position_clearing, self.velocity_clearing = ~position_slot.bit, ~velocity_slot.bit
         self.parameter_bit = parameter_slot.bit
         self.kinematics_clearing = ~(position_slot.bit | velocity_slot.bit)
         self.position = self.make_records(num_mobods, layout.position_dtype)
@@ -120,6 +142,38 @@ class Workspace:
         self.codes: dict[Any, Any] = {}
         self.places: dict[Any, tuple[int, Array]] = {}
         self.poses: dict[Any, tuple[Array, Array]] = {}
+        self.q_shape, self.v_shape, self.x_shape, self.M_shape = (num_q,), (num_v,), x.shape, (num_v, num_v)
+        has_quaternion = topology["mobilizer"] == layout.QUATERNION_FLOATING
+        self.quaternion_starts: Array = topology["q_start"][has_quaternion].astype(np.int64)
+        self._prepare_runs()
+
+    def _prepare_runs(self) -> None:
+        model, position, velocity = (self.topology, self.parameters), self.position, self.velocity
+        self.prepare("run_position", kernels.position_kinematics, *model, self.q, position)
+        self.prepare("run_kinematics", kernels.kinematics, *model, self.q, self.v, position, velocity)
+        self.prepare("run_velocity", kernels.velocity_kinematics, *model, position, self.v, velocity)
+        self.prepare("run_mass_matrix", kernels.mass_matrix, *model, position, self.scratch)
+        self.prepare("run_jacobian", kernels.jacobian, self.topology, position)
+        still = (self.topology, position, velocity, self.zeros_v)
+        self.prepare("run_bias_accelerations", kernels.point_accelerations, *still)
+        weightless = (*model, self.zero_gravity)
+        self.prepare("run_inverse_dynamics", kernels.inverse_dynamics, *weightless, position, velocity)
+        self.prepare("run_state_inverse_dynamics", kernels.state_inverse_dynamics, *weightless, self.q, self.v)
+        work = (self.tau, self.F_applied, position, velocity, self.scratch)
+        self.prepare("run_derivatives", kernels.state_derivatives, *model, self.gravity, self.x, *work)
+
+    def prepare(self, name: str, kernel: Any, *arguments: Any) -> None:
+        """Makes attribute `name` a function that calls a kernel with these arguments, then those that it is given.
+
+        With floats, that takes a third of the time of `call` beside that of the kernel.
+        """
+
+        def run_first(*others: Any) -> Any:
+            result = self.call(kernel, *arguments, *others)
+            setattr(self, name, functools.partial(self.codes[kernel], *arguments))
+            return result
+
+        setattr(self, name, run_first if self.is_float else functools.partial(self.call, kernel, *arguments))
 
     def view_records(self, numbers: Array, dtype_of: Callable[[Any], np.dtype[Any]]) -> Any:
         """Numbers of the Context, shape [n], as records of the dtype that `dtype_of` makes of a scalar type."""

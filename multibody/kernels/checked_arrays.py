@@ -1,0 +1,77 @@
+"""Short checked operations on vectors of floats, which take numpy calls three times as long.
+
+A vector is finite if the sum of its elements times zero is zero. These are not laws of mechanics and have no complex or
+symbolic form: plants of other scalars check their vectors in Python.
+"""
+
+from __future__ import annotations
+
+from merganser.framework.native import device, kernel
+from merganser.multibody.kernels.spatial import Array
+
+__all__ = ["is_finite", "spread_forces", "subtract_checked", "write_checked"]
+
+
+@device
+def _is_finite(values: Array) -> bool:
+    total = 0.0
+    for k in range(values.shape[0]):
+        total += values[k] * 0.0
+    return total == 0.0
+
+
+@kernel
+def is_finite(values_in: Array) -> bool:
+    """Whether all elements are finite numbers."""
+    return _is_finite(values_in)
+
+
+@kernel
+def write_checked(
+    quaternion_starts: Array,  # where in `given` quaternions start
+    room_out: Array,
+    given_in: Array,  # as long as room_out
+) -> bool:
+    """Writes a vector of coordinates, unless it is not finite or a quaternion is zero: then nothing is written.
+
+    Returns:
+        Whether it was written.
+    """
+    if not _is_finite(given_in):
+        return False
+    for k in range(quaternion_starts.shape[0]):
+        s = quaternion_starts[k]
+        if given_in[s] == 0.0 and given_in[s + 1] == 0.0 and given_in[s + 2] == 0.0 and given_in[s + 3] == 0.0:
+            return False
+    for k in range(room_out.shape[0]):
+        room_out[k] = given_in[k]
+    return True
+
+
+@kernel
+def subtract_checked(values_out: Array, other_in: Array) -> bool:
+    """Subtracts a vector from another in place; returns whether the result is finite."""
+    for k in range(values_out.shape[0]):
+        values_out[k] -= other_in[k]
+    return _is_finite(values_out)
+
+
+@kernel
+def spread_forces(
+    places: Array,  # for each input, the velocity that it drives
+    tau_out: Array,  # generalized forces, shape [num_v]
+    u_in: Array,  # inputs
+    applied_in: Array,  # generalized forces, shape [num_v], or an empty vector
+) -> bool:
+    """Computes tau = B u + applied, with inputs that drive one velocity each.
+
+    Returns:
+        Whether the result is finite.
+    """
+    for k in range(tau_out.shape[0]):
+        tau_out[k] = 0.0
+    for k in range(places.shape[0]):
+        tau_out[places[k]] += u_in[k]
+    for k in range(applied_in.shape[0]):
+        tau_out[k] += applied_in[k]
+    return _is_finite(tau_out)
