@@ -40,6 +40,7 @@ _PATIENCE_WITH_COMPILER = 0.05  # numba takes up most of that time; it may be th
 _PATIENCE_TO_COMPILE = 3.0  # if it has not been compiled on this machine yet
 _PATIENCE_IF = {"always": 0.0, "never": math.inf}
 _STEPS_BETWEEN_LOOKS = 64
+_SHORT_WHILE = 0.01  # [s]
 _LONGEST_STEP = 0.002  # more than that is compilation, or is not in the loop [s]
 _LOOP = "merganser.analysis.plan.loop"
 
@@ -122,7 +123,7 @@ class Simulator:
 
     def _drop_plan(self) -> None:
         self._plan: Plan | None = None
-        self._has_asked_for_plan = False
+        self._asks_for_plan_after = 0.0  # steps in Python have cost that much [s]
 
     def _time(self) -> float:
         return self._context._store.flat.item(0).real
@@ -373,11 +374,11 @@ class Simulator:
         """The compiled way to advance, if there is one and it is worth while to load it."""
         if not self._uses_native_plan or self._watch is not None or self._time_without_plan < self._patience_left():
             return None
-        if not self._has_asked_for_plan:
+        if self._plan is None and self._time_without_plan >= self._asks_for_plan_after:
             from merganser.analysis.plan.plan import make_plan
 
             self._plan = make_plan(self._context, self._schedule, self._integrator)
-            self._has_asked_for_plan = True
+            self._asks_for_plan_after = 2.0 * self._time_without_plan + _SHORT_WHILE
         return self._plan if self._integrator._dense_output is None else None
 
     def _patience_left(self) -> float:
@@ -406,6 +407,7 @@ class Simulator:
                 is_complete = plan.advance(boundary_time, progress, must_look)
             finally:
                 self._num_steps += plan.num_steps
+                self._num_unrestricted_updates += plan.num_state_updates
                 self._num_discrete_updates += plan.num_updates
                 self._num_publishes += plan.num_publishes
                 self._pending = plan.pending

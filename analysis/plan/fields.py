@@ -7,6 +7,8 @@ import itertools
 # What the loop does next.
 (
     BEGIN,  # a step begins, at the time where the last one ended
+    STATE_INPUTS,  # what the unrestricted updates read is brought up to date
+    STATE_UPDATE,  # unrestricted updates are computed
     UPDATE_INPUTS,  # what the discrete updates read is brought up to date
     UPDATE,  # discrete updates are computed
     TARGET,  # the updates have been made; next: how far does the step go?
@@ -16,7 +18,7 @@ import itertools
     PUBLISH_INPUTS,  # what the publish events read is brought up to date
     PUBLISH,
     END,  # the step is complete
-) = range(10)
+) = range(12)
 
 # Why the loop returns.
 (
@@ -39,6 +41,7 @@ PENDING = next(_number)  # group of events that are due; -1 if there are none
 DUE = next(_number)  # bits of the clocks that strike at NEXT_TIME
 CHANGED = next(_number)  # since Python last looked: bit 0 for time and continuous state, others for updates of groups
 NEEDS_ALL = next(_number)  # whether something but time and continuous state has changed since the last derivatives
+STATE_IS_UPDATED = next(_number)  # whether the unrestricted updates of the group that is pending have been made
 HAS_EFFECT = next(_number)  # whether an event of the group in progress had something to do
 MUST_STOP = next(_number)  # whether to stop once the events in progress are done
 STEPS_LEFT = next(_number)  # until the loop pauses
@@ -48,6 +51,7 @@ KNOWS_START = next(_number)  # whether the derivatives at the start of the step 
 IS_LAST = next(_number)  # whether the step may end at TARGET_TIME
 IS_CUT_SHORT = next(_number)  # whether TARGET_TIME cuts the step to much less than was wanted
 NUM_STEPS = next(_number)  # counts since the loop was entered
+NUM_STATE_UPDATES = next(_number)
 NUM_UPDATES = next(_number)
 NUM_PUBLISHES = next(_number)
 NUM_EVALUATIONS = next(_number)
@@ -77,6 +81,7 @@ VALUES = next(_number)  # the flat array of the Context: time, continuous state,
 NUMBERS = next(_number)  # constants of operations
 ADDRESSES = next(_number)  # of operations
 STARTS = next(_number)  # of their integers
+FAILURE = next(_number)  # what operations that fail set to 1
 GROUPS = next(_number)  # shape [NUM_GROUPS, GROUP_SIZE]
 CLOCKS = next(_number)  # period, offset and next time of each clock, shape [NUM_CLOCKS, 3]
 STAGE_TIMES = next(_number)  # c of the method
@@ -113,6 +118,12 @@ NUM_REALS = next(_number)
 _number = itertools.count()
 GROUP_CLOCKS = next(_number)  # bits of the clocks that strike together
 GROUP_FLAGS = next(_number)
+STATE_INPUTS_BEGIN = next(_number)
+STATE_INPUTS_END = next(_number)
+STATE_BEGIN = next(_number)
+STATE_END = next(_number)
+STATE_COMMIT_BEGIN = next(_number)
+STATE_COMMIT_END = next(_number)
 UPDATE_INPUTS_BEGIN = next(_number)
 UPDATE_INPUTS_END = next(_number)
 UPDATE_BEGIN = next(_number)
@@ -132,6 +143,7 @@ HAS_PUBLISHES = 4
 HAS_NATIVE_PUBLISHES = 8
 HAS_LOGS = 16
 NEEDS_PYTHON_STEP = 32
+HAS_STATE_UPDATES = 64
 
 # The bits of CHANGED: bit 0 for time and continuous state, then one for each group; the last serves all that remain.
 FIRST_GROUP_BIT = 1

@@ -45,6 +45,8 @@ def advance(
             outcome = _begin(i)
         elif phase == f.UPDATE_INPUTS or phase == f.UPDATE:
             outcome = _update(i)
+        elif phase == f.STATE_INPUTS or phase == f.STATE_UPDATE:
+            outcome = _update_state(i)
         elif phase == f.TARGET:
             outcome = _choose_target(i, r, values)
         elif phase == f.NOTE:
@@ -94,10 +96,54 @@ def _begin(i: Any) -> int:
         if flags & f.NEEDS_PYTHON_STEP:
             i[f.PHASE] = f.BEGIN
             return f.PYTHON_STEP
-        if flags & f.HAS_UPDATES:
-            i[f.HAS_EFFECT] = flags & f.HAS_NATIVE_UPDATES
-            i[f.PHASE] = f.UPDATE_INPUTS
+        if flags & f.HAS_STATE_UPDATES:
+            i[f.PHASE] = f.STATE_INPUTS
+        elif flags & f.HAS_UPDATES:
+            _begin_updates(i)
     return _GO_ON
+
+
+@device
+def _begin_updates(i: Any) -> None:
+    i[f.HAS_EFFECT] = _group(i)[f.GROUP_FLAGS] & f.HAS_NATIVE_UPDATES
+    i[f.PHASE] = f.UPDATE_INPUTS
+
+
+@device
+def _has_failed(i: Any) -> bool:
+    """Whether an operation has failed; Python then does the step again, and says why."""
+    failure = integers_at(i[f.FAILURE])
+    has_failed = failure[0] != 0
+    failure[0] = 0
+    return has_failed
+
+
+@device
+def _update_state(i: Any) -> int:
+    """Unrestricted updates, all of which are operations, come before the others, which see what they have done."""
+    group = _group(i)
+    if i[f.PHASE] == f.STATE_INPUTS:
+        if not _run(i, group[f.STATE_INPUTS_BEGIN], group[f.STATE_INPUTS_END]):
+            return f.PYTHON
+        i[f.PHASE] = f.STATE_UPDATE
+    _run(i, group[f.STATE_BEGIN], group[f.STATE_END])
+    if _has_failed(i):
+        i[f.PHASE] = f.BEGIN
+        return f.PYTHON_STEP
+    _run(i, group[f.STATE_COMMIT_BEGIN], group[f.STATE_COMMIT_END])
+    _note_updates(i)
+    i[f.NUM_STATE_UPDATES] += 1
+    i[f.STATE_IS_UPDATED] = 1
+    i[f.PHASE] = f.TARGET
+    if group[f.GROUP_FLAGS] & f.HAS_UPDATES:
+        _begin_updates(i)
+    return _GO_ON
+
+
+@device
+def _note_updates(i: Any) -> None:
+    i[f.CHANGED] |= 1 << min(f.FIRST_GROUP_BIT + i[f.PENDING], f.LAST_GROUP_BIT)
+    i[f.NEEDS_ALL] = 1
 
 
 @device
@@ -111,10 +157,12 @@ def _update(i: Any) -> int:
         i[f.PASSED], i[f.RESUMES_AT] = i[f.RESUMES_AT], 0
     if not _run(i, group[f.UPDATE_BEGIN], group[f.UPDATE_END]):
         return f.PYTHON
+    if _has_failed(i):
+        i[f.PHASE] = f.BEGIN
+        return f.PYTHON_STEP
     if i[f.HAS_EFFECT]:
         _run(i, group[f.COMMIT_BEGIN], group[f.COMMIT_END])
-        i[f.CHANGED] |= 1 << min(f.FIRST_GROUP_BIT + i[f.PENDING], f.LAST_GROUP_BIT)
-        i[f.NEEDS_ALL] = 1
+        _note_updates(i)
         i[f.NUM_UPDATES] += 1
     i[f.PHASE] = f.TARGET
     return f.STOPPED if i[f.MUST_STOP] else _GO_ON
@@ -197,6 +245,7 @@ def _note(i: Any, r: Any, values: Any) -> int:
 @device
 def _choose_target(i: Any, r: Any, values: Any) -> int:
     i[f.PENDING] = -1
+    i[f.STATE_IS_UPDATED] = 0
     time = values[0]
     _strike_after(i, r, time)
     target = r[f.NEXT_TIME] if r[f.NEXT_TIME] < r[f.BOUNDARY] else r[f.BOUNDARY]
@@ -323,6 +372,8 @@ def _evaluate(i: Any, r: Any, values: Any) -> int:
         i[f.NEEDS_ALL] = 0
     elif not _run(i, i[f.STAGE_BEGIN], i[f.STAGE_END]):
         return f.PYTHON
+    if _has_failed(i):
+        return _leave_to_python(i, r, values)
     i[f.NUM_EVALUATIONS] += 1
     i[f.KNOWS_START] = 1
     if i[f.IS_RADAU]:

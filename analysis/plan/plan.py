@@ -31,6 +31,7 @@ _SLICE = 0.01  # how long the compiled loop runs before it looks for interrupts 
 _STOPS_BETWEEN_LOOKS = 16  # how often Python is served before progress is shown
 _FIRST_STEPS, _MOST_STEPS = 100, 1 << 20
 _PLENTY = 1 << 62
+_CALLS_BETWEEN_LOOKS = 256  # how often it is asked whether what was not worth while to compile has become so
 _EVALUATING = (f.ATTEMPT, f.EVALUATE)
 _HANDLING = {f.UPDATE: f.UPDATE_INPUTS, f.PUBLISH: f.PUBLISH_INPUTS}
 _NOTHING = SimultaneousEvents([], [], [])
@@ -51,9 +52,9 @@ def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorB
 
 
 def _has_native_code(context: Context) -> bool:
-    leaves = [leaf.system for leaf in context._layout.leaves()]
-    entries = any(entry.native is not None for leaf in leaves for entry in leaf._cache_entries)
-    return entries or any(event.native is not None for leaf in leaves for event in leaf._events)
+    entries = ((slot.entry.native, slot.context) for slot in context._store.slots)
+    events = ((event.native, leaf) for leaf, event in context._system._declared_events(context))
+    return any(native is not None and native.resolve(leaf) is not None for native, leaf in (*entries, *events))
 
 
 class Plan:
@@ -70,7 +71,7 @@ class Plan:
     Attributes:
         pending: the events that are due now; set it before an advance.
         status: the most severe status that an event handler has returned in this advance.
-        num_steps, num_updates, num_publishes: what has been done in this advance.
+        num_steps, num_state_updates, num_updates, num_publishes: what has been done in this advance.
     """
 
     def __init__(self, context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> None:
@@ -86,9 +87,10 @@ class Plan:
         self._reals = np.zeros(f.NUM_REALS)
         self._clocks = np.array([(*clock, -np.inf) for clock in schedule.clocks()]).reshape(-1, 3)
         self._steps = _FIRST_STEPS
+        self._num_calls = 0
         self.pending = _NOTHING
         self.status = EventStatus.DidNothing()
-        self.num_steps = self.num_updates = self.num_publishes = 0
+        self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
         self._set_up_method()
         self._lower()
         self._place = self._integers.ctypes.data
@@ -145,7 +147,7 @@ class Plan:
         i, program = self._integers, self._program
         i[f.ADDRESSES], i[f.STARTS] = program.addresses.ctypes.data, program.starts.ctypes.data
         i[f.NUMBERS], i[f.GROUPS] = program.numbers.ctypes.data, program.groups.ctypes.data
-        i[f.NUM_GROUPS] = len(program.groups)
+        i[f.NUM_GROUPS], i[f.FAILURE] = len(program.groups), program.failure.ctypes.data
         i[f.ALL_BEGIN], i[f.ALL_END] = program.all_range
         i[f.STAGE_BEGIN], i[f.STAGE_END] = program.stage_range
         i[f.NEEDS_ALL] = 1
@@ -193,9 +195,12 @@ class Plan:
                 there, or where the event happened.
         """
         self.status = EventStatus.DidNothing()
-        self.num_steps = self.num_updates = self.num_publishes = 0
+        self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
         self._has_failed = False
-        if self._version != self._store.layout.version or self._routing != self._store.routing:
+        self._num_calls += 1
+        is_time_to_look = self._num_calls % _CALLS_BETWEEN_LOOKS == 0
+        has_changed = self._version != self._store.layout.version or self._routing != self._store.routing
+        if has_changed or (is_time_to_look and self._program.may_be_lowered_further()):
             self._lower()
         group = self._group_of(self.pending)
         if group is None or not self._is_allowed or self._store.computing:
@@ -235,6 +240,7 @@ class Plan:
         i, r, method = self._integers, self._reals, self._integrator
         i[f.PHASE], i[f.PASSED], i[f.RESUMES_AT], i[f.PENDING] = f.BEGIN, 0, 0, group
         i[f.CHANGED], i[f.NEEDS_ALL], i[f.MUST_STOP] = 0, 1, 0
+        i[f.NUM_STATE_UPDATES] = i[f.STATE_IS_UPDATED] = 0
         i[f.NUM_STEPS] = i[f.NUM_UPDATES] = i[f.NUM_PUBLISHES] = i[f.NUM_EVALUATIONS] = i[f.NUM_SHRINKAGES] = 0
         i[f.NUM_FAILURES] = 0
         i[f.STEPS_LEFT] = num_steps
@@ -258,10 +264,16 @@ class Plan:
         self._note_changes()
         i, method = self._integers.tolist(), self._integrator
         self.num_steps, self.num_updates, self.num_publishes = i[f.NUM_STEPS], i[f.NUM_UPDATES], i[f.NUM_PUBLISHES]
+        self.num_state_updates = i[f.NUM_STATE_UPDATES]
+        if self.num_state_updates:
+            for settle in self._program.settlers:
+                settle()
         self.num_publishes -= self._has_failed  # publish events that fail do not count
         group = i[f.PENDING]
         due = self._numbers(self._known_groups[group]) if group >= 0 else ()
         self.pending = self._schedule.step_events(due) if group >= 0 else _NOTHING
+        if i[f.STATE_IS_UPDATED]:
+            self.pending = SimultaneousEvents([], self.pending.discrete, [])
         if i[f.NUM_STATES]:
             method._num_derivative_evaluations += i[f.NUM_EVALUATIONS]
             method._num_error_shrinkages += i[f.NUM_SHRINKAGES]
@@ -322,6 +334,8 @@ class Plan:
                 if self._version != layout.version or self._routing != store.routing:
                     self._lower_within_step()
             elif outcome == f.PAUSE and not is_single_step:
+                if self._program.may_be_lowered_further():
+                    self._lower_within_step()
                 elapsed = wall_clock.perf_counter() - start
                 if elapsed < _SLICE and self._steps < _MOST_STEPS:
                     self._steps *= 2

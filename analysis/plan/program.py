@@ -89,6 +89,7 @@ class Program:
         groups: shape [number of groups, GROUP_SIZE], see fields.py.
         updated: for each group the mask of the cache entries that depend on what its updates change.
         logs: the logs that operations write to.
+        failure, settlers: see Assembly.
     """
 
     def __init__(
@@ -111,9 +112,14 @@ class Program:
         self._add_group(clocks)
         self._finish()
 
+    def may_be_lowered_further(self) -> bool:
+        """Whether something that was left to Python is an operation by now."""
+        return any(native.resolve(context) is not None for native, context in self._assembly.waiting)
+
     def _finish(self) -> None:
         self.addresses, self.starts, self.integers, self.numbers = self._assembly.finish()
-        self.logs = self._assembly.logs
+        self.logs, self.settlers = self._assembly.logs, self._assembly.settlers
+        self.failure = self._assembly.failure
 
     # ------------------------------------------------------------------ derivatives
 
@@ -154,12 +160,30 @@ class Program:
         row[f.GROUP_CLOCKS] = clocks
         self.groups = np.ascontiguousarray(np.vstack([self.groups, row]))
         self.updated.append(0)
-        if events.unrestricted:
+        if events.unrestricted and not self._are_native(events.unrestricted):
             self.groups[-1, f.GROUP_FLAGS] = f.NEEDS_PYTHON_STEP
+        elif events.unrestricted:
+            self._add_state_updates(events.unrestricted)
         if events.discrete:
             self._add_updates(events.discrete)
         if events.publish:
             self._add_publishes(events.publish)
+
+    def _add_state_updates(self, events: EventList) -> None:
+        """Unrestricted updates that are operations: they change discrete state and see to abstract state themselves."""
+        row = self.groups[-1]
+        row[f.GROUP_FLAGS] |= f.HAS_STATE_UPDATES
+        by_leaf = _by_leaf(events)
+        row[f.STATE_INPUTS_BEGIN], row[f.STATE_INPUTS_END], _ = self._add_inputs(by_leaf, [True] * len(by_leaf))
+        row[f.STATE_BEGIN] = len(self._assembly)
+        for leaf in by_leaf:
+            down = leaf[0][0]._layout.down
+            self.updated[-1] |= down["xc"] | down["xd"] | down["xa"]
+            self._add_native_updates(leaf)
+        row[f.STATE_END] = row[f.STATE_COMMIT_BEGIN] = len(self._assembly)
+        for leaf in by_leaf:
+            self._add_commit(leaf[0][0])
+        row[f.STATE_COMMIT_END] = len(self._assembly)
 
     def _add_updates(self, events: EventList) -> None:
         row = self.groups[-1]
@@ -254,8 +278,9 @@ class Program:
         return begin, end, valid
 
     def _sources(self, context: LeafContext, event: DeclaredEvent) -> list[CacheSlot]:
-        assert event.native is not None
-        sources = [context._inputs[port] for port in event.native.inputs()]
+        code = event.native.resolve(context) if event.native is not None else None
+        assert code is not None
+        sources = [context._inputs[port] for port in code.inputs()]
         return [source for source in sources if isinstance(source, CacheSlot)]
 
 

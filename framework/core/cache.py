@@ -12,6 +12,7 @@ from merganser.framework.core.indices import CacheIndex, DependencyTicket
 from merganser.framework.core.native_code import (
     CONTINUOUS_STATE,
     CURRENT_TIME,
+    ContextualCode,
     DiscreteStateOf,
     InputOf,
     NativeCode,
@@ -104,7 +105,7 @@ class CacheEntry:
         self.vector_size = model.size() if isinstance(model, BasicVector) else None
         self.calc = calc
         self.is_xcdot = is_xcdot
-        self.native: NativeCode | None = None
+        self.native: NativeCode | ContextualCode | None = None
         self.is_storage = False
         self.is_disabled = False
         self.is_learning = prerequisites is None
@@ -122,10 +123,10 @@ class CacheEntry:
         # Looked up anew, because "all input ports" includes those that were declared later.
         return self.system._dependency_table.mask(self._declared, self.describe())
 
-    def use_native(self, code: NativeCode) -> None:
-        """Says that an operation computes the same; what it depends on follows from its arguments."""
+    def use_native(self, code: NativeCode | ContextualCode) -> None:
+        """Says that an operation computes the same; what it depends on follows from its arguments if it has any."""
         self.native = code
-        if not self.is_learning:
+        if not self.is_learning or not isinstance(code, NativeCode):
             return
         system = self.system
         tickets = set()

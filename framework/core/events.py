@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from merganser.framework.core.native_code import NativeCode
+    from merganser.framework.core.native_code import ContextualCode, NativeCode
     from merganser.framework.core.system import System
 
 __all__ = [
@@ -219,7 +219,7 @@ class DeclaredEvent:
     handler: Callable[..., EventStatus | None]
     period: float = 0.0
     offset: float = 0.0
-    native: NativeCode | None = None
+    native: NativeCode | ContextualCode | None = None
 
     def next_time(self, time: float) -> float:
         """The first of the times offset + k period that is after `time`."""

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from merganser.framework.core.leaf_context import LeafContext
     from merganser.framework.core.native_function import NativeFunction
 
 __all__ = [
     "CONTINUOUS_STATE",
     "CURRENT_TIME",
+    "FAILURE",
     "LOG",
     "OUTPUT",
+    "ContextualCode",
     "DiscreteStateOf",
     "InputOf",
     "NativeCode",
@@ -28,6 +32,20 @@ __all__ = [
 def may_compile() -> bool:
     """Whether there is compiled code at all: numba's switch NUMBA_DISABLE_JIT leaves plain Python only."""
     return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+
+class Operation(Protocol):
+    """A compiled operation that is not among those of the framework (framework/native/operations.py)."""
+
+    def address(self) -> int:
+        """Where it stands; compiled, or taken from the disk, when first asked for."""
+
+
+class ContextualCode(Protocol):
+    """Native code that depends on the Context: on what is connected, or on whether it is worth while to compile it."""
+
+    def resolve(self, context: LeafContext) -> NativeCode | None:
+        """The operation in a Context of the block; None if there is none at the moment."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +92,8 @@ CONTINUOUS_STATE = _Place("CONTINUOUS_STATE")  # where the continuous state of t
 CURRENT_TIME = _Place("CURRENT_TIME")  # where the time is found
 LOG = _Place("LOG")  # the log that the block keeps: capacity, then places of the number of samples, times and data
 
+FAILURE = _Place("FAILURE")  # address of an integer that an operation sets to 1 if it fails; Python then says why
+
 Argument = int | NDArray[Any] | InputOf | ParameterOf | DiscreteStateOf | NextDiscreteStateOf | _Place
 
 
@@ -86,11 +106,17 @@ class NativeCode:
         arguments: what the operation finds in its list of integers, one after the other: an integer stands for
             itself, an array of constants for the place of its first element, and `OUTPUT`, `CONTINUOUS_STATE`,
             `InputOf(port_index)`, `ParameterOf(index)` and their like for places relative to the flat array of the
-            Context. `LOG` stands for four integers.
+            Context. `LOG` stands for four integers, `FAILURE` for an address.
+        settle: called when Python takes over after the operation may have run.
     """
 
-    operation: str | NativeFunction
+    operation: str | NativeFunction | Operation
     arguments: tuple[Argument, ...]
+    settle: Callable[[], None] | None = None
+
+    def resolve(self, context: LeafContext) -> NativeCode | None:
+        """The operation in a Context; None if there is none."""
+        return self
 
     def inputs(self) -> list[int]:
         """The numbers of the input ports that it reads."""

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from merganser.framework.core.events import EventKind
-from merganser.framework.core.native_code import NativeCode, NextDiscreteStateOf
+from merganser.framework.core.native_code import ContextualCode, NativeCode, NextDiscreteStateOf
 from merganser.framework.core.native_function import BoundNativeFunction, NativeFunction, NativeHandler
 
 __all__ = ["NativeDeclarations"]
@@ -68,7 +68,7 @@ class NativeDeclarations:
         bound = update.bind(self, kind.value, NextDiscreteStateOf(group))
         return NativeHandler(bound, group), bound.code(models[group].size())
 
-    def _use_native_event(self: Any, code: NativeCode) -> None:
+    def _use_native_event(self: Any, code: NativeCode | ContextualCode) -> None:
         """Says that an operation does the same as the handler of the event declared last."""
         self._events[-1] = dataclasses.replace(self._events[-1], native=code)
 

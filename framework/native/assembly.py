@@ -6,7 +6,7 @@ elsewhere: the distance between two arrays is a whole number of elements.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +16,10 @@ from merganser.framework.core.derivatives import trace_upstream, upstream
 from merganser.framework.core.native_code import (
     CONTINUOUS_STATE,
     CURRENT_TIME,
+    FAILURE,
     LOG,
     OUTPUT,
+    ContextualCode,
     DiscreteStateOf,
     InputOf,
     NativeCode,
@@ -59,6 +61,9 @@ class Assembly:
 
     Attributes:
         logs: the logs that operations write to.
+        failure: one integer, which operations that fail set to 1.
+        waiting: native code that is no operation yet, with the contexts of its blocks.
+        settlers: to be called when Python takes over, see NativeCode.settle.
     """
 
     def __init__(self, store: Store) -> None:
@@ -68,21 +73,27 @@ class Assembly:
         self._addresses: list[int] = []
         self._starts: list[int] = []  # positions in the list of integers
         self.logs: list[LogPlace] = []
+        self.failure: NDArray[Any] = np.zeros(1, dtype=np.int64)
+        self.settlers: list[Callable[[], None]] = []
+        self.waiting: list[tuple[NativeCode | ContextualCode, LeafContext]] = []
 
     def __len__(self) -> int:
         return len(self._addresses)
 
-    def add(self, code: NativeCode, context: LeafContext, output: int = 0) -> bool:
+    def add(self, native: NativeCode | ContextualCode, context: LeafContext, output: int = 0) -> bool:
         """Adds an operation.
 
         Args:
-            code: what it is.
+            native: what it is.
             context: of the leaf system whose code it is.
             output: where `OUTPUT` goes.
 
         Returns:
             Whether it could be added; not if an input has no place in an array of floats.
         """
+        code = native.resolve(context)
+        if code is None:
+            return False
         numbers, integers = len(self._numbers), len(self._integers)
         num_logs = len(self.logs)
         for argument in code.arguments:
@@ -91,10 +102,15 @@ class Assembly:
                 return False
         self._addresses.append(address_of(code.operation))
         self._starts.append(integers)
+        if code.settle is not None:
+            self.settlers.append(code.settle)
         return True
 
-    def can_add(self, code: NativeCode | None, context: LeafContext) -> bool:
+    def can_add(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> bool:
         """Whether there is an operation, and all its inputs stand in an array of floats."""
+        code = native.resolve(context) if native is not None else None
+        if native is not None and code is None:
+            self.waiting.append((native, context))
         return code is not None and all(_place_of_input(context._inputs[port]) is not None for port in code.inputs())
 
     def add_entry(self, slot: CacheSlot) -> bool:
@@ -149,6 +165,8 @@ class Assembly:
             self.logs.append(LogPlace(context, len(self._integers)))
             self._integers.extend((0, 0, 0))
             place = 0
+        elif argument is FAILURE:
+            place = self.failure.ctypes.data
         else:
             place = argument
         self._integers.append(place)
@@ -196,7 +214,7 @@ def order_of_computation(
 def _origin(slot: CacheSlot) -> int | None:
     """The place of which the value of a cache entry is only a copy; None if it is not, or that has no place."""
     native, context = slot.entry.native, slot.context
-    if native is None or native.operation != "copy":
+    if not isinstance(native, NativeCode) or native.operation != "copy":
         return None
     origin, layout = native.arguments[1], context._layout
     if origin is CONTINUOUS_STATE:

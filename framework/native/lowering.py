@@ -64,9 +64,18 @@ class Tape:
             if isinstance(segment, tuple):
                 addresses, starts, mask = segment
                 self._run(addresses, starts, self._values, self._numbers_place)
+                if self._failure[0]:
+                    self._explain(mask)
                 store.invalid &= ~mask
             elif store.invalid & segment.bit:
                 compute_for(segment, self._needed_by)
+
+    def _explain(self, mask: int) -> None:
+        """Computes in Python what an operation could not, for an exception that says why."""
+        self._failure[0] = 0
+        for slot in self._order:
+            if slot.bit & mask & self._store.invalid:
+                compute_for(slot, self._needed_by)
 
     # ------------------------------------------------------------------ lowering
 
@@ -74,6 +83,7 @@ class Tape:
         self._routing = self._store.routing
         assembly = Assembly(self._store)
         order, self._needed_by = order_of_computation(assembly, self._targets)
+        self._order, self._failure = order, assembly.failure
         self._is_cached = all(slot.clearing != -1 for slot in order)
         self._mask = 0
         pieces: list[Any] = []  # slots, and of operations [begin, end, mask]

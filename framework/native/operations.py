@@ -15,10 +15,11 @@ from typing import Any
 from numba import types
 from numba.core.ccallback import CFunc
 
+from merganser.framework.core.native_code import Operation
 from merganser.framework.core.native_function import NativeFunction
-from merganser.framework.native.compile import device, enable_kernel_cache
+from merganser.framework.native.compile import device, enable_kernel_cache, is_on_disk
 
-__all__ = ["OPERATIONS", "SIGNATURE", "address_of"]
+__all__ = ["OPERATIONS", "SIGNATURE", "CompiledOperation", "address_of"]
 
 OPERATIONS: dict[str, Callable[..., None]] = {}
 
@@ -33,19 +34,38 @@ def _operation(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-def address_of(operation: str | NativeFunction) -> int:
+def address_of(operation: str | NativeFunction | Operation) -> int:
     """The address of a compiled operation; compiled, or taken from the disk, when first asked for."""
-    return operation.address() if isinstance(operation, NativeFunction) else _address_of(operation)
+    return _address_of(operation) if isinstance(operation, str) else operation.address()
 
 
 @functools.cache
 def _address_of(name: str) -> int:
-    compiled = CFunc(OPERATIONS[name], SIGNATURE, {}, {})
-    enable_kernel_cache(compiled, OPERATIONS[name])
-    compiled.compile()
-    _KEPT_ALIVE.append(compiled)
-    assert compiled.address is not None
-    return compiled.address
+    return CompiledOperation(OPERATIONS[name]).address()
+
+
+class CompiledOperation:
+    """A function of the three pointers as an operation, compiled when it is first used."""
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self._function = function
+        self._compiled: Any = None
+
+    def address(self) -> int:
+        """Where the operation stands; compiled, or taken from the disk, when first asked for."""
+        if self._compiled is None:
+            compiled = CFunc(self._function, SIGNATURE, {}, {})
+            enable_kernel_cache(compiled, self._function)
+            compiled.compile()
+            self._compiled = compiled
+            _KEPT_ALIVE.append(compiled)
+        address: int = self._compiled.address
+        return address
+
+    def is_on_disk(self) -> bool:
+        """Whether it was compiled and kept before, or in this process."""
+        package, module = self._function.__module__.split(".")[1], self._function.__module__.split(".")[-1]
+        return self._compiled is not None or is_on_disk(package, f"{module}.{self._function.__name__}")
 
 
 _KEPT_ALIVE: list[Any] = []
@@ -202,3 +222,95 @@ def append_sample(values: Any, numbers: Any, integers: Any) -> None:
         for i in range(n):
             values[data + n * number + i] = values[u + i]
         values[count] = number + 1
+
+
+@_operation
+def pick(values: Any, numbers: Any, integers: Any) -> None:
+    """y[i] = u[j]; integers: n, y, then place of u and j for each i."""
+    n, y = integers[0], integers[1]
+    for i in range(n):
+        values[y + i] = values[integers[2 + 2 * i] + integers[3 + 2 * i]]
+
+
+@_operation
+def shift_in(values: Any, numbers: Any, integers: Any) -> None:
+    """next = [x[m:n]; u[0:m]]; integers: n, m, x, u, next."""
+    n, m, x, u, target = integers[0], integers[1], integers[2], integers[3], integers[4]
+    for i in range(n - m):
+        values[target + i] = values[x + m + i]
+    for i in range(m):
+        values[target + n - m + i] = values[u + i]
+
+
+@_operation
+def euler_step(values: Any, numbers: Any, integers: Any) -> None:
+    """next[i] = x[i] + h * u[i]; integers: n, h, x, u, next."""
+    n, h, x, u, target = integers[0], integers[1], integers[2], integers[3], integers[4]
+    for i in range(n):
+        values[target + i] = values[x + i] + numbers[h] * values[u + i]
+
+
+@_operation
+def low_pass(values: Any, numbers: Any, integers: Any) -> None:
+    """zdot[i] = (u[i] - z[i]) / tau[i]; integers: n, tau, u, z, zdot."""
+    n, tau, u, z, zdot = integers[0], integers[1], integers[2], integers[3], integers[4]
+    for i in range(n):
+        values[zdot + i] = (values[u + i] - values[z + i]) / numbers[tau + i]
+
+
+@_operation
+def take_sample(values: Any, numbers: Any, integers: Any) -> None:
+    """Of the two latest samples drops the older; integers: n, u, latest, the next ones, then old and new count or 0."""
+    n, u, latest, next_latest, next_before = integers[0], integers[1], integers[2], integers[3], integers[4]
+    has_count, count, next_count = integers[5], integers[6], integers[7]
+    for i in range(n):
+        values[next_before + i] = values[latest + i]
+        values[next_latest + i] = values[u + i]
+    if has_count:
+        values[next_count] = values[count] + 1.0
+
+
+@_operation
+def difference_quotient(values: Any, numbers: Any, integers: Any) -> None:
+    """y[i] = (latest[i] - before[i]) / h, times 0 until there are two samples if these are counted.
+
+    Integers: n, h, latest, before, y, whether there is a count, and its place.
+    """
+    n, h, latest, before, y = integers[0], integers[1], integers[2], integers[3], integers[4]
+    has_count, count = integers[5], integers[6]
+    for i in range(n):
+        values[y + i] = (values[latest + i] - values[before + i]) / numbers[h]
+        if has_count and values[count] < 2.0:
+            values[y + i] *= 0.0
+
+
+@_operation
+def piecewise_polynomial(values: Any, numbers: Any, integers: Any) -> None:
+    """A piecewise polynomial vector and its derivatives at a time, one after the other.
+
+    Integers: number of segments, elements of the vector, number of derivatives and whether they are zero beyond the
+    ends, place of the breaks, of the time and of the result; then for each order the number of powers and the place of
+    the coefficients, [segment, element, falling power].
+    """
+    num_segments, n, num_derivatives, clamps = integers[0], integers[1], integers[2], integers[3]
+    breaks, y = integers[4], integers[6]
+    start, end = numbers[breaks], numbers[breaks + num_segments]
+    time = values[integers[5]]
+    is_beyond = time < start or time > end
+    t = start if time < start else end if time > end else time
+    low, high = 0, num_segments  # break `low` is not after t, break `high` is, or they are the ends
+    while high - low > 1:
+        middle = (low + high) // 2
+        if numbers[breaks + middle] <= t:
+            low = middle
+        else:
+            high = middle
+    s = t - numbers[breaks + low]
+    for order in range(num_derivatives + 1):
+        powers, coefficients = integers[7 + 2 * order], integers[8 + 2 * order]
+        for i in range(n):
+            place = coefficients + powers * (n * low + i)
+            value = numbers[place]
+            for k in range(1, powers):
+                value = value * s + numbers[place + k]
+            values[y + n * order + i] = 0.0 if clamps and is_beyond and order > 0 else value

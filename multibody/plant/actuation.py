@@ -53,6 +53,9 @@ class PlantInputs(PlantForceElements):
             self._desired_state_ports.append(self.DeclareVectorInputPort(f"{name}_desired_state", 2 * size))
         self._driven_velocities = np.array(tree.actuated_velocity_indices(), dtype=np.int64)
         self._has_actuators = len(self._driven_velocities) > 0
+        self._is_driven_once = len(set(self._driven_velocities.tolist())) == len(self._driven_velocities)
+        self._every_input = np.arange(len(self._driven_velocities), dtype=np.int64)
+        self._effort_limits = np.full(len(self._driven_velocities), np.inf)  # also read by the native plan
         ports = enumerate(self._instance_actuation_ports)
         self._driven_instances = [(instance, port) for instance, port in ports if port._size]
 
@@ -123,7 +126,9 @@ class PlantInputs(PlantForceElements):
                 self._blame_inputs(context, tau)
         else:
             tau[:] = 0.0
-            if u is not None:  # without products with zeros, each of which would make an object
+            if u is not None and self._is_driven_once:  # without sums with zero, each of which would make an object
+                tau[self._driven_velocities] = u
+            elif u is not None:
                 for place, value in zip(self._driven_velocities, u):
                     tau[place] += value
             if applied is not None:
@@ -156,9 +161,12 @@ class PlantInputs(PlantForceElements):
     def _note_actuator_change(self) -> None:
         """Called by actuators when their limits or gains change."""
         self._actuator_table = None
+        if self.is_finalized():
+            self._look_at_actuators()
 
     def _look_at_actuators(self) -> ActuatorTable:
         table = self._actuator_table = ActuatorTable.of(self._tree)
+        self._effort_limits[:] = table.limits
         return table
 
     def _control(self, context: Any, w: Workspace, table: ActuatorTable, u_ff: Any) -> Any:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import LeafOutputPort, Value
+from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode
 from merganser.framework.core.scalars import ScalarArray
 from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.math import RigidTransform
 from merganser.geometry import FramePoseVector
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
+from merganser.multibody.plant.native_code import NativeStatePort
 from merganser.multibody.plant.sampling import PlantSampling
 from merganser.multibody.tree import ModelInstanceIndex
 
@@ -52,6 +54,8 @@ class PlantOutputs(PlantSampling):
         position = {self._cache_entries[self._position_entry].ticket()}
         velocity = {self._cache_entries[self._velocity_entry].ticket()}
         self._state_port = self.DeclareVectorOutputPort("state", self.num_multibody_states(), self._calc_state, state)
+        x = DiscreteStateOf(0) if self._time_step > 0.0 else CONTINUOUS_STATE
+        self._state_port.cache_entry().use_native(NativeCode("copy", (self.num_multibody_states(), x, OUTPUT)))
         self._body_poses_port = self.DeclareAbstractOutputPort(
             "body_poses", self._allocate_body_poses, self._calc_body_poses, position
         )
@@ -72,6 +76,7 @@ class PlantOutputs(PlantSampling):
                     f"{name}_state", len(indices), functools.partial(self._calc_instance_state, indices), state
                 )
             )
+            self._instance_state_ports[-1].cache_entry().use_native(NativeStatePort(self, indices))
             self._declare_instance_dynamics_ports(index, name)
 
     def _declare_dynamics_ports(self) -> None:

@@ -47,6 +47,7 @@ class Workspace:
         sensitivity: records for derivatives in closed form, made when they are first used.
         drives: the PD controllers that the discrete step is to solve for (drives.py), None if there are none.
         room_for_drives: the last of these, to be used again.
+        room_for_samples: what the operation of the native plan writes, see native_code.py.
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
         q_shape, v_shape, x_shape, M_shape: shapes of vectors of positions, velocities, both, and of the mass matrix.
         quaternion_starts: where in q quaternions start.
@@ -77,8 +78,9 @@ class Workspace:
         "F_applied", "M_shape", "calls", "codes", "constants", "down", "drives", "dtype", "frames", "gravity",
         "has_applied_forces", "is_float", "is_numeric", "kinematics_clearing", "loops", "net_actuation",
         "parameter_bit", "parameters", "places", "poses", "position", "position_bit", "position_clearing",
-        "position_slot", "q", "q_shape", "quaternion_starts", "room_for_drives", "run_bias_accelerations",
-        "run_derivatives", "run_inverse_dynamics", "run_jacobian", "run_kinematics", "run_mass_matrix",
+        "position_slot", "q", "q_shape", "quaternion_starts", "room_for_drives", "room_for_samples",
+        "run_bias_accelerations", "run_derivatives", "run_inverse_dynamics", "run_jacobian", "run_kinematics",
+        "run_mass_matrix",
         "run_position", "run_state_inverse_dynamics", "run_velocity", "scalar", "scratch", "sensitivity", "store",
         "tau", "topology", "v", "v_shape", "velocity", "velocity_bit", "velocity_clearing", "velocity_slot", "x",
         "x_shape", "zero_gravity", "zeros_F", "zeros_v",
@@ -130,6 +132,7 @@ class Workspace:
         self.net_actuation = np.zeros(0, self.dtype)
         self.drives: Any = None
         self.room_for_drives: Any = None
+        self.room_for_samples: Any = None
         self.sensitivity: Any = None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)
         self.zeros_v = np.zeros(num_v, self.dtype)

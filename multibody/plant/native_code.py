@@ -1,0 +1,226 @@
+"""The plant in the native plan: derivatives or steps, and state ports, as operations (kernels/operations.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework import AbstractValue
+from merganser.framework.core.native_code import (
+    CONTINUOUS_STATE,
+    FAILURE,
+    OUTPUT,
+    Argument,
+    DiscreteStateOf,
+    InputOf,
+    NativeCode,
+    NextDiscreteStateOf,
+    ParameterOf,
+)
+from merganser.multibody.plant.workspace import Workspace
+
+if TYPE_CHECKING:
+    from merganser.multibody.plant.multibody_plant import MultibodyPlant
+
+__all__ = ["NativeDynamics", "NativeStatePort", "SampleBox", "SampleRoom"]
+
+Array = NDArray[Any]
+
+_ENOUGH_CALLS = 50_000  # of the dynamics in Python, before they are compiled as an operation: that takes seconds
+_NO_PLACE = -1
+
+
+class SampleRoom:
+    """Where the operation leaves what its last step started from and found.
+
+    Args:
+        size: of the state.
+        num_inputs: of actuation.
+        num_mobods: of the tree.
+
+    Attributes:
+        states: the state before and after, shape [2, size].
+        u: what the actuators exerted.
+        F_applied: spatial forces of force elements on the bodies, shape [num_mobods, 6].
+        count: how many steps there were, shape [1].
+    """
+
+    def __init__(self, size: int, num_inputs: int, num_mobods: int) -> None:
+        self.states = np.zeros((2, size))
+        self.u = np.zeros(num_inputs)
+        self.F_applied = np.zeros((num_mobods, 6))
+        self.count: NDArray[np.int64] = np.zeros(1, np.int64)
+
+
+class SampleBox(AbstractValue):
+    """The box of a sample, which is a plain tuple there, so that it can be kept in files; None before the first step.
+
+    As nobody changes a sample, copies of the box share it: that takes 4 us less of every step. In the native plan the
+    operation leaves its samples in a room, from where they are only taken when somebody looks.
+    """
+
+    __slots__ = ("_count", "_room", "_take")
+
+    def __init__(self, value: Any = None) -> None:
+        super().__init__(value)
+        self._room: SampleRoom | None = None
+        self._count = 0
+        self._take: Callable[[SampleRoom], Any] | None = None
+
+    def follow(self, room: SampleRoom, take: Callable[[SampleRoom], Any]) -> None:
+        """From now on holds the sample in a room whenever a step was taken there later than the last change of this."""
+        self.get_value()
+        self._room, self._take, self._count = room, take, room.count.item(0)
+
+    def get_value(self) -> Any:
+        """Returns the sample."""
+        room = self._room
+        if room is not None and room.count.item(0) != self._count:
+            assert self._take is not None
+            self._value, self._count = self._take(room), room.count.item(0)
+        return self._value
+
+    def get_mutable_value(self) -> Any:
+        """Returns the sample."""
+        return self.get_value()
+
+    def set_value(self, value: Any) -> None:
+        """Replaces the sample."""
+        self._value = value
+        if self._room is not None:
+            self._count = self._room.count.item(0)
+
+    def SetFrom(self, other: AbstractValue) -> None:
+        """Shares the sample of another box."""
+        self.set_value(other.get_value())
+
+    def Clone(self) -> SampleBox:
+        """Returns a box of its own for the same sample."""
+        return SampleBox(self.get_value())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SampleBox:
+        return self.Clone()
+
+    def __reduce__(self) -> Any:
+        return SampleBox, (self.get_value(),)
+
+
+class NativeDynamics:
+    """The derivatives of a continuous plant, or the step of a discrete one, as an operation.
+
+    There is none where Python has a part in the dynamics: PD controllers, loops of joints, spatial forces by the port.
+    """
+
+    operation = ""
+
+    def __init__(self, plant: MultibodyPlant) -> None:
+        self._plant = plant
+        self.num_calls = 0  # of the dynamics in Python
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_plant": self._plant, "num_calls": 0}
+
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation in a Context; None if there is none, or if it is not worth while to compile it."""
+        plant = self._plant
+        if not self._is_possible(context):
+            return None
+        from merganser.multibody.kernels import operations
+
+        operation = operations.STEP if plant.is_discrete() else operations.DERIVATIVES
+        if self.num_calls < _ENOUGH_CALLS and not operation.is_on_disk():
+            return None
+        w = plant._workspace(context)
+        room: SampleRoom | None = None
+        if plant.has_sampled_output_ports():
+            box = context._abstract_state._items[plant._sample_state]
+            room = self._room_of(w)
+            if box._room is not room:
+                box.follow(room, lambda room: tuple(plant._sample_in(context, room)))
+            return NativeCode(operation, self._arguments(operations, context, w, room), box.get_value)
+        return NativeCode(operation, self._arguments(operations, context, w, None))
+
+    def _is_possible(self, context: Any) -> bool:
+        plant = self._plant
+        table = plant._actuator_table or plant._look_at_actuators()
+        is_python = plant._has_loops or plant._has_constraints or bool(table.controlled)
+        if is_python or context._has_input(plant._spatial_force_port._index):
+            return False
+        entry = plant._cache_entries[plant._xcdot_entry] if plant._xcdot_entry is not None else None
+        if entry is not None and entry.is_learning and not entry.was_observed:
+            return False  # what it depends on is not known yet
+        has_whole = context._has_input(plant._actuation_port._index)
+        return has_whole or all(context._has_input(port._index) for _, port in plant._driven_instances)
+
+    def _room_of(self, w: Workspace) -> SampleRoom:
+        if w.room_for_samples is None:
+            w.room_for_samples = SampleRoom(len(w.x), len(self._plant._driven_velocities), len(w.topology))
+        room: SampleRoom = w.room_for_samples
+        return room
+
+    def _arguments(self, o: Any, context: Any, w: Workspace, room: SampleRoom | None) -> tuple[Argument, ...]:
+        """The integers of the operation, as kernels/operations.py numbers them."""
+        plant = self._plant
+        table = plant._actuator_table
+        assert table is not None
+        room_of_all = self._room_of(w)
+        fields: list[Argument] = [0] * o.NUM_FIELDS
+        state = DiscreteStateOf(0) if plant.is_discrete() else CONTINUOUS_STATE
+        fields[o.FAILURE], fields[o.STATE] = FAILURE, state
+        fields[o.RESULT] = NextDiscreteStateOf(0) if plant.is_discrete() else OUTPUT
+        fields[o.NUM_MOBODS], fields[o.NUM_PARAMETERS] = len(w.topology), len(w.parameters)
+        fields[o.NUM_Q], fields[o.NUM_V] = len(w.q), len(w.v)
+        fields[o.TIME_STEP] = np.array([plant.time_step()])
+        fields[o.PARAMETERS], fields[o.GRAVITY] = ParameterOf(plant._parameter_group), ParameterOf(plant._gravity_group)
+        for field, array in (
+            (o.TOPOLOGY, w.topology), (o.POSITION, w.position), (o.VELOCITY, w.velocity), (o.SCRATCH, w.scratch),
+            (o.TAU, w.tau), (o.F_APPLIED, room_of_all.F_applied), (o.PITCHES, plant._pitch_places),
+            (o.ELEMENTS, plant._tree.elements), (o.DRIVEN, plant._driven_velocities), (o.LIMITS, plant._effort_limits),
+            (o.U, room_of_all.u),
+        ):  # fmt: skip
+            fields[field] = array.ctypes.data
+        fields[o.NUM_PITCHES], fields[o.NUM_ELEMENTS] = len(plant._pitch_places), len(plant._tree.elements)
+        fields[o.CONSTANTS] = ParameterOf(plant._constant_group)
+        fields[o.NUM_INPUTS] = len(plant._driven_velocities)
+        fields[o.APPLIED] = self._place(context, plant._generalized_force_port)
+        if room is not None:
+            fields[o.SAMPLE], fields[o.COUNT] = room.states.ctypes.data, room.count.ctypes.data
+        sources = self._sources(context)
+        fields[o.NUM_SOURCES] = len(sources) // 3
+        return (*fields, *sources)
+
+    def _sources(self, context: Any) -> list[Argument]:
+        """Where actuation comes from: for each port how many inputs, the address of which they are, and the place."""
+        plant = self._plant
+        sources: list[Argument] = []
+        if plant._has_actuators and context._has_input(plant._actuation_port._index):
+            every = plant._every_input
+            sources.extend((len(every), every.ctypes.data, InputOf(plant._actuation_port._index)))
+        for instance, port in plant._driven_instances:
+            if context._has_input(port._index):
+                inputs = plant._tree.coordinates.inputs[instance]
+                sources.extend((len(inputs), inputs.ctypes.data, InputOf(port._index)))
+        return sources
+
+    def _place(self, context: Any, port: Any) -> Argument:
+        return InputOf(port._index) if context._has_input(port._index) else _NO_PLACE
+
+
+class NativeStatePort:
+    """A state port of a model instance as an operation."""
+
+    operation = ""
+
+    def __init__(self, plant: MultibodyPlant, indices: Array) -> None:
+        self._plant = plant
+        self._indices = np.ascontiguousarray(indices, dtype=np.int64)
+
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation."""
+        from merganser.multibody.kernels import operations
+
+        source = DiscreteStateOf(0) if self._plant.is_discrete() else CONTINUOUS_STATE
+        return NativeCode(operations.GATHER, (len(self._indices), self._indices.ctypes.data, source, OUTPUT))

@@ -1,0 +1,235 @@
+"""The plant in the native plan: the same results as in Python, to the last bit."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from merganser.analysis import Simulator
+from merganser.framework import DiagramBuilder, EventStatus, LeafSystem
+from merganser.framework.primitives import ConstantVectorSource, LogVectorOutput, Sine
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.tree import (
+    BallRpyJoint,
+    PlanarJoint,
+    PrismaticJoint,
+    RevoluteJoint,
+    RevoluteSpring,
+    SpatialInertia,
+)
+
+Array = Any
+WAYS = ("never", "always")
+
+
+@pytest.fixture(autouse=True)
+def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("merganser.multibody.plant.native_code._ENOUGH_CALLS", 0)
+
+
+def arm(time_step: float, sampled: bool = True, springs: bool = False) -> MultibodyPlant:
+    """Two model instances: a floating base with a two-link arm of limited effort, and a slider on a ball joint."""
+    plant = MultibodyPlant(time_step)
+    if time_step and not sampled:
+        plant.SetUseSampledOutputPorts(False)
+    inertia = SpatialInertia.SolidBoxWithMass(1.5, 0.5, 0.4, 0.3).Shift(np.array([-0.1, -0.02, -0.2]))
+    first, second = plant.AddModelInstance("first"), plant.AddModelInstance("second")
+    base, upper, lower = (plant.AddRigidBody(name, first, inertia) for name in ("base", "upper", "lower"))
+    frames = [body.body_frame() for body in (base, upper, lower)]
+    shoulder = plant.AddJoint(RevoluteJoint("shoulder", *frames[:2], np.array([0.0, 1.0, 0.0]), damping=0.3))
+    elbow = plant.AddJoint(PrismaticJoint("elbow", *frames[1:], np.array([1.0, 0.0, 0.0]), damping=0.2))
+    plant.AddJointActuator("shoulder", shoulder, 2.0)
+    plant.AddJointActuator("elbow", elbow)
+    ball, slider = plant.AddRigidBody("ball", second, inertia), plant.AddRigidBody("slider", second, inertia)
+    plant.AddJoint(BallRpyJoint("hip", plant.world_frame(), ball.body_frame(), 0.1))
+    plant.AddJoint(PlanarJoint("slide", ball.body_frame(), slider.body_frame(), np.array([0.1, 0.2, 0.3])))
+    knee = plant.AddRigidBody("knee", second, inertia)
+    bend = plant.AddJoint(RevoluteJoint("bend", slider.body_frame(), knee.body_frame(), np.array([0.0, 0, 1])))
+    plant.AddJointActuator("bend", bend)
+    if springs:
+        plant.AddForceElement(RevoluteSpring(bend, 0.3, 20.0))
+    plant.Finalize()
+    return plant
+
+
+class Regulator(LeafSystem):
+    """A discrete controller in Python with the period of the plant: u = -x[k] of the second instance."""
+
+    def __init__(self, size: int, period: float) -> None:
+        super().__init__()
+        self.fails_at = np.inf
+        self.DeclareVectorInputPort("state", size)
+        self.DeclareDiscreteState(1)
+        self.DeclareStateOutputPort("u", self.DeclareDiscreteState(1))
+        self.DeclarePeriodicDiscreteUpdateEvent(period, 0.0, self.update)
+
+    def update(self, context: Any, discrete: Any) -> EventStatus:
+        if context.get_time() >= self.fails_at:
+            return EventStatus.Failed(self, "as asked for")
+        x = self.get_input_port(0).Eval(context)
+        discrete.get_mutable_vector(1).SetFromVector([-3.0 * x[6] + 0.1 * np.sin(context.get_time())])
+        return EventStatus.Succeeded()
+
+
+def diagram(plant: MultibodyPlant, regulated: bool = True) -> tuple[Any, Regulator | None, Any]:
+    builder = DiagramBuilder()
+    builder.AddNamedSystem("plant", plant)
+    sine = builder.AddSystem(Sine(np.array([8.0, 3.0]), np.array([5.0, 7.0]), np.zeros(2)))
+    builder.Connect(sine.get_output_port(0), plant.get_actuation_input_port(plant.GetModelInstanceByName("first")))
+    push = builder.AddSystem(ConstantVectorSource(np.linspace(-0.5, 0.5, plant.num_velocities())))
+    builder.Connect(push.get_output_port(), plant.get_applied_generalized_force_input_port())
+    second = plant.GetModelInstanceByName("second")
+    regulator = None
+    if regulated:
+        regulator = builder.AddNamedSystem("regulator", Regulator(plant.num_multibody_states(second), 0.002))
+        builder.Connect(plant.get_state_output_port(second), regulator.get_input_port(0))
+        builder.Connect(regulator.get_output_port(0), plant.get_actuation_input_port(second))
+    else:
+        source = builder.AddSystem(ConstantVectorSource([0.4]))
+        builder.Connect(source.get_output_port(), plant.get_actuation_input_port(second))
+    log = LogVectorOutput(plant.get_state_output_port(), builder, 0.004)
+    return builder.Build(), regulator, log
+
+
+def simulator_of(plant: MultibodyPlant, way: str, regulated: bool = True) -> tuple[Simulator, Any, Any, Any]:
+    whole, regulator, log = diagram(plant, regulated)
+    simulator = Simulator(whole)
+    simulator._patience = {"never": np.inf, "always": 0.0}[way]
+    if way == "never":
+        plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
+    context = plant.GetMyContextFromRoot(simulator.get_mutable_context())
+    rng = np.random.default_rng(3)
+    q, v = plant.GetPositions(context), rng.uniform(-0.5, 0.5, plant.num_velocities())
+    q[7:] += rng.uniform(-0.3, 0.3, len(q) - 7)
+    plant.SetPositions(context, q)
+    plant.SetVelocities(context, v)
+    return simulator, context, regulator, log
+
+
+def results(plant: MultibodyPlant, simulator: Simulator, context: Any, log: Any) -> list[Any]:
+    ports = (plant.get_generalized_acceleration_output_port(), plant.get_net_actuation_output_port())
+    forces = plant.get_reaction_forces_output_port().Eval(context)
+    return [
+        plant.GetPositionsAndVelocities(context),
+        log.FindLog(simulator.get_context()).data().copy(),
+        *(port.Eval(context) for port in ports),
+        np.array([F.get_coeffs() for F in forces]),
+        simulator.get_num_unrestricted_updates(),
+        simulator.get_num_discrete_updates(),
+    ]
+
+
+@pytest.mark.parametrize("springs", [False, True])
+@pytest.mark.parametrize(("time_step", "sampled"), [(0.0, False), (0.002, True), (0.002, False)])
+def test_native_and_python_steps_agree_to_the_last_bit(time_step: float, sampled: bool, springs: bool) -> None:
+    found = []
+    for way in WAYS:
+        plant = arm(time_step, sampled, springs)
+        simulator, context, _, log = simulator_of(plant, way)
+        for end in (0.05, 0.1, 0.2):  # in parts: Python looks at samples between them
+            simulator.AdvanceTo(end)
+            plant.get_generalized_acceleration_output_port().Eval(context)
+        found.append(results(plant, simulator, context, log))
+        calls = plant._native_dynamics.num_calls
+        assert (calls > 20) == (way == "never"), calls
+    for python, native in zip(*found):
+        np.testing.assert_array_equal(native, python)
+
+
+def test_effort_limits_and_parameters_changed_between_advances_enter() -> None:
+    found = []
+    for way in WAYS:
+        plant = arm(0.002)
+        simulator, context, _, log = simulator_of(plant, way)
+        simulator.AdvanceTo(0.05)
+        before = plant.get_reaction_forces_output_port().Eval(context)[0].get_coeffs()
+        plant.get_joint_actuator(plant.GetJointActuatorIndices()[0]).set_effort_limit(0.5)
+        plant.GetBodyByName("lower").SetMass(context, 9.0)
+        plant.gravity_field().SetGravityVector(context, np.array([0.0, 3.0, -2.0]))
+        # The sample is of before.
+        np.testing.assert_array_equal(plant.get_reaction_forces_output_port().Eval(context)[0].get_coeffs(), before)
+        simulator.AdvanceTo(0.1)
+        assert abs(plant.get_net_actuation_output_port().Eval(context)).max() > 0.0
+        assert abs(plant.get_net_actuation_output_port().Eval(context)[0]) <= 0.5
+        found.append(results(plant, simulator, context, log))
+    for python, native in zip(*found):
+        np.testing.assert_array_equal(native, python)
+
+
+@pytest.mark.parametrize("time_step", [0.0, 0.002])
+def test_an_actuation_that_is_not_a_number_raises_the_same_error_and_changes_nothing(time_step: float) -> None:
+    messages = []
+    for way in WAYS:
+        plant = arm(time_step)
+        simulator, context, _, _ = simulator_of(plant, way, regulated=False)
+        simulator.AdvanceTo(0.05)
+        x = plant.GetPositionsAndVelocities(context)
+        source = simulator.get_system().GetSystems()[-2]
+        parameters = source.GetMyContextFromRoot(simulator.get_mutable_context()).get_mutable_numeric_parameter(0)
+        parameters[0] = np.nan
+        with pytest.raises(RuntimeError) as error:
+            simulator.AdvanceTo(0.1)
+        np.testing.assert_array_equal(plant.GetPositionsAndVelocities(context), x)
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+    assert "actuation" in messages[0]
+
+
+def test_a_singular_mass_matrix_raises_the_same_error() -> None:
+    messages = []
+    for way in WAYS:
+        plant = arm(0.002)
+        simulator, context, _, _ = simulator_of(plant, way)
+        simulator.AdvanceTo(0.01)
+        plant.GetBodyByName("knee").SetMass(context, 0.0)
+        with pytest.raises(RuntimeError, match=r"mass matrix .* singular .* 'knee'") as error:
+            simulator.AdvanceTo(0.02)
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+
+
+def test_after_a_discrete_update_that_fails_the_step_of_the_plant_is_not_taken_twice() -> None:
+    found = []
+    for way in WAYS:
+        plant = arm(0.002)
+        simulator, context, regulator, log = simulator_of(plant, way)
+        simulator.AdvanceTo(0.01)
+        regulator.fails_at = 0.02
+        with pytest.raises(RuntimeError, match="as asked for"):
+            simulator.AdvanceTo(0.03)
+        regulator.fails_at = np.inf
+        simulator.AdvanceTo(0.03)
+        found.append(results(plant, simulator, context, log))
+    for python, native in zip(*found):
+        np.testing.assert_array_equal(native, python)
+
+
+def test_copies_of_a_context_keep_their_sample() -> None:
+    plant = arm(0.002)
+    simulator, context, _, _ = simulator_of(plant, "always")
+    simulator.AdvanceTo(0.05)
+    expected = plant.get_generalized_acceleration_output_port().Eval(context)
+    roots = [simulator.get_context().Clone(), copy.deepcopy(simulator.get_context())]
+    saved = pickle.loads(pickle.dumps(context._abstract_state._items[plant._sample_state]))
+    simulator.AdvanceTo(0.1)
+    assert abs(plant.get_generalized_acceleration_output_port().Eval(context) - expected).max() > 0.0
+    for root in roots:
+        mine = plant.GetMyContextFromRoot(root)
+        np.testing.assert_array_equal(plant.get_generalized_acceleration_output_port().Eval(mine), expected)
+    x, x_next = saved.get_value()[:2]
+    num_q = plant.num_positions()
+    np.testing.assert_allclose((x_next - x)[num_q:] / 0.002, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_pd_controlled_plants_and_applied_spatial_forces_stay_in_python() -> None:
+    plant = arm(0.002)
+    simulator, context, _, _ = simulator_of(plant, "always")
+    assert plant._native_dynamics.resolve(context) is not None
+    plant.get_applied_spatial_force_input_port().FixValue(context, [])
+    assert plant._native_dynamics.resolve(context) is None
+    simulator.AdvanceTo(0.01)
+    assert plant._native_dynamics.num_calls >= 5
