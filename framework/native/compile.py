@@ -35,12 +35,13 @@ from merganser.framework.native.announce import announce_compilation
 
 __all__ = ["cache_directory", "device", "enable_kernel_cache", "is_on_disk", "kernel", "source_hash", "specialize"]
 
-# Folders of kernels, by the package that they belong to; kernels call helpers of their own package and of those below.
+# Folders and files of kernels, by the package that they belong to; kernels call helpers of their own package and of
+# those below.
 _KERNEL_FOLDERS = {
-    "framework": ("framework.native", "framework.primitives"),
+    "framework": ("framework.native",),
     "analysis": ("analysis.integrators", "analysis.plan"),
-    "geometry": ("geometry",),
-    "multibody": ("multibody.kernels",),
+    "geometry": ("geometry.proximity", "geometry.pose_layout"),
+    "multibody": ("multibody.kernels", "multibody.contact"),
 }
 _BELOW = {"framework": (), "analysis": ("framework",), "geometry": ("framework",)}
 
@@ -121,7 +122,8 @@ def source_hash(package: str = "") -> str:
     package_root = Path(__file__).resolve().parents[2]
     used = (*_BELOW[package], package) if package in _BELOW else tuple(_KERNEL_FOLDERS)
     for folder in (folder for name in used for folder in _KERNEL_FOLDERS[name]):
-        for path in sorted((package_root / Path(*folder.split("."))).rglob("*.py")):
+        place = package_root / Path(*folder.split("."))
+        for path in (*sorted(place.rglob("*.py")), *place.parent.glob(f"{place.name}.py")):
             digest.update(path.name.encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()
