@@ -7,10 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from merganser.framework.math import RigidTransform
+from merganser.geometry.bounding_boxes import Obb
 from merganser.geometry.geometry_instance import GeometryInstance, canonical_name
+from merganser.geometry.geometry_set import GeometrySet
 from merganser.geometry.geometry_state import GeometryState
 from merganser.geometry.geometry_version import GeometryVersion
 from merganser.geometry.ids import WORLD_FRAME_ID, FrameId, GeometryId, SourceId
+from merganser.geometry.meshes import PolygonSurfaceMesh, VolumeMesh
+from merganser.geometry.obb_fit import CalcObb
 from merganser.geometry.properties import (
     GeometryProperties,
     IllustrationProperties,
@@ -18,7 +22,7 @@ from merganser.geometry.properties import (
     ProximityProperties,
 )
 from merganser.geometry.roles import Role
-from merganser.geometry.shapes import Shape
+from merganser.geometry.shapes import Convex, Mesh, Shape
 
 __all__ = ["SceneGraphInspector"]
 
@@ -181,6 +185,31 @@ class SceneGraphInspector:
             f"named '{name}' with the role {role.label()}; its geometries with that role: {names}."
         )
 
+    # ------------------------------------------------------------------ sets and pairs
+
+    def GetGeometryIds(self, geometry_set: GeometrySet, role: Role | None = None) -> set[GeometryId]:
+        """The geometries of a set, those fixed to its frames among them, or those of all these that play a role."""
+        return {geometry.id for geometry in self._get_state().geometries_in(geometry_set, role)}
+
+    def CollisionFiltered(self, geometry_id1: GeometryId, geometry_id2: GeometryId) -> bool:
+        """Whether two geometries never meet; see CollisionFilterManager.
+
+        Raises:
+            RuntimeError: one of them is not registered, or does not have the proximity role.
+        """
+        state = self._get_state()
+        for geometry in (state.geometry(geometry_id1), state.geometry(geometry_id2)):
+            if not geometry.has_role(Role.kProximity):
+                raise RuntimeError(
+                    f"CollisionFiltered(): geometry '{geometry.name}' ({geometry.id!r}) does not have the proximity "
+                    "role. Give it ProximityProperties with AssignRole() first."
+                )
+        return state.filters.filtered(geometry_id1, geometry_id2)
+
+    def GetCollisionCandidates(self) -> set[tuple[GeometryId, GeometryId]]:
+        """All pairs of geometries that are not filtered; the smaller id comes first."""
+        return set(self._get_state().proximity_layout().candidates())
+
     # ------------------------------------------------------------------ geometries
 
     def GetFrameId(self, geometry_id: GeometryId) -> FrameId:
@@ -194,6 +223,41 @@ class SceneGraphInspector:
     def GetShape(self, geometry_id: GeometryId) -> Shape:
         """The shape of a geometry."""
         return self._get_state().geometry(geometry_id).shape
+
+    def GetConvexHull(self, geometry_id: GeometryId) -> PolygonSurfaceMesh | None:
+        """The convex hull of a Mesh or Convex, in the geometry's frame G [m]; None for other shapes.
+
+        Raises:
+            RuntimeError: the mesh cannot be read, or all its vertices lie on a line.
+        """
+        shape = self.GetShape(geometry_id)
+        return shape.GetConvexHull() if isinstance(shape, (Mesh, Convex)) else None
+
+    def GetObbInGeometryFrame(self, geometry_id: GeometryId) -> Obb | None:
+        """A box around a geometry, in its frame G; None for a half space.
+
+        Raises:
+            RuntimeError: as for `GetConvexHull`.
+        """
+        return CalcObb(self.GetShape(geometry_id))
+
+    def GetReferenceMesh(self, geometry_id: GeometryId) -> VolumeMesh | None:
+        """The undeformed mesh of a deformable geometry; None for rigid ones, which all are."""
+        self._get_state().geometry(geometry_id)
+        return None
+
+    def IsDeformableGeometry(self, geometry_id: GeometryId) -> bool:
+        """Whether a geometry is deformable, which none is."""
+        self._get_state().geometry(geometry_id)
+        return False
+
+    def GetAllDeformableGeometryIds(self) -> list[GeometryId]:
+        """The deformable geometries, of which there are none."""
+        return []
+
+    def NumDeformableGeometriesWithRole(self, role: Role) -> int:
+        """The number of deformable geometries that play a role: none."""
+        return 0
 
     def GetProperties(self, geometry_id: GeometryId, role: Role) -> GeometryProperties | None:
         """The properties of a geometry in a role, for reading only, or None if it does not play that role."""

@@ -5,11 +5,18 @@
 | `material`   | `hunt_crossley_dissipation` | dissipation of the Hunt-Crossley model     | s/m  |
 | `material`   | `point_contact_stiffness`   | stiffness of a compliant point contact     | N/m  |
 | `material`   | `coulomb_friction`          | static and dynamic coefficient of friction |      |
+| `material`   | `relaxation_time`           | dissipation of the SAP contact model       | s    |
+| `hydroelastic` | `compliance_type`         | HydroelasticType                           |      |
+| `hydroelastic` | `hydroelastic_modulus`    | pressure per relative penetration          | Pa   |
+| `hydroelastic` | `resolution_hint`         | length of the edges of a mesh              | m    |
+| `hydroelastic` | `slab_thickness`          | thickness of a half space's compliant layer | m   |
+| `hydroelastic` | `margin`                  | thickness of the layer before contact      | m    |
 | `phong`      | `diffuse`                   | color, Rgba                                |      |
 """
 
 from __future__ import annotations
 
+import enum
 import math
 from typing import Any, overload
 
@@ -18,7 +25,23 @@ from numpy.typing import ArrayLike
 from merganser.geometry.properties import IllustrationProperties, ProximityProperties
 from merganser.geometry.rgba import Rgba
 
-__all__ = ["AddContactMaterial", "MakePhongIllustrationProperties"]
+__all__ = [
+    "AddCompliantHydroelasticProperties",
+    "AddCompliantHydroelasticPropertiesForHalfSpace",
+    "AddContactMaterial",
+    "AddRigidHydroelasticProperties",
+    "HydroelasticType",
+    "MakePhongIllustrationProperties",
+]
+
+
+class HydroelasticType(enum.Enum):
+    """Value of the property `compliance_type`: how a geometry takes part in hydroelastic contact, if at all."""
+
+    kUndefined = "undefined"
+    kRigid = "rigid"
+    kCompliant = "compliant"
+
 
 _GROUP = "material"
 _DISSIPATION = "hunt_crossley_dissipation"
@@ -75,12 +98,108 @@ def _add_contact_material(
         )
     given = {_DISSIPATION: dissipation, _STIFFNESS: point_stiffness, _FRICTION: friction}
     given = {name: value for name, value in given.items() if value is not None}
-    for name in given:
-        if properties.HasProperty(_GROUP, name):
-            present = f"property ('{_GROUP}', '{name}') exists already"
-            raise RuntimeError(f"AddContactMaterial(): {present}. Use UpdateProperty() to change it.")
+    _require_absent("AddContactMaterial", properties, _GROUP, given)
     for name, value in given.items():
         properties.AddProperty(_GROUP, name, value if name == _FRICTION else float(value))
+
+
+@overload
+def AddRigidHydroelasticProperties(resolution_hint: float, properties: ProximityProperties) -> None: ...
+@overload
+def AddRigidHydroelasticProperties(properties: ProximityProperties) -> None: ...
+def AddRigidHydroelasticProperties(*args: Any, **kwargs: Any) -> None:
+    """Makes a geometry a rigid one of hydroelastic contact.
+
+    Args:
+        resolution_hint: length of the edges into which the surface of a primitive shape is divided [m]; not needed
+            for shapes that are not divided, like half spaces and meshes.
+        properties: takes the values.
+
+    Raises:
+        TypeError: `properties` is missing or not a ProximityProperties.
+        RuntimeError: the length is not positive and finite, or `properties` has one of the values already; then
+            nothing is added.
+    """
+    if len(args) == 1 and "properties" not in kwargs:
+        kwargs["properties"] = args[0]
+        args = ()
+    _add_rigid(*args, **kwargs)
+
+
+def _add_rigid(resolution_hint: float | None = None, properties: ProximityProperties | None = None) -> None:
+    values: dict[str, Any] = {"compliance_type": HydroelasticType.kRigid}
+    if resolution_hint is not None:
+        values["resolution_hint"] = _length("AddRigidHydroelasticProperties", "resolution_hint", resolution_hint)
+    _add_hydroelastic("AddRigidHydroelasticProperties", properties, values)
+
+
+def AddCompliantHydroelasticProperties(
+    resolution_hint: float, hydroelastic_modulus: float, properties: ProximityProperties
+) -> None:
+    """Makes a geometry a compliant one of hydroelastic contact: its pressure grows with the depth.
+
+    Args:
+        resolution_hint: length of the edges into which the shape is divided [m].
+        hydroelastic_modulus: pressure where the depth is greatest [Pa].
+        properties: takes the values.
+
+    Raises:
+        TypeError: `properties` is not a ProximityProperties.
+        RuntimeError: a number is not positive, the length is not finite, or `properties` has one of the values
+            already; then nothing is added.
+    """
+    caller = "AddCompliantHydroelasticProperties"
+    values = {"resolution_hint": _length(caller, "resolution_hint", resolution_hint)}
+    _add_compliant(caller, properties, values, hydroelastic_modulus)
+
+
+def AddCompliantHydroelasticPropertiesForHalfSpace(
+    slab_thickness: float, hydroelastic_modulus: float, properties: ProximityProperties
+) -> None:
+    """Makes a half space a compliant one of hydroelastic contact: a compliant layer on a rigid core.
+
+    Args:
+        slab_thickness: thickness of the layer [m].
+        hydroelastic_modulus: pressure at the bottom of the layer [Pa].
+        properties: takes the values.
+
+    Raises:
+        TypeError: `properties` is not a ProximityProperties.
+        RuntimeError: a number is not positive, the thickness is not finite, or `properties` has one of the values
+            already; then nothing is added.
+    """
+    caller = "AddCompliantHydroelasticPropertiesForHalfSpace"
+    values = {"slab_thickness": _length(caller, "slab_thickness", slab_thickness)}
+    _add_compliant(caller, properties, values, hydroelastic_modulus)
+
+
+def _add_compliant(caller: str, properties: ProximityProperties, values: dict[str, Any], modulus: float) -> None:
+    if not modulus > 0.0:
+        raise RuntimeError(f"{caller}(): the hydroelastic modulus must be positive; given {modulus}.")
+    values.update(compliance_type=HydroelasticType.kCompliant, hydroelastic_modulus=float(modulus))
+    _add_hydroelastic(caller, properties, values)
+
+
+def _length(caller: str, name: str, value: float) -> float:
+    if not 0.0 < value < math.inf:
+        raise RuntimeError(f"{caller}(): {name} must be positive and finite; given {value}.")
+    return float(value)
+
+
+def _add_hydroelastic(caller: str, properties: ProximityProperties | None, values: dict[str, Any]) -> None:
+    if not isinstance(properties, ProximityProperties):
+        raise TypeError(f"{caller}() adds to ProximityProperties; given {properties!r}.")
+    _require_absent(caller, properties, "hydroelastic", values)
+    for name, value in values.items():
+        properties.AddProperty("hydroelastic", name, value)
+
+
+def _require_absent(caller: str, properties: ProximityProperties, group: str, values: dict[str, Any]) -> None:
+    for name in values:
+        if properties.HasProperty(group, name):
+            raise RuntimeError(
+                f"{caller}(): property ('{group}', '{name}') exists already. Use UpdateProperty() to change it."
+            )
 
 
 def MakePhongIllustrationProperties(diffuse: ArrayLike) -> IllustrationProperties:

@@ -6,11 +6,18 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from merganser.framework.math import RigidTransform
+from merganser.geometry.bounding_boxes import Aabb, Obb
 from merganser.geometry.geometry_state import GeometryState
 from merganser.geometry.ids import FrameId, GeometryId
 from merganser.geometry.inspector import SceneGraphInspector
+from merganser.geometry.obb_fit import CalcObb
 from merganser.geometry.pose_layout import WorldPoses
+from merganser.geometry.proximity.queries import ProximityQueries
+from merganser.geometry.proximity.results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
 
 __all__ = ["QueryObject"]
 
@@ -23,11 +30,12 @@ class QueryObject:
     another one keeps the answers of the moment.
     """
 
-    __slots__ = ("_get_poses", "_get_state")
+    __slots__ = ("_get_poses", "_get_state", "_queries")
 
     def __init__(self) -> None:
         self._get_state: Callable[[], GeometryState] | None = None
         self._get_poses: Callable[[], WorldPoses] | None = None
+        self._queries: ProximityQueries | None = None
 
     def bind(self, get_state: Callable[[], GeometryState], get_poses: Callable[[], WorldPoses]) -> None:
         """Makes this answer from what the two functions return; called by the SceneGraph."""
@@ -80,6 +88,130 @@ class QueryObject:
             RuntimeError: as for `GetPoseInWorld`.
         """
         return self._poses("world_poses")
+
+    # ------------------------------------------------------------------ proximity
+
+    def ComputePointPairPenetration(self) -> list[PenetrationAsPointPair]:
+        """Returns the shortest way out of each other for all pairs of geometries that overlap, filtered ones apart.
+
+        The depth is the least translation that takes the two apart, exact to rounding. Mesh and Convex stand for
+        their convex hulls.
+
+        Returns:
+            One for each pair, sorted by ids; A has the smaller id, save that a Sphere is A against an Ellipsoid,
+            Convex or Mesh.
+
+        Raises:
+            RuntimeError: two half spaces may meet; poses as for `GetPoseInWorld`.
+        """
+        queries, poses = self._proximity("ComputePointPairPenetration")
+        return queries.penetrations(self._state(), poses)
+
+    def ComputeSignedDistancePairwiseClosestPoints(self, max_distance: float = np.inf) -> list[SignedDistancePair]:
+        """Returns the signed distance and the nearest points of all pairs of geometries, filtered ones apart.
+
+        Args:
+            max_distance: pairs farther apart are left out [m].
+
+        Returns:
+            One for each pair, sorted by ids; A has the smaller id.
+
+        Raises:
+            RuntimeError: as for `ComputePointPairPenetration`; `max_distance` is NaN.
+        """
+        queries, poses = self._proximity("ComputeSignedDistancePairwiseClosestPoints")
+        return queries.signed_distances(self._state(), poses, float(max_distance))
+
+    def ComputeSignedDistancePairClosestPoints(
+        self, geometry_id_A: GeometryId, geometry_id_B: GeometryId
+    ) -> SignedDistancePair:
+        """Returns the signed distance and the nearest points of two geometries, filtered or not.
+
+        In the result, A has the smaller id.
+
+        Raises:
+            RuntimeError: one of them is not registered, or does not have the proximity role; both are one, or half
+                spaces.
+        """
+        queries, poses = self._proximity("ComputeSignedDistancePairClosestPoints")
+        return queries.signed_distance(self._state(), poses, geometry_id_A, geometry_id_B)
+
+    def ComputeSignedDistanceToPoint(self, p_WQ: ArrayLike, threshold: float = np.inf) -> list[SignedDistanceToPoint]:
+        """Returns the signed distance of all geometries from a point Q, with its gradient.
+
+        Here a Mesh is its surface, which must be closed, convex or not.
+
+        Args:
+            p_WQ: position of Q in W [m], shape [3].
+            threshold: geometries farther away are left out [m].
+
+        Raises:
+            RuntimeError: `p_WQ` is not finite, or has another size.
+        """
+        queries, poses = self._proximity("ComputeSignedDistanceToPoint")
+        return queries.distances_to_point(poses, p_WQ, float(threshold))
+
+    def FindCollisionCandidates(self) -> list[tuple[GeometryId, GeometryId]]:
+        """Returns the pairs of geometries whose bounding boxes overlap, filtered ones apart; the smaller id first."""
+        queries, poses = self._proximity("FindCollisionCandidates")
+        return queries.candidates(poses)
+
+    def HasCollisions(self) -> bool:
+        """Returns whether any two geometries overlap, filtered pairs apart."""
+        queries, poses = self._proximity("HasCollisions")
+        return queries.has_collisions(self._state(), poses)
+
+    def ComputeContactManifolds(self, margin: float = 0.0) -> tuple[list[tuple[GeometryId, GeometryId]], NDArray[Any]]:
+        """Returns several points for each pair of geometries that touch, so that a face rests on its corners.
+
+        This is an addition to pydrake's queries, for contact solvers; see geometry/proximity.
+
+        Args:
+            margin: points up to so far outside each other count, with negative depth [m].
+
+        Returns:
+            The pairs that may meet, and a record array with the fields pair (the number of one of these), p_WC (midway
+            between the surfaces), nhat_BA_W and depth, in the order of the pairs.
+
+        Raises:
+            RuntimeError: the margin is negative or not finite.
+        """
+        queries, poses = self._proximity("ComputeContactManifolds")
+        return queries.contact_manifolds(poses, float(margin))
+
+    def ComputeAabbInWorld(self, geometry_id: GeometryId) -> Aabb | None:
+        """Returns None, as pydrake does for all geometries that are not deformable; see `ComputeObbInWorld`.
+
+        Raises:
+            RuntimeError: the geometry is not registered.
+        """
+        self._proximity("ComputeAabbInWorld")
+        self._state().geometry(geometry_id)
+        return None
+
+    def ComputeObbInWorld(self, geometry_id: GeometryId) -> Obb | None:
+        """Returns a box around a geometry, in W; None for a half space.
+
+        Raises:
+            RuntimeError: the geometry is not registered; a mesh cannot be read.
+        """
+        X_WG = self.GetPoseInWorld(geometry_id)
+        obb_G = CalcObb(self._state().geometry(geometry_id).shape)
+        return None if obb_G is None else Obb(X_WG @ obb_G.pose(), obb_G.half_width())
+
+    # ------------------------------------------------------------------ helpers
+
+    def _state(self) -> GeometryState:
+        assert self._get_state is not None
+        return self._get_state()
+
+    def _proximity(self, function: str) -> tuple[ProximityQueries, WorldPoses]:
+        """What answers proximity queries, made anew when the geometries have changed, and the poses now."""
+        poses = self._poses(function)
+        layout = self._state().proximity_layout()
+        if self._queries is None or self._queries.layout is not layout:
+            self._queries = ProximityQueries(layout)
+        return self._queries, poses
 
     def _poses(self, function: str) -> WorldPoses:
         if self._get_poses is None:

@@ -5,12 +5,24 @@ from __future__ import annotations
 from merganser.framework.core.templates import SystemTemplate, ValueTemplate
 from merganser.geometry.frame_pose_vector import FramePoseVector
 from merganser.geometry.inspector import SceneGraphInspector
+from merganser.geometry.proximity.results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.scene_graph import SceneGraph
 
-__all__ = ["FramePoseVector_", "QueryObject_", "SceneGraphInspector_", "SceneGraph_"]
+__all__ = [
+    "FramePoseVector_",
+    "PenetrationAsPointPair_",
+    "QueryObject_",
+    "SceneGraphInspector_",
+    "SceneGraph_",
+    "SignedDistancePair_",
+    "SignedDistanceToPoint_",
+]
 
 SceneGraph_ = SystemTemplate(SceneGraph)
 FramePoseVector_ = ValueTemplate(FramePoseVector)
 QueryObject_ = ValueTemplate(QueryObject)
 SceneGraphInspector_ = ValueTemplate(SceneGraphInspector)
+PenetrationAsPointPair_ = ValueTemplate(PenetrationAsPointPair)
+SignedDistancePair_ = ValueTemplate(SignedDistancePair)
+SignedDistanceToPoint_ = ValueTemplate(SignedDistanceToPoint)

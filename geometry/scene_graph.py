@@ -23,6 +23,7 @@ from merganser.framework import (
 )
 from merganser.framework.core.scalars import ScalarArray
 from merganser.framework.math import RigidTransform
+from merganser.geometry.collision_filter_manager import CollisionFilterManager
 from merganser.geometry.frame_pose_vector import FramePoseVector
 from merganser.geometry.geometry_frame import GeometryFrame
 from merganser.geometry.geometry_instance import GeometryInstance
@@ -32,6 +33,7 @@ from merganser.geometry.inspector import SceneGraphInspector
 from merganser.geometry.properties import GeometryProperties
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.roles import Role, RoleAssign
+from merganser.geometry.scene_graph_config import SceneGraphConfig, default_values
 from merganser.geometry.shapes import Shape
 
 __all__ = ["SceneGraph"]
@@ -55,6 +57,8 @@ class SceneGraph(LeafSystem):
     def __init__(self) -> None:
         super().__init__()
         self._model = GeometryState()
+        self._config = SceneGraphConfig()
+        self._prototype: GeometryState | None = None  # of what Contexts get: the model with the default properties
         self._pose_ports: dict[SourceId, InputPort] = {}
         self._state_index = self.DeclareAbstractParameter(Value(GeometryState()))
         # "All input ports" includes those that come later, with the sources.
@@ -117,7 +121,7 @@ class SceneGraph(LeafSystem):
         source_id = SourceId.get_new_id()
         name = self._model.new_source_name(source_id, name)
         port = self.DeclareAbstractInputPort(f"{name}_pose", Value(FramePoseVector()))
-        self._model.register_source(source_id, name)
+        self._model_to_change().register_source(source_id, name)
         self._pose_ports[source_id] = port
         return source_id
 
@@ -148,7 +152,7 @@ class SceneGraph(LeafSystem):
             parent_id, frame = WORLD_FRAME_ID, parent_id
         elif parent_id is None:
             parent_id = WORLD_FRAME_ID
-        return self._model.register_frame(source_id, parent_id, frame)
+        return self._model_to_change().register_frame(source_id, parent_id, frame)
 
     def RenameFrame(self, frame_id: FrameId, name: str) -> None:
         """Gives a frame another name.
@@ -156,7 +160,7 @@ class SceneGraph(LeafSystem):
         Raises:
             RuntimeError: no such frame, or its source has another one of that name.
         """
-        self._model.rename_frame(frame_id, name)
+        self._model_to_change().rename_frame(frame_id, name)
 
     # ------------------------------------------------------------------ geometries
 
@@ -192,7 +196,7 @@ class SceneGraph(LeafSystem):
         Raises:
             RuntimeError: as for `RegisterGeometry`.
         """
-        return self._model.register_geometry(source_id, WORLD_FRAME_ID, geometry)
+        return self._model_to_change().register_geometry(source_id, WORLD_FRAME_ID, geometry)
 
     def RenameGeometry(self, geometry_id: GeometryId, name: str) -> None:
         """Gives a geometry another name.
@@ -201,7 +205,7 @@ class SceneGraph(LeafSystem):
             RuntimeError: no such geometry; the name is empty; another geometry of the frame has that name and
                 one of this one's roles.
         """
-        self._model.rename_geometry(geometry_id, name)
+        self._model_to_change().rename_geometry(geometry_id, name)
 
     @overload
     def RemoveGeometry(self, source_id: SourceId, geometry_id: GeometryId) -> None: ...
@@ -300,11 +304,46 @@ class SceneGraph(LeafSystem):
         state, args = self._state_to_change(args, kwargs)
         return state.remove_role(*args, **kwargs)
 
+    # ------------------------------------------------------------------ collision filters, configuration
+
+    def collision_filter_manager(self, context: Context | None = None) -> CollisionFilterManager:
+        """Returns what changes the collision filters of the Context, if one is given, else of the model."""
+        if context is None:
+            return CollisionFilterManager(lambda: self._model, self._model_to_change)
+        self._check_context(context)
+        return CollisionFilterManager(
+            lambda: self._state(context), lambda: self._state_in_context_to_change(context)
+        )
+
+    def set_config(self, config: SceneGraphConfig) -> None:
+        """Sets the default proximity properties, of which a copy is kept.
+
+        They concern Contexts that are made later, and there every geometry of the proximity role that does not have
+        a property itself; the model keeps the properties as they were given.
+
+        Raises:
+            TypeError: the configuration or a value in it has the wrong type.
+            RuntimeError: a value is out of its range.
+        """
+        default_values(config)
+        self._config = copy.deepcopy(config)
+        self._prototype = None
+
+    def get_config(self, context: Context | None = None) -> SceneGraphConfig:
+        """Returns a copy of the current configuration, or of that with which a Context was made."""
+        if context is None:
+            return copy.deepcopy(self._config)
+        self._check_context(context)
+        return copy.deepcopy(self._state(context).config)
+
     # ------------------------------------------------------------------ calculations
 
     def SetDefaultParameters(self, context: Any, parameters: Any) -> None:
-        """Gives a new Context its own copy of the model."""
-        parameters.get_mutable_abstract_parameter(self._state_index).set_value(copy.deepcopy(self._model))
+        """Gives a new Context its own copy of the model, with the default proximity properties."""
+        if self._prototype is None:
+            self._prototype = copy.deepcopy(self._model)
+            self._prototype.apply_config(self._config)
+        parameters.get_mutable_abstract_parameter(self._state_index).set_value(copy.deepcopy(self._prototype))
 
     def _state_to_change(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -318,9 +357,16 @@ class SceneGraph(LeafSystem):
         if context is None and args and isinstance(args[0], Context):
             context, args = args[0], args[1:]
         if context is None:
-            return self._model, args
+            return self._model_to_change(), args
+        return self._state_in_context_to_change(context), args
+
+    def _model_to_change(self) -> GeometryState:
+        self._prototype = None
+        return self._model
+
+    def _state_in_context_to_change(self, context: Any) -> GeometryState:
         self._check_context(context)
-        return context.get_mutable_abstract_parameter(self._state_index).get_value(), args
+        return context.get_mutable_abstract_parameter(self._state_index).get_value()
 
     def _state(self, context: Any) -> GeometryState:
         return context.get_abstract_parameter(self._state_index).get_value()
@@ -357,8 +403,8 @@ class SceneGraph(LeafSystem):
             X_PF = X_PF[poses.rows(frame_ids)]
         if X_PF.dtype == object:  # which has been checked by whoever computed it
             return X_PF
-        finite = np.asarray(np.isfinite(X_PF).all(axis=(1, 2)))
-        if not finite.all():
+        if not np.isfinite(X_PF).all():
+            finite = np.isfinite(X_PF).all(axis=(1, 2))
             bad = [state.frames[frame_id].name for frame_id, good in zip(frame_ids, finite) if not good]
             raise RuntimeError(f"{port.GetFullDescription()}: the poses of frames {bad} are not finite.")
         return X_PF

@@ -9,13 +9,16 @@ from __future__ import annotations
 import abc
 import math
 import os
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.geometry.mesh_source import MeshSource
+from merganser.geometry.memory_file import MemoryFile
+from merganser.geometry.mesh_source import InMemoryMesh, MeshSource
+from merganser.geometry.meshes import PolygonSurfaceMesh, convex_hull, read_vertices
 
 __all__ = [
     "Box",
@@ -29,6 +32,8 @@ __all__ = [
     "Shape",
     "Sphere",
 ]
+
+Result = TypeVar("Result")
 
 _MIN_MESH_SCALE = 1e-8
 _MIN_NORMAL_LENGTH = 1e-10
@@ -329,24 +334,45 @@ class MeshcatCone(_Primitive):
 
 
 class _FromFile(Shape):
-    """What Mesh and Convex have in common: a file and a scale along each axis."""
+    """What Mesh and Convex have in common: a file, on disk or in memory, and a scale along each axis."""
 
-    __slots__ = ("_scale3", "_source")
+    __slots__ = ("_known", "_scale3", "_source")
 
     def __init__(
         self,
-        filename: str | os.PathLike[str] | MeshSource | None = None,
+        filename: str | os.PathLike[str] | MeshSource | InMemoryMesh | None = None,
         scale: ArrayLike = 1.0,
         *,
         scale3: ArrayLike | None = None,
         source: MeshSource | None = None,
+        mesh_data: InMemoryMesh | None = None,
     ) -> None:
         shape = type(self).__name__
-        where = filename if source is None else source
-        if not isinstance(where, (str, os.PathLike, MeshSource)):
-            raise TypeError(f"{shape} takes a file name or a MeshSource; given {where!r}.")
-        self._source = where if isinstance(where, MeshSource) else MeshSource(where)
+        given = [where for where in (filename, source, mesh_data) if where is not None]
+        if len(given) != 1 or not isinstance(given[0], (str, os.PathLike, MeshSource, InMemoryMesh)):
+            raise TypeError(f"{shape} takes a file name, an InMemoryMesh or a MeshSource; given {given}.")
+        self._source = MeshSource(given[0])
         self._scale3 = _mesh_scale(shape, self._source, scale if scale3 is None else scale3)
+        self._known: dict[str, Any] = {}
+
+    def GetConvexHull(self) -> PolygonSurfaceMesh:
+        """Returns the convex hull of all vertices in the file, scaled, in G; computed when it is first asked for.
+
+        If all vertices lie in a plane, it is a pyramid without volume.
+
+        Raises:
+            RuntimeError: the file cannot be read, or has fewer than three vertices, or all lie on a line.
+            ImportError: its format needs trimesh, which is missing.
+        """
+        name = self._source.description()
+        return self._remember("hull", lambda: convex_hull(read_vertices(self._source) * self._scale3, name))
+
+    def _remember(self, what: str, calc: Callable[[], Result]) -> Result:
+        """Returns what `calc` computes, once for all."""
+        if what not in self._known:
+            self._known[what] = calc()
+        known: Result = self._known[what]
+        return known
 
     def source(self) -> MeshSource:
         """Where the mesh comes from."""
@@ -375,17 +401,23 @@ class _FromFile(Shape):
         return self._scale3[0]
 
     def _arguments(self) -> dict[str, Any]:
-        return {"filename": str(self._source.path()), "scale3": self._scale3}
+        if self._source.is_path():
+            return {"filename": str(self._source.path()), "scale3": list(self._scale3)}
+        return {"mesh_data": self._source.in_memory(), "scale3": list(self._scale3)}
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._source, self._scale3))
 
 
 class Mesh(_FromFile):
     """The surface in a mesh file, scaled about the origin of the file's frame, which becomes Go.
 
     Args:
-        filename: file name; made absolute now. The file is not opened here.
+        filename: file name; made absolute now. The file is not opened here. Or an InMemoryMesh, or a MeshSource.
         scale: scale along all axes; may be negative, which mirrors.
         scale3: scale along each axis instead, shape [3].
-        source: a MeshSource in place of the file name.
+        source: a MeshSource, by name.
+        mesh_data: an InMemoryMesh, by name.
 
     Raises:
         RuntimeError: a scale is not finite, or smaller in size than 1e-8; the file name is empty.
@@ -395,19 +427,50 @@ class Mesh(_FromFile):
 
 
 class Convex(_FromFile):
-    """The convex hull of the vertices in a mesh file, scaled about the origin of the file's frame.
+    """The convex hull of the vertices in a mesh file or of points, scaled about the origin of their frame.
 
     Args:
-        filename: file name; made absolute now. The file is not opened here.
+        filename: file name; made absolute now. The file is not opened here. Or an InMemoryMesh, or a MeshSource. Or
+            points, and then the label stands second: `Convex(points, label, scale)`.
         scale: scale along all axes; may be negative, which mirrors.
         scale3: scale along each axis instead, shape [3].
-        source: a MeshSource in place of the file name.
+        source: a MeshSource, by name.
+        mesh_data: an InMemoryMesh, by name.
+        points: positions of points in G [m], shape [3, n].
+        label: what messages call the points; one line.
 
     Raises:
-        RuntimeError: a scale is not finite, or smaller in size than 1e-8; the file name is empty.
+        RuntimeError: a scale is not finite, or smaller in size than 1e-8; the file name is empty; the label has
+            several lines.
+        ValueError: the points have another shape.
     """
 
     __slots__ = ()
+
+    @overload
+    def __init__(
+        self, filename: str | os.PathLike[str] | MeshSource | InMemoryMesh, scale: ArrayLike = 1.0
+    ) -> None: ...
+    @overload
+    def __init__(self, filename: str | os.PathLike[str] | MeshSource | InMemoryMesh, *, scale3: ArrayLike) -> None: ...
+    @overload
+    def __init__(self, points: NDArray[np.float64], label: str, scale: ArrayLike = 1.0) -> None: ...
+    @overload
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "points" not in kwargs and not isinstance(args[0] if args else None, (np.ndarray, list, tuple)):
+            super().__init__(*args, **kwargs)
+        else:
+            self._init_from_points(*args, **kwargs)
+
+    def _init_from_points(
+        self, points: ArrayLike, label: str, scale: ArrayLike = 1.0, *, scale3: ArrayLike | None = None
+    ) -> None:
+        p_GP = np.array(points, dtype=np.float64)
+        if p_GP.ndim != 2 or p_GP.shape[0] != 3:
+            raise ValueError(f"The points of Convex '{label}' must have shape [3, n]; given {p_GP.shape}.")
+        lines = "".join("v {!r} {!r} {!r}\n".format(*p) for p in p_GP.T.tolist())
+        super().__init__(InMemoryMesh(mesh_file=MemoryFile(lines, ".obj", label)), scale, scale3=scale3)
 
 
 def _length(shape: str, name: str, value: Any) -> float:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from functools import singledispatch
 
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry.meshes import read_surface_mesh, read_volume_mesh
 from merganser.geometry.shapes import (
     Box,
     Capsule,
@@ -18,16 +22,17 @@ from merganser.geometry.shapes import (
     Sphere,
 )
 
-__all__ = ["CalcVolume"]
+__all__ = ["CalcVolume", "enclosed_volume"]
 
 
 @singledispatch
 def CalcVolume(shape: Shape) -> float:
-    """Returns the volume of a shape [m³]; that of a half space is infinite.
+    """Returns the volume of a shape [m³]; that of a half space is infinite, that of an open mesh meaningless.
 
     Raises:
         TypeError: `shape` is not a Shape.
-        RuntimeError: `shape` comes from a mesh file, which is not read here.
+        RuntimeError: its mesh file cannot be read.
+        ImportError: the format of its mesh file needs trimesh, which is missing.
     """
     raise TypeError(f"CalcVolume() takes a Shape; given {shape!r}.")
 
@@ -67,10 +72,26 @@ def _(shape: MeshcatCone) -> float:
     return math.pi * shape.a() * shape.b() * shape.height() / 3
 
 
-@CalcVolume.register(Mesh)
-@CalcVolume.register(Convex)
-def _(shape: Mesh | Convex) -> float:
-    raise RuntimeError(
-        f"CalcVolume() knows the volumes of primitives only; {shape!r} comes from a mesh file, which is not "
-        "read."
-    )
+@CalcVolume.register
+def _(shape: Mesh) -> float:
+    scale = float(shape.scale3().prod())
+    if shape.extension() == ".vtk":
+        return read_volume_mesh(shape.source()).CalcVolume() * abs(scale)
+    mesh = read_surface_mesh(shape.source())
+    return enclosed_volume(mesh.vertex_array(), mesh.triangle_array()) * abs(scale)
+
+
+@CalcVolume.register
+def _(shape: Convex) -> float:
+    hull = shape.GetConvexHull()
+    return enclosed_volume(hull.vertex_array(), hull.triangle_array())
+
+
+def enclosed_volume(vertices: NDArray[np.float64], triangles: NDArray[np.int64]) -> float:
+    """Returns the volume within a closed surface [m³], by the divergence theorem.
+
+    Args:
+        vertices: shape [n, 3] [m].
+        triangles: vertices by index, counter-clockwise seen from outside, shape [m, 3].
+    """
+    return float(np.linalg.det(vertices[triangles]).sum() / 6.0)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 __all__ = ["ExtractGradient", "ExtractValue", "InitializeAutoDiff", "InitializeAutoDiffTuple", "autodiff_equal_to"]
 
+import itertools
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.autodiff.blocks import make_block, pack, values_and_gradient, values_of
 from merganser.framework.autodiff.scalar import AutoDiffXd
 
 
@@ -64,32 +66,34 @@ def InitializeAutoDiff(
     elif num_derivatives is not None or deriv_num_start is not None:
         raise TypeError("InitializeAutoDiff: give either a gradient, or num_derivatives and deriv_num_start.")
     else:
-        rows = _matrix(gradient, "InitializeAutoDiff").astype(np.float64)
+        rows = _matrix(gradient, "InitializeAutoDiff").astype(np.float64, order="C")
         if len(rows) != values.size:
             raise ValueError(
                 f"InitializeAutoDiff: expected a gradient with a row for each of {values.size} values, got shape "
                 f"{rows.shape}."
             )
-    result = np.empty(values.shape, dtype=object)
-    for k, (i, j) in enumerate((i, j) for j in range(values.shape[1]) for i in range(values.shape[0])):
-        result[i, j] = AutoDiffXd(values[i, j], rows[k])
-    return result
+    return _columns(make_block(values.ravel(order="F"), rows), values.shape)
+
+
+def _columns(scalars: list[AutoDiffXd], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """A matrix of scalars that are given column by column."""
+    return pack(scalars, (len(scalars),)).reshape(shape, order="F")
 
 
 def InitializeAutoDiffTuple(*args: npt.ArrayLike) -> tuple[npt.NDArray[Any], ...]:
     """Several matrices of AutoDiffXd, differentiated by all their entries together, in the order given."""
-    sizes = [np.asarray(value).size for value in args]
-    starts = np.cumsum([0, *sizes])
-    return tuple(InitializeAutoDiff(value, int(starts[-1]), int(start)) for value, start in zip(args, starts))
+    matrices = [_matrix(value, "InitializeAutoDiffTuple").astype(np.float64) for value in args]
+    if not matrices:
+        return ()
+    values = np.concatenate([matrix.ravel(order="F") for matrix in matrices])
+    scalars = make_block(values, np.eye(len(values)))
+    ends = itertools.accumulate(matrix.size for matrix in matrices)
+    return tuple(_columns(scalars[end - matrix.size : end], matrix.shape) for matrix, end in zip(matrices, ends))
 
 
 def ExtractValue(auto_diff_matrix: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Values, shape [m, n]; [m, 1] for a vector. Plain numbers among the entries count as constants."""
-    entries = _matrix(auto_diff_matrix, "ExtractValue")
-    result = np.empty(entries.shape)
-    for index, entry in np.ndenumerate(entries):
-        result[index] = entry.value() if isinstance(entry, AutoDiffXd) else entry
-    return result
+    return values_of(_matrix(auto_diff_matrix, "ExtractValue"))
 
 
 def ExtractGradient(auto_diff_matrix: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -101,15 +105,9 @@ def ExtractGradient(auto_diff_matrix: npt.ArrayLike) -> npt.NDArray[np.float64]:
     Raises:
         ValueError: entries have different numbers of derivatives, other than none.
     """
-    entries = _matrix(auto_diff_matrix, "ExtractGradient").ravel(order="F")
-    rows = [entry.derivatives() if isinstance(entry, AutoDiffXd) else np.zeros(0) for entry in entries]
-    sizes = {row.size for row in rows} - {0}
-    if len(sizes) > 1:
-        raise ValueError(f"ExtractGradient: entries have different numbers of derivatives: {sorted(sizes)}.")
-    result = np.zeros((len(rows), max(sizes, default=0)))
-    for i, row in enumerate(rows):
-        result[i, : row.size] = row
-    return result
+    entries = _matrix(auto_diff_matrix, "ExtractGradient")
+    _, gradient = values_and_gradient(entries.ravel(order="F").tolist())
+    return np.zeros((entries.size, 0)) if gradient is None else gradient.copy()
 
 
 def autodiff_equal_to(a: npt.ArrayLike, b: npt.ArrayLike, *, semantic: bool = False) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AutoDiffXd"]
+__all__ = ["NO_DERIVATIVES", "AutoDiffXd"]
 
 import math
 from collections.abc import Callable
@@ -14,8 +14,8 @@ import numpy.typing as npt
 from merganser.framework.math._ieee import ELEMENTARY, divide, power
 
 _NUMBER = (float, int, np.floating, np.integer)
-_NONE = np.zeros(0)
-_NONE.setflags(write=False)
+NO_DERIVATIVES = np.zeros(0)
+NO_DERIVATIVES.setflags(write=False)
 
 _sin, _cos, _tan = ELEMENTARY["sin"], ELEMENTARY["cos"], ELEMENTARY["tan"]
 _asin, _acos, _atan = ELEMENTARY["asin"], ELEMENTARY["acos"], ELEMENTARY["atan"]
@@ -61,9 +61,12 @@ class AutoDiffXd:
     with derivatives, truth (value != 0), and the derivative of x**0 is 0 everywhere.
     """
 
-    __slots__ = ("_derivatives", "_value")
+    # The last two only of scalars that were made together (blocks.py), unset in others.
+    __slots__ = ("_block", "_derivatives", "_number", "_value")
     _value: float
     _derivatives: npt.NDArray[np.float64]
+    _block: Any
+    _number: int
     __hash__ = None  # type: ignore[assignment]
 
     @overload
@@ -87,7 +90,7 @@ class AutoDiffXd:
         if not isinstance(value, _NUMBER):
             raise TypeError(f"AutoDiffXd: value must be a number, got {type(value).__name__} {value!r}.")
         self._value = float(value)
-        self._derivatives = _derivatives_of(*args, **kwargs) if args or kwargs else _NONE
+        self._derivatives = _derivatives_of(*args, **kwargs) if args or kwargs else NO_DERIVATIVES
 
     @classmethod
     def _make(cls, value: float, derivatives: npt.NDArray[np.float64]) -> AutoDiffXd:

@@ -202,15 +202,16 @@ def _lifted(value: Any, T: Scalar) -> Any:
     if isinstance(value, ScalarArray) and value.scalar is T:
         return value
     array = np.asarray(value)
+    items = array.ravel().tolist()
+    if array.dtype == object and set(map(type, items)) == {T}:
+        return array
     to_scalar: Callable[[Any], Any] = T
-    elements = [x if type(x) is T else to_scalar(x) for x in array.ravel().tolist()]
+    elements = [x if type(x) is T else to_scalar(x) for x in items]
     return _objects(elements, array.shape) if array.ndim else elements[0]
 
 
 def _objects(elements: list[Any], shape: tuple[int, ...]) -> Array:
-    array = np.empty(len(elements), dtype=object)
-    array[:] = elements
-    return array.reshape(shape)
+    return np.fromiter(elements, object, len(elements)).reshape(shape)
 
 
 def _restored(values: Array, T: Scalar | None) -> ScalarArray:

@@ -3,6 +3,7 @@
 from merganser.framework.primitives.abstract_log import AbstractLog
 from merganser.framework.primitives.abstract_log_sink import AbstractLogSink, LogOutput
 from merganser.framework.primitives.arithmetic import Adder, Gain
+from merganser.framework.primitives.barycentric_mesh_system import BarycentricMeshSystem
 from merganser.framework.primitives.bus import BusCreator, BusSelector
 from merganser.framework.primitives.controllability import (
     ControllabilityMatrix,
@@ -19,13 +20,16 @@ from merganser.framework.primitives.discrete_derivative import (
 from merganser.framework.primitives.discrete_time import DiscreteTimeDelay, DiscreteTimeIntegrator
 from merganser.framework.primitives.integrator import Integrator
 from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
+from merganser.framework.primitives.linear_transform_density import LinearTransformDensity
 from merganser.framework.primitives.linearization import (
     FirstOrderTaylorApproximation,
     Linearize,
 )
 from merganser.framework.primitives.low_pass_filter import FirstOrderLowPassFilter
 from merganser.framework.primitives.matrix_gain import MatrixGain, SparseMatrixGain
+from merganser.framework.primitives.multilayer_perceptron import MultilayerPerceptron, PerceptronActivationType
 from merganser.framework.primitives.port_switch import PortSwitch
+from merganser.framework.primitives.random_source import AddRandomInputs, RandomSource
 from merganser.framework.primitives.routing import Demultiplexer, Multiplexer, PassThrough
 from merganser.framework.primitives.saturation import Saturation
 from merganser.framework.primitives.scalar_templates import (
@@ -43,7 +47,9 @@ from merganser.framework.primitives.scalar_templates import (
     Gain_,
     Integrator_,
     LinearSystem_,
+    LinearTransformDensity_,
     MatrixGain_,
+    MultilayerPerceptron_,
     Multiplexer_,
     PassThrough_,
     PortSwitch_,
@@ -53,6 +59,10 @@ from merganser.framework.primitives.scalar_templates import (
     Sine_,
     SparseMatrixGain_,
     StateInterpolatorWithDiscreteDerivative_,
+    SymbolicVectorSystem_,
+    TrajectoryAffineSystem_,
+    TrajectoryLinearSystem_,
+    TrajectorySource_,
     VectorLog_,
     VectorLogSink_,
     WrapToSystem_,
@@ -62,6 +72,9 @@ from merganser.framework.primitives.selector import Selector, SelectorParams
 from merganser.framework.primitives.shared_pointer_system import SharedPointerSystem
 from merganser.framework.primitives.sine import Sine
 from merganser.framework.primitives.sources import ConstantValueSource, ConstantVectorSource
+from merganser.framework.primitives.symbolic_vector_system import SymbolicVectorSystem
+from merganser.framework.primitives.trajectory_affine_system import TrajectoryAffineSystem, TrajectoryLinearSystem
+from merganser.framework.primitives.trajectory_source import TrajectorySource
 from merganser.framework.primitives.vector_log import VectorLog
 from merganser.framework.primitives.vector_log_sink import LogVectorOutput, VectorLogSink
 from merganser.framework.primitives.wrap_to_system import WrapToSystem
@@ -70,10 +83,12 @@ from merganser.framework.primitives.zero_order_hold import ZeroOrderHold
 __all__ = [
     "AbstractLog",
     "AbstractLogSink",
+    "AddRandomInputs",
     "Adder",
     "Adder_",
     "AffineSystem",
     "AffineSystem_",
+    "BarycentricMeshSystem",
     "BusCreator",
     "BusCreator_",
     "BusSelector",
@@ -104,18 +119,24 @@ __all__ = [
     "IsStabilizable",
     "LinearSystem",
     "LinearSystem_",
+    "LinearTransformDensity",
+    "LinearTransformDensity_",
     "Linearize",
     "LogOutput",
     "LogVectorOutput",
     "MatrixGain",
     "MatrixGain_",
+    "MultilayerPerceptron",
+    "MultilayerPerceptron_",
     "Multiplexer",
     "Multiplexer_",
     "ObservabilityMatrix",
     "PassThrough",
     "PassThrough_",
+    "PerceptronActivationType",
     "PortSwitch",
     "PortSwitch_",
+    "RandomSource",
     "Saturation",
     "Saturation_",
     "Selector",
@@ -129,6 +150,14 @@ __all__ = [
     "SparseMatrixGain_",
     "StateInterpolatorWithDiscreteDerivative",
     "StateInterpolatorWithDiscreteDerivative_",
+    "SymbolicVectorSystem",
+    "SymbolicVectorSystem_",
+    "TrajectoryAffineSystem",
+    "TrajectoryAffineSystem_",
+    "TrajectoryLinearSystem",
+    "TrajectoryLinearSystem_",
+    "TrajectorySource",
+    "TrajectorySource_",
     "VectorLog",
     "VectorLogSink",
     "VectorLogSink_",

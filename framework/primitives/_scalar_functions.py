@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from merganser.framework.math import elementwise
 from merganser.framework.math._ieee import ELEMENTARY
 
-__all__ = ["clamp", "cosine", "left_to_right_product", "sine"]
+__all__ = ["clamp", "cosine", "hyperbolic_tangent", "left_to_right_product", "sine"]
 
 Array = NDArray[Any]
 
@@ -39,6 +39,7 @@ def _of_array(name: str) -> Callable[[Array], Array]:
 
 sine = _of_array("sin")
 cosine = _of_array("cos")
+hyperbolic_tangent = _of_array("tanh")
 
 
 def clamp(u: Array, low: Array, high: Array) -> Array:

@@ -9,6 +9,13 @@ from merganser.framework.core.context import Context
 from merganser.framework.core.diagram import Diagram
 from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import (
+    OUTPUT,
+    DiscreteStateOf,
+    InputOf,
+    NativeCode,
+    NextDiscreteStateOf,
+)
 from merganser.framework.core.state import DiscreteValues, State
 from merganser.framework.core.templates import instantiate
 from merganser.framework.core.values import BasicVector
@@ -52,8 +59,15 @@ class DiscreteDerivative(LeafSystem):
         self.DeclareDiscreteState(size)
         if self._suppresses:
             self.DeclareDiscreteState(1)
-        self.DeclareVectorOutputPort("dudt", size, self._calc_output, {self.xd_ticket()})
+        port = self.DeclareVectorOutputPort("dudt", size, self._calc_output, {self.xd_ticket()})
+        latest, before = DiscreteStateOf(_LATEST), DiscreteStateOf(_BEFORE)
+        counted = (1, DiscreteStateOf(_COUNT)) if self._suppresses else (0, 0)
+        h = np.array([self._time_step])
+        port.cache_entry().use_native(NativeCode("difference_quotient", (size, h, latest, before, OUTPUT, *counted)))
         self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._update)
+        following = (NextDiscreteStateOf(_LATEST), NextDiscreteStateOf(_BEFORE))
+        counting = (*counted, NextDiscreteStateOf(_COUNT)) if self._suppresses else (0, 0, 0)
+        self._use_native_event(NativeCode("take_sample", (size, InputOf(0), latest, *following, *counting)))
         self.DeclareForcedDiscreteUpdateEvent(self._update)
 
     def time_step(self) -> float:

@@ -7,6 +7,13 @@ from numpy.typing import ArrayLike
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import (
+    OUTPUT,
+    DiscreteStateOf,
+    InputOf,
+    NativeCode,
+    NextDiscreteStateOf,
+)
 from merganser.framework.core.state import DiscreteValues, State
 from merganser.framework.core.values import AbstractValue, BasicVector, Value
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
@@ -34,6 +41,9 @@ class DiscreteTimeIntegrator(LeafSystem):
         self._u = self.DeclareVectorInputPort("u", size)
         self.DeclareStateOutputPort("y", self.DeclareDiscreteState(size))
         self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._update)
+        h = np.array([self._time_step])
+        code = NativeCode("euler_step", (size, h, DiscreteStateOf(0), InputOf(0), NextDiscreteStateOf(0)))
+        self._use_native_event(code)
 
     def time_step(self) -> float:
         """Returns the time between two updates [s]."""
@@ -106,7 +116,11 @@ class DiscreteTimeDelay(LeafSystem):
         self._u = self.DeclareVectorInputPort("u", self._size)
         self.DeclareDiscreteState(self._num_samples * self._size)
         self.DeclarePeriodicDiscreteUpdateEvent(period, 0.0, self._store_vector)
-        self.DeclareVectorOutputPort("delayed_u", self._size, self._copy_vector, {self.xd_ticket()})
+        sizes = (self._num_samples * self._size, self._size)
+        code = NativeCode("shift_in", (*sizes, DiscreteStateOf(0), InputOf(0), NextDiscreteStateOf(0)))
+        self._use_native_event(code)
+        port = self.DeclareVectorOutputPort("delayed_u", self._size, self._copy_vector, {self.xd_ticket()})
+        port.cache_entry().use_native(NativeCode("copy", (self._size, DiscreteStateOf(0), OUTPUT)))
 
     def _store_vector(self, context: Context, discrete_state: DiscreteValues) -> None:
         x = context.get_discrete_state(0).value()

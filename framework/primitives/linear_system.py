@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,9 @@ from merganser.framework.core.native_code import (
 from merganser.framework.core.state import ContinuousState, DiscreteValues
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_matrix, checked_period, checked_vector
+from merganser.framework.primitives._linear_state import LinearStateMethods
 from merganser.framework.primitives._scalar_functions import left_to_right_product
+from merganser.framework.primitives._updatable_code import UpdatableCode
 
 __all__ = ["AffineSystem", "LinearSystem"]
 
@@ -29,7 +32,7 @@ Array = NDArray[Any]
 _EMPTY: tuple[()] = ()
 
 
-class AffineSystem(LeafSystem):
+class AffineSystem(LinearStateMethods, LeafSystem):
     """Affine dynamics with constant coefficients.
 
     In continuous time (time_period = 0)
@@ -80,34 +83,84 @@ class AffineSystem(LeafSystem):
         self._D = checked_matrix(D, num_outputs, num_inputs, f"{name}: D")
         self._y0 = _offset(y0, num_outputs, f"{name}: y0")
         self._time_period = checked_period(time_period, f"{name}: time_period")
-        self._default_state = np.zeros(num_states)
+        self._configure_state(num_states)
         self._declare(num_states, num_inputs, num_outputs)
 
     def _declare(self, num_states: int, num_inputs: int, num_outputs: int) -> None:
+        self._codes: list[UpdatableCode] = []
         if num_inputs:
             self.DeclareVectorInputPort(kUseDefaultName, num_inputs)
-        u = [(self._B, InputOf(0))] if num_inputs else []
         if num_states and self._time_period == 0.0:
             self.DeclareContinuousState(num_states)
             assert self._xcdot_entry is not None
-            code = _affine_code(self._f0, [(self._A, CONTINUOUS_STATE), *u], OUTPUT)
-            self._cache_entries[self._xcdot_entry].use_native(code)
+            entry = self._cache_entries[self._xcdot_entry]
+            entry.use_native(self._dynamics_code())  # says what they depend on
+            entry.use_native(self._updatable(self._dynamics_code))
         elif num_states:
             self.DeclareDiscreteState(num_states)
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, self._update)
-            self._use_native_event(_affine_code(self._f0, [(self._A, DiscreteStateOf(0)), *u], NextDiscreteStateOf(0)))
+            self._use_native_event(self._updatable(self._dynamics_code))
             self.DeclareForcedDiscreteUpdateEvent(self._update)
         if num_outputs:
+            self._has_C, self._has_D = bool(self._C.any()), bool(self._D.any())
             prerequisites = set()
-            products: list[tuple[Array, Any]] = []
-            if self._C.any():
+            if self._has_C:
                 prerequisites.add(self.all_state_ticket())
-                products.append((self._C, CONTINUOUS_STATE if self._time_period == 0.0 else DiscreteStateOf(0)))
-            if self._D.any():
+            if self._has_D:
                 prerequisites.add(self.all_input_ports_ticket())
-                products.append((self._D, InputOf(0)))
             port = self.DeclareVectorOutputPort(kUseDefaultName, num_outputs, self._calc_output, prerequisites)
-            port.cache_entry().use_native(_affine_code(self._y0, products, OUTPUT))
+            port.cache_entry().use_native(self._updatable(self._output_code))
+
+    def _updatable(self, make: Callable[[], NativeCode]) -> UpdatableCode:
+        self._codes.append(UpdatableCode(make))
+        return self._codes[-1]
+
+    def _dynamics_code(self) -> NativeCode:
+        is_continuous = self._time_period == 0.0
+        x = CONTINUOUS_STATE if is_continuous else DiscreteStateOf(0)
+        u = [(self._B, InputOf(0))] if self.num_inputs() else []
+        return _affine_code(self._f0, [(self._A, x), *u], OUTPUT if is_continuous else NextDiscreteStateOf(0))
+
+    def _output_code(self) -> NativeCode:
+        x = CONTINUOUS_STATE if self._time_period == 0.0 else DiscreteStateOf(0)
+        products: list[tuple[Array, Any]] = [(self._C, x)] if self._has_C else []
+        return _affine_code(self._y0, products + ([(self._D, InputOf(0))] if self._has_D else []), OUTPUT)
+
+    def UpdateCoefficients(
+        self,
+        A: ArrayLike = _EMPTY,
+        B: ArrayLike = _EMPTY,
+        f0: ArrayLike = _EMPTY,
+        C: ArrayLike = _EMPTY,
+        D: ArrayLike = _EMPTY,
+        y0: ArrayLike = _EMPTY,
+    ) -> None:
+        """Replaces all coefficients by others of the same sizes; only empty ones may be left out.
+
+        A context that has computed something before keeps that until its state or input changes.
+
+        Raises:
+            RuntimeError: a coefficient has another size; or C or D was zero, so that the output does not depend on the
+                state or the input, and no longer is. Then none is replaced.
+        """
+        new = {"A": A, "B": B, "f0": f0, "C": C, "D": D, "y0": y0}
+        where = f"System '{self.GetSystemPathname()}', UpdateCoefficients"
+        for name, value in new.items():
+            current = getattr(self, f"_{name}")
+            array = np.array(value, dtype=current.dtype)
+            array = array.reshape(current.shape) if array.size == current.size == 0 else array
+            if array.ndim != current.ndim and array.size == current.size:
+                array = array.reshape(current.shape)
+            if array.shape != current.shape:
+                raise RuntimeError(f"{where}: {name} must keep its shape {current.shape}, got {array.shape}.")
+            new[name] = array
+        for name in ("C", "D") if self.num_outputs() else ():
+            if np.any(new[name]) and not getattr(self, f"_has_{name}"):
+                raise RuntimeError(f"{where}: {name} was zero and must stay so; make a new system for another {name}.")
+        for name, value in new.items():
+            setattr(self, f"_{name}", value)
+        for code in self._codes:
+            code.renew()
 
     # ------------------------------------------------------------------ coefficients
 
@@ -135,10 +188,6 @@ class AffineSystem(LeafSystem):
         """Returns a copy of y0, shape [num_outputs]."""
         return self._y0.copy()
 
-    def time_period(self) -> float:
-        """Returns the time between two updates [s], or 0 for continuous time."""
-        return self._time_period
-
     def num_states(self) -> int:
         """Number of state variables."""
         return len(self._A)
@@ -152,27 +201,6 @@ class AffineSystem(LeafSystem):
         return len(self._C)
 
     # ------------------------------------------------------------------ behaviour
-
-    def configure_default_state(self, x0: ArrayLike) -> None:
-        """Sets the state of contexts made from now on, shape [num_states].
-
-        Raises:
-            ValueError: wrong size.
-        """
-        state = checked_vector(x0, "configure_default_state: x0")
-        if state.size != self.num_states():
-            raise ValueError(
-                f"System '{self.GetSystemPathname()}' has {self.num_states()} state variables; got {state.size} values."
-            )
-        self._default_state = state
-
-    def SetDefaultState(self, context: Context, state: Any) -> None:
-        if self.num_states() == 0:
-            return
-        if self._time_period == 0.0:
-            state.get_mutable_continuous_state().SetFromVector(self._default_state)
-        else:
-            state.get_mutable_discrete_state().set_value(self._default_state)
 
     def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
         x = context.get_continuous_state_vector().value()
@@ -191,13 +219,9 @@ class AffineSystem(LeafSystem):
 
     def _calc_output(self, context: Context, output: BasicVector) -> None:
         y = self._y0
-        if self._C.any():
-            if self._time_period == 0.0:
-                x = context.get_continuous_state_vector().value()
-            else:
-                x = context.get_discrete_state(0).value()
-            y = y + left_to_right_product(self._C, x)
-        if self._D.any():
+        if self._has_C:
+            y = y + left_to_right_product(self._C, self._state_of(context))
+        if self._has_D:
             y = y + left_to_right_product(self._D, self._input_ports[0].EvalBasicVector(context).value())
         output.SetFromVector(y)
 

@@ -11,6 +11,7 @@ from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, InputOf, NativeCode
 from merganser.framework.core.state import ContinuousState
 from merganser.framework.primitives._arguments import checked_size, checked_vector
 
@@ -50,6 +51,9 @@ class FirstOrderLowPassFilter(LeafSystem):
         self._time_constants = constants
         self._u = self.DeclareVectorInputPort(kUseDefaultName, constants.size)
         self.DeclareStateOutputPort(kUseDefaultName, self.DeclareContinuousState(constants.size))
+        assert self._xcdot_entry is not None
+        code = NativeCode("low_pass", (constants.size, constants, InputOf(0), CONTINUOUS_STATE, OUTPUT))
+        self._cache_entries[self._xcdot_entry].use_native(code)
 
     def get_time_constant(self) -> float:
         """Returns the time constant that all elements have [s].

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -129,9 +130,8 @@ class Demultiplexer(LeafSystem):
         self._u = self.DeclareVectorInputPort(kUseDefaultName, sum(self._sizes))
         start = 0
         for part in self._sizes:
-            port = self.DeclareVectorOutputPort(
-                kUseDefaultName, part, self._part_calculator(slice(start, start + part)), {self._u.ticket()}
-            )
+            calc = functools.partial(self._calc_part, slice(start, start + part))
+            port = self.DeclareVectorOutputPort(kUseDefaultName, part, calc, {self._u.ticket()})
             port.cache_entry().use_native(NativeCode("part", (part, start, InputOf(0), OUTPUT)))
             start += part
 
@@ -139,11 +139,8 @@ class Demultiplexer(LeafSystem):
         """Returns the number of elements of each output."""
         return list(self._sizes)
 
-    def _part_calculator(self, part: slice) -> Callable[[Context, BasicVector], None]:
-        def calc(context: Context, output: BasicVector) -> None:
-            output.SetFromVector(self._u.EvalBasicVector(context).value()[part])
-
-        return calc
+    def _calc_part(self, part: slice, context: Context, output: BasicVector) -> None:
+        output.SetFromVector(self._u.EvalBasicVector(context).value()[part])
 
 
 def _equal_parts(size: int, part: int) -> list[int]:

@@ -15,8 +15,10 @@ from merganser.framework.primitives.discrete_derivative import (
 from merganser.framework.primitives.discrete_time import DiscreteTimeDelay, DiscreteTimeIntegrator
 from merganser.framework.primitives.integrator import Integrator
 from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
+from merganser.framework.primitives.linear_transform_density import LinearTransformDensity
 from merganser.framework.primitives.low_pass_filter import FirstOrderLowPassFilter
 from merganser.framework.primitives.matrix_gain import MatrixGain, SparseMatrixGain
+from merganser.framework.primitives.multilayer_perceptron import MultilayerPerceptron
 from merganser.framework.primitives.port_switch import PortSwitch
 from merganser.framework.primitives.routing import Demultiplexer, Multiplexer, PassThrough
 from merganser.framework.primitives.saturation import Saturation
@@ -24,6 +26,9 @@ from merganser.framework.primitives.selector import Selector
 from merganser.framework.primitives.shared_pointer_system import SharedPointerSystem
 from merganser.framework.primitives.sine import Sine
 from merganser.framework.primitives.sources import ConstantValueSource, ConstantVectorSource
+from merganser.framework.primitives.symbolic_vector_system import SymbolicVectorSystem
+from merganser.framework.primitives.trajectory_affine_system import TrajectoryAffineSystem, TrajectoryLinearSystem
+from merganser.framework.primitives.trajectory_source import TrajectorySource
 from merganser.framework.primitives.vector_log import VectorLog
 from merganser.framework.primitives.vector_log_sink import VectorLogSink
 from merganser.framework.primitives.wrap_to_system import WrapToSystem
@@ -44,7 +49,9 @@ __all__ = [
     "Gain_",
     "Integrator_",
     "LinearSystem_",
+    "LinearTransformDensity_",
     "MatrixGain_",
+    "MultilayerPerceptron_",
     "Multiplexer_",
     "PassThrough_",
     "PortSwitch_",
@@ -54,6 +61,10 @@ __all__ = [
     "Sine_",
     "SparseMatrixGain_",
     "StateInterpolatorWithDiscreteDerivative_",
+    "SymbolicVectorSystem_",
+    "TrajectoryAffineSystem_",
+    "TrajectoryLinearSystem_",
+    "TrajectorySource_",
     "VectorLogSink_",
     "VectorLog_",
     "WrapToSystem_",
@@ -84,6 +95,12 @@ SharedPointerSystem_ = SystemTemplate(SharedPointerSystem)
 Sine_ = SystemTemplate(Sine)
 SparseMatrixGain_ = SystemTemplate(SparseMatrixGain)
 StateInterpolatorWithDiscreteDerivative_ = SystemTemplate(StateInterpolatorWithDiscreteDerivative)
+LinearTransformDensity_ = SystemTemplate(LinearTransformDensity)
+MultilayerPerceptron_ = SystemTemplate(MultilayerPerceptron)
+SymbolicVectorSystem_ = SystemTemplate(SymbolicVectorSystem)
+TrajectoryAffineSystem_ = SystemTemplate(TrajectoryAffineSystem)
+TrajectoryLinearSystem_ = SystemTemplate(TrajectoryLinearSystem)
+TrajectorySource_ = SystemTemplate(TrajectorySource)
 VectorLogSink_ = SystemTemplate(VectorLogSink)
 WrapToSystem_ = SystemTemplate(WrapToSystem)
 ZeroOrderHold_ = SystemTemplate(ZeroOrderHold)

@@ -8,6 +8,7 @@ import functools
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_size
 
@@ -84,7 +85,10 @@ class Selector(LeafSystem):
             places = [_checked_place(selection, sizes, index) for selection in output.selections]
             tickets = {self.input_port_ticket(n) for n, _ in places} or {self.nothing_ticket()}
             name = kUseDefaultName if output.name is None else output.name
-            self.DeclareVectorOutputPort(name, len(places), functools.partial(self._calc_output, places), tickets)
+            calc = functools.partial(self._calc_output, places)
+            declared = self.DeclareVectorOutputPort(name, len(places), calc, tickets)
+            sources = [argument for n, j in places for argument in (InputOf(n), j)]
+            declared.cache_entry().use_native(NativeCode("pick", (len(places), OUTPUT, *sources)))
 
     def _calc_output(self, places: list[tuple[int, int]], context: Context, output: BasicVector) -> None:
         u = {n: self._input_ports[n].EvalBasicVector(context).value() for n in {n for n, _ in places}}

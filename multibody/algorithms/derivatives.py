@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.multibody import kernels
+from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.force_element_derivatives import force_element_derivatives
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyForces
 
@@ -64,17 +69,17 @@ def inverse_dynamics_derivatives(
 ) -> InverseDynamicsDerivatives:
     """Computes the derivatives of the generalized forces that given accelerations need.
 
-        tau = M(q) vdot + C(q, v) v + D v - tau_g(q) - tau_app - sum_B J_B^T F_app_B
+        tau = M(q) vdot + C(q, v) v + D v - tau_g(q) - tau_e(q, v) - tau_app - sum_B J_B^T F_app_B
 
-    with gravity and the damping of the joints; tau_app and the components in W of F_app_B, which acts at Bo, do not
-    change with q and v.
+    with gravity, the damping of the joints and the other force elements, tau_e; tau_app and the components in W of
+    F_app_B, which acts at Bo, do not change with q and v.
 
     Derivatives by q are partial derivatives, with the components of v and vdot kept. Those *along the velocities* are
     derivatives for q moving with qdot = N(q) e_k, so that dtau/dq = (dtau along the velocities) N+(q): for a floating
     joint, whose q has a quaternion, they are derivatives by displacements of the body, and there is one column less.
 
     Args:
-        plant: a finalized plant, of any scalar type.
+        plant: a finalized plant, of any scalar type; of floats if it has force elements other than gravity.
         context: of the plant.
         known_vdot: generalized accelerations, shape [nv].
         external_forces: F_app and tau_app; none by default.
@@ -82,18 +87,23 @@ def inverse_dynamics_derivatives(
 
     Raises:
         ValueError: known_vdot or the forces are of wrong size, or known_vdot is not finite.
-        RuntimeError: the plant has loop joints, or force elements other than gravity.
+        RuntimeError: the plant has loop joints; it has force elements other than gravity and is not of floats; or
+            one of them has no force.
 
     By the closed form of Carpentier and Mansard (2018): kernels/inverse_dynamics_derivatives.py.
     """
     caller = "inverse_dynamics_derivatives"
-    _check_plant(caller, plant)
     w = plant._eval_position(context)
-    num_v = len(w.v)
+    work = w.sensitivity or _make_work(caller, plant, w)
     F_app, _ = _forces(caller, plant, w, external_forces)
-    vdot = plant._checked_vector(caller, known_vdot, num_v, w.dtype)
-    dtau_dq, dtau_dv, M = _inverse(w, vdot, F_app)
-    if not along_velocities:
+    vdot: Any = known_vdot
+    is_array = type(vdot) is np.ndarray and vdot.dtype is w.dtype and vdot.shape == w.v_shape
+    if not (is_array and w.is_float and vdot.flags.c_contiguous and checked.is_finite(vdot)):
+        vdot = plant._checked_vector(caller, known_vdot, len(w.v), w.dtype)
+    if work.elements is not None:
+        _, F_app = _add_elements(plant, context, w, w.zeros_v, F_app)
+    dtau_dq, dtau_dv, M = _inverse(w, work, vdot, F_app)
+    if not (along_velocities or work.has_simple_rates):
         dtau_dq = _by_positions(plant, context, dtau_dq)
     return InverseDynamicsDerivatives(dtau_dq, dtau_dv, M)
 
@@ -107,52 +117,111 @@ def forward_dynamics_derivatives(
 ) -> ForwardDynamicsDerivatives:
     """Computes the generalized accelerations that given forces cause, and their derivatives.
 
-        M(q) vdot + C(q, v) v = tau_g(q) - D v + tau_app + sum_B J_B^T F_app_B
+        M(q) vdot + C(q, v) v = tau_g(q) - D v + tau_e(q, v) + tau_app + sum_B J_B^T F_app_B
 
     Forces and derivatives as in inverse_dynamics_derivatives(); actuation is part of tau_app, and what is at the input
     ports of the plant is not read. Velocities of locked joints do not change.
 
     Args:
-        plant: a finalized plant, of any scalar type.
+        plant: a finalized plant, of any scalar type; of floats if it has force elements other than gravity.
         context: of the plant.
         external_forces: F_app and tau_app; none by default.
         along_velocities: whether the derivatives by positions are wanted along the velocities.
 
     Raises:
         ValueError: the forces are of wrong size.
-        RuntimeError: the mass matrix is singular; the plant has loop joints, or force elements other than gravity.
+        RuntimeError: the mass matrix is singular; or as inverse_dynamics_derivatives().
 
     By the closed form of Carpentier and Mansard (2018): kernels/forward_dynamics_derivatives.py.
     """
     caller = "forward_dynamics_derivatives"
-    _check_plant(caller, plant)
     w = plant._workspace(context)
-    num_v = len(w.v)
+    work = w.sensitivity or _make_work(caller, plant, w)
     F_app, tau_app = _forces(caller, plant, w, external_forces)
-    xdot = np.empty(len(w.x), w.dtype)
-    status = w.call(
-        kernels.state_derivatives, w.topology, w.parameters, w.gravity, w.x, tau_app, F_app, w.position, w.velocity,
-        w.scratch, xdot,
-    )  # fmt: skip
+    if work.elements is not None:
+        tau_app, F_app = _add_elements(plant, context, w, tau_app, F_app)
+    xdot = np.empty(w.x_shape, w.dtype)
+    status = work.run_state_derivatives(tau_app, F_app, w.position, w.velocity, w.scratch, xdot)
     plant._conclude(context, w, status, xdot)
-    vdot = xdot[len(w.q) :].copy()
-    dvdot_dq, dvdot_dv, M = _inverse(w, vdot, F_app)
-    dvdot_dtau = np.empty((num_v, num_v), w.dtype)
-    w.call(kernels.forward_dynamics_derivatives, w.topology, w.parameters, M, dvdot_dq, dvdot_dv, dvdot_dtau)
-    if not along_velocities:
+    vdot = xdot[len(w.q) :]
+    dvdot_dq, dvdot_dv, M = _inverse(w, work, vdot, F_app)
+    dvdot_dtau = np.empty(w.M_shape, w.dtype)
+    work.run_forward(M, dvdot_dq, dvdot_dv, dvdot_dtau)
+    if not (along_velocities or work.has_simple_rates):
         dvdot_dq = _by_positions(plant, context, dvdot_dq)
-    return ForwardDynamicsDerivatives(vdot, dvdot_dq, dvdot_dv, dvdot_dtau)
+    return ForwardDynamicsDerivatives(vdot.copy(), dvdot_dq, dvdot_dv, dvdot_dtau)
 
 
-def _check_plant(caller: str, plant: MultibodyPlant) -> None:
-    tree = plant._tree
-    if not len(tree.loop_joints) and tree.num_force_elements() == 1:
-        return
-    others = "loop joints" if len(tree.loop_joints) else "force elements other than gravity"
-    raise RuntimeError(
-        f"{caller}(): plant '{plant.GetSystemPathname()}' has {others}, which the closed form does not know. Use "
-        "plant.ToAutoDiffXd() for derivatives of all that the plant computes."
+class _Work:
+    """Room for the derivatives in one workspace, and the kernels with those arguments that always are the same.
+
+    Attributes:
+        sensitivity: records of kernels/inverse_dynamics_derivatives.py.
+        elements: the table of the force elements; None if gravity is the only one.
+        room_for_elements: for kernels/force_element_derivatives.py.
+        has_simple_rates: whether qdot = v.
+    """
+
+    def __init__(self, plant: MultibodyPlant, w: Workspace) -> None:
+        self._w = w
+        self.has_simple_rates = plant.IsVelocityEqualToQDot()
+        self.sensitivity = w.make_records(len(w.topology), sensitivity_dtype)
+        self.elements = plant._tree.elements if len(plant._tree.elements) else None
+        self.room_for_elements = () if self.elements is None else _room_for_elements(w)
+        model = (w.topology, w.parameters)
+        self.run_inverse = self._bound(
+            "run_inverse", kernels.inverse_dynamics_derivatives, *model, w.gravity, w.position, w.v
+        )
+        self.run_forward = self._bound("run_forward", kernels.forward_dynamics_derivatives, *model)
+        self.run_state_derivatives = self._bound(
+            "run_state_derivatives", kernels.state_derivatives, *model, w.gravity, w.x
+        )
+
+    def _bound(self, name: str, kernel: Any, *fixed: Any) -> Callable[..., Any]:
+        """The kernel with its first arguments; with floats, in a way that takes less time from the second call on."""
+        w = self._w
+
+        def run_first(*others: Any) -> Any:
+            result = w.call(kernel, *fixed, *others)
+            setattr(self, name, functools.partial(w.codes[kernel], *fixed))
+            return result
+
+        return run_first if w.is_float else functools.partial(w.call, kernel, *fixed)
+
+
+def _room_for_elements(w: Workspace) -> tuple[Array, ...]:
+    """The arguments of kernels/force_element_derivatives.py that are work."""
+    num_mobods, num_q, num_v = len(w.topology), len(w.q), len(w.v)
+    return (
+        np.zeros(num_mobods, layout.position_dtype(np.complex128)),
+        np.zeros(num_mobods, layout.velocity_dtype(np.complex128)),
+        np.zeros((2, num_q), np.complex128),
+        np.zeros((2, num_v), np.complex128),
+        np.zeros((2, num_mobods, 6), np.complex128),
+        np.zeros((2, num_mobods, 6)),
+        np.zeros(num_v),
     )
+
+
+def _make_work(caller: str, plant: MultibodyPlant, w: Workspace) -> _Work:
+    """The room of a workspace, when it is first needed.
+
+    Raises:
+        RuntimeError: the closed form does not serve this plant.
+    """
+    tree = plant._tree
+    reason = None
+    if len(tree.loop_joints):
+        reason = "loop joints, which the closed form does not know"
+    elif len(tree.elements) and not w.is_float:
+        reason = "force elements other than gravity, and only of floats the closed form knows those"
+    if reason:
+        raise RuntimeError(
+            f"{caller}(): plant '{plant.GetSystemPathname()}' has {reason}. Use plant.ToAutoDiffXd() for derivatives "
+            "of all that the plant computes."
+        )
+    w.sensitivity = _Work(plant, w)
+    return w.sensitivity
 
 
 def _forces(caller: str, plant: MultibodyPlant, w: Workspace, forces: MultibodyForces | None) -> tuple[Array, Array]:
@@ -165,23 +234,36 @@ def _forces(caller: str, plant: MultibodyPlant, w: Workspace, forces: MultibodyF
     return forces._F_Bo_W, forces._tau
 
 
-def _inverse(w: Workspace, vdot: Array, F_app: Array) -> Array:
-    """dtau/dq along the velocities, dtau/dv and M, from position kinematics that are up to date."""
-    if w.sensitivity is None:
-        w.sensitivity = w.make_records(len(w.topology), sensitivity_dtype)
-    num_v = len(vdot)
-    derivatives = np.empty((3, num_v, num_v), w.dtype)
-    w.call(
-        kernels.inverse_dynamics_derivatives, w.topology, w.parameters, w.gravity, w.position, w.v, vdot, F_app,
-        w.sensitivity, w.tau, *derivatives,
-    )  # fmt: skip
+def _add_elements(
+    plant: MultibodyPlant, context: Any, w: Workspace, tau_app: Array, F_app: Array
+) -> tuple[Array, Array]:
+    """tau_app and F_app with the forces of all elements but gravity."""
+    plant._eval_velocity(context)
+    tau, F = tau_app.copy(), F_app.copy()
+    plant._sum_up_forces(context, w, (0, len(plant._tree.elements)), tau, F)
+    return tau, F
+
+
+def _inverse(w: Workspace, work: _Work, vdot: Array, F_app: Array) -> Array:
+    """dtau/dq along the velocities, dtau/dv and M, from kinematics that are up to date.
+
+    F_app are all spatial forces on the bodies, those of force elements included.
+    """
+    derivatives = np.empty((3, *w.M_shape), w.dtype)
+    dq, dv, M = derivatives
+    work.run_inverse(vdot, F_app, work.sensitivity, w.tau, dq, dv, M)
+    if work.elements is not None:
+        by_elements = np.empty((2, *w.M_shape))
+        w.call(
+            force_element_derivatives, w.topology, work.elements, w.constants, w.q, w.v, w.position,
+            w.velocity, work.sensitivity, *work.room_for_elements, *by_elements,
+        )  # fmt: skip
+        derivatives[:2] -= by_elements
     return derivatives
 
 
 def _by_positions(plant: MultibodyPlant, context: Any, along_velocities: Array) -> Array:
     """Derivatives by q: those along the velocities times N+(q)."""
-    if not plant._quaternions and not plant._pitches:  # then qdot = v
-        return along_velocities
     if along_velocities.dtype != object:
         by_positions: Array = along_velocities @ plant.MakeQDotToVelocityMap(context)
         return by_positions

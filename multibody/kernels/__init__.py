@@ -11,6 +11,7 @@ from merganser.multibody.kernels.energy import energies
 from merganser.multibody.kernels.force_elements import bushing_forces, element_energies, force_elements
 from merganser.multibody.kernels.forward_dynamics import forward_dynamics
 from merganser.multibody.kernels.forward_dynamics_derivatives import forward_dynamics_derivatives
+from merganser.multibody.kernels.frame_motion import frame_acceleration, frame_velocity
 from merganser.multibody.kernels.generalized_forces import generalized_forces
 from merganser.multibody.kernels.gravity import gravity_forces
 from merganser.multibody.kernels.inverse_dynamics import inverse_dynamics
@@ -44,6 +45,8 @@ __all__ = [
     "force_elements",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "frame_acceleration",
+    "frame_velocity",
     "generalized_forces",
     "gravity_forces",
     "inverse_dynamics",

@@ -5,20 +5,20 @@
 Notation: see layout.py; the rows of H are H_PB_W[k], e and D belong to the hinge of B.
 X = [1, 0; -[p]x, 1] shifts accelerations from Po to Bo, X^T forces from Bo to Po, p = p_PoBo_W.
 
-Pass 1, tips to base: articulated body inertias.
+Pass 1, tips to base: articulated body inertias,
 
     P     = M_BBo_W + sum_children X^T P+ X                                           (1)
     U     = H P,   D = H P H^T + diag(reflected_inertia + extra_diagonal)             (2)
     D     = L Delta L^T,   Y = L^-1 U                                                 (3)
     P+    = P - Y^T Delta^-1 Y                                                        (4)
 
-Pass 2, tips to base: articulated body forces, so that F_Bo_W = P+ X A_WP_W + Z+ at the hinge.
+and articulated body forces, so that F_Bo_W = P+ X A_WP_W + Z+ at the hinge.
 
     Z     = Fb_Bo_W - F_applied_Bo_W + sum_children X^T Z+                            (5)
     e     = L^-1 (tau - H Z)                                                          (6)
     Z+    = Z + Y^T Delta^-1 e + P+ Ab_WB_W                                           (7)
 
-Pass 3, base to tips: accelerations, from A_W0_W = [0; -g].
+Pass 2, base to tips: accelerations, from A_W0_W = [0; -g].
 
     A+    = X A_WP_W + Ab_WB_W                                                        (8)
     vdot  = L^-T Delta^-1 (e - Y A+)                                                  (9)
@@ -43,13 +43,14 @@ Dynamics (2010), chapter 7. The factors (3) in place of D^-1: G. Golub and C. Va
 
 from __future__ import annotations
 
-from merganser.framework.native import device, kernel
+from merganser.framework.native import device, inlined, kernel
 from merganser.multibody.kernels.articulated import (
     add_shifted_inertia,
+    articulated_inertia,
     multiply_inertia,
     project_hinge_inertia,
     set_rigid_inertia,
-    subtract_hinge_inertia,
+    subtract_row,
 )
 from merganser.multibody.kernels.hinge import num_free
 from merganser.multibody.kernels.spatial import (
@@ -63,6 +64,7 @@ from merganser.multibody.kernels.spatial import (
     scaled,
     set_spatial,
     set_vector,
+    subtract,
     translational,
     vector,
 )
@@ -92,104 +94,94 @@ def calc_forward_dynamics(
     Returns:
         0, or the number of the mobod whose hinge inertia is singular or NaN; vdot_out is then not computed.
     """
-    status = articulate_inertias(topology, parameters, position_in, extra_diagonal_in, scratch_work)
-    if status == 0:
-        articulate_forces(
-            topology, parameters, gravity_in, position_in, velocity_in, tau_in, F_applied_in, scratch_work
-        )
-        articulate_accelerations(topology, parameters, gravity_in, position_in, velocity_in, scratch_work, vdot_out)
-    return status
-
-
-@device
-def articulate_inertias(
-    topology: Array,
-    parameters: Array,
-    position_in: Array,
-    extra_diagonal_in: Array,
-    scratch_work: Array,
-) -> int:
-    """Pass 1: P+, Y, L and Delta of all mobods; returns 0 or the number of a mobod with a singular hinge."""
-    num_mobods = topology.shape[0]
-    for i in range(1, num_mobods):
-        body = position_in[i]
-        work = scratch_work[i]
-        I = body["I_BBo_W"]
-        h = scaled(body["mass"], vector(body["p_BoBcm_W"]))
-        set_rigid_inertia(body["mass"], h, I, work)
-        work["mass_C"] = body["mass"]
-        set_vector(work["mp_C_W"], h)
-        work["trace_C"] = I[0, 0] + I[1, 1] + I[2, 2]
-    for i in range(num_mobods - 1, 0, -1):
-        node = topology[i]
-        work = scratch_work[i]
-        # Y, L, Delta  (2), (3)
-        if not project_hinge_inertia(node, parameters[i], position_in[i], extra_diagonal_in, work):
+    _set_rigid_bodies(topology, gravity_in, position_in, velocity_in, F_applied_in, scratch_work)
+    for i in range(topology.shape[0] - 1, 0, -1):
+        if not _articulate(
+            topology[i], parameters[i], position_in[i], velocity_in[i], tau_in, extra_diagonal_in, scratch_work, i
+        ):
             return i
-        if node["parent"] > 0:
-            # P+ = P - Y^T Delta^-1 Y  (4)
-            subtract_hinge_inertia(num_free(node, parameters[i]), work)
-            # P of the parent += X^T P+ X  (1)
-            p_PoBo_W = vector(position_in[i]["p_PoBo_W"])
-            parent_work = scratch_work[node["parent"]]
-            add_shifted_inertia(work, p_PoBo_W, parent_work)
-            # Trace of the composite inertia about Po, for (11).
-            m_C, h_C = work["mass_C"], vector(work["mp_C_W"])
-            h_C_Po = add(h_C, scaled(m_C, p_PoBo_W))
-            parent_work["mass_C"] += m_C
-            set_vector(parent_work["mp_C_W"], add(vector(parent_work["mp_C_W"]), h_C_Po))
-            parent_work["trace_C"] += work["trace_C"] + 2.0 * dot(p_PoBo_W, add(h_C, h_C_Po))
+    _accelerate(topology, parameters, gravity_in, position_in, velocity_in, scratch_work, vdot_out)
     return 0
 
 
-@device
-def articulate_forces(
+@inlined
+def _set_rigid_bodies(
     topology: Array,
-    parameters: Array,
     gravity_in: Array,
     position_in: Array,
     velocity_in: Array,
-    tau_in: Array,
     F_applied_in: Array,
     scratch_work: Array,
 ) -> None:
-    """Pass 2: e of all mobods."""
-    num_mobods = topology.shape[0]
-    for i in range(1, num_mobods):
+    """P, Z and the composite of every mobod as far as they come from B itself, (1) and (5)."""
+    for i in range(1, topology.shape[0]):
+        body, work = position_in[i], scratch_work[i]
+        mass, I = body["mass"], body["I_BBo_W"]
+        h = scaled(mass, vector(body["p_BoBcm_W"]))
+        set_rigid_inertia(mass, h, I, work)
+        work["mass_C"] = mass
+        set_vector(work["mp_C_W"], h)
+        work["trace_C"] = I[0, 0] + I[1, 1] + I[2, 2]
         F_b, F_applied = velocity_in[i]["Fb_Bo_W"], F_applied_in[i]
-        for j in range(6):
-            scratch_work[i]["Z_B_W"][j] = F_b[j] - F_applied[j]
+        t = subtract(rotational(F_b), rotational(F_applied))
+        f = subtract(translational(F_b), translational(F_applied))
         if topology[i]["is_weightless"]:
             # Takes back the upward acceleration of the world: M_BBo_W [0; g].
-            weight = scaled(position_in[i]["mass"], vector(gravity_in))
-            add_spatial(scratch_work[i]["Z_B_W"], cross(vector(position_in[i]["p_BoBcm_W"]), weight), weight)
-    for i in range(num_mobods - 1, 0, -1):
-        node = topology[i]
-        work = scratch_work[i]
-        e = work["e_B"]
-        Y = work["Y_B_W"]
-        moment, force = rotational(work["Z_B_W"]), translational(work["Z_B_W"])
-        num_v = num_free(node, parameters[i])
-        # e = L^-1 (tau - H Z)  (6)
+            t, f = add(t, cross(h, vector(gravity_in))), add(f, scaled(mass, vector(gravity_in)))
+        set_spatial(work["Z_B_W"], t, f)
+
+
+@inlined
+def _articulate(
+    node: Array,
+    fixed: Array,
+    body: Array,
+    bias: Array,
+    tau_in: Array,
+    extra_diagonal_in: Array,
+    scratch_work: Array,
+    i: int,
+) -> bool:
+    """Pass 1 of mobod i: Y, L, Delta, e, and what its parent feels; False if its hinge is singular."""
+    work = scratch_work[i]
+    P = articulated_inertia(work)
+    # Y, L, Delta  (2), (3)
+    if not project_hinge_inertia(node, fixed, body, extra_diagonal_in, P, work):
+        return False
+    num_v = num_free(node, fixed)
+    Y, D, e = work["Y_B_W"], work["D_B"], work["e_B"]
+    t, f = rotational(work["Z_B_W"]), translational(work["Z_B_W"])
+    # e = L^-1 (tau - H Z)  (6)
+    for k in range(num_v):
+        e_k = tau_in[node["v_start"] + k] - power(body["H_PB_W"], k, t, f)
+        for l in range(k):
+            e_k -= D[k, l] * e[l]
+        e[k] = e_k
+    if node["parent"] > 0:
+        parent_work = scratch_work[node["parent"]]
+        p_PoBo_W = vector(body["p_PoBo_W"])
         for k in range(num_v):
-            e[k] = tau_in[node["v_start"] + k] - power(position_in[i]["H_PB_W"], k, moment, force)
-            for l in range(k):
-                e[k] -= work["D_B"][k, l] * e[l]
-        if node["parent"] > 0:
+            # P+ = P - Y^T Delta^-1 Y  (4)
+            y_t, y_f = rotational(Y[k]), translational(Y[k])
+            P = subtract_row(P, D[k, k], y_t, y_f)
             # Z+ = Z + Y^T Delta^-1 e + P+ Ab_WB_W  (7)
-            for k in range(num_v):
-                moment = add(moment, scaled(e[k] * work["D_B"][k, k], rotational(Y[k])))
-                force = add(force, scaled(e[k] * work["D_B"][k, k], translational(Y[k])))
-            Ab_WB_W = velocity_in[i]["Ab_WB_W"]
-            t, f = multiply_inertia(work, rotational(Ab_WB_W), translational(Ab_WB_W))
-            moment, force = add(moment, t), add(force, f)
-            # Z of the parent += X^T Z+  (5)
-            moment = add(moment, cross(vector(position_in[i]["p_PoBo_W"]), force))
-            add_spatial(scratch_work[node["parent"]]["Z_B_W"], moment, force)
+            t, f = add(t, scaled(e[k] * D[k, k], y_t)), add(f, scaled(e[k] * D[k, k], y_f))
+        t_b, f_b = multiply_inertia(P, rotational(bias["Ab_WB_W"]), translational(bias["Ab_WB_W"]))
+        t, f = add(t, t_b), add(f, f_b)
+        # P of the parent += X^T P+ X  (1), Z of the parent += X^T Z+  (5)
+        add_shifted_inertia(P, p_PoBo_W, parent_work)
+        add_spatial(parent_work["Z_B_W"], add(t, cross(p_PoBo_W, f)), f)
+        # Trace of the composite inertia about Po, for (11).
+        m_C, h_C = work["mass_C"], vector(work["mp_C_W"])
+        h_C_Po = add(h_C, scaled(m_C, p_PoBo_W))
+        parent_work["mass_C"] += m_C
+        set_vector(parent_work["mp_C_W"], add(vector(parent_work["mp_C_W"]), h_C_Po))
+        parent_work["trace_C"] += work["trace_C"] + 2.0 * dot(p_PoBo_W, add(h_C, h_C_Po))
+    return True
 
 
-@device
-def articulate_accelerations(
+@inlined
+def _accelerate(
     topology: Array,
     parameters: Array,
     gravity_in: Array,
@@ -198,7 +190,7 @@ def articulate_accelerations(
     scratch_work: Array,
     vdot_out: Array,
 ) -> None:
-    """Pass 3: A_WB_W - [0; g] of all mobods, and vdot."""
+    """Pass 2: A_WB_W - [0; g] of all mobods, and vdot."""
     for j in range(3):
         scratch_work[0]["A_WB_W"][j] = 0.0
         scratch_work[0]["A_WB_W"][j + 3] = -gravity_in[j]

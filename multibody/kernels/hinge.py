@@ -29,9 +29,6 @@ Two mobilizers have rows that change in F, beside the arm p_MoBo. In F, at Mo, t
 
 as F_0 is fixed and M_1 turns about it, and as the tangent of the path turns with M.
 
-Common mobilizers (weld, revolute, prismatic, quaternion floating: kinds up to LAST_COMMON) and rarer ones have
-functions of their own, which saves 10 % of the position kinematics of an arm.
-
 Source: A. Jain, Robot and Multibody Dynamics (2010), chapter 3 (hinge map matrices).
 """
 
@@ -41,8 +38,9 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.native import device
+from merganser.framework.native import device, inlined
 from merganser.multibody.kernels.layout import (
+    BALL_RPY,
     CURVILINEAR,
     PLANAR,
     PRISMATIC,
@@ -51,6 +49,7 @@ from merganser.multibody.kernels.layout import (
     RPY_FLOATING,
     SCREW,
     UNIVERSAL,
+    WELD,
 )
 from merganser.multibody.kernels.path import place_on_path, turning_rate
 from merganser.multibody.kernels.scalars import is_set
@@ -58,6 +57,7 @@ from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
     add,
+    column,
     cross,
     rotate,
     rotational,
@@ -68,20 +68,10 @@ from merganser.multibody.kernels.spatial import (
     vector,
 )
 
-__all__ = [
-    "LAST_COMMON",
-    "add_hinge_bias",
-    "cross_hinge",
-    "cross_rarer_hinge",
-    "num_free",
-    "set_hinge_matrix",
-    "set_rarer_hinge_matrix",
-]
-
-LAST_COMMON = QUATERNION_FLOATING
+__all__ = ["add_hinge_bias", "cross_hinge", "num_free", "set_hinge_matrix"]
 
 
-@device
+@inlined
 def num_free(node: Array, fixed: Array) -> int:
     """How many velocities of the mobilizer forces can change: all, or none if it is locked."""
     return 0 if is_set(fixed["is_locked"]) else node["num_v"]
@@ -90,42 +80,29 @@ def num_free(node: Array, fixed: Array) -> int:
 # -- pose ----------------------------------------------------------------------------------------------------
 
 
-@device
-def cross_hinge(node: Array, fixed: Array, q_in: Array, body: Array) -> None:
-    """Writes R_WM = R_WF R_FM in the place of R_WB, and p_FoMo_F in the place of p_PoBo_W; common mobilizers."""
+@inlined
+def cross_hinge(node: Array, fixed: Array, parameters: Array, q_in: Array, body: Array) -> None:
+    """Writes R_FM in the place of I_BBo_W, and p_FoMo_F in the place of p_BoBcm_W; nothing if the hinge is a weld."""
     mobilizer = node["mobilizer"]
+    if mobilizer == WELD:
+        return
     q = node["q_start"]
-    R_WF = body["R_WF"]
-    R_WM = body["R_WB"]
-    p_FoMo_F = body["p_PoBo_W"]
+    R_FM = body["I_BBo_W"]
+    p_FoMo_F = body["p_BoBcm_W"]
     for r in range(3):
         p_FoMo_F[r] = 0.0
     if mobilizer == REVOLUTE:
-        _set_rotation_about_axis(vector(fixed["axis_F"]), np.sin(q_in[q]), np.cos(q_in[q]), R_WM)
-        _premultiply(R_WF, R_WM)
-    elif mobilizer == QUATERNION_FLOATING:
-        _set_rotation_of_quaternion(q_in, q, R_WM)
-        _premultiply(R_WF, R_WM)
-        for r in range(3):
-            p_FoMo_F[r] = q_in[q + 4 + r]
-    else:
-        if mobilizer == PRISMATIC:
-            set_vector(p_FoMo_F, scaled(q_in[q], vector(fixed["axis_F"])))
+        _set_rotation_about_axis(vector(fixed["axis_F"]), np.sin(q_in[q]), np.cos(q_in[q]), R_FM)
+    elif mobilizer == PRISMATIC:
         for r in range(3):
             for c in range(3):
-                R_WM[r, c] = R_WF[r, c]
-
-
-@device
-def cross_rarer_hinge(node: Array, fixed: Array, parameters: Array, q_in: Array, body: Array) -> None:
-    """The same for the other mobilizers."""
-    mobilizer = node["mobilizer"]
-    q = node["q_start"]
-    R_FM = body["R_WB"]
-    p_FoMo_F = body["p_PoBo_W"]
-    for r in range(3):
-        p_FoMo_F[r] = 0.0
-    if mobilizer == SCREW:
+                R_FM[r, c] = 1.0 if r == c else 0.0
+        set_vector(p_FoMo_F, scaled(q_in[q], vector(fixed["axis_F"])))
+    elif mobilizer == QUATERNION_FLOATING:
+        _set_rotation_of_quaternion(q_in, q, R_FM)
+        for r in range(3):
+            p_FoMo_F[r] = q_in[q + 4 + r]
+    elif mobilizer == SCREW:
         a = vector(fixed["axis_F"])
         _set_rotation_about_axis(a, np.sin(q_in[q]), np.cos(q_in[q]), R_FM)
         set_vector(p_FoMo_F, scaled(fixed["pitch"] * q_in[q], a))
@@ -142,18 +119,9 @@ def cross_rarer_hinge(node: Array, fixed: Array, parameters: Array, q_in: Array,
         if mobilizer == RPY_FLOATING:
             for r in range(3):
                 p_FoMo_F[r] = q_in[q + 3 + r]
-    _premultiply(body["R_WF"], R_FM)
 
 
-@device
-def _premultiply(A: Array, B: Array) -> None:
-    """B = A B in place, for 3x3 matrices."""
-    for c in range(3):
-        column = rotate(A, (B[0, c], B[1, c], B[2, c]))
-        B[0, c], B[1, c], B[2, c] = column[0], column[1], column[2]
-
-
-@device
+@inlined
 def _set_rotation_about_axis(a: Vector3, sin_q: Any, cos_q: Any, R_FM: Array) -> None:
     """Equation (1), for a unit vector a."""
     s = scaled(sin_q, a)
@@ -207,43 +175,31 @@ def _set_rotation_of_universal_joint(q_0: Any, q_1: Any, R_FM: Array) -> None:
 # -- hinge matrix --------------------------------------------------------------------------------------------
 
 
-@device
-def set_hinge_matrix(mobilizer: int, fixed: Array, body: Array) -> None:
-    """Writes the rows of H_PB_W, equation (4), of a body whose pose is known and whose mobilizer is common."""
+@inlined
+def set_hinge_matrix(node: Array, fixed: Array, parameters: Array, q_in: Array, body: Array) -> None:
+    """Writes the rows of H_PB_W, equation (4), of a body whose pose is known."""
+    mobilizer = node["mobilizer"]
     H = body["H_PB_W"]
     R_WF = body["R_WF"]
     p_MoBo_W = vector(body["p_MoBo_W"])
+    if mobilizer == WELD:
+        return
     if mobilizer == REVOLUTE:
         a_W = rotate(R_WF, vector(fixed["axis_F"]))
         set_spatial(H[0], a_W, cross(a_W, p_MoBo_W))
     elif mobilizer == PRISMATIC:
-        a_W = rotate(R_WF, vector(fixed["axis_F"]))
-        set_spatial(H[0], (0.0, 0.0, 0.0), a_W)
-    elif mobilizer == QUATERNION_FLOATING:
-        for k in range(3):
-            F_k = _column(R_WF, k)
-            set_spatial(H[k], F_k, cross(F_k, p_MoBo_W))
-            set_spatial(H[k + 3], (0.0, 0.0, 0.0), F_k)
-
-
-@device
-def set_rarer_hinge_matrix(node: Array, fixed: Array, parameters: Array, q_in: Array, body: Array) -> None:
-    """The same for the other mobilizers."""
-    mobilizer = node["mobilizer"]
-    p_MoBo_W = vector(body["p_MoBo_W"])
-    H = body["H_PB_W"]
-    R_WF = body["R_WF"]
-    if mobilizer == SCREW:
+        set_spatial(H[0], (0.0, 0.0, 0.0), rotate(R_WF, vector(fixed["axis_F"])))
+    elif mobilizer == SCREW:
         a_W = rotate(R_WF, vector(fixed["axis_F"]))
         set_spatial(H[0], a_W, add(cross(a_W, p_MoBo_W), scaled(fixed["pitch"], a_W)))
     elif mobilizer == UNIVERSAL:
-        F_x, M_y = _column(R_WF, 0), _axis_of_M(1, fixed, body)
+        F_x, M_y = column(R_WF, 0), _axis_of_M(1, fixed, body)
         set_spatial(H[0], F_x, cross(F_x, p_MoBo_W))
         set_spatial(H[1], M_y, cross(M_y, p_MoBo_W))
     elif mobilizer == PLANAR:
-        F_z = _column(R_WF, 2)
-        set_spatial(H[0], (0.0, 0.0, 0.0), _column(R_WF, 0))
-        set_spatial(H[1], (0.0, 0.0, 0.0), _column(R_WF, 1))
+        F_z = column(R_WF, 2)
+        set_spatial(H[0], (0.0, 0.0, 0.0), column(R_WF, 0))
+        set_spatial(H[1], (0.0, 0.0, 0.0), column(R_WF, 1))
         set_spatial(H[2], F_z, cross(F_z, p_MoBo_W))
     elif mobilizer == CURVILINEAR:
         rho = turning_rate(fixed, node, parameters, q_in[node["q_start"]])
@@ -251,15 +207,10 @@ def set_rarer_hinge_matrix(node: Array, fixed: Array, parameters: Array, q_in: A
         set_spatial(H[0], w, add(_axis_of_M(0, fixed, body), cross(w, p_MoBo_W)))
     else:
         for k in range(3):
-            F_k = _column(R_WF, k)
+            F_k = column(R_WF, k)
             set_spatial(H[k], F_k, cross(F_k, p_MoBo_W))
-            if mobilizer == RPY_FLOATING:
+            if mobilizer != BALL_RPY:
                 set_spatial(H[k + 3], (0.0, 0.0, 0.0), F_k)
-
-
-@device
-def _column(R: Array, k: int) -> Vector3:
-    return R[0, k], R[1, k], R[2, k]
 
 
 @device

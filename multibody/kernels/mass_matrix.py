@@ -9,7 +9,7 @@ The force that moves C with the unit velocity H_PB_W[k], from rest, is
 
     F_Bo_W = [I_C w + h_C x v;  m_C v - h_C x w],   [w; v] = H_PB_W[k]                            (2)
 
-and as it is carried to the base through every body A inboard of B, F_Ao_W = Phi^T(F_Bo_W),
+and shifted to every body A inboard of B, F_Ao_W = Phi^T(F_Bo_W),
 
     M[A_l, B_k] = M[B_k, A_l] = H_A[l] . F_Ao_W                                                   (3)
 
@@ -21,7 +21,9 @@ Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), table 6.2; refle
 
 from __future__ import annotations
 
-from merganser.framework.native import device, kernel
+from typing import Any
+
+from merganser.framework.native import device, inlined, kernel
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
@@ -69,7 +71,7 @@ def calc_mass_matrix(
             add_composite(scratch_work[i], vector(position_in[i]["p_PoBo_W"]), scratch_work[node["parent"]])
 
 
-@device
+@inlined
 def start_composite(body: Array, work: Array) -> None:
     """Makes B alone the composite of B."""
     work["mass_C"] = body["mass"]
@@ -78,7 +80,7 @@ def start_composite(body: Array, work: Array) -> None:
         set_vector(work["I_C_W"][r], vector(body["I_BBo_W"][r]))
 
 
-@device
+@inlined
 def add_composite(work: Array, p: Vector3, parent_work: Array) -> None:
     """Adds the composite of B to that of its parent, from whose origin p leads to Bo, equation (1)."""
     m = work["mass_C"]
@@ -89,17 +91,18 @@ def add_composite(work: Array, p: Vector3, parent_work: Array) -> None:
     I_P = parent_work["I_C_W"]
     diagonal = dot(p, add(h, h_plus_mp))
     parent_work["mass_C"] += m
+    set_vector(parent_work["mp_C_W"], add(vector(parent_work["mp_C_W"]), h_plus_mp))
     for r in range(3):
-        parent_work["mp_C_W"][r] += h_plus_mp[r]
         for c in range(3):
             I_P[r, c] += I_C[r, c] - p[r] * h[c] - h_plus_mp[r] * p[c]
         I_P[r, r] += diagonal
 
 
-@device
+@inlined
 def _fill_rows(i: int, topology: Array, position_in: Array, work: Array, M_out: Array) -> None:
     """Fills the rows and columns of mobod i as far as they belong to itself and to bodies inboard of it."""
     h = vector(work["mp_C_W"])
+    p_WoBo_W = vector(position_in[i]["p_WoBo_W"])
     for k in range(topology[i]["num_v"]):
         row = topology[i]["v_start"] + k
         H_k = position_in[i]["H_PB_W"][k]
@@ -108,18 +111,24 @@ def _fill_rows(i: int, topology: Array, position_in: Array, work: Array, M_out: 
         moment = add(rotate(work["I_C_W"], w), cross(h, v))
         force = subtract(scaled(work["mass_C"], v), cross(h, w))
         for l in range(k + 1):
-            column = topology[i]["v_start"] + l
-            M_out[row, column] = power(position_in[i]["H_PB_W"], l, moment, force)
-            M_out[column, row] = M_out[row, column]
-        a = i
-        while topology[a]["parent"] > 0:
-            # F_Ao_W = Phi^T(F_Bo_W), M[B_k, A_l] = H_A[l] . F_Ao_W  (3)
-            moment = add(moment, cross(vector(position_in[a]["p_PoBo_W"]), force))
-            a = topology[a]["parent"]
-            for l in range(topology[a]["num_v"]):
-                column = topology[a]["v_start"] + l
-                M_out[row, column] = power(position_in[a]["H_PB_W"], l, moment, force)
-                M_out[column, row] = M_out[row, column]
+            _set_pair(M_out, row, topology[i]["v_start"] + l, power(position_in[i]["H_PB_W"], l, moment, force))
+        a = topology[i]["parent"]
+        while a > 0:
+            node, body = topology[a], position_in[a]
+            if node["num_v"] > 0:
+                # F_Ao_W = Phi^T(F_Bo_W), M[B_k, A_l] = H_A[l] . F_Ao_W  (3)
+                p_AoBo_W = subtract(p_WoBo_W, vector(body["p_WoBo_W"]))
+                moment_A = add(moment, cross(p_AoBo_W, force))
+                for l in range(node["num_v"]):
+                    _set_pair(M_out, row, node["v_start"] + l, power(body["H_PB_W"], l, moment_A, force))
+            a = node["parent"]
+
+
+@inlined
+def _set_pair(M_out: Array, row: int, column: int, value: Any) -> None:
+    """Sets an entry and its mirror image."""
+    M_out[row, column] = value
+    M_out[column, row] = value
 
 
 mass_matrix = kernel(calc_mass_matrix)

@@ -18,7 +18,7 @@ import numpy as np
 
 from merganser.framework.native import device
 from merganser.multibody.kernels.scalars import floor_of, real_part
-from merganser.multibody.kernels.spatial import Array, Vector3, set_vector
+from merganser.multibody.kernels.spatial import Array, Vector3, column, set_vector
 
 __all__ = ["place_on_path", "turning_rate"]
 
@@ -42,7 +42,7 @@ def place_on_path(fixed: Array, node: Array, parameters: Array, s: Any, R_FM: Ar
     if real_part(rho) != 0.0:
         half = np.sin(0.5 * rho * d)
         along, across = sin_theta / rho, 2.0 * half * half / rho
-    x, y, z = _column(segment["R_PF"], 0), _column(segment["R_PF"], 1), _column(segment["R_PF"], 2)
+    x, y, z = column(segment["R_PF"], 0), column(segment["R_PF"], 1), column(segment["R_PF"], 2)
     p = segment["p_PoFo_P"]
     for r in range(3):
         set_vector(R_FM[r], (x[r] * cos_theta + y[r] * sin_theta, y[r] * cos_theta - x[r] * sin_theta, z[r]))
@@ -51,11 +51,6 @@ def place_on_path(fixed: Array, node: Array, parameters: Array, s: Any, R_FM: Ar
         p[1] + x[1] * along + y[1] * across,
         p[2] + x[2] * along + y[2] * across,
     )
-
-
-@device
-def _column(R: Array, c: int) -> Vector3:
-    return R[0, c], R[1, c], R[2, c]
 
 
 @device

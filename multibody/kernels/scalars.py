@@ -16,7 +16,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-__all__ = ["arctangent", "exceeds", "floor_of", "hyperbolic_tangent", "is_set", "real_part"]
+__all__ = ["arctangent", "equals", "exceeds", "floor_of", "hyperbolic_tangent", "is_set", "real_part"]
 
 
 def exceeds(value: Any, threshold: Any) -> bool:
@@ -32,6 +32,19 @@ def _compile_exceeds(value: Any, threshold: Any) -> Callable[[Any, Any], bool]:
         return value.real > threshold.real
 
     return exceeds_compiled
+
+
+def equals(value: Any, number: float) -> bool:
+    """Whether a value is exactly this number, with no derivative; False if it is symbolic."""
+    return isinstance(value, numbers.Number) and bool(value == number)
+
+
+@overload(equals)
+def _compile_equals(value: Any, number: float) -> Callable[[Any, float], bool]:
+    def equals_compiled(value: Any, number: float) -> bool:
+        return value == number
+
+    return equals_compiled
 
 
 def real_part(value: Any) -> float:

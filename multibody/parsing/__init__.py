@@ -1,8 +1,52 @@
-"""Reads URDF and SDF models into a plant."""
+"""Reads URDF and SDF models, and model directives, into a plant."""
 
 from merganser.multibody.parsing.collision_filter_groups import CollisionFilterGroups
 from merganser.multibody.parsing.errors import ParsingError
+from merganser.multibody.parsing.model_directives import (
+    AddCollisionFilterGroup,
+    AddDirectives,
+    AddFrame,
+    AddModel,
+    AddModelInstance,
+    AddWeld,
+    LoadModelDirectives,
+    LoadModelDirectivesFromString,
+    ModelDirective,
+    ModelDirectives,
+)
 from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.parser import Parser
+from merganser.multibody.parsing.process_directives import (
+    FlattenModelDirectives,
+    ModelInstanceInfo,
+    ProcessModelDirectives,
+)
+from merganser.multibody.parsing.schema import Rotation, Transform
+from merganser.multibody.parsing.scoped_frames import GetScopedFrameByName, GetScopedFrameByNameMaybe
+from merganser.multibody.parsing.typed_yaml import yaml_dump_typed, yaml_load_typed
 
-__all__ = ["CollisionFilterGroups", "PackageMap", "Parser", "ParsingError"]
+__all__ = [
+    "AddCollisionFilterGroup",
+    "AddDirectives",
+    "AddFrame",
+    "AddModel",
+    "AddModelInstance",
+    "AddWeld",
+    "CollisionFilterGroups",
+    "FlattenModelDirectives",
+    "GetScopedFrameByName",
+    "GetScopedFrameByNameMaybe",
+    "LoadModelDirectives",
+    "LoadModelDirectivesFromString",
+    "ModelDirective",
+    "ModelDirectives",
+    "ModelInstanceInfo",
+    "PackageMap",
+    "Parser",
+    "ParsingError",
+    "ProcessModelDirectives",
+    "Rotation",
+    "Transform",
+    "yaml_dump_typed",
+    "yaml_load_typed",
+]

@@ -23,7 +23,8 @@ from merganser.multibody.parsing.description import (
     ModelDescription,
     ShapeDescription,
 )
-from merganser.multibody.plant import CoulombFriction
+from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.plant import CoulombFriction, DiscreteContactSolver
 from merganser.multibody.tree import (
     BallRpyJoint,
     CurvilinearJoint,
@@ -41,7 +42,9 @@ from merganser.multibody.tree import (
 )
 
 
-def add_document(plant: Any, document: DocumentDescription, instance_names: dict[str, str]) -> list[Any]:
+def add_document(
+    plant: Any, document: DocumentDescription, instance_names: dict[str, str], diagnostics: Diagnostics
+) -> list[Any]:
     """Adds all models of a document.
 
     Nested models are added before the links of the model around them; joints, actuators and frames of a
@@ -51,18 +54,19 @@ def add_document(plant: Any, document: DocumentDescription, instance_names: dict
         plant: a MultibodyPlant before Finalize().
         document: a document that check_document() accepts.
         instance_names: name that each model of the document gets in the plant, by its name in the document.
+        diagnostics: receives what the plant cannot honour.
 
     Returns:
         The indices of the new model instances, outer models before the models nested in them.
     """
-    return _DocumentBuilder(plant, instance_names).build(document)
+    return _DocumentBuilder(plant, instance_names, diagnostics).build(document)
 
 
 class _DocumentBuilder:
     """Keeps what the plant returned, to find it again when something refers to it."""
 
-    def __init__(self, plant: Any, instance_names: dict[str, str]):
-        self._plant = plant
+    def __init__(self, plant: Any, instance_names: dict[str, str], diagnostics: Diagnostics):
+        self._plant, self._diagnostics = plant, diagnostics
         self._instance_names = instance_names
         self._instances: dict[str, Any] = {}
         self._bodies: dict[BodyReference, Any] = {BodyReference.world(): plant.world_body()}
@@ -90,6 +94,7 @@ class _DocumentBuilder:
         self._add_joints_and_frames(model)
         for bushing in model.bushings:
             self._add_bushing(bushing)
+        self._add_constraints(model)
 
     def _add_joints_and_frames(self, owner: ModelDescription | DocumentDescription) -> None:
         for joint in owner.joints:
@@ -102,12 +107,28 @@ class _DocumentBuilder:
         for joint in owner.joints:
             if joint.frames is not None:
                 F, M = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in joint.frames)
-                self._plant.AddJoint(_make_joint(joint, F, M))
+                self._joints[joint.child.model, joint.name] = self._plant.AddJoint(_make_joint(joint, F, M))
 
     def _add_bushing(self, bushing: BushingDescription) -> None:
         A, C = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in (bushing.frameA, bushing.frameC))
         constants = bushing.torque_stiffness, bushing.torque_damping, bushing.force_stiffness, bushing.force_damping
         self._plant.AddForceElement(LinearBushingRollPitchYaw(A, C, *constants))
+
+    def _add_constraints(self, model: ModelDescription) -> None:
+        constraints: list[Any] = [*model.couplers, *model.ball_constraints]
+        if constraints and self._plant.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi:
+            self._diagnostics.warn(
+                constraints[0].location,
+                f"{len(constraints)} constraints of model '{model.name}' have no effect: the plant uses the TAMSI "
+                "solver, which does not support them.",
+            )
+            return
+        for coupler in model.couplers:
+            joints = (self._joints[coupler.model, name] for name in (coupler.joint0, coupler.joint1))
+            self._plant.AddCouplerConstraint(*joints, coupler.gear_ratio, coupler.offset)
+        for ball in model.ball_constraints:
+            body_A, body_B = self._bodies[ball.body_A], self._bodies[ball.body_B]
+            self._plant.AddBallConstraint(body_A, ball.p_AP, body_B, ball.p_BQ)
 
     def _add_link(self, model_name: str, link: LinkDescription) -> None:
         body = self._plant.AddRigidBody(link.name, self._instances[model_name], link.M_BBo_B)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 __all__ = [
     "ActuatorDescription",
+    "BallConstraintDescription",
     "BodyReference",
     "BushingDescription",
     "CollisionFilterGroupDescription",
+    "CouplerDescription",
     "DocumentDescription",
     "FrameDescription",
     "FrameReference",
@@ -209,11 +211,46 @@ class BushingDescription:
 
 
 @dataclass(frozen=True)
+class CouplerDescription:
+    """A joint that mimics another one of the same model: q0 = gear_ratio q1 + offset.
+
+    Attributes:
+        joint0: name of the joint that mimics.
+        joint1: name of the other.
+    """
+
+    model: str
+    joint0: str
+    joint1: str
+    gear_ratio: float
+    offset: float
+    location: SourceLocation
+
+
+@dataclass(frozen=True)
+class BallConstraintDescription:
+    """A point P of body A that stays at a point Q of body B; positions have the shape [3] [m]."""
+
+    body_A: BodyReference
+    p_AP: np.ndarray
+    body_B: BodyReference
+    p_BQ: np.ndarray
+    location: SourceLocation
+
+
+@dataclass(frozen=True)
 class CollisionFilterGroupDescription:
-    """Bodies whose geometries ignore those of other groups (or of their own group)."""
+    """Bodies whose geometries ignore those of other groups (or of their own group).
+
+    Attributes:
+        members: bodies of the model, or of models nested in it, as in `nested::body`.
+        member_groups: groups of which all bodies belong to this group, too.
+        ignored_groups: groups with which this group does not collide.
+    """
 
     name: str
     members: tuple[str, ...]
+    member_groups: tuple[str, ...]
     ignored_groups: tuple[str, ...]
     location: SourceLocation
 
@@ -229,6 +266,8 @@ class ModelDescription:
     actuators: list[ActuatorDescription] = field(default_factory=list)
     frames: list[FrameDescription] = field(default_factory=list)
     bushings: list[BushingDescription] = field(default_factory=list)
+    couplers: list[CouplerDescription] = field(default_factory=list)
+    ball_constraints: list[BallConstraintDescription] = field(default_factory=list)
     filter_groups: list[CollisionFilterGroupDescription] = field(default_factory=list)
     nested: list[ModelDescription] = field(default_factory=list)
     world_visuals: list[GeometryDescription] = field(default_factory=list)

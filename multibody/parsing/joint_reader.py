@@ -132,10 +132,12 @@ def check_nonnegative(node: XmlNode, joint: str, quantities: dict[str, float]) -
 def read_filter_group(node: XmlNode, read: str) -> CollisionFilterGroupDescription:
     """A <drake:collision_filter_group>; member and group names are in attribute `read`, or the text."""
     members = tuple(_name_in(child, read) for child in node.find_all("drake:member"))
+    member_groups = tuple(_name_in(child, "name") for child in node.find_all("drake:member_group"))
     ignored = tuple(
         _name_in(child, "name") for child in node.find_all("drake:ignored_collision_filter_group")
     )
-    return CollisionFilterGroupDescription(node.require_attribute("name"), members, ignored, node.location)
+    name = node.require_attribute("name")
+    return CollisionFilterGroupDescription(name, members, member_groups, ignored, node.location)
 
 
 def _name_in(node: XmlNode, attribute: str) -> str:

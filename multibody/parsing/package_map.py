@@ -4,12 +4,14 @@ from __future__ import annotations
 
 __all__ = ["PackageMap", "near_files", "resolve_uri"]
 
+import copy
 import logging
 import os
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from merganser.framework.core.errors import nearest_names
+from merganser.multibody.parsing import remote_packages
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 from merganser.multibody.parsing.xml_reader import read_xml
 
@@ -18,15 +20,19 @@ _ROS_STOP_MARKERS = ("AMENT_IGNORE", "CATKIN_IGNORE", "COLCON_IGNORE")
 
 
 class PackageMap:
-    """Maps package names to folders; nothing is ever downloaded.
+    """Maps package names to folders.
 
-    A new map is empty. A package is any folder; folders with a `package.xml` know their own name.
+    A new map is empty. A package is any folder; folders with a `package.xml` know their own name. Only packages of
+    AddRemote() are ever fetched from elsewhere, when their path is first asked for.
     """
+
+    RemoteParams = remote_packages.RemoteParams
 
     def __init__(self, other: PackageMap | None = None):
         if other is not None and not isinstance(other, PackageMap):
             raise TypeError(f"PackageMap(other) expects a PackageMap, got {type(other).__name__}.")
         self._paths: dict[str, str] = dict(other._paths) if other is not None else {}
+        self._remotes: dict[str, remote_packages.RemoteParams] = dict(other._remotes) if other is not None else {}
 
     @staticmethod
     def MakeEmpty() -> PackageMap:
@@ -52,6 +58,11 @@ class PackageMap:
             raise RuntimeError(
                 f"PackageMap.Add: package '{package_name}' has no folder '{path}'.{near_files(path)}"
             )
+        if package_name in self._remotes:
+            raise RuntimeError(
+                f"PackageMap.Add: package '{package_name}' is remote ('{self._remotes[package_name].urls[0]}'), not at "
+                f"'{path}'. Call Remove('{package_name}') first to replace it."
+            )
         known = self._paths.get(package_name)
         if known is not None and not os.path.samefile(known, path):
             raise RuntimeError(
@@ -60,6 +71,24 @@ class PackageMap:
             )
         self._paths.setdefault(package_name, str(path.resolve()))
 
+    def AddRemote(self, package_name: str, params: remote_packages.RemoteParams) -> None:
+        """Adds a package that is an archive elsewhere; it is fetched when its path is first asked for, and cached.
+
+        Raises:
+            RuntimeError: parameters are missing or wrong, or the name is taken by another package.
+        """
+        if not package_name:
+            raise RuntimeError("PackageMap.AddRemote: the package needs a non-empty name.")
+        params._check(package_name)
+        known = self._remotes.get(package_name)
+        if package_name in self._paths or (known is not None and known != params):
+            where = self._paths.get(package_name) or (known and known.ToJson())
+            raise RuntimeError(
+                f"PackageMap.AddRemote: package '{package_name}' is already {where}, not {params.ToJson()}. Call "
+                f"Remove('{package_name}') first to replace it."
+            )
+        self._remotes[package_name] = copy.deepcopy(params)
+
     def AddMap(self, other_map: PackageMap) -> None:
         """Adds all packages of another map; none if any of them conflicts.
 
@@ -67,9 +96,11 @@ class PackageMap:
             RuntimeError: a name is taken by another folder.
         """
         merged = PackageMap(self)
-        for name in other_map.GetPackageNames():
-            merged.Add(name, other_map.GetPath(name))
-        self._paths = merged._paths
+        for name, path in other_map._paths.items():
+            merged.Add(name, path)
+        for name, params in other_map._remotes.items():
+            merged.AddRemote(name, params)
+        self._paths, self._remotes = merged._paths, merged._remotes
 
     def AddPackageXml(self, filename: str | os.PathLike) -> None:
         """Adds the folder of a `package.xml`, under the name written in it.
@@ -88,33 +119,39 @@ class PackageMap:
         Raises:
             RuntimeError: there is no such package.
         """
-        self.GetPath(package_name)
-        del self._paths[package_name]
+        self._check_known(package_name)
+        self._paths.pop(package_name, None)
+        self._remotes.pop(package_name, None)
 
     def Contains(self, package_name: str) -> bool:
         """Whether the package is known."""
-        return package_name in self._paths
+        return package_name in self._paths or package_name in self._remotes
 
     def size(self) -> int:
         """The number of packages."""
-        return len(self._paths)
+        return len(self._paths) + len(self._remotes)
 
     def GetPackageNames(self) -> list[str]:
         """All package names, sorted."""
-        return sorted(self._paths)
+        return sorted([*self._paths, *self._remotes])
 
     def GetPath(self, package_name: str) -> str:
-        """The package's folder.
+        """The package's folder; a remote package is fetched if it is not in the cache.
 
         Raises:
-            RuntimeError: there is no such package.
+            RuntimeError: there is no such package, or it cannot be fetched.
         """
-        if package_name not in self._paths:
+        self._check_known(package_name)
+        if package_name in self._remotes:
+            return str(remote_packages.fetch(package_name, self._remotes[package_name]))
+        return self._paths[package_name]
+
+    def _check_known(self, package_name: str) -> None:
+        if not self.Contains(package_name):
             raise RuntimeError(
-                f"Unknown package '{package_name}'. {nearest_names(package_name, self._paths)} "
+                f"Unknown package '{package_name}'. {nearest_names(package_name, self.GetPackageNames())} "
                 f"Add it with parser.package_map().Add('{package_name}', folder)."
             )
-        return self._paths[package_name]
 
     def PopulateFromFolder(self, path: str | os.PathLike) -> None:
         """Adds every package below a folder; conflicts keep the known path and log a warning."""
@@ -166,7 +203,7 @@ class PackageMap:
         """
         parts = urlsplit(url)
         name = unquote(parts.netloc)
-        if folder is None or parts.scheme not in ("package", "model") or not name or name in self._paths:
+        if folder is None or parts.scheme not in ("package", "model") or not name or self.Contains(name):
             return
         for parent in (folder.resolve(), *folder.resolve().parents):
             package_xml = parent / "package.xml"
@@ -190,8 +227,8 @@ class PackageMap:
 
     def _add_found(self, folder: Path) -> None:
         name = _package_name(folder / "package.xml")
-        known = self._paths.get(name)
-        if known is not None and not os.path.samefile(known, folder):
+        known = self._remotes[name].urls[0] if name in self._remotes else self._paths.get(name)
+        if known is not None and not (name in self._paths and os.path.samefile(known, folder)):
             _logger.warning("Package '%s' is at '%s'; the one at '%s' is ignored.", name, known, folder)
             return
         self.Add(name, folder)

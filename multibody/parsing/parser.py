@@ -10,24 +10,28 @@ from typing import Any, overload
 
 from merganser.framework.core.errors import nearest_names
 from merganser.multibody.parsing.build import add_document
-from merganser.multibody.parsing.collision_filter_groups import CollisionFilterGroups
+from merganser.multibody.parsing.collision_filter_groups import CollisionFilterGroups, GroupResolver, apply_filters
 from merganser.multibody.parsing.description import DocumentDescription, ModelDescription
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation
+from merganser.multibody.parsing.model_directives import LoadModelDirectives, LoadModelDirectivesFromString
 from merganser.multibody.parsing.package_map import PackageMap, near_files
+from merganser.multibody.parsing.process_directives import process
 from merganser.multibody.parsing.sdf import read_sdf
 from merganser.multibody.parsing.urdf import read_urdf
 from merganser.multibody.parsing.validate import check_document, group_members
 from merganser.multibody.parsing.xml_reader import read_xml
 
 _READERS = {"urdf": read_urdf, "sdf": read_sdf}
+_DIRECTIVES = "dmd.yaml"
 
 
 class Parser:
-    """Reads URDF and SDF models into a plant.
+    """Reads URDF and SDF models, and model directives, into a plant.
 
-    A file is read and checked as a whole before the plant is touched: if an `AddModels` call raises an error
-    about the file, the plant is as it was. What a file says but the plant does not honour is logged as a
-    warning to the logger `merganser.multibody.parsing`, or raised if parsing is strict.
+    A URDF or SDF file is read and checked as a whole before the plant is touched: if an `AddModels` call raises an
+    error about the file, the plant is as it was. If a model directive fails, what those before it have added stays.
+    What a file says but the plant does not honour is logged as a warning to the logger
+    `merganser.multibody.parsing`, or raised if parsing is strict.
 
     Args:
         plant: takes the models; not finalized.
@@ -114,7 +118,7 @@ class Parser:
         return self._auto_renaming
 
     def GetCollisionFilterGroups(self) -> CollisionFilterGroups:
-        """All collision filter groups read so far; they are recorded, not applied."""
+        """All collision filter groups read so far; they have been declared in the SceneGraph, if there is one."""
         return self._filter_groups
 
     @overload
@@ -134,13 +138,14 @@ class Parser:
         """Adds all models of a file, of an address, or of a string.
 
         Args:
-            file_name: path of a `.urdf` or `.sdf` file.
+            file_name: path of a `.urdf`, `.sdf` or `.dmd.yaml` file.
             url: `package://`, `model://` or `file://` address of such a file.
             file_contents: the document itself.
-            file_type: its format, `urdf` or `sdf`.
+            file_type: its format, `urdf`, `sdf` or `dmd.yaml`.
 
         Returns:
-            The indices of the new model instances, outer models before the models nested in them.
+            The indices of the new model instances, outer models before the models nested in them; of directives those
+            of their `add_model`.
 
         Raises:
             ParsingError: the file is missing, malformed, or not a valid model (a RuntimeError).
@@ -166,39 +171,88 @@ class Parser:
         return self._add(file_contents, f"<literal-string>.{file_type}", file_type)
 
     def _add_file(self, path: Path) -> list[Any]:
+        self._check_file(path)
+        file_type = _file_type(path)
+        if file_type not in (*_READERS, _DIRECTIVES):
+            raise ParsingError(SourceLocation(str(path)), _unsupported(path.suffix))
+        if file_type == _DIRECTIVES:
+            self._check_not_finalized(str(path))
+            return [info.model_instance for info in process(LoadModelDirectives(path), self, self._prefix)]
+        return self._add(path.read_bytes(), str(path), file_type)
+
+    def _check_file(self, path: Path) -> None:
         if not path.is_file():
             kind = "is a folder, not a file" if path.is_dir() else "does not exist"
             hint = "" if path.is_dir() else near_files(path)
             raise ParsingError(SourceLocation(str(path)), f"the model file {kind}.{hint}")
-        if path.suffix.lower().lstrip(".") not in _READERS:
-            raise ParsingError(SourceLocation(str(path)), _unsupported(path.suffix))
-        return self._add(path.read_bytes(), str(path), path.suffix.lower().lstrip("."))
 
     def _add(self, data: bytes | str, file: str, file_type: str) -> list[Any]:
-        if file_type not in _READERS:
-            raise ParsingError(SourceLocation(file), _unsupported(file_type))
+        file_type = file_type.lower().removeprefix(".")
+        if file_type == _DIRECTIVES:
+            self._check_not_finalized(file)
+            directives = LoadModelDirectivesFromString(data if isinstance(data, str) else data.decode())
+            return [info.model_instance for info in process(directives, self, self._prefix)]
+        document = self._read(data, file, file_type)
+        return self._add_document(document, self._choose_instance_names(document))
+
+    def _add_one_model(self, path: Path, name: str, location: SourceLocation) -> Any:
+        """Adds the one model of a file under a name, to which no prefix is added; returns its model instance."""
+        self._check_file(path)
+        if _file_type(path) == _DIRECTIVES:
+            raise ParsingError(
+                location,
+                f"'{path}' holds model directives, but add_model needs a file with one model. Use add_directives.",
+            )
+        document = self._read(path.read_bytes(), str(path), _file_type(path))
+        if len(document.models) != 1 or document.joints or document.frames:
+            raise ParsingError(
+                location,
+                f"'{path}' holds {len(document.models)} models, but add_model needs a file with exactly one <model> or "
+                "<robot>, and nothing outside it.",
+            )
+        return self._add_document(document, self._choose_instance_names(document, name, location))[0]
+
+    def _check_not_finalized(self, file: str) -> None:
         if self._plant.is_finalized():
             raise RuntimeError(f"Cannot add '{file}': the plant is finalized. Add models before Finalize().")
+
+    def _read(self, data: bytes | str, file: str, file_type: str) -> DocumentDescription:
+        if file_type not in _READERS:
+            raise ParsingError(SourceLocation(file), _unsupported(file_type))
+        self._check_not_finalized(file)
         document = _READERS[file_type](read_xml(data, file), self._package_map, self._diagnostics)
         check_document(document)
-        instance_names = self._choose_instance_names(document)
-        self._warn_about_filter_groups(document)
-        instances = add_document(self._plant, document, instance_names)
+        return document
+
+    def _add_document(self, document: DocumentDescription, instance_names: dict[str, str]) -> list[Any]:
+        instances = add_document(self._plant, document, instance_names, self._diagnostics)
+        resolver = GroupResolver(self._plant)
         for model in document.all_models():
-            self._record_filter_groups(model, instance_names)
+            self._collect_filter_groups(model, instance_names, resolver)
+        self._apply_filter_groups(resolver.resolve())
         return instances
 
-    def _choose_instance_names(self, document: DocumentDescription) -> dict[str, str]:
-        """The name of every model in the plant: with the prefix, and a number if need be."""
+    def _add_model_instance(self, name: str) -> None:
+        """Adds an empty model instance; its name gets a number if it is taken and that is allowed."""
+        wanted, count = name, 0
+        while self._auto_renaming and self._plant.HasModelInstanceNamed(name):
+            count += 1
+            name = f"{wanted}_{count}"
+        self._plant.AddModelInstance(name)
+
+    def _choose_instance_names(
+        self, document: DocumentDescription, name_of_one: str = "", location: SourceLocation | None = None
+    ) -> dict[str, str]:
+        """The name of every model in the plant: with the prefix, or as given, and a number if need be."""
         names: dict[str, str] = {}
         for root in document.models:
-            wanted = f"{self._prefix}::{root.name}" if self._prefix else root.name
+            wanted = name_of_one or (f"{self._prefix}::{root.name}" if self._prefix else root.name)
             name, count = wanted, 0
             while self._is_taken(root, name, names):
                 count += 1
                 if not self._auto_renaming:
                     raise ParsingError(
-                        root.location,
+                        location or root.location,
                         f"the plant already has a model instance named '{name}'. Call "
                         "SetAutoRenaming(True), or use a parser with another model_name_prefix.",
                     )
@@ -212,26 +266,41 @@ class Parser:
         candidates = [name + model.name.removeprefix(root.name) for model in root.with_nested()]
         return any(c in chosen.values() or self._plant.HasModelInstanceNamed(c) for c in candidates)
 
-    def _warn_about_filter_groups(self, document: DocumentDescription) -> None:
-        for model in document.all_models():
-            for group in model.filter_groups:
-                self._diagnostics.warn(
-                    group.location, f"collision filter group '{group.name}' is recorded, but has no effect."
-                )
-
-    def _record_filter_groups(self, model: ModelDescription, instance_names: dict[str, str]) -> None:
-        """Keeps the groups of a model under scoped names."""
+    def _collect_filter_groups(
+        self, model: ModelDescription, instance_names: dict[str, str], resolver: GroupResolver
+    ) -> None:
+        """Hands over the groups of a model under scoped names."""
         scope = instance_names[model.name]
-        bodies = {group.name: group_members(model, group) for group in model.filter_groups}
+
+        def in_plant(name: str) -> str:
+            nested, _, own = f"{model.name}::{name}".rpartition("::")
+            return f"{instance_names.get(nested, nested)}::{own}"
+
         for group in model.filter_groups:
-            members = {
-                f"{instance_names.get(b.model, '')}::{b.body}".removeprefix("::") for b in bodies[group.name]
-            }
-            self._filter_groups.AddGroup(f"{scope}::{group.name}", members)
-            for ignored in group.ignored_groups:
-                self._filter_groups.AddExclusionPair((f"{scope}::{group.name}", f"{scope}::{ignored}"))
+            members = (f"{instance_names.get(b.model, b.model)}::{b.body}" for b in group_members(model, group))
+            resolver.add(
+                f"{scope}::{group.name}",
+                members,
+                map(in_plant, group.member_groups),
+                map(in_plant, group.ignored_groups),
+                group.location,
+            )
+
+    def _apply_filter_groups(self, groups: CollisionFilterGroups) -> None:
+        """Records groups, and declares them in the SceneGraph."""
+        for name, members in groups.groups().items():
+            self._filter_groups.AddGroup(name, members)
+        for pair in groups.exclusion_pairs():
+            self._filter_groups.AddExclusionPair(pair)
+        if self._plant.geometry_source_is_registered():
+            apply_filters(groups, self._plant, self._plant._scene_graph)
+
+
+def _file_type(path: Path) -> str:
+    """The format that the ending of a file says."""
+    return _DIRECTIVES if path.name.lower().endswith(f".{_DIRECTIVES}") else path.suffix.lower().lstrip(".")
 
 
 def _unsupported(file_type: str) -> str:
-    known = ", ".join(f".{name}" for name in _READERS)
+    known = ", ".join(f".{name}" for name in (*_READERS, _DIRECTIVES))
     return f"file type '{file_type or '(none)'}' is not supported; the parser reads {known}."

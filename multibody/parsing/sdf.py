@@ -13,6 +13,7 @@ from pathlib import Path
 import networkx as nx
 
 from merganser.multibody.parsing.bushing_reader import read_bushing
+from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic
 from merganser.multibody.parsing.description import (
     BodyReference,
     DocumentDescription,
@@ -36,7 +37,7 @@ from merganser.multibody.tree import SpatialInertia
 _DEFAULT_MASS = 1.0
 _DEFAULT_MOMENTS = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
 # These change the motion of the model, so leaving them out is worth a warning.
-_UNSUPPORTED = ("gripper", "drake:ball_constraint", "drake:tendon_constraint")
+_UNSUPPORTED = ("gripper", "drake:tendon_constraint")
 
 
 def read_sdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
@@ -101,6 +102,17 @@ class _DocumentReader:
         model.bushings = [
             read_bushing(bushing, lambda child: frame_reference(child.text, scope), lambda child: child.vector_text(3))
             for bushing in node.find_all("drake:linear_bushing_rpy")
+        ]
+        model.couplers = [
+            read_mimic(mimic, scope.name, joint_node.attributes["name"])
+            for joint_node in node.find_all("joint", "drake:joint")
+            for mimic in joint_node.find_all("drake:mimic")
+        ]
+        model.ball_constraints = [
+            read_ball_constraint(
+                constraint, lambda child: scope.body_of(child.text, child), lambda child: child.vector_text(3)
+            )
+            for constraint in node.find_all("drake:ball_constraint")
         ]
         model.filter_groups = [
             read_filter_group(group, "link") for group in node.find_all("drake:collision_filter_group")

@@ -241,8 +241,8 @@ def _check_unsupported(
         diagnostics.warn(dynamics.location, f"{type_name} joint '{joint}' has a spring; it has no effect.")
     if dynamics.float_child("friction", 0.0):
         diagnostics.warn(dynamics.location, f"joint '{joint}' has dry friction; it has no effect.")
-    mimic = node.find("drake:mimic") or axis.find("mimic")
+    mimic = axis.find("mimic")
     if mimic is not None:
         diagnostics.warn(
-            mimic.location, f"joint '{joint}' mimics another; the coupling is not modelled, it moves freely."
+            mimic.location, f"<mimic> of joint '{joint}' has no effect, it moves freely; use <drake:mimic>."
         )

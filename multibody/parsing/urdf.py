@@ -16,6 +16,7 @@ import numpy as np
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.actuator_reader import read_controller_gains
 from merganser.multibody.parsing.bushing_reader import read_bushing
+from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
@@ -47,7 +48,7 @@ _STANDARD_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic"
 _DRAKE_TYPES = ("ball", "universal", "screw", "curvilinear")  # these stand in a <drake:joint>, planar in either
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 # These change the motion of the model, so leaving them out is worth a warning.
-_UNSUPPORTED = ("loop_joint", "drake:ball_constraint", "drake:tendon_constraint")
+_UNSUPPORTED = ("loop_joint", "drake:tendon_constraint")
 
 
 def read_urdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
@@ -91,6 +92,19 @@ class _RobotReader:
         model.bushings = [
             read_bushing(node, self._frame_reference, lambda child: child.vector_attribute("value", 3))
             for node in robot.find_all("drake:linear_bushing_rpy")
+        ]
+        model.couplers = [
+            read_mimic(mimic, self._name, node.attributes["name"], multiplier=1.0, offset=0.0)
+            for node in joint_nodes
+            for mimic in node.find_all("mimic")
+        ]
+        model.ball_constraints = [
+            read_ball_constraint(
+                node,
+                lambda child: self._body(child.require_attribute("name")),
+                lambda child: child.vector_attribute("value", 3),
+            )
+            for node in robot.find_all("drake:ball_constraint")
         ]
         model.filter_groups = [
             read_filter_group(node, "link") for node in robot.find_all("drake:collision_filter_group")
@@ -200,11 +214,6 @@ class _RobotReader:
         )
 
     def _warn_about_unused(self, node: XmlNode, name: str) -> None:
-        for mimic in node.find_all("mimic"):
-            self._diagnostics.warn(
-                mimic.location,
-                f"joint '{name}' mimics another; the coupling is not modelled, it moves freely.",
-            )
         for dynamics in node.find_all("dynamics"):
             if dynamics.float_attribute("friction", 0.0):
                 self._diagnostics.warn(

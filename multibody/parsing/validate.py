@@ -16,6 +16,8 @@ from merganser.multibody.parsing.description import (
 )
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 
+_ONE_DEGREE_OF_FREEDOM = ("revolute", "prismatic", "screw", "curvilinear")
+
 
 def check_document(document: DocumentDescription) -> None:
     """Checks that names are unique and that everything referred to is there.
@@ -51,9 +53,13 @@ def check_document(document: DocumentDescription) -> None:
     ]
     own_frames = [(f"{frame.body.model}::{frame.name}", frame.location) for frame in frames]
     _check_unique("frame", link_frames + joint_frames + own_frames)
-    known_frames = {name for name, _ in link_frames + joint_frames + own_frames}
+    joints_by_name = {f"{joint.child.model}::{joint.name}": joint for joint in joints}
     for model in models:
-        _check_filter_groups(model, bodies)
+        _check_constraints(model, joints_by_name, bodies)
+    known_frames = {name for name, _ in link_frames + joint_frames + own_frames}
+    groups = {f"{model.name}::{group.name}" for model in models for group in model.filter_groups}
+    for model in models:
+        _check_filter_groups(model, bodies, groups)
         _check_bushings(model, known_frames)
 
 
@@ -76,6 +82,30 @@ def _check_body(body: BodyReference, bodies: set[BodyReference], what: str, loca
         )
 
 
+def _check_constraints(
+    model: ModelDescription, joints: dict[str, JointDescription], bodies: set[BodyReference]
+) -> None:
+    for coupler in model.couplers:
+        for name in (coupler.joint0, coupler.joint1):
+            joint = joints.get(f"{coupler.model}::{name}")
+            what = f"joint '{coupler.joint0}' mimics joint '{coupler.joint1}', but '{name}'"
+            if joint is None:
+                scope = f"{coupler.model}::"
+                names = [known.removeprefix(scope) for known in joints if known.startswith(scope)]
+                raise ParsingError(
+                    coupler.location,
+                    f"{what} is no joint of model '{coupler.model}' that moves. {nearest_names(name, names)}",
+                )
+            if joint.type not in _ONE_DEGREE_OF_FREEDOM:
+                raise ParsingError(
+                    coupler.location,
+                    f"{what} is {joint.type}; only joints with one degree of freedom can be coupled.",
+                )
+    for ball in model.ball_constraints:
+        for body in (ball.body_A, ball.body_B):
+            _check_body(body, bodies, "a ball constraint is on", ball.location)
+
+
 def _check_bushings(model: ModelDescription, known_frames: set[str]) -> None:
     for bushing in model.bushings:
         for role, frame in (("A", bushing.frameA), ("C", bushing.frameC)):
@@ -88,19 +118,20 @@ def _check_bushings(model: ModelDescription, known_frames: set[str]) -> None:
                 )
 
 
-def _check_filter_groups(model: ModelDescription, bodies: set[BodyReference]) -> None:
+def _check_filter_groups(model: ModelDescription, bodies: set[BodyReference], groups: set[str]) -> None:
     _check_unique(
         f"collision filter group of '{model.name}'", ((g.name, g.location) for g in model.filter_groups)
     )
-    names = {group.name for group in model.filter_groups}
     for group in model.filter_groups:
-        for ignored in group.ignored_groups:
-            if ignored not in names:
-                raise ParsingError(
-                    group.location,
-                    f"collision filter group '{group.name}' ignores the unknown group '{ignored}'. "
-                    f"{nearest_names(ignored, names)}",
-                )
+        for verb, others in (("has as member", group.member_groups), ("ignores", group.ignored_groups)):
+            for other in others:
+                if f"{model.name}::{other}" not in groups:
+                    names = [name.removeprefix(f"{model.name}::") for name in groups]
+                    raise ParsingError(
+                        group.location,
+                        f"collision filter group '{group.name}' {verb} the unknown group '{other}'. "
+                        f"{nearest_names(other, names)}",
+                    )
         for member in group_members(model, group):
             _check_body(
                 member, bodies, f"collision filter group '{group.name}' has as member", group.location

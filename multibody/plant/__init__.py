@@ -4,26 +4,46 @@ from merganser.multibody.plant.add_multibody_plant import (
     AddMultibodyPlantSceneGraph,
     AddMultibodyPlantSceneGraphResult,
 )
+from merganser.multibody.plant.contact_enums import (
+    ContactModel,
+    DiscreteContactApproximation,
+    DiscreteContactSolver,
+    HydroelasticContactRepresentation,
+)
 from merganser.multibody.plant.coulomb_friction import (
     CalcContactFrictionFromSurfaceProperties,
     CoulombFriction,
 )
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
+from merganser.multibody.plant.multibody_plant_config import (
+    AddMultibodyPlant,
+    ApplyMultibodyPlantConfig,
+    MultibodyPlantConfig,
+)
 from merganser.multibody.plant.scalar_templates import CoulombFriction_, ExternallyAppliedSpatialForce_, MultibodyPlant_
 from merganser.multibody.plant.topology_graph import plot_topology
 from merganser.multibody.tree import BaseBodyJointType
+from merganser.multibody.tree.constraints import DistanceConstraintParams
 
 __all__ = [
+    "AddMultibodyPlant",
     "AddMultibodyPlantSceneGraph",
     "AddMultibodyPlantSceneGraphResult",
+    "ApplyMultibodyPlantConfig",
     "BaseBodyJointType",
     "CalcContactFrictionFromSurfaceProperties",
+    "ContactModel",
     "CoulombFriction",
     "CoulombFriction_",
+    "DiscreteContactApproximation",
+    "DiscreteContactSolver",
+    "DistanceConstraintParams",
     "ExternallyAppliedSpatialForce",
     "ExternallyAppliedSpatialForce_",
+    "HydroelasticContactRepresentation",
     "MultibodyPlant",
+    "MultibodyPlantConfig",
     "MultibodyPlant_",
     "plot_topology",
 ]

@@ -1,14 +1,12 @@
 """Derivatives of inverse and forward dynamics by the chain rule, from those in closed form.
 
-With D_x the derivatives of x by the variables of the moment, one row an element,
+With D_y the derivatives of y by the variables of the moment, one row an element, and F the spatial forces on bodies,
 
-    D_tau = dtau/dq N+(q) D_q + dtau/dv D_v + M D_vdot                                      (1)
-    D_vdot = dvdot/dq N+(q) D_q + dvdot/dv D_v + M^-1 D_tau                                 (2)
+    D_tau  = dtau/dq N+(q) D_q + dtau/dv D_v + M D_vdot - J^T D_F                           (1)
+    D_vdot = dvdot/dq N+(q) D_q + dvdot/dv D_v + M^-1 (D_tau + J^T D_F)                     (2)
 
-with dtau/dq and so on from kernels/inverse_dynamics_derivatives.py. That is one call on floats, where the complex step
-takes one on complex numbers for each variable: with the 14 of an arm of seven joints, inverse dynamics take 55 % of the
-time, conversion of the arrays included. It needs parameters and applied spatial forces without derivatives; otherwise
-the complex step is taken.
+That is one call on floats (kernels/dynamics_gradients.py), where the complex step takes one on complex numbers for each
+variable. The parameters must have no derivatives; otherwise the complex step is taken.
 """
 
 from __future__ import annotations
@@ -18,17 +16,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.autodiff.blocks import refuse_counts
 from merganser.framework.native import specialize
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.dynamics_gradients import forward_dynamics_gradient, inverse_dynamics_gradient
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 from merganser.multibody.kernels.lanes import load_compiled, over_lanes
-from merganser.multibody.plant.derivative_lanes import merge_numbers, refuse_counts, split_numbers
+from merganser.multibody.plant.derivative_lanes import merge_numbers, split_numbers
 
 __all__ = ["ChainRules"]
 
 Array = NDArray[Any]
+Numbers = tuple[Array, Array | None]  # values, and derivatives, one row an element; None stands for none
 _WITH_RATES_OF_THEIR_OWN = (layout.QUATERNION_FLOATING, layout.BALL_RPY, layout.RPY_FLOATING)  # where qdot is not v
+_STEP = 1e-100  # of the complex step
 
 
 class ChainRules:
@@ -45,7 +47,7 @@ class ChainRules:
         self._topology = topology
         self._gravity = np.ascontiguousarray(gravity.real)
         self._zero_gravity = np.zeros(3)
-        self._num_v = int(topology["num_v"].sum())
+        self._num_q, self._num_v = int(topology["num_q"].sum()), int(topology["num_v"].sum())
         self._has_simple_rates = not np.isin(topology["mobilizer"], _WITH_RATES_OF_THEIR_OWN).any()
         self._parameters = np.zeros(len(parameters), layout.parameter_dtype())
         for name in parameters.dtype.names or ():
@@ -56,86 +58,122 @@ class ChainRules:
         self._velocity = np.zeros(num_mobods, layout.velocity_dtype())
         self._scratch = np.zeros(num_mobods, layout.scratch_dtype())
         self._sensitivity = np.zeros(num_mobods, sensitivity_dtype())
+        self._zeros_F = np.zeros((num_mobods, 6))
+        self._no_rows = np.empty((0, 0))  # in place of derivatives that are zero
         self._room = np.zeros(self._num_v)
+        self._factors = np.zeros((4, self._num_v, self._num_v))
         self._codes: dict[Any, Any] = {}
 
     def is_compiled(self) -> bool:
-        """Whether the closed form is compiled, in this run or an earlier one."""
-        zeros, square = self._room, np.zeros((self._num_v, self._num_v))
+        """Whether the closed form of inverse dynamics is compiled, in this run or an earlier one."""
+        x, none = np.zeros(self._num_q + self._num_v), np.zeros((0, 1))
         return load_compiled(
-            kernels.inverse_dynamics_derivatives, self._topology, self._undamped, self._gravity, self._position, zeros,
-            zeros, np.zeros((len(self._topology), 6)), self._sensitivity, zeros, square, square, square,
+            inverse_dynamics_gradient, self._topology, self._undamped, self._gravity, x, self._room,
+            self._zeros_F, none, none, none, self._position, self._sensitivity, self._factors,
+            self._room, none,
         )  # fmt: skip
 
-    def inverse_dynamics(self, x: Array, vdot: Array, F_applied: Array, has_gravity: bool) -> Array:
-        """tau without damping, equation (1): all arrays but F_applied, floats, are of AutoDiffXd."""
-        q, v, D_q, D_v = self._split_state(x)
+    def inverse_dynamics(self, state: Numbers, vdot: Array, F_applied: Array | None, has_gravity: bool) -> Array:
+        """tau without damping, equation (1).
+
+        Args:
+            state: values and derivatives of x = [q; v].
+            vdot: generalized accelerations, of AutoDiffXd, as are the forces and the result, shape [num_v].
+            F_applied: spatial forces on bodies, shape [num_mobods, 6]; None if they are zero.
+            has_gravity: whether gravity acts.
+
+        Raises:
+            ValueError: the arguments have different numbers of derivatives.
+        """
+        x_values, D_x = state
         vdot_values, D_vdot = split_numbers(vdot)
-        self._call(kernels.position_kinematics, self._topology, self._undamped, q, self._position)
-        gravity = self._gravity if has_gravity else self._zero_gravity
-        derivatives = self._derive(self._undamped, gravity, v, vdot_values, F_applied)
-        return merge_numbers(self._room, _chain(derivatives, (self._along_velocities(q, D_q), D_v, D_vdot)))
-
-    def state_derivatives(self, x: Array, tau: Array, F_applied: Array) -> tuple[int, Array]:
-        """The status, and [qdot; vdot] with equation (2): all arrays but F_applied, floats, are of AutoDiffXd."""
-        q, v, D_q, D_v = self._split_state(x)
-        tau_values, D_tau = split_numbers(tau)
-        xdot = np.empty(len(x))
-        status = self._call(
-            kernels.state_derivatives, self._topology, self._parameters, self._gravity, np.concatenate([q, v]),
-            tau_values, F_applied, self._position, self._velocity, self._scratch, xdot,
-        )  # fmt: skip
-        if status != 0:
-            return status, merge_numbers(xdot, None)
-        dq, dv, M = self._derive(self._parameters, self._gravity, v, xdot[len(q) :], F_applied)
-        dtau = np.empty_like(M)
-        self._call(kernels.forward_dynamics_derivatives, self._topology, self._parameters, M, dq, dv, dtau)
-        D_vdot = _chain((dq, dv, dtau), (self._along_velocities(q, D_q), D_v, D_tau))
-        if D_vdot is None:
-            return status, merge_numbers(xdot, None)
-        D_qdot = self._rates(q, v, D_q, D_v, D_vdot.shape[1])
-        return status, merge_numbers(xdot, np.concatenate([D_qdot, D_vdot]))
-
-    def _split_state(self, x: Array) -> tuple[Array, Array, Array | None, Array | None]:
-        """q, v, D_q and D_v."""
-        values, D_x = split_numbers(x)
-        num_q = len(x) - self._num_v
-        if D_x is None:
-            return values[:num_q], values[num_q:], None, None
-        return values[:num_q], values[num_q:], D_x[:num_q], D_x[num_q:]
-
-    def _derive(self, parameters: Array, gravity: Array, v: Array, vdot: Array, F_applied: Array) -> Array:
-        """dtau/dq along the velocities, dtau/dv and M; tau is in the room afterwards."""
-        derivatives = np.empty((3, self._num_v, self._num_v))
+        F_values, D_F = self._split_forces(F_applied)
+        count, D_s, D_v, D_vdot = self._seeds(x_values, D_x, D_vdot)
+        tau, D_tau = np.empty(self._num_v), np.empty((self._num_v, count))
         self._call(
-            kernels.inverse_dynamics_derivatives, self._topology, parameters, gravity, self._position, v, vdot,
-            F_applied, self._sensitivity, self._room, *derivatives,
+            inverse_dynamics_gradient, self._topology, self._undamped,
+            self._gravity if has_gravity else self._zero_gravity, x_values, vdot_values, F_values, D_s, D_v, D_vdot,
+            self._position, self._sensitivity, self._factors, tau, D_tau,
         )  # fmt: skip
-        return derivatives
+        if D_F is None:
+            return merge_numbers(tau, D_tau if count else None)
+        return merge_numbers(tau, _sum(D_tau if count else None, -self._generalized(x_values, D_F)))
 
-    def _along_velocities(self, q: Array, D_q: Array | None) -> Array | None:
+    def state_derivatives(self, state: Numbers, x: Array, tau: Array, F_applied: Array | None) -> tuple[int, Array]:
+        """The status, and [qdot; vdot] with equation (2).
+
+        Arguments and errors as those of inverse_dynamics(); x are the AutoDiffXd of the state themselves.
+        """
+        x_values, D_x = state
+        tau_values, D_tau = split_numbers(tau)
+        F_values, D_F = self._split_forces(F_applied)
+        if D_F is not None:
+            D_tau = _sum(D_tau, self._generalized(x_values, D_F))
+        count, D_s, D_v, D_tau = self._seeds(x_values, D_x, D_tau)
+        xdot, D_vdot = np.empty(len(x_values)), np.empty((self._num_v, count))
+        status = self._call(
+            forward_dynamics_gradient, self._topology, self._parameters, self._gravity, x_values, tau_values,
+            F_values, D_s, D_v, D_tau, self._position, self._velocity, self._scratch, self._sensitivity, self._room,
+            self._factors, xdot, D_vdot,
+        )  # fmt: skip
+        if status != 0 or not count:
+            return status, merge_numbers(xdot, None)
+        if self._has_simple_rates and D_x is not None:  # then qdot are the numbers v themselves
+            result = np.empty(len(x_values), object)
+            result[: self._num_q] = x[self._num_q :]
+            result[self._num_q :] = merge_numbers(xdot[self._num_q :], D_vdot)
+            return status, result
+        return status, merge_numbers(xdot, np.concatenate([self._rates(x_values, D_x, count), D_vdot]))
+
+    def _split_forces(self, F_applied: Array | None) -> Numbers:
+        """Values and derivatives of the spatial forces on bodies."""
+        return (self._zeros_F, None) if F_applied is None else split_numbers(F_applied)
+
+    def _seeds(self, x: Array, D_x: Array | None, D_other: Array | None) -> tuple[int, Array, Array, Array]:
+        """The number of variables, N+(q) D_q, D_v and the derivatives of the third argument; without rows if zero."""
+        given = D_other if D_x is None else D_x
+        count = 0 if given is None else given.shape[1]
+        if self._no_rows.shape[1] != count:
+            self._no_rows = np.empty((0, count))
+        if D_other is None:
+            D_other = self._no_rows
+        elif D_other.shape[1] != count:
+            refuse_counts(count, D_other.shape[1])
+        if D_x is None:
+            return count, self._no_rows, self._no_rows, D_other
+        D_q, D_v = D_x[: self._num_q], D_x[self._num_q :]
+        return count, D_q if self._has_simple_rates else self._along_velocities(x, D_q), D_v, D_other
+
+    def _along_velocities(self, x: Array, D_q: Array) -> Array:
         """N+(q) D_q."""
-        if D_q is None or self._has_simple_rates:
-            return D_q
         count = D_q.shape[1]
         result = np.empty((count, self._num_v))
+        q = x[np.newaxis, : self._num_q]
         runner = over_lanes(kernels.qdot_to_velocity)
-        self._call(runner, count, self._topology, q[np.newaxis], np.ascontiguousarray(D_q.T), result)
-        return result.T
+        self._call(runner, count, self._topology, q, np.ascontiguousarray(D_q.T), result)
+        return np.ascontiguousarray(result.T)
 
-    def _rates(self, q: Array, v: Array, D_q: Array | None, D_v: Array | None, count: int) -> Array:
+    def _generalized(self, x: Array, D_F: Array) -> Array:
+        """J^T D_F: the derivatives of what the spatial forces do, as far as their components change."""
+        self._call(kernels.position_kinematics, self._topology, self._parameters, x[: self._num_q], self._position)
+        count = D_F.shape[1]
+        lanes = np.ascontiguousarray(D_F.T).reshape(count, -1, 6)
+        result = np.empty((count, self._num_v))
+        runner = over_lanes(kernels.generalized_forces)
+        self._call(runner, count, self._topology, self._position[np.newaxis], lanes, np.empty_like(lanes), result)
+        return np.ascontiguousarray(result.T)
+
+    def _rates(self, x: Array, D_x: Array | None, count: int) -> Array:
         """The derivatives of qdot = N(q) v."""
-        if self._has_simple_rates:
-            return np.zeros((len(q), count)) if D_v is None else D_v
-        lanes = []
-        for values, D in ((q, D_q), (v, D_v)):
-            lane = np.empty((count, len(values)), np.complex128)
-            lane.real[:] = values
-            lane.imag[:] = 0.0 if D is None else 1e-100 * D.T
-            lanes.append(lane)
-        qdot = np.empty_like(lanes[0])
-        self._call(over_lanes(kernels.velocity_to_qdot), count, self._topology, *lanes, qdot)
-        return np.ascontiguousarray(qdot.imag.T) * 1e100
+        if D_x is None:
+            return np.zeros((self._num_q, count))
+        lanes = np.empty((count, len(x)), np.complex128)
+        lanes.real[:] = x
+        np.multiply(D_x.T, _STEP, out=lanes.imag)
+        q, v = np.ascontiguousarray(lanes[:, : self._num_q]), np.ascontiguousarray(lanes[:, self._num_q :])
+        qdot = np.empty_like(q)
+        self._call(over_lanes(kernels.velocity_to_qdot), count, self._topology, q, v, qdot)
+        return np.ascontiguousarray(qdot.imag.T) / _STEP
 
     def _call(self, kernel: Any, *arguments: Any) -> Any:
         code = self._codes.get(kernel)
@@ -144,16 +182,11 @@ class ChainRules:
         return code(*arguments)
 
 
-def _chain(factors: Any, derivatives: tuple[Array | None, ...]) -> Array | None:
-    """The sum of the products of those factors whose derivatives are not None; None if there are none."""
-    total = None
-    for factor, D in zip(factors, derivatives):
-        if D is None:
-            continue
-        if total is None:
-            total = factor @ D
-        elif total.shape[1] != D.shape[1]:
-            refuse_counts(total.shape[1], D.shape[1])
-        else:
-            total += factor @ D
+def _sum(a: Array | None, b: Array) -> Array:
+    """a + b of derivatives, None standing for none."""
+    if a is None:
+        return b
+    if a.shape[1] != b.shape[1]:
+        refuse_counts(a.shape[1], b.shape[1])
+    total: Array = a + b
     return total

@@ -10,18 +10,18 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.autodiff import AutoDiffXd
+from merganser.framework.autodiff.blocks import make_block, pack, values_and_gradient
 
-__all__ = ["LaneRecords", "Lanes", "merge_lanes", "merge_numbers", "refuse_counts", "split_lanes", "split_numbers"]
+__all__ = ["LaneRecords", "Lanes", "merge_lanes", "merge_numbers", "split_lanes", "split_numbers"]
 
 Array = NDArray[Any]
 _STEP = 1e-100
-_NO_DERIVATIVES = np.zeros(0)
 
 
 class Lanes:
@@ -41,7 +41,7 @@ def split_numbers(array: Array) -> tuple[Array, Array | None]:
         array: of AutoDiffXd, or of numbers, with k elements.
 
     Returns:
-        Values, of the shape of the array, and derivatives, shape [k, num_derivatives].
+        Values, of the shape of the array, and derivatives, shape [k, num_derivatives]; not to be written.
 
     Raises:
         ValueError: two elements have different numbers of derivatives, and both some.
@@ -52,19 +52,8 @@ def split_numbers(array: Array) -> tuple[Array, Array | None]:
     items = array.ravel().tolist()
     if items and not _has_derivatives(items[0]) and all(map(operator.is_, items, itertools.repeat(items[0]))):
         return np.full(array.shape, float(items[0].real)), None  # zeros, most of the time
-    try:
-        values, derivatives = [x._value for x in items], [x._derivatives for x in items]
-    except AttributeError:  # there are numbers among them
-        items = [x if type(x) is AutoDiffXd else AutoDiffXd(x) for x in items]
-        values, derivatives = [x._value for x in items], [x._derivatives for x in items]
-    numbers = np.array(values, np.float64).reshape(array.shape)
-    sizes = set(map(len, derivatives))
-    count = max(sizes, default=0)
-    if not count:
-        return numbers, None
-    if len(sizes) > 1:
-        derivatives = _filled_up(derivatives, sizes, count)
-    return numbers, np.concatenate(derivatives).reshape(-1, count)
+    values, derivatives = values_and_gradient(items)
+    return values if array.ndim == 1 else values.reshape(array.shape), derivatives
 
 
 def split_lanes(array: Array) -> Lanes:
@@ -84,39 +73,22 @@ def _has_derivatives(x: Any) -> bool:
     return type(x) is AutoDiffXd and len(x._derivatives) > 0
 
 
-def _filled_up(derivatives: list[Array], sizes: set[int], count: int) -> list[Array]:
-    """Zeros in place of no derivatives."""
-    if sizes - {0, count}:
-        refuse_counts(min(sizes - {0}), count)
-    zeros = np.zeros(count)
-    return [d if len(d) else zeros for d in derivatives]
-
-
-def refuse_counts(first: int, second: int) -> NoReturn:
-    """Raises the error about numbers with derivatives by different variables."""
-    raise ValueError(
-        f"AutoDiffXd: some numbers have {first} derivatives and others {second}. Differentiate all by the same "
-        "variables (InitializeAutoDiffTuple), or make some constants without derivatives."
-    )
-
-
 def merge_numbers(values: Array, derivatives: Array | None) -> Array:
-    """The array of AutoDiffXd of which these are the values, and the derivatives as rows; None stands for none."""
-    merged = np.empty(values.size, object)
-    make = AutoDiffXd._make
-    if derivatives is None:
-        merged[:] = [make(x, _NO_DERIVATIVES) for x in values.ravel().tolist()]
-    else:
-        merged[:] = [make(x, d) for x, d in zip(values.ravel().tolist(), derivatives)]
-    return merged.reshape(values.shape)
+    """The array of AutoDiffXd of which these are the values, and the derivatives as rows; None stands for none.
+
+    Args:
+        values: floats; they are not written any more, nor are the derivatives.
+        derivatives: shape [number of values, num_derivatives].
+    """
+    return pack(make_block(values.ravel(), derivatives), values.shape)
 
 
 def merge_lanes(lanes: Array, num_derivatives: int) -> Array:
     """The array of AutoDiffXd, shape [...], whose lanes have the shape [num_lanes, ...]."""
     if not num_derivatives:
-        return merge_numbers(lanes[0].real, None)
+        return merge_numbers(lanes[0].real.copy(), None)
     derivatives = np.multiply(lanes.reshape(num_derivatives, -1).imag.T, 1.0 / _STEP, order="C")
-    return merge_numbers(lanes[0].real, derivatives)
+    return merge_numbers(lanes[0].real.copy(), derivatives)
 
 
 class LaneRecords(Lanes):

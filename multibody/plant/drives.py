@@ -8,6 +8,7 @@ plant, q and v are those at the end of the step, which is solved together with t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -136,8 +137,11 @@ def clamp(u: Array, limits: Array) -> Array:
     if u.dtype == np.complex128:
         return np.where(u.real > limits, limits, np.where(u.real < -limits, -limits, u))
     clamped = u.copy()
-    for i in np.flatnonzero(np.isfinite(limits)):
-        clamped[i] = _clamped_object(u[i], float(limits[i]))
+    for i, (x, limit) in enumerate(zip(u.tolist(), limits.tolist())):
+        # Most are within the limits, which takes no new scalar to tell where there are numbers.
+        if math.isinf(limit) or (hasattr(x, "real") and -limit <= x.real <= limit):
+            continue
+        clamped[i] = _clamped_object(x, limit)
     return clamped
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from typing import Any
+
+import networkx as nx
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry import AddContactMaterial as add_contact_material
@@ -12,6 +15,7 @@ from merganser.geometry import (
     GeometryFrame,
     GeometryId,
     GeometryInstance,
+    GeometrySet,
     IllustrationProperties,
     MakePhongIllustrationProperties,
     ProximityProperties,
@@ -19,9 +23,16 @@ from merganser.geometry import (
     Shape,
     SourceId,
 )
+from merganser.geometry.collision_filters import declaration_for_bodies
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
 from merganser.multibody.plant.names import PlantNames
-from merganser.multibody.tree import RigidBody, SpatialInertia, default_model_instance
+from merganser.multibody.tree import (
+    QuaternionFloatingJoint,
+    RigidBody,
+    SpatialInertia,
+    WeldJoint,
+    default_model_instance,
+)
 
 __all__ = ["PlantGeometry"]
 
@@ -34,6 +45,7 @@ class PlantGeometry(PlantNames):
     _frame_ids: dict[int, FrameId]
     _visual_geometries: dict[int, list[GeometryId]]
     _collision_geometries: dict[int, list[GeometryId]]
+    _filters_adjacent_bodies: bool = True
 
     # ------------------------------------------------------------------ source and frames
 
@@ -245,3 +257,41 @@ class PlantGeometry(PlantNames):
     def num_visual_geometries(self) -> int:
         """Returns the number of geometries registered for drawing."""
         return sum(len(ids) for ids in self._visual_geometries.values())
+
+    # ------------------------------------------------------------------ collision filters
+
+    def CollectRegisteredGeometries(self, bodies: Iterable[RigidBody]) -> GeometrySet:
+        """Returns all geometries fixed to some bodies, for use in a CollisionFilterDeclaration.
+
+        Raises:
+            RuntimeError: the plant is not registered with a SceneGraph.
+            TypeError: something else than bodies of this plant is given.
+        """
+        bodies = list(bodies)
+        for body in bodies:
+            self._tree._check_mine("CollectRegisteredGeometries", "the set", body)
+        return GeometrySet(frame_ids=[self.GetBodyFrameIdOrThrow(body.index()) for body in bodies])
+
+    def _apply_default_collision_filters(self) -> None:
+        """Filters collisions of bodies that are welded together and, if so chosen, of those that a joint connects.
+
+        A joint does not count if its parent is the world, or if it is a QuaternionFloatingJoint.
+        """
+        if self._scene_graph is None:
+            return
+        world, joints = self._tree.world_body(), list(self._tree.joints)
+        adjacent = [
+            (self._frame_ids[joint.parent_body().index()], self._frame_ids[joint.child_body().index()])
+            for joint in joints
+            if joint.parent_body() is not world and not isinstance(joint, QuaternionFloatingJoint)
+        ]
+        welds = nx.Graph()
+        welds.add_edges_from(
+            (joint.parent_body().index(), joint.child_body().index())
+            for joint in joints
+            if isinstance(joint, WeldJoint)
+        )
+        welded = [[self._frame_ids[index] for index in group] for group in nx.connected_components(welds)]
+        if not self._filters_adjacent_bodies:
+            adjacent = []
+        self._scene_graph.collision_filter_manager().Apply(declaration_for_bodies(welded, adjacent))

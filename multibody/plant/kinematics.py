@@ -215,16 +215,35 @@ class PlantKinematics(PlantFreeBodies):
 
         Raises:
             RuntimeError: a joint with roll, pitch and yaw is at a pitch of a quarter turn.
+            TypeError: the plant is of another scalar type than float.
         """
-        topology = self._workspace(context).topology
+        topology = self._topology_for_map("MakeVelocityToQDotMap", "MapVelocityToQDot", context)
         columns, rows = ("v_start", "num_v"), ("q_start", "num_q")
         return self._sparse_map(lambda v: self.MapVelocityToQDot(context, v), topology, rows, columns)
 
     def MakeQDotToVelocityMap(self, context: Any) -> csc_matrix:
-        """Returns N+(q), with v = N+(q) qdot, as a sparse matrix of shape [nv, nq]."""
-        topology = self._workspace(context).topology
+        """Returns N+(q), with v = N+(q) qdot, as a sparse matrix of shape [nv, nq].
+
+        Raises:
+            TypeError: the plant is of another scalar type than float.
+        """
+        topology = self._topology_for_map("MakeQDotToVelocityMap", "MapQDotToVelocity", context)
         columns, rows = ("q_start", "num_q"), ("v_start", "num_v")
         return self._sparse_map(lambda qdot: self.MapQDotToVelocity(context, qdot), topology, rows, columns)
+
+    def _topology_for_map(self, caller: str, product: str, context: Any) -> Array:
+        """The records of the mobods, for a matrix of numbers.
+
+        Raises:
+            TypeError: the plant is of another scalar type than float, of which there are no sparse matrices.
+        """
+        w = self._workspace(context)
+        if not w.is_numeric:
+            raise TypeError(
+                f"{caller}(): plant '{self.GetSystemPathname()}' is of {self._scalar.__name__}, and sparse matrices "
+                f"hold plain numbers only. Use {product}(), which multiplies by the same matrix."
+            )
+        return w.topology
 
     def _sparse_map(
         self, product: Callable[[Array], Array], topology: Array, rows: tuple[str, str], columns: tuple[str, str]

@@ -12,9 +12,9 @@ from merganser.framework import EventStatus
 from merganser.framework.math import RigidTransform
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialForce
+from merganser.multibody.plant.contact import PlantContact
 from merganser.multibody.plant.delegation import from_tree
 from merganser.multibody.plant.loop_arrays import LoopArrays
-from merganser.multibody.plant.outputs import PlantOutputs
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import FixedOffsetFrame, Frame, Joint
 from merganser.multibody.tree.lookup import TreeLookup
@@ -28,7 +28,7 @@ _LARGEST_STEP = 0.5  # of one coordinate in one iteration [rad or m]
 _RANK_TOLERANCE = 3e-5  # of singular values; the square root of that of the kernels
 
 
-class PlantLoops(PlantOutputs):
+class PlantLoops(PlantContact):
     """Loop joints. This part of the class is not Drake's, which has no loops of joints.
 
         M vdot + C v = tau + K^T mu,   K vdot = -k - 2/T gdot - 1/T^2 g
@@ -59,6 +59,8 @@ class PlantLoops(PlantOutputs):
     num_loop_joints = from_tree(TreeLookup.num_loop_joints)
 
     def _declare_loops(self) -> None:
+        self._declare_contact_settings()
+        self._declare_constraints()
         self._has_loops = bool(len(self._tree.loop_rows))
         if self._has_loops:
             self.DeclareInitializationPublishEvent(self._check_closed)

@@ -14,6 +14,7 @@ from merganser.multibody.kernels.controlled_step import NOT_CONVERGED
 from merganser.multibody.math import SpatialAcceleration
 from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.loops import PlantLoops
+from merganser.multibody.plant.native_code import NativeDynamics
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyTree, RigidBody
 from merganser.multibody.tree.coordinates import num_parameter_records
@@ -71,10 +72,11 @@ class MultibodyPlant(PlantLoops):
         """Completes the model: free bodies get floating joints, state and ports are declared.
 
         Raises:
-            RuntimeError: the plant is finalized already, its joints form a loop, or a free body has no mass.
+            RuntimeError: the plant is finalized already, or its joints form a loop.
         """
         self._tree.Finalize()
         self._complete()
+        self._apply_default_collision_filters()
 
     @classmethod
     def _around(cls, tree: MultibodyTree) -> MultibodyPlant:
@@ -87,6 +89,7 @@ class MultibodyPlant(PlantLoops):
     def _complete(self) -> None:
         """Declares what follows from the finalized tree."""
         self._force_sizes = (self._tree.num_bodies(), self._tree.num_velocities())
+        self._native_dynamics = NativeDynamics(self)
         self._declare_state()
         self._declare_cache_entries()
         self._quaternions = {
@@ -101,6 +104,8 @@ class MultibodyPlant(PlantLoops):
             for joint in self._tree.joints
             if joint._pitch_position is not None
         }
+        self._pitch_places = np.array(list(self._pitches), dtype=np.int64)
+        self._declare_contact()
         self._declare_input_ports()
         self._declare_dynamics_entries()
         self._declare_output_ports()
@@ -119,6 +124,8 @@ class MultibodyPlant(PlantLoops):
             self._declare_updates()
         else:
             self.DeclareContinuousState(x0, num_q, num_v, 0)
+            if self._xcdot_entry is not None:
+                self._cache_entries[self._xcdot_entry].use_native(self._native_dynamics)
         num_numbers = num_parameter_records(tree.topology) * layout.parameter_dtype().itemsize // 8
         self._parameter_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_numbers)))
         self._gravity_group = self.DeclareNumericParameter(BasicVector(tree.gravity_vector()))
@@ -153,17 +160,15 @@ class MultibodyPlant(PlantLoops):
 
     def _advance(self, context: Any, result: Any) -> Workspace:
         """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
+        self._native_dynamics.num_calls += 1
         w = self._workspace(context)
         if self._pitches:
             self._check_pitches("The motion", w)
         self._gather_forces(context, w)
-        if w.drives is not None:
-            status = self._call_controlled_step(w, result)
-        elif self._time_step > 0.0:
-            status = w.call(
-                kernels.discrete_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
-                w.position, w.velocity, w.scratch, result,
-            )  # fmt: skip
+        if self._can_hold and self._time_step == 0.0:
+            self._add_contact_forces(context, w)
+        if self._time_step > 0.0:
+            status = self._calc_discrete_step(context, w, result)
         elif self._has_loops:
             status = self._calc_loop_derivatives(w, (w.topology, w.parameters, w.gravity), result)
         else:

@@ -146,7 +146,7 @@ class NativeDynamics:
     def _is_possible(self, context: Any) -> bool:
         plant = self._plant
         table = plant._actuator_table or plant._look_at_actuators()
-        is_python = plant._has_loops or plant._has_constraints or bool(table.controlled)
+        is_python = plant._has_loops or plant._can_hold or bool(table.controlled)
         if is_python or context._has_input(plant._spatial_force_port._index):
             return False
         entry = plant._cache_entries[plant._xcdot_entry] if plant._xcdot_entry is not None else None

@@ -14,6 +14,7 @@ from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.math import RigidTransform
 from merganser.geometry import FramePoseVector
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
+from merganser.multibody.plant.contact_results import ContactResults, results_of
 from merganser.multibody.plant.native_code import NativeStatePort
 from merganser.multibody.plant.sampling import PlantSampling
 from merganser.multibody.tree import ModelInstanceIndex
@@ -41,6 +42,8 @@ class PlantOutputs(PlantSampling):
     _instance_state_ports: list[LeafOutputPort]
     _instance_acceleration_ports: list[LeafOutputPort]
     _instance_net_actuation_ports: list[LeafOutputPort]
+    _instance_contact_ports: list[LeafOutputPort]
+    _contact_results_port: LeafOutputPort
 
     def _declare_geometry_pose_port(self) -> None:
         self._geometry_pose_port = self.DeclareAbstractOutputPort(
@@ -63,9 +66,14 @@ class PlantOutputs(PlantSampling):
             "body_spatial_velocities", self._allocate_body_velocities, self._calc_body_velocities, velocity
         )
         self._declare_dynamics_ports()
+        self._contact_results_port = self.DeclareAbstractOutputPort(
+            "contact_results", lambda: Value(ContactResults(self)), self._calc_contact_results,
+            {self._sample_entry.ticket()},
+        )  # fmt: skip
         self._instance_state_ports = []
         self._instance_acceleration_ports = []
         self._instance_net_actuation_ports = []
+        self._instance_contact_ports = []
         for index in range(tree.num_model_instances()):
             indices = np.concatenate(
                 [tree.position_indices(index), tree.num_positions() + tree.velocity_indices(index)]
@@ -106,6 +114,12 @@ class PlantOutputs(PlantSampling):
         calc_net_actuation = functools.partial(self._calc_instance_net_actuation, inputs)
         self._instance_net_actuation_ports.append(
             self.DeclareVectorOutputPort(f"{name}_net_actuation", len(inputs), calc_net_actuation, sample)
+        )
+        calc_contact_forces = functools.partial(self._calc_instance_contact_forces, velocities)
+        self._instance_contact_ports.append(
+            self.DeclareVectorOutputPort(
+                f"{name}_generalized_contact_forces", len(velocities), calc_contact_forces, sample
+            )
         )
 
     # ------------------------------------------------------------------ ports
@@ -158,6 +172,16 @@ class PlantOutputs(PlantSampling):
         self._require_finalized("get_reaction_forces_output_port()")
         return self._reaction_forces_port
 
+    def get_contact_results_output_port(self) -> LeafOutputPort:
+        """Returns the port with the ContactResults."""
+        self._require_finalized("get_contact_results_output_port()")
+        return self._contact_results_port
+
+    def get_generalized_contact_forces_output_port(self, model_instance: int) -> LeafOutputPort:
+        """Returns the port with the generalized forces of all contacts on a model instance, in the order of its v."""
+        self._require_finalized("get_generalized_contact_forces_output_port()")
+        return self._of_instance(self._instance_contact_ports, model_instance)
+
     def get_geometry_pose_output_port(self) -> LeafOutputPort:
         """Returns the port with the poses of the frames that the plant has in the SceneGraph."""
         return self._geometry_pose_port
@@ -181,6 +205,13 @@ class PlantOutputs(PlantSampling):
 
     def _calc_instance_net_actuation(self, indices: Any, context: Any, output: BasicVector) -> None:
         output._values[:] = self._eval_net_actuation(context)[indices]
+
+    def _calc_contact_results(self, context: Any, output: AbstractValue) -> None:
+        output.set_value(results_of(self, self._eval_contacts(context)))  # type: ignore[arg-type]
+
+    def _calc_instance_contact_forces(self, indices: Any, context: Any, output: BasicVector) -> None:
+        contacts = self._eval_contacts(context)
+        output._values[:] = 0.0 if contacts is None else contacts.tau[indices]
 
     def _allocate_body_accelerations(self) -> Value:
         return Value([SpatialAcceleration.Zero() for _ in range(self._tree.num_bodies())])

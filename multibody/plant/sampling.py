@@ -12,6 +12,7 @@ from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant.actuation import PlantInputs
+from merganser.multibody.plant.contact_arrays import ContactSample
 from merganser.multibody.plant.native_code import NativeDynamics, SampleBox, SampleRoom
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint
@@ -31,6 +32,7 @@ class DynamicsSample(NamedTuple):
         F_applied: spatial forces on the bodies but gravity and those of inboard joints, shape [num_mobods, 6].
         parameters: the numbers of the parameter records.
         gravity: acceleration of gravity [m/s^2], shape [3].
+        contacts: what touched, see contact_arrays.py; None if nothing did.
     """
 
     x: Array
@@ -39,6 +41,7 @@ class DynamicsSample(NamedTuple):
     F_applied: Array
     parameters: Array
     gravity: Array
+    contacts: ContactSample | None = None
 
 
 class BodyDynamics(NamedTuple):
@@ -130,7 +133,11 @@ class PlantSampling(PlantInputs):
         else:
             F_applied = w.F_applied.copy() if w.has_applied_forces else w.zeros_F
         parameters, gravity = context._read_entry(self._constant_parameters_entry._index).value.get_value()
-        return DynamicsSample(w.x.copy(), result.copy(), w.net_actuation.copy(), F_applied, parameters, gravity)
+        contacts: ContactSample | None = w.contact_sample
+        if contacts is not None and self._time_step > 0.0:
+            F_applied = w.contact.F_Bo_W.copy()
+        x, x_next, u = w.x.copy(), result.copy(), w.net_actuation.copy()
+        return DynamicsSample(x, x_next, u, F_applied, parameters, gravity, contacts)
 
     def _sample_in(self, context: Any, room: SampleRoom) -> DynamicsSample:
         """The sample that the operation of the native plan has left."""
@@ -183,6 +190,11 @@ class PlantSampling(PlantInputs):
         """What the actuators exert, zero before the first step; shape [nu]."""
         sample = self._eval_sample(context)
         return np.zeros(self._tree.num_actuated_dofs()) if sample is None else sample.net_actuation
+
+    def _eval_contacts(self, context: Any) -> ContactSample | None:
+        """What touches; None if nothing does, or before the first step of a sampled plant."""
+        sample = self._eval_sample(context)
+        return None if sample is None else sample.contacts
 
     def _eval_body_dynamics(self, context: Any) -> BodyDynamics | None:
         """How the bodies move and what acts in the joints; None before the first step of a sampled plant."""

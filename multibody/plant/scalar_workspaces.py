@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.autodiff.blocks import find_block, refuse_counts, values_and_gradient
 from merganser.framework.core.scalars import ScalarArray
 from merganser.framework.native import specialize
 from merganser.multibody import kernels
@@ -23,9 +24,7 @@ from merganser.multibody.plant.derivative_lanes import (
     LaneRecords,
     Lanes,
     merge_lanes,
-    refuse_counts,
     split_lanes,
-    split_numbers,
 )
 from merganser.multibody.plant.object_records import ObjectRecords, record_size
 from merganser.multibody.plant.workspace import Workspace
@@ -38,6 +37,7 @@ Array = NDArray[Any]
 # unless the kernel was compiled in an earlier run.
 _INTERPRETED_LANES = 200
 _UNRULED_CALLS = 20  # of dynamics, before the closed form is compiled for the chain rule
+_DYNAMICS = (kernels.state_derivatives, kernels.state_inverse_dynamics, kernels.inverse_dynamics)
 
 
 class SymbolicWorkspace(Workspace):
@@ -51,6 +51,10 @@ class SymbolicWorkspace(Workspace):
     def make_records(self, size: int, dtype_of: Any) -> Any:
         numbers = ScalarArray.of((size, record_size(dtype_of)), self.scalar)
         return ObjectRecords(numbers, dtype_of)
+
+    def write_state(self, x: Array) -> None:
+        """Writes x = [q; v] into the Context."""
+        self.x[:] = x
 
     def call(self, kernel: Any, *arguments: Any) -> Any:
         """Interprets a kernel; what it puts out are expressions, also where they are constant."""
@@ -68,11 +72,12 @@ class AutoDiffWorkspace(Workspace):
     """A workspace of AutoDiffXd: kernels run over lanes of complex numbers, or on floats by the chain rule."""
 
     __slots__ = (
-        "_constants", "_is_rule_ready", "_kept", "_num_dynamics", "_num_interpreted", "_rules", "_views",
+        "_constants", "_is_rule_ready", "_kept", "_num_dynamics", "_num_interpreted", "_rules", "_state", "_views",
     )  # fmt: skip
 
     def __init__(self, *arguments: Any) -> None:
         self._num_interpreted = 0
+        self._state: tuple[bytes, list[Any], tuple[Array, Array | None]] | None = None
         self._num_dynamics = 0  # calls of kernels of dynamics
         self._is_rule_ready = False
         self._views: list[ObjectRecords] = []
@@ -82,6 +87,24 @@ class AutoDiffWorkspace(Workspace):
         self._rules: ChainRules | Literal[False] | None = None
         super().__init__(*arguments)
         self._constants = {id(a): split_lanes(a) for a in (self.zeros_v, self.zeros_F, self.zero_gravity)}
+
+    def write_state(self, x: Array) -> None:
+        """Writes x = [q; v] into the Context."""
+        items = x.tolist()
+        found = find_block(items)
+        if found is None:
+            self.x[:] = x
+            return
+        np.copyto(self.x, x)  # all are AutoDiffXd, as others are in no block
+        self._state = self.x.tobytes(), items, found
+
+    def _split_state(self) -> tuple[Array, Array | None]:
+        """Values and derivatives of x; taken apart only once as long as its elements are the same objects."""
+        addresses = self.x.tobytes()
+        if self._state is None or self._state[0] != addresses:
+            items = self.x.tolist()  # they are kept, so that no other object can come to have their addresses
+            self._state = addresses, items, values_and_gradient(items)
+        return self._state[2]
 
     def view_records(self, numbers: Array, dtype_of: Any) -> Any:
         view = ObjectRecords.view(numbers, dtype_of)
@@ -101,12 +124,20 @@ class AutoDiffWorkspace(Workspace):
             self._kept.clear()
             self._rules = None
             self.store.invalid &= ~self.parameter_bit
-        is_inverse = kernel is kernels.state_inverse_dynamics and arguments[3] is self.q and arguments[4] is self.v
-        if is_inverse or kernel is kernels.state_derivatives:
+        if kernel in _DYNAMICS and self._is_about_this_state(kernel, arguments):
             status = self._call_rule(kernel, arguments)
             if status is not None:
                 return status
         return self._call_over_lanes(kernel, *arguments)
+
+    def _is_about_this_state(self, kernel: Any, arguments: tuple[Any, ...]) -> bool:
+        """Whether a kernel of dynamics is called for the state, the parameters and gravity of the Context."""
+        if arguments[1] is not self.parameters:
+            return False
+        if kernel is kernels.state_derivatives:
+            return arguments[2] is self.gravity and arguments[3] is self.x
+        known = self.q if kernel is kernels.state_inverse_dynamics else self.position
+        return arguments[3] is known and (arguments[2] is self.zero_gravity or arguments[2] is self.gravity)
 
     def _call_rule(self, kernel: Any, arguments: tuple[Any, ...]) -> int | None:
         """Computes dynamics by the chain rule; None if that is not possible, or if it is quicker not to."""
@@ -114,9 +145,7 @@ class AutoDiffWorkspace(Workspace):
             split = self._split(self.parameters), self._split(self.gravity)
             has_derivatives = any(part.num_derivatives for part in split)
             self._rules = False if has_derivatives else ChainRules(self.topology, *(part.lanes[0] for part in split))
-        *_, F_applied, position, velocity, scratch, result = arguments
-        F_values, D_F = self._split_forces(F_applied)
-        if not self._rules or D_F is not None:
+        if not self._rules:
             return None
         self._num_dynamics += 1
         if not self._is_rule_ready:
@@ -125,22 +154,25 @@ class AutoDiffWorkspace(Workspace):
             )
             if not self._is_rule_ready:
                 return None
+        F_applied, result = arguments[5 if kernel is kernels.state_derivatives else 6], arguments[-1]
+        is_zero = F_applied is self.zeros_F or (F_applied is self.F_applied and not self.has_applied_forces)
+        status, forces = 0, None if is_zero else F_applied
         if kernel is kernels.state_derivatives:
-            x, tau = arguments[3:5]
-            status, result[...] = self._rules.state_derivatives(x, tau, F_values)
+            status, numbers = self._rules.state_derivatives(self._split_state(), self.x, arguments[4], forces)
         else:
             has_gravity = arguments[2] is not self.zero_gravity
-            status, result[...] = 0, self._rules.inverse_dynamics(self.x, arguments[5], F_values, has_gravity)
+            numbers = self._rules.inverse_dynamics(self._split_state(), arguments[5], forces, has_gravity)
+        np.copyto(result, numbers)
         if status == 0:  # records wait until somebody asks for them
-            room = np.empty(result.shape, object)
-            for records in (position, velocity, scratch):
-                records.pending = functools.partial(self._call_over_lanes, kernel, *arguments[:-1], room)
+            pending = functools.partial(self._compute_records, kernel, arguments)
+            self.scratch.pending = pending
+            if kernel is not kernels.inverse_dynamics:
+                self.position.pending = self.velocity.pending = pending
         return status
 
-    def _split_forces(self, F_applied: Array) -> tuple[Array, Array | None]:
-        """The values of the spatial forces on bodies, and their derivatives."""
-        is_zero = F_applied is self.zeros_F or (F_applied is self.F_applied and not self.has_applied_forces)
-        return (np.zeros(F_applied.shape), None) if is_zero else split_numbers(F_applied)
+    def _compute_records(self, kernel: Any, arguments: tuple[Any, ...]) -> None:
+        """Computes the records that dynamics by the chain rule have left out."""
+        self._call_over_lanes(kernel, *arguments[:-1], np.empty(arguments[-1].shape, object))
 
     def _call_over_lanes(self, kernel: Any, *arguments: Any) -> Any:
         places = places_of(kernel)

@@ -19,7 +19,7 @@ from merganser.multibody.tree import JointActuator
 __all__ = ["PlantState"]
 
 Array = NDArray[Any]
-_NDARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
+_NDARRAY, _FLOAT, _OBJECT = np.ndarray, np.dtype(np.float64), np.dtype(object)
 _MISSING: Any = object()  # in place of an argument that was not given
 _NO_QUATERNIONS = np.zeros(0, np.int64)
 _SMALLEST_COSINE = 1e-3  # of a pitch angle
@@ -223,6 +223,12 @@ class PlantState(PlantGeometry):
                 return
         caller = "SetPositionsAndVelocities"
         w = self._workspace(context)
+        if q_v is _MISSING and not (w.is_numeric or self._quaternions or w.store.computing):
+            given = model_instance
+            if type(given) is _NDARRAY and given.dtype is _OBJECT and given.shape == w.x_shape:
+                w.write_state(given)
+                w.store.invalid |= w.down[self._state_node or Q] | w.down[self._state_node or V]
+                return
         instance, given = _instance_and_vector(caller, "q_v", model_instance, q_v)
         num_q = self._tree.num_positions(instance)
         values = self._checked_vector(caller, given, self.num_multibody_states(instance), w.dtype)

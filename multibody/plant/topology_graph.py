@@ -15,10 +15,11 @@ __all__ = ["PlantTopologyGraph", "plot_topology"]
 
 _FACES = ("#f7f2e6", "#eef3fa", "#eaf5ea", "#f6ecf5", "#fdf0e6", "#e9f5f5")  # of model instances, in turn
 _LINE, _CHARACTER, _ROW, _GAP, _MARGIN = 0.2, 0.085, 1.05, 0.35, 0.3  # lengths in inches
+_LOOP_ROOM = 0.7  # for the arcs of joints that close loops
 
 
 class PlantTopologyGraph(PlantSelectors):
-    """Bodies are nodes, joints are edges from child to parent."""
+    """Bodies are nodes, joints are edges from child to parent; joints that close loops are dashed."""
 
     def GetTopologyGraphvizString(self) -> str:
         """Returns the bodies, by model instance, and the joints between them in Graphviz's language, for `dot`.
@@ -33,10 +34,11 @@ class PlantTopologyGraph(PlantSelectors):
             for body in tree.bodies.in_instance(instance):
                 lines.append(f' body{int(body.index())} [label="{_escaped(body.name())}"];')
             lines.append("}")
-        for joint in tree.joints:
+        for joint in (*tree.joints, *tree.loop_joints):
             child, parent = int(joint.child_body().index()), int(joint.parent_body().index())
             label = _escaped(f"{joint.name()} [{joint.type_name()}]")
-            lines.append(f'body{child} -> body{parent} [label="{label}"];')
+            style = ", style=dashed, constraint=false" if joint._closes_loop else ""
+            lines.append(f'body{child} -> body{parent} [label="{label}"{style}];')
         return "\n".join([*lines, "}", ""])
 
 
@@ -66,6 +68,8 @@ class _Box:
 def plot_topology(plant: Any, path: str | Path | None = None, title: str | None = None) -> Any:
     """Draws the tree of a plant: bodies as boxes, coloured by model instance, joints as lines to what moves on them.
 
+    Joints that close loops are dashed lines between the bodies that they connect.
+
     Bodies that no joint connects to the world yet stand beside it; Finalize() connects them.
 
     Args:
@@ -85,15 +89,19 @@ def plot_topology(plant: Any, path: str | Path | None = None, title: str | None 
         right = _place(root, right, 0.0) + _GAP
     boxes = [box for root in roots for box in root.all()]
     bottom = min(box.y for box in boxes) - 2 * _LINE
-    figure = Figure(figsize=(right + 2 * _MARGIN, -bottom + 2 * _MARGIN + 2 * _LINE))
+    left = -_MARGIN - (_LOOP_ROOM if len(plant._tree.loop_joints) else 0.0)
+    figure = Figure(figsize=(right + _MARGIN - left, -bottom + 2 * _MARGIN + 2 * _LINE))
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    axes.set(xlim=(-_MARGIN, right + _MARGIN), ylim=(bottom - _MARGIN, _MARGIN + 2 * _LINE))
+    axes.set(xlim=(left, right + _MARGIN), ylim=(bottom - _MARGIN, _MARGIN + 2 * _LINE))
     axes.set_axis_off()
     name = title or plant.get_name() or "MultibodyPlant"
     axes.text(right / 2, 2 * _LINE, name, ha="center", va="center", fontsize=12)
     for box in boxes:
         _draw(axes, box)
+    box_of = {box.body: box for box in boxes}
+    for joint in plant._tree.loop_joints:
+        _draw_loop(axes, joint, box_of[joint.parent_body()], box_of[joint.child_body()])
     if path is not None:
         figure.savefig(path, dpi=130)
     return figure
@@ -157,3 +165,23 @@ def _draw(axes: Any, box: _Box) -> None:
             child.x, child.y + 0.12, label, ha="center", va="bottom", fontsize=7, color="#444444", zorder=3,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.85},
         )  # fmt: skip
+
+
+def _draw_loop(axes: Any, joint: Joint, parent: _Box, child: _Box) -> None:
+    """Draws a joint that closes a loop, as a dashed arc that bulges to the left or below, with its name and type."""
+    from matplotlib.patches import FancyArrowPatch
+
+    x0, x1 = (box.x - _CHARACTER * (len(box.body.name()) + 3) / 2 for box in (parent, child))
+    y0, y1 = (box.y - 0.75 * _LINE for box in (parent, child))
+    length = max(((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5, _LINE)
+    bulge = (1.0 if (y0, x1) >= (y1, x0) else -1.0) * min(0.35, 2.0 * _LOOP_ROOM / length)
+    arc = FancyArrowPatch(
+        (x0, y0), (x1, y1), connectionstyle=f"arc3,rad={bulge}", arrowstyle="-", linestyle="dashed", color="#a05030",
+        linewidth=1.0, shrinkA=0.0, shrinkB=0.0, zorder=1,
+    )  # fmt: skip
+    axes.add_patch(arc)
+    axes.text(
+        (x0 + x1) / 2 + bulge * (y1 - y0) / 2, (y0 + y1) / 2 - bulge * (x1 - x0) / 2,
+        f"{joint.name()}\n[{joint.type_name()}]", ha="center", va="center", fontsize=7, color="#a05030", zorder=3,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.85},
+    )  # fmt: skip

@@ -1,6 +1,7 @@
 """Elements and topology of multibody models."""
 
 from merganser.multibody.tree.base_body_joint_type import BaseBodyJointType
+from merganser.multibody.tree.constraints import MultibodyConstraintId
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements import (
     DoorHinge,
@@ -130,6 +131,7 @@ __all__ = [
     "Mobilizer",
     "MobilizerIndex",
     "ModelInstanceIndex",
+    "MultibodyConstraintId",
     "MultibodyElement",
     "MultibodyForces",
     "MultibodyForces_",

@@ -24,12 +24,14 @@ class ElementCollection(Generic[Element]):
     Args:
         kind: the middle of Get...ByName, such as "Body" or "JointActuator".
         instance_name: gives the name of a model instance, and refuses those that do not exist.
+        plant_name: gives what messages call the plant.
     """
 
-    def __init__(self, kind: str, instance_name: Callable[[int], str]) -> None:
+    def __init__(self, kind: str, instance_name: Callable[[int], str], plant_name: Callable[[], str]) -> None:
         self._kind = kind
         self._noun = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower()  # "joint actuator"
         self._instance_name = instance_name
+        self._plant_name = plant_name
         self._elements: dict[int, Element] = {}  # by index, ascending; indices of removed elements are not used again
         self._next_index = 0
         self._by_name: dict[str, list[Element]] = {}
@@ -77,10 +79,13 @@ class ElementCollection(Generic[Element]):
         """
         element = self._elements.get(index)
         if element is None and 0 <= index < self._next_index:
-            raise RuntimeError(f"The {self._noun} with index {int(index)} has been removed from this model.")
+            raise RuntimeError(
+                f"The {self._noun} with index {int(index)} has been removed from {self._plant_name()}."
+            )
         if element is None:
             raise RuntimeError(
-                f"There is no {self._noun} with index {int(index)}: this model has {len(self)} of them."
+                f"There is no {self._noun} with index {int(index)} in {self._plant_name()}: it has {len(self)} of "
+                f"them{f', with indices from 0 to {self._next_index - 1}' if len(self) else ''}."
             )
         return element
 

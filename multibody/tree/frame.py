@@ -5,12 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
-from merganser.multibody.math.vectors import cross
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import FrameIndex, world_index
 
@@ -103,98 +101,82 @@ class Frame(NamedElement, ABC):
 
     # -- velocity --------------------------------------------------------------------------------------------
 
+    # The plant computes, as it has the arrays. Frames other than those of its own plant are refused with RuntimeError.
+
     def EvalAngularVelocityInWorld(self, context: Any) -> Vector:
         """Returns w_WF_W [rad/s], shape [3]."""
-        return self._body.EvalSpatialVelocityInWorld(context).rotational()
+        return self.GetParentPlant()._frame_angular_velocity("EvalAngularVelocityInWorld", context, self)
 
     def CalcAngularVelocity(
         self, context: Any, measured_in_frame: Frame, expressed_in_frame: Frame
     ) -> Vector:
         """Returns w_MF_E of this frame in M, expressed in E [rad/s], shape [3]."""
-        w_WF_W = self.EvalAngularVelocityInWorld(context)
-        w_WM_W = measured_in_frame.EvalAngularVelocityInWorld(context)
-        R_WE = expressed_in_frame.CalcRotationMatrixInWorld(context)
-        return R_WE.inverse().matrix() @ (w_WF_W - w_WM_W)
+        M, E = measured_in_frame, expressed_in_frame
+        return self._velocity_in("CalcAngularVelocity", context, M, E).rotational()
 
     def CalcSpatialVelocityInWorld(self, context: Any) -> SpatialVelocity:
         """Returns V_WF_W."""
-        return self._body.EvalSpatialVelocityInWorld(context).Shift(self._offset_in_world(context))
+        W = self._world_frame()
+        return self._velocity_in("CalcSpatialVelocityInWorld", context, W, W)
 
     def CalcSpatialVelocity(self, context: Any, frame_M: Frame, frame_E: Frame) -> SpatialVelocity:
         """Returns V_MF_E, measured in M and expressed in E."""
-        R_WE = frame_E.CalcRotationMatrixInWorld(context)
-        return self._velocity_in(context, frame_M).Rotate(R_WE.inverse())
+        return self._velocity_in("CalcSpatialVelocity", context, frame_M, frame_E)
 
     def CalcRelativeSpatialVelocityInWorld(self, context: Any, other_frame: Frame) -> SpatialVelocity:
         """Returns V_W_BF_W = V_WF_W - V_WB_W for the other frame B: rates as seen from W."""
-        return self.CalcSpatialVelocityInWorld(context) - other_frame.CalcSpatialVelocityInWorld(context)
+        caller, W = "CalcRelativeSpatialVelocityInWorld", self._world_frame()
+        return self._velocity_in(caller, context, W, W) - other_frame._velocity_in(caller, context, W, W)
 
     def CalcRelativeSpatialVelocity(
         self, context: Any, other_frame: Frame, measured_in_frame: Frame, expressed_in_frame: Frame
     ) -> SpatialVelocity:
         """Returns V_M_BF_E = V_MF_E - V_MB_E for the other frame B."""
-        M, E = measured_in_frame, expressed_in_frame
-        return self.CalcSpatialVelocity(context, M, E) - other_frame.CalcSpatialVelocity(context, M, E)
+        caller, M, E = "CalcRelativeSpatialVelocity", measured_in_frame, expressed_in_frame
+        return self._velocity_in(caller, context, M, E) - other_frame._velocity_in(caller, context, M, E)
 
     # -- acceleration ----------------------------------------------------------------------------------------
 
     def CalcSpatialAccelerationInWorld(self, context: Any) -> SpatialAcceleration:
         """Returns A_WF_W."""
-        A_WB_W = self._body.EvalSpatialAccelerationInWorld(context)
-        return A_WB_W.Shift(self._offset_in_world(context), self.EvalAngularVelocityInWorld(context))
+        W = self._world_frame()
+        return self._acceleration_in("CalcSpatialAccelerationInWorld", context, W, W)
 
     def CalcSpatialAcceleration(
         self, context: Any, measured_in_frame: Frame, expressed_in_frame: Frame
     ) -> SpatialAcceleration:
-        """Returns A_MF_E, measured in M and expressed in E.
-
-        Solves the composition A_WF = A_WM (+) A_MF for A_MF, with p = p_MoFo:
-
-            alpha_MF = alpha_WF - alpha_WM - w_WM x w_MF
-            a_MFo = a_WFo - (a_WMo + alpha_WM x p + w_WM x (w_WM x p)) - 2 w_WM x v_MFo
-        """
-        M = measured_in_frame
-        p_MoFo_W = self._origin_in_world(context) - M._origin_in_world(context)
-        w_WM_W = M.EvalAngularVelocityInWorld(context)
-        V_MF_W = self._velocity_in(context, M)
-        carried = M.CalcSpatialAccelerationInWorld(context).Shift(p_MoFo_W, w_WM_W)
-        coriolis = SpatialAcceleration(
-            cross(w_WM_W, V_MF_W.rotational()), 2.0 * cross(w_WM_W, V_MF_W.translational())
-        )
-        A_MF_W = self.CalcSpatialAccelerationInWorld(context) - carried - coriolis
-        return A_MF_W.Rotate(expressed_in_frame.CalcRotationMatrixInWorld(context).inverse())
+        """Returns A_MF_E, measured in M and expressed in E; see kernels/frame_motion.py."""
+        return self._acceleration_in("CalcSpatialAcceleration", context, measured_in_frame, expressed_in_frame)
 
     def CalcRelativeSpatialAccelerationInWorld(self, context: Any, other_frame: Frame) -> SpatialAcceleration:
         """Returns A_W_BF_W = A_WF_W - A_WB_W for the other frame B: second rates as seen from W."""
-        A_WB_W = other_frame.CalcSpatialAccelerationInWorld(context)
-        return self.CalcSpatialAccelerationInWorld(context) - A_WB_W
+        caller, W = "CalcRelativeSpatialAccelerationInWorld", self._world_frame()
+        return self._acceleration_in(caller, context, W, W) - other_frame._acceleration_in(caller, context, W, W)
 
     def CalcRelativeSpatialAcceleration(
         self, context: Any, other_frame: Frame, measured_in_frame: Frame, expressed_in_frame: Frame
     ) -> SpatialAcceleration:
         """Returns A_M_BF_E = A_MF_E - A_MB_E for the other frame B."""
-        M, E = measured_in_frame, expressed_in_frame
-        return self.CalcSpatialAcceleration(context, M, E) - other_frame.CalcSpatialAcceleration(
-            context, M, E
-        )
+        caller, M, E = "CalcRelativeSpatialAcceleration", measured_in_frame, expressed_in_frame
+        return self._acceleration_in(caller, context, M, E) - other_frame._acceleration_in(caller, context, M, E)
 
     # -- helpers ---------------------------------------------------------------------------------------------
 
-    def _origin_in_world(self, context: Any) -> Vector:
-        """p_WoFo_W."""
-        return np.asarray(self.CalcPoseInWorld(context).translation())
+    def _world_frame(self) -> Frame:
+        return self._get_tree("world_frame").world_frame()
 
     def _offset_in_world(self, context: Any) -> Vector:
         """p_BoFo_W."""
         R_WB = self._body.EvalPoseInWorld(context).rotation().matrix()
         return R_WB @ self.CalcPoseInBodyFrame(context).translation()
 
-    def _velocity_in(self, context: Any, frame_M: Frame) -> SpatialVelocity:
-        """V_MF_W = V_WF_W - V_WM_W shifted to Fo."""
-        p_MoFo_W = self._origin_in_world(context) - frame_M._origin_in_world(context)
-        return self.CalcSpatialVelocityInWorld(context) - frame_M.CalcSpatialVelocityInWorld(context).Shift(
-            p_MoFo_W
-        )
+    def _velocity_in(self, caller: str, context: Any, frame_M: Frame, frame_E: Frame) -> SpatialVelocity:
+        """V_MF_E."""
+        return self.GetParentPlant()._frame_velocity(caller, context, self, frame_M, frame_E)
+
+    def _acceleration_in(self, caller: str, context: Any, frame_M: Frame, frame_E: Frame) -> SpatialAcceleration:
+        """A_MF_E."""
+        return self.GetParentPlant()._frame_acceleration(caller, context, self, frame_M, frame_E)
 
 
 class RigidBodyFrame(Frame):

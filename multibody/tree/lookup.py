@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from merganser.multibody.tree.constraints import ConstraintCollection
 from merganser.multibody.tree.coordinates import Coordinates
+from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.element_collection import ElementCollection, suggest_names
 from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.frame import Frame
@@ -19,6 +23,7 @@ from merganser.multibody.tree.indices import (
 )
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import Joint, WeldJoint
+from merganser.multibody.tree.multibody_forces import MultibodyForces
 from merganser.multibody.tree.rigid_body import RigidBody
 
 __all__ = ["TreeLookup"]
@@ -34,29 +39,68 @@ class TreeLookup:
         loop_joints: joints that close loops.
         actuators: all actuators.
         force_elements: all force elements; gravity is number 0.
+        constraints: all constraints between joints or bodies.
     """
 
     coordinates: Coordinates
+    mobod_of_body: npt.NDArray[np.int64]
+    plant: Any  # the MultibodyPlant around the tree, or None
 
     def __init__(self) -> None:
         self._is_finalized = False
         self._instance_names = ["WorldModelInstance", "DefaultModelInstance"]
-        self.bodies: ElementCollection[RigidBody] = ElementCollection("Body", self.GetModelInstanceName)
-        self.frames: ElementCollection[Frame] = ElementCollection("Frame", self.GetModelInstanceName)
-        self.joints: ElementCollection[Joint] = ElementCollection("Joint", self.GetModelInstanceName)
-        self.loop_joints: ElementCollection[Joint] = ElementCollection("LoopJoint", self.GetModelInstanceName)
-        self.actuators: ElementCollection[JointActuator] = ElementCollection(
-            "JointActuator", self.GetModelInstanceName
-        )
+        names = self.GetModelInstanceName, self._plant_name
+        self.bodies: ElementCollection[RigidBody] = ElementCollection("Body", *names)
+        self.frames: ElementCollection[Frame] = ElementCollection("Frame", *names)
+        self.joints: ElementCollection[Joint] = ElementCollection("Joint", *names)
+        self.loop_joints: ElementCollection[Joint] = ElementCollection("LoopJoint", *names)
+        self.actuators: ElementCollection[JointActuator] = ElementCollection("JointActuator", *names)
         self.force_elements: list[ForceElement] = []
+        self.constraints = ConstraintCollection()
 
     def is_finalized(self) -> bool:
         """Returns whether Finalize() was called."""
         return self._is_finalized
 
+    # -- checks ----------------------------------------------------------------------------------------------
+
+    def _plant_name(self) -> str:
+        """What messages call the plant of this tree."""
+        return "the plant" if self.plant is None else f"plant '{self.plant.GetSystemPathname()}'"
+
     def _check_finalized(self, caller: str) -> None:
         if not self._is_finalized:
-            raise RuntimeError(f"{caller}(): call Finalize() of the plant first.")
+            raise RuntimeError(f"{caller}(): call Finalize() of {self._plant_name()} first.")
+
+    def _check_not_finalized(self, caller: str, element: MultibodyElement | None = None) -> None:
+        if self._is_finalized:
+            rest = "" if element is None else f", so {element!r} cannot be added"
+            raise RuntimeError(
+                f"{caller}(): {self._plant_name()} is finalized already{rest}. Add all elements before the one call "
+                "of Finalize()."
+            )
+
+    def _check_mine(self, caller: str, what: str, element: MultibodyElement) -> None:
+        if element._tree is self:
+            return
+        if element._tree is None:
+            raise RuntimeError(f"{caller}(): {what} needs {element!r}, which belongs to no plant yet; add it first.")
+        raise RuntimeError(
+            f"{caller}(): {what} needs {element!r}, which belongs to another plant: to {element._tree._plant_name()}, "
+            f"not to {self._plant_name()}. Take the element of that name from the latter."
+        )
+
+    def _check_forces(self, caller: str, forces: MultibodyForces) -> None:
+        """Refuses forces that are not for a finalized tree of this size."""
+        if not isinstance(forces, MultibodyForces):
+            raise TypeError(f"{caller}() takes MultibodyForces, got {type(forces).__name__}.")
+        mine = len(self.mobod_of_body), self.coordinates.num_velocities
+        theirs = len(forces._F_Bo_W), len(forces._tau)
+        if mine != theirs:
+            raise ValueError(
+                f"{caller}(): the forces are for {theirs[0]} bodies and {theirs[1]} velocities, but "
+                f"{self._plant_name()} has {mine[0]} and {mine[1]}. Make them by MultibodyForces(plant)."
+            )
 
     # -- model instances -------------------------------------------------------------------------------------
 
@@ -84,8 +128,8 @@ class TreeLookup:
         """
         if not 0 <= model_instance < len(self._instance_names):
             raise RuntimeError(
-                f"There is no model instance with index {int(model_instance)}: this model has "
-                f"{len(self._instance_names)} of them."
+                f"There is no model instance with index {int(model_instance)} in {self._plant_name()}: it has "
+                f"{len(self._instance_names)} of them, with indices from 0 on."
             )
         return self._instance_names[model_instance]
 
@@ -205,7 +249,7 @@ class TreeLookup:
         """Returns the force element of this index, or raises RuntimeError."""
         if not 0 <= force_element_index < len(self.force_elements):
             raise RuntimeError(
-                f"There is no force element with index {int(force_element_index)}: this model has "
+                f"There is no force element with index {int(force_element_index)} in {self._plant_name()}: it has "
                 f"{len(self.force_elements)} of them, gravity (index 0) included."
             )
         return self.force_elements[force_element_index]
@@ -265,7 +309,12 @@ class TreeLookup:
     # -- connections -----------------------------------------------------------------------------------------
 
     def GetBodiesWeldedTo(self, body: RigidBody) -> list[RigidBody]:
-        """Returns the body and all bodies that welds connect to it, by index."""
+        """Returns the body and all bodies that welds connect to it, by index.
+
+        Raises:
+            RuntimeError: if the body is not of this tree.
+        """
+        self._check_mine("GetBodiesWeldedTo", "it", body)
         graph = nx.Graph([(j.parent_body(), j.child_body()) for j in self.joints if isinstance(j, WeldJoint)])
         graph.add_node(body)
         return sorted(nx.node_connected_component(graph, body), key=RigidBody.index)
@@ -274,9 +323,10 @@ class TreeLookup:
         """Returns whether welds connect the body to the world.
 
         Raises:
-            RuntimeError: before Finalize().
+            RuntimeError: before Finalize(), or if the body is not of this tree.
         """
         self._check_finalized("IsAnchored")
+        self._check_mine("IsAnchored", "it", body)
         return self.world_body() in self.GetBodiesWeldedTo(body)
 
     def GetFloatingBaseBodies(self) -> set[BodyIndex]:
@@ -330,14 +380,17 @@ class TreeLookup:
 
     def num_positions(self, model_instance: int | None = None) -> int:
         """Returns the number of positions, of one model instance or of all."""
+        self._check_finalized("num_positions")
         return len(self.position_indices(model_instance))
 
     def num_velocities(self, model_instance: int | None = None) -> int:
         """Returns the number of velocities, of one model instance or of all."""
+        self._check_finalized("num_velocities")
         return len(self.velocity_indices(model_instance))
 
     def num_actuated_dofs(self, model_instance: int | None = None) -> int:
         """Returns the number of inputs, of one model instance or of all."""
+        self._check_finalized("num_actuated_dofs")
         return len(self.input_indices(model_instance))
 
     def position_indices(self, model_instance: int | None = None) -> npt.NDArray[np.int64]:

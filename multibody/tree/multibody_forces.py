@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import operator
 from typing import Any
 
 import numpy as np
@@ -37,9 +35,11 @@ class MultibodyForces:
         # F_Bo_W of every body, in the order of mobilized bodies [N m, N]; tau, in the order of v.
         self._F_Bo_W = np.zeros((nb, 6)) if T is float else ScalarArray.of((nb, 6), T)
         self._tau = np.zeros(nv) if T is float else ScalarArray.of(nv, T)
-        self._zero = None if T is float else self._F_Bo_W[0, 0]
-        if nv and self._zero is not None:
-            self._tau.fill(self._zero)
+        # Of other scalars than floats all elements are one object at first; kept alive, as its address is compared.
+        self._zero = None if T is float else np.array([T(0.0)])
+        if self._zero is not None:
+            self._F_Bo_W.fill(self._zero[0])
+            self._tau.fill(self._zero[0])
 
     def num_bodies(self) -> int:
         """Returns the number of bodies, the world included."""
@@ -67,7 +67,7 @@ class MultibodyForces:
         """Whether its forces on bodies, or its generalized forces, all still are the object that they started as."""
         if self._zero is None or forces.dtype != object:
             return False
-        return all(map(operator.is_, forces.ravel().tolist(), itertools.repeat(self._zero)))
+        return forces.tobytes() == forces.size * self._zero.tobytes()
 
     def AddInForces(self, addend: MultibodyForces) -> None:
         """Adds the forces of `addend` to these.

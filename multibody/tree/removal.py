@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.multibody.tree.element import MultibodyElement, NamedElement
+from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.element_collection import ElementCollection
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import Joint
@@ -31,13 +31,18 @@ class TreeRemoval(TreeLookup):
 
         Raises:
             RuntimeError: after Finalize(), if the joint is not of this tree, an actuator drives it, or there are force
-                elements beside gravity.
+                elements beside gravity, or constraints.
         """
         self._check_removable("RemoveJoint", joint, self.joints)
         if len(self.force_elements) > 1:
             raise RuntimeError(
                 f"RemoveJoint(): this plant has {len(self.force_elements) - 1} user-added force elements, which may "
                 f"depend on joint '{joint.name()}' (index {int(joint.index())}). Remove joints before adding those."
+            )
+        if len(self.constraints):
+            raise RuntimeError(
+                f"RemoveJoint(): this plant has {len(self.constraints)} user-added constraints, which may depend on "
+                f"joint '{joint.name()}' (index {int(joint.index())}). Remove joints before adding those."
             )
         dependents = [f"'{a.name()}' (index {int(a.index())})" for a in self.actuators if a.joint() is joint]
         if dependents:
@@ -69,16 +74,3 @@ class TreeRemoval(TreeLookup):
         self._check_mine(caller, "it", element)
         if not (collection.has_index(element.index()) and collection.get(element.index()) is element):
             raise RuntimeError(f"{caller}(): {element!r} is not of the kind that this function removes.")
-
-    # -- checks ----------------------------------------------------------------------------------------------
-
-    def _check_not_finalized(self, caller: str) -> None:
-        if self.is_finalized():
-            raise RuntimeError(
-                f"{caller}(): the plant is finalized already. Add all elements before the one call of Finalize()."
-            )
-
-    def _check_mine(self, caller: str, what: str, element: MultibodyElement) -> None:
-        if element._tree is not self:
-            owner = "no plant yet; add it first" if element._tree is None else "another plant"
-            raise RuntimeError(f"{caller}(): {what} needs {element!r}, which belongs to {owner}.")

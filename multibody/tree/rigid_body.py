@@ -252,8 +252,16 @@ class RigidBody(NamedElement):
     # -- forces ----------------------------------------------------------------------------------------------
 
     def AddInForceInWorld(self, context: Any, F_Bo_W: SpatialForce, forces: MultibodyForces) -> None:
-        """Adds a force on this body, about Bo and expressed in W, to `forces`."""
-        forces._F_Bo_W[self._mobod_number("AddInForceInWorld")] += F_Bo_W.get_coeffs()
+        """Adds a force on this body, about Bo and expressed in W, to `forces`.
+
+        Raises:
+            RuntimeError: before Finalize() of the plant.
+            ValueError: if `forces` is for a plant of other size.
+            TypeError: if it is no MultibodyForces.
+        """
+        mobod = self._mobod_number("AddInForceInWorld")
+        self._get_tree("AddInForceInWorld")._check_forces("AddInForceInWorld", forces)
+        forces._F_Bo_W[mobod] += F_Bo_W.get_coeffs()
 
     def AddInForce(
         self,
@@ -276,8 +284,10 @@ class RigidBody(NamedElement):
         self.AddInForceInWorld(context, F_Bo_E.Rotate(frame_E.CalcRotationMatrixInWorld(context)), forces)
 
     def GetForceInWorld(self, context: Any, forces: MultibodyForces) -> SpatialForce:
-        """Returns F_Bo_W, the force on this body that `forces` holds."""
-        return SpatialForce(forces._F_Bo_W[self._mobod_number("GetForceInWorld")])
+        """Returns F_Bo_W, the force on this body that `forces` holds; errors as AddInForceInWorld()."""
+        mobod = self._mobod_number("GetForceInWorld")
+        self._get_tree("GetForceInWorld")._check_forces("GetForceInWorld", forces)
+        return SpatialForce(forces._F_Bo_W[mobod])
 
     # -- helpers ---------------------------------------------------------------------------------------------
 

@@ -77,6 +77,8 @@ def _of_forces(forces: MultibodyForces) -> type[Any]:
 
 
 def _as_forces_of(forces: MultibodyForces, T: type[Any]) -> MultibodyForces:
+    if _of_forces(forces) is T:
+        return forces
     result = MultibodyForces(nb=forces.num_bodies(), nv=forces.num_velocities())
     result._F_Bo_W, result._tau = cast_array(forces._F_Bo_W, T), cast_array(forces._tau, T)
     return result

@@ -198,6 +198,7 @@ class MultibodyTree(TreeComputations):
         self, frame_on_parent_F: Frame, frame_on_child_M: Frame, X_FM: RigidTransform | None = None
     ) -> WeldJoint:
         """Adds a WeldJoint named F_welds_to_M, and returns it; errors as WeldJoint and AddJoint."""
+        self._check_not_finalized("WeldFrames")
         name = f"{frame_on_parent_F.name()}_welds_to_{frame_on_child_M.name()}"
         weld = WeldJoint(
             name, frame_on_parent_F, frame_on_child_M, RigidTransform() if X_FM is None else X_FM
@@ -354,13 +355,12 @@ class MultibodyTree(TreeComputations):
         carry (with underscores in front if the name is taken). See forest.py for the order.
 
         Raises:
-            RuntimeError: if the tree is finalized already, its joints form a loop, a joint that cannot be
-                reversed has its child nearer the world, or a floating part of the model has no mass.
+            RuntimeError: if the tree is finalized already, its joints form a loop, or a joint that cannot be
+                reversed has its child nearer the world.
         """
         self._check_not_finalized("Finalize")
         mobilizers = self._span()
         self._check_reversed_joints(mobilizers)
-        self._check_floating_masses(mobilizers)
 
         self._mobilizers = mobilizers
         self._mobilizer_joints = [
@@ -411,30 +411,6 @@ class MultibodyTree(TreeComputations):
                     f"the world than its parent, body '{joint.parent_body().name()}', which a joint of type "
                     f"{joint.type_name()} does not allow. Define the joint with parent and child exchanged."
                 )
-
-    def _check_floating_masses(self, mobilizers: list[Mobilizer]) -> None:
-        """Refuses a floating body without mass on its whole subtree: no force could determine its motion."""
-        mass = np.array([body.default_mass() for body in self.bodies])
-        for m in reversed(mobilizers):  # children before parents
-            joint = None if m.joint is None else self.joints.get(m.joint)
-            if mass[m.outboard] == 0.0 and self._is_floating(m.outboard, joint):
-                name = self.bodies.get(m.outboard).name()
-                connection = f"joint '{joint.name()}'" if joint else f"the implicit floating joint '{name}'"
-                raise RuntimeError(
-                    f"Finalize(): body '{name}', with all that it carries, has no mass, but {connection} "
-                    "lets it "
-                    "move freely, so its acceleration is undetermined. Give the body a mass, or connect "
-                    "it to "
-                    "another body, for example by WeldFrames()."
-                )
-            mass[m.inboard] += mass[m.outboard]
-
-    def _is_floating(self, body_index: int, joint: Joint | None) -> bool:
-        """Whether a body can move freely in its inboard body, to which `joint` or an implicit joint connects it."""
-        if joint is not None:
-            return isinstance(joint, FloatingJoint)
-        instance = self.bodies.get(body_index).model_instance()
-        return self.GetBaseBodyJointType(instance) is not BaseBodyJointType.kWeldJoint
 
     def _add_base_joint(self, body_index: int) -> Joint:
         body = self.bodies.get(body_index)
@@ -540,9 +516,9 @@ class MultibodyTree(TreeComputations):
     # -- checks ----------------------------------------------------------------------------------------------
 
     def _check_new(self, caller: str, element: MultibodyElement, kind: type) -> None:
-        self._check_not_finalized(caller)
         if not isinstance(element, kind):
             raise TypeError(f"{caller}() takes a {kind.__name__}, not a {type(element).__name__}.")
+        self._check_not_finalized(caller, element)
         if element._tree is not None:
             owner = "this" if element._tree is self else "another"
             raise RuntimeError(f"{caller}(): {element!r} was added to {owner} plant already.")

@@ -5,20 +5,33 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = Path(os.environ.get("MERGANSER_MODELS", ROOT.parent / "shared" / "models"))
 
 
+Call: TypeAlias = Callable[[], Any]
+
+
 class Row(NamedTuple):
-    """One line of the table: the same work for both packages, `calls` times a run."""
+    """One line of the table: the same work for this package and another one.
+
+    Attributes:
+        name: what the work is.
+        ours: builds what is needed, outside the timed region, and returns the work to time.
+        theirs: the same for the other package, None if it is not installed or cannot do it.
+        calls: how often a run does the work.
+        tolerance: to which both must agree.
+        calls_inside: how often one call of `ours` does the work itself, in compiled code.
+    """
 
     name: str
-    ours: Callable[[], Any]
-    theirs: Callable[[], Any] | None
+    ours: Callable[[], Call]
+    theirs: Callable[[], Call] | None
     calls: int
-    tolerance: float = 1e-8  # to which both must agree
+    tolerance: float = 1e-8
+    calls_inside: int = 1
 
 
 class Library(NamedTuple):
@@ -52,11 +65,16 @@ def pydrake_library() -> Library | None:
 
 
 def load(library: Library, plant: Any, path: Path) -> None:
-    """Parses a file into a plant of either package; the model files at hand are their own package."""
+    """Parses a file into a plant of either package."""
+    make_parser(library, plant).AddModels(str(path))
+
+
+def make_parser(library: Library, plant: Any) -> Any:
+    """A parser that finds the model files at hand, which are their own package."""
     parser = library.parsing.Parser(plant)
     packages = parser.package_map()
     if MODELS.exists():
         if packages.Contains("drake_models"):
             packages.Remove("drake_models")
         packages.Add("drake_models", str(MODELS))
-    parser.AddModels(str(path))
+    return parser

@@ -1,94 +1,98 @@
-"""Rows about the plant."""
+"""Rows about the plant, through the public functions."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from libraries import MODELS, ROOT, Library, Row, load
+from libraries import ROOT, Call, Library, Row, load
+from robots import Robot, available_robots, build_plant, chain
 
-IIWA = MODELS / "iiwa_description" / "urdf" / "iiwa14_no_collision.urdf"
 CART_POLE = ROOT / "examples" / "models" / "cart_pole.sdf"
+_STATES = 64
+# What robot_calls() computes; the first work of a row is to set a new state.
+_WORK = (
+    "pose of a link",
+    "spatial Jacobian",
+    "centre of mass Jacobian",
+    "mass matrix",
+    "bias term",
+    "bias acceleration",
+    "inverse dynamics",
+    "forward dynamics",
+)
 
 
-def iiwa_calls(library: Library) -> dict[str, Callable[[], Any]]:
-    """Set a new state and compute, through the public functions; the states alternate so that nothing is cached."""
-    plant = library.plant.MultibodyPlant(0.0)
-    load(library, plant, IIWA)
-    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
-    plant.Finalize()
+def random_states(robot: Robot) -> list[Any]:
+    """States that differ, so that nothing is cached; a quaternion is of unit length."""
+    states = np.random.default_rng(1).uniform(-1.0, 1.0, (_STATES, robot.num_positions + robot.num_velocities))
+    if robot.num_positions > robot.num_velocities:
+        states[:, :4] /= np.linalg.norm(states[:, :4], axis=1)[:, None]
+    return list(states)
+
+
+@functools.cache
+def robot_calls(library: Library, robot: Robot) -> dict[str, Call]:
+    """Set a new state and compute, by the names in _WORK."""
+    plant = build_plant(library, robot)
     context = plant.CreateDefaultContext()
-    plant.get_actuation_input_port().FixValue(context, np.zeros(7))
+    plant.get_actuation_input_port().FixValue(context, np.zeros(plant.num_actuators()))
     forces = library.tree.MultibodyForces(plant)
-    generator = np.random.default_rng(1)
-    states = list(generator.uniform(-1.0, 1.0, (64, 14)))
-    positions = [state[:7].copy() for state in states]
-    vdot = generator.uniform(-1.0, 1.0, 7)
-    count = 0
-
-    def next_index() -> int:
-        nonlocal count
-        count = (count + 1) % 64
-        return count
-
-    def mass_matrix() -> Any:
-        plant.SetPositions(context, positions[next_index()])
-        return plant.CalcMassMatrix(context)
-
-    def inverse_dynamics() -> Any:
-        plant.SetPositionsAndVelocities(context, states[next_index()])
-        return plant.CalcInverseDynamics(context, vdot, forces)
-
-    def forward_dynamics() -> Any:
-        plant.SetPositionsAndVelocities(context, states[next_index()])
-        return plant.EvalTimeDerivatives(context).CopyToVector()
-
-    world, link_7 = plant.world_frame(), plant.GetFrameByName("iiwa_link_7")
+    vdot = np.random.default_rng(2).uniform(-1.0, 1.0, robot.num_velocities)
+    world, tip = plant.world_frame(), plant.GetFrameByName(robot.tip)
     wrt_v = library.tree.JacobianWrtVariable.kV
     p_BoBp_B = np.array([0.1, 0.2, 0.3])
 
-    def pose_of_last_link() -> Any:
-        plant.SetPositions(context, positions[next_index()])
-        return plant.EvalBodyPoseInWorld(context, link_7.body()).translation()
+    def with_positions(compute: Call) -> Call:
+        positions = itertools.cycle([state[: robot.num_positions].copy() for state in random_states(robot)])
 
-    def jacobian() -> Any:
-        plant.SetPositions(context, positions[next_index()])
-        return plant.CalcJacobianSpatialVelocity(context, wrt_v, link_7, p_BoBp_B, world, world)
+        def call() -> Any:
+            plant.SetPositions(context, next(positions))
+            return compute()
 
-    def center_of_mass_jacobian() -> Any:
-        plant.SetPositions(context, positions[next_index()])
-        return plant.CalcJacobianCenterOfMassTranslationalVelocity(context, wrt_v, world, world)
+        return call
 
-    def bias_acceleration() -> Any:
-        plant.SetPositionsAndVelocities(context, states[next_index()])
-        return plant.CalcBiasTranslationalAcceleration(context, wrt_v, link_7, p_BoBp_B, world, world)
+    def with_state(compute: Call) -> Call:
+        states = itertools.cycle(random_states(robot))
 
-    return {
-        "pose of the last link": pose_of_last_link,
-        "spatial Jacobian of the last link": jacobian,
-        "Jacobian of the centre of mass": center_of_mass_jacobian,
-        "bias acceleration of the last link": bias_acceleration,
-        "mass matrix": mass_matrix,
-        "inverse dynamics": inverse_dynamics,
-        "forward dynamics": forward_dynamics,
-    }
+        def call() -> Any:
+            plant.SetPositionsAndVelocities(context, next(states))
+            return compute()
+
+        return call
+
+    calls = (
+        with_positions(lambda: plant.EvalBodyPoseInWorld(context, tip.body()).translation()),
+        with_positions(lambda: plant.CalcJacobianSpatialVelocity(context, wrt_v, tip, p_BoBp_B, world, world)),
+        with_positions(lambda: plant.CalcJacobianCenterOfMassTranslationalVelocity(context, wrt_v, world, world)),
+        with_positions(lambda: plant.CalcMassMatrix(context)),
+        with_state(lambda: plant.CalcBiasTerm(context)),
+        with_state(lambda: plant.CalcBiasTranslationalAcceleration(context, wrt_v, tip, p_BoBp_B, world, world)),
+        with_state(lambda: plant.CalcInverseDynamics(context, vdot, forces)),
+        with_state(lambda: plant.EvalTimeDerivatives(context).CopyToVector()),
+    )
+    return dict(zip(_WORK, calls, strict=True))
 
 
-def iiwa_gradients(library: Library, scalar: Any, initialize: Callable[..., Any]) -> dict[str, Callable[[], Any]]:
+# -- gradients -----------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def autodiff_calls(library: Library, robot: Robot, is_ours: bool) -> dict[str, Call]:
     """Dynamics with derivatives by the whole state, of a plant of AutoDiffXd."""
-    plant = library.plant.MultibodyPlant(0.0)
-    load(library, plant, IIWA)
-    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
-    plant.Finalize()
-    plant = plant.ToAutoDiffXd()
+    if is_ours:
+        from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
+    else:
+        from pydrake.autodiffutils import AutoDiffXd, InitializeAutoDiff
+    plant = build_plant(library, robot).ToAutoDiffXd()
     context = plant.CreateDefaultContext()
-    plant.get_actuation_input_port().FixValue(context, [scalar(0.0)] * 7)
-    forces = library.tree.MultibodyForces_[scalar](plant)
-    generator = np.random.default_rng(1)
-    states = [initialize(state).ravel() for state in generator.uniform(-1.0, 1.0, (64, 14))]
-    vdot = np.array([scalar(a) for a in generator.uniform(-1.0, 1.0, 7)])
+    plant.get_actuation_input_port().FixValue(context, [AutoDiffXd(0.0)] * plant.num_actuators())
+    forces = library.tree.MultibodyForces_[AutoDiffXd](plant)
+    states = [InitializeAutoDiff(state).ravel() for state in random_states(robot)[:8]]
+    vdot = np.array([AutoDiffXd(a) for a in np.random.default_rng(2).uniform(-1.0, 1.0, robot.num_velocities)])
     first, second = itertools.cycle(states), itertools.cycle(states)
 
     def inverse_dynamics() -> Any:
@@ -97,7 +101,7 @@ def iiwa_gradients(library: Library, scalar: Any, initialize: Callable[..., Any]
 
     def forward_dynamics() -> Any:
         plant.SetPositionsAndVelocities(context, next(second))
-        return _gradient(plant.EvalTimeDerivatives(context).CopyToVector()[7:])
+        return _gradient(plant.EvalTimeDerivatives(context).CopyToVector()[robot.num_positions :])
 
     return {"inverse dynamics": inverse_dynamics, "forward dynamics": forward_dynamics}
 
@@ -106,52 +110,51 @@ def _gradient(quantity: Any) -> Any:
     return np.array([element.derivatives() for element in quantity])
 
 
-def iiwa_closed_forms(library: Library) -> dict[str, Callable[[], Any]]:
+@functools.cache
+def closed_forms(library: Library, robot: Robot) -> dict[str, Call]:
     """The same derivatives in closed form, of a plant of floats."""
     from merganser.multibody.algorithms import forward_dynamics_derivatives, inverse_dynamics_derivatives
 
-    plant = library.plant.MultibodyPlant(0.0)
-    load(library, plant, IIWA)
-    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
-    plant.mutable_gravity_field().set_gravity_vector([0.0, 0.0, 0.0])  # for inverse dynamics, which leaves it out
-    plant.Finalize()
-    context = plant.CreateDefaultContext()
-    generator = np.random.default_rng(1)
-    states = list(generator.uniform(-1.0, 1.0, (64, 14)))
-    vdot = generator.uniform(-1.0, 1.0, 7)
-    plant_damping = np.diag(np.concatenate([joint.default_damping_vector() for joint in plant._tree.joints]))
-    heavy = plant.CreateDefaultContext()
-    plant.gravity_field().SetGravityVector(heavy, [0.0, 0.0, -9.81])
-    first, second = itertools.cycle(states), itertools.cycle(states)
+    plant = build_plant(library, robot)
+    context, weightless = plant.CreateDefaultContext(), plant.CreateDefaultContext()
+    plant.gravity_field().SetGravityVector(weightless, [0.0, 0.0, 0.0])  # inverse dynamics leaves gravity out
+    vdot = np.random.default_rng(2).uniform(-1.0, 1.0, robot.num_velocities)
+    damping = np.zeros(robot.num_velocities)
+    for index in plant.GetJointIndices():
+        joint = plant.get_joint(index)
+        if joint.num_velocities() == 1:
+            damping[joint.velocity_start()] = joint.default_damping_vector()[0]
+    first, second = itertools.cycle(random_states(robot)[:8]), itertools.cycle(random_states(robot)[:8])
 
     def inverse_dynamics() -> Any:
-        plant.SetPositionsAndVelocities(context, next(first))
-        dq, dv, _ = inverse_dynamics_derivatives(plant, context, vdot)
-        return np.hstack([dq, dv - plant_damping])
+        plant.SetPositionsAndVelocities(weightless, next(first))
+        dq, dv, _ = inverse_dynamics_derivatives(plant, weightless, vdot)
+        return np.hstack([dq, dv - np.diag(damping)])
 
     def forward_dynamics() -> Any:
-        plant.SetPositionsAndVelocities(heavy, next(second))
-        _, dq, dv, _ = forward_dynamics_derivatives(plant, heavy)
+        plant.SetPositionsAndVelocities(context, next(second))
+        _, dq, dv, _ = forward_dynamics_derivatives(plant, context)
         return np.hstack([dq, dv])
 
     return {"inverse dynamics": inverse_dynamics, "forward dynamics": forward_dynamics}
 
 
-def gradient_rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
+def gradient_rows(ours: Library, theirs: Library | None, robot: Robot) -> Iterator[Row]:
     """Gradients by the whole state: AutoDiffXd against AutoDiffXd, closed form against pydrake's AutoDiffXd."""
-    from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
+    tolerance = 1e-6 if robot.num_positions > robot.num_velocities else 1e-8  # accelerations of light links are large
+    for name in ("inverse dynamics", "forward dynamics"):
+        reference = None if theirs is None else _maker(functools.partial(autodiff_calls, theirs, robot, False), name)
+        our_call = _maker(functools.partial(autodiff_calls, ours, robot, True), name)
+        yield Row(f"{robot.name}, AutoDiffXd: {name}", our_call, reference, 20, tolerance)
+        closed = _maker(functools.partial(closed_forms, ours, robot), name)
+        yield Row(f"{robot.name}, closed form: gradient of {name}", closed, reference, 20, tolerance)
 
-    their_calls: dict[str, Callable[[], Any]] = {}
-    if theirs:
-        import pydrake.autodiffutils as autodiff
 
-        their_calls = iiwa_gradients(theirs, autodiff.AutoDiffXd, autodiff.InitializeAutoDiff)
-    for name, call in iiwa_gradients(ours, AutoDiffXd, InitializeAutoDiff).items():
-        yield Row(f"iiwa14, AutoDiffXd, set state and {name}", call, their_calls.get(name), 200)
-    if theirs:
-        their_calls = iiwa_gradients(theirs, autodiff.AutoDiffXd, autodiff.InitializeAutoDiff)
-    for name, call in iiwa_closed_forms(ours).items():
-        yield Row(f"iiwa14, closed form, set state and gradient of {name}", call, their_calls.get(name), 200)
+def _maker(calls: Callable[[], dict[str, Call]], name: str) -> Callable[[], Call]:
+    return lambda: calls()[name]
+
+
+# -- a simulation --------------------------------------------------------------------------------------------
 
 
 def cart_pole_second(library: Library) -> Callable[[], Any]:
@@ -189,14 +192,25 @@ def cart_pole_second(library: Library) -> Callable[[], Any]:
     return second
 
 
+# -- all -----------------------------------------------------------------------------------------------------
+
+
 def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
-    if IIWA.exists():
-        our_calls = iiwa_calls(ours)
-        their_calls = iiwa_calls(theirs) if theirs else {}
-        for name, call in our_calls.items():
-            yield Row(f"iiwa14, set state and {name}", call, their_calls.get(name), 1000)
-        yield from gradient_rows(ours, theirs)
-    else:
-        print(f"no model files at {MODELS}: the iiwa14 rows are left out")
-    theirs_second = cart_pole_second(theirs) if theirs else None
-    yield Row("cart-pole, 1000 steps of 1 ms, Python controller", cart_pole_second(ours), theirs_second, 1)
+    for robot in available_robots():
+        for name in _WORK:
+            reference = None if theirs is None else _maker(functools.partial(robot_calls, theirs, robot), name)
+            our_call = _maker(functools.partial(robot_calls, ours, robot), name)
+            yield Row(f"{robot.name}: {name}", our_call, reference, 500)
+        if robot.name != "Allegro hand":
+            yield from gradient_rows(ours, theirs, robot)
+    for num_links in (100, 1000):
+        our_call, reference = (
+            None if library is None else _maker(functools.partial(robot_calls, library, chain(num_links)), _WORK[-1])
+            for library in (ours, theirs)
+        )
+        assert our_call is not None
+        # Accelerations of a chain of 1000 light links are as large as 1e6, and so are rounding errors.
+        yield Row(f"chain of {num_links} links: forward dynamics", our_call, reference, 20, 1e-3)
+    reference = None if theirs is None else functools.partial(cart_pole_second, theirs)
+    our_second = functools.partial(cart_pole_second, ours)
+    yield Row("cart-pole, 1000 steps of 1 ms, Python controller", our_second, reference, 1)

@@ -193,19 +193,22 @@ def build(library: Library, num_blocks: int) -> Callable[[], Any]:
 
 def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
     def row(name: str, make: Callable[[Library], Callable[[], Any]], calls: int = 1, tolerance: float = 1e-8) -> Row:
-        return Row(name, make(ours), make(theirs) if theirs else None, calls, tolerance)
+        reference = None if theirs is None else functools.partial(make, theirs)
+        return Row(name, functools.partial(make, ours), reference, calls, tolerance)
+
+    def against_plain(
+        name: str, system: Callable[[Library, float], Any], mu: float, end: float, tolerance: float
+    ) -> Row:
+        reference = None if theirs is None else functools.partial(van_der_pol, theirs, python_van_der_pol, mu, end)
+        return Row(name, functools.partial(van_der_pol, ours, system, mu, end), reference, 1, tolerance)
 
     for name, is_fixed_step in (("1000 fixed steps", True), ("accuracy 1e-6", False)):
         make = functools.partial(hundred_loops, is_fixed_step=is_fixed_step)
         yield row(f"100 integrators with gains, RK3, {name}", make)
     yield row("double integrator, PID, hold, log: 10,000 ticks", lambda library: hold_and_log(library, True))
     yield row("the same, PID a plain Python block", lambda library: hold_and_log(library, False))
-    plain = python_van_der_pol
-    smooth = van_der_pol(theirs, plain, 1.0, 10.0) if theirs else None
-    yield Row("van der Pol, plain Python, 3000 evaluations", van_der_pol(ours, plain, 1.0, 10.0), smooth, 1)
-    yield Row("the same as a native block", van_der_pol(ours, native_van_der_pol, 1.0, 10.0), smooth, 1)
-    stiff = van_der_pol(theirs, plain, MU_STIFF, 2000.0) if theirs else None
-    native = van_der_pol(ours, native_van_der_pol, MU_STIFF, 2000.0)
-    yield Row("van der Pol, mu = 1000, 2000 s, Radau 3, 1e-6", native, stiff, 1, 1e-4)
+    yield against_plain("van der Pol, plain Python, 3000 evaluations", python_van_der_pol, 1.0, 10.0, 1e-8)
+    yield against_plain("the same as a native block", native_van_der_pol, 1.0, 10.0, 1e-8)
+    yield against_plain("van der Pol, mu = 1000, 2000 s, Radau 3, 1e-6", native_van_der_pol, MU_STIFF, 2000.0, 1e-4)
     yield row("port.Eval(context), up to date", cached_value, 1000)
     yield row("Build() of 500 blocks", lambda library: build(library, 500))

@@ -375,3 +375,24 @@ def test_source_that_reads_the_query_object_itself_makes_no_algebraic_loop() -> 
     assert hopper.GetOutputPort("height").Eval(context)[0] == 1.5
     context.SetDiscreteState([2.5])
     assert hopper.GetOutputPort("height").Eval(context)[0] == 2.5
+
+
+def test_compiled_and_symbolic_passes_over_a_deep_tree_agree() -> None:
+    """A chain with side branches: floats in one compiled pass, other scalars depth by depth."""
+    rng = np.random.default_rng(4)
+    graph = SceneGraph()
+    source = graph.RegisterSource("tree")
+    frames = [SceneGraph.world_frame_id()]
+    for i in range(30):
+        parent = frames[-1] if i % 3 else frames[rng.integers(len(frames))]
+        frames.append(graph.RegisterFrame(source, parent, GeometryFrame(f"f{i}")))
+        graph.RegisterGeometry(source, frames[-1], GeometryInstance(random_pose(rng), Sphere(0.1), "g"))
+    layout = graph._model.pose_layout()
+    X_PF = np.array([np.eye(4), *(random_pose(rng).GetAsMatrix4() for _ in range(30))])
+    fast, general = (layout.calc_world_poses(X) for X in (X_PF, X_PF.astype(object)))
+    np.testing.assert_allclose(fast.X_WF, general.X_WF.astype(float), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(fast.X_WG, general.X_WG.astype(float), rtol=0, atol=1e-13)
+    inspector = graph.model_inspector()
+    for id, row in layout.frame_rows.items():
+        X_WP = fast.X_WF[layout.frame_rows[inspector.GetParentFrame(id)]]
+        np.testing.assert_allclose(fast.X_WF[row], X_WP @ X_PF[row] if row else np.eye(4), rtol=0, atol=1e-13)

@@ -151,7 +151,7 @@ def test_mesh_scale_near_zero_or_not_finite_is_refused(scale: float) -> None:
 def test_mesh_needs_a_file_name() -> None:
     with pytest.raises(RuntimeError, match="needs the name of a mesh file"):
         Mesh("")
-    with pytest.raises(TypeError, match="Convex takes a file name or a MeshSource; given 3"):
+    with pytest.raises(TypeError, match=r"Convex takes a file name, an InMemoryMesh or a MeshSource; given \[3\]"):
         Convex(3)
     with pytest.raises(ValueError, match="Mesh takes one scale or three; given 2"):
         Mesh("arm.obj", scale3=[1.0, 2.0])
@@ -168,8 +168,8 @@ def test_volumes_are_those_of_the_closed_forms() -> None:
     assert CalcVolume(HalfSpace()) == math.inf
 
 
-def test_volume_of_a_mesh_file_or_of_no_shape_is_refused() -> None:
-    with pytest.raises(RuntimeError, match="volumes of primitives only; Mesh"):
+def test_volume_of_no_shape_or_of_a_missing_file_is_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"arm\.obj' does not exist"):
         CalcVolume(Mesh("arm.obj"))
     with pytest.raises(TypeError, match="takes a Shape; given 3"):
         CalcVolume(3)

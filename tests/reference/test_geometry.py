@@ -202,15 +202,112 @@ def test_contact_materials_agree() -> None:
 @pytest.mark.parametrize("cls", sorted(set(ours.__all__) & set(dir(drake))))
 def test_public_functions_of_a_class_are_among_those_of_pydrake(cls: str) -> None:
     extra = {
+        "CollisionFilterDeclaration": {"statements"},
         "FramePoseVector": {"frame_ids", "poses", "rows", "set_poses"},
         "GeometryInstance": {"properties", "set_properties"},
+        "GeometrySet": {"frame_ids", "geometry_ids"},
         "GeometryVersion": {"note_change"},
-        "QueryObject": {"bind", "world_poses"},
+        "MeshSource": {"read", "require_contents", "supporting_file"},
+        "PolygonSurfaceMesh": {"triangle_array", "vertex_array"},
+        "QueryObject": {"ComputeContactManifolds", "bind", "world_poses"},
         "SceneGraph": {"SourceIsRegistered"},
         "SceneGraphInspector": {"GetFrameIds", "GetParentFrame"},
+        "TriangleSurfaceMesh": {"triangle_array", "vertex_array"},
+        "VolumeMesh": {"tetrahedron_array", "vertex_array"},
     }
     if cls in ("Role", "RoleAssign") or not isinstance(getattr(ours, cls), type):
         return
     public = {name for name in vars(getattr(ours, cls)) if not name.startswith("_") and name != "role"}
     known = set(dir(getattr(drake, cls))) | {"SetDefaultParameters"}
     assert public - known == extra.get(cls, set())
+
+
+def filtered_pairs(scene: Scene) -> set[tuple[str, str]]:
+    inspector = scene.graph.model_inspector()
+    ids = inspector.GetAllGeometryIds(scene.geometry.Role.kProximity)
+    pairs = [(a, b) for i, a in enumerate(ids) for b in ids[i + 1 :]]
+    return {(inspector.GetName(a), inspector.GetName(b)) for a, b in pairs if inspector.CollisionFiltered(a, b)}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_collision_filters_agree(scenes: tuple[Scene, Scene], seed: int) -> None:
+    """Persistent and transient declarations about random sets of frames and geometries, some taken away again."""
+    kinds = ("ExcludeBetween", "AllowBetween", "ExcludeWithin", "AllowWithin")
+    answers = []
+    for scene in scenes:
+        rng = np.random.default_rng(seed)
+        manager = scene.graph.collision_filter_manager()
+        frames, geometries = scene.all_frames(), scene.geometries[:-1]
+
+        def some(ids: list[Any], rng: np.random.Generator = rng) -> list[Any]:
+            return [ids[i] for i in rng.integers(len(ids), size=4)]
+
+        seen, history = [], []
+        for step in range(30):
+            declaration = scene.geometry.CollisionFilterDeclaration()
+            for _ in range(2):
+                kind = kinds[rng.integers(4)]
+                sets = [scene.geometry.GeometrySet(some(geometries), some(frames)) for _ in range(2)]
+                getattr(declaration, kind)(*(sets if "Between" in kind else sets[:1]))
+            if step < 10:
+                manager.Apply(declaration)
+            elif rng.random() < 0.7 or not history:
+                history.append(manager.ApplyTransient(declaration))
+            else:
+                assert manager.RemoveDeclaration(history.pop(rng.integers(len(history))))
+            candidates = scene.graph.model_inspector().GetCollisionCandidates()
+            seen.append((filtered_pairs(scene), len(candidates), manager.has_transient_history()))
+        answers.append(seen)
+    assert answers[0] == answers[1]
+
+
+def test_default_proximity_properties_agree() -> None:
+    from pydrake.multibody.plant import CoulombFriction as DrakeFriction
+
+    from merganser.multibody.plant import CoulombFriction as OurFriction
+
+    def facts(geometry: Any, math: Any, friction: Any, chosen: dict[str, Any]) -> dict[str, Any]:
+        graph = geometry.SceneGraph()
+        defaults = geometry.DefaultProximityProperties(**chosen)
+        graph.set_config(geometry.SceneGraphConfig(default_proximity_properties=defaults))
+        instance = geometry.GeometryInstance(math.RigidTransform(), geometry.Sphere(1.0), "ball")
+        properties = geometry.ProximityProperties()
+        geometry.AddContactMaterial(properties, point_stiffness=5.0)
+        instance.set_proximity_properties(properties)
+        ball = graph.RegisterAnchoredGeometry(graph.RegisterSource(), instance)
+        query = graph.get_query_output_port().Eval(graph.CreateDefaultContext())
+        found = query.inspector().GetProximityProperties(ball)
+        values: dict[str, Any] = {}
+        for group in found.GetGroupNames():
+            for name, box in found.GetPropertiesInGroup(group).items():
+                # pydrake does not tell the value of this one to Python.
+                value = None if name == "compliance_type" else box.get_value()
+                if isinstance(value, friction):
+                    value = (value.static_friction(), value.dynamic_friction())
+                values[f"{group}.{name}"] = value
+        return values
+
+    cases: list[dict[str, Any]] = [
+        {},
+        {"compliance_type": "compliant", "slab_thickness": 0.3, "margin": 1e-3},
+        {"static_friction": None, "dynamic_friction": None, "relaxation_time": None, "resolution_hint": None},
+        {"static_friction": 1.0, "dynamic_friction": 0.2, "hunt_crossley_dissipation": 0.0},
+    ]
+    for chosen in cases:
+        assert facts(ours, our_math, OurFriction, chosen) == facts(drake, drake_math, DrakeFriction, chosen)
+
+
+def test_hydroelastic_properties_have_the_names_of_pydrake() -> None:
+    adders: dict[str, tuple[float, ...]] = {
+        "AddRigidHydroelasticProperties": (0.1,),
+        "AddCompliantHydroelasticProperties": (0.1, 1e7),
+        "AddCompliantHydroelasticPropertiesForHalfSpace": (0.1, 1e7),
+    }
+    for name, numbers in adders.items():
+        properties = [library.ProximityProperties() for library in (ours, drake)]
+        for library, filled in zip((ours, drake), properties):
+            getattr(library, name)(*numbers, filled)
+        groups = [filled.GetPropertiesInGroup("hydroelastic") for filled in properties]
+        assert set(groups[0]) == set(groups[1])
+        for key in set(groups[0]) - {"compliance_type"}:
+            assert groups[0][key].get_value() == groups[1][key].get_value()

@@ -175,6 +175,7 @@ def assert_same_plant(ours: Side, theirs: Side) -> None:
     assert_same_joints(ours, theirs)
     assert_same_actuators(ours, theirs)
     assert_same_geometries(ours, theirs)
+    assert ours.plant.num_constraints() == theirs.plant.num_constraints()
     groups, expected_groups = (side.parser.GetCollisionFilterGroups() for side in (ours, theirs))
     assert groups.groups() == expected_groups.groups()
     assert groups.exclusion_pairs() == expected_groups.exclusion_pairs()
@@ -218,6 +219,7 @@ def assert_same_joints(ours: Side, theirs: Side) -> None:
                 limits = getattr(joint, f"{what}_{side}_limits")()
                 np.testing.assert_array_equal(limits, getattr(reference, f"{what}_{side}_limits")())
         np.testing.assert_array_equal(joint.default_damping_vector(), reference.default_damping_vector())
+        np.testing.assert_array_equal(joint.default_positions(), reference.default_positions())
         if joint.type_name() == "weld":
             assert_same_pose(joint.X_FM(), reference.X_FM())
         else:
@@ -234,6 +236,10 @@ def assert_same_actuators(ours: Side, theirs: Side) -> None:
         assert actuator.effort_limit() == reference.effort_limit()
         assert actuator.default_rotor_inertia() == reference.default_rotor_inertia()
         assert actuator.default_gear_ratio() == reference.default_gear_ratio()
+        assert actuator.has_controller() == reference.has_controller()
+        if actuator.has_controller():
+            gains, expected = actuator.get_controller_gains(), reference.get_controller_gains()
+            assert (gains.p, gains.d) == (expected.p, expected.d)
 
 
 def assert_same_geometries(ours: Side, theirs: Side) -> None:

@@ -1,4 +1,4 @@
-"""Mechanisms with joints of every type, built with either library. Import it after pytest.importorskip("pydrake")."""
+"""Mechanisms with joints of every type, built with either library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def library(name: str) -> SimpleNamespace:
     root = "merganser" if name == "ours" else "pydrake"
     names = {}
     math = "framework.math" if name == "ours" else "math"
-    for module in ("multibody.tree", "multibody.plant", "multibody.parsing", math):
+    for module in ("multibody.math", "multibody.tree", "multibody.plant", "multibody.parsing", math):
         names |= vars(importlib.import_module(f"{root}.{module}"))
     return SimpleNamespace(**names)
 

@@ -67,6 +67,21 @@ class Measured:
         tree.call(kernels.point_accelerations, *state, *frames, tree.out(len(tree.topology), 6), out)
         return out
 
+    def frame_velocity(self, tree: Tree) -> np.ndarray:
+        """V_AF_E, shape [6]."""
+        out = tree.out(6)
+        frames = self._arrays(tree, "B", "X_BF", "A", "D", "X_DE")
+        tree.call(kernels.frame_velocity, tree.position, tree.velocity, *frames, out)
+        return out
+
+    def frame_acceleration(self, tree: Tree, vdot: np.ndarray) -> np.ndarray:
+        """A_AF_E, shape [6]."""
+        out = tree.out(6)
+        frames = self._arrays(tree, "B", "X_BF", "A", "D", "X_DE")
+        state = tree.position, tree.velocity, spatial_accelerations(tree, vdot)
+        tree.call(kernels.frame_acceleration, *state, *frames, out)
+        return out
+
     def jacobian(self, tree: Tree) -> np.ndarray:
         """[J_w; J_v0; J_v1 ...], shape [3 + 3 NUM_POINTS, num_v]."""
         out = tree.out(3 + 3 * NUM_POINTS, tree.num_v)

@@ -15,6 +15,8 @@ import pydrake.multibody.parsing
 import pydrake.multibody.plant
 import pydrake.multibody.tree
 import pytest
+from joint_mechanisms import library
+from plant_comparison import Side
 from plants import MODELS
 
 import merganser.framework.math
@@ -34,6 +36,15 @@ class Pair:
         self.their_context = self.theirs.CreateDefaultContext()
         for index in range(self.ours.num_model_instances()):  # read where the model has PD controllers
             self.fix_desired_state(index, np.zeros(2 * self.ours.num_actuated_dofs(index)))
+
+    def sides(self, seed: int = 0) -> tuple[Side, Side]:
+        """Ours and theirs, for the functions of plant_comparison.py."""
+        frames = map(self.ours.get_frame, self.ours.GetFrameIndices())
+        names = tuple((int(frame.model_instance()), frame.name()) for frame in frames)
+        return (
+            Side(library("ours"), self.ours, self.context, names, seed),
+            Side(library("theirs"), self.theirs, self.their_context, names, seed),
+        )
 
     def set_state(self, q: np.ndarray, v: np.ndarray) -> None:
         for plant, context in ((self.ours, self.context), (self.theirs, self.their_context)):

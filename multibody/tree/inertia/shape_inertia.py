@@ -19,12 +19,7 @@ from merganser.geometry import (
     Shape,
     Sphere,
 )
-from merganser.multibody.tree.inertia.mesh_files import (
-    hull_triangles,
-    read_points,
-    read_tetrahedra,
-    read_triangles,
-)
+from merganser.geometry.meshes import read_surface_mesh, read_volume_mesh
 from merganser.multibody.tree.inertia.mesh_inertia import (
     inertia_of_mesh,
     inertia_of_tetrahedra,
@@ -114,11 +109,14 @@ def _(shape: HalfSpace | MeshcatCone, density: float) -> SpatialInertia:
 @_inertia.register
 def _(shape: Mesh, density: float) -> SpatialInertia:
     check_positive("CalcSpatialInertia", "density", density)
-    path, extension, scale = shape.source().path(), shape.extension(), shape.scale3()
+    source, extension, scale = shape.source(), shape.extension(), shape.scale3()
     if extension == ".vtk":
-        return inertia_of_tetrahedra(read_tetrahedra(path) * scale, density, repr(shape))
+        volume = read_volume_mesh(source)
+        tetrahedra = volume.vertex_array()[volume.tetrahedron_array()]
+        return inertia_of_tetrahedra(tetrahedra * scale, density, repr(shape))
     if extension == ".obj":
-        triangles = read_triangles(path) * scale
+        surface = read_surface_mesh(source)
+        triangles = surface.vertex_array()[surface.triangle_array()] * scale
         if scale.prod() < 0.0:  # a mirror turns the triangles inside out
             triangles = triangles[:, ::-1]
         return inertia_of_triangles(triangles, density, repr(shape))
@@ -130,5 +128,5 @@ def _(shape: Mesh, density: float) -> SpatialInertia:
 @_inertia.register
 def _(shape: Convex, density: float) -> SpatialInertia:
     check_positive("CalcSpatialInertia", "density", density)
-    points = read_points(shape.source().path()) * shape.scale3()
-    return inertia_of_triangles(hull_triangles(points, repr(shape)), density, repr(shape))
+    hull = shape.GetConvexHull()
+    return inertia_of_triangles(hull.vertex_array()[hull.triangle_array()], density, repr(shape))

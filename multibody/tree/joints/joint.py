@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
@@ -229,14 +230,44 @@ class Joint(NamedElement, ABC):
     def _set_q(self, context: Any, values: npt.ArrayLike, first: int = 0) -> None:
         """Writes consecutive positions of this joint, starting with its position `first`."""
         start = self.position_start() + first
-        values = np.atleast_1d(np.asarray(values))
+        if type(values) is float and math.isfinite(values):  # as it often is: a third of the time of what follows
+            self.GetParentPlant()._mutable_q_view(context)[start] = values
+            return
+        values = self._checked_coordinates("positions", values, self.num_positions() - first)
         self.GetParentPlant()._mutable_q_view(context)[start : start + len(values)] = values
 
     def _set_v(self, context: Any, values: npt.ArrayLike, first: int = 0) -> None:
         """Writes consecutive velocities of this joint, starting with its velocity `first`."""
         start = self.velocity_start() + first
-        values = np.atleast_1d(np.asarray(values))
+        if type(values) is float and math.isfinite(values):
+            self.GetParentPlant()._mutable_v_view(context)[start] = values
+            return
+        values = self._checked_coordinates("velocities", values, self.num_velocities() - first)
         self.GetParentPlant()._mutable_v_view(context)[start : start + len(values)] = values
+
+    def _checked_coordinates(self, what: str, given: npt.ArrayLike, room: int) -> Vector:
+        """A number or vector to be written to coordinates of this joint, as an array.
+
+        Args:
+            what: positions or velocities, for messages.
+            given: at least one and at most `room` numbers.
+            room: how many coordinates there are to write to.
+
+        Raises:
+            ValueError: if there are more than that, or one is not finite.
+        """
+        values = np.atleast_1d(np.asarray(given))
+        if values.ndim != 1 or not 0 < len(values) <= room:
+            raise ValueError(
+                f"The {what} of joint {self._name!r} ({self.kTypeName}) of {self._get_tree('set')._plant_name()} to "
+                f"be set are {room} at most, but the array given has shape {np.shape(given)}."
+            )
+        if values.dtype.kind in "fc" and not math.isfinite(abs(values.dot(values))) and not np.isfinite(values).all():
+            raise ValueError(
+                f"The {what} of joint {self._name!r} ({self.kTypeName}) of {self._get_tree('set')._plant_name()} "
+                f"must be finite, but {given!r} was given."
+            )
+        return values
 
     def GetOnePosition(self, context: Any) -> Any:
         """Returns the position of a joint that has one.
@@ -507,13 +538,20 @@ class Joint(NamedElement, ABC):
             forces: what it is added to.
 
         Raises:
-            ValueError: if the joint has no such velocity.
+            ValueError: if the joint has no such velocity, or `forces` is for a plant of other size.
         """
         self.velocity_suffix(joint_dof)
-        forces.mutable_generalized_forces()[self.velocity_start() + joint_dof] += joint_tau
+        place = self.velocity_start() + joint_dof
+        self._get_tree("AddInOneForce")._check_forces("AddInOneForce", forces)
+        forces._tau[place] += joint_tau
 
     def AddInDamping(self, context: Any, forces: MultibodyForces) -> None:
-        """Adds the damping forces -damping * v of this joint to `forces`."""
+        """Adds the damping forces -damping * v of this joint to `forces`.
+
+        Raises:
+            ValueError: if `forces` is for a plant of other size.
+        """
         start = self.velocity_start()
+        self._get_tree("AddInDamping")._check_forces("AddInDamping", forces)
         tau = forces.mutable_generalized_forces()[start : start + self.num_velocities()]
         tau -= self.GetDampingVector(context) * self._v(context)

@@ -59,7 +59,7 @@ def test_constants_have_zero_rows():
         (lambda: InitializeAutoDiff([1.0, 2.0], 1), "do not fit into 1 derivatives. Give num_derivatives >= 2"),
         (lambda: InitializeAutoDiff([1.0, 2.0], 2, 1), "Give num_derivatives >= 3"),
         (lambda: InitializeAutoDiff([1.0, 2.0], gradient=np.eye(3)), "a row for each of 2 values"),
-        (lambda: ExtractGradient([AutoDiffXd(1.0, [1.0]), AutoDiffXd(1.0, [1.0, 2.0])]), r"\[1, 2\]"),
+        (lambda: ExtractGradient([AutoDiffXd(1.0, [1.0]), AutoDiffXd(1.0, [1.0, 2.0])]), "1 derivatives and others 2"),
         (lambda: gradient(lambda x: x, [1.0, 2.0]), "Use jacobian"),
         (lambda: jacobian(lambda x: x, [[1.0, 2.0]]), "x must be a vector"),
     ],

@@ -6,9 +6,22 @@ import numpy as np
 import pytest
 from plants import arm_and_box, pendulum, set_random_state
 
+from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.algorithms import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.tree import MultibodyForces, RevoluteJoint, RevoluteSpring, SpatialInertia
+from merganser.multibody.tree import (
+    DoorHinge,
+    DoorHingeConfig,
+    FixedOffsetFrame,
+    LinearBushingRollPitchYaw,
+    LinearSpringDamper,
+    MultibodyForces,
+    PrismaticJoint,
+    PrismaticSpring,
+    RevoluteJoint,
+    RevoluteSpring,
+    SpatialInertia,
+)
 
 STEP = 1e-100
 
@@ -104,15 +117,50 @@ def test_locked_joints_have_no_derivatives(plant):
     assert vdot[row] == 0.0 and not dvdot_dq[row].any() and not dvdot_dtau[row].any()
 
 
-def test_force_elements_that_the_closed_form_does_not_know_are_refused():
+def arm_with_all_force_elements():
+    """A floating base with an arm of two links, a slider, and one force element of every kind."""
     plant = MultibodyPlant(0.0)
-    body = plant.AddRigidBody("body", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
-    pin = plant.AddJoint(RevoluteJoint("pin", plant.world_frame(), body.body_frame(), [0, 1, 0]))
-    plant.AddForceElement(RevoluteSpring(pin, 0.0, 1.0))
+    inertia = SpatialInertia.SolidBoxWithMass(1.5, 0.2, 0.3, 0.4)
+    base, upper, lower, slider = (plant.AddRigidBody(name, inertia) for name in ("base", "upper", "lower", "slider"))
+    X = RigidTransform(RollPitchYaw(0.2, -0.4, 0.3), [0.1, 0.2, 0.3])
+    hinge = plant.AddJoint(RevoluteJoint("hinge", base.body_frame(), upper.body_frame(), [0, 1, 0], damping=0.2))
+    mount = plant.AddFrame(FixedOffsetFrame("mount", upper, X))
+    elbow = plant.AddJoint(RevoluteJoint("elbow", mount, lower.body_frame(), [0.6, 0.0, 0.8]))
+    rail = plant.AddJoint(PrismaticJoint("rail", base.body_frame(), slider.body_frame(), [1, 0, 0]))
+    plant.AddForceElement(RevoluteSpring(elbow, 0.3, 5.0))
+    plant.AddForceElement(PrismaticSpring(rail, 0.1, 20.0))
+    config = DoorHingeConfig()
+    config.static_friction_torque = 0.3
+    plant.AddForceElement(DoorHinge(hinge, config))
+    plant.AddForceElement(LinearSpringDamper(lower, [0.1, 0, 0.2], slider, [0, 0.1, 0], 0.4, 30.0, 2.0))
+    plant.AddForceElement(LinearSpringDamper(plant.world_body(), [1.0, 0, 0], upper, [0, 0, 0.1], 0.2, 10.0, 1.0))
+    frames = mount, plant.AddFrame(FixedOffsetFrame("bush", slider, X.inverse()))
+    plant.AddForceElement(LinearBushingRollPitchYaw(*frames, [3, 2, 1], [0.3, 0.2, 0.1], [40, 50, 60], [4, 5, 6]))
     plant.Finalize()
+    return plant
+
+
+def test_force_elements_take_part_in_the_derivatives():
+    plant = arm_with_all_force_elements()
+    forces = MultibodyForces(plant)
+    forces._F_Bo_W[1:] = np.random.default_rng(2).normal(size=(plant.num_bodies() - 1, 6))
+    q, v = random_state(plant)
     context = plant.CreateDefaultContext()
-    with pytest.raises(RuntimeError, match=r"force elements other than gravity.*ToAutoDiffXd"):
-        inverse_dynamics_derivatives(plant, context, [0.0])
+    plant.SetPositions(context, q)
+    plant.SetVelocities(context, v)
+    vdot, dvdot_dq, dvdot_dv, _ = forward_dynamics_derivatives(plant, context, forces)
+    dtau_dq, dtau_dv, M = inverse_dynamics_derivatives(plant, context, vdot, forces)
+    assert_close(dtau_dq, columns(lambda q: inverse_dynamics(plant, q, v, vdot, forces), q))
+    assert_close(dtau_dv, columns(lambda v: inverse_dynamics(plant, q, v, vdot, forces), v))
+    np.testing.assert_allclose(inverse_dynamics(plant, q, v, vdot, forces).real, 0.0, atol=1e-11)
+    assert_close(M @ dvdot_dq, -dtau_dq)
+    assert_close(M @ dvdot_dv, -dtau_dv)
+
+
+def test_force_elements_in_a_plant_of_autodiff_are_refused():
+    plant = arm_with_all_force_elements().ToAutoDiffXd()
+    with pytest.raises(RuntimeError, match=r"force elements other than gravity.*only of floats"):
+        inverse_dynamics_derivatives(plant, plant.CreateDefaultContext(), np.zeros(9))
 
 
 def test_sizes_are_checked(plant):

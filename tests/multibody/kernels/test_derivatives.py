@@ -23,6 +23,7 @@ from random_trees import (
 )
 
 from merganser.multibody import kernels
+from merganser.multibody.kernels.dynamics_gradients import forward_dynamics_gradient, inverse_dynamics_gradient
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 
 STEP = 1e-100
@@ -147,6 +148,38 @@ def test_derivatives_of_forward_dynamics_equal_the_complex_step(kinds):
     assert_equal(dvdot_dq, columns(lambda q: point.forward_dynamics(q, v, tau), q, directions=tangents))
     assert_equal(dvdot_dv, columns(lambda v: point.forward_dynamics(q, v, tau), v, directions=unit))
     assert_equal(dvdot_dtau, columns(lambda tau: point.forward_dynamics(q, v, tau), tau, directions=unit))
+
+
+@pytest.mark.parametrize("kinds", FAMILIES[:2])
+def test_gradients_are_the_closed_forms_times_the_derivatives_of_the_arguments(kinds):
+    """One of them has rows of an identity matrix, one has zeros at both ends, one is missing."""
+    point = make_point(6, kinds)
+    tree, n = point.tree, point.tree.num_v
+    model = tree.topology, tree.parameters, tree.gravity
+    x = np.concatenate([tree.q, tree.v])
+    D_s, D_v, nothing = np.eye(n, n + 3), np.zeros((n, n + 3)), np.zeros((0, n + 3))
+    D_v[:, 2:n] = np.random.default_rng(6).normal(size=(n, n - 2))
+    D_v[:, 3] = 0.0
+
+    _, dq, dv, M = point.closed_form(point.vdot)
+    tau, D_tau = poisoned(n, float), poisoned((n, n + 3), float)
+    for seeds, expected in (((D_s, D_v, nothing), dq @ D_s + dv @ D_v), ((nothing, nothing, D_v), M @ D_v)):
+        inverse_dynamics_gradient.interpreted(
+            *model, x, point.vdot, point.F_applied, *seeds, tree.position,
+            poisoned(len(tree.topology), sensitivity_dtype()), poisoned((4, n, n), float), tau, D_tau,
+        )  # fmt: skip
+        assert_equal(D_tau, expected)
+
+    vdot = point.forward_dynamics(tree.q, tree.v, point.vdot).real
+    dq, dv, dtau = point.closed_form_of_forward_dynamics(vdot)
+    xdot, D_vdot = poisoned(len(x), float), poisoned((n, n + 3), float)
+    status = forward_dynamics_gradient.interpreted(
+        *model, x, point.vdot, point.F_applied, D_s, nothing, D_v, tree.position, tree.velocity, tree.scratch,
+        poisoned(len(tree.topology), sensitivity_dtype()), poisoned(n, float), poisoned((4, n, n), float), xdot, D_vdot,
+    )  # fmt: skip
+    assert status == 0
+    assert_equal(xdot[len(tree.q) :], vdot)
+    assert_equal(D_vdot, dq @ D_s + dtau @ D_v)
 
 
 def test_locked_velocities_have_no_derivatives_and_do_not_take_part_in_those_of_others():

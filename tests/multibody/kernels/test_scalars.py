@@ -16,9 +16,12 @@ import pytest
 from random_elements import Elements
 from random_trees import ALL_KINDS, Tree, poisoned, random_tree
 
-from merganser.multibody import kernels
+from merganser.multibody import algorithms, kernels
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 from merganser.multibody.kernels.layout import CURVILINEAR
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.tree import RevoluteJoint, SpatialInertia
 
 
 class Opaque:
@@ -184,6 +187,8 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
     "point_positions": lambda tree: measured(tree).positions(tree).ravel(),
     "point_velocities": lambda tree: measured(tree).velocities(tree).ravel(),
     "point_accelerations": lambda tree: measured(tree).accelerations(tree, normal(tree.num_v)).ravel(),
+    "frame_velocity": lambda tree: measured(tree).frame_velocity(tree),
+    "frame_acceleration": lambda tree: measured(tree).frame_acceleration(tree, normal(tree.num_v)),
     "spatial_accelerations": lambda tree: measured_points.spatial_accelerations(tree, normal(tree.num_v)).ravel(),
     "jacobian": lambda tree: measured(tree).jacobian(tree).ravel(),
     "qdot_jacobian": lambda tree: measured_points.qdot_jacobian(tree, measured(tree).jacobian(tree)).ravel(),
@@ -266,22 +271,53 @@ def test_inputs_are_not_written(name: str) -> None:
     np.testing.assert_array_equal(velocity_values(tree), kinematics[1])
 
 
-@pytest.mark.parametrize("name", KERNELS)
-def test_allocations_do_not_grow_with_the_tree(name: str) -> None:
-    """What numba allocates is one header an array argument, whatever the number of bodies."""
+def count_allocations(monkeypatch: pytest.MonkeyPatch, owner: type) -> dict[str, list[tuple[int, int, int]]]:
+    """From now on `owner.call` counts, by kernel: memory allocated, its headers, and array arguments."""
     reason = "allocations are counted by numba's own runtime"
     runtime = pytest.importorskip("numba.core.runtime", reason=reason)
     nrt = pytest.importorskip("numba.core.runtime._nrt_python", reason=reason)
-    counts = []
-    for num_bodies in (3, 15):
-        tree = random_tree(SEED, num_bodies)
-        call = {"position_kinematics": tree.update, "velocity_kinematics": tree.update}.get(name)
-        call = call or (lambda tree=tree: KERNELS[name](tree))
-        call()
+    counts: dict[str, list[tuple[int, int, int]]] = {}
+
+    def call(self: Any, kernel: Any, *arguments: Any) -> Any:
+        kernel(*arguments)  # compiles it
         nrt.memsys_enable_stats()
         before = runtime.rtsys.get_allocation_stats()
-        call()
+        status = kernel(*arguments)
         after = runtime.rtsys.get_allocation_stats()
         nrt.memsys_disable_stats()
-        counts.append((after.alloc - before.alloc, after.mi_alloc - before.mi_alloc))
-    assert counts[0] == counts[1]
+        num_arrays = sum(isinstance(argument, np.ndarray) for argument in arguments)
+        count = after.alloc - before.alloc, after.mi_alloc - before.mi_alloc, num_arrays
+        counts.setdefault(kernel.__name__, []).append(count)
+        return status
+
+    monkeypatch.setattr(owner, "call", call)
+    return counts
+
+
+def assert_headers_alone(counts: dict[str, list[tuple[int, int, int]]], name: str) -> None:
+    """What numba allocates is one header an array argument, whatever the kernel does."""
+    for memory, headers, num_arrays in counts[f"calc_{name}"]:
+        assert memory == headers == num_arrays, name
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_allocate_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = count_allocations(monkeypatch, Tree)
+    KERNELS[name](random_tree(SEED, NUM_BODIES))
+    assert_headers_alone(counts, name)
+
+
+def test_kernels_of_loops_allocate_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant = MultibodyPlant(0.0)
+    bodies = [plant.AddRigidBody(name, SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.2, 0.3)) for name in "PC"]
+    P, C = (body.body_frame() for body in bodies)
+    plant.AddJoint(RevoluteJoint("base", plant.world_frame(), P, [0, 1, 0]))
+    plant.AddLoopJoint(RevoluteJoint("loop", P, C, [0, 1, 0]))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    counts = count_allocations(monkeypatch, Workspace)
+    plant.EvalTimeDerivatives(context)
+    plant.CalcLoopJointErrors(context)
+    algorithms.dynamics(algorithms.MechanismState(plant, context))
+    for name in OF_LOOPS:
+        assert_headers_alone(counts, name)

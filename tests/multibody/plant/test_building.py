@@ -5,6 +5,7 @@ import pytest
 from plants import arm_and_box, box_inertia, no_actuation
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.math import RigidTransform
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import PrismaticJoint, RevoluteJoint, SpatialInertia
 
@@ -87,15 +88,15 @@ def test_diagram_with_a_plant_that_is_not_finalized_names_it():
         diagram.CreateDefaultContext()
 
 
-def test_free_body_without_mass_is_refused_and_can_be_mended():
+def test_free_body_without_mass_has_kinematics_but_no_dynamics():
     plant = MultibodyPlant(0.0)
     body = plant.AddRigidBody("ghost", SpatialInertia.Zero())
-    with pytest.raises(RuntimeError, match=r"body 'ghost'.*no mass.*WeldFrames"):
-        plant.Finalize()
-    assert not plant.is_finalized() and plant.num_input_ports() == 1
-    plant.WeldFrames(plant.world_frame(), body.body_frame())
     plant.Finalize()
-    assert plant.num_positions() == 0
+    context = plant.CreateDefaultContext()
+    plant.SetFreeBodyPose(context, body, RigidTransform([1.0, 2.0, 3.0]))
+    assert plant.EvalBodyPoseInWorld(context, body).translation().tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(RuntimeError, match=r"singular.*body 'ghost'.*joint 'ghost' \(quaternion_floating\)"):
+        plant.EvalTimeDerivatives(context)
 
 
 def test_loop_of_joints_is_refused():

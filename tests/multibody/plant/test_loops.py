@@ -8,7 +8,7 @@ from merganser.analysis import Simulator
 from merganser.framework.autodiff import ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.math import SpatialVelocity
-from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant import MultibodyPlant, plot_topology
 from merganser.multibody.tree import (
     BallRpyJoint,
     FixedOffsetFrame,
@@ -331,3 +331,11 @@ def test_a_discrete_plant_takes_no_loop_joint():
     body = plant.AddRigidBody("body", box_inertia())
     with pytest.raises(RuntimeError, match="is discrete, but loop joints need a continuous plant"):
         plant.AddLoopJoint(RevoluteJoint("hinge", plant.world_frame(), body.body_frame(), [0, 0, 1]))
+
+
+def test_loop_joints_are_drawn_dashed():
+    plant, _, _ = two_bodies(JOINTS["revolute"], closes_loop=True)
+    dashed = [line for line in plant.GetTopologyGraphvizString().splitlines() if "style=dashed" in line]
+    assert len(dashed) == 1 and 'label="joint0 [revolute]"' in dashed[0]
+    texts = [text.get_text() for text in plot_topology(plant).axes[0].texts]
+    assert "joint0\n[revolute]" in texts

@@ -21,7 +21,14 @@ from merganser.multibody.plant import (
     chain_rules,
     scalar_workspaces,
 )
-from merganser.multibody.tree import Joint_, MultibodyForces_, RevoluteJoint, SpatialInertia
+from merganser.multibody.tree import (
+    FixedOffsetFrame,
+    Joint_,
+    MultibodyForces_,
+    PdControllerGains,
+    RevoluteJoint,
+    SpatialInertia,
+)
 
 STEP = 1e-100
 NUM_DIRECTIONS = 2
@@ -132,7 +139,7 @@ def test_the_chain_rule_gives_the_derivatives_that_the_complex_step_gives(quanti
     monkeypatch.setattr(scalar_workspaces, "_UNRULED_CALLS", 0)
     monkeypatch.setattr(chain_rules, "specialize", interpreted)
     actual = by_autodiff(plant, quantity, False)
-    assert used or quantity is inverse_dynamics  # whose forces have derivatives, as they depend on the mass and q
+    assert used
     for ours, theirs in zip(actual, expected):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-11 * max(1.0, np.abs(theirs).max()))
 
@@ -168,6 +175,54 @@ def test_applied_spatial_forces_carry_derivatives():
     # m l^2 vdot = -l f: a push along x at the lower end turns it about -y.
     assert vdot.value() == pytest.approx(-3.0)
     assert vdot.derivatives() == pytest.approx([-1.0])
+
+
+def test_sparse_maps_of_scalars_that_are_no_plain_numbers_are_refused():
+    plant = arm_and_box(0.0).ToAutoDiffXd()
+    context = plant.CreateDefaultContext()
+    for name, product in (
+        ("MakeVelocityToQDotMap", "MapVelocityToQDot"),
+        ("MakeQDotToVelocityMap", "MapQDotToVelocity"),
+    ):
+        with pytest.raises(TypeError, match=rf"{name}.*AutoDiffXd.*{product}\(\)"):
+            getattr(plant, name)(context)
+
+
+def test_pd_controllers_carry_derivatives_by_state_and_desired_state():
+    for time_step in (0.0, 1e-2):
+        plant = driven_arm(time_step)
+        numbers, seed = np.linspace(-0.3, 0.4, 8), np.random.default_rng(2).normal(size=(8, 3))  # q, v, q_d, v_d
+
+        def advance(plant, context, numbers):
+            plant.SetPositionsAndVelocities(context, numbers[:4])
+            plant.get_desired_state_input_port(plant.GetModelInstanceByName("arm")).FixValue(context, numbers[4:])
+            return time_derivatives(plant, context, 0.0 * numbers[:2], 0.0 * numbers[:2])
+
+        expected = []
+        for direction in seed.T:
+            context = plant._make_context(np.complex128)
+            plant.SetDefaultContext(context)
+            expected.append(advance(plant, context, numbers + 1j * STEP * direction).imag / STEP)
+        variables = np.array([AutoDiffXd(a, d) for a, d in zip(numbers, seed)])
+        autodiff = plant.ToAutoDiffXd()
+        gradient = ExtractGradient(advance(autodiff, autodiff.CreateDefaultContext(), variables))
+        np.testing.assert_allclose(gradient, np.array(expected).T, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+def driven_arm(time_step):
+    """Two links, each with a PD-controlled motor; the second one is at its effort limit."""
+    plant = MultibodyPlant(time_step)
+    if time_step > 0.0:
+        plant.SetUseSampledOutputPorts(False)
+    instance, parent = plant.AddModelInstance("arm"), plant.world_frame()
+    for i, limit in enumerate((np.inf, 0.5)):
+        body = plant.AddRigidBody(f"link {i}", instance, SpatialInertia.SolidBoxWithMass(1.0 + i, 0.2, 0.3, 0.4))
+        frame = plant.AddFrame(FixedOffsetFrame(f"mount {i}", parent, RigidTransform([0.1, 0.2, 0.5])))
+        joint = plant.AddJoint(RevoluteJoint(f"joint {i}", frame, body.body_frame(), [0, 1, 0], damping=0.1))
+        plant.AddJointActuator(f"motor {i}", joint, limit).set_controller_gains(PdControllerGains(p=50.0, d=3.0))
+        parent = body.body_frame()
+    plant.Finalize()
+    return plant
 
 
 def test_numbers_with_derivatives_by_different_variables_are_refused():

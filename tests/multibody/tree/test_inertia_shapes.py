@@ -14,6 +14,8 @@ from merganser.geometry import (
     Cylinder,
     Ellipsoid,
     HalfSpace,
+    InMemoryMesh,
+    MemoryFile,
     Mesh,
     MeshcatCone,
     Sphere,
@@ -166,13 +168,20 @@ def test_faults_of_mesh_files_are_named(tmp_path):
     (tmp_path / "text.vtk").write_text("no mesh")
     with pytest.raises(RuntimeError, match=r"text\.vtk' is no legacy VTK file"):
         CalcSpatialInertia(Mesh(str(tmp_path / "text.vtk")), DENSITY)
-    flat = write_obj(tmp_path / "flat.obj", faces=FACES[:1])
+    (tmp_path / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n")
     with pytest.raises(ValueError, match=r"flat\.obj"):
-        CalcSpatialInertia(Convex(flat), DENSITY)
+        CalcSpatialInertia(Convex(str(tmp_path / "flat.obj")), DENSITY)
 
 
 def test_missing_mesh_reader_is_named_with_its_remedy(tmp_path, monkeypatch):
-    path = write_obj(tmp_path / "box.obj")
     monkeypatch.setitem(sys.modules, "trimesh", None)
     with pytest.raises(ImportError, match=r"merganser\[viz\]"):
-        CalcSpatialInertia(Mesh(path), DENSITY)
+        CalcSpatialInertia(Convex(str(tmp_path / "box.stl")), DENSITY)
+
+
+def test_mesh_in_memory_has_the_inertia_of_the_same_file_on_disk(tmp_path):
+    path = write_obj(tmp_path / "box.obj")
+    in_memory = InMemoryMesh(mesh_file=MemoryFile.Make(path))
+    for kind in (Mesh, Convex):
+        on_disk = CalcSpatialInertia(kind(path, scale=2.0), DENSITY)
+        assert_equal(CalcSpatialInertia(kind(in_memory, scale=2.0), DENSITY), on_disk)

@@ -134,14 +134,6 @@ def test_default_pose_of_a_floating_body_can_be_set_before_and_after_finalize():
     assert tree.GetDefaultFloatingBaseBodyPose(b[1]).translation().tolist() == [4, 5, 6]
 
 
-def test_massless_floating_part_is_refused_by_body_and_joint():
-    tree, b = tree_with_bodies(2, SpatialInertia.Zero())
-    tree.WeldFrames(b[1].body_frame(), b[2].body_frame())
-    with pytest.raises(RuntimeError, match=r"body 'b1'.*no mass.*floating joint 'b1'"):
-        tree.Finalize()
-    assert tree.num_joints() == 1
-
-
 def test_massless_base_may_float_if_what_it_carries_has_mass():
     tree, b = tree_with_bodies(1)
     base = tree.AddRigidBody("base")

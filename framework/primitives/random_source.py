@@ -1,0 +1,113 @@
+"""RandomSource: gives random numbers, drawn anew periodically; and the function that wires up all random inputs."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.core.context import Context
+from merganser.framework.core.diagram_builder import DiagramBuilder
+from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.random_values import RandomDistribution, RandomGenerator, draw
+from merganser.framework.core.state import State
+from merganser.framework.core.values import Value
+from merganser.framework.primitives._arguments import checked_positive_period, checked_size
+
+__all__ = ["AddRandomInputs", "RandomSource"]
+
+_SEEDS = 2**32
+
+
+class RandomSource(LeafSystem):
+    """Gives independent random numbers at the port `output`, which stay the same for one sampling interval.
+
+    Each block has a seed of its own, from which its default contexts begin, so that simulations can be repeated.
+    SetRandomContext() draws another seed. `set_fixed_seed` prescribes one for both.
+
+    Args:
+        distribution: of each number: uniform on [0, 1), Gaussian (mean 0, variance 1), or exponential (mean 1).
+        num_outputs: how many numbers.
+        sampling_interval_sec: time between two samples, the first one at 0 [s].
+
+    Raises:
+        TypeError: the distribution is no RandomDistribution.
+        ValueError: the number is negative, or the interval not positive.
+    """
+
+    _next_seed = itertools.count()
+
+    def __init__(self, distribution: RandomDistribution, num_outputs: int, sampling_interval_sec: float) -> None:
+        super().__init__()
+        if not isinstance(distribution, RandomDistribution):
+            raise TypeError(f"RandomSource: distribution must be a RandomDistribution, got {distribution!r}.")
+        self._distribution = distribution
+        self._size = checked_size(num_outputs, "RandomSource: num_outputs")
+        period = checked_positive_period(sampling_interval_sec, "RandomSource: sampling_interval_sec")
+        self._instance_seed = next(self._next_seed) % _SEEDS
+        self._fixed_seed: int | None = None
+        self.DeclareStateOutputPort("output", self.DeclareDiscreteState(self._size))
+        self._generator_index = self.DeclareAbstractState(Value(RandomGenerator()))
+        self.DeclarePeriodicUnrestrictedUpdateEvent(period, 0.0, self._draw_sample)
+
+    def get_fixed_seed(self) -> int | None:
+        """Returns the seed that set_fixed_seed() prescribed, or None."""
+        return self._fixed_seed
+
+    def set_fixed_seed(self, seed: int | None) -> None:
+        """Prescribes the seed of default and random contexts made from now on; None for none.
+
+        Raises:
+            ValueError: it is not between 0 and 2^32 - 1.
+        """
+        if seed is not None:
+            RandomGenerator(seed)  # refuses what is no seed
+        self._fixed_seed = seed
+
+    def SetDefaultState(self, context: Context, state: Any) -> None:
+        self._begin(state, self._instance_seed if self._fixed_seed is None else self._fixed_seed)
+
+    def SetRandomState(self, context: Context, state: Any, generator: RandomGenerator) -> None:
+        self._begin(state, generator() if self._fixed_seed is None else self._fixed_seed)
+
+    def _begin(self, state: State, seed: int) -> None:
+        state.get_mutable_abstract_state(self._generator_index).set_value(RandomGenerator(seed))
+        self._renew(state)
+
+    def _draw_sample(self, context: Context, state: State) -> None:
+        self._renew(state)
+
+    def _renew(self, state: State) -> None:
+        generator = state.get_mutable_abstract_state(self._generator_index).get_mutable_value()
+        sample = draw(self._distribution, self._size, generator)
+        state.get_mutable_discrete_state().set_value(0, np.asarray(sample))
+
+
+def AddRandomInputs(sampling_interval_sec: float, builder: DiagramBuilder) -> int:
+    """Adds a RandomSource for each random input port in a diagram that is neither connected nor exported.
+
+    Args:
+        sampling_interval_sec: time between two samples of all new sources [s].
+        builder: of the diagram.
+
+    Returns:
+        The number of sources added.
+
+    Raises:
+        TypeError: there is no DiagramBuilder.
+        ValueError: the interval is not positive.
+    """
+    if not isinstance(builder, DiagramBuilder):
+        raise TypeError(f"AddRandomInputs takes a DiagramBuilder, got {type(builder).__name__}.")
+    period = checked_positive_period(sampling_interval_sec, "AddRandomInputs: sampling_interval_sec")
+    open_ports = [
+        port
+        for system in builder.GetSystems()
+        for port in (system.get_input_port(i) for i in range(system.num_input_ports()))
+        if port.get_random_type() is not None and not builder.IsConnectedOrExported(port)
+    ]
+    for port in open_ports:
+        source = builder.AddSystem(RandomSource(port.get_random_type(), port.size(), period))
+        builder.Connect(source.get_output_port(), port)
+    return len(open_ports)

@@ -1,0 +1,113 @@
+"""TrajectorySource: gives the value of a trajectory, and its derivatives, at the current time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.core.arguments import checked_size
+from merganser.framework.core.context import Context
+from merganser.framework.core.indices import kUseDefaultName
+from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import CURRENT_TIME, OUTPUT, NativeCode
+from merganser.framework.core.values import BasicVector
+from merganser.framework.primitives._updatable_code import UpdatableCode
+from merganser.framework.trajectories import PiecewisePolynomial, Trajectory
+from merganser.framework.trajectories._scalars import plain
+
+__all__ = ["TrajectorySource"]
+
+
+class TrajectorySource(LeafSystem):
+    """Gives [r(t); r'(t); r''(t); ...] at y0, for a trajectory r of column vectors at the time t.
+
+    Where the trajectory is not known yet, make the block with another one of the same size, and call
+    UpdateTrajectory() later.
+
+    Args:
+        trajectory: r, which is copied.
+        output_derivative_order: the highest derivative to give.
+        zero_derivatives_beyond_limits: whether all derivatives are zero before the start and beyond the end of the
+            trajectory; not at a time that is an expression of variables.
+
+    Raises:
+        TypeError: r is no Trajectory.
+        ValueError: it has several columns, or the order is negative.
+        RuntimeError: it has no derivatives, but some are asked for.
+    """
+
+    def __init__(
+        self, trajectory: Trajectory, output_derivative_order: int = 0, zero_derivatives_beyond_limits: bool = True
+    ) -> None:
+        super().__init__()
+        self._order = checked_size(output_derivative_order, "TrajectorySource: output_derivative_order")
+        self._clamps = bool(zero_derivatives_beyond_limits)
+        self._trajectory = self._checked_trajectory(trajectory)
+        self._rows = self._trajectory.rows()
+        size = self._rows * (self._order + 1)
+        port = self.DeclareVectorOutputPort(kUseDefaultName, size, self._calc_output, {self.time_ticket()})
+        self._code = UpdatableCode(self._native_code)
+        port.cache_entry().use_native(self._code)
+
+    def UpdateTrajectory(self, trajectory: Trajectory) -> None:
+        """Replaces the trajectory by another one with as many rows.
+
+        A context that has computed the output before keeps that value until its time changes.
+
+        Raises:
+            TypeError: it is no Trajectory.
+            ValueError: it has several columns, or another number of rows.
+            RuntimeError: it has no derivatives, but some are asked for.
+        """
+        checked = self._checked_trajectory(trajectory)
+        if checked.rows() != self._rows:
+            raise ValueError(
+                f"System '{self.GetSystemPathname()}': the trajectory must keep its {self._rows} rows, got one of "
+                f"{checked.rows()}."
+            )
+        self._trajectory = checked
+        self._code.renew()
+
+    def _checked_trajectory(self, trajectory: Trajectory) -> Trajectory:
+        where = f"{type(self).__name__} '{self.get_name()}'"
+        if not isinstance(trajectory, Trajectory):
+            raise TypeError(f"{where} takes a Trajectory, got {type(trajectory).__name__}.")
+        if trajectory.cols() != 1:
+            raise ValueError(f"{where} takes a trajectory of one column, got one of {trajectory.cols()}.")
+        if self._order > 0 and not trajectory.has_derivative():
+            raise RuntimeError(
+                f"{where} is to give {self._order} derivatives, but a {type(trajectory).__name__} has none."
+            )
+        return trajectory.Clone()
+
+    def _calc_output(self, context: Context, output: BasicVector) -> None:
+        t, r = context.get_time(), self._trajectory
+        y = output.get_mutable_value()
+        y[: self._rows] = r.value(t)[:, 0]
+        if self._order == 0:
+            return
+        if self._clamps and self._is_beyond(t):
+            y[self._rows :] = np.zeros(self._rows * self._order)
+            return
+        for order in range(1, self._order + 1):
+            y[order * self._rows : (order + 1) * self._rows] = r.EvalDerivative(t, order)[:, 0]
+
+    def _native_code(self) -> NativeCode | None:
+        """The same as an operation, for piecewise polynomials."""
+        r = self._trajectory
+        if type(r) is not PiecewisePolynomial or r._scalar_type() is not float:
+            return None
+        coefficients = []  # [segment, element, falling power]
+        for order in range(self._order + 1):
+            rising = r._held(order)[0][:, :, :, 0]
+            coefficients += [rising.shape[1], np.moveaxis(rising[:, ::-1], 1, 2)]
+        sizes = (r.get_number_of_segments(), self._rows, self._order, int(self._clamps))
+        return NativeCode("piecewise_polynomial", (*sizes, np.array(r._breaks), CURRENT_TIME, OUTPUT, *coefficients))
+
+    def _is_beyond(self, t: Any) -> bool:
+        try:
+            time = plain(t)
+        except RuntimeError:  # an expression of variables
+            return False
+        return time < plain(self._trajectory.start_time()) or time > plain(self._trajectory.end_time())

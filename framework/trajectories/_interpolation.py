@@ -1,0 +1,161 @@
+"""Coefficients of polynomials through samples.
+
+With h_i = t_(i+1) - t_i the length of segment i, y_i the sample at its start, d_i the slope there, m_i = (y_(i+1) -
+y_i) / h_i and s = t - t_i, a cubic Hermite segment is
+
+    y_i + d_i s + (3 m_i - 2 d_i - d_(i+1)) / h_i s^2 + (d_i + d_(i+1) - 2 m_i) / h_i^2 s^3,      (1)
+
+and its second derivatives at both ends of segments agree (C. de Boor, 1978, "A Practical Guide to Splines", chapter
+IV) where
+
+    h_i d_(i-1) + 2 (h_(i-1) + h_i) d_i + h_(i-1) d_(i+1) = 3 (h_i m_(i-1) + h_(i-1) m_i).        (2)
+
+Samples and slopes have shape [n + 1, rows, cols], coefficients shape [n, degree + 1, rows, cols], for n segments;
+times have shape [n + 1]. All of them are floats or objects.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.math import inv
+from merganser.framework.trajectories._scalars import Array, plain
+
+__all__ = [
+    "hermite",
+    "lagrange",
+    "linear",
+    "shape_preserving_slopes",
+    "slopes_of_continuous_second_derivatives",
+]
+
+
+def linear(times: Sequence[Any], y: Array) -> Array:
+    """Coefficients of straight lines from sample to sample."""
+    return np.stack([y[:-1], np.diff(y, axis=0) / _columns(np.diff(_array(times)))], axis=1)
+
+
+def hermite(times: Sequence[Any], y: Array, d: Array) -> Array:
+    """Coefficients of cubics with given samples and slopes, by (1)."""
+    h = _columns(np.diff(_array(times)))
+    m = np.diff(y, axis=0) / h
+    quadratic = (3.0 * m - 2.0 * d[:-1] - d[1:]) / h
+    return np.stack([y[:-1], d[:-1], quadratic, (d[:-1] + d[1:] - 2.0 * m) / (h * h)], axis=1)
+
+
+def shape_preserving_slopes(times: Sequence[Any], y: Array, zero_at_ends: bool) -> Array:
+    """Slopes for cubics that are monotonic wherever the samples are.
+
+    F. N. Fritsch and J. Butland, 1984, "A Method for Constructing Local Monotone Piecewise Cubic Interpolants",
+    equation (5); at the ends, C. Moler, 2004, "Numerical Computing with Matlab", section 3.6.
+    """
+    h, m = np.diff(_array(times)), np.diff(y, axis=0) / _columns(np.diff(_array(times)))
+    d = 0.0 * y
+    for i in range(1, len(y) - 1):
+        before, after = h[i] + 2.0 * h[i - 1], 2.0 * h[i] + h[i - 1]
+        d[i] = _each(functools.partial(_weighted_harmonic_mean, p=after, q=before), m[i - 1], m[i])
+    if not zero_at_ends:
+        d[0] = _each(functools.partial(_slope_at_end, h0=h[0], h1=h[1]), m[0], m[1])
+        d[-1] = _each(functools.partial(_slope_at_end, h0=h[-1], h1=h[-2]), m[-1], m[-2])
+    return d
+
+
+def slopes_of_continuous_second_derivatives(
+    times: Sequence[Any], y: Array, ends: tuple[Array, Array] | None, periodic: bool = False
+) -> Array:
+    """Slopes for cubics with continuous second derivatives, by (2) and two conditions at the ends.
+
+    Args:
+        times, y: the samples.
+        ends: the slopes at the start and at the end; or None.
+        periodic: without given slopes, whether the slopes and second derivatives at both ends agree. Otherwise the
+            third derivative is continuous at the breaks next to the ends; with three samples they lie on a parabola.
+    """
+    h, count = np.diff(_array(times)), len(y)
+    m = np.diff(y, axis=0) / _columns(h)
+    if ends is None and not periodic and count == 3:
+        middle = (h[1] * m[0] + h[0] * m[1]) / (h[0] + h[1])
+        return np.stack([2.0 * m[0] - middle, middle, 2.0 * m[1] - middle])
+    M = np.zeros((count, count)) + 0.0 * h[0]
+    right = 0.0 * y
+    for i in range(1, count - 1):  # (2)
+        M[i, i - 1], M[i, i], M[i, i + 1] = h[i], 2.0 * (h[i - 1] + h[i]), h[i - 1]
+        right[i] = 3.0 * (h[i] * m[i - 1] + h[i - 1] * m[i])
+    if ends is not None:
+        M[0, 0], M[-1, -1] = 1.0, 1.0
+        right[0], right[-1] = ends
+    elif periodic:
+        M[0, 0], M[0, -1] = 1.0, -1.0  # d_0 = d_n
+        # The second derivatives of (1), of the first segment at its start and of the last one at its end, agree.
+        for column, factor in ((0, 2.0 * h[-1]), (1, h[-1]), (-2, h[0]), (-1, 2.0 * h[0])):
+            M[-1, column] += factor
+        right[-1] = 3.0 * (h[-1] * m[0] + h[0] * m[-1])
+    else:
+        M[0, :2], right[0] = _not_a_knot(h[0], h[1], m[0], m[1])
+        M[-1, [-1, -2]], right[-1] = _not_a_knot(h[-1], h[-2], m[-1], m[-2])
+    return _solve(M, right)
+
+
+def lagrange(times: Sequence[Any], y: Array) -> Array:
+    """Coefficients of the one polynomial of least degree through all samples, shape [1, n + 1, rows, cols]."""
+    s = _array(times) - times[0]
+    powers = np.stack([s**k if k else 0.0 * s + 1.0 for k in range(len(s))], axis=1)
+    return _solve(powers, y)[np.newaxis]
+
+
+def _not_a_knot(h0: Any, h1: Any, m0: Any, m1: Any) -> tuple[list[Any], Any]:
+    """Factors of the slopes at an end and next to it, and the right-hand side (de Boor, chapter IV)."""
+    return [h1, h0 + h1], ((h0 + 2.0 * (h0 + h1)) * h1 * m0 + h0 * h0 * m1) / (h0 + h1)
+
+
+def _weighted_harmonic_mean(a: Any, b: Any, p: Any, q: Any) -> Any:
+    """The mean with weights p of a and q of b, or zero where a and b do not have the same sign."""
+    return (p + q) / (p / a + q / b) if plain(a) * plain(b) > 0.0 else 0.0
+
+
+def _slope_at_end(m0: Any, m1: Any, h0: Any, h1: Any) -> Any:
+    """The slope at an end from the mean slopes and lengths of the two segments there."""
+    d = ((2.0 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
+    if plain(d) * plain(m0) <= 0.0:
+        return 0.0 * d
+    if plain(m0) * plain(m1) <= 0.0 and abs(plain(d)) > 3.0 * abs(plain(m0)):
+        return 3.0 * m0
+    return d
+
+
+def _solve(M: Array, right: Array) -> Array:
+    """X of M X = right; shapes [n, n] and [n, rows, cols]."""
+    flat = right.reshape(len(right), -1)
+    if M.dtype == object:
+        with contextlib.suppress(RuntimeError):  # expressions of variables
+            M = np.array([[plain(x) for x in row] for row in M]) if _are_constants(M) else M
+    solution = np.linalg.solve(M, flat) if object not in (M.dtype, flat.dtype) else inv(M).dot(flat)
+    return solution.reshape(right.shape)
+
+
+def _are_constants(M: Array) -> bool:
+    return not any(np.any(x.derivatives()) for x in M.ravel() if hasattr(x, "derivatives"))
+
+
+def _each(function: Callable[[Any, Any], Any], a: Array, b: Array) -> Array:
+    """function(a_ij, b_ij) of all elements."""
+    values = [function(x, y) for x, y in zip(a.ravel().tolist(), b.ravel().tolist())]
+    return np.array(values, dtype=a.dtype).reshape(a.shape)
+
+
+def _array(times: Sequence[Any]) -> Array:
+    if all(type(time) is float for time in times):
+        return np.array(times)
+    array = np.empty(len(times), dtype=object)
+    array[:] = times
+    return array
+
+
+def _columns(vector: Array) -> Array:
+    """A vector of segments in a shape that broadcasts against matrices of segments."""
+    return vector[:, np.newaxis, np.newaxis]

@@ -1,0 +1,33 @@
+"""Meshes of surfaces and volumes, functions on them, their files and their convex hulls."""
+
+from merganser.geometry.meshes.convex_hull import convex_hull
+from merganser.geometry.meshes.fields import PolygonSurfaceMeshFieldLinear, TriangleSurfaceMeshFieldLinear
+from merganser.geometry.meshes.files import (
+    ReadObjToTriangleSurfaceMesh,
+    read_surface_mesh,
+    read_vertices,
+    read_volume_mesh,
+)
+from merganser.geometry.meshes.polygon_surface_mesh import PolygonSurfaceMesh, SurfacePolygon
+from merganser.geometry.meshes.refinement import RefineVolumeMesh, RefineVolumeMeshIntoVtkFileContents
+from merganser.geometry.meshes.triangle_surface_mesh import SurfaceTriangle, TriangleSurfaceMesh
+from merganser.geometry.meshes.volume_mesh import ConvertVolumeToSurfaceMesh, VolumeElement, VolumeMesh
+
+__all__ = [
+    "ConvertVolumeToSurfaceMesh",
+    "PolygonSurfaceMesh",
+    "PolygonSurfaceMeshFieldLinear",
+    "ReadObjToTriangleSurfaceMesh",
+    "RefineVolumeMesh",
+    "RefineVolumeMeshIntoVtkFileContents",
+    "SurfacePolygon",
+    "SurfaceTriangle",
+    "TriangleSurfaceMesh",
+    "TriangleSurfaceMeshFieldLinear",
+    "VolumeElement",
+    "VolumeMesh",
+    "convex_hull",
+    "read_surface_mesh",
+    "read_vertices",
+    "read_volume_mesh",
+]

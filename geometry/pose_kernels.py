@@ -1,0 +1,58 @@
+"""From frame poses in their parents to poses in the world, in one compiled pass; notation as in pose_layout.py."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.native import device, kernel
+
+__all__ = ["world_poses"]
+
+Array = NDArray[np.float64]
+
+
+@device
+def _multiply_poses(
+    # In:
+    X_AB_in: Array,  # shape [.., 4, 4]
+    a: int,  # which of them
+    X_BC_in: Array,  # shape [.., 4, 4]
+    b: int,
+    # Out:
+    X_AC_out: Array,  # shape [.., 4, 4]
+    c: int,
+) -> None:
+    for i in range(3):
+        for j in range(4):
+            X_AC_out[c, i, j] = (
+                X_AB_in[a, i, 0] * X_BC_in[b, 0, j]
+                + X_AB_in[a, i, 1] * X_BC_in[b, 1, j]
+                + X_AB_in[a, i, 2] * X_BC_in[b, 2, j]
+            )
+        X_AC_out[c, i, 3] += X_AB_in[a, i, 3]
+        X_AC_out[c, 3, i] = 0.0
+    X_AC_out[c, 3, 3] = 1.0
+
+
+@kernel
+def world_poses(
+    # Model:
+    parents: NDArray[np.intp],  # row of the parent of each frame, shape [num_frames]; that of the world is not read
+    geometry_frames: NDArray[np.intp],  # row of the frame of each geometry, shape [num_geometries]
+    X_FG: Array,  # pose of each geometry in its frame, shape [num_geometries, 4, 4]
+    # In:
+    X_PF_in: Array,  # pose of each frame in its parent, shape [num_frames, 4, 4]
+    # Out:
+    X_WF_out: Array,  # shape [num_frames, 4, 4]
+    X_WG_out: Array,  # shape [num_geometries, 4, 4]
+) -> None:
+    for i in range(4):
+        for j in range(4):
+            X_WF_out[0, i, j] = X_PF_in[0, i, j]
+    for frame in range(1, X_PF_in.shape[0]):
+        # X_WF = X_WP X_PF    (1)
+        _multiply_poses(X_WF_out, parents[frame], X_PF_in, frame, X_WF_out, frame)
+    for geometry in range(X_FG.shape[0]):
+        # X_WG = X_WF X_FG    (2)
+        _multiply_poses(X_WF_out, geometry_frames[geometry], X_FG, geometry, X_WG_out, geometry)

@@ -1,0 +1,158 @@
+"""The records on which the kernels of this package work.
+
+A *core* is what remains of a shape without its rounding: a sphere is a point with a rounding radius, a capsule a
+segment with one; all others have none. Frame A is the frame of the first geometry of a pair, B that of the second.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "BOX",
+    "CONE",
+    "CYLINDER",
+    "ELLIPSOID",
+    "FEW_VERTICES",
+    "FROZEN",
+    "HALF_SPACE",
+    "HULL",
+    "INEXACT",
+    "MAX_BUNDLE",
+    "MAX_CONTACTS",
+    "MAX_CORNERS",
+    "MAX_FACES",
+    "MAX_MINIMA",
+    "MAX_VERTICES",
+    "POINT",
+    "SEGMENT",
+    "SOLVED",
+    "UNBOUNDED",
+    "Hulls",
+    "contact_dtype",
+    "distance_dtype",
+    "geometry_dtype",
+    "work_dtype",
+]
+
+# Kinds of core, and what their measures size_0, size_1, size_2 mean.
+POINT = 0  # nothing
+SEGMENT = 1  # size_2: half length along z
+BOX = 2  # half extents
+CYLINDER = 3  # size_0: radius; size_2: half length along z
+ELLIPSOID = 4  # semi-axes
+CONE = 5  # size_0, size_1: semi-axes of the base at z = size_2; the tip is at the origin
+HULL = 6  # vertices in the hulls
+HALF_SPACE = 7  # z <= 0
+
+# Status of a pair.
+SOLVED = 0
+INEXACT = 1  # an upper bound of the depth, not known to be the least
+UNBOUNDED = 2  # two half spaces
+
+MAX_VERTICES = 160  # of the expanding polytope
+MAX_FACES = 2 * MAX_VERTICES + 64  # alive and dead ones, whose places are used again
+FROZEN = -1  # in place of a piece: a point
+MAX_BUNDLE = 5  # pieces of A - B that refine.py looks at
+MAX_MINIMA = 16  # of one pair that are told apart
+MAX_CONTACTS = 8  # of one pair
+FEW_VERTICES = 24  # hulls of at most so many are searched from end to end
+
+geometry_dtype = np.dtype(
+    [
+        ("kind", np.int64),
+        ("radius", np.float64),  # rounding radius
+        ("size_0", np.float64),
+        ("size_1", np.float64),
+        ("size_2", np.float64),
+        ("center_0", np.float64),  # center of the bounding box in G
+        ("center_1", np.float64),
+        ("center_2", np.float64),
+        ("half_0", np.float64),  # half extents of the bounding box along the axes of G
+        ("half_1", np.float64),
+        ("half_2", np.float64),
+        ("bound", np.float64),  # radius of a ball around the center; infinite for half spaces
+        ("first_vertex", np.int64),
+        ("num_vertices", np.int64),
+        ("first_face", np.int64),
+        ("num_faces", np.int64),
+    ]
+)
+
+distance_dtype = np.dtype(
+    [
+        ("distance", np.float64),
+        ("nhat_BA_W", np.float64, 3),
+        ("p_WCa", np.float64, 3),
+        ("p_WCb", np.float64, 3),
+        ("status", np.int64),
+    ]
+)
+
+contact_dtype = np.dtype(
+    [("pair", np.int64), ("p_WC", np.float64, 3), ("nhat_BA_W", np.float64, 3), ("depth", np.float64)]
+)
+
+MAX_CORNERS = 32  # of a face
+_MAX_CLIPPED = 2 * MAX_CORNERS  # while it is clipped: each edge of the other face adds one at most
+
+work_dtype = np.dtype(
+    [
+        ("X_AB", np.float64, 12),  # R_AB row by row, then p_AB
+        # A solution, in frame A: nhat (outward of A - B), value h(nhat), witness points on the cores.
+        ("normal", np.float64, 3),
+        ("value", np.float64),
+        ("p_ACa", np.float64, 3),
+        ("p_ACb", np.float64, 3),
+        # The bundle of refine.py.
+        ("bundle", np.int64),  # how many pieces are in it
+        ("piece_a", np.int64, MAX_BUNDLE),
+        ("piece_b", np.int64, MAX_BUNDLE),
+        ("cut_a", np.float64, (MAX_BUNDLE, 3)),
+        ("cut_b", np.float64, (MAX_BUNDLE, 3)),
+        ("gradient", np.float64, (MAX_BUNDLE, 3)),
+        ("weight", np.float64, MAX_BUNDLE),
+        # The expanding polytope.
+        ("vertex", np.float64, (MAX_VERTICES, 3)),
+        ("face_plane", np.float64, (MAX_FACES, 4)),
+        ("face_key", np.float64, MAX_FACES),  # by which the nearest face is chosen; infinite if it needs no more care
+        ("face_vertex", np.int64, (MAX_FACES, 3)),  # the first is negative if the face is not there
+        ("horizon", np.int64, (MAX_FACES, 2)),
+        ("free_face", np.int64, MAX_FACES),
+        ("vertex_piece_a", np.int64, MAX_VERTICES),
+        ("vertex_piece_b", np.int64, MAX_VERTICES),
+        # Local minima that are known: normals, and the pieces in their bundles.
+        ("minimum", np.float64, (MAX_MINIMA, 3)),
+        ("minimum_count", np.int64, MAX_MINIMA),
+        ("minimum_piece_a", np.int64, (MAX_MINIMA, MAX_BUNDLE)),
+        ("minimum_piece_b", np.int64, (MAX_MINIMA, MAX_BUNDLE)),
+        # Faces to clip.
+        ("polygon_a", np.float64, (_MAX_CLIPPED, 3)),
+        ("polygon_b", np.float64, (_MAX_CLIPPED, 3)),
+        ("clipped", np.float64, (_MAX_CLIPPED, 3)),
+        ("depth", np.float64, _MAX_CLIPPED),
+    ]
+)
+
+
+class Hulls(NamedTuple):
+    """Convex hulls, each one after the other; a geometry's record tells where its own begins.
+
+    Attributes:
+        vertices: in the frame of the geometry [m], shape [num_vertices, 3].
+        neighbor_start: where the neighbors of each vertex begin, shape [num_vertices + 1].
+        neighbors: vertices that share an edge with a vertex, counted within their hull.
+        planes: outward unit normal and distance from the origin of each face, shape [num_faces, 4].
+        corner_start: where the corners of each face begin, shape [num_faces + 1].
+        corners: vertices around each face, counter-clockwise seen from outside, counted within their hull.
+    """
+
+    vertices: NDArray[np.float64]
+    neighbor_start: NDArray[np.int64]
+    neighbors: NDArray[np.int64]
+    planes: NDArray[np.float64]
+    corner_start: NDArray[np.int64]
+    corners: NDArray[np.int64]

@@ -1,0 +1,283 @@
+"""Several contact points for one pair, so that what stands on a face does not rock on a point.
+
+A face of one geometry that looks along the normal of the pair is the *reference*. The face or line of the other that
+looks against it is cut by planes through the reference's edges (Sutherland and Hodgman 1974); what is left are the
+contact points, each with its own depth below the reference plane. Two lines side by side touch at both ends of where
+they run together. Everything else, a sphere on anything, touches at one point.
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.framework.native import device, kernel
+from merganser.geometry.proximity.features import face_of, line_of
+from merganser.geometry.proximity.layout import (
+    CONE,
+    CYLINDER,
+    ELLIPSOID,
+    HALF_SPACE,
+    MAX_CONTACTS,
+    POINT,
+    SEGMENT,
+    UNBOUNDED,
+    Hulls,
+)
+from merganser.geometry.proximity.narrow_phase import set_relative_pose, solve_pair
+from merganser.geometry.proximity.vectors import (
+    Array,
+    Vector3,
+    add,
+    cross,
+    dot,
+    negated,
+    norm,
+    rotated,
+    rotated_back,
+    scaled,
+    subtract,
+    sum_scaled,
+    unit,
+)
+
+__all__ = ["contact_manifolds"]
+
+_ALIGNED = 0.999  # cosine of the angle between the normal of the pair and that of its reference face
+_PARALLEL = 0.02  # sine of the angle between lines that run side by side
+_CAP = 0.7  # cosine of the angle to the axis at which the cap of a cylinder takes part, not its side
+
+
+@kernel
+def contact_manifolds(
+    # Model:
+    geometries: Array,  # geometry_dtype, shape [num_geometries]
+    hulls: Hulls,
+    # In:
+    X_WG: Array,  # shape [num_geometries, 4, 4]
+    pairs: Array,  # rows of geometries, shape [>= num_pairs, 2]
+    num_pairs: int,
+    margin: float,  # points so far outside count, with negative depth [m]
+    # Work:
+    work: Array,  # work_dtype, shape [1]
+    # Out:
+    contacts_out: Array,  # contact_dtype, shape [capacity]
+) -> int:
+    """Contact points of all pairs, in order; returns how many there are, be there room for them or not."""
+    w = work[0]
+    count = 0
+    for k in range(num_pairs):
+        i, j = pairs[k, 0], pairs[k, 1]
+        a, b = geometries[i], geometries[j]
+        set_relative_pose(X_WG, i, j, w.X_AB)
+        if solve_pair(a, b, hulls, w) == UNBOUNDED:
+            continue
+        distance = -w.value - a.radius - b.radius
+        if not distance <= margin:
+            continue
+        num_points, normal = _clip(a, b, hulls, w, margin)
+        if num_points == 0:
+            normal = (w.normal[0], w.normal[1], w.normal[2])
+            shift = 0.5 * (a.radius - b.radius)
+            for c in range(3):
+                w.clipped[0, c] = 0.5 * (w.p_ACa[c] + w.p_ACb[c]) + shift * w.normal[c]
+            w.depth[0] = -distance
+            num_points = 1
+        for m in range(num_points):
+            if count < contacts_out.shape[0]:
+                out = contacts_out[count]
+                out.pair = k
+                out.depth = w.depth[m]
+                for r in range(3):
+                    p = X_WG[i, r, 3]
+                    n = 0.0
+                    for c in range(3):
+                        p += X_WG[i, r, c] * w.clipped[m, c]
+                        n -= X_WG[i, r, c] * normal[c]
+                    out.p_WC[r] = p
+                    out.nhat_BA_W[r] = n
+            count += 1
+    return count
+
+
+@device
+def _clip(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) -> tuple[int, Vector3]:
+    """Writes contact points (midway between the surfaces, in A) and depths into `clipped` and `depth` of work.
+
+    Returns:
+        How many there are, 0 if the pair touches at a point only, and the unit normal from A to B.
+    """
+    n = (work.normal[0], work.normal[1], work.normal[2])
+    if a.kind == POINT or a.kind == ELLIPSOID or b.kind == POINT or b.kind == ELLIPSOID:
+        return 0, n
+    X_AB = work.X_AB
+    n_B = negated(rotated_back(X_AB, n))
+    count_a, normal_a = face_of(a, hulls, n, work.polygon_a)
+    count_b, normal_b = face_of(b, hulls, n_B, work.polygon_b)
+    aligned_a = dot(normal_a, n) if count_a > 0 else -1.0
+    aligned_b = dot(normal_b, n_B) if count_b > 0 else -1.0
+    if a.kind == HALF_SPACE:
+        aligned_a, normal_a = 2.0, (0.0, 0.0, 1.0)
+        _set_corner(work.polygon_a, 0, (0.0, 0.0, 0.0))
+    if b.kind == HALF_SPACE:
+        aligned_b, normal_b = 2.0, (0.0, 0.0, 1.0)
+    if max(aligned_a, aligned_b) < _ALIGNED:
+        return _clip_lines(a, b, hulls, work, n, n_B, margin), n
+    if aligned_b <= aligned_a:
+        if _has_line_only(b, aligned_b):
+            count_b = line_of(b, hulls, n_B, work.polygon_b)
+        _to_frame_A(X_AB, work.polygon_b, count_b)
+        count = _clip_face(a, b, work, work.polygon_a, count_a, normal_a, work.polygon_b, count_b, margin)
+        return count, normal_a
+    normal = rotated(X_AB, normal_b)
+    if _has_line_only(a, aligned_a):
+        count_a = line_of(a, hulls, n, work.polygon_a)
+    _to_frame_A(X_AB, work.polygon_b, count_b)
+    if b.kind == HALF_SPACE:
+        _set_corner(work.polygon_b, 0, (X_AB[9], X_AB[10], X_AB[11]))
+    count = _clip_face(b, a, work, work.polygon_b, count_b, normal, work.polygon_a, count_a, margin)
+    return count, negated(normal)
+
+
+@device
+def _has_line_only(g: Array, aligned: float) -> bool:
+    """Whether the side of a core takes part in a contact, not its face."""
+    return g.kind == SEGMENT or ((g.kind == CYLINDER or g.kind == CONE) and aligned < _CAP)
+
+
+@device
+def _to_frame_A(X_AB: Array, polygon: Array, count: int) -> None:
+    for i in range(count):
+        p = rotated(X_AB, (polygon[i, 0], polygon[i, 1], polygon[i, 2]))
+        for c in range(3):
+            polygon[i, c] = p[c] + X_AB[9 + c]
+
+
+@device
+def _corner(polygon: Array, i: int) -> Vector3:
+    return polygon[i, 0], polygon[i, 1], polygon[i, 2]
+
+
+@device
+def _set_corner(polygon: Array, i: int, p: Vector3) -> None:
+    polygon[i, 0], polygon[i, 1], polygon[i, 2] = p[0], p[1], p[2]
+
+
+@device
+def _clip_face(
+    reference: Array,
+    other: Array,
+    work: Array,
+    face: Array,
+    num_edges: int,
+    normal: Vector3,
+    polygon: Array,
+    count: int,
+    margin: float,
+) -> int:
+    """Cuts a polygon or line of the other geometry by the edges of the reference face, and keeps what is deep enough.
+
+    All is in A; `face` of a half space holds one point of its plane, and it has no edges.
+    """
+    origin = _corner(face, 0)
+    for e in range(num_edges):
+        p = _corner(face, e)
+        inward = cross(normal, subtract(_corner(face, (e + 1) % num_edges), p))
+        count = _cut(polygon, count, inward, p, work.clipped)
+        if count == 0:
+            return 0
+    kept = 0
+    for i in range(count):
+        q = _corner(polygon, i)
+        height = dot(normal, subtract(q, origin))
+        depth = other.radius - height
+        if depth >= -margin:
+            _set_corner(work.clipped, kept, sum_scaled(q, normal, -0.5 * (height + other.radius)))
+            work.depth[kept] = depth
+            kept += 1
+    most = 4
+    if reference.kind == CYLINDER or reference.kind == CONE or other.kind == CYLINDER or other.kind == CONE:
+        most = MAX_CONTACTS
+    return _thin_out(work, kept, most) if kept > most else kept
+
+
+@device
+def _cut(polygon: Array, count: int, inward: Vector3, p: Vector3, spare: Array) -> int:
+    """Keeps the part of a polygon, or of a line (2 points), on the inner side of a plane through P."""
+    kept = 0
+    num_edges = count if count > 2 else count - 1
+    if count == 1:
+        return 1 if dot(inward, subtract(_corner(polygon, 0), p)) >= 0.0 else 0
+    for i in range(num_edges):
+        x, y = _corner(polygon, i), _corner(polygon, (i + 1) % count)
+        at_x, at_y = dot(inward, subtract(x, p)), dot(inward, subtract(y, p))
+        if at_x >= 0.0 and kept < spare.shape[0]:
+            _set_corner(spare, kept, x)
+            kept += 1
+        if (at_x >= 0.0) != (at_y >= 0.0) and kept < spare.shape[0]:
+            _set_corner(spare, kept, sum_scaled(x, subtract(y, x), at_x / (at_x - at_y)))
+            kept += 1
+        if count == 2 and at_y >= 0.0 and kept < spare.shape[0]:
+            _set_corner(spare, kept, y)
+            kept += 1
+    for i in range(kept):
+        _set_corner(polygon, i, _corner(spare, i))
+    return kept
+
+
+@device
+def _thin_out(work: Array, count: int, most: int) -> int:
+    """Keeps `most` points: the deepest, and one after the other those farthest from all that are kept."""
+    deepest = 0
+    for i in range(count):
+        if work.depth[i] > work.depth[deepest]:
+            deepest = i
+    _swap(work, 0, deepest)
+    for kept in range(1, most):
+        farthest, best = kept, -1.0
+        for i in range(kept, count):
+            nearest = math.inf
+            for k in range(kept):
+                nearest = min(nearest, norm(subtract(_corner(work.clipped, i), _corner(work.clipped, k))))
+            if nearest > best:
+                farthest, best = i, nearest
+        _swap(work, kept, farthest)
+    return most
+
+
+@device
+def _swap(work: Array, i: int, j: int) -> None:
+    p, q = _corner(work.clipped, i), _corner(work.clipped, j)
+    _set_corner(work.clipped, i, q)
+    _set_corner(work.clipped, j, p)
+    depth = work.depth[i]
+    work.depth[i] = work.depth[j]
+    work.depth[j] = depth
+
+
+@device
+def _clip_lines(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3, n_B: Vector3, margin: float) -> int:
+    """Both ends of where two lines run side by side; 0 if they do not."""
+    if line_of(a, hulls, n, work.polygon_a) < 2 or line_of(b, hulls, n_B, work.polygon_b) < 2:
+        return 0
+    _to_frame_A(work.X_AB, work.polygon_b, 2)
+    x, y = _corner(work.polygon_a, 0), _corner(work.polygon_a, 1)
+    u, v = unit(subtract(y, x)), unit(subtract(_corner(work.polygon_b, 1), _corner(work.polygon_b, 0)))
+    if norm(cross(u, v)) > _PARALLEL:
+        return 0
+    at_0 = dot(u, subtract(_corner(work.polygon_b, 0), x))
+    at_1 = dot(u, subtract(_corner(work.polygon_b, 1), x))
+    low, high = max(0.0, min(at_0, at_1)), min(norm(subtract(y, x)), max(at_0, at_1))
+    if not high > low:
+        return 0
+    kept = 0
+    for end in range(2):
+        s = low if end == 0 else high
+        p = sum_scaled(x, u, s)
+        q = sum_scaled(_corner(work.polygon_b, 0), v, (s - at_0) / dot(u, v))
+        depth = a.radius + b.radius - dot(n, subtract(q, p))
+        if depth >= -margin:
+            middle = scaled(add(p, q), 0.5)
+            _set_corner(work.clipped, kept, sum_scaled(middle, n, 0.5 * (a.radius - b.radius)))
+            work.depth[kept] = depth
+            kept += 1
+    return kept

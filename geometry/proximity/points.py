@@ -1,0 +1,137 @@
+"""Signed distance of a point to a core, with its gradient and the nearest point of the surface, in closed form.
+
+The ellipsoid follows Eberly 2013, Distance from a point to an ellipse, an ellipsoid, or a hyperellipsoid: the nearest
+point is x_i = a_i^2 q_i / (a_i^2 + t) with t the greatest root of
+
+    sum_i (a_i q_i / (a_i^2 + t))^2 = 1,                                             (1)
+
+whose left side falls and is convex right of -a_min^2, so that Newton's method cannot fail from the left.
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.framework.native import device
+from merganser.geometry.proximity.layout import BOX, CYLINDER, ELLIPSOID, HALF_SPACE, POINT, SEGMENT
+from merganser.geometry.proximity.vectors import Array, Vector3, dot, norm, subtract, unit
+
+__all__ = ["has_point_formula", "point_to_core"]
+
+_TINY = 1e-300
+_MAX_STEPS = 100
+
+
+@device
+def has_point_formula(kind: int) -> bool:
+    """Whether `point_to_core` knows this kind of core."""
+    return kind <= ELLIPSOID or kind == HALF_SPACE
+
+
+@device
+def point_to_core(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
+    """Of a point Q, in the frame of the geometry: signed distance to the core, its gradient, and the nearest point.
+
+    Where the gradient is not defined, it is one of those nearby; at the center of a point or segment, x.
+    """
+    kind = g.kind
+    if kind == HALF_SPACE:
+        return q[2], (0.0, 0.0, 1.0), (q[0], q[1], 0.0)
+    if kind in (POINT, SEGMENT):
+        z = min(max(q[2], -g.size_2), g.size_2) if kind == SEGMENT else 0.0
+        v = (q[0], q[1], q[2] - z)
+        distance = norm(v)
+        if distance < _TINY:
+            return 0.0, (1.0, 0.0, 0.0), (0.0, 0.0, z)
+        return distance, (v[0] / distance, v[1] / distance, v[2] / distance), (0.0, 0.0, z)
+    if kind == BOX:
+        return _point_to_box(g, q)
+    if kind == CYLINDER:
+        return _point_to_cylinder(g, q)
+    return _point_to_ellipsoid(g, q)
+
+
+@device
+def _point_to_box(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
+    x = min(max(q[0], -g.size_0), g.size_0)
+    y = min(max(q[1], -g.size_1), g.size_1)
+    z = min(max(q[2], -g.size_2), g.size_2)
+    v = (q[0] - x, q[1] - y, q[2] - z)
+    distance = norm(v)
+    if distance > 0.0:
+        return distance, (v[0] / distance, v[1] / distance, v[2] / distance), (x, y, z)
+    to_x, to_y, to_z = abs(q[0]) - g.size_0, abs(q[1]) - g.size_1, abs(q[2]) - g.size_2
+    deepest = max(to_x, max(to_y, to_z))
+    if deepest == 0.0:  # on a face, an edge or a corner: the mean of their normals
+        n = (
+            math.copysign(1.0, q[0]) if to_x == 0.0 else 0.0,
+            math.copysign(1.0, q[1]) if to_y == 0.0 else 0.0,
+            math.copysign(1.0, q[2]) if to_z == 0.0 else 0.0,
+        )
+        return 0.0, unit(n), q
+    if deepest == to_x:
+        side = math.copysign(1.0, q[0])
+        return to_x, (side, 0.0, 0.0), (side * g.size_0, y, z)
+    if deepest == to_y:
+        side = math.copysign(1.0, q[1])
+        return to_y, (0.0, side, 0.0), (x, side * g.size_1, z)
+    side = math.copysign(1.0, q[2])
+    return to_z, (0.0, 0.0, side), (x, y, side * g.size_2)
+
+
+@device
+def _point_to_cylinder(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
+    r, h = g.size_0, g.size_2
+    rho = math.sqrt(q[0] * q[0] + q[1] * q[1])
+    ux, uy = (q[0] / rho, q[1] / rho) if rho > _TINY else (1.0, 0.0)
+    outside, above = rho - r, abs(q[2]) - h
+    side = math.copysign(1.0, q[2])
+    if outside > 0.0 and above > 0.0:
+        distance = math.sqrt(outside * outside + above * above)
+        across, along = outside / distance, above / distance
+        return distance, (across * ux, across * uy, along * side), (r * ux, r * uy, side * h)
+    if outside == 0.0 and above == 0.0:
+        root = math.sqrt(0.5)
+        return 0.0, (root * ux, root * uy, root * side), q
+    if above > outside:
+        return above, (0.0, 0.0, side), (q[0], q[1], side * h)
+    return outside, (ux, uy, 0.0), (r * ux, r * uy, q[2])
+
+
+@device
+def _point_to_ellipsoid(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
+    a, b, c = g.size_0, g.size_1, g.size_2
+    least = min(a, min(b, c))
+    # With s = t + a_min^2 nothing is lost where t comes close to -a_min^2.
+    da, db, dc = (a - least) * (a + least), (b - least) * (b + least), (c - least) * (c + least)
+    ya, yb, yc = a * abs(q[0]), b * abs(q[1]), c * abs(q[2])
+    s = max(ya - da, max(yb - db, yc - dc))
+    if s > 1e-14 * least * least:
+        for _ in range(_MAX_STEPS):
+            fa, fb, fc = ya / (s + da), yb / (s + db), yc / (s + dc)
+            excess = fa * fa + fb * fb + fc * fc - 1.0
+            slope = fa * fa / (s + da) + fb * fb / (s + db) + fc * fc / (s + dc)
+            step = 0.5 * excess / slope
+            s += step
+            if step <= 1e-16 * s:
+                break
+        x = (a * a * q[0] / (s + da), b * b * q[1] / (s + db), c * c * q[2] / (s + dc))
+    else:
+        x = _beyond_focus(g, q, da, db, dc)
+    n = unit((x[0] / (a * a), x[1] / (b * b), x[2] / (c * c)))
+    return dot(n, subtract(q, x)), n, x
+
+
+@device
+def _beyond_focus(g: Array, q: Vector3, da: float, db: float, dc: float) -> Vector3:
+    """The nearest point if Q lies in the middle plane across the shortest axis, too deep for (1): t = -a_min^2."""
+    a, b, c = g.size_0, g.size_1, g.size_2
+    x = a * a * q[0] / da if da > 0.0 else 0.0
+    y = b * b * q[1] / db if db > 0.0 else 0.0
+    z = c * c * q[2] / dc if dc > 0.0 else 0.0
+    rest = max(0.0, 1.0 - (x / a) ** 2 - (y / b) ** 2 - (z / c) ** 2)
+    if da == 0.0:
+        return math.copysign(a * math.sqrt(rest), q[0]), y, z
+    if db == 0.0:
+        return x, math.copysign(b * math.sqrt(rest), q[1]), z
+    return x, y, math.copysign(c * math.sqrt(rest), q[2])

@@ -1,0 +1,166 @@
+"""Support functions of cores, and the smooth pieces that they are made of.
+
+    h(n) = max over x in core of n . x                                                   (1)
+
+is the greatest of several *pieces* s_j(n), one for each vertex (or curved patch) of the core, each smooth and
+homogeneous of degree 1, so that
+
+    s_j(n) = n . grad s_j(n),   and grad s_j(n) is a point of the core                   (2)
+
+    vertex v         s = v . n
+    ellipsoid S      s = |S n|                              S = diag(semi-axes)
+    cap of cylinder  s = r |n_xy| +- h n_z
+    base of cone     s = |D n_xy| + H n_z                   D = diag(semi-axes)
+
+Gottschalk and van den Bergen call grad s the support mapping (van den Bergen 2003, Collision Detection in Interactive
+3D Environments, sec. 4.3.4). Directions need not be unit vectors.
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.framework.native import device
+from merganser.geometry.proximity.layout import (
+    BOX,
+    CONE,
+    CYLINDER,
+    ELLIPSOID,
+    FEW_VERTICES,
+    HULL,
+    SEGMENT,
+    Hulls,
+)
+from merganser.geometry.proximity.vectors import (
+    Array,
+    Vector3,
+    add,
+    negated,
+    rotated,
+    rotated_back,
+)
+
+__all__ = ["curvature", "is_curved", "piece_point", "support_of_pair", "support_piece"]
+
+_TINY = 1e-300
+
+
+@device
+def is_curved(g: Array) -> bool:
+    """Whether the core of a geometry has curved pieces."""
+    return g.kind == CYLINDER or g.kind == ELLIPSOID or g.kind == CONE
+
+
+@device
+def support_piece(g: Array, hulls: Hulls, n: Vector3) -> int:
+    """The number of the piece that is the greatest in direction n."""
+    kind = g.kind
+    if kind == BOX:
+        return (1 if n[0] > 0.0 else 0) + (2 if n[1] > 0.0 else 0) + (4 if n[2] > 0.0 else 0)
+    if kind in (SEGMENT, CYLINDER):
+        return 1 if n[2] > 0.0 else 0
+    if kind == CONE:
+        base = g.size_2 * n[2] + math.hypot(g.size_0 * n[0], g.size_1 * n[1])
+        return 1 if base > 0.0 else 0
+    if kind == HULL:
+        return _farthest_vertex(g, hulls, n)
+    return 0
+
+
+@device
+def _farthest_vertex(g: Array, hulls: Hulls, n: Vector3) -> int:
+    """Of few vertices all are looked at; among many, one climbs from vertex to better neighbor."""
+    vertices, first = hulls.vertices, g.first_vertex
+    best = 0
+    greatest = vertices[first, 0] * n[0] + vertices[first, 1] * n[1] + vertices[first, 2] * n[2]
+    if g.num_vertices <= FEW_VERTICES:
+        for i in range(1, g.num_vertices):
+            k = first + i
+            value = vertices[k, 0] * n[0] + vertices[k, 1] * n[1] + vertices[k, 2] * n[2]
+            if value > greatest:
+                best, greatest = i, value
+        return best
+    climbing = True
+    while climbing:
+        climbing = False
+        here = first + best
+        for e in range(hulls.neighbor_start[here], hulls.neighbor_start[here + 1]):
+            i = hulls.neighbors[e]
+            k = first + i
+            value = vertices[k, 0] * n[0] + vertices[k, 1] * n[1] + vertices[k, 2] * n[2]
+            if value > greatest:
+                best, greatest, climbing = i, value, True
+    return best
+
+
+@device
+def piece_point(g: Array, hulls: Hulls, piece: int, n: Vector3) -> Vector3:
+    """grad s(n) of a piece, a point of the core in its own frame."""
+    kind = g.kind
+    if kind == BOX:
+        return (
+            g.size_0 if piece & 1 else -g.size_0,
+            g.size_1 if piece & 2 else -g.size_1,
+            g.size_2 if piece & 4 else -g.size_2,
+        )
+    if kind == HULL:
+        k = g.first_vertex + piece
+        return hulls.vertices[k, 0], hulls.vertices[k, 1], hulls.vertices[k, 2]
+    if kind == SEGMENT:
+        return 0.0, 0.0, (g.size_2 if piece == 1 else -g.size_2)
+    if kind == CYLINDER:
+        z = g.size_2 if piece == 1 else -g.size_2
+        across = math.sqrt(n[0] * n[0] + n[1] * n[1])
+        if across < _TINY:
+            return g.size_0, 0.0, z
+        return g.size_0 * n[0] / across, g.size_0 * n[1] / across, z
+    if kind == ELLIPSOID:
+        a, b, c = g.size_0 * n[0], g.size_1 * n[1], g.size_2 * n[2]
+        length = math.sqrt(a * a + b * b + c * c)
+        if length < _TINY:
+            return 0.0, 0.0, g.size_2
+        return g.size_0 * a / length, g.size_1 * b / length, g.size_2 * c / length
+    if kind == CONE and piece == 1:
+        a, b = g.size_0 * n[0], g.size_1 * n[1]
+        across = math.sqrt(a * a + b * b)
+        if across < _TINY:
+            return g.size_0, 0.0, g.size_2
+        return g.size_0 * a / across, g.size_1 * b / across, g.size_2
+    return 0.0, 0.0, 0.0
+
+
+@device
+def curvature(g: Array, piece: int, n: Vector3, u: Vector3, v: Vector3) -> float:
+    """u . grad grad s(n) . v of a piece, for a unit vector n: the radius of curvature of the core at that point."""
+    kind = g.kind
+    if kind == CYLINDER:
+        across = n[0] * n[0] + n[1] * n[1]
+        return (
+            g.size_0
+            * (n[0] * u[1] - n[1] * u[0])
+            * (n[0] * v[1] - n[1] * v[0])
+            / (max(across, _TINY) * math.sqrt(max(across, _TINY)))
+        )
+    if kind == ELLIPSOID or (kind == CONE and piece == 1):
+        # s = |S n|: (S u . S v - (x . u)(x . v)) / s with x = grad s; the base of a cone has S_zz = 0.
+        a, b = g.size_0 * n[0], g.size_1 * n[1]
+        size = g.size_2 if kind == ELLIPSOID else 0.0
+        c = size * n[2]
+        length = max(math.sqrt(a * a + b * b + c * c), _TINY)
+        x, y, z = g.size_0 * a / length, g.size_1 * b / length, size * c / length
+        along_u = x * u[0] + y * u[1] + z * u[2]
+        along_v = x * v[0] + y * v[1] + z * v[2]
+        metric = g.size_0 * g.size_0 * u[0] * v[0] + g.size_1 * g.size_1 * u[1] * v[1] + size * size * u[2] * v[2]
+        return (metric - along_u * along_v) / length
+    return 0.0
+
+
+@device
+def support_of_pair(a: Array, b: Array, hulls: Hulls, X_AB: Array, n: Vector3) -> tuple[int, int, Vector3, Vector3]:
+    """Of A - B in direction n, in A: the pieces of A and of B, and the points of A and of B."""
+    m = negated(rotated_back(X_AB, n))
+    piece_a = support_piece(a, hulls, n)
+    piece_b = support_piece(b, hulls, m)
+    p_A = piece_point(a, hulls, piece_a, n)
+    p_B = piece_point(b, hulls, piece_b, m)
+    return piece_a, piece_b, p_A, add(rotated(X_AB, p_B), (X_AB[9], X_AB[10], X_AB[11]))

@@ -1,0 +1,73 @@
+"""The geometries of the proximity role as arrays, for engines that compute on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry.ids import GeometryId
+from merganser.geometry.pose_layout import WorldPoses
+from merganser.geometry.properties import ProximityProperties
+from merganser.geometry.roles import Role
+from merganser.geometry.shapes import Shape
+
+if TYPE_CHECKING:
+    from merganser.geometry.geometry_state import GeometryState
+
+__all__ = ["ProximityLayout"]
+
+
+@dataclass(frozen=True, eq=False)
+class ProximityLayout:
+    """Geometries with the proximity role, by ascending id, which is the order of the two in a reported pair.
+
+    A GeometryState and its copies share one layout until one of them changes: whoever derives arrays from it may keep
+    them as long as the layout is the same object.
+
+    Attributes:
+        geometry_ids: the geometries.
+        index: place of each geometry in `geometry_ids`.
+        shapes: their shapes.
+        properties: their proximity properties, for reading only.
+        frames: row of the frame of each geometry; 0 is the world; shape [n].
+        filtered: pairs that never meet, with the diagonal; symmetric, shape [n, n].
+        rows: row of each geometry in `WorldPoses.X_WG`; shape [n].
+    """
+
+    geometry_ids: list[GeometryId]
+    index: dict[GeometryId, int]
+    shapes: list[Shape]
+    properties: list[ProximityProperties]
+    frames: NDArray[np.int64]
+    filtered: NDArray[np.bool_]
+    rows: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, state: GeometryState) -> ProximityLayout:
+        """Returns the layout of a state as it is now."""
+        poses = state.pose_layout()
+        geometries = [geometry for geometry in state.geometries.values() if geometry.has_role(Role.kProximity)]
+        geometries.sort(key=lambda geometry: geometry.id)
+        ids = [geometry.id for geometry in geometries]
+        return cls(
+            ids,
+            {id: i for i, id in enumerate(ids)},
+            [geometry.shape for geometry in geometries],
+            [geometry.properties[Role.kProximity] for geometry in geometries],  # type: ignore[misc]
+            np.array([poses.frame_rows[geometry.frame_id] for geometry in geometries], np.int64),
+            state.filters.matrix(ids),
+            np.array([poses.geometry_rows[id] for id in ids], np.intp),
+        )
+
+    def world_poses(self, poses: WorldPoses) -> NDArray[Any]:
+        """Returns the poses X_WG of these geometries, contiguous, shape [n, 4, 4]."""
+        return poses.X_WG[self.rows]
+
+    def candidates(self) -> list[tuple[GeometryId, GeometryId]]:
+        """Returns all pairs that may meet, the geometry of the smaller id first."""
+        ids = self.geometry_ids
+        first, second = np.nonzero(np.triu(~self.filtered, 1))
+        return [(ids[a], ids[b]) for a, b in zip(first.tolist(), second.tolist())]

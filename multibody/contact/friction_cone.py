@@ -1,0 +1,86 @@
+"""The law of SAP: impulses of a linear spring and damper, projected on the friction cone.
+
+With y = R^-1 (v^ - v_c), R = diag(R_t, R_t, R_n) and v^ = [0, 0, v^_n], the impulse is the projection P(y) on the cone
+|gamma_t| <= mu gamma_n in the norm of R. With y_r = |y_t|, mu^ = mu R_t / R_n and f = 1 / (1 + mu mu^):
+
+    stiction     y_r <= mu y_n          gamma = y                                                          (1)
+    sliding      -mu^ y_r < y_n         gamma_n = f (y_n + mu^ y_r),  gamma_t = mu gamma_n y_t / y_r       (2)
+    no contact   else                   gamma = 0                                                          (3)
+
+l_c = 1/2 gamma^T R gamma is convex in v_c, with gradient -gamma and Hessian G = dP/dy R^-1.
+
+Source: A. Castro, F. Permenter, X. Han, An Unconstrained Convex Formulation of Compliant Contact, IEEE T-RO (2022),
+section IV and appendix.
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.framework.native import device
+from merganser.multibody.contact.layout import Array
+
+__all__ = ["Response", "cone_potential", "cone_response", "set_cone_law"]
+
+# Impulse [t1, t2, n] and Hessian (11, 12, 22, 1n, 2n, nn) of one contact.
+Response = tuple[float, float, float, float, float, float, float, float, float]
+
+# Numbers of the law of one contact.
+_FRICTION = 0  # mu
+_TANGENT_GAIN = 1  # 1 / R_t
+_NORMAL_GAIN = 2  # 1 / R_n; 0 switches the contact off
+_NORMAL_TARGET = 3  # v^_n
+_CONE_SCALE = 4  # mu^
+_FACTOR = 5  # f
+
+
+@device
+def set_cone_law(mu: float, tangent_gain: float, normal_gain: float, normal_target: float, law: Array) -> None:
+    """Prepares the numbers of the law of one contact, shape [12], of which this law uses six."""
+    law[_FRICTION] = mu
+    law[_TANGENT_GAIN] = tangent_gain
+    law[_NORMAL_GAIN] = normal_gain
+    law[_NORMAL_TARGET] = normal_target
+    law[_CONE_SCALE] = mu * normal_gain / tangent_gain if tangent_gain > 0.0 else 0.0
+    law[_FACTOR] = 1.0 / (1.0 + mu * law[_CONE_SCALE])
+
+
+@device
+def cone_response(law: Array, v_1: float, v_2: float, v_n: float) -> Response:
+    """Impulse and Hessian at a velocity v_c, equations (1) to (3)."""
+    mu, gain_t, gain_n = law[_FRICTION], law[_TANGENT_GAIN], law[_NORMAL_GAIN]
+    y_1, y_2, y_n = -gain_t * v_1, -gain_t * v_2, gain_n * (law[_NORMAL_TARGET] - v_n)
+    y_r = math.sqrt(y_1 * y_1 + y_2 * y_2)
+    if gain_n == 0.0 or y_n <= -law[_CONE_SCALE] * y_r:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if y_r <= mu * y_n:
+        return y_1, y_2, y_n, gain_t, 0.0, gain_t, 0.0, 0.0, gain_n
+    # Here y_r > 0: y_n > 0 unless mu^ y_r > 0, and then mu y_n >= 0 = y_r was caught above.
+    t_1, t_2 = y_1 / y_r, y_2 / y_r
+    f = law[_FACTOR]
+    gamma_n = f * (y_n + law[_CONE_SCALE] * y_r)
+    along = mu * law[_CONE_SCALE] * f * gain_t  # along the slip
+    across = mu * gamma_n / y_r * gain_t
+    coupling = mu * f * gain_n
+    return (
+        mu * gamma_n * t_1,
+        mu * gamma_n * t_2,
+        gamma_n,
+        along * t_1 * t_1 + across * t_2 * t_2,
+        (along - across) * t_1 * t_2,
+        along * t_2 * t_2 + across * t_1 * t_1,
+        coupling * t_1,
+        coupling * t_2,
+        f * gain_n,
+    )
+
+
+@device
+def cone_potential(law: Array, v_1: float, v_2: float, v_n: float) -> float:
+    """l_c = 1/2 gamma^T R gamma at a velocity v_c [J]."""
+    gamma = cone_response(law, v_1, v_2, v_n)
+    if gamma[2] == 0.0:
+        return 0.0
+    return 0.5 * (
+        (gamma[0] * gamma[0] + gamma[1] * gamma[1]) / law[_TANGENT_GAIN] + gamma[2] * gamma[2] / law[_NORMAL_GAIN]
+    )

@@ -1,0 +1,126 @@
+"""The Hessian of an island, H = A + sum_c J_c^T G_c J_c, written into the panels of its factorization.
+
+Of a pair of trees only the block in the row of the one eliminated first is kept, and of diagonal blocks all of it where
+J contributes, or the part right of the diagonal, which is what the factorization reads. Column i of a block of J gives
+row i of a block of H:
+
+    H_pq[i, :] += (G J_p[:, i])^T J_q                                                     (1)
+"""
+
+from __future__ import annotations
+
+from merganser.framework.native import device
+from merganser.multibody.contact.factorization import find_column
+from merganser.multibody.contact.layout import CONTACT, Array, Problem
+from merganser.multibody.contact.ordering import Pattern
+from merganser.multibody.contact.workspace import HESSIAN_SIZE
+
+__all__ = ["assemble_hessian"]
+
+
+@device
+def assemble_hessian(
+    problem: Problem,
+    island_trees: Array,
+    island_constraints: Array,
+    pattern: Pattern,
+    diagonal_scale: float,  # what to multiply the diagonal of H by
+    hessian: Array,  # G, shape [HESSIAN_SIZE num_rows]
+    panels_out: Array,
+) -> None:
+    """Computes the panels of H."""
+    _set_matrix(problem, island_trees.shape[0], pattern, panels_out)
+    for i in range(island_constraints.shape[0]):
+        c = problem.constraints[island_constraints[i]]
+        p, q = pattern.position[c["tree_0"]], -1
+        jacobian_p, jacobian_q = c["jacobian_0"], c["jacobian_1"]
+        if c["tree_1"] >= 0:
+            q = pattern.position[c["tree_1"]]
+            if q < p:
+                p, q = q, p
+                jacobian_p, jacobian_q = jacobian_q, jacobian_p
+        if c["kind"] == CONTACT:
+            G = hessian[HESSIAN_SIZE * c["row_start"] : HESSIAN_SIZE * (c["row_start"] + 3)]
+            if G[0] == 0.0 and G[2] == 0.0 and G[5] == 0.0:
+                continue
+            _add_contact(problem, pattern, G, p, jacobian_p, p, jacobian_p, panels_out)
+            if q >= 0:
+                _add_contact(problem, pattern, G, p, jacobian_p, q, jacobian_q, panels_out)
+                _add_contact(problem, pattern, G, q, jacobian_q, q, jacobian_q, panels_out)
+            continue
+        for r in range(c["num_rows"]):
+            gain = hessian[HESSIAN_SIZE * (c["row_start"] + r)]
+            if gain == 0.0:
+                continue
+            _add_row(problem, pattern, gain, r, p, jacobian_p, p, jacobian_p, panels_out)
+            if q >= 0:
+                _add_row(problem, pattern, gain, r, p, jacobian_p, q, jacobian_q, panels_out)
+                _add_row(problem, pattern, gain, r, q, jacobian_q, q, jacobian_q, panels_out)
+    if diagonal_scale != 1.0:
+        for k in range(island_trees.shape[0]):
+            for i in range(problem.trees[pattern.tree[k]]["num_v"]):
+                panels_out[pattern.panel_start[k] + i * (pattern.panel_width[k] + 1)] *= diagonal_scale
+
+
+@device
+def _set_matrix(problem: Problem, num_panels: int, pattern: Pattern, panels_out: Array) -> None:
+    """Panels of A."""
+    for k in range(pattern.panel_start[num_panels]):
+        panels_out[k] = 0.0
+    for p in range(num_panels):
+        tree = problem.trees[pattern.tree[p]]
+        start, width, n = pattern.panel_start[p], pattern.panel_width[p], tree["num_v"]
+        for i in range(n):
+            for j in range(i, n):
+                panels_out[start + i * width + j] = problem.matrix[tree["matrix_start"] + i * n + j]
+
+
+@device
+def _add_contact(
+    problem: Problem, pattern: Pattern, G: Array, p: int, jacobian_p: int, q: int, jacobian_q: int, panels: Array
+) -> None:
+    """Equation (1) for the three rows of a contact and the block of positions p <= q."""
+    n, m = problem.trees[pattern.tree[p]]["num_v"], problem.trees[pattern.tree[q]]["num_v"]
+    width = pattern.panel_width[p]
+    column = 0 if p == q else find_column(pattern, p, q)
+    start = pattern.panel_start[p] + column
+    left = problem.jacobian[jacobian_p : jacobian_p + 3 * n]
+    right_1 = problem.jacobian[jacobian_q : jacobian_q + m]
+    right_2 = problem.jacobian[jacobian_q + m : jacobian_q + 2 * m]
+    right_n = problem.jacobian[jacobian_q + 2 * m : jacobian_q + 3 * m]
+    for i in range(n):
+        j_1, j_2, j_n = left[i], left[n + i], left[2 * n + i]
+        g_1 = G[0] * j_1 + G[1] * j_2 + G[3] * j_n
+        g_2 = G[1] * j_1 + G[2] * j_2 + G[4] * j_n
+        g_n = G[3] * j_1 + G[4] * j_2 + G[5] * j_n
+        row = panels[start + i * width : start + i * width + m]
+        for j in range(m):
+            row[j] += g_1 * right_1[j] + g_2 * right_2[j] + g_n * right_n[j]
+
+
+@device
+def _add_row(
+    problem: Problem,
+    pattern: Pattern,
+    gain: float,
+    r: int,
+    p: int,
+    jacobian_p: int,
+    q: int,
+    jacobian_q: int,
+    panels: Array,
+) -> None:
+    """Equation (1) for one row and the block of positions p <= q."""
+    n, m = problem.trees[pattern.tree[p]]["num_v"], problem.trees[pattern.tree[q]]["num_v"]
+    width = pattern.panel_width[p]
+    column = 0 if p == q else find_column(pattern, p, q)
+    start = pattern.panel_start[p] + column
+    left = problem.jacobian[jacobian_p + r * n : jacobian_p + (r + 1) * n]
+    right = problem.jacobian[jacobian_q + r * m : jacobian_q + (r + 1) * m]
+    for i in range(n):
+        if left[i] == 0.0:
+            continue
+        scale = gain * left[i]
+        row = panels[start + i * width : start + i * width + m]
+        for j in range(m):
+            row[j] += scale * right[j]

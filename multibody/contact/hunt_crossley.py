@@ -1,0 +1,171 @@
+"""The laws of Hunt and Crossley with regularized friction: Similar, Lagged, and the one that TAMSI solves.
+
+The normal impulse of a step h, of stiffness k, dissipation d and the elastic force f_0 at the start of the step, is
+
+    n(v) = (a - b v)_+ (1 - d v)_+,    a = h f_0,  b = h^2 k                              (1)
+
+which vanishes from v^ = min(a / b, 1 / d) on. N(v) is its antiderivative up to v^, constant from there:
+
+    N(v) = a v - (b + a d) v^2 / 2 + b d v^3 / 3                                          (2)
+
+With s = sqrt(|v_t|^2 + eps^2) and t = v_t / s, friction opposes t. The two convex potentials, and the law without one:
+
+    Similar  l_c = -N(z), z = v_n - mu (s - eps)     gamma_n = n(z),    gamma_t = -mu n(z) t       (3)
+    Lagged   l_c = -N(v_n) + mu n_0 (s - eps)        gamma_n = n(v_n),  gamma_t = -mu n_0 t        (4)
+    TAMSI    -                                       gamma_n = n(v_n),  gamma_t = -m n(v_n) v_t    (5)
+
+n_0 is the normal impulse at the velocities before the step. m = mu / |v_t| where the contact slides, and
+mu (2 - |v_t| / v_s) / v_s in the band |v_t| < v_s, where friction rises as a parabola.
+
+Sources: K. Hunt and F. Crossley, J. Applied Mechanics (1975); A. Castro, X. Han, J. Masterjohn, A Theory of
+Irrotational Contact Fields (2023), sections IV and V; A. Castro, A. Qu, N. Kuppuswamy, A. Alspach, M. Sherman,
+A Transition-Aware Method for the Simulation of Compliant Contact with Regularized Friction (2020) for (5).
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.framework.native import device
+from merganser.multibody.contact.friction_cone import Response
+from merganser.multibody.contact.layout import SIMILAR, Array
+
+__all__ = [
+    "SOFTNESS",
+    "hunt_crossley_potential",
+    "hunt_crossley_response",
+    "implicit_friction_response",
+    "normal_impulse",
+    "set_hunt_crossley_law",
+    "soften",
+]
+
+# Numbers of the law of one contact.
+_FRICTION = 0  # mu
+_ELASTIC = 1  # a [N s]
+_GAIN = 2  # b [kg]
+_DISSIPATION = 3  # d [s/m]
+SOFTNESS = 4  # eps [m/s]
+_LAGGED = 5  # n_0 [N s]
+_TRUE_ELASTIC = 6  # a and b of the problem, when _ELASTIC and _GAIN are those of a softer one
+_TRUE_GAIN = 7
+_RIGID_GAIN = 8  # 1 / w [kg], from which on the contact is rigid compared to what it touches
+
+
+@device
+def set_hunt_crossley_law(
+    mu: float,
+    elastic: float,
+    gain: float,
+    dissipation: float,
+    softness: float,
+    lagged: float,
+    rigid_gain: float,
+    law: Array,
+) -> None:
+    """Prepares the numbers of the law of one contact, shape [12], of which this law uses nine."""
+    law[_FRICTION] = mu
+    law[_ELASTIC] = elastic
+    law[_GAIN] = gain
+    law[_DISSIPATION] = dissipation
+    law[SOFTNESS] = softness
+    law[_LAGGED] = lagged
+    law[_TRUE_ELASTIC] = elastic
+    law[_TRUE_GAIN] = gain
+    law[_RIGID_GAIN] = rigid_gain
+
+
+@device
+def soften(law: Array, bound: float) -> float:
+    """Lowers the gain to `bound` times the rigid one, where impulses vanish at the same velocity as before.
+
+    Returns:
+        How many times the rigid gain the true one is.
+    """
+    gain = min(law[_TRUE_GAIN], bound * law[_RIGID_GAIN])
+    law[_GAIN] = gain
+    law[_ELASTIC] = law[_TRUE_ELASTIC]
+    if gain < law[_TRUE_GAIN]:
+        law[_ELASTIC] *= gain / law[_TRUE_GAIN]
+    return law[_TRUE_GAIN] / law[_RIGID_GAIN]
+
+
+@device
+def normal_impulse(elastic: float, gain: float, dissipation: float, v: float) -> tuple[float, float]:
+    """n(v) and -dn/dv, equation (1)."""
+    spring = elastic - gain * v
+    damper = 1.0 - dissipation * v
+    if spring <= 0.0 or damper <= 0.0:
+        return 0.0, 0.0
+    return spring * damper, gain * damper + dissipation * spring
+
+
+@device
+def hunt_crossley_response(approximation: int, law: Array, v_1: float, v_2: float, v_n: float) -> Response:
+    """Impulse and Hessian at a velocity v_c, equations (3) and (4)."""
+    mu, eps = law[_FRICTION], law[SOFTNESS]
+    s = math.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps)
+    t_1, t_2 = v_1 / s, v_2 / s
+    if approximation == SIMILAR:
+        n, slope = normal_impulse(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n - mu * (s - eps))
+        friction, turning, coupling = mu * n, mu * mu * slope, -mu * slope
+    else:
+        n, slope = normal_impulse(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n)
+        friction, turning, coupling = mu * law[_LAGGED], 0.0, 0.0
+    return (
+        -friction * t_1,
+        -friction * t_2,
+        n,
+        friction / s * (1.0 - t_1 * t_1) + turning * t_1 * t_1,
+        (turning - friction / s) * t_1 * t_2,
+        friction / s * (1.0 - t_2 * t_2) + turning * t_2 * t_2,
+        coupling * t_1,
+        coupling * t_2,
+        slope,
+    )
+
+
+@device
+def implicit_friction_response(law: Array, v_1: float, v_2: float, v_n: float) -> Response:
+    """Impulse of equation (5) and -dgamma/dv_c, whose last row is [0, 0, nn] as normal impulses ignore slip."""
+    mu, v_s = law[_FRICTION], law[SOFTNESS]
+    v_r = math.sqrt(v_1 * v_1 + v_2 * v_2)
+    if v_r < v_s:
+        scale, along = mu * (2.0 - v_r / v_s) / v_s, 2.0 * mu * (1.0 - v_r / v_s) / v_s
+    else:
+        scale, along = mu / v_r, 0.0
+    t_1, t_2 = (v_1 / v_r, v_2 / v_r) if v_r > 0.0 else (0.0, 0.0)
+    n, slope = normal_impulse(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n)
+    return (
+        -scale * n * v_1,
+        -scale * n * v_2,
+        n,
+        n * (scale + (along - scale) * t_1 * t_1),
+        n * (along - scale) * t_1 * t_2,
+        n * (scale + (along - scale) * t_2 * t_2),
+        -scale * slope * v_1,
+        -scale * slope * v_2,
+        slope,
+    )
+
+
+@device
+def hunt_crossley_potential(approximation: int, law: Array, v_1: float, v_2: float, v_n: float) -> float:
+    """l_c at a velocity v_c [J], equations (3) and (4)."""
+    mu, eps = law[_FRICTION], law[SOFTNESS]
+    s = math.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps) - eps
+    if approximation == SIMILAR:
+        return -_antiderivative(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n - mu * s)
+    return -_antiderivative(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n) + mu * law[_LAGGED] * s
+
+
+@device
+def _antiderivative(elastic: float, gain: float, dissipation: float, v: float) -> float:
+    """N(v), equation (2); 0 if there is no impulse at any velocity."""
+    if elastic <= 0.0 and gain <= 0.0:
+        return 0.0
+    if gain > 0.0:
+        v = min(v, elastic / gain)
+    if dissipation > 0.0:
+        v = min(v, 1.0 / dissipation)
+    return v * (elastic - v * (0.5 * (gain + elastic * dissipation) - v * gain * dissipation / 3.0))

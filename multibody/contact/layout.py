@@ -1,0 +1,146 @@
+"""The arrays of a contact problem: record types, codes, settings and the sizes of the workspace.
+
+A step of length h looks for the velocities v after the step, which minimize the convex function
+
+    l(v) = 1/2 (v - v*)^T A (v - v*) + sum_c l_c(J_c v + b_c)                             (1)
+
+with A = M + h D, v* the velocities of the step without constraints, and one potential l_c for each constraint c, whose
+impulse is gamma_c = -dl_c/dv_c at v_c = J_c v + b_c. A is dense for each tree and zero between trees.
+
+======================= ======================================================================================
+array                   holds
+======================= ======================================================================================
+trees                   records of tree_dtype: where the velocities and the block of A of a tree are
+matrix                  the blocks of A one after the other, each [num_v, num_v] by rows
+constraints             records of constraint_dtype: kind, trees, rows, numbers of the law
+rows                    records of row_dtype, num_rows of one constraint after the other: g and b
+jacobian                blocks [num_rows, num_v of the tree], by rows, one or two for each constraint
+======================= ======================================================================================
+
+Rows of a contact are [t1, t2, n]: velocities of body B relative to body A in a frame whose third axis n points from A
+into B, so that v_n < 0 is approach, and gamma_n > 0 pushes B. Other constraints have g(q) with gdot = J v + b.
+
+Units: SI; impulses are N s (N m s for angular rows).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+__all__ = [
+    "CONTACT",
+    "CONVERGED",
+    "DRIVE",
+    "FELL_BACK",
+    "HOLONOMIC",
+    "LAGGED",
+    "NOT_A_NUMBER",
+    "NOT_CONVERGED",
+    "NO_CAPACITY",
+    "SAP",
+    "SIMILAR",
+    "SINGULAR_MATRIX",
+    "TAMSI",
+    "Array",
+    "Problem",
+    "constraint_dtype",
+    "result_dtype",
+    "row_dtype",
+    "settings_dtype",
+    "tree_dtype",
+]
+
+Array: TypeAlias = Any  # an array or a record
+
+# Kinds of constraint.
+CONTACT = 0  # three rows; by `approximation` of the settings
+HOLONOMIC = 1  # any number of rows: spring and damper with bounds of the impulse, nearly rigid if stiff
+DRIVE = 2  # one row: PD-controlled actuator with an effort limit
+
+# Approximations of contact, in the order of pydrake's DiscreteContactApproximation.
+TAMSI = 0
+SAP = 1
+SIMILAR = 2
+LAGGED = 3
+
+# Status of a solution.
+CONVERGED = 0
+FELL_BACK = 1  # a warning: TAMSI found no solution of some island, which got that of LAGGED instead
+NOT_CONVERGED = -1  # the last iterate is returned
+NO_CAPACITY = -2  # the workspace is too small; the result says how large it must be
+NOT_A_NUMBER = -3  # NaN or infinity came in or up
+SINGULAR_MATRIX = -4  # a block of A is not positive definite
+
+tree_dtype = np.dtype(
+    [
+        ("v_start", np.int64),
+        ("num_v", np.int64),
+        ("matrix_start", np.int64),  # where its block starts in `matrix`
+    ]
+)
+
+constraint_dtype = np.dtype(
+    [
+        ("kind", np.int64),
+        ("tree_0", np.int64),
+        ("tree_1", np.int64),  # -1 if there is one tree only; otherwise not tree_0
+        ("row_start", np.int64),
+        ("num_rows", np.int64),
+        ("jacobian_0", np.int64),  # where the block of tree_0 starts in `jacobian`
+        ("jacobian_1", np.int64),
+        ("stiffness", np.float64),  # [N/m, N m/rad]; of a drive Kp; inf is nearly rigid
+        ("relaxation_time", np.float64),  # tau [s] of SAP contacts and holonomic constraints
+        ("damping", np.float64),  # of Hunt and Crossley d [s/m]; of a drive Kd
+        ("friction", np.float64),  # mu, of a contact
+        ("elastic_force", np.float64),  # of Hunt and Crossley: at the start of the step, k (-phi) or 0 [N]
+        ("beta", np.float64),  # near-rigid threshold: stiffer than a period of beta h is not resolved
+        ("lower", np.float64),  # bounds of each row's impulse, of a holonomic constraint; of a drive the effort's
+        ("upper", np.float64),
+        ("velocity_target", np.float64),  # v_d of a drive
+        ("feedforward", np.float64),  # effort u_ff of a drive [N m or N]
+    ]
+)
+
+row_dtype = np.dtype(
+    [
+        ("g", np.float64),  # value of the constraint at the start of the step; phi < 0 is overlap; of a drive q - q_d
+        ("bias", np.float64),  # b
+    ]
+)
+
+settings_dtype = np.dtype(
+    [
+        ("time_step", np.float64),  # h [s]
+        ("approximation", np.int64),
+        ("stiction_tolerance", np.float64),  # v_s [m/s], of all approximations but SAP
+        ("sigma", np.float64),  # R_t = sigma w_t
+        ("absolute_tolerance", np.float64),  # [sqrt(J)]
+        ("relative_tolerance", np.float64),
+        ("max_iterations", np.int64),
+    ]
+)
+
+result_dtype = np.dtype(
+    [
+        ("num_islands", np.int64),
+        ("iterations", np.int64),  # of the island that took most
+        ("total_iterations", np.int64),
+        ("line_search_iterations", np.int64),  # in all
+        ("num_fallbacks", np.int64),  # islands where TAMSI gave up
+        ("residual", np.float64),  # greatest, relative to the momentum scale of its island
+        ("factor_needed", np.int64),  # numbers that the greatest factorization takes
+        ("blocks_needed", np.int64),  # blocks off the diagonal that it has
+    ]
+)
+
+
+class Problem(NamedTuple):
+    """The arrays above, as kernels hand them on; A and J may be those of the velocities that are not locked."""
+
+    settings: Array
+    trees: Array
+    matrix: Array
+    constraints: Array
+    jacobian: Array

@@ -1,0 +1,221 @@
+"""Newton's method for one island, with exact line search.
+
+    grad l = A (v - v*) - J^T gamma,   H = A + J^T G J,   dv = -H^-1 grad l               (1)
+
+starting from the velocities before the step. l is strongly convex and its gradient continuous, so that the method
+converges from everywhere. It ends when the momentum that is left is small,
+
+    |D grad l| <= eps_a + eps_r max(|D A v|, |D J^T gamma|),   D = diag(A)^-1/2           (2)
+
+or when a step changed no velocity by more than rounding does.
+
+Of contacts of Hunt and Crossley that are far stiffer than their step resolves, friction with a great coefficient makes
+a cone of cliffs, along which steps are short. If the method lingers, it goes on through softer problems: all gains of
+contacts are bounded by a multiple of the rigid one 1 / w, which grows tenfold from one to the next.
+
+Source: Castro et al. (2022), section IV, where (2) is the optimality condition.
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.framework.native import device
+from merganser.multibody.contact.factorization import factor, solve
+from merganser.multibody.contact.hessian import assemble_hessian
+from merganser.multibody.contact.hunt_crossley import soften
+from merganser.multibody.contact.layout import (
+    CONTACT,
+    CONVERGED,
+    NOT_A_NUMBER,
+    NOT_CONVERGED,
+    SAP,
+    Array,
+    Problem,
+)
+from merganser.multibody.contact.line_search import find_step_length
+from merganser.multibody.contact.ordering import Pattern
+from merganser.multibody.contact.potential import calc_impulses
+from merganser.multibody.contact.products import (
+    dot_over_trees,
+    multiply_jacobian,
+    multiply_jacobian_transpose,
+    multiply_matrix,
+)
+from merganser.multibody.contact.regularization import LAW_SIZE
+from merganser.multibody.contact.workspace import (
+    IMPULSE,
+    MOMENTUM,
+    MOMENTUM_STAR,
+    MOMENTUM_STEP,
+    SCALE,
+    SCRATCH,
+    STEP,
+    Workspace,
+)
+
+__all__ = ["measure_residual", "minimize_island", "start_island", "take_step"]
+
+_PATIENCE = 25  # iterations before softer problems are tried
+_STIFFENING = 10.0
+_LEAST_SHIFT = 1e-14  # relative, of the diagonal of H
+_ROUNDING = 1e-30  # of twice the kinetic energy: a step of 1e-15 of the velocities
+
+
+@device
+def start_island(problem: Problem, trees: Array, v: Array, v_star: Array, velocities: Array) -> float:
+    """Computes A v, A v* and D of an island, and returns v*^T A v*."""
+    multiply_matrix(problem, trees, v, velocities[MOMENTUM])
+    multiply_matrix(problem, trees, v_star, velocities[MOMENTUM_STAR])
+    for i in range(trees.shape[0]):
+        tree = problem.trees[trees[i]]
+        for k in range(tree["num_v"]):
+            mass = problem.matrix[tree["matrix_start"] + k * tree["num_v"] + k]
+            velocities[SCALE, tree["v_start"] + k] = 1.0 / math.sqrt(mass)
+    return dot_over_trees(problem, trees, v_star, velocities[MOMENTUM_STAR])
+
+
+@device
+def measure_residual(
+    problem: Problem, trees: Array, constraints: Array, gamma: Array, velocities: Array
+) -> tuple[float, float]:
+    """Computes J^T gamma, and -grad l where dv will be; returns both sides of (2) without tolerances."""
+    multiply_jacobian_transpose(problem, trees, constraints, gamma, velocities[IMPULSE])
+    residual, momentum, impulse = 0.0, 0.0, 0.0
+    for i in range(trees.shape[0]):
+        tree = problem.trees[trees[i]]
+        for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
+            scale = velocities[SCALE, k]
+            gradient = velocities[MOMENTUM, k] - velocities[MOMENTUM_STAR, k] - velocities[IMPULSE, k]
+            velocities[STEP, k] = -gradient
+            residual += (scale * gradient) ** 2
+            momentum += (scale * velocities[MOMENTUM, k]) ** 2
+            impulse += (scale * velocities[IMPULSE, k]) ** 2
+    return math.sqrt(residual), math.sqrt(max(momentum, impulse))
+
+
+@device
+def take_step(problem: Problem, trees: Array, constraints: Array, alpha: float, v: Array, work: Workspace) -> None:
+    """Moves v, A v and v_c by alpha times their steps."""
+    velocities, velocity, velocity_step = work.velocities, work.velocity, work.velocity_step
+    for i in range(trees.shape[0]):
+        tree = problem.trees[trees[i]]
+        for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
+            v[k] += alpha * velocities[STEP, k]
+            velocities[MOMENTUM, k] += alpha * velocities[MOMENTUM_STEP, k]
+    for i in range(constraints.shape[0]):
+        c = problem.constraints[constraints[i]]
+        for r in range(c["row_start"], c["row_start"] + c["num_rows"]):
+            velocity[r] += alpha * velocity_step[r]
+
+
+@device
+def minimize_island(
+    problem: Problem,
+    approximation: int,
+    trees: Array,  # of the island, shape [num_island_trees]
+    constraints: Array,  # of the island
+    pattern: Pattern,
+    v_star: Array,  # shape [num_v]
+    work: Workspace,  # v_c at v in `velocity`
+    v: Array,  # the guess, and the result, shape [num_v]
+    gamma_out: Array,  # shape [num_rows]
+    result: Array,  # record of counts, added to
+) -> int:
+    """Solves an island; returns CONVERGED, NOT_CONVERGED or NOT_A_NUMBER."""
+    energy = start_island(problem, trees, v, v_star, work.velocities)
+    budget, residual_before = problem.settings["max_iterations"], result["residual"]
+    if approximation != SAP:
+        budget = min(budget, _PATIENCE)
+    status = _minimize(problem, approximation, trees, constraints, pattern, energy, budget, work, v, gamma_out, result)
+    if status != NOT_CONVERGED or approximation == SAP or budget < _PATIENCE:
+        return status
+    bound = 1.0
+    while status != NOT_A_NUMBER:
+        greatest = _soften_contacts(problem, constraints, bound, work.law)
+        budget, result["residual"] = problem.settings["max_iterations"], residual_before
+        status = _minimize(
+            problem, approximation, trees, constraints, pattern, energy, budget, work, v, gamma_out, result
+        )
+        if not bound < greatest:
+            break
+        bound *= _STIFFENING
+    return status
+
+
+@device
+def _soften_contacts(problem: Problem, constraints: Array, bound: float, law: Array) -> float:
+    """Bounds the gains of all contacts of an island, and returns how many times the rigid one the greatest is."""
+    greatest = 0.0
+    for i in range(constraints.shape[0]):
+        c = problem.constraints[constraints[i]]
+        if c["kind"] == CONTACT:
+            greatest = max(greatest, soften(law[LAW_SIZE * c["row_start"] : LAW_SIZE * (c["row_start"] + 3)], bound))
+    return greatest
+
+
+@device
+def _minimize(
+    problem: Problem,
+    approximation: int,
+    trees: Array,
+    constraints: Array,
+    pattern: Pattern,
+    energy: float,  # v*^T A v*
+    budget: int,  # of iterations
+    work: Workspace,
+    v: Array,
+    gamma_out: Array,
+    result: Array,
+) -> int:
+    """Newton's method with the present laws, from the present v, v_c and A v."""
+    settings = problem.settings
+    velocities = work.velocities
+    is_still = False
+    relative = 0.0
+    for count in range(budget + 1):
+        calc_impulses(problem, approximation, constraints, work.law, work.velocity, gamma_out, work.hessian)
+        residual, scale = measure_residual(problem, trees, constraints, gamma_out, velocities)
+        if not residual < math.inf:
+            return NOT_A_NUMBER
+        relative = residual / scale if scale > 0.0 else 0.0
+        if is_still or residual <= settings["absolute_tolerance"] + settings["relative_tolerance"] * scale:
+            result["residual"] = max(result["residual"], relative)
+            return CONVERGED
+        if count == budget:
+            break
+        if not _calc_step(problem, trees, constraints, pattern, work):
+            return NOT_A_NUMBER
+        curvature = dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM_STEP])
+        slope = dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM])
+        slope -= dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM_STAR])
+        alpha, searches = find_step_length(
+            problem, approximation, constraints, work.law, work.velocity, work.velocity_step, slope, curvature
+        )
+        take_step(problem, trees, constraints, alpha, v, work)
+        result["total_iterations"] += 1
+        result["line_search_iterations"] += searches
+        result["iterations"] = max(result["iterations"], count + 1)
+        energy_now = max(energy, dot_over_trees(problem, trees, v, velocities[MOMENTUM]))
+        is_still = alpha * alpha * curvature <= _ROUNDING * energy_now
+    result["residual"] = max(result["residual"], relative)
+    return NOT_CONVERGED
+
+
+@device
+def _calc_step(problem: Problem, trees: Array, constraints: Array, pattern: Pattern, work: Workspace) -> bool:
+    """Turns -grad l into dv, equation (1), and computes A dv and J dv; False if H is not positive definite."""
+    step, num_panels = work.velocities[STEP], trees.shape[0]
+    shift = 0.0
+    while True:
+        assemble_hessian(problem, trees, constraints, pattern, 1.0 + shift, work.hessian, work.factor)
+        if factor(problem.trees, pattern, num_panels, work.velocities[SCRATCH], work.factor):
+            break
+        # Rounding, where stiffnesses and masses are 14 digits apart; a larger diagonal still gives a way down.
+        shift = max(_LEAST_SHIFT, 100.0 * shift)
+        if shift > 1.0:
+            return False
+    solve(problem.trees, pattern, num_panels, work.factor, step)
+    multiply_matrix(problem, trees, step, work.velocities[MOMENTUM_STEP])
+    multiply_jacobian(problem, constraints, step, work.velocity_step)
+    return True

@@ -1,0 +1,104 @@
+"""Contact and joint limits of continuous plants: springs with the damping of Hunt and Crossley, regularized friction.
+
+With the depth x and its rate xdot, stiffness k and dissipation d of both materials (plant_problem.py),
+
+    f_n = k x (1 + d xdot)_+                                                              (1)
+    f_t = -mu(s) f_n v_t / |v_t|,   s = |v_t| / v_s                                       (2)
+
+where mu(s) rises as a quintic to the static coefficient at s = 1 and falls to the dynamic one at s = 3; v_s is the
+stiction tolerance. A joint beyond a limit by x feels (1) with its own k and d.
+
+Sources: K. Hunt and F. Crossley (1975); M. Sherman, A. Seth, S. Delp, Simbody (2011), for the shape of mu(s).
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.framework.native import device, kernel
+from merganser.multibody.contact.layout import Array
+from merganser.multibody.contact.plant_forces import push, velocity_of_point
+from merganser.multibody.contact.plant_problem import combine_dissipation, combine_friction, combine_stiffness
+from merganser.multibody.kernels.spatial import add, dot, scaled, set_vector, subtract, vector
+
+__all__ = ["limit_forces", "penalty_forces"]
+
+
+@device
+def _rise(x: float) -> float:
+    """A quintic from 0 at 0 to 1 at 1, with derivatives of zero there."""
+    return x * x * x * (10.0 + x * (6.0 * x - 15.0))
+
+
+@device
+def friction_coefficient(s: float, static: float, dynamic: float) -> float:
+    """mu(s) of equation (2)."""
+    if s >= 3.0:
+        return dynamic
+    if s >= 1.0:
+        return static - (static - dynamic) * _rise(0.5 * (s - 1.0))
+    return static * _rise(s)
+
+
+@kernel
+def penalty_forces(
+    materials: Array,  # of material_dtype
+    stiction_tolerance: float,
+    position_in: Array,
+    velocity_in: Array,
+    pairs_in: Array,
+    contacts_in: Array,
+    F_Bo_W_out: Array,  # forces of contacts are added, shape [num_mobods, 6]
+    forces_out: Array,  # of each contact: f on the body of the first geometry [N], then speeds of approach and slip
+) -> None:
+    """Computes the forces of contacts, equations (1) and (2)."""
+    for i in range(contacts_in.shape[0]):
+        contact = contacts_in[i]
+        first, second = materials[pairs_in[contact["pair"], 0]], materials[pairs_in[contact["pair"], 1]]
+        n, p_WC, zero = vector(contact["nhat_BA_W"]), vector(contact["p_WC"]), (0.0, 0.0, 0.0)
+        v = subtract(
+            velocity_of_point(position_in, velocity_in, first["mobod"], p_WC),
+            velocity_of_point(position_in, velocity_in, second["mobod"], p_WC),
+        )
+        v_n = dot(v, n)
+        v_t = subtract(v, scaled(v_n, n))
+        slip = math.sqrt(dot(v_t, v_t))
+        k = combine_stiffness(first["stiffness"], second["stiffness"])
+        d = combine_dissipation(first["stiffness"], first["dissipation"], second["stiffness"], second["dissipation"])
+        f_n = k * max(0.0, contact["depth"]) * max(0.0, 1.0 - d * v_n)  # (1)
+        f = scaled(f_n, n)
+        if slip > 0.0:
+            static = combine_friction(first["static_friction"], second["static_friction"])
+            dynamic = combine_friction(first["dynamic_friction"], second["dynamic_friction"])
+            mu = friction_coefficient(slip / stiction_tolerance, static, dynamic)
+            f = add(f, scaled(-mu * f_n / slip, v_t))  # (2)
+        push(position_in, F_Bo_W_out, first["mobod"], p_WC, zero, f)
+        push(position_in, F_Bo_W_out, second["mobod"], p_WC, zero, scaled(-1.0, f))
+        out = forces_out[i]
+        set_vector(out, f)
+        out[3], out[4] = -v_n, slip
+
+
+@kernel
+def limit_forces(
+    limits: Array,  # of limit_dtype
+    stiffness: Array,  # of each limit, shape [num_limits]
+    dissipation: Array,
+    q_in: Array,
+    v_in: Array,
+    tau_out: Array,  # forces of limits are added, shape [num_v]
+) -> int:
+    """Computes the forces of joint limits, equation (1); returns how many joints are beyond one."""
+    count = 0
+    for i in range(limits.shape[0]):
+        limit = limits[i]
+        q, v = q_in[limit["q"]], v_in[limit["v"]]
+        if q < limit["lower"]:
+            x, rate, sign = limit["lower"] - q, -v, 1.0
+        elif q > limit["upper"]:
+            x, rate, sign = q - limit["upper"], v, -1.0
+        else:
+            continue
+        count += 1
+        tau_out[limit["v"]] += sign * stiffness[i] * x * max(0.0, 1.0 + dissipation[i] * rate)
+    return count

@@ -1,0 +1,174 @@
+"""From the impulses of a contact problem (plant_problem.py) to the next state of a plant and the forces on its bodies.
+
+q+ = q + h N(q) v+,   f = gamma / h
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.framework.native import device, kernel
+from merganser.multibody.contact.layout import Array
+from merganser.multibody.contact.plant_layout import COUPLER, DISTANCE, WELD
+from merganser.multibody.contact.plant_problem import ends_of, is_at_work
+from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
+from merganser.multibody.kernels.spatial import (
+    Vector3,
+    add,
+    add_spatial,
+    cross,
+    dot,
+    scaled,
+    set_vector,
+    subtract,
+    vector,
+)
+
+__all__ = ["contact_forces", "finish_step", "push", "split_speed", "velocity_of_point"]
+
+
+@kernel
+def finish_step(
+    topology: Array,
+    time_step: float,
+    q_in: Array,
+    v_next_in: Array,
+    x_next_out: Array,  # [q+; v+]
+) -> None:
+    """Computes the next state from its velocities."""
+    num_q = q_in.shape[0]
+    q_next = x_next_out[:num_q]
+    calc_velocity_to_qdot(topology, q_in, v_next_in, q_next)
+    for k in range(num_q):
+        q_next[k] = q_in[k] + time_step * q_next[k]
+    for k in range(v_next_in.shape[0]):
+        x_next_out[num_q + k] = v_next_in[k]
+
+
+@kernel
+def contact_forces(
+    # Model:
+    trees: Array,
+    tree_of_mobod: Array,
+    materials: Array,
+    links: Array,
+    time_step: float,
+    # In: as plant_problem.py has left it
+    position_in: Array,
+    velocity_in: Array,
+    pairs_in: Array,
+    contacts_in: Array,
+    constraints_in: Array,
+    jacobian_in: Array,
+    frames_in: Array,
+    source_in: Array,
+    counts_in: Array,
+    impulses_in: Array,  # shape [num_rows]
+    # Out:
+    F_Bo_W_out: Array,  # forces of contacts and links on the bodies are added, shape [num_mobods, 6]
+    tau_contact_out: Array,  # generalized forces of contacts, shape [num_v]
+    tau_links_out: Array,  # generalized forces of joint limits and couplers, shape [num_v]
+    forces_out: Array,  # of each contact: f on the body of the first geometry [N], then speeds of approach and slip
+) -> None:
+    """Computes the forces of all constraints but drives."""
+    for k in range(tau_contact_out.shape[0]):
+        tau_contact_out[k] = 0.0
+        tau_links_out[k] = 0.0
+    for c in range(counts_in[3]):
+        constraint = constraints_in[c]
+        gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 3]
+        frame, contact = frames_in[c], contacts_in[source_in[c]]
+        f = (0.0, 0.0, 0.0)
+        for r in range(3):
+            f = add(f, scaled(gamma[r] / time_step, vector(frame[3 * r : 3 * r + 3])))
+        first = materials[pairs_in[contact["pair"], 0]]["mobod"]
+        second = materials[pairs_in[contact["pair"], 1]]["mobod"]
+        p_WC = vector(contact["p_WC"])
+        zero = (0.0, 0.0, 0.0)
+        push(position_in, F_Bo_W_out, first, p_WC, zero, f)
+        push(position_in, F_Bo_W_out, second, p_WC, zero, scaled(-1.0, f))
+        _add_generalized(constraint, trees, jacobian_in, gamma, 3, time_step, tau_contact_out)
+        out = forces_out[c]
+        set_vector(out, f)
+        v_first, v_second = (
+            velocity_of_point(position_in, velocity_in, first, p_WC),
+            velocity_of_point(position_in, velocity_in, second, p_WC),
+        )
+        out[3], out[4] = split_speed(subtract(v_first, v_second), vector(frame[6:9]))
+    for c in range(counts_in[3], counts_in[4]):
+        constraint = constraints_in[c]
+        gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 1]
+        _add_generalized(constraint, trees, jacobian_in, gamma, 1, time_step, tau_links_out)
+    c = counts_in[4]
+    for i in range(links.shape[0]):
+        if not is_at_work(links[i], tree_of_mobod):
+            continue
+        constraint = constraints_in[c]
+        rows = constraint["num_rows"]
+        gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + rows]
+        if links[i]["kind"] == COUPLER:
+            _add_generalized(constraint, trees, jacobian_in, gamma, 1, time_step, tau_links_out)
+        else:
+            _push_ends(links[i], position_in, gamma, time_step, F_Bo_W_out)
+        c += 1
+
+
+@device
+def _push_ends(link: Array, position: Array, gamma: Array, time_step: float, F: Array) -> None:
+    """The force of a link on body B, and the opposite on body A."""
+    p_WP, p_WQ = ends_of(link, position)
+    p_WM, moment, force = scaled(0.5, add(p_WP, p_WQ)), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    if link["kind"] == DISTANCE:
+        p_PQ = subtract(p_WQ, p_WP)
+        length = math.sqrt(dot(p_PQ, p_PQ))
+        along = scaled(1.0 / length, p_PQ) if length > 0.0 else (0.0, 0.0, 1.0)
+        force = scaled(gamma[0], along)
+    elif link["kind"] == WELD:
+        moment, force = (gamma[0], gamma[1], gamma[2]), (gamma[3], gamma[4], gamma[5])
+    else:
+        force = (gamma[0], gamma[1], gamma[2])
+    moment, force = scaled(1.0 / time_step, moment), scaled(1.0 / time_step, force)
+    push(position, F, link["mobod_B"], p_WM, moment, force)
+    push(position, F, link["mobod_A"], p_WM, scaled(-1.0, moment), scaled(-1.0, force))
+
+
+@device
+def push(position: Array, F: Array, mobod: int, p_WC: Vector3, moment: Vector3, force: Vector3) -> None:
+    """Adds a moment and a force at C to those on a body, about its origin."""
+    if mobod > 0:
+        arm = subtract(p_WC, vector(position[mobod]["p_WoBo_W"]))
+        add_spatial(F[mobod], add(moment, cross(arm, force)), force)
+
+
+@device
+def velocity_of_point(position: Array, velocity: Array, mobod: int, p_WC: Vector3) -> Vector3:
+    """v_WC of the point C of a body."""
+    if mobod == 0:
+        return (0.0, 0.0, 0.0)
+    V = velocity[mobod]["V_WB_W"]
+    arm = subtract(p_WC, vector(position[mobod]["p_WoBo_W"]))
+    return add((V[3], V[4], V[5]), cross((V[0], V[1], V[2]), arm))
+
+
+@device
+def split_speed(v: Vector3, n: Vector3) -> tuple[float, float]:
+    """Speeds of approach and of slip of a velocity v along a normal, of the body into which the normal points."""
+    normal = dot(v, n)
+    slip = subtract(v, scaled(normal, n))
+    return -normal, math.sqrt(dot(slip, slip))
+
+
+@device
+def _add_generalized(
+    constraint: Array, trees: Array, jacobian: Array, gamma: Array, num_rows: int, time_step: float, tau: Array
+) -> None:
+    """tau += J^T gamma / h."""
+    for b in range(2):
+        tree = constraint["tree_0"] if b == 0 else constraint["tree_1"]
+        if tree < 0:
+            continue
+        start = constraint["jacobian_0"] if b == 0 else constraint["jacobian_1"]
+        n, v_start = trees[tree]["num_v"], trees[tree]["v_start"]
+        for r in range(num_rows):
+            for k in range(n):
+                tau[v_start + k] += jacobian[start + r * n + k] * gamma[r] / time_step

@@ -1,0 +1,487 @@
+"""From a plant and its contacts to a contact problem (layout.py), and back to forces.
+
+Trees of the problem are those of the plant: everything outboard of the world. Their blocks of A are those of the
+composite rigid body algorithm (kernels/mass_matrix.py) with h times the damping on the diagonal. A point C of body B
+has
+
+    v_WC = sum_k (v_k + w_k x p_AoC) vdot_k,   [w_k; v_k] = H_PA_W[k] of B and all bodies A inboard of it       (1)
+
+so that a row of a Jacobian takes a walk from B to the world. Materials of two geometries in contact combine to
+
+    k = k_A k_B / (k_A + k_B),   d = (k_B d_A + k_A d_B) / (k_A + k_B),
+    tau = tau_A + tau_B,         mu = 2 mu_A mu_B / (mu_A + mu_B)                                               (2)
+
+A joint limit takes part if the joint comes within twice the way that it can go in the step at the greater of its speeds
+before it and without constraints.
+
+Sources: R. Featherstone (2008), section 6.2, for A; A. Castro, F. Permenter, X. Han (2022) for limits and links;
+K. Hunt and F. Crossley (1975), and R. Elandt et al. (2019), section III.B, for (2).
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.framework.native import device, kernel
+from merganser.multibody.contact.layout import CONTACT, DRIVE, HOLONOMIC, Array
+from merganser.multibody.contact.plant_layout import BALL, COUPLER, DISTANCE, NO_LINK, WELD
+from merganser.multibody.kernels.mass_matrix import add_composite, start_composite
+from merganser.multibody.kernels.spatial import (
+    Vector3,
+    add,
+    cross,
+    dot,
+    power,
+    rotate,
+    rotational,
+    scaled,
+    set_vector,
+    subtract,
+    translational,
+    vector,
+)
+
+__all__ = [
+    "combine_dissipation",
+    "combine_friction",
+    "combine_stiffness",
+    "contact_problem",
+    "ends_of",
+    "find_limits",
+    "is_at_work",
+    "tree_matrices",
+]
+
+LIMIT_STIFFNESS = 1e12
+LIMIT_WINDOW = 2.0
+_NEAR_RIGID = 0.1  # beta of all constraints but contacts
+
+
+# ---------------------------------------------------------------------- masses
+
+
+@kernel
+def tree_matrices(
+    topology: Array,  # shape [num_mobods], see kernels/layout.py
+    parameters: Array,
+    trees: Array,  # shape [num_trees], of tree_dtype
+    tree_of_mobod: Array,  # shape [num_mobods]
+    time_step: float,
+    position_in: Array,
+    scratch_work: Array,
+    matrix_out: Array,  # blocks of A = M + h D
+    is_locked_out: Array,  # integers, shape [num_v]
+) -> None:
+    """Computes A, and which velocities are locked."""
+    num_mobods = topology.shape[0]
+    for k in range(matrix_out.shape[0]):
+        matrix_out[k] = 0.0
+    for i in range(1, num_mobods):
+        start_composite(position_in[i], scratch_work[i])
+    for i in range(num_mobods - 1, 0, -1):
+        node = topology[i]
+        if node["num_v"] > 0:
+            tree = trees[tree_of_mobod[i]]
+            _fill_rows(i, topology, position_in, scratch_work[i], tree, matrix_out)
+            _add_to_diagonal(node, parameters[i], time_step, tree, matrix_out)
+        for k in range(node["num_v"]):
+            is_locked_out[node["v_start"] + k] = parameters[i]["is_locked"] > 0.5
+        if node["parent"] > 0:
+            add_composite(scratch_work[i], vector(position_in[i]["p_PoBo_W"]), scratch_work[node["parent"]])
+
+
+@device
+def _add_to_diagonal(node: Array, fixed: Array, time_step: float, tree: Array, matrix: Array) -> None:
+    n = tree["num_v"]
+    for k in range(node["num_v"]):
+        at = tree["matrix_start"] + (n + 1) * (node["v_start"] - tree["v_start"] + k)
+        matrix[at] += time_step * fixed["damping"][k]
+        if node["num_v"] == 1:
+            matrix[at] += fixed["reflected_inertia"]
+
+
+@device
+def _fill_rows(i: int, topology: Array, position: Array, work: Array, tree: Array, matrix: Array) -> None:
+    """Rows and columns of mobod i, as far as they belong to itself and to bodies inboard of it."""
+    h, n, start, v_start = vector(work["mp_C_W"]), tree["num_v"], tree["matrix_start"], tree["v_start"]
+    for k in range(topology[i]["num_v"]):
+        row = topology[i]["v_start"] - v_start + k
+        H_k = position[i]["H_PB_W"][k]
+        w, v = rotational(H_k), translational(H_k)
+        moment = add(rotate(work["I_C_W"], w), cross(h, v))
+        force = subtract(scaled(work["mass_C"], v), cross(h, w))
+        for l in range(k + 1):
+            column = topology[i]["v_start"] - v_start + l
+            value = power(position[i]["H_PB_W"], l, moment, force)
+            matrix[start + row * n + column] = value
+            matrix[start + column * n + row] = value
+        a = i
+        while topology[a]["parent"] > 0:
+            moment = add(moment, cross(vector(position[a]["p_PoBo_W"]), force))
+            a = topology[a]["parent"]
+            for l in range(topology[a]["num_v"]):
+                column = topology[a]["v_start"] - v_start + l
+                value = power(position[a]["H_PB_W"], l, moment, force)
+                matrix[start + row * n + column] = value
+                matrix[start + column * n + row] = value
+
+
+# ---------------------------------------------------------------------- materials
+
+
+@device
+def combine_stiffness(k_A: float, k_B: float) -> float:
+    """k of equation (2); an infinite one leaves the other."""
+    if k_A == math.inf:
+        return k_B
+    if k_B == math.inf:
+        return k_A
+    return k_A * k_B / (k_A + k_B) if k_A + k_B > 0.0 else 0.0
+
+
+@device
+def combine_dissipation(k_A: float, d_A: float, k_B: float, d_B: float) -> float:
+    """d of equation (2)."""
+    if k_A == math.inf and k_B == math.inf:
+        return 0.5 * (d_A + d_B)
+    if k_A == math.inf:
+        return d_B
+    if k_B == math.inf:
+        return d_A
+    return (k_B * d_A + k_A * d_B) / (k_A + k_B) if k_A + k_B > 0.0 else 0.0
+
+
+@device
+def combine_friction(mu_A: float, mu_B: float) -> float:
+    """mu of equation (2)."""
+    return 2.0 * mu_A * mu_B / (mu_A + mu_B) if mu_A + mu_B > 0.0 else 0.0
+
+
+# ---------------------------------------------------------------------- Jacobians
+
+
+@device
+def _add_row(
+    topology: Array, position: Array, mobod: int, p_WC: Vector3, moment: Vector3, force: Vector3,
+    jacobian: Array, start: int,
+) -> None:  # fmt: skip
+    """Adds to a row of J the power of [moment; force], at C of a body, with each velocity: equation (1).
+
+    `start` is where velocity 0 of the plant would stand in that row.
+    """
+    a = mobod
+    while a > 0:
+        num_v = topology[a]["num_v"]
+        if num_v > 0:
+            arm = subtract(p_WC, vector(position[a]["p_WoBo_W"]))
+            moment_A = add(moment, cross(arm, force))
+            at = start + topology[a]["v_start"]
+            for k in range(num_v):
+                H = position[a]["H_PB_W"][k]
+                jacobian[at + k] += dot(rotational(H), moment_A) + dot(translational(H), force)
+        a = topology[a]["parent"]
+
+
+@device
+def _open(
+    constraint: Array, trees: Array, tree_A: int, tree_B: int, row_start: int, num_rows: int, place: int,
+    jacobian: Array,
+) -> int:  # fmt: skip
+    """Makes room for the blocks of a constraint between two trees, -1 for none; returns where the next begins."""
+    first, second = (tree_A, tree_B) if tree_A >= 0 else (tree_B, -1)
+    if second == first:
+        second = -1
+    constraint["tree_0"], constraint["tree_1"] = first, second
+    constraint["row_start"], constraint["num_rows"] = row_start, num_rows
+    constraint["jacobian_0"], constraint["jacobian_1"] = place, place
+    place += num_rows * trees[first]["num_v"]
+    if second >= 0:
+        constraint["jacobian_1"] = place
+        place += num_rows * trees[second]["num_v"]
+    for k in range(constraint["jacobian_0"], place):
+        jacobian[k] = 0.0
+    return place
+
+
+@device
+def _row_start(constraint: Array, trees: Array, tree: int, r: int) -> int:
+    """Where row r of the block of a tree begins in the Jacobian."""
+    start: int = constraint["jacobian_0"] if tree == constraint["tree_0"] else constraint["jacobian_1"]
+    return start + r * trees[tree]["num_v"]
+
+
+@device
+def _add_pair(
+    topology: Array, position: Array, trees: Array, tree_of_mobod: Array, constraint: Array, jacobian: Array,
+    r: int, A: int, B: int, p_WC: Vector3, moment: Vector3, force: Vector3,
+) -> None:  # fmt: skip
+    """Row r: the motion of body B less that of body A at C, along [moment; force]."""
+    if tree_of_mobod[B] >= 0:
+        tree = tree_of_mobod[B]
+        at = _row_start(constraint, trees, tree, r) - trees[tree]["v_start"]
+        _add_row(topology, position, B, p_WC, moment, force, jacobian, at)
+    if tree_of_mobod[A] >= 0:
+        tree = tree_of_mobod[A]
+        at = _row_start(constraint, trees, tree, r) - trees[tree]["v_start"]
+        _add_row(topology, position, A, p_WC, scaled(-1.0, moment), scaled(-1.0, force), jacobian, at)
+
+
+@device
+def tangent_of(n: Vector3) -> Vector3:
+    """A unit vector orthogonal to a unit vector."""
+    if abs(n[0]) < 0.6:
+        t = cross(n, (1.0, 0.0, 0.0))
+    else:
+        t = cross(n, (0.0, 1.0, 0.0))
+    return scaled(1.0 / math.sqrt(dot(t, t)), t)
+
+
+@device
+def unit_vector(r: int) -> Vector3:
+    """The unit vector along axis r."""
+    return 1.0 if r == 0 else 0.0, 1.0 if r == 1 else 0.0, 1.0 if r == 2 else 0.0
+
+
+# ---------------------------------------------------------------------- the problem
+
+
+@device
+def _near_limits(limit: Array, time_step: float, q: Array, v: Array, v_star: Array) -> tuple[bool, bool]:
+    """Whether a joint may come to its lower limit, and to its upper one."""
+    way = LIMIT_WINDOW * time_step * max(abs(v[limit["v"]]), abs(v_star[limit["v"]]))
+    position = q[limit["q"]]
+    return position - way < limit["lower"], position + way > limit["upper"]
+
+
+@kernel
+def find_limits(limits: Array, time_step: float, q_in: Array, v_in: Array, v_star_in: Array) -> int:
+    """The number of joint limits that take part in a step."""
+    count = 0
+    for i in range(limits.shape[0]):
+        lower, upper = _near_limits(limits[i], time_step, q_in, v_in, v_star_in)
+        count += int(lower) + int(upper)
+    return count
+
+
+@kernel
+def contact_problem(
+    # Model:
+    topology: Array,
+    trees: Array,
+    tree_of_mobod: Array,
+    tree_of_velocity: Array,  # shape [num_v]
+    materials: Array,  # of the geometries, of material_dtype
+    limits: Array,  # of limit_dtype
+    links: Array,  # of link_dtype
+    drives: Array,  # of drive_dtype
+    settings: Array,  # record of settings_dtype
+    beta: float,  # near-rigid threshold of contacts
+    # In:
+    q_in: Array,
+    v_in: Array,
+    v_star_in: Array,
+    position_in: Array,
+    pairs_in: Array,  # geometries in contact, shape [num_pairs, 2]
+    contacts_in: Array,  # of contact_dtype of geometry/proximity
+    # Out: large enough for everything
+    constraints_out: Array,
+    rows_out: Array,
+    jacobian_out: Array,
+    frames_out: Array,  # t1, t2, n of each contact, shape [num_contacts, 9]
+    source_out: Array,  # which contact a constraint is, shape [num_contacts]
+    counts_out: Array,  # numbers of constraints, rows, numbers of the Jacobian, contacts, and of these and limits
+) -> None:
+    """Writes the constraints: contacts, joint limits, links, then drives.
+
+    Body A of a contact in the solver is that of the second geometry, as nhat_BA_W of the proximity engine points from
+    the second into the first.
+    """
+    h = settings["time_step"]
+    c, row, place = 0, 0, 0
+    for i in range(contacts_in.shape[0]):
+        contact = contacts_in[i]
+        first, second = materials[pairs_in[contact["pair"], 0]], materials[pairs_in[contact["pair"], 1]]
+        A, B = second["mobod"], first["mobod"]
+        if tree_of_mobod[A] < 0 and tree_of_mobod[B] < 0:
+            continue
+        record = constraints_out[c]
+        source_out[c] = i
+        record["kind"] = CONTACT
+        place = _open(record, trees, tree_of_mobod[A], tree_of_mobod[B], row, 3, place, jacobian_out)
+        k = combine_stiffness(first["stiffness"], second["stiffness"])
+        record["stiffness"], record["beta"] = k, beta
+        record["relaxation_time"] = first["relaxation_time"] + second["relaxation_time"]
+        record["damping"] = combine_dissipation(
+            first["stiffness"], first["dissipation"], second["stiffness"], second["dissipation"]
+        )
+        record["friction"] = combine_friction(first["dynamic_friction"], second["dynamic_friction"])
+        record["elastic_force"] = k * contact["depth"]
+        record["lower"], record["upper"] = -math.inf, math.inf
+        record["velocity_target"], record["feedforward"] = 0.0, 0.0
+        n = vector(contact["nhat_BA_W"])
+        t_1 = tangent_of(n)
+        t_2 = cross(n, t_1)
+        p_WC, zero = vector(contact["p_WC"]), (0.0, 0.0, 0.0)
+        frame = frames_out[c]
+        set_vector(frame[0:3], t_1)
+        set_vector(frame[3:6], t_2)
+        set_vector(frame[6:9], n)
+        for r in range(3):
+            axis = vector(frame[3 * r : 3 * r + 3])
+            _add_pair(topology, position_in, trees, tree_of_mobod, record, jacobian_out, r, A, B, p_WC, zero, axis)
+            rows_out[row + r]["g"], rows_out[row + r]["bias"] = 0.0, 0.0
+        rows_out[row + 2]["g"] = -contact["depth"]
+        c, row = c + 1, row + 3
+    counts_out[3] = c
+    for i in range(limits.shape[0]):
+        limit = limits[i]
+        lower, upper = _near_limits(limit, h, q_in, v_in, v_star_in)
+        q = q_in[limit["q"]]
+        if lower:
+            place = _add_limit(limit, 1.0, q - limit["lower"], h, c, row, place, trees, tree_of_velocity,
+                               constraints_out, rows_out, jacobian_out)  # fmt: skip
+            c, row = c + 1, row + 1
+        if upper:
+            place = _add_limit(limit, -1.0, limit["upper"] - q, h, c, row, place, trees, tree_of_velocity,
+                               constraints_out, rows_out, jacobian_out)  # fmt: skip
+            c, row = c + 1, row + 1
+    counts_out[4] = c
+    for i in range(links.shape[0]):
+        if not is_at_work(links[i], tree_of_mobod):
+            continue
+        place = _add_link(
+            links[i], topology, trees, tree_of_mobod, tree_of_velocity, h, q_in, position_in, row, place,
+            constraints_out[c], rows_out, jacobian_out,
+        )  # fmt: skip
+        row += constraints_out[c]["num_rows"]
+        c += 1
+    for i in range(drives.shape[0]):
+        place = _add_drive(
+            drives[i], trees, tree_of_velocity, q_in, row, place, constraints_out[c], rows_out, jacobian_out
+        )
+        c, row = c + 1, row + 1
+    counts_out[0], counts_out[1], counts_out[2] = c, row, place
+
+
+@device
+def is_at_work(link: Array, tree_of_mobod: Array) -> bool:
+    """Whether a link is switched on and has something to move."""
+    if link["kind"] == NO_LINK:
+        return False
+    if link["kind"] == COUPLER:
+        return True
+    is_anchored: bool = tree_of_mobod[link["mobod_A"]] < 0 and tree_of_mobod[link["mobod_B"]] < 0
+    return not is_anchored
+
+
+@device
+def ends_of(link: Array, position: Array) -> tuple[Vector3, Vector3]:
+    """p_WP and p_WQ of a link between bodies."""
+    A, B = position[link["mobod_A"]], position[link["mobod_B"]]
+    return _point(A, link["X_AP"]), _point(B, link["X_BQ"])
+
+
+@device
+def _set_holonomic(record: Array, stiffness: float, relaxation_time: float, lower: float, upper: float) -> None:
+    record["kind"] = HOLONOMIC
+    record["stiffness"], record["relaxation_time"], record["beta"] = stiffness, relaxation_time, _NEAR_RIGID
+    record["lower"], record["upper"] = lower, upper
+    record["damping"], record["friction"], record["elastic_force"] = 0.0, 0.0, 0.0
+    record["velocity_target"], record["feedforward"] = 0.0, 0.0
+
+
+@device
+def _add_limit(
+    limit: Array, sign: float, room: float, h: float, c: int, row: int, place: int, trees: Array,
+    tree_of_velocity: Array, constraints: Array, rows: Array, jacobian: Array,
+) -> int:  # fmt: skip
+    record, tree = constraints[c], tree_of_velocity[limit["v"]]
+    place = _open(record, trees, tree, -1, row, 1, place, jacobian)
+    _set_holonomic(record, LIMIT_STIFFNESS, h, 0.0, math.inf)
+    jacobian[record["jacobian_0"] + limit["v"] - trees[tree]["v_start"]] = sign
+    rows[row]["g"], rows[row]["bias"] = room, 0.0
+    return place
+
+
+@device
+def _add_drive(
+    drive: Array, trees: Array, tree_of_velocity: Array, q: Array, row: int, place: int, record: Array, rows: Array,
+    jacobian: Array,
+) -> int:  # fmt: skip
+    tree = tree_of_velocity[drive["v"]]
+    place = _open(record, trees, tree, -1, row, 1, place, jacobian)
+    _set_holonomic(record, drive["p"], 0.0, -drive["limit"], drive["limit"])
+    record["kind"], record["damping"] = DRIVE, drive["d"]
+    record["velocity_target"], record["feedforward"] = drive["v_desired"], drive["feedforward"]
+    jacobian[record["jacobian_0"] + drive["v"] - trees[tree]["v_start"]] = 1.0
+    rows[row]["g"], rows[row]["bias"] = q[drive["q"]] - drive["q_desired"], 0.0
+    return place
+
+
+@device
+def _add_link(
+    link: Array, topology: Array, trees: Array, tree_of_mobod: Array, tree_of_velocity: Array, h: float, q: Array,
+    position: Array, row: int, place: int, record: Array, rows: Array, jacobian: Array,
+) -> int:  # fmt: skip
+    if link["kind"] == COUPLER:
+        tree_0, tree_1 = tree_of_velocity[link["v_0"]], tree_of_velocity[link["v_1"]]
+        place = _open(record, trees, tree_0, tree_1, row, 1, place, jacobian)
+        _set_holonomic(record, math.inf, h, -math.inf, math.inf)
+        jacobian[_row_start(record, trees, tree_0, 0) + link["v_0"] - trees[tree_0]["v_start"]] += 1.0
+        jacobian[_row_start(record, trees, tree_1, 0) + link["v_1"] - trees[tree_1]["v_start"]] -= link["gear_ratio"]
+        rows[row]["g"] = q[link["q_0"]] - link["gear_ratio"] * q[link["q_1"]] - link["offset"]
+        rows[row]["bias"] = 0.0
+        return place
+    A, B = link["mobod_A"], link["mobod_B"]
+    p_WP, p_WQ = ends_of(link, position)
+    p_PQ, p_WM = subtract(p_WQ, p_WP), scaled(0.5, add(p_WP, p_WQ))
+    num_rows = 1 if link["kind"] == DISTANCE else 3 if link["kind"] == BALL else 6
+    place = _open(record, trees, tree_of_mobod[A], tree_of_mobod[B], row, num_rows, place, jacobian)
+    _set_holonomic(record, math.inf, h, -math.inf, math.inf)
+    zero = (0.0, 0.0, 0.0)
+    if link["kind"] == DISTANCE:
+        length = math.sqrt(dot(p_PQ, p_PQ))
+        along = scaled(1.0 / length, p_PQ) if length > 0.0 else (0.0, 0.0, 1.0)
+        record["stiffness"] = link["stiffness"]
+        if link["stiffness"] < math.inf:
+            record["relaxation_time"] = link["damping"] / link["stiffness"]
+        _add_pair(topology, position, trees, tree_of_mobod, record, jacobian, 0, A, B, p_WM, zero, along)
+        rows[row]["g"], rows[row]["bias"] = length - link["length"], 0.0
+        return place
+    first = 0
+    if link["kind"] == WELD:
+        turn = _rotation_vector(position[A], link["X_AP"], position[B], link["X_BQ"])
+        for r in range(3):
+            axis = unit_vector(r)
+            _add_pair(topology, position, trees, tree_of_mobod, record, jacobian, r, A, B, p_WM, axis, zero)
+            rows[row + r]["g"], rows[row + r]["bias"] = dot(axis, turn), 0.0
+        first = 3
+    for r in range(3):
+        axis = unit_vector(r)
+        _add_pair(topology, position, trees, tree_of_mobod, record, jacobian, first + r, A, B, p_WM, zero, axis)
+        rows[row + first + r]["g"], rows[row + first + r]["bias"] = dot(axis, p_PQ), 0.0
+    return place
+
+
+@device
+def _point(body: Array, X_BF: Array) -> Vector3:
+    """p_WFo_W of a frame F fixed to body B."""
+    return add(vector(body["p_WoBo_W"]), rotate(body["R_WB"], (X_BF[0, 3], X_BF[1, 3], X_BF[2, 3])))
+
+
+@device
+def _axis(body: Array, X_BF: Array, c: int) -> Vector3:
+    return rotate(body["R_WB"], (X_BF[0, c], X_BF[1, c], X_BF[2, c]))
+
+
+@device
+def _rotation_vector(A: Array, X_AP: Array, B: Array, X_BQ: Array) -> Vector3:
+    """Axis times angle of the rotation from P to Q, in W: from 1/2 sum of P_i x Q_i = axis sin, and the trace."""
+    total, trace = (0.0, 0.0, 0.0), 0.0
+    for c in range(3):
+        p, q = _axis(A, X_AP, c), _axis(B, X_BQ, c)
+        total = add(total, cross(p, q))
+        trace += dot(p, q)
+    sine = 0.5 * math.sqrt(dot(total, total))
+    angle = math.atan2(sine, 0.5 * (trace - 1.0))
+    return scaled(0.5 * angle / sine, total) if sine > 1e-9 else scaled(0.5, total)

@@ -1,0 +1,86 @@
+"""Impulses, Hessians and slopes of the potentials of an island's constraints, whatever their kind."""
+
+from __future__ import annotations
+
+from merganser.framework.native import device
+from merganser.multibody.contact.bounded import bounded_response
+from merganser.multibody.contact.friction_cone import Response, cone_response
+from merganser.multibody.contact.hunt_crossley import hunt_crossley_response
+from merganser.multibody.contact.layout import CONTACT, SAP, Array, Problem
+from merganser.multibody.contact.regularization import LAW_SIZE
+from merganser.multibody.contact.workspace import HESSIAN_SIZE
+
+__all__ = ["calc_impulses", "calc_slope"]
+
+
+@device
+def contact_response(approximation: int, law: Array, v_1: float, v_2: float, v_n: float) -> Response:
+    """Impulse and Hessian of a contact at v_c, by the approximation."""
+    if approximation == SAP:
+        return cone_response(law, v_1, v_2, v_n)
+    return hunt_crossley_response(approximation, law, v_1, v_2, v_n)
+
+
+@device
+def calc_impulses(
+    problem: Problem,
+    approximation: int,
+    constraints: Array,  # of the island
+    law: Array,
+    velocity: Array,  # v_c, shape [num_rows]
+    impulse_out: Array,  # gamma, shape [num_rows]
+    hessian_out: Array,  # G, shape [HESSIAN_SIZE num_rows]
+) -> None:
+    """Computes gamma = -dl_c/dv_c and G = d^2 l_c / dv_c^2."""
+    for i in range(constraints.shape[0]):
+        c = problem.constraints[constraints[i]]
+        row = c["row_start"]
+        if c["kind"] == CONTACT:
+            numbers = law[LAW_SIZE * row : LAW_SIZE * (row + 3)]
+            result = contact_response(approximation, numbers, velocity[row], velocity[row + 1], velocity[row + 2])
+            impulse_out[row], impulse_out[row + 1], impulse_out[row + 2] = result[0], result[1], result[2]
+            G = hessian_out[HESSIAN_SIZE * row : HESSIAN_SIZE * (row + 3)]
+            G[0], G[1], G[2], G[3], G[4], G[5] = result[3], result[4], result[5], result[6], result[7], result[8]
+        else:
+            for r in range(row, row + c["num_rows"]):
+                gamma, gain = bounded_response(law[LAW_SIZE * r : LAW_SIZE * (r + 1)], velocity[r])
+                impulse_out[r] = gamma
+                hessian_out[HESSIAN_SIZE * r] = gain
+
+
+@device
+def calc_slope(
+    problem: Problem,
+    approximation: int,
+    constraints: Array,
+    law: Array,
+    velocity: Array,
+    velocity_step: Array,
+    alpha: float,
+) -> tuple[float, float, float]:
+    """d/d alpha and d^2/d alpha^2 of the sum of l_c(v_c + alpha dv_c), and the size of the terms of the first."""
+    slope, curvature, size = 0.0, 0.0, 0.0
+    for i in range(constraints.shape[0]):
+        c = problem.constraints[constraints[i]]
+        row = c["row_start"]
+        if c["kind"] == CONTACT:
+            d_1, d_2, d_n = velocity_step[row], velocity_step[row + 1], velocity_step[row + 2]
+            g_1, g_2, g_n, G_11, G_12, G_22, G_1n, G_2n, G_nn = contact_response(
+                approximation,
+                law[LAW_SIZE * row : LAW_SIZE * (row + 3)],
+                velocity[row] + alpha * d_1,
+                velocity[row + 1] + alpha * d_2,
+                velocity[row + 2] + alpha * d_n,
+            )
+            slope -= g_1 * d_1 + g_2 * d_2 + g_n * d_n
+            size += abs(g_1 * d_1) + abs(g_2 * d_2) + abs(g_n * d_n)
+            curvature += d_1 * (G_11 * d_1 + 2.0 * (G_12 * d_2 + G_1n * d_n))
+            curvature += d_2 * (G_22 * d_2 + 2.0 * G_2n * d_n) + d_n * G_nn * d_n
+        else:
+            for r in range(row, row + c["num_rows"]):
+                d = velocity_step[r]
+                gamma, gain = bounded_response(law[LAW_SIZE * r : LAW_SIZE * (r + 1)], velocity[r] + alpha * d)
+                slope -= gamma * d
+                size += abs(gamma * d)
+                curvature += gain * d * d
+    return slope, curvature, size

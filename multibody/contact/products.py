@@ -1,0 +1,85 @@
+"""Products with the blocks of A and J, of the trees and constraints of one island."""
+
+from __future__ import annotations
+
+from merganser.framework.native import device
+from merganser.multibody.contact.layout import Array, Problem
+
+__all__ = ["dot_over_trees", "multiply_jacobian", "multiply_jacobian_transpose", "multiply_matrix", "row_product"]
+
+
+@device
+def multiply_matrix(problem: Problem, trees: Array, x: Array, out: Array) -> None:
+    """out = A x, for the velocities of some trees; both have the shape [num_v]."""
+    for i in range(trees.shape[0]):
+        tree = problem.trees[trees[i]]
+        n = tree["num_v"]
+        part, result = x[tree["v_start"] : tree["v_start"] + n], out[tree["v_start"] : tree["v_start"] + n]
+        for r in range(n):
+            row = problem.matrix[tree["matrix_start"] + r * n : tree["matrix_start"] + (r + 1) * n]
+            total = 0.0
+            for k in range(n):
+                total += row[k] * part[k]
+            result[r] = total
+
+
+@device
+def multiply_jacobian(problem: Problem, constraints: Array, x: Array, out: Array) -> None:
+    """out = J x, for the rows of some constraints, shape [num_rows]."""
+    for i in range(constraints.shape[0]):
+        c = problem.constraints[constraints[i]]
+        for r in range(c["num_rows"]):
+            out[c["row_start"] + r] = row_product(problem, c["tree_0"], c["jacobian_0"], r, x)
+            if c["tree_1"] >= 0:
+                out[c["row_start"] + r] += row_product(problem, c["tree_1"], c["jacobian_1"], r, x)
+
+
+@device
+def row_product(problem: Problem, t: int, jacobian_start: int, row: int, x: Array) -> float:
+    """Product of one row of a block of J with x."""
+    tree = problem.trees[t]
+    n = tree["num_v"]
+    block = problem.jacobian[jacobian_start + row * n : jacobian_start + (row + 1) * n]
+    part = x[tree["v_start"] : tree["v_start"] + n]
+    total = 0.0
+    for k in range(n):
+        total += block[k] * part[k]
+    return total
+
+
+@device
+def multiply_jacobian_transpose(problem: Problem, trees: Array, constraints: Array, y: Array, out: Array) -> None:
+    """out = J^T y, for the velocities of some trees, of which these are all the constraints; y has a number a row."""
+    for i in range(trees.shape[0]):
+        tree = problem.trees[trees[i]]
+        for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
+            out[k] = 0.0
+    for i in range(constraints.shape[0]):
+        c = problem.constraints[constraints[i]]
+        for r in range(c["num_rows"]):
+            value = y[c["row_start"] + r]
+            if value != 0.0:
+                _add_row(problem, c["tree_0"], c["jacobian_0"], r, value, out)
+                if c["tree_1"] >= 0:
+                    _add_row(problem, c["tree_1"], c["jacobian_1"], r, value, out)
+
+
+@device
+def _add_row(problem: Problem, t: int, jacobian_start: int, row: int, value: float, out: Array) -> None:
+    tree = problem.trees[t]
+    n = tree["num_v"]
+    block = problem.jacobian[jacobian_start + row * n : jacobian_start + (row + 1) * n]
+    part = out[tree["v_start"] : tree["v_start"] + n]
+    for k in range(n):
+        part[k] += value * block[k]
+
+
+@device
+def dot_over_trees(problem: Problem, trees: Array, x: Array, y: Array) -> float:
+    """x . y over the velocities of some trees."""
+    total = 0.0
+    for i in range(trees.shape[0]):
+        tree = problem.trees[trees[i]]
+        for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
+            total += x[k] * y[k]
+    return total

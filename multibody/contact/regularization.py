@@ -1,0 +1,178 @@
+"""From stiffness, damping and masses to the numbers of the laws.
+
+How much a constraint of n rows gives way to an impulse is estimated from its own trees t,
+
+    w = |W|_F / n,   W = sum_t J_t A_t^-1 J_t^T                                           (1)
+
+W being its block on the diagonal of the Delassus operator J A^-1 J^T. Of a spring k with relaxation time tau, taken at
+the end of the step,
+
+    R = 1 / (h k (h + tau)),   v^ = -g / (h + tau)                                        (2)
+
+A constraint so stiff that its period is less than beta h cannot be resolved by the step; it is made as soft as that:
+
+    R >= beta^2 / (4 pi^2) w                                                              (3)
+
+and its relaxation time is then h (contacts keep theirs). Tangents of a contact have R_t = sigma w. The softness of the
+convex friction laws is at least that of SAP: eps = max(v_s, mu R_t n_0). Of an actuator with effort
+u_ff - Kp (q - q_d) - Kd (v - v_d),
+
+    K = h (h Kp + Kd),   c = h (u_ff + Kp (q_d - q_0) + Kd v_d)                           (4)
+
+where K > 1/R of (3) is replaced by 1/R, with Kp = K / (2 h^2) and Kd = h Kp.
+
+Source: Castro et al. (2022), sections IV and V (1) to (4); Castro et al. (2023), section V (eps).
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.framework.native import device
+from merganser.multibody.contact.bounded import GAIN, LOWER, OFFSET, UPPER
+from merganser.multibody.contact.friction_cone import set_cone_law
+from merganser.multibody.contact.hunt_crossley import set_hunt_crossley_law
+from merganser.multibody.contact.layout import CONTACT, DRIVE, SAP, TAMSI, Array, Problem
+from merganser.multibody.contact.products import row_product
+
+__all__ = ["LAW_SIZE", "calc_compliance", "calc_laws", "factor_trees"]
+
+LAW_SIZE = 4  # numbers of a law for each row
+
+
+@device
+def factor_trees(problem: Problem, L_out: Array) -> bool:
+    """Cholesky factors L_t of the blocks of A, laid out as `matrix`.
+
+    Returns:
+        Whether all blocks are positive definite.
+    """
+    for t in range(problem.trees.shape[0]):
+        tree = problem.trees[t]
+        n, start = tree["num_v"], tree["matrix_start"]
+        for i in range(n):
+            for j in range(i + 1):
+                total = problem.matrix[start + i * n + j]
+                for k in range(j):
+                    total -= L_out[start + i * n + k] * L_out[start + j * n + k]
+                if i > j:
+                    L_out[start + i * n + j] = total * L_out[start + j * n + j]
+                elif total > 0.0 and total < math.inf:
+                    L_out[start + i * n + i] = 1.0 / math.sqrt(total)  # the diagonal is kept inverted
+                else:
+                    return False
+    return True
+
+
+@device
+def calc_compliance(problem: Problem, L: Array, scratch: Array, w_out: Array) -> None:
+    """w of all constraints, equation (1), in the place of their first rows; scratch has the shape [num_v]."""
+    for c in range(problem.constraints.shape[0]):
+        constraint = problem.constraints[c]
+        total = 0.0
+        for r in range(constraint["num_rows"]):
+            _solve_row(problem, L, constraint["tree_0"], constraint["jacobian_0"], r, scratch)
+            if constraint["tree_1"] >= 0:
+                _solve_row(problem, L, constraint["tree_1"], constraint["jacobian_1"], r, scratch)
+            for s in range(r + 1):
+                w = row_product(problem, constraint["tree_0"], constraint["jacobian_0"], s, scratch)
+                if constraint["tree_1"] >= 0:
+                    w += row_product(problem, constraint["tree_1"], constraint["jacobian_1"], s, scratch)
+                total += w * w if s == r else 2.0 * w * w
+        w_out[constraint["row_start"]] = math.sqrt(total) / constraint["num_rows"]
+
+
+@device
+def _solve_row(problem: Problem, L: Array, t: int, jacobian_start: int, row: int, scratch: Array) -> None:
+    """A_t^-1 J_t^T of one row, at the velocities of its tree."""
+    tree = problem.trees[t]
+    n, start = tree["num_v"], tree["matrix_start"]
+    J = problem.jacobian[jacobian_start + row * n : jacobian_start + (row + 1) * n]
+    x = scratch[tree["v_start"] : tree["v_start"] + n]
+    for i in range(n):
+        y = J[i]
+        for k in range(i):
+            y -= L[start + i * n + k] * x[k]
+        x[i] = y * L[start + i * n + i]
+    for k in range(n):
+        i = n - 1 - k
+        x[i] *= L[start + i * n + i]
+        for m in range(i):
+            x[m] -= L[start + i * n + m] * x[i]
+
+
+@device
+def calc_laws(problem: Problem, rows: Array, w: Array, velocity_before: Array, law_out: Array) -> None:
+    """The numbers of all laws, shape [LAW_SIZE num_rows], from v_c before the step, shape [num_rows]."""
+    h = problem.settings["time_step"]
+    for c in range(problem.constraints.shape[0]):
+        constraint = problem.constraints[c]
+        row = constraint["row_start"]
+        if constraint["kind"] == CONTACT:
+            law = law_out[LAW_SIZE * row : LAW_SIZE * (row + 3)]
+            phi, v_n = rows[row + 2]["g"], velocity_before[row + 2]
+            _set_contact_law(problem.settings, constraint, phi, w[row], v_n, law)
+            continue
+        for r in range(row, row + constraint["num_rows"]):
+            law = law_out[LAW_SIZE * r : LAW_SIZE * (r + 1)]
+            if constraint["kind"] == DRIVE:
+                _set_drive_law(h, constraint, w[row], rows[r]["g"], law)
+            else:
+                _set_holonomic_law(h, constraint, w[row], rows[r]["g"], law)
+
+
+@device
+def _gain_limit(beta: float, w: float) -> float:
+    """1/R of equation (3)."""
+    stiffest = beta * beta * w
+    return 4.0 * math.pi * math.pi / stiffest if stiffest > 0.0 else math.inf
+
+
+@device
+def _set_contact_law(settings: Array, constraint: Array, phi: float, w: float, v_n: float, law: Array) -> None:
+    h, mu, k = settings["time_step"], constraint["friction"], constraint["stiffness"]
+    tangent_resistance = settings["sigma"] * w
+    if settings["approximation"] == SAP:
+        reach = h + constraint["relaxation_time"]
+        beta = constraint["beta"] if k < math.inf else 1.0
+        gain = min(h * k * reach, _gain_limit(beta, w))
+        if w == 0.0:  # nothing that this contact could move
+            gain = 0.0
+        tangent_gain = 1.0 / tangent_resistance if tangent_resistance > 0.0 else 0.0
+        set_cone_law(mu, tangent_gain, gain, -phi / reach, law)
+    else:
+        elastic, gain = h * constraint["elastic_force"], h * h * k
+        rigid_gain = 1.0 / w if w > 0.0 else math.inf
+        lagged = max(0.0, elastic) * max(0.0, 1.0 - constraint["damping"] * v_n)
+        softness = settings["stiction_tolerance"]
+        if settings["approximation"] != TAMSI:
+            softness = max(softness, mu * tangent_resistance * lagged)
+        set_hunt_crossley_law(mu, elastic, gain, constraint["damping"], softness, lagged, rigid_gain, law)
+
+
+@device
+def _set_holonomic_law(h: float, constraint: Array, w: float, g: float, law: Array) -> None:
+    reach = h + constraint["relaxation_time"]
+    gain = h * constraint["stiffness"] * reach
+    limit = _gain_limit(constraint["beta"], w)
+    if gain > limit:
+        gain, reach = limit, 2.0 * h
+    if w == 0.0:
+        gain = 0.0
+    law[GAIN] = gain
+    law[OFFSET] = -gain * g / reach
+    law[LOWER] = constraint["lower"]
+    law[UPPER] = constraint["upper"]
+
+
+@device
+def _set_drive_law(h: float, constraint: Array, w: float, error: float, law: Array) -> None:
+    Kp, Kd = constraint["stiffness"], constraint["damping"]
+    limit = _gain_limit(constraint["beta"], w)
+    if h * (h * Kp + Kd) > limit:
+        Kp = limit / (2.0 * h * h)
+        Kd = h * Kp
+    law[GAIN] = h * (h * Kp + Kd)
+    law[OFFSET] = h * (constraint["feedforward"] - Kp * error + Kd * constraint["velocity_target"])
+    law[LOWER] = h * constraint["lower"]
+    law[UPPER] = h * constraint["upper"]

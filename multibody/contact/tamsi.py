@@ -1,0 +1,337 @@
+"""TAMSI: Newton's method for implicit friction that follows the normal impulse, and has no potential.
+
+Notation: see layout.py and hunt_crossley.py. The law (5) of hunt_crossley.py couples friction to the normal impulse of
+the same step, so that
+
+    F(v) = A (v - v*) - J^T gamma(v) = 0,   dF/dv = A + J^T G J                           (1)
+
+has an unsymmetric G, and no function to minimize. Newton's method diverges where friction turns over within its narrow
+band |v_t| < v_s. A step is therefore cut short, transition-aware, for each contact
+
+    - that slides, and would pass by v_t = 0 within the band: to the point next to v_t = 0;               (2)
+    - that slides, and would turn by more than 60 degrees: to where it has turned by that.                (3)
+
+What does not converge so is solved by the Lagged approximation, with a warning. The matrix of an island is dense.
+
+Source: Castro et al. (2020), sections V and VI.
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.framework.native import device, kernel
+from merganser.multibody.contact.hunt_crossley import SOFTNESS, implicit_friction_response
+from merganser.multibody.contact.layout import (
+    CONTACT,
+    CONVERGED,
+    FELL_BACK,
+    LAGGED,
+    NO_CAPACITY,
+    NOT_A_NUMBER,
+    NOT_CONVERGED,
+    Array,
+    Problem,
+)
+from merganser.multibody.contact.newton import (
+    measure_residual,
+    minimize_island,
+    start_island,
+    take_step,
+)
+from merganser.multibody.contact.potential import calc_impulses
+from merganser.multibody.contact.products import multiply_jacobian, multiply_matrix
+from merganser.multibody.contact.regularization import LAW_SIZE
+from merganser.multibody.contact.solver import has_locked, lay_out_island, prepare_step
+from merganser.multibody.contact.workspace import (
+    GUESS,
+    HESSIAN_SIZE,
+    MOMENTUM_STEP,
+    SCRATCH,
+    STEP,
+    Workspace,
+    carve_islands,
+    carve_pattern,
+    carve_reduction,
+    carve_workspace,
+    integer_workspace_size,
+    workspace_size,
+)
+
+__all__ = ["calc_tamsi_contact_velocities", "find_transition", "tamsi_contact_velocities"]
+
+_COSINE = 0.5  # of the greatest turn
+_SINE = math.sqrt(0.75)
+
+
+@device
+def calc_tamsi_contact_velocities(
+    # Model:
+    settings: Array,  # record of settings_dtype; approximation TAMSI
+    trees: Array,
+    # In:
+    matrix_in: Array,
+    is_locked_in: Array,
+    v_in: Array,
+    v_star_in: Array,
+    constraints_in: Array,
+    rows_in: Array,
+    jacobian_in: Array,
+    # Work:
+    block_capacity: int,
+    work: Array,
+    integer_work: Array,
+    # Out:
+    v_out: Array,
+    impulse_out: Array,
+    result_out: Array,
+) -> int:
+    """Does what calc_contact_velocities() of solver.py does, where all arguments are explained, by TAMSI.
+
+    Returns:
+        A status of layout.py; FELL_BACK if some island was solved by the Lagged approximation.
+    """
+    nv, nr, nc, nt = v_in.shape[0], rows_in.shape[0], constraints_in.shape[0], trees.shape[0]
+    least = workspace_size(nv, nr, matrix_in.shape[0], jacobian_in.shape[0], 0)
+    if work.shape[0] < least or integer_work.shape[0] < integer_workspace_size(nt, nc, block_capacity):
+        return NO_CAPACITY
+    views = carve_workspace(nv, nr, matrix_in.shape[0], jacobian_in.shape[0], work)
+    reduction = carve_reduction(nv, nr, matrix_in.shape[0], jacobian_in.shape[0], work)
+    islands = carve_islands(nt, nc, integer_work)
+    pattern = carve_pattern(nt, nc, block_capacity, integer_work)
+    given = Problem(settings, trees, matrix_in, constraints_in, jacobian_in)
+    problem = given
+    if has_locked(is_locked_in):
+        problem = Problem(settings, trees, reduction.matrix, constraints_in, reduction.jacobian)
+    status = prepare_step(
+        given, problem, is_locked_in, rows_in, v_in, v_star_in, islands, reduction, views, v_out, result_out
+    )
+    guess, velocity_guess = views.velocities[GUESS], reduction.compliance  # no longer in use
+    for i in range(result_out["num_islands"]):
+        island_trees = islands.tree_order[islands.tree_start[i] : islands.tree_start[i + 1]]
+        chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
+        capacity = views.factor.shape[0]
+        outcome = lay_out_island(problem, islands, island_trees, chosen, True, capacity, pattern, result_out)
+        if outcome == CONVERGED and status > NO_CAPACITY:
+            _copy_velocities(problem, island_trees, chosen, v_out, views.velocity, guess, velocity_guess)
+            outcome = _search(
+                problem, island_trees, chosen, islands.weight, v_star_in, views, v_out, impulse_out, result_out
+            )
+            if outcome != CONVERGED:
+                _copy_velocities(problem, island_trees, chosen, guess, velocity_guess, v_out, views.velocity)
+                outcome = minimize_island(
+                    problem, LAGGED, island_trees, chosen, pattern, v_star_in, views, v_out, impulse_out, result_out
+                )
+                result_out["num_fallbacks"] += 1
+        status = min(status, outcome)
+    return FELL_BACK if status == CONVERGED and result_out["num_fallbacks"] > 0 else status
+
+
+tamsi_contact_velocities = kernel(calc_tamsi_contact_velocities)
+
+
+@device
+def _search(
+    problem: Problem,
+    trees: Array,  # of the island
+    constraints: Array,  # of the island
+    local: Array,  # scratch: where the velocities of a tree start in the matrix of the island, shape [num_trees]
+    v_star: Array,
+    work: Workspace,
+    v: Array,
+    gamma_out: Array,
+    result: Array,
+) -> int:
+    """Newton's method on (1); CONVERGED, NOT_A_NUMBER or NOT_CONVERGED."""
+    settings = problem.settings
+    step, unknowns = work.velocities[STEP], work.velocities[SCRATCH]
+    n = _number_velocities(problem, trees, local)
+    start_island(problem, trees, v, v_star, work.velocities)
+    for count in range(settings["max_iterations"] + 1):
+        _calc_impulses(problem, constraints, work.law, work.velocity, gamma_out, work.hessian)
+        residual, scale = measure_residual(problem, trees, constraints, gamma_out, work.velocities)
+        if not residual < math.inf:
+            return NOT_A_NUMBER
+        if residual <= settings["absolute_tolerance"] + settings["relative_tolerance"] * scale:
+            result["residual"] = max(result["residual"], residual / scale if scale > 0.0 else 0.0)
+            return CONVERGED
+        if count == settings["max_iterations"]:
+            break
+        _assemble(problem, trees, constraints, local, n, work.hessian, work.factor)
+        _gather(problem, trees, local, step, unknowns)
+        if not _solve_dense(n, work.factor, unknowns):
+            return NOT_A_NUMBER
+        for i in range(trees.shape[0]):
+            tree = problem.trees[trees[i]]
+            for k in range(tree["num_v"]):
+                step[tree["v_start"] + k] = unknowns[local[trees[i]] + k]
+        multiply_matrix(problem, trees, step, work.velocities[MOMENTUM_STEP])
+        multiply_jacobian(problem, constraints, step, work.velocity_step)
+        alpha = _step_length(problem, constraints, work.law, work.velocity, work.velocity_step)
+        take_step(problem, trees, constraints, alpha, v, work)
+        result["total_iterations"] += 1
+        result["iterations"] = max(result["iterations"], count + 1)
+    return NOT_CONVERGED
+
+
+@device
+def _gather(problem: Problem, trees: Array, local: Array, x: Array, out: Array) -> None:
+    """Numbers of the velocities of the island, in the order of its matrix."""
+    for i in range(trees.shape[0]):
+        tree = problem.trees[trees[i]]
+        for k in range(tree["num_v"]):
+            out[local[trees[i]] + k] = x[tree["v_start"] + k]
+
+
+@device
+def _copy_velocities(
+    problem: Problem, trees: Array, constraints: Array, v: Array, velocity: Array, v_out: Array, velocity_out: Array
+) -> None:
+    """Copies what belongs to an island of generalized velocities and of v_c."""
+    for i in range(trees.shape[0]):
+        tree = problem.trees[trees[i]]
+        for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
+            v_out[k] = v[k]
+    for i in range(constraints.shape[0]):
+        c = problem.constraints[constraints[i]]
+        for r in range(c["row_start"], c["row_start"] + c["num_rows"]):
+            velocity_out[r] = velocity[r]
+
+
+@device
+def _number_velocities(problem: Problem, trees: Array, local_out: Array) -> int:
+    """Where the velocities of each tree start in the matrix of the island, shape [num_trees]; returns their number."""
+    n = 0
+    for i in range(trees.shape[0]):
+        local_out[trees[i]] = n
+        n += problem.trees[trees[i]]["num_v"]
+    return n
+
+
+@device
+def _calc_impulses(
+    problem: Problem, constraints: Array, law: Array, velocity: Array, impulse_out: Array, hessian_out: Array
+) -> None:
+    """gamma and G, with the friction of TAMSI in place of that of LAGGED."""
+    calc_impulses(problem, LAGGED, constraints, law, velocity, impulse_out, hessian_out)
+    for i in range(constraints.shape[0]):
+        c = problem.constraints[constraints[i]]
+        if c["kind"] == CONTACT:
+            row = c["row_start"]
+            numbers = law[LAW_SIZE * row : LAW_SIZE * (row + 3)]
+            result = implicit_friction_response(numbers, velocity[row], velocity[row + 1], velocity[row + 2])
+            impulse_out[row], impulse_out[row + 1], impulse_out[row + 2] = result[0], result[1], result[2]
+            G = hessian_out[HESSIAN_SIZE * row : HESSIAN_SIZE * (row + 3)]
+            G[0], G[1], G[2], G[3], G[4], G[5] = result[3], result[4], result[5], result[6], result[7], result[8]
+
+
+@device
+def _step_length(problem: Problem, constraints: Array, law: Array, velocity: Array, velocity_step: Array) -> float:
+    """The greatest step that (2) and (3) allow to all contacts."""
+    alpha = 1.0
+    for i in range(constraints.shape[0]):
+        c = problem.constraints[constraints[i]]
+        if c["kind"] == CONTACT:
+            row = c["row_start"]
+            tolerance = law[LAW_SIZE * row + SOFTNESS]
+            d_1, d_2 = velocity_step[row], velocity_step[row + 1]
+            alpha = min(alpha, find_transition(tolerance, velocity[row], velocity[row + 1], d_1, d_2))
+    return alpha
+
+
+@device
+def find_transition(tolerance: float, v_1: float, v_2: float, d_1: float, d_2: float) -> float:
+    """The part of the step d that a contact with slip velocity v may take, (2) and (3), at most 1."""
+    v, d = math.sqrt(v_1 * v_1 + v_2 * v_2), math.sqrt(d_1 * d_1 + d_2 * d_2)
+    along = v_1 * d_1 + v_2 * d_2
+    if v <= tolerance or along >= 0.0:
+        return 1.0
+    nearest = -along / (d * d)
+    distance = abs(v_1 * d_2 - v_2 * d_1) / d
+    if distance < tolerance:
+        return min(1.0, nearest)
+    after = math.sqrt((v_1 + d_1) ** 2 + (v_2 + d_2) ** 2)
+    if v * v + along >= _COSINE * v * after:
+        return 1.0
+    # v + alpha d has turned by the angle whose sine and cosine these are: cross = sine / cosine dot.
+    cross = abs(v_1 * d_2 - v_2 * d_1)
+    return min(1.0, _SINE * v * v / (_COSINE * cross - _SINE * along))
+
+
+@device
+def _assemble(
+    problem: Problem, trees: Array, constraints: Array, local: Array, n: int, hessian: Array, K: Array
+) -> None:
+    """dF/dv of (1) by rows, [n, n]."""
+    for k in range(n * n):
+        K[k] = 0.0
+    for i in range(trees.shape[0]):
+        tree = problem.trees[trees[i]]
+        start = local[trees[i]]
+        for r in range(tree["num_v"]):
+            for k in range(tree["num_v"]):
+                K[(start + r) * n + start + k] = problem.matrix[tree["matrix_start"] + r * tree["num_v"] + k]
+    for i in range(constraints.shape[0]):
+        c = problem.constraints[constraints[i]]
+        for a in range(2 if c["tree_1"] >= 0 else 1):
+            for b in range(2 if c["tree_1"] >= 0 else 1):
+                for r in range(c["num_rows"]):
+                    _add_block_row(problem, c, a, b, r, n, local, hessian, K)
+
+
+@device
+def _add_block_row(
+    problem: Problem, c: Array, a: int, b: int, r: int, n: int, local: Array, hessian: Array, K: Array
+) -> None:
+    """Adds J_a[r]^T G[r, :] J_b to the matrix, for the trees a and b of a constraint."""
+    t, s = (c["tree_0"] if a == 0 else c["tree_1"]), (c["tree_0"] if b == 0 else c["tree_1"])
+    left, right = (c["jacobian_0"] if a == 0 else c["jacobian_1"]), (c["jacobian_0"] if b == 0 else c["jacobian_1"])
+    num_t, num_s = problem.trees[t]["num_v"], problem.trees[s]["num_v"]
+    row, column = local[t], local[s]
+    G = hessian[HESSIAN_SIZE * c["row_start"] : HESSIAN_SIZE * (c["row_start"] + c["num_rows"])]
+    for k in range(num_s):
+        if c["kind"] == CONTACT:
+            j_1, j_2 = problem.jacobian[right + k], problem.jacobian[right + num_s + k]
+            j_n = problem.jacobian[right + 2 * num_s + k]
+            if r == 0:
+                value = G[0] * j_1 + G[1] * j_2 + G[3] * j_n
+            elif r == 1:
+                value = G[1] * j_1 + G[2] * j_2 + G[4] * j_n
+            else:
+                value = G[5] * j_n
+        else:
+            value = G[HESSIAN_SIZE * r] * problem.jacobian[right + r * num_s + k]
+        if value != 0.0:
+            for i in range(num_t):
+                K[(row + i) * n + column + k] += problem.jacobian[left + r * num_t + i] * value
+
+
+@device
+def _solve_dense(n: int, K: Array, x: Array) -> bool:
+    """Solves K x = b in place by elimination with partial pivoting; False if K is singular or holds NaN."""
+    for p in range(n):
+        best = p
+        for i in range(p + 1, n):
+            if abs(K[i * n + p]) > abs(K[best * n + p]):
+                best = i
+        if not abs(K[best * n + p]) > 0.0:
+            return False
+        if best != p:
+            for k in range(p, n):
+                K[p * n + k], K[best * n + k] = K[best * n + k], K[p * n + k]
+            x[p], x[best] = x[best], x[p]
+        pivot = K[p * n : (p + 1) * n]
+        for i in range(p + 1, n):
+            row = K[i * n : (i + 1) * n]
+            scale = row[p] / pivot[p]
+            if scale != 0.0:
+                for k in range(p + 1, n):
+                    row[k] -= scale * pivot[k]
+                x[i] -= scale * x[p]
+    for q in range(n):
+        p = n - 1 - q
+        total = x[p]
+        for k in range(p + 1, n):
+            total -= K[p * n + k] * x[k]
+        x[p] = total / K[p * n + p]
+    return True

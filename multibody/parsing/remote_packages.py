@@ -1,0 +1,137 @@
+"""Packages that are archives somewhere else: fetched once, when their files are first needed, and kept in a cache."""
+
+from __future__ import annotations
+
+__all__ = ["RemoteParams", "fetch"]
+
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+_logger = logging.getLogger("merganser.multibody.parsing")
+_SCHEMES = ("http", "https", "file")
+_ENDINGS = {
+    ".zip": "zip", ".tar": "tar", ".tar.gz": "gztar", ".tgz": "gztar", ".tar.bz2": "bztar", ".tar.xz": "xztar",
+}  # fmt: skip
+_TIMEOUT = 30.0  # without an answer of the server [s]
+
+
+@dataclass(kw_only=True)
+class RemoteParams:
+    """Where the archive of a package is, and what is in it.
+
+    Attributes:
+        urls: addresses of the same archive, tried one after the other: http, https or file.
+        sha256: checksum of the archive, 64 hexadecimal digits.
+        archive_type: zip, tar, gztar, bztar or xztar; None for what the ending of the first address says.
+        strip_prefix: folder of the archive that is the package; None for the whole archive.
+    """
+
+    urls: list[str] = field(default_factory=list)
+    sha256: str = ""
+    archive_type: str | None = None
+    strip_prefix: str | None = None
+
+    def ToJson(self) -> str:
+        """Returns the parameters as JSON, without those that are None."""
+        values = {name: value for name, value in vars(self).items() if value is not None}
+        return json.dumps(values, sort_keys=True, separators=(",", ":"))
+
+    def _check(self, package_name: str) -> None:
+        place = f"PackageMap.AddRemote: package '{package_name}'"
+        if not self.urls:
+            raise RuntimeError(f"{place} needs at least one URL.")
+        for url in self.urls:
+            if urlsplit(url).scheme not in _SCHEMES:
+                raise RuntimeError(f"{place} has the unsupported URL '{url}', expected http, https or file.")
+        if not re.fullmatch("[0-9a-fA-F]{64}", self.sha256):
+            raise RuntimeError(f"{place} has the invalid sha256 '{self.sha256}', expected 64 hexadecimal digits.")
+        if self.archive_type is not None and self.archive_type not in _ENDINGS.values():
+            raise RuntimeError(
+                f"{place} has the unsupported archive type '{self.archive_type}', expected one of "
+                f"{', '.join(sorted(set(_ENDINGS.values())))}."
+            )
+
+
+def fetch(package_name: str, params: RemoteParams) -> Path:
+    """The folder of a package in the cache, into which it is fetched if it is not there.
+
+    The cache is `merganser/package_map` in `$XDG_CACHE_HOME`, by default `~/.cache`.
+
+    Raises:
+        RuntimeError: no address gives an archive with the right checksum, or it cannot be unpacked.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "merganser", "package_map")
+    part = hashlib.sha256((params.strip_prefix or "").encode()).hexdigest()[:16]
+    folder = cache / f"{params.sha256.lower()}-{part}"
+    if folder.is_dir():
+        return folder
+    cache.mkdir(parents=True, exist_ok=True)
+    # Everything happens beside the cache and is then renamed: what is in the cache is complete.
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        archive = _download(package_name, params, Path(scratch, "archive"))
+        unpacked = _unpack(package_name, params, archive, Path(scratch, "unpacked"))
+        try:
+            unpacked.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # or another process was quicker
+                raise
+    return folder
+
+
+def _download(package_name: str, params: RemoteParams, target: Path) -> Path:
+    failures = []
+    for url in params.urls:
+        _logger.info("Fetching package '%s' from %s", package_name, url)
+        try:
+            with urllib.request.urlopen(url, timeout=_TIMEOUT) as response, target.open("wb") as file:
+                shutil.copyfileobj(response, file)
+        except (OSError, urllib.error.URLError, ValueError) as cause:
+            failures.append(f"{url}: {cause}")
+            continue
+        with target.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found == params.sha256.lower():
+            return target
+        failures.append(f"{url}: its checksum is {found}, expected {params.sha256}")
+    raise RuntimeError(
+        f"Package '{package_name}' is remote and not in the cache, and fetching it failed: {'; '.join(failures)}. If "
+        f"there is no network, get a copy of it and call package_map().Remove('{package_name}') and "
+        f"Add('{package_name}', folder)."
+    )
+
+
+def _unpack(package_name: str, params: RemoteParams, archive: Path, target: Path) -> Path:
+    """Unpacks an archive; returns the folder in it that is the package."""
+    kind = params.archive_type or _kind_by_ending(params.urls[0])
+    if kind is None:
+        raise RuntimeError(
+            f"Package '{package_name}': the address '{params.urls[0]}' does not say what kind of archive it is; set "
+            "archive_type."
+        )
+    try:
+        if kind == "zip":
+            shutil.unpack_archive(archive, target, kind)
+        else:
+            shutil.unpack_archive(archive, target, kind, filter="data")  # refuses members outside of the target
+    except (shutil.ReadError, zipfile.BadZipFile, OSError, ValueError) as cause:
+        raise RuntimeError(f"Package '{package_name}': its archive is no valid {kind}: {cause}") from cause
+    folder = (target / (params.strip_prefix or "")).resolve()
+    if not folder.is_dir() or not folder.is_relative_to(target.resolve()):
+        raise RuntimeError(f"Package '{package_name}': its archive has no folder '{params.strip_prefix}'.")
+    return folder
+
+
+def _kind_by_ending(url: str) -> str | None:
+    path = urlsplit(url).path
+    return next((kind for ending, kind in _ENDINGS.items() if path.endswith(ending)), None)

@@ -1,0 +1,388 @@
+"""Constraints of a plant: adding and removing them, and their parameters in a Context."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from merganser.framework import Value
+from merganser.framework.math import RigidTransform
+from merganser.multibody import kernels
+from merganser.multibody.kernels import layout
+from merganser.multibody.math.vectors import as_vector
+from merganser.multibody.plant.contact_enums import DiscreteContactSolver
+from merganser.multibody.plant.contact_settings import PlantContactSettings
+from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.tree import Joint, MultibodyConstraintId, RigidBody
+from merganser.multibody.tree.constraints import (
+    BallConstraintSpec,
+    ConstraintSpec,
+    CouplerConstraintSpec,
+    DistanceConstraintParams,
+    DistanceConstraintSpec,
+    WeldConstraintSpec,
+)
+
+__all__ = ["PlantConstraints"]
+
+_KINDS = {
+    CouplerConstraintSpec: "coupler",
+    DistanceConstraintSpec: "distance",
+    BallConstraintSpec: "ball",
+    WeldConstraintSpec: "weld",
+}
+_REMEDY = (
+    "Use set_discrete_contact_approximation() to choose an approximation that the SAP solver solves: kSap, kSimilar or "
+    "kLagged."
+)
+
+
+class PlantConstraints(PlantContactSettings):
+    """Constraints between joints and bodies, of a discrete plant with the SAP solver.
+
+    They are added before Finalize(). In a Context, each can be switched off, and the parameters of distance constraints
+    can be changed. Errors of the Add...Constraint() functions: RuntimeError, if the plant is finalized, uses the TAMSI
+    solver, or a body or joint belongs to another plant; ValueError, if a number is not finite.
+    """
+
+    _constraint_status_parameter: int
+    _distance_params_parameter: int
+    _has_constraints = False
+
+    # ------------------------------------------------------------------ adding and removing
+
+    def AddCouplerConstraint(
+        self, joint0: Joint, joint1: Joint, gear_ratio: float, offset: float = 0.0
+    ) -> MultibodyConstraintId:
+        """Adds the constraint q0 = gear_ratio q1 + offset between the positions of two joints.
+
+        Args:
+            joint0, joint1: joints with one velocity each.
+            gear_ratio: [unit of q0 over unit of q1].
+            offset: [unit of q0].
+
+        Raises:
+            RuntimeError: also if a joint has not exactly one velocity.
+        """
+        caller = "AddCouplerConstraint"
+        self._check_can_constrain(caller, "coupler", joint0=(joint0, Joint), joint1=(joint1, Joint))
+        if joint0.num_velocities() != 1 or joint1.num_velocities() != 1 or joint0._closes_loop or joint1._closes_loop:
+            described = " and ".join(
+                f"joint '{j.name()}' ({j.type_name()}) has {0 if j._closes_loop else j.num_velocities()}"
+                for j in (joint0, joint1)
+            )
+            raise RuntimeError(
+                f"{caller}(): in plant '{self.GetSystemPathname()}', {described} degrees of freedom, but only joints "
+                "with exactly one can be coupled."
+            )
+        self._check_finite(caller, gear_ratio=gear_ratio, offset=offset)
+        new = MultibodyConstraintId.get_new_id()
+        return self._add_constraint(
+            CouplerConstraintSpec(new, joint0.index(), joint1.index(), float(gear_ratio), float(offset))
+        )
+
+    def AddDistanceConstraint(
+        self,
+        body_A: RigidBody,
+        p_AP: npt.ArrayLike,
+        body_B: RigidBody,
+        p_BQ: npt.ArrayLike,
+        distance: float,
+        stiffness: float = math.inf,
+        damping: float = 0.0,
+    ) -> MultibodyConstraintId:
+        """Adds a rod between a point P of body A and a point Q of body B; see DistanceConstraintParams.
+
+        Args:
+            body_A, body_B: two bodies of this plant.
+            p_AP, p_BQ: the points in the frames of their bodies [m], shape [3].
+            distance: free length, positive [m].
+            stiffness: positive, infinite for a rigid rod [N/m].
+            damping: not negative [N s/m].
+
+        Raises:
+            RuntimeError: also if the bodies are the same, or a number is out of range.
+        """
+        self._check_can_constrain(
+            "AddDistanceConstraint", "distance", body_A=(body_A, RigidBody), body_B=(body_B, RigidBody)
+        )
+        params = DistanceConstraintParams(body_A.index(), p_AP, body_B.index(), p_BQ, distance, stiffness, damping)
+        return self._add_constraint(DistanceConstraintSpec(MultibodyConstraintId.get_new_id(), params))
+
+    def AddBallConstraint(
+        self, body_A: RigidBody, p_AP: npt.ArrayLike, body_B: RigidBody, p_BQ: npt.ArrayLike | None = None
+    ) -> MultibodyConstraintId:
+        """Keeps a point P of body A at a point Q of body B, like a ball and socket.
+
+        Args:
+            body_A, body_B: two bodies of this plant.
+            p_AP, p_BQ: the points in the frames of their bodies [m], shape [3]; p_BQ is by default where P is in the
+                default configuration at Finalize().
+
+        Raises:
+            RuntimeError: also if the bodies are the same.
+        """
+        caller = "AddBallConstraint"
+        self._check_two_bodies(caller, "ball", body_A, body_B, "points P and Q")
+        P = _finite_point(caller, "p_AP", p_AP)
+        Q = None if p_BQ is None else _finite_point(caller, "p_BQ", p_BQ)
+        new = MultibodyConstraintId.get_new_id()
+        return self._add_constraint(BallConstraintSpec(new, body_A.index(), P, body_B.index(), Q))
+
+    def AddWeldConstraint(
+        self, body_A: RigidBody, X_AP: RigidTransform, body_B: RigidBody, X_BQ: RigidTransform
+    ) -> MultibodyConstraintId:
+        """Keeps a frame P of body A at a frame Q of body B, like a weld.
+
+        Raises:
+            RuntimeError: also if the bodies are the same.
+            TypeError: a pose is no RigidTransform.
+        """
+        caller = "AddWeldConstraint"
+        self._check_two_bodies(caller, "weld", body_A, body_B, "frames P and Q")
+        for name, X in (("X_AP", X_AP), ("X_BQ", X_BQ)):
+            if not isinstance(X, RigidTransform):
+                raise TypeError(f"{caller}(): {name} must be a RigidTransform, but is a {type(X).__name__}.")
+            if not np.isfinite(X.GetAsMatrix34()).all():
+                raise ValueError(f"{caller}(): {name} must be finite, but is {X}.")
+        new = MultibodyConstraintId.get_new_id()
+        return self._add_constraint(WeldConstraintSpec(new, body_A.index(), X_AP, body_B.index(), X_BQ))
+
+    def RemoveConstraint(self, id: MultibodyConstraintId) -> None:
+        """Removes a constraint.
+
+        Raises:
+            RuntimeError: after Finalize(), or if the plant has no such constraint.
+        """
+        self._tree._check_not_finalized("RemoveConstraint")
+        self._get_constraint("RemoveConstraint", id)
+        self._tree.constraints.remove(id)
+
+    def GetConstraintIds(self) -> list[MultibodyConstraintId]:
+        """Returns the ids of all constraints: of couplers, distances, balls, then welds."""
+        return [spec.id for spec in self._tree.constraints]
+
+    def num_constraints(self) -> int:
+        """Returns the number of constraints."""
+        return len(self._tree.constraints)
+
+    def num_coupler_constraints(self) -> int:
+        """Returns the number of couplers between joints."""
+        return self._count(CouplerConstraintSpec)
+
+    def num_distance_constraints(self) -> int:
+        """Returns the number of distance constraints."""
+        return self._count(DistanceConstraintSpec)
+
+    def num_ball_constraints(self) -> int:
+        """Returns the number of ball constraints."""
+        return self._count(BallConstraintSpec)
+
+    def num_weld_constraints(self) -> int:
+        """Returns the number of weld constraints."""
+        return self._count(WeldConstraintSpec)
+
+    def _count(self, kind: type) -> int:
+        return sum(isinstance(spec, kind) for spec in self._tree.constraints)
+
+    def _add_constraint(self, spec: ConstraintSpec) -> MultibodyConstraintId:
+        self._tree.constraints.add(spec)
+        return spec.id
+
+    # ------------------------------------------------------------------ in a Context
+
+    def GetConstraintActiveStatus(self, context: Any, id: MultibodyConstraintId) -> bool:
+        """Returns whether a constraint holds in a Context; by default it does.
+
+        Raises:
+            RuntimeError: before Finalize(), or if the plant has no such constraint.
+        """
+        caller = "GetConstraintActiveStatus"
+        self._require_finalized(f"{caller}()")
+        self._get_constraint(caller, id)
+        return bool(self._read_parameter(context, self._constraint_status_parameter)[id])
+
+    def SetConstraintActiveStatus(self, context: Any, id: MultibodyConstraintId, status: bool) -> None:
+        """Switches a constraint on or off in a Context.
+
+        Raises:
+            RuntimeError: before Finalize(), or if the plant has no such constraint.
+        """
+        caller = "SetConstraintActiveStatus"
+        self._require_finalized(f"{caller}()")
+        self._get_constraint(caller, id)
+        self._change_parameter(context, self._constraint_status_parameter, id, bool(status))
+
+    def GetDefaultDistanceConstraintParams(self) -> dict[MultibodyConstraintId, DistanceConstraintParams]:
+        """Returns the parameters of all distance constraints as they were added."""
+        specs = self._tree.constraints
+        return {spec.id: spec.params for spec in specs if isinstance(spec, DistanceConstraintSpec)}
+
+    @overload
+    def GetDistanceConstraintParams(self, context: Any) -> dict[MultibodyConstraintId, DistanceConstraintParams]: ...
+    @overload
+    def GetDistanceConstraintParams(self, context: Any, id: MultibodyConstraintId) -> DistanceConstraintParams: ...
+    def GetDistanceConstraintParams(self, context: Any, id: MultibodyConstraintId | None = None) -> Any:
+        """Returns the parameters of one distance constraint in a Context, or of all by id.
+
+        Raises:
+            RuntimeError: before Finalize(), or if the plant has no such distance constraint.
+        """
+        caller = "GetDistanceConstraintParams"
+        self._require_finalized(f"{caller}()")
+        if id is not None:
+            self._check_is_distance(caller, id)
+        elif not self._has_constraints:
+            return {}
+        params = self._read_parameter(context, self._distance_params_parameter)
+        return dict(params) if id is None else params[id]
+
+    def SetDistanceConstraintParams(
+        self, context: Any, id: MultibodyConstraintId, params: DistanceConstraintParams
+    ) -> None:
+        """Changes the parameters of a distance constraint in a Context, its bodies and points among them.
+
+        Raises:
+            RuntimeError: before Finalize(), if the plant has no such distance constraint, or no such bodies.
+            TypeError: `params` is no DistanceConstraintParams.
+        """
+        caller = "SetDistanceConstraintParams"
+        self._require_finalized(f"{caller}()")
+        self._check_is_distance(caller, id)
+        if not isinstance(params, DistanceConstraintParams):
+            raise TypeError(f"{caller}() takes DistanceConstraintParams, not a {type(params).__name__}.")
+        for name, index in (("A", params.bodyA()), ("B", params.bodyB())):
+            if not 0 <= index < self.num_bodies():
+                raise RuntimeError(
+                    f"{caller}(): the index {int(index)} of body {name} is none of the {self.num_bodies()} bodies of "
+                    f"plant '{self.GetSystemPathname()}'."
+                )
+        self._change_parameter(context, self._distance_params_parameter, id, params)
+
+    def _read_parameter(self, context: Any, index: int) -> dict[MultibodyConstraintId, Any]:
+        self._check_context(context)
+        values: dict[MultibodyConstraintId, Any] = context.get_abstract_parameter(index).get_value()
+        return values
+
+    def _change_parameter(self, context: Any, index: int, id: MultibodyConstraintId, value: Any) -> None:
+        values = self._read_parameter(context, index)
+        context.get_mutable_abstract_parameter(index).set_value({**values, id: value})
+
+    def _active_constraints(self, context: Any) -> list[ConstraintSpec]:
+        """What a solver is to keep: constraints that are switched on, with parameters as they are in the Context."""
+        if not self._has_constraints:
+            return []
+        status = self._read_parameter(context, self._constraint_status_parameter)
+        params = self._read_parameter(context, self._distance_params_parameter)
+        return [
+            dataclasses.replace(spec, params=params[spec.id]) if isinstance(spec, DistanceConstraintSpec) else spec
+            for spec in self._tree.constraints
+            if status[spec.id]
+        ]
+
+    # ------------------------------------------------------------------ finalizing and stepping
+
+    def _declare_constraints(self) -> None:
+        """Called by Finalize(): declares parameters, if there are constraints, and completes these."""
+        self._has_constraints = bool(len(self._tree.constraints))
+        if not self._has_constraints:
+            return
+        self._constraint_status_parameter = self.DeclareAbstractParameter(
+            Value(dict.fromkeys(self.GetConstraintIds(), True))
+        )
+        self._distance_params_parameter = self.DeclareAbstractParameter(
+            Value(self.GetDefaultDistanceConstraintParams())
+        )
+        for spec in list(self._tree.constraints):
+            if isinstance(spec, BallConstraintSpec) and spec.p_BQ is None:
+                self._tree.constraints.add(dataclasses.replace(spec, p_BQ=self._default_p_BQ(spec)))
+
+    def _default_p_BQ(self, spec: BallConstraintSpec) -> npt.NDArray[np.float64]:
+        """p_BQ = R_WB^T (p_WoAo_W + R_WA p_AP - p_WoBo_W) in the default configuration."""
+        tree = self._tree
+        position = np.zeros(len(tree.topology), layout.position_dtype(np.float64))
+        parameters, q = tree.make_default_parameters(), tree.default_positions()
+        kernels.position_kinematics.interpreted(tree.topology, parameters, q, position)
+        A, B = (position[tree.mobod_of_body[body]] for body in (spec.body_A, spec.body_B))
+        p_WQ_W = A["p_WoBo_W"] + A["R_WB"] @ spec.p_AP
+        p_BQ: npt.NDArray[np.float64] = B["R_WB"].T @ (p_WQ_W - B["p_WoBo_W"])
+        return p_BQ
+
+    def _gather_forces(self, context: Any, w: Workspace) -> None:
+        """As PlantInputs does, and refuses what the dynamics do not know: constraints."""
+        if self._has_constraints:
+            self._refuse_constraints(context)
+        super()._gather_forces(context, w)
+
+    def _refuse_constraints(self, context: Any) -> None:
+        if self._time_step == 0.0:
+            raise RuntimeError(
+                f"Plant '{self.GetSystemPathname()}' is continuous and has {self.num_constraints()} constraints. "
+                "Continuous time does not support constraints: give the plant a time step, or use loop joints "
+                f"(AddLoopJoint). {_REMEDY}"
+            )
+        active = self._active_constraints(context)
+        if active:
+            spec = active[0]
+            raise NotImplementedError(
+                f"Plant '{self.GetSystemPathname()}' has {len(active)} active constraints, the first of which is a "
+                f"{_KINDS[type(spec)]} constraint ({spec.id!r}): the discrete step does not solve for constraints yet. "
+                "Switch them off by SetConstraintActiveStatus(context, id, False)."
+            )
+
+    # ------------------------------------------------------------------ checks
+
+    def _check_can_constrain(self, caller: str, kind: str, **elements: tuple[Any, type]) -> None:
+        self._tree._check_not_finalized(caller)
+        element: Any
+        for name, (element, element_class) in elements.items():
+            if not isinstance(element, element_class):
+                raise TypeError(
+                    f"{caller}(): {name} must be a {element_class.__name__}, but is a {type(element).__name__}."
+                )
+            self._tree._check_mine(caller, name, element)
+        if self._time_step > 0.0 and self.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi:
+            raise RuntimeError(
+                f"{caller}(): plant '{self.GetSystemPathname()}' uses the TAMSI solver, which does not support {kind} "
+                f"constraints. {_REMEDY}"
+            )
+
+    def _check_two_bodies(self, caller: str, kind: str, body_A: RigidBody, body_B: RigidBody, parts: str) -> None:
+        self._check_can_constrain(caller, kind, body_A=(body_A, RigidBody), body_B=(body_B, RigidBody))
+        if body_A is body_B:
+            raise RuntimeError(
+                f"{caller}(): in plant '{self.GetSystemPathname()}', both bodies are '{body_A.name()}', but {parts} of "
+                f"a {kind} constraint must be on two distinct bodies: body_A != body_B."
+            )
+
+    def _check_finite(self, caller: str, **numbers: float) -> None:
+        for name, number in numbers.items():
+            if not math.isfinite(number):
+                raise ValueError(f"{caller}(): {name} must be finite, but is {number}.")
+
+    def _get_constraint(self, caller: str, id: MultibodyConstraintId) -> ConstraintSpec:
+        spec = self._tree.constraints.get(id)
+        if spec is None:
+            raise RuntimeError(
+                f"{caller}(): the constraint id {id!r} does not match any of the {self.num_constraints()} constraints "
+                f"of plant '{self.GetSystemPathname()}'."
+            )
+        return spec
+
+    def _check_is_distance(self, caller: str, id: MultibodyConstraintId) -> None:
+        if not isinstance(self._tree.constraints.get(id), DistanceConstraintSpec):
+            raise RuntimeError(
+                f"{caller}(): the constraint id {id!r} does not match any distance constraint of plant "
+                f"'{self.GetSystemPathname()}'."
+            )
+
+
+def _finite_point(caller: str, name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    point: npt.NDArray[np.float64] = as_vector(values, 3, f"{caller}(): {name}")
+    if not np.isfinite(point).all():
+        raise ValueError(f"{caller}(): {name} must be finite, but is {point.tolist()}.")
+    return point

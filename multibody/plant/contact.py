@@ -1,0 +1,415 @@
+"""Contact, joint limits and constraints in the dynamics of a plant: see ../contact/README.md for the mathematics."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.math import RigidTransform
+from merganser.geometry import GeometryId, ProximityProperties
+from merganser.multibody import kernels
+from merganser.multibody.contact import contact_velocities, make_settings, tamsi_contact_velocities
+from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_A_NUMBER, NOT_CONVERGED, TAMSI
+from merganser.multibody.contact.penalty import limit_forces, penalty_forces
+from merganser.multibody.contact.plant_forces import contact_forces, finish_step
+from merganser.multibody.contact.plant_layout import (
+    BALL,
+    COUPLER,
+    DISTANCE,
+    NO_LINK,
+    WELD,
+    drive_dtype,
+    link_dtype,
+    material_dtype,
+)
+from merganser.multibody.contact.plant_problem import contact_problem, find_limits, tree_matrices
+from merganser.multibody.plant.constraints import PlantConstraints
+from merganser.multibody.plant.contact_arrays import (
+    NO_CONTACTS,
+    NO_PAIRS,
+    ContactModelArrays,
+    ContactRoom,
+    ContactSample,
+    geometry_pairs,
+)
+from merganser.multibody.plant.contact_enums import DiscreteContactApproximation
+from merganser.multibody.plant.coulomb_friction import CoulombFriction
+from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.tree.constraints import (
+    BallConstraintSpec,
+    ConstraintSpec,
+    CouplerConstraintSpec,
+    DistanceConstraintSpec,
+)
+
+__all__ = ["PlantContact"]
+
+Array = NDArray[Any]
+
+_RELAXATION_TIME = 0.1  # of SAP, where a geometry does not say [s]
+_APPROXIMATIONS = {
+    DiscreteContactApproximation.kTamsi: 0,
+    DiscreteContactApproximation.kSap: 1,
+    DiscreteContactApproximation.kSimilar: 2,
+    DiscreteContactApproximation.kLagged: 3,
+}
+_LIMIT_PERIOD = 0.05  # of a joint on the spring that holds its limit in continuous time [s]
+_LIMIT_LENGTH = 1e-2  # travel at which the damping of that spring is critical [rad or m]
+
+
+class PlantContact(PlantConstraints):
+    """Discrete steps that keep contacts, joint limits and constraints; and their forces in continuous time."""
+
+    _contact_model_arrays: ContactModelArrays
+    _may_touch = False  # whether there is anything with contact
+    _can_hold = False  # whether there is anything that a step may have to hold
+    _contact_settings: Any = None
+
+    def _declare_contact(self) -> None:
+        """Called by Finalize()."""
+        self._contact_model_arrays = ContactModelArrays(self._tree)
+        self._may_touch = any(self._collision_geometries.values())
+        has_limits = bool(len(self._contact_model_arrays.limits))
+        self._can_hold = self._may_touch or has_limits or self._has_constraints
+        self._contact_settings = None
+
+    def _settings_of_contact(self) -> Any:
+        if self._contact_settings is None:
+            self._contact_settings = make_settings(
+                self._time_step,
+                _APPROXIMATIONS[self.get_discrete_contact_approximation()],
+                stiction_tolerance=self._stiction_tolerance,
+            )
+        return self._contact_settings
+
+    def set_stiction_tolerance(self, v_stiction: float = 0.001) -> None:
+        """Sets the velocity up to which bodies that stick may slip [m/s]; may be called after Finalize(), too.
+
+        Raises:
+            RuntimeError: it is not positive.
+        """
+        super().set_stiction_tolerance(v_stiction)
+        self._contact_settings = None
+
+    def _refuse_constraints(self, context: Any) -> None:
+        if self._time_step == 0.0:
+            super()._refuse_constraints(context)
+
+    # ------------------------------------------------------------------ the discrete step
+
+    def _calc_discrete_step(self, context: Any, w: Workspace, result: Array) -> int:
+        """Computes the state one step later into `result`; returns 0, or why there is none (see kernels/step.py)."""
+        w.contact_sample = None
+        if w.drives is not None and not self._can_hold:
+            return self._call_controlled_step(w, result)
+        status: int = w.call(
+            kernels.discrete_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
+            w.position, w.velocity, w.scratch, result,
+        )  # fmt: skip
+        if status != 0 or not self._can_hold:
+            return status
+        if not w.is_float:
+            self._refuse_other_scalars(context, w, result)
+            return self._call_controlled_step(w, result) if w.drives is not None else 0
+        w.store.invalid &= w.kinematics_clearing
+        room = self._contact_room(w)
+        model, num_q = room.model, len(w.q)
+        pairs, contacts = self._find_contacts(context, room) if self._may_touch else (NO_PAIRS, NO_CONTACTS)
+        num_limits = 0
+        if len(model.limits):
+            num_limits = w.call(find_limits, model.limits, self._time_step, w.q, w.v, result[num_q:])
+        links = self._links_at_work(context, room) if self._has_constraints else room.links
+        if len(contacts) or num_limits or len(links):
+            self._solve(context, w, room, pairs, contacts, links, result)
+        elif w.drives is not None:
+            return self._call_controlled_step(w, result)
+        return 0
+
+    def _contact_room(self, w: Workspace) -> ContactRoom:
+        if w.contact is None:
+            w.contact = ContactRoom(self._contact_model_arrays, len(w.topology), len(w.v))
+        room: ContactRoom = w.contact
+        return room
+
+    def _solve(
+        self, context: Any, w: Workspace, room: ContactRoom, pairs: Array, contacts: Array, links: Array, result: Array
+    ) -> None:
+        """Solves the contact problem; `result` holds the state after the step without constraints, and receives it."""
+        model, settings, num_q, h = room.model, self._settings_of_contact(), len(w.q), self._time_step
+        drives = self._drives_of_problem(w, room)
+        room.reserve(
+            len(contacts),
+            2 * len(model.limits) + len(links) + len(drives),
+            2 * len(model.limits) + 6 * len(links) + len(drives),
+        )
+        v_star = result[num_q:]
+        w.call(
+            tree_matrices, w.topology, w.parameters, model.trees, model.tree_of_mobod, h, w.position, w.scratch,
+            room.matrix, room.is_locked,
+        )  # fmt: skip
+        w.call(
+            contact_problem, w.topology, model.trees, model.tree_of_mobod, model.tree_of_velocity, room.materials,
+            model.limits, links, drives, settings, self._near_rigid_threshold, w.q, w.v, v_star, w.position, pairs,
+            contacts, room.constraints, room.rows, room.jacobian, room.frames, room.source, room.counts,
+        )  # fmt: skip
+        num_constraints, num_rows, jacobian_size, num_contacts, _ = room.counts.tolist()
+        self._call_solver(context, w, room, v_star, num_constraints, num_rows, jacobian_size)
+        w.call(finish_step, w.topology, h, w.q, room.v_next, result)
+        room.F_Bo_W[:] = w.F_applied if w.has_applied_forces else 0.0
+        w.call(
+            contact_forces, model.trees, model.tree_of_mobod, room.materials, links, h, w.position, w.velocity, pairs,
+            contacts, room.constraints, room.jacobian, room.frames, room.source, room.counts, room.impulses,
+            room.F_Bo_W, room.tau, room.tau_joints, room.forces,
+        )  # fmt: skip
+        if len(drives):
+            controllers = w.drives.controllers
+            efforts = room.impulses[num_rows - len(drives) : num_rows] / h
+            w.net_actuation[controllers.inputs] = efforts
+        kept = contacts[room.source[:num_contacts]]
+        w.contact_sample = self._sample_contacts(room, pairs, kept, room.forces[:num_contacts].copy(), room.result[0])
+
+    def _call_solver(
+        self, context: Any, w: Workspace, room: ContactRoom, v_star: Array, num_constraints: int, num_rows: int,
+        jacobian_size: int,
+    ) -> None:  # fmt: skip
+        settings = self._settings_of_contact()
+        solver = tamsi_contact_velocities if settings["approximation"] == TAMSI else contact_velocities
+        status = NO_CAPACITY
+        while status == NO_CAPACITY:
+            room.reserve_work(num_constraints, num_rows, jacobian_size)
+            status = w.call(
+                solver, settings, room.model.trees, room.matrix, room.is_locked, w.v, v_star,
+                room.constraints[:num_constraints], room.rows[:num_rows], room.jacobian[:jacobian_size],
+                room.pairs, room.work, room.integer_work, room.v_next, room.impulses[:num_rows], room.result[0],
+            )  # fmt: skip
+            room.grow()
+        if status < 0:
+            raise RuntimeError(self._describe_contact_failure(context, w, room, status))
+        if status == FELL_BACK:
+            self._warn_of_fallback(context)
+
+    def _warn_of_fallback(self, context: Any) -> None:
+        warnings.warn(
+            f"The TAMSI solver of plant '{self.GetSystemPathname()}' found no solution at time "
+            f"{context._store.flat[0]} s; the Lagged approximation was used for this step.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+    def _describe_contact_failure(self, context: Any, w: Workspace, room: ContactRoom, status: int) -> str:
+        if not np.isfinite(w.x).all():
+            return self._describe_overflow(context, w, w.x)
+        where = f"The contact problem of plant '{self.GetSystemPathname()}' at time {context._store.flat[0]} s"
+        size = f"{int(room.counts[3])} contacts, {int(room.counts[0] - room.counts[3])} other constraints"
+        if status == NOT_CONVERGED:
+            return f"{where} ({size}) was not solved: its residual is {float(room.result['residual'][0]):.1e}."
+        if status == NOT_A_NUMBER:
+            return f"{where} ({size}) has a number that is not finite; check materials, masses and velocities."
+        return (
+            f"{where} ({size}) has a mass matrix that is not positive definite; check the masses and inertias of the "
+            "bodies."
+        )
+
+    def _drives_of_problem(self, w: Workspace, room: ContactRoom) -> Array:
+        """PD controllers as records; their efforts are offset - d v - p h v at the end of the step."""
+        if w.drives is None:
+            return room.drives[:0]
+        controllers = w.drives.controllers
+        if len(room.drives) != len(controllers.inputs):
+            room.drives = np.zeros(len(controllers.inputs), drive_dtype)
+        drives = room.drives
+        drives["q"], drives["v"] = controllers.positions, controllers.velocities
+        drives["p"], drives["d"], drives["limit"] = controllers.p, controllers.d, controllers.limits
+        drives["q_desired"], drives["feedforward"] = w.q[controllers.positions], w.drives.offset
+        return drives
+
+    # ------------------------------------------------------------------ continuous time
+
+    def _add_contact_forces(self, context: Any, w: Workspace) -> None:
+        """Adds the forces of contacts and joint limits to w.tau and w.F_applied, in a continuous plant."""
+        w.contact_sample = None
+        if not w.is_float:
+            if self._may_touch:
+                self._refuse_other_scalars(context, w, None)
+            return
+        room = self._contact_room(w)
+        self._eval_velocity(context)
+        pairs, contacts = self._find_contacts(context, room) if self._may_touch else (NO_PAIRS, NO_CONTACTS)
+        room.tau_joints[:] = 0.0
+        if len(room.model.limits):
+            stiffness, dissipation = self._limit_springs(w, room)
+            w.call(limit_forces, room.model.limits, stiffness, dissipation, w.q, w.v, room.tau_joints)
+            w.tau += room.tau_joints
+        if not len(contacts):
+            return
+        if not w.has_applied_forces:
+            w.F_applied[:] = 0.0
+            w.has_applied_forces = True
+        room.reserve(len(contacts), 0, 0)
+        room.F_Bo_W[:] = 0.0
+        w.call(
+            penalty_forces, room.materials, self._stiction_tolerance, w.position, w.velocity, pairs, contacts,
+            room.F_Bo_W, room.forces,
+        )  # fmt: skip
+        w.F_applied += room.F_Bo_W
+        room.tau[:] = 0.0
+        w.call(kernels.generalized_forces, w.topology, w.position, room.F_Bo_W, w.zeros_F.copy(), room.tau)
+        forces = room.forces[: len(contacts)].copy()
+        w.contact_sample = self._sample_contacts(room, pairs, contacts, forces, None)
+
+    def _limit_springs(self, w: Workspace, room: ContactRoom) -> tuple[Array, Array]:
+        """Stiffness and dissipation of the limits: a period on the joint's own inertia, see the constants above."""
+        if w.limit_springs is None:
+            M = np.empty(w.M_shape)
+            w.run_mass_matrix(M)
+            inertia = M.diagonal()[room.model.limits["v"]]
+            omega = 2.0 * math.pi / _LIMIT_PERIOD
+            w.limit_springs = inertia * omega**2, np.full(len(inertia), 1.0 / (omega * _LIMIT_LENGTH))
+        springs: tuple[Array, Array] = w.limit_springs
+        return springs
+
+    # ------------------------------------------------------------------ geometry
+
+    def _find_contacts(self, context: Any, room: ContactRoom) -> tuple[Array, Array]:
+        """Points at which geometries overlap: pairs of geometries by number, and records of contact_dtype.
+
+        Raises:
+            UnconnectedInputError: there is no SceneGraph to ask.
+        """
+        value = context._read_input(self._geometry_query_port._index)
+        if value is None:
+            raise self._missing_scene_graph()
+        queries, poses = value.get_value()._proximity("contact")
+        layout = queries.layout
+        if room.layout is not layout:
+            self._read_materials(room, layout)
+        pairs, contacts = queries._engine.contact_manifolds(layout.world_poses(poses))
+        return pairs, contacts
+
+    def _missing_scene_graph(self) -> Exception:
+        from merganser.framework import UnconnectedInputError
+
+        return UnconnectedInputError(
+            f"{self._geometry_query_port.GetFullDescription()} is not connected, but plant "
+            f"'{self.GetSystemPathname()}' has {self.num_collision_geometries()} collision geometries. Make the plant "
+            "with AddMultibodyPlantSceneGraph(), or connect the port to scene_graph.get_query_output_port()."
+        )
+
+    def _read_materials(self, room: ContactRoom, layout: Any) -> None:
+        """Takes over what the geometries say about contact; those of others than this plant stay where they are."""
+        bodies = {id: index for index, ids in self._collision_geometries.items() for id in ids}
+        room.materials = np.zeros(len(layout.geometry_ids), material_dtype)
+        room.bodies = np.array([bodies.get(id, 0) for id in layout.geometry_ids], np.int64)
+        room.materials["mobod"] = self._tree.mobod_of_body[room.bodies]
+        for record, id, properties in zip(room.materials, layout.geometry_ids, layout.properties):
+            self._set_material(record, id, properties)
+        room.layout = layout
+
+    def _set_material(self, record: Any, id: GeometryId, properties: ProximityProperties) -> None:
+        stiffness, dissipation = self._default_compliance()
+        read = properties.GetPropertyOrDefault
+        friction = read("material", "coulomb_friction", None)
+        if not isinstance(friction, CoulombFriction):
+            assert self._scene_graph is not None
+            name = self._scene_graph.model_inspector().GetName(id)
+            raise RuntimeError(
+                f"Geometry '{name}' of plant '{self.GetSystemPathname()}' takes part in contact, but its proximity "
+                "properties have no ('material', 'coulomb_friction'). Set it by AddContactMaterial(properties, "
+                "friction=CoulombFriction(static, dynamic))."
+            )
+        record["stiffness"] = read("material", "point_contact_stiffness", stiffness)
+        record["dissipation"] = read("material", "hunt_crossley_dissipation", dissipation)
+        record["relaxation_time"] = read("material", "relaxation_time", _RELAXATION_TIME)
+        record["static_friction"], record["dynamic_friction"] = friction.static_friction(), friction.dynamic_friction()
+
+    def _default_compliance(self) -> tuple[float, float]:
+        """Stiffness [N/m] and dissipation [s/m] of a geometry that does not say.
+
+        Two of them together, on which the heaviest body rests, give way by the penetration allowance and are
+        critically damped.
+        """
+        g = float(np.linalg.norm(self._tree.gravity_vector())) or 9.81
+        mass = max((body.default_mass() for body in self._tree.bodies), default=0.0)
+        stiffness = mass * g / self._penetration_allowance
+        return 2.0 * stiffness, math.sqrt(self._penetration_allowance / g) / self._penetration_allowance
+
+    def _sample_contacts(
+        self, room: ContactRoom, pairs: Array, contacts: Array, forces: Array, statistics: Any
+    ) -> ContactSample:
+        touching = pairs[contacts["pair"]]
+        ids = geometry_pairs(room.layout.geometry_ids, touching) if len(touching) else []
+        record = None if statistics is None else statistics.copy()
+        return ContactSample(
+            ids, room.bodies[touching] if len(touching) else NO_PAIRS, contacts.copy(), forces, room.tau.copy(),
+            room.tau_joints.copy(), record,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ constraints
+
+    def _links_at_work(self, context: Any, room: ContactRoom) -> Array:
+        """The constraints that are switched on, as records."""
+        status = self._read_parameter(context, self._constraint_status_parameter)
+        params = self._read_parameter(context, self._distance_params_parameter)
+        source = (status, params)
+        if room.link_source is None or room.link_source[0] is not status or room.link_source[1] is not params:
+            specs = self._active_constraints(context)
+            room.links = np.zeros(len(specs), link_dtype)
+            for record, spec in zip(room.links, specs):
+                self._set_link(record, spec)
+            room.link_source = source
+        return room.links
+
+    def _set_link(self, record: Any, spec: ConstraintSpec) -> None:
+        record["kind"] = NO_LINK
+        if isinstance(spec, CouplerConstraintSpec):
+            first, second = (self._tree.get_joint(index) for index in (spec.joint0, spec.joint1))
+            record["kind"] = COUPLER
+            record["q_0"], record["v_0"] = first.position_start(), first.velocity_start()
+            record["q_1"], record["v_1"] = second.position_start(), second.velocity_start()
+            record["gear_ratio"], record["offset"] = spec.gear_ratio, spec.offset
+            return
+        if isinstance(spec, DistanceConstraintSpec):
+            params = spec.params
+            body_A, body_B = params.bodyA(), params.bodyB()
+            X_AP, X_BQ = RigidTransform(params.p_AP()), RigidTransform(params.p_BQ())
+            record["kind"], record["length"] = DISTANCE, params.distance()
+            record["stiffness"], record["damping"] = params.stiffness(), params.damping()
+        elif isinstance(spec, BallConstraintSpec):
+            body_A, body_B = spec.body_A, spec.body_B
+            X_AP, X_BQ = RigidTransform(spec.p_AP), RigidTransform(spec.p_BQ)
+            record["kind"] = BALL
+        else:
+            body_A, body_B, X_AP, X_BQ = spec.body_A, spec.body_B, spec.X_AP, spec.X_BQ
+            record["kind"] = WELD
+        record["mobod_A"], record["mobod_B"] = self._tree.mobod_of_body[[int(body_A), int(body_B)]]
+        record["X_AP"], record["X_BQ"] = X_AP.GetAsMatrix34(), X_BQ.GetAsMatrix34()
+
+    # ------------------------------------------------------------------ other scalars
+
+    def _refuse_other_scalars(self, context: Any, w: Workspace, result: Array | None) -> None:
+        """Contact and limits are computed with floats only; where none is at work, the rest goes on."""
+        what = ""
+        if self._has_constraints and self._active_constraints(context):
+            what = "has active constraints"
+        elif self._may_touch:
+            what = "has collision geometry"
+        elif result is not None and self._reaches_a_limit(w, result):
+            what = "reaches a joint limit"
+        if what:
+            raise RuntimeError(
+                f"Plant '{self.GetSystemPathname()}' {what}, which it can only solve for with floats: there are no "
+                "derivatives or expressions of contact yet. Leave the collision geometry out of the plant that you "
+                "convert, or take finite differences."
+            )
+
+    def _reaches_a_limit(self, w: Workspace, result: Array) -> bool:
+        limits = self._contact_model_arrays.limits
+        if not len(limits) or (not w.is_numeric and w.scalar.__name__ == "Expression"):
+            return False
+        real = np.vectorize(lambda x: x.value() if hasattr(x, "value") else complex(x).real, otypes=[float])
+        q, v, v_star = real(w.q), real(w.v), real(result[len(w.q) :])
+        return bool(find_limits.interpreted(limits, self._time_step, q, v, v_star))

@@ -1,0 +1,171 @@
+"""What a plant hands to the contact solver: arrays of the model, and room for one step in a Context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry import GeometryId
+from merganser.geometry.proximity.layout import contact_dtype
+from merganser.multibody.contact import integer_workspace_size, make_trees, workspace_size
+from merganser.multibody.contact.layout import constraint_dtype, result_dtype, row_dtype
+from merganser.multibody.contact.plant_layout import drive_dtype, limit_dtype, link_dtype, material_dtype
+from merganser.multibody.tree import MultibodyTree
+
+__all__ = ["NO_CONTACTS", "NO_PAIRS", "ContactModelArrays", "ContactRoom", "ContactSample"]
+
+Array = NDArray[Any]
+
+NO_PAIRS = np.zeros((0, 2), np.int64)
+NO_CONTACTS = np.zeros(0, contact_dtype)
+_SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
+
+
+class ContactSample(NamedTuple):
+    """The contacts of one computation of the dynamics; nobody changes it afterwards.
+
+    Attributes:
+        geometry_ids: of both geometries of each contact, A then B, whose normal points from B into A.
+        bodies: their body indices, shape [num_contacts, 2].
+        contacts: records of contact_dtype.
+        forces: on the body of A in W [N], then speeds of approach and of slip [m/s], shape [num_contacts, 5].
+        tau: generalized forces of all contacts, shape [num_v].
+        tau_joints: generalized forces of joint limits and couplers, shape [num_v].
+        statistics: of the solver, a record of result_dtype; None for a continuous plant.
+    """
+
+    geometry_ids: list[tuple[GeometryId, GeometryId]]
+    bodies: Array
+    contacts: Array
+    forces: Array
+    tau: Array
+    tau_joints: Array
+    statistics: Any = None
+
+
+class ContactModelArrays:
+    """What is known once a tree is finalized.
+
+    Attributes:
+        trees: of the contact problem, records of tree_dtype; trees without velocities are left out.
+        tree_of_mobod, tree_of_velocity: which tree each belongs to, -1 for none.
+        matrix_size: numbers of all blocks of the mass matrix.
+        most_velocities: of one tree.
+        limits: joints of one velocity with a finite position limit, records of limit_dtype.
+    """
+
+    def __init__(self, tree: MultibodyTree) -> None:
+        topology = tree.topology
+        roots = [i for i in range(1, len(topology)) if topology["parent"][i] == 0]
+        sizes: list[int] = []
+        self.tree_of_mobod = np.full(len(topology), -1, np.int64)
+        self.tree_of_velocity = np.full(tree.num_velocities(), -1, np.int64)
+        starts: list[int] = []
+        for root in roots:
+            members = topology[root : int(topology["subtree_end"][root])]
+            size = int(members["num_v"].sum())
+            if size:
+                start = int(members["v_start"][members["num_v"] > 0].min())
+                self.tree_of_mobod[root : int(topology["subtree_end"][root])] = len(sizes)
+                self.tree_of_velocity[start : start + size] = len(sizes)
+                sizes.append(size)
+                starts.append(start)
+        self._hold_what_is_welded(topology)
+        self.trees = make_trees(sizes)
+        self.trees["v_start"] = starts
+        self.matrix_size = int((self.trees["num_v"] ** 2).sum())
+        self.most_velocities = max(sizes, default=0)
+        self.limits = _limits_of(tree)
+
+    def _hold_what_is_welded(self, topology: Array) -> None:
+        """Bodies that nothing can move belong to no tree."""
+        for i in range(1, len(topology)):
+            parent = int(topology["parent"][i])
+            has_moving_parent = parent > 0 and self.tree_of_mobod[parent] >= 0
+            if topology["num_v"][i] == 0 and not has_moving_parent:
+                self.tree_of_mobod[i] = -1
+
+
+def _limits_of(tree: MultibodyTree) -> Array:
+    rows: list[tuple[int, int, float, float]] = []
+    for joint in tree.joints:
+        if joint.num_velocities() != 1 or joint.num_positions() != 1:
+            continue
+        lower, upper = float(joint.position_lower_limits()[0]), float(joint.position_upper_limits()[0])
+        if np.isfinite(lower) or np.isfinite(upper):
+            rows.append((joint.position_start(), joint.velocity_start(), lower, upper))
+    return np.array(rows, limit_dtype)
+
+
+class ContactRoom:
+    """Arrays of one step in one Context, which grow as needed.
+
+    Attributes:
+        materials: of the geometries, records of material_dtype, for the layout below.
+        layout: the ProximityLayout that they are made for.
+        links: records of link_dtype; kinds of those that are switched off are NO_LINK.
+        drives: PD controllers, records of drive_dtype.
+        matrix, is_locked, v_next: see contact/layout.py.
+        counts: see contact/plant_problem.py.
+        sample: of the last computation, None if there was nothing to hold.
+    """
+
+    def __init__(self, model: ContactModelArrays, num_mobods: int, num_v: int) -> None:
+        self.model = model
+        self.materials = np.zeros(0, material_dtype)
+        self.bodies: Array = np.zeros(0, np.int64)
+        self.layout: Any = None
+        self.links = np.zeros(0, link_dtype)
+        self.link_source: Any = None
+        self.drives = np.zeros(0, drive_dtype)
+        self.matrix = np.zeros(model.matrix_size)
+        self.is_locked = np.zeros(num_v, np.int64)
+        self.v_next = np.zeros(num_v)
+        self.tau, self.tau_joints = np.zeros(num_v), np.zeros(num_v)
+        self.F_Bo_W = np.zeros((num_mobods, 6))
+        self.counts = np.zeros(5, np.int64)
+        self.constraints, self.rows = np.zeros(0, constraint_dtype), np.zeros(0, row_dtype)
+        self.jacobian, self.impulses = np.zeros(0), np.zeros(0)
+        self.frames, self.source, self.forces = np.zeros((0, 9)), np.zeros(0, np.int64), np.zeros((0, 5))
+        self.result = np.zeros(1, result_dtype)
+        num_trees = len(model.trees)
+        n = min(num_trees, _SMALL_ISLAND)
+        self.pairs = n * (n - 1) // 2 + 4 * num_trees
+        self.factor = min(num_v**2, 64 * num_v + 4096)
+        self.work, self.integer_work = np.zeros(0), np.zeros(0, np.int64)
+        self.sample: ContactSample | None = None
+
+    def reserve(self, num_contacts: int, num_others: int, num_other_rows: int) -> None:
+        """Makes room for contacts and for other constraints."""
+        num_constraints, num_rows = num_contacts + num_others, 3 * num_contacts + num_other_rows
+        if num_constraints > len(self.constraints):
+            self.constraints = np.zeros(2 * num_constraints, constraint_dtype)
+        if num_contacts > len(self.frames):
+            self.frames, self.source = np.zeros((2 * num_contacts, 9)), np.zeros(2 * num_contacts, np.int64)
+            self.forces = np.zeros((2 * num_contacts, 5))
+        if num_rows > len(self.rows):
+            self.rows, self.impulses = np.zeros(2 * num_rows, row_dtype), np.zeros(2 * num_rows)
+            self.jacobian = np.zeros(4 * num_rows * self.model.most_velocities)
+
+    def reserve_work(self, num_constraints: int, num_rows: int, jacobian_size: int) -> None:
+        """Makes room for the solver."""
+        num_trees = len(self.model.trees)
+        numbers = workspace_size(len(self.v_next), num_rows, len(self.matrix), jacobian_size, self.factor)
+        if numbers > len(self.work):
+            self.work = np.zeros(numbers + numbers // 2)
+        integers = integer_workspace_size(num_trees, num_constraints, self.pairs)
+        if integers > len(self.integer_work):
+            self.integer_work = np.zeros(integers + integers // 2, np.int64)
+
+    def grow(self) -> None:
+        """Takes over what the solver has said it needs."""
+        self.pairs = max(self.pairs, int(self.result["blocks_needed"][0]))
+        self.factor = max(self.factor, int(self.result["factor_needed"][0]))
+
+
+def geometry_pairs(ids: Sequence[GeometryId], pairs: Array) -> list[tuple[GeometryId, GeometryId]]:
+    """The ids of pairs of geometries."""
+    return [(ids[a], ids[b]) for a, b in pairs.tolist()]

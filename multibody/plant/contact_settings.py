@@ -1,0 +1,188 @@
+"""Settings of contact: which model, which approximation, and the numbers of compliance and friction."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from merganser.multibody.plant.contact_enums import (
+    ContactModel,
+    DiscreteContactApproximation,
+    DiscreteContactSolver,
+    HydroelasticContactRepresentation,
+)
+from merganser.multibody.plant.frame_motion import PlantFrameMotion
+
+__all__ = ["PlantContactSettings"]
+
+_EARTH_GRAVITY = 9.81  # estimates of compliance where there is no gravity take this [m/s^2]
+
+
+class PlantContactSettings(PlantFrameMotion):
+    """Contact settings. All but penetration allowance and stiction tolerance are fixed by Finalize().
+
+    Functions that set something raise RuntimeError after Finalize() unless they say otherwise, TypeError if the value
+    is of the wrong kind, and then leave everything as it was.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._contact_model = ContactModel.kHydroelasticWithFallback
+        self._contact_approximation = DiscreteContactApproximation.kLagged
+        self._surface_representation: HydroelasticContactRepresentation | None = None  # None: as the time step says
+        self._near_rigid_threshold = 1.0
+        self._penetration_allowance = 1e-3
+        self._stiction_tolerance = 1e-4
+        self._filters_adjacent_bodies = True
+        self._contact_time_scale = -1.0
+
+    # ------------------------------------------------------------------ models
+
+    def set_contact_model(self, model: ContactModel) -> None:
+        """Chooses between contact of points and of surfaces."""
+        self._check_setting("set_contact_model", model, ContactModel)
+        self._contact_model = model
+
+    def get_contact_model(self) -> ContactModel:
+        """Returns the model of contact, by default kHydroelasticWithFallback."""
+        return self._contact_model
+
+    def set_discrete_contact_approximation(self, approximation: DiscreteContactApproximation) -> None:
+        """Chooses the approximation of contact in a discrete step, and with it the solver.
+
+        Raises:
+            RuntimeError: also if the plant is continuous, or TAMSI is chosen for a plant with constraints.
+        """
+        caller = "set_discrete_contact_approximation"
+        self._check_setting(caller, approximation, DiscreteContactApproximation)
+        if self._time_step == 0.0:
+            raise RuntimeError(
+                f"{caller}(): plant '{self.GetSystemPathname()}' is continuous, so that it has no discrete step. Give "
+                "it a time step."
+            )
+        if approximation is DiscreteContactApproximation.kTamsi and len(self._tree.constraints):
+            raise RuntimeError(
+                f"{caller}(): TAMSI was selected for plant '{self.GetSystemPathname()}', but it does not support "
+                f"constraints, of which the plant has {len(self._tree.constraints)} (num_constraints()). Remove them, "
+                "or choose kSap, kSimilar or kLagged."
+            )
+        self._contact_approximation = approximation
+
+    def get_discrete_contact_approximation(self) -> DiscreteContactApproximation:
+        """Returns the approximation of contact in a discrete step, by default kLagged."""
+        return self._contact_approximation
+
+    def get_discrete_contact_solver(self) -> DiscreteContactSolver:
+        """Returns the solver that follows from the approximation."""
+        is_tamsi = self._contact_approximation is DiscreteContactApproximation.kTamsi
+        return DiscreteContactSolver.kTamsi if is_tamsi else DiscreteContactSolver.kSap
+
+    def set_contact_surface_representation(self, surface_representation: HydroelasticContactRepresentation) -> None:
+        """Chooses of what faces contact surfaces are made."""
+        caller = "set_contact_surface_representation"
+        self._check_setting(caller, surface_representation, HydroelasticContactRepresentation)
+        self._surface_representation = surface_representation
+
+    def get_contact_surface_representation(self) -> HydroelasticContactRepresentation:
+        """Returns of what faces contact surfaces are made; for the default see the next function."""
+        return self._surface_representation or self.GetDefaultContactSurfaceRepresentation(self._time_step)
+
+    @staticmethod
+    def GetDefaultContactSurfaceRepresentation(time_step: float) -> HydroelasticContactRepresentation:
+        """Returns polygons for discrete plants, triangles for continuous ones (of time step 0)."""
+        kinds = HydroelasticContactRepresentation
+        return kinds.kTriangle if time_step == 0.0 else kinds.kPolygon
+
+    def set_adjacent_bodies_collision_filters(self, value: bool) -> None:
+        """Chooses whether bodies that a joint connects do not collide; joints with six degrees of freedom aside."""
+        self._check_setting("set_adjacent_bodies_collision_filters", value, bool)
+        self._filters_adjacent_bodies = value
+
+    def get_adjacent_bodies_collision_filters(self) -> bool:
+        """Returns whether bodies that a joint connects do not collide, by default True."""
+        return self._filters_adjacent_bodies
+
+    def _check_setting(self, caller: str, value: Any, kind: type) -> None:
+        self._tree._check_not_finalized(caller)
+        if not isinstance(value, kind):
+            raise TypeError(
+                f"{caller}(): plant '{self.GetSystemPathname()}' takes a {kind.__name__}, not a "
+                f"{type(value).__name__} ({value!r})."
+            )
+
+    # ------------------------------------------------------------------ numbers
+
+    def set_sap_near_rigid_threshold(self, near_rigid_threshold: float = 1.0) -> None:
+        """Sets how stiff contacts may get before the SAP solver softens them; 0: never.
+
+        It is the number beta of Castro, Permenter and Han (2023), An Unconstrained Convex Formulation of Compliant
+        Contact, IEEE Transactions on Robotics 39, section V.B.
+
+        Raises:
+            RuntimeError: also if it is negative or not a number.
+        """
+        caller = "set_sap_near_rigid_threshold"
+        self._tree._check_not_finalized(caller)
+        if not near_rigid_threshold >= 0.0:
+            raise RuntimeError(
+                f"{caller}(): the threshold of plant '{self.GetSystemPathname()}' must not be negative, but is "
+                f"{near_rigid_threshold}."
+            )
+        self._near_rigid_threshold = float(near_rigid_threshold)
+
+    def get_sap_near_rigid_threshold(self) -> float:
+        """Returns how stiff contacts may get before the SAP solver softens them."""
+        return self._near_rigid_threshold
+
+    def set_penetration_allowance(self, penetration_allowance: float = 0.001) -> None:
+        """Sets how deep the heaviest body may sink under its weight, from which point contact gets its compliance.
+
+        May be called after Finalize(), too.
+
+        Raises:
+            RuntimeError: it is not positive.
+        """
+        self._check_positive("set_penetration_allowance", "penetration_allowance", penetration_allowance)
+        self._penetration_allowance = float(penetration_allowance)
+        if self.is_finalized():
+            self._estimate_contact_time_scale()
+
+    def get_contact_penalty_method_time_scale(self) -> float:
+        """Returns the time in which penalty forces stop a body [s]; -1 if nothing in the plant can collide.
+
+        A body of mass m on a spring of stiffness m g / d, d the penetration allowance, critically damped, has the time
+        scale sqrt(d / g), whatever its mass; without gravity, that of the earth is taken.
+
+        Raises:
+            RuntimeError: before Finalize().
+        """
+        self._require_finalized("get_contact_penalty_method_time_scale()")
+        return self._contact_time_scale
+
+    def set_stiction_tolerance(self, v_stiction: float = 0.001) -> None:
+        """Sets the velocity up to which bodies that stick may slip [m/s]; may be called after Finalize(), too.
+
+        Raises:
+            RuntimeError: it is not positive.
+        """
+        self._check_positive("set_stiction_tolerance", "v_stiction", v_stiction)
+        self._stiction_tolerance = float(v_stiction)
+
+    def _check_positive(self, caller: str, name: str, value: float) -> None:
+        if not (value > 0.0 and math.isfinite(value)):
+            raise RuntimeError(
+                f"{caller}(): {name} of plant '{self.GetSystemPathname()}' must be strictly positive, but is {value}."
+            )
+
+    def _declare_contact_settings(self) -> None:
+        """Called by Finalize()."""
+        if any(self._collision_geometries.values()):
+            self._estimate_contact_time_scale()
+
+    def _estimate_contact_time_scale(self) -> None:
+        """sqrt(d / g); NaN where no body has a mass, as in pydrake."""
+        g = float(sum(component**2 for component in self._tree.gravity_vector().tolist())) ** 0.5
+        has_mass = any(body.default_mass() > 0.0 for body in self._tree.bodies)
+        self._contact_time_scale = (
+            math.sqrt(self._penetration_allowance / (g or _EARTH_GRAVITY)) if has_mass else math.nan
+        )

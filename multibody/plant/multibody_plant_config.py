@@ -1,0 +1,169 @@
+"""MultibodyPlantConfig: the settings of a plant as data, and what is done with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from typing import Any, TypeVar
+
+from merganser.framework import DiagramBuilder
+from merganser.multibody.plant.add_multibody_plant import (
+    AddMultibodyPlantSceneGraph,
+    AddMultibodyPlantSceneGraphResult,
+)
+from merganser.multibody.plant.contact_enums import (
+    ContactModel,
+    DiscreteContactApproximation,
+    HydroelasticContactRepresentation,
+)
+from merganser.multibody.plant.multibody_plant import MultibodyPlant
+
+__all__ = ["AddMultibodyPlant", "ApplyMultibodyPlantConfig", "MultibodyPlantConfig"]
+
+Choice = TypeVar("Choice", bound=enum.Enum)
+
+_CONTACT_MODELS = {
+    "point": ContactModel.kPoint,
+    "hydroelastic": ContactModel.kHydroelastic,
+    "hydroelastic_with_fallback": ContactModel.kHydroelasticWithFallback,
+}
+_APPROXIMATIONS = {
+    "tamsi": DiscreteContactApproximation.kTamsi,
+    "sap": DiscreteContactApproximation.kSap,
+    "similar": DiscreteContactApproximation.kSimilar,
+    "lagged": DiscreteContactApproximation.kLagged,
+}
+_REPRESENTATIONS = {
+    "triangle": HydroelasticContactRepresentation.kTriangle,
+    "polygon": HydroelasticContactRepresentation.kPolygon,
+}
+
+
+@dataclasses.dataclass(kw_only=True)
+class MultibodyPlantConfig:
+    """Settings of a plant; the defaults are those of MultibodyPlant, but for the time step.
+
+    To and from dictionaries: `dataclasses.asdict(config)` and `MultibodyPlantConfig(**settings)`; to and from YAML:
+    `yaml_dump_typed` and `yaml_load_typed` of merganser.multibody.parsing.
+
+    Attributes:
+        time_step: of the plant, 0 for a continuous one [s].
+        use_sampled_output_ports: see MultibodyPlant.SetUseSampledOutputPorts(); discrete plants only.
+        penetration_allowance: see MultibodyPlant.set_penetration_allowance() [m].
+        stiction_tolerance: see MultibodyPlant.set_stiction_tolerance() [m/s].
+        contact_model: "point", "hydroelastic" or "hydroelastic_with_fallback".
+        discrete_contact_approximation: "tamsi", "sap", "similar" or "lagged"; discrete plants only.
+        sap_near_rigid_threshold: see MultibodyPlant.set_sap_near_rigid_threshold().
+        contact_surface_representation: "triangle" or "polygon".
+        adjacent_bodies_collision_filters: see MultibodyPlant.set_adjacent_bodies_collision_filters().
+    """
+
+    time_step: float = 0.001
+    use_sampled_output_ports: bool = True
+    penetration_allowance: float = 0.001
+    stiction_tolerance: float = 0.0001
+    contact_model: str = "hydroelastic_with_fallback"
+    discrete_contact_approximation: str = "lagged"
+    sap_near_rigid_threshold: float = 1.0
+    contact_surface_representation: str = "polygon"
+    adjacent_bodies_collision_filters: bool = True
+
+
+def AddMultibodyPlant(*args: Any, **kwargs: Any) -> AddMultibodyPlantSceneGraphResult:
+    """Adds a plant with these settings and a SceneGraph to a diagram, wired as AddMultibodyPlantSceneGraph() does.
+
+    Two forms:
+
+        AddMultibodyPlant(config, builder)
+        AddMultibodyPlant(plant_config, scene_graph_config, builder)
+
+    Args:
+        config: settings of the plant.
+        builder: of the diagram.
+        scene_graph_config: settings of the SceneGraph, for its function set_config().
+
+    Returns:
+        (plant, scene_graph).
+
+    Raises:
+        RuntimeError: a setting is unknown or out of range; then nothing has been added.
+        TypeError: the arguments fit neither form.
+    """
+    if len(args) + len(kwargs) == 3:
+        return _add_with_scene_graph_config(*args, **kwargs)
+    return _add(*args, **kwargs)
+
+
+def _add(config: MultibodyPlantConfig, builder: DiagramBuilder) -> AddMultibodyPlantSceneGraphResult:
+    _check(config)
+    result = AddMultibodyPlantSceneGraph(builder, config.time_step)
+    ApplyMultibodyPlantConfig(config, result.plant)
+    return result
+
+
+def _add_with_scene_graph_config(
+    plant_config: MultibodyPlantConfig, scene_graph_config: Any, builder: DiagramBuilder
+) -> AddMultibodyPlantSceneGraphResult:
+    _check(plant_config)
+    result = _add(plant_config, builder)
+    scene_graph: Any = result.scene_graph
+    scene_graph.set_config(scene_graph_config)
+    return result
+
+
+def ApplyMultibodyPlantConfig(config: MultibodyPlantConfig, plant: MultibodyPlant) -> None:
+    """Gives a plant these settings. Its time step cannot change.
+
+    Raises:
+        RuntimeError: the plant is finalized, has another time step, or a setting is unknown or out of range; then
+            nothing is changed.
+        TypeError: `config` is no MultibodyPlantConfig.
+    """
+    _check(config)
+    plant._tree._check_not_finalized("ApplyMultibodyPlantConfig")
+    if plant.time_step() != config.time_step:
+        raise RuntimeError(
+            f"ApplyMultibodyPlantConfig(): plant '{plant.GetSystemPathname()}' has the time step {plant.time_step()}, "
+            f"but the config has {config.time_step}, which only the constructor can set: use "
+            "AddMultibodyPlant(config, builder), or MultibodyPlant(config.time_step)."
+        )
+    if plant.is_discrete():
+        # The one setting that depends on the plant comes first: TAMSI is refused where there are constraints.
+        plant.set_discrete_contact_approximation(_APPROXIMATIONS[config.discrete_contact_approximation])
+        plant.SetUseSampledOutputPorts(config.use_sampled_output_ports)
+    plant.set_penetration_allowance(config.penetration_allowance)
+    plant.set_stiction_tolerance(config.stiction_tolerance)
+    plant.set_contact_model(_CONTACT_MODELS[config.contact_model])
+    plant.set_sap_near_rigid_threshold(config.sap_near_rigid_threshold)
+    plant.set_contact_surface_representation(_REPRESENTATIONS[config.contact_surface_representation])
+    plant.set_adjacent_bodies_collision_filters(config.adjacent_bodies_collision_filters)
+
+
+def _check(config: MultibodyPlantConfig) -> None:
+    if not isinstance(config, MultibodyPlantConfig):
+        raise TypeError(f"Expected a MultibodyPlantConfig, got {type(config).__name__}.")
+    _check_choice("contact_model", config.contact_model, _CONTACT_MODELS)
+    _check_choice("discrete_contact_approximation", config.discrete_contact_approximation, _APPROXIMATIONS)
+    _check_choice("contact_surface_representation", config.contact_surface_representation, _REPRESENTATIONS)
+    for name, number, is_valid, expected in (
+        ("time_step", config.time_step, config.time_step >= 0.0, "not negative"),
+        ("penetration_allowance", config.penetration_allowance, config.penetration_allowance > 0.0, "positive"),
+        ("stiction_tolerance", config.stiction_tolerance, config.stiction_tolerance > 0.0, "positive"),
+        (
+            "sap_near_rigid_threshold",
+            config.sap_near_rigid_threshold,
+            config.sap_near_rigid_threshold >= 0.0,
+            "not negative",
+        ),
+    ):
+        if not (is_valid and math.isfinite(number)):
+            raise RuntimeError(f"MultibodyPlantConfig: {name} must be {expected} and finite, but is {number}.")
+    for name in ("use_sampled_output_ports", "adjacent_bodies_collision_filters"):
+        if not isinstance(getattr(config, name), bool):
+            raise TypeError(f"MultibodyPlantConfig: {name} must be True or False, but is {getattr(config, name)!r}.")
+
+
+def _check_choice(name: str, value: str, choices: dict[str, Choice]) -> None:
+    if value not in choices:
+        raise RuntimeError(f"MultibodyPlantConfig: unknown {name} '{value}'; known are {', '.join(choices)}.")

@@ -1,0 +1,23 @@
+"""Constraints between joints and bodies: what they hold together, as data for the solver of a discrete plant."""
+
+from merganser.multibody.tree.constraints.constraint_collection import ConstraintCollection
+from merganser.multibody.tree.constraints.constraint_id import MultibodyConstraintId
+from merganser.multibody.tree.constraints.distance_constraint_params import DistanceConstraintParams
+from merganser.multibody.tree.constraints.specs import (
+    BallConstraintSpec,
+    ConstraintSpec,
+    CouplerConstraintSpec,
+    DistanceConstraintSpec,
+    WeldConstraintSpec,
+)
+
+__all__ = [
+    "BallConstraintSpec",
+    "ConstraintCollection",
+    "ConstraintSpec",
+    "CouplerConstraintSpec",
+    "DistanceConstraintParams",
+    "DistanceConstraintSpec",
+    "MultibodyConstraintId",
+    "WeldConstraintSpec",
+]

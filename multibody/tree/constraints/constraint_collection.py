@@ -1,0 +1,46 @@
+"""All constraints of a plant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from merganser.multibody.tree.constraints.constraint_id import MultibodyConstraintId
+from merganser.multibody.tree.constraints.specs import (
+    BallConstraintSpec,
+    ConstraintSpec,
+    CouplerConstraintSpec,
+    DistanceConstraintSpec,
+    WeldConstraintSpec,
+)
+
+__all__ = ["ConstraintCollection"]
+
+_KINDS = (CouplerConstraintSpec, DistanceConstraintSpec, BallConstraintSpec, WeldConstraintSpec)
+
+
+class ConstraintCollection:
+    """Constraints by id; iteration takes couplers, distances, balls and welds, in each kind the older first."""
+
+    def __init__(self) -> None:
+        self._specs: dict[MultibodyConstraintId, ConstraintSpec] = {}
+
+    def __len__(self) -> int:
+        return len(self._specs)
+
+    def __iter__(self) -> Iterator[ConstraintSpec]:
+        return (spec for kind in _KINDS for spec in self._specs.values() if isinstance(spec, kind))
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._specs
+
+    def add(self, spec: ConstraintSpec) -> None:
+        """Adds a constraint, or puts it in the place of the one with its id."""
+        self._specs[spec.id] = spec
+
+    def remove(self, id: MultibodyConstraintId) -> None:
+        """Forgets a constraint, which must be there."""
+        del self._specs[id]
+
+    def get(self, id: MultibodyConstraintId) -> ConstraintSpec | None:
+        """Returns the constraint of this id, None if there is none."""
+        return self._specs.get(id)

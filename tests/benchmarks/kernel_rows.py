@@ -1,0 +1,163 @@
+"""Rows about the kernels, inside compiled code, against pinocchio's functions as Python calls them.
+
+A row gives the time of one pass of a loop of compiled code over what pinocchio's function computes: position (and
+velocity) kinematics included, as there. What is computed is checked in tests/multibody/kernels, not here: pinocchio
+orders velocities in its own way.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numba
+import numpy as np
+from libraries import Call, Library, Row
+from plant_rows import random_states
+from robots import Robot, available_robots, build_plant
+
+from merganser.multibody import kernels
+from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
+
+_PASSES = 1000
+_NAMES = ("forwardKinematics", "crba", "rnea", "aba", "computeRNEADerivatives", "computeABADerivatives")
+
+_position, _kinematics = kernels.position_kinematics, kernels.kinematics
+_mass_matrix, _inverse, _forward = kernels.mass_matrix, kernels.inverse_dynamics, kernels.state_derivatives
+_inverse_gradient, _forward_gradient = kernels.inverse_dynamics_derivatives, kernels.forward_dynamics_derivatives
+
+
+def kernel_calls(library: Library, robot: Robot) -> dict[str, Call]:
+    """Loops of _PASSES passes, by the names of pinocchio's functions."""
+    plant = build_plant(library, robot)
+    w = plant._workspace(plant.CreateDefaultContext())
+    num_v = robot.num_velocities
+    model = (w.topology, w.parameters)
+    x = random_states(robot)[0]
+    q, v = x[: robot.num_positions].copy(), x[robot.num_positions :].copy()
+    tau, M, dvdot_dtau, derivatives = np.zeros(num_v), *np.zeros((2, num_v, num_v)), np.zeros((3, num_v, num_v))
+    xdot, sensitivity = np.zeros(len(x)), np.zeros(len(w.topology), sensitivity_dtype())
+    F = w.zeros_F
+
+    def forward_kinematics() -> None:
+        _repeat_position(_PASSES, *model, q, w.position)
+
+    def crba() -> None:
+        _repeat_mass_matrix(_PASSES, *model, q, w.position, w.scratch, M)
+
+    def rnea() -> None:
+        _repeat_inverse(_PASSES, *model, w.gravity, q, v, v, F, w.position, w.velocity, w.scratch, tau)
+
+    def aba() -> None:
+        _repeat_forward(_PASSES, *model, w.gravity, x, v, F, w.position, w.velocity, w.scratch, xdot)
+
+    def rnea_derivatives() -> None:
+        _repeat_inverse_gradient(_PASSES, *model, w.gravity, q, v, F, w.position, sensitivity, tau, derivatives)
+
+    def aba_derivatives() -> None:
+        _repeat_forward_gradient(
+            _PASSES, *model, w.gravity, x, v, F, w.position, w.velocity, w.scratch, xdot, sensitivity, tau,
+            derivatives, dvdot_dtau,
+        )  # fmt: skip
+
+    return {
+        "forwardKinematics": forward_kinematics,
+        "crba": crba,
+        "rnea": rnea,
+        "aba": aba,
+        "computeRNEADerivatives": rnea_derivatives,
+        "computeABADerivatives": aba_derivatives,
+    }
+
+
+@numba.njit
+def _repeat_position(n, topology, parameters, q, position):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        _position(topology, parameters, q, position)
+
+
+@numba.njit
+def _repeat_mass_matrix(n, topology, parameters, q, position, scratch, M):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        _position(topology, parameters, q, position)
+        _mass_matrix(topology, parameters, position, scratch, M)
+
+
+@numba.njit
+def _repeat_inverse(n, topology, parameters, g, q, v, vdot, F, position, velocity, scratch, tau):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        _kinematics(topology, parameters, q, v, position, velocity)
+        _inverse(topology, parameters, g, position, velocity, vdot, F, scratch, tau)
+
+
+@numba.njit
+def _repeat_forward(n, topology, parameters, g, x, tau, F, position, velocity, scratch, xdot):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        _forward(topology, parameters, g, x, tau, F, position, velocity, scratch, xdot)
+
+
+@numba.njit
+def _repeat_inverse_gradient(n, topology, parameters, g, q, v, F, position, sensitivity, tau, D):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        _position(topology, parameters, q, position)
+        _inverse_gradient(topology, parameters, g, position, v, v, F, sensitivity, tau, D[0], D[1], D[2])
+
+
+@numba.njit
+def _repeat_forward_gradient(  # type: ignore[no-untyped-def]
+    n, topology, parameters, g, x, v, F, position, velocity, scratch, xdot, sensitivity, tau, D, dvdot_dtau
+):
+    vdot = xdot[x.shape[0] - v.shape[0] :]
+    for _ in range(n):
+        _forward(topology, parameters, g, x, v, F, position, velocity, scratch, xdot)
+        _inverse_gradient(topology, parameters, g, position, v, vdot, F, sensitivity, tau, D[0], D[1], D[2])
+        _forward_gradient(topology, parameters, D[2], D[0], D[1], dvdot_dtau)
+
+
+def pinocchio_calls(pinocchio: Any, robot: Robot) -> dict[str, Call]:
+    """The same through pinocchio's Python functions."""
+    if robot.base:
+        model = pinocchio.buildModelFromXML(robot.urdf)
+    else:
+        model = pinocchio.buildModelFromXML(robot.urdf, pinocchio.JointModelFreeFlyer())
+    data = model.createData()
+    q = pinocchio.normalize(model, np.random.default_rng(1).uniform(-1.0, 1.0, model.nq))
+    v = np.random.default_rng(2).uniform(-1.0, 1.0, model.nv)
+    arguments = {"forwardKinematics": (q,), "crba": (q,)}
+    return {
+        name: functools.partial(getattr(pinocchio, name), model, data, *arguments.get(name, (q, v, v)))
+        for name in _NAMES
+    }
+
+
+def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
+    """The rows of all robots; none without pinocchio (pip install pin)."""
+    try:
+        import pinocchio
+    except ImportError:
+        print("pinocchio is not installed (pip install pin): the rows of compiled kernels are left out")
+        return
+    for robot in available_robots():
+        our_calls = functools.cache(functools.partial(kernel_calls, ours, robot))
+        their_calls = functools.cache(functools.partial(pinocchio_calls, pinocchio, robot))
+        for name in _NAMES:
+            our_maker = functools.partial(_made, our_calls, name)
+            their_maker = functools.partial(_timed_often, their_calls, name)
+            yield Row(f"{robot.name}, compiled code: {name}", our_maker, their_maker, 1, calls_inside=_PASSES)
+
+
+def _made(calls: Any, name: str) -> Call:
+    call: Call = calls()[name]
+    return call
+
+
+def _timed_often(calls: Any, name: str) -> Call:
+    """_PASSES calls, as in the loops of compiled code."""
+    call = calls()[name]
+
+    def repeated() -> None:
+        for _ in range(_PASSES):
+            call()
+
+    return repeated

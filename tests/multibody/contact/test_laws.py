@@ -1,0 +1,133 @@
+"""Each law of impulses is the gradient of its potential, and its Hessian the derivative of both."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from merganser.multibody.contact.bounded import bounded_potential, bounded_response
+from merganser.multibody.contact.friction_cone import cone_potential, cone_response, set_cone_law
+from merganser.multibody.contact.hunt_crossley import (
+    hunt_crossley_potential,
+    hunt_crossley_response,
+    implicit_friction_response,
+    set_hunt_crossley_law,
+)
+from merganser.multibody.contact.layout import LAGGED, SIMILAR
+
+RNG = np.random.default_rng(7)
+POINTS = RNG.normal(size=(60, 3)) * 0.3
+STEP = 1e-6
+
+
+def matrix(response: tuple[float, ...]) -> NDArray[np.float64]:
+    """The symmetric matrix that a response packs."""
+    _, _, _, a, b, c, d, e, f = response
+    return np.array([[a, b, d], [b, c, e], [d, e, f]])
+
+
+def slope(function, at: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Central differences, one column for each direction."""
+    return np.stack([(function(at + d) - function(at - d)) / (2.0 * STEP) for d in STEP * np.eye(3)], axis=-1)
+
+
+def cone_law(mu: float = 0.6) -> NDArray[np.float64]:
+    law = np.full(12, math.nan)
+    set_cone_law(mu, 50.0, 20.0, 0.05, law)
+    return law
+
+
+def hunt_crossley_law(dissipation: float = 2.0, softness: float = 0.01) -> NDArray[np.float64]:
+    law = np.full(12, math.nan)
+    set_hunt_crossley_law(0.6, 0.8, 9.0, dissipation, softness, 0.7, 3.0, law)
+    return law
+
+
+LAWS = {
+    "cone": (
+        lambda u: cone_potential(cone_law(), *u),
+        lambda u: cone_response(cone_law(), *u),
+    ),
+    "frictionless cone": (
+        lambda u: cone_potential(cone_law(0.0), *u),
+        lambda u: cone_response(cone_law(0.0), *u),
+    ),
+    "similar": (
+        lambda u: hunt_crossley_potential(SIMILAR, hunt_crossley_law(), *u),
+        lambda u: hunt_crossley_response(SIMILAR, hunt_crossley_law(), *u),
+    ),
+    "lagged": (
+        lambda u: hunt_crossley_potential(LAGGED, hunt_crossley_law(), *u),
+        lambda u: hunt_crossley_response(LAGGED, hunt_crossley_law(), *u),
+    ),
+    "lagged without dissipation": (
+        lambda u: hunt_crossley_potential(LAGGED, hunt_crossley_law(0.0), *u),
+        lambda u: hunt_crossley_response(LAGGED, hunt_crossley_law(0.0), *u),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_impulse_is_minus_the_gradient_of_the_potential(name: str) -> None:
+    potential, response = LAWS[name]
+    for u in POINTS:
+        np.testing.assert_allclose(-slope(potential, u), response(u)[:3], atol=2e-8)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_hessian_is_minus_the_derivative_of_the_impulse(name: str) -> None:
+    response = LAWS[name][1]
+    for u in POINTS:
+        np.testing.assert_allclose(-slope(lambda x: np.array(response(x)[:3]), u), matrix(response(u)), atol=2e-6)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_hessian_is_positive_semidefinite(name: str) -> None:
+    response = LAWS[name][1]
+    for u in POINTS:
+        assert np.linalg.eigvalsh(matrix(response(u))).min() > -1e-12
+
+
+def test_implicit_friction_has_the_derivatives_it_says() -> None:
+    law = hunt_crossley_law(softness=0.2)  # so that points are within the band of sticking, and outside
+    assert min(np.linalg.norm(POINTS[:, :2], axis=1)) < 0.2 < max(np.linalg.norm(POINTS[:, :2], axis=1))
+    for u in POINTS:
+        G = matrix(implicit_friction_response(law, *u))
+        G[2, :2] = 0.0
+        impulse = lambda x: np.array(implicit_friction_response(law, *x)[:3])  # noqa: E731
+        np.testing.assert_allclose(-slope(impulse, u), G, atol=2e-7)
+
+
+def test_cone_impulse_is_the_nearest_one_in_the_cone() -> None:
+    """Projection in the norm of R: what is cut off is normal to the impulse, and points away from the cone."""
+    mu, R = 0.6, np.array([1 / 50.0, 1 / 50.0, 1 / 20.0])
+    directions = RNG.normal(size=(200, 3))
+    cone = directions[np.hypot(directions[:, 0], directions[:, 1]) <= mu * directions[:, 2]]
+    for u in POINTS:
+        gamma = np.array(cone_response(cone_law(mu), *u)[:3])
+        y = (np.array([0.0, 0.0, 0.05]) - u) / R
+        assert np.hypot(gamma[0], gamma[1]) <= mu * gamma[2] + 1e-12
+        assert abs((y - gamma) @ (R * gamma)) < 1e-12
+        assert np.all(cone @ (R * (y - gamma)) < 1e-12)
+
+
+def test_all_regions_of_the_cone_are_among_the_points() -> None:
+    results = [cone_response(cone_law(), *u) for u in POINTS]
+    slips = [abs(np.hypot(r[0], r[1]) - 0.6 * r[2]) < 1e-12 for r in results]
+    assert any(r[2] == 0.0 for r in results)
+    assert any(s and r[2] > 0.0 for s, r in zip(slips, results))
+    assert any(not s for s in slips)
+
+
+@pytest.mark.parametrize("gain", [0.0, 3.0])
+def test_bounded_rows_are_gradients_of_their_potentials(gain: float) -> None:
+    law = np.array([gain, 0.4, -0.5, 0.9])
+    for v in np.linspace(-1.0, 1.0, 41):
+        gamma, G = bounded_response(law, v)
+        down, up = (bounded_potential(law, v + d) for d in (-STEP, STEP))
+        assert (down - up) / (2.0 * STEP) == pytest.approx(gamma, abs=1e-6)
+        assert -0.5 <= gamma <= 0.9
+        assert G in (0.0, gain)

@@ -1,0 +1,485 @@
+"""What each block of the framework does for given inputs and state, in plain numpy: one entry each."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from merganser import framework
+from merganser.framework import System, math, primitives, trajectories
+
+__all__ = ["BLOCKS", "CASES", "Case", "names_of", "numbers", "split"]
+
+Array = np.ndarray[Any, Any]
+_random = np.random.default_rng(7)
+A, B, C, D = (_random.normal(size=shape) for shape in ((3, 3), (3, 2), (4, 3), (4, 2)))
+f0, y0 = _random.normal(size=3), _random.normal(size=4)
+WEIGHTS = _random.normal(size=14)
+PLANE = np.array([[1.0 + 2.0 * p - q, p] for q in (-9.0, 0.0, 9.0) for p in (-9.0, 9.0)]).T
+
+
+@dataclass
+class Case:
+    """A block, its ports, and its law.
+
+    Attributes:
+        make: make(b) makes the block, with all names in the namespace b.
+        inputs, outputs: {name: size}.
+        feedthrough: pairs (input, output).
+        calc: calc(u, x) -> list of outputs, with u the list of inputs and x the state.
+        num_continuous, num_discrete: number of state variables.
+        derivatives, update: f(u, x) -> dx/dt, or the next discrete state on a forced update.
+        periodic: f(u, x) -> the next discrete state on a periodic update.
+        defaults: the state by default; empty if it is random, or of several groups.
+        time: when all this holds [s].
+        parameters: the numeric parameters that the block is given.
+        is_complex: whether it computes with complex numbers, so that the complex step gives its derivatives.
+        without: names of the scalar types that it cannot be converted to.
+    """
+
+    make: Callable[[Any], System]
+    inputs: dict[str, int]
+    outputs: dict[str, int]
+    feedthrough: list[tuple[int, int]]
+    calc: Callable[[list[Any], Any], list[Any]]
+    num_continuous: int = 0
+    num_discrete: int = 0
+    derivatives: Callable[[list[Any], Any], Any] | None = None
+    update: Callable[[list[Any], Any], Any] | None = None
+    periodic: Callable[[list[Any], Any], Any] | None = None
+    defaults: list[float] = field(default_factory=list)
+    time: float = 0.0
+    parameters: Array | None = None
+    is_complex: bool = True
+    without: tuple[str, ...] = ()
+
+
+def source(value):
+    return {}, {"y0": len(value)}, [], lambda u, x: [value]
+
+
+def affine(make, has_offsets, **more):
+    f, y = (f0, y0) if has_offsets else (0.0, 0.0)
+    rule = {more.pop("rule"): lambda u, x: A @ x + B @ u[0] + f}
+    return Case(make, {"u0": 2}, {"y0": 4}, [(0, 0)], lambda u, x: [C @ x + D @ u[0] + y], **rule, **more)
+
+
+def sine_of(u, x):
+    a, f, p = np.array([[2.0, -1.0], [0.5, 3.0], [0.1, -2.0]])
+    angle = f * u[0] + p
+    return [a * np.sin(angle), a * f * np.cos(angle), -a * f**2 * np.sin(angle)]
+
+
+def saturated(u, x, low=(-0.3, -0.5), high=(0.4, 0.2)):
+    return [np.array([a if v.real < a else b if v.real > b else v for v, a, b in zip(u[0], low, high)])]
+
+
+def wrapping(b):
+    system = b.WrapToSystem(2)
+    system.set_interval(1, -0.1, 0.2)
+    return system
+
+
+def selecting(b):
+    from_last = b.SelectorParams.OutputSelection(input_port_index=1, input_offset=2)
+    from_first = b.SelectorParams.OutputSelection(input_port_index=0, input_offset=0)
+    inputs = [b.SelectorParams.InputPortParams(name="few", size=1), b.SelectorParams.InputPortParams(size=3)]
+    outputs = [
+        b.SelectorParams.OutputPortParams(selections=[from_last, from_first, from_last]),
+        b.SelectorParams.OutputPortParams(name="one", selections=[from_last]),
+        b.SelectorParams.OutputPortParams(),
+    ]
+    return b.Selector(b.SelectorParams(inputs=inputs, outputs=outputs))
+
+
+def along(b, *values):
+    """Trajectories that have the given values at 0.75."""
+    columns = [np.atleast_2d(value.T).T for value in values]
+    return [b.PiecewisePolynomial.FirstOrderHold([0.0, 0.5, 1.0], [-M, 0.0 * M, 2.0 * M]) for M in columns]
+
+
+def transformed(u, x):
+    w, A, b = u[0], u[1].reshape(2, 2).T, u[2]
+    return [A @ w + b, [np.exp(-0.5 * w @ w) / (2.0 * np.pi) / abs(np.linalg.det(A))]]
+
+
+def rectified(u, x):
+    inside = WEIGHTS[:6].reshape(3, 2).T @ np.array([np.sin(u[0][0]), np.cos(u[0][0]), u[0][1]]) + WEIGHTS[6:8]
+    return [WEIGHTS[8:12].reshape(2, 2).T @ (inside * (inside.real > 0.0)) + WEIGHTS[12:14]]
+
+
+def symbolic_cases():
+    """Blocks of expressions, where these are installed."""
+
+    def make(b, **more):
+        t, x, u = b.Variable("t"), b.Variable("x"), b.Variable("u")
+        rate = -x * x * x + u * t
+        return b.SymbolicVectorSystem(t, [x], [u], [rate], [b.sin(x) + t, 2.0 * u], **more)
+
+    def law(u, x):
+        return -(x**3) + 0.7 * u[0]
+
+    ports = {"u0": 1}, {"y0": 2}, [(0, 0)], lambda u, x: [[np.sin(x[0]) + 0.7, 2.0 * u[0][0]]]
+    common = {"defaults": [0.0], "time": 0.7, "is_complex": False}
+    return {
+        "SymbolicVectorSystem": Case(make, *ports, num_continuous=1, derivatives=law, **common),
+        "SymbolicVectorSystem in discrete time": Case(
+            lambda b: make(b, time_period=0.1), *ports, num_discrete=1, update=law, **common
+        ),
+    }
+
+
+CASES = {
+    "ConstantVectorSource": Case(lambda b: b.ConstantVectorSource([1.0, -2.0]), *source([1.0, -2.0])),
+    "ConstantVectorSource of a BasicVector": Case(
+        lambda b: b.ConstantVectorSource(b.BasicVector([3.0])), *source([3.0])
+    ),
+    "Gain by one factor": Case(lambda b: b.Gain(-2.0, 3), {"u0": 3}, {"y0": 3}, [(0, 0)], lambda u, x: [-2.0 * u[0]]),
+    "Gain by a vector": Case(
+        lambda b: b.Gain(k=[1.0, 10.0]),
+        {"u0": 2},
+        {"y0": 2},
+        [(0, 0)],
+        lambda u, x: [np.array([1.0, 10.0]) * u[0]],
+    ),
+    "Adder": Case(
+        lambda b: b.Adder(3, 2),
+        {"u0": 2, "u1": 2, "u2": 2},
+        {"sum": 2},
+        [(0, 0), (1, 0), (2, 0)],
+        lambda u, x: [sum(u)],
+    ),
+    "Integrator": Case(
+        lambda b: b.Integrator(2),
+        {"u0": 2},
+        {"y0": 2},
+        [],
+        lambda u, x: [x],
+        num_continuous=2,
+        derivatives=lambda u, x: u[0],
+        defaults=[0.0, 0.0],
+    ),
+    "Integrator with a start": Case(
+        lambda b: b.Integrator([1.0, 2.0]),
+        {"u0": 2},
+        {"y0": 2},
+        [],
+        lambda u, x: [x],
+        num_continuous=2,
+        derivatives=lambda u, x: u[0],
+        defaults=[1.0, 2.0],
+    ),
+    "PassThrough": Case(lambda b: b.PassThrough(2), {"u": 2}, {"y": 2}, [(0, 0)], lambda u, x: u),
+    "PassThrough with a default": Case(
+        lambda b: b.PassThrough(value=[1.0, 2.0]), {"u": 2}, {"y": 2}, [(0, 0)], lambda u, x: u
+    ),
+    "ZeroOrderHold": Case(
+        lambda b: b.ZeroOrderHold(0.1, 2),
+        {"u": 2},
+        {"y": 2},
+        [],
+        lambda u, x: [x],
+        num_discrete=2,
+        defaults=[0.0, 0.0],
+    ),
+    "Multiplexer of numbers": Case(
+        lambda b: b.Multiplexer(2),
+        {"u0": 1, "u1": 1},
+        {"y0": 2},
+        [(0, 0), (1, 0)],
+        lambda u, x: [np.concatenate(u)],
+    ),
+    "Multiplexer of vectors": Case(
+        lambda b: b.Multiplexer(input_sizes=[2, 0, 3]),
+        {"u0": 2, "u1": 0, "u2": 3},
+        {"y0": 5},
+        [(0, 0), (1, 0), (2, 0)],
+        lambda u, x: [np.concatenate(u)],
+    ),
+    "Demultiplexer into equal parts": Case(
+        lambda b: b.Demultiplexer(4, 2),
+        {"u0": 4},
+        {"y0": 2, "y1": 2},
+        [(0, 0), (0, 1)],
+        lambda u, x: [u[0][:2], u[0][2:]],
+    ),
+    "Demultiplexer into given parts": Case(
+        lambda b: b.Demultiplexer([1, 3]),
+        {"u0": 4},
+        {"y0": 1, "y1": 3},
+        [(0, 0), (0, 1)],
+        lambda u, x: [u[0][:1], u[0][1:]],
+    ),
+    "AffineSystem": affine(
+        lambda b: b.AffineSystem(A, B, f0, C, D, y0),
+        True,
+        rule="derivatives",
+        num_continuous=3,
+        defaults=[0.0] * 3,
+    ),
+    "AffineSystem in discrete time": affine(
+        lambda b: b.AffineSystem(A, B, f0, C, D, y0, time_period=0.1),
+        True,
+        rule="update",
+        num_discrete=3,
+        defaults=[0.0] * 3,
+    ),
+    "LinearSystem": affine(
+        lambda b: b.LinearSystem(A, B, C, D), False, rule="derivatives", num_continuous=3, defaults=[0.0] * 3
+    ),
+    "LinearSystem in discrete time": affine(
+        lambda b: b.LinearSystem(A, B, C, D, 0.1), False, rule="update", num_discrete=3, defaults=[0.0] * 3
+    ),
+    "AffineSystem without D": Case(
+        lambda b: b.AffineSystem(A=A, B=B, C=C, D=0.0 * D),
+        {"u0": 2},
+        {"y0": 4},
+        [],
+        lambda u, x: [C @ x],
+        num_continuous=3,
+        derivatives=lambda u, x: A @ x + B @ u[0],
+        defaults=[0.0] * 3,
+    ),
+    "AffineSystem without state": Case(
+        lambda b: b.AffineSystem(D=D, y0=y0), {"u0": 2}, {"y0": 4}, [(0, 0)], lambda u, x: [D @ u[0] + y0]
+    ),
+    "AffineSystem without input": Case(
+        lambda b: b.AffineSystem(A=A, f0=f0, C=C),
+        {},
+        {"y0": 4},
+        [],
+        lambda u, x: [C @ x],
+        num_continuous=3,
+        derivatives=lambda u, x: A @ x + f0,
+        defaults=[0.0] * 3,
+    ),
+    "MatrixGain": Case(lambda b: b.MatrixGain(D), {"u0": 2}, {"y0": 4}, [(0, 0)], lambda u, x: [D @ u[0]]),
+    "SparseMatrixGain": Case(
+        lambda b: b.SparseMatrixGain(scipy.sparse.csc_matrix(D)),
+        {"u": 2},
+        {"y": 4},
+        [(0, 0)],
+        lambda u, x: [D @ u[0]],
+    ),
+    "Sine of an input": Case(
+        lambda b: b.Sine([2.0, -1.0], [0.5, 3.0], [0.1, -2.0], is_time_based=False),
+        {"u0": 2},
+        {"y0": 2, "y1": 2, "y2": 2},
+        [(0, 0), (0, 1), (0, 2)],
+        sine_of,
+    ),
+    "Sine of time": Case(
+        lambda b: b.Sine(amplitude=2.0, frequency=3.0, phase=0.5, size=2),
+        {},
+        {"y0": 2, "y1": 2, "y2": 2},
+        [],
+        lambda u, x: [[2 * np.sin(0.5)] * 2, [6 * np.cos(0.5)] * 2, [-18 * np.sin(0.5)] * 2],
+    ),
+    "Saturation": Case(lambda b: b.Saturation([-0.3, -0.5], [0.4, 0.2]), {"u0": 2}, {"y0": 2}, [(0, 0)], saturated),
+    "WrapToSystem": Case(
+        wrapping,
+        {"u0": 2},
+        {"y0": 2},
+        [(0, 0)],
+        lambda u, x: [u[0] - np.array([0.0, 0.3 * np.floor((u[0][1].real + 0.1) / 0.3)])],
+    ),
+    "Selector": Case(
+        selecting,
+        {"few": 1, "u1": 3},
+        {"y0": 3, "one": 1, "y2": 0},
+        [(0, 0), (1, 0), (1, 1)],
+        lambda u, x: [[u[1][2], u[0][0], u[1][2]], [u[1][2]], []],
+    ),
+    "FirstOrderLowPassFilter": Case(
+        lambda b: b.FirstOrderLowPassFilter([0.5, 2.0]),
+        {"u0": 2},
+        {"y0": 2},
+        [],
+        lambda u, x: [x],
+        num_continuous=2,
+        derivatives=lambda u, x: (u[0] - x) / np.array([0.5, 2.0]),
+        defaults=[0.0, 0.0],
+    ),
+    "DiscreteTimeIntegrator": Case(
+        lambda b: b.DiscreteTimeIntegrator(2, 0.1),
+        {"u": 2},
+        {"y": 2},
+        [],
+        lambda u, x: [x],
+        num_discrete=2,
+        periodic=lambda u, x: x + 0.1 * u[0],
+        defaults=[0.0, 0.0],
+    ),
+    "DiscreteTimeDelay": Case(
+        lambda b: b.DiscreteTimeDelay(0.1, 2, 2),
+        {"u": 2},
+        {"delayed_u": 2},
+        [],
+        lambda u, x: [x[:2]],
+        num_discrete=6,
+        periodic=lambda u, x: np.concatenate([x[2:], u[0]]),
+        defaults=[0.0] * 6,
+    ),
+    "DiscreteTimeDelay by no step": Case(
+        lambda b: b.DiscreteTimeDelay(0.1, 0, 2),
+        {"u": 2},
+        {"delayed_u": 2},
+        [],
+        lambda u, x: [x],
+        num_discrete=2,
+        periodic=lambda u, x: u[0],
+        defaults=[0.0] * 2,
+    ),
+    "DiscreteDerivative": Case(
+        lambda b: b.DiscreteDerivative(2, 0.1, False),
+        {"u": 2},
+        {"dudt": 2},
+        [],
+        lambda u, x: [(x[:2] - x[2:]) / 0.1],
+        num_discrete=4,
+        update=lambda u, x: np.concatenate([u[0], x[:2]]),
+        periodic=lambda u, x: np.concatenate([u[0], x[:2]]),
+    ),
+    "DiscreteDerivative that starts at rest": Case(
+        lambda b: b.DiscreteDerivative(2, 0.1),
+        {"u": 2},
+        {"dudt": 2},
+        [],
+        lambda u, x: [(x[:2] - x[2:4]) / 0.1 * (x[4].real >= 2.0)],
+        num_discrete=5,
+        update=lambda u, x: np.concatenate([u[0], x[:2], [x[4] + 1.0]]),
+        periodic=lambda u, x: np.concatenate([u[0], x[:2], [x[4] + 1.0]]),
+        is_complex=False,
+        without=("Expression",),
+    ),
+    "TrajectorySource": Case(
+        lambda b: b.TrajectorySource(b.PiecewisePolynomial([b.Polynomial([1.0, 2.0, 3.0])], [0.5, 2.0]), 2),
+        {},
+        {"y0": 3},
+        [],
+        lambda u, x: [[1.0 + 2.0 * 0.2 + 3.0 * 0.04, 2.0 + 6.0 * 0.2, 6.0]],
+        time=0.7,
+    ),
+    "TrajectorySource beyond the end": Case(
+        lambda b: b.TrajectorySource(b.PiecewisePolynomial([b.Polynomial([1.0, 2.0])], [0.5, 2.0]), 1),
+        {},
+        {"y0": 2},
+        [],
+        lambda u, x: [[4.0, 0.0]],
+        time=2.5,
+    ),
+    "TrajectorySource of several segments": Case(
+        lambda b: b.TrajectorySource(b.PiecewisePolynomial.FirstOrderHold([0, 1, 3], [[0, 1, 9], [5, 5, 5]])),
+        {},
+        {"y0": 2},
+        [],
+        lambda u, x: [[3.0, 5.0]],
+        time=1.5,
+    ),
+    "TrajectoryAffineSystem": affine(
+        lambda b: b.TrajectoryAffineSystem(*along(b, A, B, f0, C, D, y0)),
+        True,
+        rule="derivatives",
+        num_continuous=3,
+        defaults=[0.0] * 3,
+        time=0.75,
+    ),
+    "TrajectoryAffineSystem in discrete time": affine(
+        lambda b: b.TrajectoryAffineSystem(*along(b, A, B, f0, C, D, y0), time_period=0.1),
+        True,
+        rule="update",
+        num_discrete=3,
+        defaults=[0.0] * 3,
+        time=0.75,
+    ),
+    "TrajectoryLinearSystem": affine(
+        lambda b: b.TrajectoryLinearSystem(*along(b, A, B, C, D)),
+        False,
+        rule="derivatives",
+        num_continuous=3,
+        defaults=[0.0] * 3,
+        time=0.75,
+    ),
+    "BarycentricMeshSystem": Case(
+        lambda b: b.BarycentricMeshSystem(b.BarycentricMesh([{-9.0, 9.0}, {-9.0, 0.0, 9.0}]), PLANE),
+        {"u0": 2},
+        {"y0": 2},
+        [(0, 0)],
+        lambda u, x: [[1.0 + 2.0 * u[0][0] - u[0][1], u[0][0]]],
+        is_complex=False,
+        without=("AutoDiffXd", "Expression"),
+    ),
+    "LinearTransformDensity": Case(
+        lambda b: b.LinearTransformDensity(b.RandomDistribution.kGaussian, 2, 2),
+        {"w_in": 2, "A": 4, "b": 2},
+        {"w_out": 2, "w_out_density": 1},
+        [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)],
+        transformed,
+        is_complex=False,
+        without=("Expression",),
+    ),
+    "RandomSource": Case(
+        lambda b: b.RandomSource(b.RandomDistribution.kGaussian, 2, 0.1),
+        {},
+        {"output": 2},
+        [],
+        lambda u, x: [x],
+        num_discrete=2,
+    ),
+    "MultilayerPerceptron": Case(
+        lambda b: b.MultilayerPerceptron([2, 3, 1]),
+        {"x": 2},
+        {"y": 1},
+        [(0, 0)],
+        lambda u, x: [WEIGHTS[9:12] @ np.tanh(WEIGHTS[:6].reshape(2, 3).T @ u[0] + WEIGHTS[6:9]) + WEIGHTS[12]],
+        parameters=WEIGHTS[:13],
+    ),
+    "MultilayerPerceptron of an angle": Case(
+        lambda b: b.MultilayerPerceptron(
+            [True, False], [2, 2], [b.PerceptronActivationType.kReLU, b.PerceptronActivationType.kIdentity]
+        ),
+        {"x": 2},
+        {"y": 2},
+        [(0, 0)],
+        rectified,
+        parameters=WEIGHTS[:14],
+    ),
+    "VectorLogSink": Case(lambda b: b.VectorLogSink(3), {"data": 3}, {}, [], lambda u, x: []),
+}
+HAS_SYMBOLS = importlib.util.find_spec("sympy") is not None
+if HAS_SYMBOLS:
+    CASES |= symbolic_cases()
+
+
+def names_of(*modules: Any) -> SimpleNamespace:
+    """All public names of some modules; the first one that has a name counts."""
+    pairs = [(name, getattr(module, name)) for module in reversed(modules) for name in dir(module) if name[0] != "_"]
+    return SimpleNamespace(**dict(pairs))
+
+
+def _blocks() -> SimpleNamespace:
+    modules = [primitives, trajectories, math, framework]
+    if HAS_SYMBOLS:
+        modules.insert(2, importlib.import_module("merganser.framework.symbolic"))
+    return names_of(*modules)
+
+
+BLOCKS = _blocks()
+
+
+def numbers(rng: np.random.Generator, size: int, dtype: Any) -> Array:
+    """Random numbers, shape [size]."""
+    values = rng.normal(size=size)
+    return values + 1j * rng.normal(size=size) if dtype is np.complex128 else values
+
+
+def split(context: Any, x: Any) -> list[Any]:
+    """The elements of each group of discrete state in a vector of all of them."""
+    sizes = [context.get_discrete_state(i).size() for i in range(context.num_discrete_state_groups())]
+    return np.split(np.asarray(x), np.cumsum(sizes, dtype=int)[:-1]) if sizes else []
