@@ -47,12 +47,12 @@ from merganser.geometry.properties import (
     PerceptionProperties,
     ProximityProperties,
 )
-from merganser.geometry.proximity.results import (
+from merganser.geometry.query_object import QueryObject
+from merganser.geometry.query_results import (
     PenetrationAsPointPair,
     SignedDistancePair,
     SignedDistanceToPoint,
 )
-from merganser.geometry.query_object import QueryObject
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.roles import Role, RoleAssign
 from merganser.geometry.scalar_templates import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +16,10 @@ from merganser.geometry.ids import FrameId, GeometryId
 from merganser.geometry.inspector import SceneGraphInspector
 from merganser.geometry.obb_fit import CalcObb
 from merganser.geometry.pose_layout import WorldPoses
-from merganser.geometry.proximity.queries import ProximityQueries
-from merganser.geometry.proximity.results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
+from merganser.geometry.query_results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
+
+if TYPE_CHECKING:
+    from merganser.geometry.proximity.queries import ProximityQueries
 
 __all__ = ["QueryObject"]
 
@@ -210,6 +212,8 @@ class QueryObject:
         poses = self._poses(function)
         layout = self._state().proximity_layout()
         if self._queries is None or self._queries.layout is not layout:
+            from merganser.geometry.proximity.queries import ProximityQueries  # loads the compiler
+
             self._queries = ProximityQueries(layout)
         return self._queries, poses
 

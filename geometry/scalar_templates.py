@@ -5,8 +5,8 @@ from __future__ import annotations
 from merganser.framework.core.templates import SystemTemplate, ValueTemplate
 from merganser.geometry.frame_pose_vector import FramePoseVector
 from merganser.geometry.inspector import SceneGraphInspector
-from merganser.geometry.proximity.results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
 from merganser.geometry.query_object import QueryObject
+from merganser.geometry.query_results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
 from merganser.geometry.scene_graph import SceneGraph
 
 __all__ = [

@@ -75,7 +75,8 @@ def kernel(function: Callable[..., Any]) -> Any:
     The plain Python function stays available as ``.interpreted``, for scalars that numba does not know.
     """
     # Kernels allocate nothing, so they need not count references to their arrays (12 % of an inverse dynamics).
-    compiled: Any = numba.njit(function, nogil=True, error_model="numpy", _nrt=False)
+    numba_options: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
+    compiled: Any = numba.njit(function, **numba_options)
     if hasattr(compiled, "py_func"):  # absent when NUMBA_DISABLE_JIT=1
         enable_kernel_cache(compiled, function)
     compiled.interpreted = function

@@ -136,9 +136,9 @@ def _trimesh(source: MeshSource) -> Any:
         mesh = trimesh.load(
             contents,
             file_type=extension[1:],
-            resolver=_SupportingFiles(source),
+            resolver=_SupportingFiles(source),  # type: ignore[arg-type]
             force="mesh",
-            process=False,  # type: ignore[arg-type]
+            process=False,
         )
     except Exception as error:  # trimesh lets the errors of its many readers pass
         raise RuntimeError(f"The mesh file '{name}' could not be read: {error}") from error

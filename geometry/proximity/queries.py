@@ -16,8 +16,8 @@ from merganser.geometry.proximity.arrays import ProximityArrays
 from merganser.geometry.proximity.engine import ProximityEngine
 from merganser.geometry.proximity.layout import POINT, UNBOUNDED
 from merganser.geometry.proximity.mesh_distance import MeshDistance
-from merganser.geometry.proximity.results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
 from merganser.geometry.proximity_layout import ProximityLayout
+from merganser.geometry.query_results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
 from merganser.geometry.shapes import Convex, Ellipsoid, Mesh, Sphere
 
 __all__ = ["ProximityQueries"]
@@ -43,18 +43,22 @@ class ProximityQueries:
 
     Args:
         layout: the geometries.
+
+    Attributes:
+        layout: as given.
+        engine: what computes.
     """
 
     def __init__(self, layout: ProximityLayout) -> None:
         self.layout = layout
-        self._engine = ProximityEngine(ProximityArrays(layout.shapes, layout.frames, layout.filtered))
+        self.engine = ProximityEngine(ProximityArrays(layout.shapes, layout.frames, layout.filtered))
 
     # ------------------------------------------------------------------ pairs
 
     def candidates(self, poses: WorldPoses) -> list[tuple[GeometryId, GeometryId]]:
         """See `QueryObject.FindCollisionCandidates`."""
         ids = self.layout.geometry_ids
-        pairs = self._engine.find_candidates(self._float_poses(poses))
+        pairs = self.engine.find_candidates(self._float_poses(poses))
         return [(ids[a], ids[b]) for a, b in pairs.tolist()]
 
     def has_collisions(self, state: GeometryState, poses: WorldPoses) -> bool:
@@ -91,9 +95,9 @@ class ProximityQueries:
         if np.isnan(max_distance):
             raise RuntimeError("ComputeSignedDistancePairwiseClosestPoints(): max_distance is NaN.")
         if np.isinf(max_distance):
-            pairs = self._engine.all_pairs()
+            pairs = self.engine.all_pairs()
         else:
-            pairs = self._engine.find_candidates(X_WG, max(max_distance, 0.0))
+            pairs = self.engine.find_candidates(X_WG, max(max_distance, 0.0))
         return [pair for pair in self._distances(state, X_WG, pairs) if pair.distance <= max_distance]
 
     def signed_distance(
@@ -114,7 +118,7 @@ class ProximityQueries:
             raise RuntimeError(
                 f"ComputeContactManifolds(): the margin must be finite and not negative; given {margin}."
             )
-        pairs, contacts = self._engine.contact_manifolds(self._float_poses(poses), margin)
+        pairs, contacts = self.engine.contact_manifolds(self._float_poses(poses), margin)
         ids = self.layout.geometry_ids
         return [(ids[a], ids[b]) for a, b in pairs.tolist()], contacts.copy()
 
@@ -126,7 +130,7 @@ class ProximityQueries:
         if point.shape != (3,) or not np.isfinite(point).all():
             raise RuntimeError(f"ComputeSignedDistanceToPoint(): p_WQ must be three finite numbers; given {p_WQ!r}.")
         X_WG = self._float_poses(poses)
-        results = self._engine.distances_to_point(X_WG, point)
+        results = self.engine.distances_to_point(X_WG, point)
         found = []
         for row, (id, shape) in enumerate(zip(self.layout.geometry_ids, self.layout.shapes)):
             R_WG, p_WG = X_WG[row, :3, :3], X_WG[row, :3, 3]
@@ -158,17 +162,17 @@ class ProximityQueries:
         return np.ascontiguousarray(X_WG)
 
     def _penetrating(self, state: GeometryState, X_WG: Array) -> tuple[NDArray[np.int64], Array]:
-        pairs = self._engine.find_candidates(X_WG)
-        results = self._engine.signed_distances(X_WG, pairs)
+        pairs = self.engine.find_candidates(X_WG)
+        results = self.engine.signed_distances(X_WG, pairs)
         self._refuse_unbounded(state, pairs, results, "Penetration")
-        kinds = self._engine.arrays.geometries["kind"][pairs]
+        kinds = self.engine.arrays.geometries["kind"][pairs]
         # Spheres report that they touch; elsewhere rounding decides whether a touching pair overlaps.
         has_sphere = (kinds == POINT).any(axis=1)
         found = results["distance"] <= np.where(has_sphere, 0.0, -_TOUCHING)
         return pairs[found], results[found]
 
     def _distances(self, state: GeometryState, X_WG: Array, pairs: NDArray[np.int64]) -> list[SignedDistancePair]:
-        results = self._engine.signed_distances(X_WG, pairs)
+        results = self.engine.signed_distances(X_WG, pairs)
         self._refuse_unbounded(state, pairs, results, "Signed distance")
         ids = self.layout.geometry_ids
         R_WA, R_WB = X_WG[pairs[:, 0], :3, :3], X_WG[pairs[:, 1], :3, :3]

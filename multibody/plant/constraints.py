@@ -338,8 +338,8 @@ class PlantConstraints(PlantContactSettings):
 
     def _check_can_constrain(self, caller: str, kind: str, **elements: tuple[Any, type]) -> None:
         self._tree._check_not_finalized(caller)
-        element: Any
-        for name, (element, element_class) in elements.items():
+        for name, (given, element_class) in elements.items():
+            element: Any = given  # of any kind until checked
             if not isinstance(element, element_class):
                 raise TypeError(
                     f"{caller}(): {name} must be a {element_class.__name__}, but is a {type(element).__name__}."

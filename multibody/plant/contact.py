@@ -287,7 +287,7 @@ class PlantContact(PlantConstraints):
         layout = queries.layout
         if room.layout is not layout:
             self._read_materials(room, layout)
-        pairs, contacts = queries._engine.contact_manifolds(layout.world_poses(poses))
+        pairs, contacts = queries.engine.contact_manifolds(layout.world_poses(poses))
         return pairs, contacts
 
     def _missing_scene_graph(self) -> Exception:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import BasicVector, ValueProducer
-from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.controlled_step import NOT_CONVERGED
 from merganser.multibody.math import SpatialAcceleration

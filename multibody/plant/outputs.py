@@ -53,6 +53,7 @@ class PlantOutputs(PlantSampling):
     def _declare_output_ports(self) -> None:
         """Declares the ports whose sizes are known once the plant is finalized."""
         tree = self._tree
+        plant: Any = self
         state = {self.xd_ticket()} if self._time_step > 0.0 else {self.q_ticket(), self.v_ticket()}
         position = {self._cache_entries[self._position_entry].ticket()}
         velocity = {self._cache_entries[self._velocity_entry].ticket()}
@@ -67,7 +68,7 @@ class PlantOutputs(PlantSampling):
         )
         self._declare_dynamics_ports()
         self._contact_results_port = self.DeclareAbstractOutputPort(
-            "contact_results", lambda: Value(ContactResults(self)), self._calc_contact_results,
+            "contact_results", lambda: Value(ContactResults(plant)), self._calc_contact_results,
             {self._sample_entry.ticket()},
         )  # fmt: skip
         self._instance_state_ports = []
@@ -84,7 +85,7 @@ class PlantOutputs(PlantSampling):
                     f"{name}_state", len(indices), functools.partial(self._calc_instance_state, indices), state
                 )
             )
-            self._instance_state_ports[-1].cache_entry().use_native(NativeStatePort(self, indices))
+            self._instance_state_ports[-1].cache_entry().use_native(NativeStatePort(plant, indices))
             self._declare_instance_dynamics_ports(index, name)
 
     def _declare_dynamics_ports(self) -> None:
@@ -207,7 +208,8 @@ class PlantOutputs(PlantSampling):
         output._values[:] = self._eval_net_actuation(context)[indices]
 
     def _calc_contact_results(self, context: Any, output: AbstractValue) -> None:
-        output.set_value(results_of(self, self._eval_contacts(context)))  # type: ignore[arg-type]
+        plant: Any = self
+        output.set_value(results_of(plant, self._eval_contacts(context)))
 
     def _calc_instance_contact_forces(self, indices: Any, context: Any, output: BasicVector) -> None:
         contacts = self._eval_contacts(context)

@@ -52,10 +52,6 @@ class SymbolicWorkspace(Workspace):
         numbers = ScalarArray.of((size, record_size(dtype_of)), self.scalar)
         return ObjectRecords(numbers, dtype_of)
 
-    def write_state(self, x: Array) -> None:
-        """Writes x = [q; v] into the Context."""
-        self.x[:] = x
-
     def call(self, kernel: Any, *arguments: Any) -> Any:
         """Interprets a kernel; what it puts out are expressions, also where they are constant."""
         status = kernel.interpreted(*arguments)

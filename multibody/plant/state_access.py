@@ -161,7 +161,7 @@ class PlantState(PlantGeometry):
     def SetPositions(self, context: Any, q: ArrayLike) -> None: ...
     @overload
     def SetPositions(self, context: Any, model_instance: int, q: ArrayLike) -> None: ...
-    def SetPositions(self, context: Any, model_instance: Any = _MISSING, q: Any = _MISSING) -> None:
+    def SetPositions(self, context: Any, model_instance: Any = _MISSING, q: Any = _MISSING) -> None:  # type: ignore[misc]
         """Sets q of the plant, or of one model instance.
 
         Raises:
@@ -183,7 +183,7 @@ class PlantState(PlantGeometry):
     def SetVelocities(self, context: Any, v: ArrayLike) -> None: ...
     @overload
     def SetVelocities(self, context: Any, model_instance: int, v: ArrayLike) -> None: ...
-    def SetVelocities(self, context: Any, model_instance: Any = _MISSING, v: Any = _MISSING) -> None:
+    def SetVelocities(self, context: Any, model_instance: Any = _MISSING, v: Any = _MISSING) -> None:  # type: ignore[misc]
         """Sets v of the plant, or of one model instance.
 
         Raises:
@@ -207,7 +207,9 @@ class PlantState(PlantGeometry):
     def SetPositionsAndVelocities(self, context: Any, q_v: ArrayLike) -> None: ...
     @overload
     def SetPositionsAndVelocities(self, context: Any, model_instance: int, q_v: ArrayLike) -> None: ...
-    def SetPositionsAndVelocities(self, context: Any, model_instance: Any = _MISSING, q_v: Any = _MISSING) -> None:
+    def SetPositionsAndVelocities(  # type: ignore[misc]
+        self, context: Any, model_instance: Any = _MISSING, q_v: Any = _MISSING
+    ) -> None:
         """Sets [q; v] of the plant, or of one model instance.
 
         Raises:
@@ -394,7 +396,7 @@ class PlantState(PlantGeometry):
     def SetDefaultPositions(self, q: ArrayLike) -> None: ...
     @overload
     def SetDefaultPositions(self, model_instance: int, q_instance: ArrayLike) -> None: ...
-    def SetDefaultPositions(
+    def SetDefaultPositions(  # type: ignore[misc]
         self, model_instance: Any = _MISSING, q_instance: Any = _MISSING, *, q: Any = _MISSING
     ) -> None:
         """Sets the positions that new contexts start with, of the plant or of one model instance.

@@ -183,6 +183,10 @@ class Workspace:
 
         setattr(self, name, run_first if self.is_float else functools.partial(self.call, kernel, *arguments))
 
+    def write_state(self, x: Array) -> None:
+        """Writes x = [q; v] into the Context."""
+        self.x[:] = x
+
     def view_records(self, numbers: Array, dtype_of: Callable[[Any], np.dtype[Any]]) -> Any:
         """Numbers of the Context, shape [n], as records of the dtype that `dtype_of` makes of a scalar type."""
         return numbers.view(dtype_of(self.dtype))

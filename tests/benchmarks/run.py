@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,7 +29,7 @@ def check_agreement(row: Row, ours: Any, theirs: Any) -> None:
 
 
 def measure(row: Row, repeats: int) -> tuple[float, float | None]:
-    """Median times of one call [s], from alternating runs."""
+    """Least times of one call [s], from alternating runs: other work on the machine disturbs those least."""
     our_call, their_call = row.ours(), row.theirs() if row.theirs else None
     first = our_call()
     if their_call is not None:
@@ -40,7 +39,7 @@ def measure(row: Row, repeats: int) -> tuple[float, float | None]:
         ours.append(_time(our_call, row.calls) / row.calls_inside)
         if their_call is not None:
             theirs.append(_time(their_call, row.calls) / row.calls_inside)
-    return statistics.median(ours), statistics.median(theirs) if theirs else None
+    return min(ours), min(theirs) if theirs else None
 
 
 def _time(function: Callable[[], Any], calls: int) -> float:
