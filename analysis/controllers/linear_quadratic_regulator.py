@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework import Context, OutputPortSelection, System
 from merganser.framework.primitives import AffineSystem, Linearize, LinearSystem
 
-__all__ = ["DiscreteTimeLinearQuadraticRegulator", "LinearQuadraticRegulator"]
+__all__ = ["DiscreteTimeLinearQuadraticRegulator", "LinearQuadraticRegulator", "checked_problem", "require_definite"]
 
 Array = NDArray[Any]
 _NONE = np.zeros((0, 0))
@@ -92,8 +92,8 @@ def DiscreteTimeLinearQuadraticRegulator(
     """
     from scipy.linalg import solve_discrete_are
 
-    a, b, q, r, n = _checked(A, B, Q, R, N)
-    _require_definite("[Q N; N' R]", np.block([[q, n], [n.T, r]]), "positive semidefinite")
+    a, b, q, r, n = checked_problem(A, B, Q, R, N)
+    require_definite("[Q N; N' R]", np.block([[q, n], [n.T, r]]), "positive semidefinite")
     S = _solve(solve_discrete_are, (a, b, q, r, n), _is_unstable_in_discrete_time)
     K = np.linalg.solve(r + b.T @ S @ b, b.T @ S @ a + n.T)
     _require_stable(a, b, K, _is_unstable_in_discrete_time)
@@ -105,7 +105,7 @@ def _of_matrices(
 ) -> tuple[Array, Array]:
     from scipy.linalg import null_space, solve_continuous_are
 
-    a, b, q, r, n = _checked(A, B, Q, R, N)
+    a, b, q, r, n = checked_problem(A, B, Q, R, N)
     f = np.zeros((0, len(a))) if np.size(F) == 0 else np.atleast_2d(np.asarray(F, dtype=float))
     if f.shape[1] != len(a):
         raise ValueError(f"LQR: F has shape {f.shape}; with A {a.shape} it must have {len(a)} columns.")
@@ -150,7 +150,13 @@ def _gain(linear: LinearSystem, Q: ArrayLike, R: ArrayLike, N: ArrayLike) -> Arr
     return regulate(linear.A(), linear.B(), Q, R, N)[0]
 
 
-def _checked(A: Any, B: Any, Q: Any, R: Any, N: Any) -> tuple[Array, Array, Array, Array, Array]:
+def checked_problem(A: Any, B: Any, Q: Any, R: Any, N: Any) -> tuple[Array, Array, Array, Array, Array]:
+    """A, B, Q, R and N as matrices that fit together; an empty N stands for zeros.
+
+    Raises:
+        ValueError: they do not, or an element is not finite.
+        RuntimeError: Q is not positive semidefinite, or R is not positive definite.
+    """
     a, b, q, r = (np.asarray(x, dtype=float) for x in (A, B, Q, R))
     a, q, r = np.atleast_2d(a), np.atleast_2d(q), np.atleast_2d(r)
     b = b.reshape(-1, 1) if b.ndim < 2 else b
@@ -167,12 +173,13 @@ def _checked(A: Any, B: Any, Q: Any, R: Any, N: Any) -> tuple[Array, Array, Arra
             )
         if not np.isfinite(matrix).all():
             raise ValueError(f"LQR: {name} has elements that are not finite.")
-    _require_definite("Q", q, "positive semidefinite")
-    _require_definite("R", r, "positive definite")
+    require_definite("Q", q, "positive semidefinite")
+    require_definite("R", r, "positive definite")
     return a, b, q, r, n
 
 
-def _require_definite(name: str, matrix: Array, kind: str) -> None:
+def require_definite(name: str, matrix: Array, kind: str) -> None:
+    """Raises a RuntimeError unless a matrix is symmetric and "positive definite" or "positive semidefinite"."""
     scale = np.abs(matrix).max(initial=0.0)
     asymmetry = np.abs(matrix - matrix.T).max(initial=0.0)
     if asymmetry > _SYMMETRY_TOLERANCE * scale:

@@ -18,6 +18,9 @@ from numba.extending import intrinsic
 from merganser.framework.native import device
 from merganser.framework.native.operations import CompiledOperation
 from merganser.framework.native.tape import doubles_at, integers_at
+from merganser.multibody.contact.penalty import limit_forces
+from merganser.multibody.contact.plant_layout import limit_dtype
+from merganser.multibody.contact.plant_problem import find_limits
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.force_elements import force_elements
 from merganser.multibody.kernels.kinematics import kinematics
@@ -54,6 +57,10 @@ DRIVEN = next(_number)  # the velocity that each drives
 LIMITS = next(_number)  # effort limits
 U = next(_number)  # what the actuators exert
 APPLIED = next(_number)  # place of generalized forces, or -1
+NUM_LIMITS = next(_number)  # of joints
+JOINT_LIMITS = next(_number)
+LIMIT_STIFFNESS = next(_number)  # of each limit, in continuous time
+LIMIT_DISSIPATION = next(_number)
 SAMPLE = next(_number)  # where a copy of the last x and result goes, or 0
 COUNT = next(_number)  # how many samples there were
 NUM_SOURCES = next(_number)  # of actuation; then for each: number of inputs, address of which they are, place
@@ -66,6 +73,7 @@ _VELOCITY = layout.velocity_dtype()
 _SCRATCH = layout.scratch_dtype()
 _ELEMENTS = layout.element_dtype
 _CONSTANTS = layout.constant_dtype()
+_LIMITS = limit_dtype
 
 
 _FLOAT = np.dtype(np.float64)
@@ -186,10 +194,37 @@ def _prepare(values: Any, f: Any) -> int:
     return _add_element_forces(values, f) if f[NUM_ELEMENTS] > 0 else 0
 
 
+@device
+def _add_limit_forces(values: Any, f: Any) -> None:
+    """The forces of joint limits in continuous time, into tau."""
+    n = f[NUM_LIMITS]
+    if n > 0:
+        q = _doubles(address_of_place(values, f[STATE]), f[NUM_Q])
+        v = _doubles(address_of_place(values, f[STATE] + f[NUM_Q]), f[NUM_V])
+        limits = carray(at(f[JOINT_LIMITS]), (n,), _LIMITS)
+        limit_forces(limits, _doubles(f[LIMIT_STIFFNESS], n), _doubles(f[LIMIT_DISSIPATION], n), q, v,
+                     _doubles(f[TAU], f[NUM_V]))  # fmt: skip
+
+
+@device
+def _reaches_limit(values: Any, numbers: Any, f: Any) -> bool:
+    """Whether a step has to hold a joint at its limit, which is left to Python."""
+    n = f[NUM_LIMITS]
+    if n == 0:
+        return False
+    q = _doubles(address_of_place(values, f[STATE]), f[NUM_Q])
+    v = _doubles(address_of_place(values, f[STATE] + f[NUM_Q]), f[NUM_V])
+    v_next = _doubles(address_of_place(values, f[RESULT] + f[NUM_Q]), f[NUM_V])
+    limits = carray(at(f[JOINT_LIMITS]), (n,), _LIMITS)
+    count: int = find_limits(limits, numbers[f[TIME_STEP]], q, v, v_next)
+    return count > 0
+
+
 def plant_derivatives(values: Any, numbers: Any, f: Any) -> None:
     """xdot of a continuous plant; integers: see above."""
     status = _prepare(values, f)
     if status == 0:
+        _add_limit_forces(values, f)
         n, size = f[NUM_MOBODS], f[NUM_Q] + f[NUM_V]
         status = state_derivatives(
             carray(at(f[TOPOLOGY]), (n,), _TOPOLOGY),
@@ -224,6 +259,8 @@ def plant_step(values: Any, numbers: Any, f: Any) -> None:
             carray(at(f[SCRATCH]), (n,), _SCRATCH),
             _doubles(address_of_place(values, f[RESULT]), size),
         )
+    if status == 0 and _reaches_limit(values, numbers, f):
+        status = -1
     if _conclude(values, f, status) and f[SAMPLE] != 0:
         sample = doubles_at(f[SAMPLE])
         for k in range(size):

@@ -339,12 +339,12 @@ class PlantConstraints(PlantContactSettings):
     def _check_can_constrain(self, caller: str, kind: str, **elements: tuple[Any, type]) -> None:
         self._tree._check_not_finalized(caller)
         for name, (given, element_class) in elements.items():
-            element: Any = given  # of any kind until checked
-            if not isinstance(element, element_class):
+            if not isinstance(given, element_class):
                 raise TypeError(
-                    f"{caller}(): {name} must be a {element_class.__name__}, but is a {type(element).__name__}."
+                    f"{caller}(): {name} must be a {element_class.__name__}, but is a {type(given).__name__}."
                 )
-            self._tree._check_mine(caller, name, element)
+            mine: Any = given
+            self._tree._check_mine(caller, name, mine)
         if self._time_step > 0.0 and self.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi:
             raise RuntimeError(
                 f"{caller}(): plant '{self.GetSystemPathname()}' uses the TAMSI solver, which does not support {kind} "

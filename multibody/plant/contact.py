@@ -57,8 +57,6 @@ _APPROXIMATIONS = {
     DiscreteContactApproximation.kSimilar: 2,
     DiscreteContactApproximation.kLagged: 3,
 }
-_LIMIT_PERIOD = 0.05  # of a joint on the spring that holds its limit in continuous time [s]
-_LIMIT_LENGTH = 1e-2  # travel at which the damping of that spring is critical [rad or m]
 
 
 class PlantContact(PlantConstraints):
@@ -241,7 +239,7 @@ class PlantContact(PlantConstraints):
         pairs, contacts = self._find_contacts(context, room) if self._may_touch else (NO_PAIRS, NO_CONTACTS)
         room.tau_joints[:] = 0.0
         if len(room.model.limits):
-            stiffness, dissipation = self._limit_springs(w, room)
+            stiffness, dissipation = room.model.limit_springs()
             w.call(limit_forces, room.model.limits, stiffness, dissipation, w.q, w.v, room.tau_joints)
             w.tau += room.tau_joints
         if not len(contacts):
@@ -260,17 +258,6 @@ class PlantContact(PlantConstraints):
         w.call(kernels.generalized_forces, w.topology, w.position, room.F_Bo_W, w.zeros_F.copy(), room.tau)
         forces = room.forces[: len(contacts)].copy()
         w.contact_sample = self._sample_contacts(room, pairs, contacts, forces, None)
-
-    def _limit_springs(self, w: Workspace, room: ContactRoom) -> tuple[Array, Array]:
-        """Stiffness and dissipation of the limits: a period on the joint's own inertia, see the constants above."""
-        if w.limit_springs is None:
-            M = np.empty(w.M_shape)
-            w.run_mass_matrix(M)
-            inertia = M.diagonal()[room.model.limits["v"]]
-            omega = 2.0 * math.pi / _LIMIT_PERIOD
-            w.limit_springs = inertia * omega**2, np.full(len(inertia), 1.0 / (omega * _LIMIT_LENGTH))
-        springs: tuple[Array, Array] = w.limit_springs
-        return springs
 
     # ------------------------------------------------------------------ geometry
 

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from merganser.geometry import GeometryId
 from merganser.geometry.proximity.layout import contact_dtype
+from merganser.multibody import kernels
 from merganser.multibody.contact import integer_workspace_size, make_trees, workspace_size
 from merganser.multibody.contact.layout import constraint_dtype, result_dtype, row_dtype
 from merganser.multibody.contact.plant_layout import drive_dtype, limit_dtype, link_dtype, material_dtype
+from merganser.multibody.kernels import layout
 from merganser.multibody.tree import MultibodyTree
 
 __all__ = ["NO_CONTACTS", "NO_PAIRS", "ContactModelArrays", "ContactRoom", "ContactSample"]
@@ -21,6 +23,8 @@ Array = NDArray[Any]
 
 NO_PAIRS = np.zeros((0, 2), np.int64)
 NO_CONTACTS = np.zeros(0, contact_dtype)
+_LIMIT_PERIOD = 0.05  # of a joint on the spring that holds its limit in continuous time [s]
+_LIMIT_LENGTH = 1e-2  # travel at which the damping of that spring is critical [rad or m]
 _SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
 
 
@@ -79,6 +83,24 @@ class ContactModelArrays:
         self.matrix_size = int((self.trees["num_v"] ** 2).sum())
         self.most_velocities = max(sizes, default=0)
         self.limits = _limits_of(tree)
+        self._tree = tree
+        self._limit_springs: tuple[Array, Array] | None = None
+
+    def limit_springs(self) -> tuple[Array, Array]:
+        """Stiffness and dissipation of the springs that hold each joint at its limits in continuous time.
+
+        The stiffness gives the inertia that the joint feels in the default configuration the period above.
+        """
+        if self._limit_springs is None:
+            tree, num_v = self._tree, self._tree.num_velocities()
+            parameters, q = tree.make_default_parameters(), tree.default_positions()
+            position = np.zeros(len(tree.topology), layout.position_dtype(np.float64))
+            scratch, M = np.zeros(len(tree.topology), layout.scratch_dtype(np.float64)), np.zeros((num_v, num_v))
+            kernels.position_kinematics.interpreted(tree.topology, parameters, q, position)
+            kernels.mass_matrix.interpreted(tree.topology, parameters, position, scratch, M)
+            inertia, omega = M.diagonal()[self.limits["v"]], 2.0 * np.pi / _LIMIT_PERIOD
+            self._limit_springs = inertia * omega**2, np.full(len(inertia), 1.0 / (omega * _LIMIT_LENGTH))
+        return self._limit_springs
 
     def _hold_what_is_welded(self, topology: Array) -> None:
         """Bodies that nothing can move belong to no tree."""

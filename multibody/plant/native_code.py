@@ -146,7 +146,7 @@ class NativeDynamics:
     def _is_possible(self, context: Any) -> bool:
         plant = self._plant
         table = plant._actuator_table or plant._look_at_actuators()
-        is_python = plant._has_loops or plant._can_hold or bool(table.controlled)
+        is_python = plant._has_loops or plant._may_touch or plant._has_constraints or bool(table.controlled)
         if is_python or context._has_input(plant._spatial_force_port._index):
             return False
         entry = plant._cache_entries[plant._xcdot_entry] if plant._xcdot_entry is not None else None
@@ -186,6 +186,11 @@ class NativeDynamics:
         fields[o.CONSTANTS] = ParameterOf(plant._constant_group)
         fields[o.NUM_INPUTS] = len(plant._driven_velocities)
         fields[o.APPLIED] = self._place(context, plant._generalized_force_port)
+        limits = plant._contact_model_arrays.limits
+        fields[o.NUM_LIMITS], fields[o.JOINT_LIMITS] = len(limits), limits.ctypes.data
+        if len(limits) and not plant.is_discrete():
+            stiffness, dissipation = plant._contact_model_arrays.limit_springs()
+            fields[o.LIMIT_STIFFNESS], fields[o.LIMIT_DISSIPATION] = stiffness.ctypes.data, dissipation.ctypes.data
         if room is not None:
             fields[o.SAMPLE], fields[o.COUNT] = room.states.ctypes.data, room.count.ctypes.data
         sources = self._sources(context)

@@ -49,7 +49,6 @@ class Workspace:
         room_for_drives: the last of these, to be used again.
         contact: room for the contact problem (contact_arrays.py), made when it is first used.
         contact_sample: what touched when the dynamics were last computed; None if nothing did.
-        limit_springs: stiffness and dissipation of joint limits in continuous time, made when they are first used.
         room_for_samples: what the operation of the native plan writes, see native_code.py.
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
         q_shape, v_shape, x_shape, M_shape: shapes of vectors of positions, velocities, both, and of the mass matrix.
@@ -80,7 +79,7 @@ class Workspace:
     __slots__ = (
         "F_applied", "M_shape", "calls", "codes", "constants", "contact", "contact_sample", "down", "drives",
         "dtype", "frames", "gravity", "has_applied_forces", "is_float", "is_numeric", "kinematics_clearing",
-        "limit_springs", "loops", "net_actuation", "parameter_bit", "parameters", "places", "poses", "position",
+        "loops", "net_actuation", "parameter_bit", "parameters", "places", "poses", "position",
         "position_bit", "position_clearing", "position_slot", "q", "q_shape", "quaternion_starts",
         "room_for_drives", "room_for_samples", "run_bias_accelerations", "run_derivatives", "run_inverse_dynamics",
         "run_jacobian", "run_kinematics", "run_mass_matrix", "run_position", "run_state_inverse_dynamics",
@@ -137,7 +136,6 @@ class Workspace:
         self.room_for_samples: Any = None
         self.contact: Any = None
         self.contact_sample: Any = None
-        self.limit_springs: Any = None
         self.sensitivity: Any = None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)
         self.zeros_v = np.zeros(num_v, self.dtype)

@@ -80,7 +80,6 @@ def robot_calls(library: Library, robot: Robot) -> dict[str, Call]:
 # -- gradients -----------------------------------------------------------------------------------------------
 
 
-@functools.cache
 def autodiff_calls(library: Library, robot: Robot, is_ours: bool) -> dict[str, Call]:
     """Dynamics with derivatives by the whole state, of a plant of AutoDiffXd."""
     if is_ours:
@@ -110,7 +109,6 @@ def _gradient(quantity: Any) -> Any:
     return np.array([element.derivatives() for element in quantity])
 
 
-@functools.cache
 def closed_forms(library: Library, robot: Robot) -> dict[str, Call]:
     """The same derivatives in closed form, of a plant of floats."""
     from merganser.multibody.algorithms import forward_dynamics_derivatives, inverse_dynamics_derivatives
@@ -200,7 +198,7 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         for name in _WORK:
             reference = None if theirs is None else _maker(functools.partial(robot_calls, theirs, robot), name)
             our_call = _maker(functools.partial(robot_calls, ours, robot), name)
-            yield Row(f"{robot.name}: {name}", our_call, reference, 500)
+            yield Row(f"{robot.name}: {name}", our_call, reference, 100)
         if robot.name != "Allegro hand":
             yield from gradient_rows(ours, theirs, robot)
     for num_links in (100, 1000):

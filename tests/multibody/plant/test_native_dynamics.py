@@ -233,3 +233,30 @@ def test_pd_controlled_plants_and_applied_spatial_forces_stay_in_python() -> Non
     assert plant._native_dynamics.resolve(context) is None
     simulator.AdvanceTo(0.01)
     assert plant._native_dynamics.num_calls >= 5
+
+
+@pytest.mark.parametrize("time_step", [0.0, 0.001])
+def test_joints_that_swing_into_their_limits_do_so_in_the_plan_as_in_python(time_step: float) -> None:
+    found = []
+    for way in WAYS:
+        plant = MultibodyPlant(time_step)
+        inertia = SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1).Shift(np.array([0.0, 0.0, 0.5]))
+        link = plant.AddRigidBody("link", inertia)
+        axis, down = np.array([0.0, 1.0, 0.0]), plant.world_frame()
+        plant.AddJoint(RevoluteJoint("hinge", down, link.body_frame(), axis, -0.5, 0.4))
+        plant.Finalize()
+        builder = DiagramBuilder()
+        builder.AddSystem(plant)
+        log = LogVectorOutput(plant.get_state_output_port(), builder, 0.01)
+        simulator = Simulator(builder.Build())
+        simulator._patience = {"never": np.inf, "always": 0.0}[way]
+        if way == "never":
+            plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
+        context = plant.GetMyContextFromRoot(simulator.get_mutable_context())
+        plant.SetPositionsAndVelocities(context, np.array([0.3, 2.0]))
+        simulator.AdvanceTo(3.0)
+        data = log.FindLog(simulator.get_context()).data()
+        assert 0.39 < data[0].max() < 0.45
+        found.append((data.copy(), plant.GetPositionsAndVelocities(context)))
+    for python, native in zip(*found):
+        np.testing.assert_array_equal(native, python)

@@ -1,0 +1,48 @@
+"""A Context of one system alone, for analyses that try out times, states and inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from merganser.framework import Context, InputPort, InputPortSelection, System
+
+__all__ = ["detached_context", "selected_input_port"]
+
+
+def detached_context(system: System, context: Context) -> Any:
+    """A new root Context of `system` with time, state, parameters and input values of `context`, which it leaves alone.
+
+    Args:
+        system: any system, also one inside of a Diagram.
+        context: its context. Input ports that have a value there are fixed to it.
+    """
+    system._check_context(context)
+    copy = system.CreateDefaultContext()
+    copy.SetTimeStateAndParametersFrom(context)
+    copy.SetAccuracy(context.get_accuracy())
+    system.FixInputPortsFrom(system, context, copy)
+    return copy
+
+
+def selected_input_port(system: System, index: Any, function: str) -> InputPort | None:
+    """The vector input port that an index or an InputPortSelection stands for; None for none.
+
+    Args:
+        system: whose port.
+        index: of the port, or an InputPortSelection.
+        function: who asks, for messages.
+
+    Raises:
+        IndexError: there is no such port.
+        ValueError: it is abstract.
+    """
+    if index == InputPortSelection.kNoInput:
+        return None
+    if index == InputPortSelection.kUseFirstInputIfItExists:
+        if system.num_input_ports() == 0:
+            return None
+        index = 0
+    port = system.get_input_port(int(index))
+    if port._size is None:
+        raise ValueError(f"{function}: {port.GetFullDescription()} is abstract; choose a vector port.")
+    return port
