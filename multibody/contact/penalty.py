@@ -18,7 +18,13 @@ import math
 from merganser.framework.native import device, kernel
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.plant_forces import push, velocity_of_point
-from merganser.multibody.contact.plant_problem import combine_dissipation, combine_friction, combine_stiffness
+from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP
+from merganser.multibody.contact.plant_problem import (
+    combine_dissipation,
+    combine_friction,
+    combine_stiffness,
+    contact_point,
+)
 from merganser.multibody.kernels.spatial import add, dot, scaled, set_vector, subtract, vector
 
 __all__ = ["limit_forces", "penalty_forces"]
@@ -49,13 +55,14 @@ def penalty_forces(
     pairs_in: Array,
     contacts_in: Array,
     F_Bo_W_out: Array,  # forces of contacts are added, shape [num_mobods, 6]
-    forces_out: Array,  # of each contact: f on the body of the first geometry [N], then speeds of approach and slip
+    forces_out: Array,  # of each contact, see plant_layout.py
 ) -> None:
     """Computes the forces of contacts, equations (1) and (2)."""
     for i in range(contacts_in.shape[0]):
         contact = contacts_in[i]
         first, second = materials[pairs_in[contact["pair"], 0]], materials[pairs_in[contact["pair"], 1]]
-        n, p_WC, zero = vector(contact["nhat_BA_W"]), vector(contact["p_WC"]), (0.0, 0.0, 0.0)
+        n, zero = vector(contact["nhat_BA_W"]), (0.0, 0.0, 0.0)
+        p_WC = contact_point(contact, first["stiffness"], second["stiffness"])
         v = subtract(
             velocity_of_point(position_in, velocity_in, first["mobod"], p_WC),
             velocity_of_point(position_in, velocity_in, second["mobod"], p_WC),
@@ -76,7 +83,8 @@ def penalty_forces(
         push(position_in, F_Bo_W_out, second["mobod"], p_WC, zero, scaled(-1.0, f))
         out = forces_out[i]
         set_vector(out, f)
-        out[3], out[4] = -v_n, slip
+        out[APPROACH], out[SLIP] = -v_n, slip
+        set_vector(out[POINT:], p_WC)
 
 
 @kernel

@@ -9,8 +9,8 @@ import math
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.contact.layout import Array
-from merganser.multibody.contact.plant_layout import COUPLER, DISTANCE, WELD
-from merganser.multibody.contact.plant_problem import ends_of, is_at_work
+from merganser.multibody.contact.plant_layout import APPROACH, COUPLER, DISTANCE, POINT, SLIP, WELD
+from merganser.multibody.contact.plant_problem import contact_point, ends_of, is_at_work
 from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
 from merganser.multibody.kernels.spatial import (
     Vector3,
@@ -24,7 +24,7 @@ from merganser.multibody.kernels.spatial import (
     vector,
 )
 
-__all__ = ["contact_forces", "finish_step", "push", "split_speed", "velocity_of_point"]
+__all__ = ["contact_forces", "finish_step", "push", "velocity_of_point"]
 
 
 @kernel
@@ -55,7 +55,7 @@ def contact_forces(
     time_step: float,
     # In: as plant_problem.py has left it
     position_in: Array,
-    velocity_in: Array,
+    v_next_in: Array,  # shape [num_v]
     pairs_in: Array,
     contacts_in: Array,
     constraints_in: Array,
@@ -68,7 +68,7 @@ def contact_forces(
     F_Bo_W_out: Array,  # forces of contacts and links on the bodies are added, shape [num_mobods, 6]
     tau_contact_out: Array,  # generalized forces of contacts, shape [num_v]
     tau_links_out: Array,  # generalized forces of joint limits and couplers, shape [num_v]
-    forces_out: Array,  # of each contact: f on the body of the first geometry [N], then speeds of approach and slip
+    forces_out: Array,  # of each contact, see plant_layout.py; speeds are those after the step
 ) -> None:
     """Computes the forces of all constraints but drives."""
     for k in range(tau_contact_out.shape[0]):
@@ -81,20 +81,19 @@ def contact_forces(
         f = (0.0, 0.0, 0.0)
         for r in range(3):
             f = add(f, scaled(gamma[r] / time_step, vector(frame[3 * r : 3 * r + 3])))
-        first = materials[pairs_in[contact["pair"], 0]]["mobod"]
-        second = materials[pairs_in[contact["pair"], 1]]["mobod"]
-        p_WC = vector(contact["p_WC"])
+        first, second = materials[pairs_in[contact["pair"], 0]], materials[pairs_in[contact["pair"], 1]]
+        p_WC = contact_point(contact, first["stiffness"], second["stiffness"])
         zero = (0.0, 0.0, 0.0)
-        push(position_in, F_Bo_W_out, first, p_WC, zero, f)
-        push(position_in, F_Bo_W_out, second, p_WC, zero, scaled(-1.0, f))
+        push(position_in, F_Bo_W_out, first["mobod"], p_WC, zero, f)
+        push(position_in, F_Bo_W_out, second["mobod"], p_WC, zero, scaled(-1.0, f))
         _add_generalized(constraint, trees, jacobian_in, gamma, 3, time_step, tau_contact_out)
         out = forces_out[c]
         set_vector(out, f)
-        v_first, v_second = (
-            velocity_of_point(position_in, velocity_in, first, p_WC),
-            velocity_of_point(position_in, velocity_in, second, p_WC),
-        )
-        out[3], out[4] = split_speed(subtract(v_first, v_second), vector(frame[6:9]))
+        out[APPROACH] = -_row_velocity(constraint, trees, jacobian_in, 2, v_next_in)
+        v_1 = _row_velocity(constraint, trees, jacobian_in, 0, v_next_in)
+        v_2 = _row_velocity(constraint, trees, jacobian_in, 1, v_next_in)
+        out[SLIP] = math.sqrt(v_1 * v_1 + v_2 * v_2)
+        set_vector(out[POINT:], p_WC)
     for c in range(counts_in[3], counts_in[4]):
         constraint = constraints_in[c]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 1]
@@ -151,11 +150,18 @@ def velocity_of_point(position: Array, velocity: Array, mobod: int, p_WC: Vector
 
 
 @device
-def split_speed(v: Vector3, n: Vector3) -> tuple[float, float]:
-    """Speeds of approach and of slip of a velocity v along a normal, of the body into which the normal points."""
-    normal = dot(v, n)
-    slip = subtract(v, scaled(normal, n))
-    return -normal, math.sqrt(dot(slip, slip))
+def _row_velocity(constraint: Array, trees: Array, jacobian: Array, r: int, v: Array) -> float:
+    """Row r of J v."""
+    total = 0.0
+    for b in range(2):
+        tree = constraint["tree_0"] if b == 0 else constraint["tree_1"]
+        if tree < 0:
+            continue
+        n, v_start = trees[tree]["num_v"], trees[tree]["v_start"]
+        start = (constraint["jacobian_0"] if b == 0 else constraint["jacobian_1"]) + r * n
+        for k in range(n):
+            total += jacobian[start + k] * v[v_start + k]
+    return total
 
 
 @device

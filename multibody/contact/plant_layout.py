@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 __all__ = [
+    "APPROACH",
     "BALL",
     "COUPLER",
     "DISTANCE",
     "NO_LINK",
+    "NUM_FORCE_VALUES",
+    "POINT",
+    "SLIP",
     "WELD",
     "drive_dtype",
     "limit_dtype",
@@ -22,6 +26,12 @@ COUPLER = 0  # q_0 = gear_ratio q_1 + offset
 DISTANCE = 1  # a rod from P to Q
 BALL = 2  # P is at Q
 WELD = 3  # frame P is frame Q
+
+# What a plant learns about a contact: the force on the body of the first geometry in W [N], then
+APPROACH = 3  # the speed at which the bodies approach [m/s],
+SLIP = 4  # the speed at which they slip,
+POINT = 5  # and the point p_WC at which the force acts [m].
+NUM_FORCE_VALUES = 8
 
 material_dtype = np.dtype(
     [

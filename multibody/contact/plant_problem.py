@@ -11,6 +11,12 @@ so that a row of a Jacobian takes a walk from B to the world. Materials of two g
     k = k_A k_B / (k_A + k_B),   d = (k_B d_A + k_A d_B) / (k_A + k_B),
     tau = tau_A + tau_B,         mu = 2 mu_A mu_B / (mu_A + mu_B)                                               (2)
 
+and C lies between the surfaces as far into each of them as two springs in series give way:
+
+    p_WC = (k_A p_WCa + k_B p_WCb) / (k_A + k_B)                                                                (3)
+
+with p_WCa, p_WCb the points of A and B that are deepest in the other.
+
 A joint limit takes part if the joint comes within twice the way that it can go in the step at the greater of its speeds
 before it and without constraints.
 
@@ -45,6 +51,7 @@ __all__ = [
     "combine_dissipation",
     "combine_friction",
     "combine_stiffness",
+    "contact_point",
     "contact_problem",
     "ends_of",
     "find_limits",
@@ -149,6 +156,18 @@ def combine_dissipation(k_A: float, d_A: float, k_B: float, d_B: float) -> float
     if k_B == math.inf:
         return d_A
     return (k_B * d_A + k_A * d_B) / (k_A + k_B) if k_A + k_B > 0.0 else 0.0
+
+
+@device
+def contact_point(contact: Array, k_A: float, k_B: float) -> Vector3:
+    """p_WC of equation (3), from a record whose point is midway between p_WCa and p_WCb."""
+    depth, share = contact["depth"], 0.0
+    if k_A == math.inf or k_B == math.inf:
+        share = (1.0 if k_B == math.inf else 0.0) - (1.0 if k_A == math.inf else 0.0)
+    elif k_A + k_B > 0.0:
+        share = (k_B - k_A) / (k_A + k_B)
+    # p_WCb - p_WCa = depth nhat_BA_W
+    return add(vector(contact["p_WC"]), scaled(0.5 * depth * share, vector(contact["nhat_BA_W"])))
 
 
 @device
@@ -321,7 +340,7 @@ def contact_problem(
         n = vector(contact["nhat_BA_W"])
         t_1 = tangent_of(n)
         t_2 = cross(n, t_1)
-        p_WC, zero = vector(contact["p_WC"]), (0.0, 0.0, 0.0)
+        p_WC, zero = contact_point(contact, first["stiffness"], second["stiffness"]), (0.0, 0.0, 0.0)
         frame = frames_out[c]
         set_vector(frame[0:3], t_1)
         set_vector(frame[3:6], t_2)

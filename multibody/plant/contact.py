@@ -159,7 +159,7 @@ class PlantContact(PlantConstraints):
         w.call(finish_step, w.topology, h, w.q, room.v_next, result)
         room.F_Bo_W[:] = w.F_applied if w.has_applied_forces else 0.0
         w.call(
-            contact_forces, model.trees, model.tree_of_mobod, room.materials, links, h, w.position, w.velocity, pairs,
+            contact_forces, model.trees, model.tree_of_mobod, room.materials, links, h, w.position, room.v_next, pairs,
             contacts, room.constraints, room.jacobian, room.frames, room.source, room.counts, room.impulses,
             room.F_Bo_W, room.tau, room.tau_joints, room.forces,
         )  # fmt: skip

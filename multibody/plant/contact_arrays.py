@@ -13,7 +13,13 @@ from merganser.geometry.proximity.layout import contact_dtype
 from merganser.multibody import kernels
 from merganser.multibody.contact import integer_workspace_size, make_trees, workspace_size
 from merganser.multibody.contact.layout import constraint_dtype, result_dtype, row_dtype
-from merganser.multibody.contact.plant_layout import drive_dtype, limit_dtype, link_dtype, material_dtype
+from merganser.multibody.contact.plant_layout import (
+    NUM_FORCE_VALUES,
+    drive_dtype,
+    limit_dtype,
+    link_dtype,
+    material_dtype,
+)
 from merganser.multibody.kernels import layout
 from merganser.multibody.tree import MultibodyTree
 
@@ -35,7 +41,8 @@ class ContactSample(NamedTuple):
         geometry_ids: of both geometries of each contact, A then B, whose normal points from B into A.
         bodies: their body indices, shape [num_contacts, 2].
         contacts: records of contact_dtype.
-        forces: on the body of A in W [N], then speeds of approach and of slip [m/s], shape [num_contacts, 5].
+        forces: on the body of A in W [N], speeds of approach and of slip [m/s] after a discrete step, and p_WC [m], at
+            which the force acts; shape [num_contacts, NUM_FORCE_VALUES].
         tau: generalized forces of all contacts, shape [num_v].
         tau_joints: generalized forces of joint limits and couplers, shape [num_v].
         statistics: of the solver, a record of result_dtype; None for a continuous plant.
@@ -132,7 +139,6 @@ class ContactRoom:
         drives: PD controllers, records of drive_dtype.
         matrix, is_locked, v_next: see contact/layout.py.
         counts: see contact/plant_problem.py.
-        sample: of the last computation, None if there was nothing to hold.
     """
 
     def __init__(self, model: ContactModelArrays, num_mobods: int, num_v: int) -> None:
@@ -151,14 +157,13 @@ class ContactRoom:
         self.counts = np.zeros(5, np.int64)
         self.constraints, self.rows = np.zeros(0, constraint_dtype), np.zeros(0, row_dtype)
         self.jacobian, self.impulses = np.zeros(0), np.zeros(0)
-        self.frames, self.source, self.forces = np.zeros((0, 9)), np.zeros(0, np.int64), np.zeros((0, 5))
+        self.frames, self.source, self.forces = np.zeros((0, 9)), np.zeros(0, np.int64), np.zeros((0, NUM_FORCE_VALUES))
         self.result = np.zeros(1, result_dtype)
         num_trees = len(model.trees)
         n = min(num_trees, _SMALL_ISLAND)
         self.pairs = n * (n - 1) // 2 + 4 * num_trees
         self.factor = min(num_v**2, 64 * num_v + 4096)
         self.work, self.integer_work = np.zeros(0), np.zeros(0, np.int64)
-        self.sample: ContactSample | None = None
 
     def reserve(self, num_contacts: int, num_others: int, num_other_rows: int) -> None:
         """Makes room for contacts and for other constraints."""
@@ -167,7 +172,7 @@ class ContactRoom:
             self.constraints = np.zeros(2 * num_constraints, constraint_dtype)
         if num_contacts > len(self.frames):
             self.frames, self.source = np.zeros((2 * num_contacts, 9)), np.zeros(2 * num_contacts, np.int64)
-            self.forces = np.zeros((2 * num_contacts, 5))
+            self.forces = np.zeros((2 * num_contacts, NUM_FORCE_VALUES))
         if num_rows > len(self.rows):
             self.rows, self.impulses = np.zeros(2 * num_rows, row_dtype), np.zeros(2 * num_rows)
             self.jacobian = np.zeros(4 * num_rows * self.model.most_velocities)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry import PenetrationAsPointPair
+from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP
 from merganser.multibody.plant.contact_arrays import ContactSample
 from merganser.multibody.tree import BodyIndex
 
@@ -137,12 +138,12 @@ def results_of(plant: MultibodyPlant, sample: ContactSample | None) -> ContactRe
     for (id_A, id_B), (A, B), contact, force in zip(
         sample.geometry_ids, sample.bodies.tolist(), sample.contacts, sample.forces
     ):
-        normal, depth, p_WC = contact["nhat_BA_W"].copy(), float(contact["depth"]), contact["p_WC"].copy()
-        # C lies midway between the surfaces; the point of A is inside of B, against the normal.
+        normal, depth, middle = contact["nhat_BA_W"].copy(), float(contact["depth"]), contact["p_WC"]
+        # The record's point lies midway between the surfaces; that of A is inside of B, against the normal.
         pair = PenetrationAsPointPair(
-            id_A=id_A, id_B=id_B, p_WCa=p_WC - 0.5 * depth * normal, p_WCb=p_WC + 0.5 * depth * normal,
+            id_A=id_A, id_B=id_B, p_WCa=middle - 0.5 * depth * normal, p_WCb=middle + 0.5 * depth * normal,
             nhat_BA_W=normal, depth=depth,
         )  # fmt: skip
-        separation, slip = -float(force[3]), float(force[4])
+        separation, slip, p_WC = -float(force[APPROACH]), float(force[SLIP]), force[POINT:]
         infos.append(PointPairContactInfo(BodyIndex(A), BodyIndex(B), -force[:3], p_WC, separation, slip, pair))
     return ContactResults(plant, infos)
