@@ -41,6 +41,7 @@ _PATIENCE_TO_COMPILE = 3.0  # if it has not been compiled on this machine yet
 _PATIENCE_IF = {"always": 0.0, "never": math.inf}
 _STEPS_BETWEEN_LOOKS = 64
 _SHORT_WHILE = 0.01  # [s]
+_LONGEST_REST = 64  # steps in Python before the plan is asked again
 _LONGEST_STEP = 0.002  # more than that is compilation, or is not in the loop [s]
 _LOOP = "merganser.analysis.plan.loop"
 
@@ -347,12 +348,16 @@ class Simulator:
         """Steps until the boundary time, or until something ends the simulation."""
         start = wall_clock.perf_counter()
         num_steps = 0
-        plan = self._usable_plan()
+        plan, rest, next_rest = self._usable_plan(), 0, 1
         while True:
-            if plan is not None:
+            if plan is not None and rest == 0:
                 if self._advance_by_plan(plan, boundary_time, status, progress):
                     return
                 time = self._time()
+                # Where Python has to take one step after the other, the plan is asked ever less often.
+                next_rest = min(2 * next_rest, _LONGEST_REST) if plan.num_steps == 0 else 1
+                rest = next_rest
+            rest = max(rest - 1, 0)
             time = self._advance_one_step(time, boundary_time, status)
             if time >= boundary_time or status._reason is not _NONE_SO_FAR:
                 if plan is None:

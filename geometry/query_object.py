@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.math import RigidTransform
 from merganser.geometry.bounding_boxes import Aabb, Obb
 from merganser.geometry.geometry_state import GeometryState
-from merganser.geometry.ids import FrameId, GeometryId
+from merganser.geometry.ids import FrameId, GeometryId, SourceId
 from merganser.geometry.inspector import SceneGraphInspector
 from merganser.geometry.obb_fit import CalcObb
 from merganser.geometry.pose_layout import WorldPoses
@@ -32,17 +32,30 @@ class QueryObject:
     another one keeps the answers of the moment.
     """
 
-    __slots__ = ("_get_poses", "_get_state", "_queries")
+    __slots__ = ("_get_pose_source", "_get_poses", "_get_state", "_queries")
 
     def __init__(self) -> None:
         self._get_state: Callable[[], GeometryState] | None = None
         self._get_poses: Callable[[], WorldPoses] | None = None
+        self._get_pose_source: Callable[[SourceId], Any] | None = None
         self._queries: ProximityQueries | None = None
 
-    def bind(self, get_state: Callable[[], GeometryState], get_poses: Callable[[], WorldPoses]) -> None:
-        """Makes this answer from what the two functions return; called by the SceneGraph."""
+    def bind(
+        self,
+        get_state: Callable[[], GeometryState],
+        get_poses: Callable[[], WorldPoses],
+        get_pose_source: Callable[[SourceId], Any] | None = None,
+    ) -> None:
+        """Makes this answer from what the functions return; called by the SceneGraph.
+
+        Args:
+            get_state: the geometries.
+            get_poses: where they are.
+            get_pose_source: what feeds the pose port of a source, if there is such a port.
+        """
         self._get_state = get_state
         self._get_poses = get_poses
+        self._get_pose_source = get_pose_source
 
     def inspector(self) -> SceneGraphInspector:
         """Returns the inspector of the sources, frames and geometries in the Context.
@@ -210,12 +223,20 @@ class QueryObject:
     def _proximity(self, function: str) -> tuple[ProximityQueries, WorldPoses]:
         """What answers proximity queries, made anew when the geometries have changed, and the poses now."""
         poses = self._poses(function)
+        return self.proximity_queries(), poses
+
+    def proximity_queries(self) -> ProximityQueries:
+        """Returns what answers proximity queries for the geometries as they are now, wherever they are."""
         layout = self._state().proximity_layout()
         if self._queries is None or self._queries.layout is not layout:
             from merganser.geometry.proximity.queries import ProximityQueries  # loads the compiler
 
             self._queries = ProximityQueries(layout)
-        return self._queries, poses
+        return self._queries
+
+    def takes_poses_from(self, source_id: SourceId, slot: Any) -> bool:
+        """Whether a source's poses come directly from the cache entry of an output port in some Context."""
+        return self._get_pose_source is not None and self._get_pose_source(source_id) is slot
 
     def _poses(self, function: str) -> WorldPoses:
         if self._get_poses is None:

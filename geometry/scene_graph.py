@@ -377,6 +377,7 @@ class SceneGraph(LeafSystem):
         query.bind(
             lambda: _unobserved(context, self._state),
             lambda: _unobserved(context, self._world_poses.Eval),
+            lambda source_id: context._inputs[self._pose_ports[source_id].get_index()],
         )
 
     def _calc_world_poses(self, context: Any, output: AbstractValue) -> None:

@@ -1,5 +1,17 @@
 """Controllers that need no multibody plant: the names of pydrake.systems.controllers."""
 
+from merganser.analysis.controllers.dynamic_programming import (
+    DynamicProgrammingOptions,
+    FittedValueIteration,
+    LinearProgrammingApproximateDynamicProgramming,
+    PeriodicBoundaryCondition,
+)
+from merganser.analysis.controllers.finite_horizon_linear_quadratic_regulator import (
+    FiniteHorizonLinearQuadraticRegulator,
+    FiniteHorizonLinearQuadraticRegulatorOptions,
+    FiniteHorizonLinearQuadraticRegulatorResult,
+    MakeFiniteHorizonLinearQuadraticRegulator,
+)
 from merganser.analysis.controllers.linear_quadratic_regulator import (
     DiscreteTimeLinearQuadraticRegulator,
     LinearQuadraticRegulator,
@@ -9,7 +21,15 @@ from merganser.analysis.controllers.pid_controller import PidController
 
 __all__ = [
     "DiscreteTimeLinearQuadraticRegulator",
+    "DynamicProgrammingOptions",
+    "FiniteHorizonLinearQuadraticRegulator",
+    "FiniteHorizonLinearQuadraticRegulatorOptions",
+    "FiniteHorizonLinearQuadraticRegulatorResult",
+    "FittedValueIteration",
+    "LinearProgrammingApproximateDynamicProgramming",
     "LinearQuadraticRegulator",
+    "MakeFiniteHorizonLinearQuadraticRegulator",
+    "PeriodicBoundaryCondition",
     "PidControlledSystem",
     "PidController",
 ]

@@ -42,7 +42,7 @@ from merganser.analysis.simulator import Simulator
 from merganser.analysis.simulator_config import ApplySimulatorConfig, SimulatorConfig
 from merganser.framework import Context, InputPortSelection, LeafSystem, OutputPortSelection, System
 from merganser.framework import SystemScalarConverter as Converter
-from merganser.framework.primitives import FirstOrderTaylorApproximation
+from merganser.framework.primitives import AffineSystem, FirstOrderTaylorApproximation
 from merganser.framework.trajectories import DiscreteTimeTrajectory, PiecewisePolynomial, Trajectory
 
 __all__ = [
@@ -205,9 +205,7 @@ class _Problem:
         self._port = selected_input_port(system, options.input_port_index, _LQR)
         if self._port is None:
             raise ValueError(f"{_LQR}: system '{system.GetSystemPathname()}' must have an input port to act on.")
-        linear = FirstOrderTaylorApproximation(
-            system, self._context, self._port.get_index(), OutputPortSelection.kNoOutput
-        )
+        linear = self._linearized()
         self.period = linear.time_period()
         N = () if options.N is None else options.N
         _, _, self.Q, self.R, self.N = checked_problem(linear.A(), linear.B(), Q, R, N)
@@ -220,6 +218,14 @@ class _Problem:
         self.u0 = self._trajectory("u0", m, self._port.Eval(self._context))
         self.xd = self._trajectory("xd", n, None) or self.x0
         self.ud = self._trajectory("ud", m, None) or self.u0
+
+    def _linearized(self) -> AffineSystem:
+        """The dynamics about the values of the context."""
+        if isinstance(self.system, AffineSystem):
+            return self.system
+        assert self._port is not None
+        port = self._port.get_index()
+        return FirstOrderTaylorApproximation(self.system, self._context, port, OutputPortSelection.kNoOutput)
 
     def _state(self) -> Array:
         context = self._context
@@ -265,9 +271,7 @@ class _Problem:
                 start += size
         assert self._port is not None
         self._port.FixValue(context, u)
-        linear = FirstOrderTaylorApproximation(
-            self.system, context, self._port.get_index(), OutputPortSelection.kNoOutput
-        )
+        linear = self._linearized()
         A, B = linear.A(), linear.B()
         d, h = self.desired_offset(t), _column(self.ud, t) - u
         q, r = -self.Q @ d - self.N @ h, -self.R @ h - self.N.T @ d  # (3)

@@ -49,7 +49,7 @@ __all__ = [
 _KERNEL_FOLDERS = {
     "framework": ("framework.native",),
     "analysis": ("analysis.integrators", "analysis.plan"),
-    "geometry": ("geometry.proximity", "geometry.pose_layout"),
+    "geometry": ("geometry.proximity", "geometry.pose_kernels"),
     "multibody": ("multibody.kernels", "multibody.contact"),
 }
 _BELOW = {"framework": (), "analysis": ("framework",), "geometry": ("framework",)}

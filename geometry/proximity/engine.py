@@ -49,12 +49,13 @@ class ProximityEngine:
         """The geometries."""
         return self._arrays
 
-    def find_candidates(self, X_WG: Array, margin: float = 0.0) -> NDArray[np.int64]:
-        """Returns the pairs that may be up to `margin` [m] apart, or overlap, sorted.
+    def find_candidates(self, X_WG: Array, margin: float = 0.0, *, is_sorted: bool = True) -> NDArray[np.int64]:
+        """Returns the pairs that may be up to `margin` [m] apart, or overlap.
 
         Args:
             X_WG: pose of each geometry, shape [n, 4, 4].
             margin: not negative, finite.
+            is_sorted: whether the pairs are to be sorted.
 
         Returns:
             Rows (a, b) of the geometries, a < b; shape [num_pairs, 2].
@@ -75,7 +76,8 @@ class ProximityEngine:
                 break
             self._pairs = np.zeros((2 * count, 2), np.int64)
         pairs = self._pairs[:count]
-        pairs[:] = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+        if is_sorted:
+            pairs[:] = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
         return pairs
 
     def all_pairs(self) -> NDArray[np.int64]:

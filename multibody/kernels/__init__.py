@@ -24,7 +24,8 @@ from merganser.multibody.kernels.mass_matrix import mass_matrix
 from merganser.multibody.kernels.mass_matrix_by_columns import mass_matrix_by_columns
 from merganser.multibody.kernels.momentum import momentum, total_inertia
 from merganser.multibody.kernels.momentum_matrix import momentum_matrix
-from merganser.multibody.kernels.position import position_kinematics
+from merganser.multibody.kernels.poses import poses
+from merganser.multibody.kernels.position import hinges_and_inertias, position_kinematics
 from merganser.multibody.kernels.relative_motion import (
     center_of_mass_acceleration,
     point_accelerations,
@@ -49,6 +50,7 @@ __all__ = [
     "frame_velocity",
     "generalized_forces",
     "gravity_forces",
+    "hinges_and_inertias",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "jacobian",
@@ -63,6 +65,7 @@ __all__ = [
     "point_accelerations",
     "point_positions",
     "point_velocities",
+    "poses",
     "position_kinematics",
     "qdot_jacobian",
     "qdot_to_velocity",

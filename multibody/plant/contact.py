@@ -13,6 +13,7 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry import GeometryId, ProximityProperties
 from merganser.multibody import kernels
 from merganser.multibody.contact import contact_velocities, make_settings, tamsi_contact_velocities
+from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_A_NUMBER, NOT_CONVERGED, TAMSI
 from merganser.multibody.contact.penalty import limit_forces, penalty_forces
 from merganser.multibody.contact.plant_forces import contact_forces, finish_step
@@ -34,7 +35,6 @@ from merganser.multibody.plant.contact_arrays import (
     ContactModelArrays,
     ContactRoom,
     ContactSample,
-    geometry_pairs,
 )
 from merganser.multibody.plant.contact_enums import DiscreteContactApproximation
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
@@ -270,11 +270,24 @@ class PlantContact(PlantConstraints):
         value = context._read_input(self._geometry_query_port._index)
         if value is None:
             raise self._missing_scene_graph()
-        queries, poses = value.get_value()._proximity("contact")
+        query = value.get_value()
+        queries = query.proximity_queries()
         layout = queries.layout
         if room.layout is not layout:
-            self._read_materials(room, layout)
-        pairs, contacts = queries.engine.contact_manifolds(layout.world_poses(poses))
+            self._read_materials(room, layout, query.inspector())
+        slot = context._slots[self._geometry_pose_port.cache_entry().cache_index()]
+        if room.has_own_geometry and query.takes_poses_from(self._source_id, slot):
+            # The same as what follows, without the way through both ports.
+            w = self._workspace(context)
+            if not w.call(geometry_poses, room.materials_mobods, room.X_BG, w.position, room.X_WG):
+                raise RuntimeError(self._describe_overflow(context, w, w.x))
+            X_WG = room.X_WG
+        else:
+            X_WG = layout.world_poses(query.world_poses())
+        candidates = queries.engine.find_candidates(X_WG, is_sorted=False)
+        if not len(candidates):
+            return candidates, NO_CONTACTS
+        pairs, contacts = queries.engine.contact_manifolds(X_WG, 0.0, candidates)
         return pairs, contacts
 
     def _missing_scene_graph(self) -> Exception:
@@ -286,7 +299,7 @@ class PlantContact(PlantConstraints):
             "with AddMultibodyPlantSceneGraph(), or connect the port to scene_graph.get_query_output_port()."
         )
 
-    def _read_materials(self, room: ContactRoom, layout: Any) -> None:
+    def _read_materials(self, room: ContactRoom, layout: Any, inspector: Any) -> None:
         """Takes over what the geometries say about contact; those of others than this plant stay where they are."""
         bodies = {id: index for index, ids in self._collision_geometries.items() for id in ids}
         room.materials = np.zeros(len(layout.geometry_ids), material_dtype)
@@ -294,6 +307,13 @@ class PlantContact(PlantConstraints):
         room.materials["mobod"] = self._tree.mobod_of_body[room.bodies]
         for record, id, properties in zip(room.materials, layout.geometry_ids, layout.properties):
             self._set_material(record, id, properties)
+        ids = layout.geometry_ids
+        room.materials_mobods = np.ascontiguousarray(room.materials["mobod"])
+        room.X_BG = np.array([inspector.GetPoseInFrame(id).GetAsMatrix4() for id in ids]).reshape(-1, 4, 4)
+        room.X_WG = np.zeros_like(room.X_BG)
+        room.has_own_geometry = all(
+            id in bodies and inspector.GetFrameId(id) == self._frame_ids[bodies[id]] for id in ids
+        )
         room.layout = layout
 
     def _set_material(self, record: Any, id: GeometryId, properties: ProximityProperties) -> None:
@@ -327,11 +347,10 @@ class PlantContact(PlantConstraints):
     def _sample_contacts(
         self, room: ContactRoom, pairs: Array, contacts: Array, forces: Array, statistics: Any
     ) -> ContactSample:
-        touching = pairs[contacts["pair"]]
-        ids = geometry_pairs(room.layout.geometry_ids, touching) if len(touching) else []
         record = None if statistics is None else statistics.copy()
+        ids: list[GeometryId] = [] if room.layout is None else room.layout.geometry_ids
         return ContactSample(
-            ids, room.bodies[touching] if len(touching) else NO_PAIRS, contacts.copy(), forces, room.tau.copy(),
+            ids, room.bodies, pairs[contacts["pair"]], contacts.copy(), forces, room.tau.copy(),
             room.tau_joints.copy(), record,
         )  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,8 +37,9 @@ class ContactSample(NamedTuple):
     """The contacts of one computation of the dynamics; nobody changes it afterwards.
 
     Attributes:
-        geometry_ids: of both geometries of each contact, A then B, whose normal points from B into A.
-        bodies: their body indices, shape [num_contacts, 2].
+        geometry_ids: of all geometries, and
+        bodies: the indices of their bodies; both by the numbers in
+        geometries: A, then B of each contact, whose normal points from B into A; shape [num_contacts, 2].
         contacts: records of contact_dtype.
         forces: on the body of A in W [N], speeds of approach and of slip [m/s] after a discrete step, and p_WC [m], at
             which the force acts; shape [num_contacts, NUM_FORCE_VALUES].
@@ -48,8 +48,9 @@ class ContactSample(NamedTuple):
         statistics: of the solver, a record of result_dtype; None for a continuous plant.
     """
 
-    geometry_ids: list[tuple[GeometryId, GeometryId]]
+    geometry_ids: list[GeometryId]
     bodies: Array
+    geometries: Array
     contacts: Array
     forces: Array
     tau: Array
@@ -135,6 +136,7 @@ class ContactRoom:
     Attributes:
         materials: of the geometries, records of material_dtype, for the layout below.
         layout: the ProximityLayout that they are made for.
+        has_own_geometry: whether all geometries are fixed to bodies of the plant, at X_BG to materials_mobods.
         links: records of link_dtype; kinds of those that are switched off are NO_LINK.
         drives: PD controllers, records of drive_dtype.
         matrix, is_locked, v_next: see contact/layout.py.
@@ -146,6 +148,9 @@ class ContactRoom:
         self.materials = np.zeros(0, material_dtype)
         self.bodies: Array = np.zeros(0, np.int64)
         self.layout: Any = None
+        self.materials_mobods: Array = np.zeros(0, np.int64)
+        self.X_BG, self.X_WG = np.zeros((0, 4, 4)), np.zeros((0, 4, 4))
+        self.has_own_geometry = False
         self.links = np.zeros(0, link_dtype)
         self.link_source: Any = None
         self.drives = np.zeros(0, drive_dtype)
@@ -191,8 +196,3 @@ class ContactRoom:
         """Takes over what the solver has said it needs."""
         self.pairs = max(self.pairs, int(self.result["blocks_needed"][0]))
         self.factor = max(self.factor, int(self.result["factor_needed"][0]))
-
-
-def geometry_pairs(ids: Sequence[GeometryId], pairs: Array) -> list[tuple[GeometryId, GeometryId]]:
-    """The ids of pairs of geometries."""
-    return [(ids[a], ids[b]) for a, b in pairs.tolist()]

@@ -135,15 +135,15 @@ def results_of(plant: MultibodyPlant, sample: ContactSample | None) -> ContactRe
     if sample is None:
         return ContactResults(plant)
     infos = []
-    for (id_A, id_B), (A, B), contact, force in zip(
-        sample.geometry_ids, sample.bodies.tolist(), sample.contacts, sample.forces
-    ):
+    ids, bodies = sample.geometry_ids, sample.bodies
+    for (a, b), contact, force in zip(sample.geometries.tolist(), sample.contacts, sample.forces):
         normal, depth, middle = contact["nhat_BA_W"].copy(), float(contact["depth"]), contact["p_WC"]
         # The record's point lies midway between the surfaces; that of A is inside of B, against the normal.
         pair = PenetrationAsPointPair(
-            id_A=id_A, id_B=id_B, p_WCa=middle - 0.5 * depth * normal, p_WCb=middle + 0.5 * depth * normal,
+            id_A=ids[a], id_B=ids[b], p_WCa=middle - 0.5 * depth * normal, p_WCb=middle + 0.5 * depth * normal,
             nhat_BA_W=normal, depth=depth,
         )  # fmt: skip
         separation, slip, p_WC = -float(force[APPROACH]), float(force[SLIP]), force[POINT:]
-        infos.append(PointPairContactInfo(BodyIndex(A), BodyIndex(B), -force[:3], p_WC, separation, slip, pair))
+        A, B = BodyIndex(bodies[a]), BodyIndex(bodies[b])
+        infos.append(PointPairContactInfo(A, B, -force[:3], p_WC, separation, slip, pair))
     return ContactResults(plant, infos)

@@ -44,6 +44,20 @@ class PlantKinematics(PlantFreeBodies):
     def _calc_velocity(self, context: Any, output: Any) -> None:
         self._eval_velocity(context)
 
+    def _calc_poses(self, context: Any, output: Any) -> None:
+        self._eval_poses(context)
+
+    def _eval_poses(self, context: Any) -> Workspace:
+        """The workspace, with at least the poses of the position kinematics up to date."""
+        w: Workspace | None = context._workspace if getattr(context, "_system", None) is self else None
+        if w is None:
+            w = self._workspace(context)
+        store = w.store
+        if store.invalid & w.pose_bit and store.invalid & w.position_bit:
+            w.run_poses()
+            store.invalid &= w.pose_clearing
+        return w
+
     def _eval_position(self, context: Any) -> Workspace:
         """The workspace, with position kinematics up to date."""
         # This and what follows do what self._workspace() and slot.compute() do for an entry that calls no other; both
@@ -53,7 +67,10 @@ class PlantKinematics(PlantFreeBodies):
             w = self._workspace(context)
         store = w.store
         if store.invalid & w.position_bit:
-            w.run_position()
+            if store.invalid & w.pose_bit:
+                w.run_position()
+            else:
+                w.run_rest()
             store.invalid &= w.position_clearing
         return w
 
@@ -75,7 +92,7 @@ class PlantKinematics(PlantFreeBodies):
 
     def EvalBodyPoseInWorld(self, context: Any, body: RigidBody) -> RigidTransform:
         """Returns the pose X_WB of a body."""
-        w = self._eval_position(context)
+        w = self._eval_poses(context)
         pose = w.poses.get(body)
         if pose is None:
             pose = self._find_pose("EvalBodyPoseInWorld", w, body)
@@ -100,7 +117,7 @@ class PlantKinematics(PlantFreeBodies):
 
     def _relative_pose(self, caller: str, context: Any, frame_A: Frame, frame_B: Frame) -> tuple[Array, Array]:
         """R_AB and p_AoBo_A."""
-        w = self._eval_position(context)
+        w = self._eval_poses(context)
         A, B = self._place(caller, w, frame_A), self._place(caller, w, frame_B)
         R_AB, p_AoBo_A = np.empty((3, 3), w.dtype), np.empty(3, w.dtype)
         w.call(kernels.relative_pose, w.position, *A, *B, R_AB, p_AoBo_A)
@@ -122,7 +139,7 @@ class PlantKinematics(PlantFreeBodies):
             ValueError: p_BQi has another shape, or is not finite.
         """
         caller = "CalcPointsPositions"
-        w = self._eval_position(context)
+        w = self._eval_poses(context)
         points = self._checked_points(caller, "p_BQi", p_BQi, w)
         A, B = self._place(caller, w, frame_A), self._place(caller, w, frame_B)
         p_AQi = np.empty((3, len(points) // 3), w.dtype)

@@ -144,9 +144,12 @@ class MultibodyPlant(PlantLoops):
         velocity = self.DeclareCacheEntry(
             "velocity kinematics", ValueProducer(room, self._calc_velocity), {position.ticket(), v}
         )
+        # It has no value: its bit tells whether the poses in the position kinematics are up to date, when those are not.
+        poses = self.DeclareCacheEntry("poses", ValueProducer(room, self._calc_poses), {q, self.pn_ticket()})
         # It has no value: its bit tells whether anything has been derived from the parameters as they are.
         parameters = self.DeclareCacheEntry("parameters", ValueProducer(room, _calc_nothing), {self.pn_ticket()})
         self._position_entry, self._velocity_entry = position.cache_index(), velocity.cache_index()
+        self._pose_entry = poses.cache_index()
         self._parameter_entry = parameters.cache_index()
 
     # ------------------------------------------------------------------ dynamics

@@ -37,6 +37,7 @@ class PlantState(PlantGeometry):
     _gravity_group: int
     _position_entry: int  # number of the cache entry of the position kinematics
     _velocity_entry: int
+    _pose_entry: int
     _parameter_entry: int
     _state_node: int = 0  # of the state of a discrete plant, see framework/core/dependencies.py; else 0
     _rotor_group: int
@@ -67,6 +68,7 @@ class PlantState(PlantGeometry):
                 numeric[self._gravity_group]._values,
                 context._slots[self._position_entry],
                 context._slots[self._velocity_entry],
+                context._slots[self._pose_entry],
                 context._slots[self._parameter_entry],
                 self._scalar,
             )

@@ -34,6 +34,7 @@ class Workspace:
         gravity: acceleration of gravity, a view into the Context.
         position_slot: cache slot of the position kinematics in the Context.
         velocity_slot: cache slot of the velocity kinematics in the Context.
+        pose_slot: cache slot of the poses in the position kinematics in the Context.
         parameter_slot: cache slot of what only depends on parameters in the Context.
         scalar: scalar type of the plant.
 
@@ -54,13 +55,16 @@ class Workspace:
         q_shape, v_shape, x_shape, M_shape: shapes of vectors of positions, velocities, both, and of the mass matrix.
         quaternion_starts: where in q quaternions start.
         run_position, run_kinematics, run_velocity: bring kinematics up to date, without arguments.
+        run_poses, run_rest: the same for the poses alone, and for the rest of the position kinematics.
         run_mass_matrix, run_jacobian, run_bias_accelerations, run_inverse_dynamics, run_state_inverse_dynamics,
             run_derivatives: call kernels with what is missing, see _prepare_runs(); inverse dynamics without gravity.
         zeros_v, zeros_F, zero_gravity: constants for algorithms that leave something out; never written.
         position_slot, velocity_slot: as given; they tell whether the kinematics are up to date.
-        position_bit, velocity_bit, parameter_bit: bits of position_slot, velocity_slot and parameter_slot.
-        position_clearing, velocity_clearing: what remains of the mask of what is out of date once they are not.
-        kinematics_clearing: what remains of the mask of what is out of date once both are up to date.
+        pose_bit, position_bit, velocity_bit, parameter_bit: bits of the slots. Where the position kinematics are up to
+            date, so are the poses, whatever the bit of the poses says.
+        pose_clearing, position_clearing, velocity_clearing: what remains of the mask of what is out of date once they
+            are not.
+        kinematics_clearing: what remains of the mask of what is out of date once all kinematics are up to date.
         store: all values of the Context and of those around it.
         scalar: as given.
         dtype: what arrays of the Context are made of; complex128 for derivatives along one direction.
@@ -79,15 +83,19 @@ class Workspace:
     __slots__ = (
         "F_applied", "M_shape", "calls", "codes", "constants", "contact", "contact_sample", "down", "drives",
         "dtype", "frames", "gravity", "has_applied_forces", "is_float", "is_numeric", "kinematics_clearing",
-        "loops", "net_actuation", "parameter_bit", "parameters", "places", "poses", "position",
+        "loops", "net_actuation", "parameter_bit", "parameters", "places", "pose_bit",
+        "pose_clearing", "poses", "position",
         "position_bit", "position_clearing", "position_slot", "q", "q_shape", "quaternion_starts",
         "room_for_drives", "room_for_samples", "run_bias_accelerations", "run_derivatives", "run_inverse_dynamics",
-        "run_jacobian", "run_kinematics", "run_mass_matrix", "run_position", "run_state_inverse_dynamics",
+        "run_jacobian", "run_kinematics", "run_mass_matrix", "run_poses", "run_position", "run_rest",
+        "run_state_inverse_dynamics",
         "run_velocity", "scalar", "scratch", "sensitivity", "store", "tau", "topology", "v", "v_shape", "velocity",
         "velocity_bit", "velocity_clearing", "velocity_slot", "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
     )  # fmt: skip
 
     run_position: Callable[[], Any]
+    run_poses: Callable[[], Any]
+    run_rest: Callable[[], Any]
     run_kinematics: Callable[[], Any]
     run_velocity: Callable[[], Any]
     run_mass_matrix: Callable[[Array], Any]
@@ -106,6 +114,7 @@ class Workspace:
         gravity: Array,
         position_slot: CacheSlot,
         velocity_slot: CacheSlot,
+        pose_slot: CacheSlot,
         parameter_slot: CacheSlot,
         scalar: type[Any],
     ) -> None:
@@ -123,9 +132,12 @@ class Workspace:
         self.gravity = gravity
         self.position_slot, self.velocity_slot = position_slot, velocity_slot
         self.position_bit, self.velocity_bit = position_slot.bit, velocity_slot.bit
-        self.position_clearing, self.velocity_clearing = ~position_slot.bit, ~velocity_slot.bit
+        self.pose_bit = pose_slot.bit
+        # Other scalars than float64 have no code of their own for poses.
+        self.pose_clearing = ~(pose_slot.bit if self.is_float else pose_slot.bit | position_slot.bit)
+        self.position_clearing, self.velocity_clearing = ~(pose_slot.bit | position_slot.bit), ~velocity_slot.bit
         self.parameter_bit = parameter_slot.bit
-        self.kinematics_clearing = ~(position_slot.bit | velocity_slot.bit)
+        self.kinematics_clearing = self.position_clearing & self.velocity_clearing
         self.position = self.make_records(num_mobods, layout.position_dtype)
         self.velocity = self.make_records(num_mobods, layout.velocity_dtype)
         self.scratch = self.make_records(num_mobods, layout.scratch_dtype)
@@ -156,6 +168,11 @@ class Workspace:
     def _prepare_runs(self) -> None:
         model, position, velocity = (self.topology, self.parameters), self.position, self.velocity
         self.prepare("run_position", kernels.position_kinematics, *model, self.q, position)
+        if self.is_float:
+            self.prepare("run_poses", kernels.poses, *model, self.q, position)
+            self.prepare("run_rest", kernels.hinges_and_inertias, *model, self.q, position)
+        else:
+            self.run_poses = self.run_rest = self.run_position
         self.prepare("run_kinematics", kernels.kinematics, *model, self.q, self.v, position, velocity)
         self.prepare("run_velocity", kernels.velocity_kinematics, *model, position, self.v, velocity)
         self.prepare("run_mass_matrix", kernels.mass_matrix, *model, position, self.scratch)
