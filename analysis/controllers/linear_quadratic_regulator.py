@@ -11,7 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework import Context, OutputPortSelection, System
 from merganser.framework.primitives import AffineSystem, Linearize, LinearSystem
 
-__all__ = ["DiscreteTimeLinearQuadraticRegulator", "LinearQuadraticRegulator", "checked_problem", "require_definite"]
+__all__ = [
+    "DiscreteTimeLinearQuadraticRegulator", "LinearQuadraticRegulator", "checked_problem", "require_definite",
+    "is_unstable", "is_unstable_in_discrete_time", "unreached_modes",
+]  # fmt: skip
 
 Array = NDArray[Any]
 _NONE = np.zeros((0, 0))
@@ -94,9 +97,9 @@ def DiscreteTimeLinearQuadraticRegulator(
 
     a, b, q, r, n = checked_problem(A, B, Q, R, N)
     require_definite("[Q N; N' R]", np.block([[q, n], [n.T, r]]), "positive semidefinite")
-    S = _solve(solve_discrete_are, (a, b, q, r, n), _is_unstable_in_discrete_time)
+    S = _solve(solve_discrete_are, (a, b, q, r, n), is_unstable_in_discrete_time)
     K = np.linalg.solve(r + b.T @ S @ b, b.T @ S @ a + n.T)
-    _require_stable(a, b, K, _is_unstable_in_discrete_time)
+    _require_stable(a, b, K, is_unstable_in_discrete_time)
     return K, S
 
 
@@ -115,9 +118,9 @@ def _of_matrices(
     if T.shape[1] == 0:
         raise ValueError(f"LQR: F has rank {len(a)}: no state but zero fulfils F x = 0.")
     a, b, q, n = T.T @ a @ T, T.T @ b, T.T @ q @ T, T.T @ n
-    S = _solve(solve_continuous_are, (a, b, q, r, n), _is_unstable)  # (2)
+    S = _solve(solve_continuous_are, (a, b, q, r, n), is_unstable)  # (2)
     K = np.linalg.solve(r, b.T @ S + n.T)  # (3)
-    _require_stable(a, b, K, _is_unstable)
+    _require_stable(a, b, K, is_unstable)
     return K @ T.T, T @ S @ T.T
 
 
@@ -203,23 +206,35 @@ def _require_stable(a: Array, b: Array, K: Array, is_unstable: Callable[[Array],
         raise RuntimeError(f"LQR: no stabilizing feedback was found. {_explain(a, b, is_unstable)}")
 
 
-def _is_unstable(modes: Array) -> Array:
+def is_unstable(modes: Array) -> Array:
+    """Which eigenvalues do not decay in continuous time."""
     return modes.real >= 0.0
 
 
-def _is_unstable_in_discrete_time(modes: Array) -> Array:
+def is_unstable_in_discrete_time(modes: Array) -> Array:
+    """Which eigenvalues do not decay in discrete time."""
     return np.abs(modes) >= 1.0
 
 
 def _explain(a: Array, b: Array, is_unstable: Callable[[Array], Array]) -> str:
-    """Names the unstable eigenvalues of A that no input reaches (Popov-Belevitch-Hautus test)."""
+    unreached = unreached_modes(a, b, is_unstable)
+    if not unreached:
+        return "Check Q and N: some unstable mode seems to cost nothing, or less than nothing."
+    return f"Unstable eigenvalues of A that no input can move: {', '.join(f'{mode:.6g}' for mode in unreached)}."
+
+
+def unreached_modes(a: Array, b: Array, is_unstable: Callable[[Array], Array]) -> list[complex]:
+    """The unstable eigenvalues of A that no input reaches (Popov-Belevitch-Hautus test).
+
+    Args:
+        a: shape [n, n].
+        b: shape [n, m].
+        is_unstable: tells unstable eigenvalues in an array.
+    """
     tolerance = _CONTROLLABILITY_TOLERANCE * (1.0 + np.abs(a).max(initial=0.0) + np.abs(b).max(initial=0.0))
     modes = np.linalg.eigvals(a)
-    unreached = [
+    return [
         mode
         for mode in modes[is_unstable(modes)]
         if np.linalg.svd(np.hstack([a - mode * np.eye(len(a)), b]), compute_uv=False)[-1] < tolerance
     ]
-    if not unreached:
-        return "Check Q and N: some unstable mode seems to cost nothing, or less than nothing."
-    return f"Unstable eigenvalues of A that no input can move: {', '.join(f'{mode:.6g}' for mode in unreached)}."

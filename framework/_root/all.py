@@ -11,6 +11,7 @@ from merganser.framework import *  # noqa: F403
 from merganser.framework.autodiff import *  # noqa: F403
 from merganser.framework.math import *  # noqa: F403
 from merganser.framework.primitives import *  # noqa: F403
+from merganser.framework.trajectories import *  # noqa: F403
 from merganser.geometry import *  # noqa: F403
 from merganser.multibody.math import *  # noqa: F403
 from merganser.multibody.parsing import *  # noqa: F403

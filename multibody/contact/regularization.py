@@ -2,9 +2,10 @@
 
 How much a constraint of n rows gives way to an impulse is estimated from its own trees t,
 
-    w = |W|_F / n,   W = sum_t J_t A_t^-1 J_t^T                                           (1)
+    w = |W|_F / n,   W = sum_t J_t diag(A_t)^-1 J_t^T                                     (1)
 
-W being its block on the diagonal of the Delassus operator J A^-1 J^T. Of a spring k with relaxation time tau, taken at
+W standing for its block on the diagonal of the Delassus operator J A^-1 J^T. (pydrake 1.51 takes diag(A), too, where
+the paper has A: w tells how far a stiff constraint gives way, so that results depend on it.) Of a spring k with relaxation time tau, taken at
 the end of the step,
 
     R = 1 / (h k (h + tau)),   v^ = -g / (h + tau)                                        (2)
@@ -65,15 +66,15 @@ def factor_trees(problem: Problem, L_out: Array) -> bool:
 
 
 @device
-def calc_compliance(problem: Problem, L: Array, scratch: Array, w_out: Array) -> None:
+def calc_compliance(problem: Problem, scratch: Array, w_out: Array) -> None:
     """w of all constraints, equation (1), in the place of their first rows; scratch has the shape [num_v]."""
     for c in range(problem.constraints.shape[0]):
         constraint = problem.constraints[c]
         total = 0.0
         for r in range(constraint["num_rows"]):
-            _solve_row(problem, L, constraint["tree_0"], constraint["jacobian_0"], r, scratch)
+            _divide_row(problem, constraint["tree_0"], constraint["jacobian_0"], r, scratch)
             if constraint["tree_1"] >= 0:
-                _solve_row(problem, L, constraint["tree_1"], constraint["jacobian_1"], r, scratch)
+                _divide_row(problem, constraint["tree_1"], constraint["jacobian_1"], r, scratch)
             for s in range(r + 1):
                 w = row_product(problem, constraint["tree_0"], constraint["jacobian_0"], s, scratch)
                 if constraint["tree_1"] >= 0:
@@ -83,22 +84,12 @@ def calc_compliance(problem: Problem, L: Array, scratch: Array, w_out: Array) ->
 
 
 @device
-def _solve_row(problem: Problem, L: Array, t: int, jacobian_start: int, row: int, scratch: Array) -> None:
-    """A_t^-1 J_t^T of one row, at the velocities of its tree."""
+def _divide_row(problem: Problem, t: int, jacobian_start: int, row: int, scratch: Array) -> None:
+    """diag(A_t)^-1 J_t^T of one row, at the velocities of its tree."""
     tree = problem.trees[t]
-    n, start = tree["num_v"], tree["matrix_start"]
-    J = problem.jacobian[jacobian_start + row * n : jacobian_start + (row + 1) * n]
-    x = scratch[tree["v_start"] : tree["v_start"] + n]
+    n, start, v_start = tree["num_v"], tree["matrix_start"], tree["v_start"]
     for i in range(n):
-        y = J[i]
-        for k in range(i):
-            y -= L[start + i * n + k] * x[k]
-        x[i] = y * L[start + i * n + i]
-    for k in range(n):
-        i = n - 1 - k
-        x[i] *= L[start + i * n + i]
-        for m in range(i):
-            x[m] -= L[start + i * n + m] * x[i]
+        scratch[v_start + i] = problem.jacobian[jacobian_start + row * n + i] / problem.matrix[start + i * n + i]
 
 
 @device

@@ -313,26 +313,14 @@ class PlantConstraints(PlantContactSettings):
         return p_BQ
 
     def _gather_forces(self, context: Any, w: Workspace) -> None:
-        """As PlantInputs does, and refuses what the dynamics do not know: constraints."""
-        if self._has_constraints:
-            self._refuse_constraints(context)
-        super()._gather_forces(context, w)
-
-    def _refuse_constraints(self, context: Any) -> None:
-        if self._time_step == 0.0:
+        """As PlantInputs does, and refuses what continuous dynamics do not know: constraints."""
+        if self._has_constraints and self._time_step == 0.0:
             raise RuntimeError(
                 f"Plant '{self.GetSystemPathname()}' is continuous and has {self.num_constraints()} constraints. "
                 "Continuous time does not support constraints: give the plant a time step, or use loop joints "
                 f"(AddLoopJoint). {_REMEDY}"
             )
-        active = self._active_constraints(context)
-        if active:
-            spec = active[0]
-            raise NotImplementedError(
-                f"Plant '{self.GetSystemPathname()}' has {len(active)} active constraints, the first of which is a "
-                f"{_KINDS[type(spec)]} constraint ({spec.id!r}): the discrete step does not solve for constraints yet. "
-                "Switch them off by SetConstraintActiveStatus(context, id, False)."
-            )
+        super()._gather_forces(context, w)
 
     # ------------------------------------------------------------------ checks
 

@@ -28,6 +28,7 @@ from merganser.multibody.contact.plant_layout import (
     material_dtype,
 )
 from merganser.multibody.contact.plant_problem import contact_problem, find_limits, tree_matrices
+from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.plant.constraints import PlantConstraints
 from merganser.multibody.plant.contact_arrays import (
     NO_CONTACTS,
@@ -72,7 +73,7 @@ class PlantContact(PlantConstraints):
         self._contact_model_arrays = ContactModelArrays(self._tree)
         self._may_touch = any(self._collision_geometries.values())
         has_limits = bool(len(self._contact_model_arrays.limits))
-        self._can_hold = self._may_touch or has_limits or self._has_constraints
+        self._can_hold = self._may_touch or has_limits or bool(len(self._tree.constraints))
         self._contact_settings = None
 
     def _settings_of_contact(self) -> Any:
@@ -93,10 +94,6 @@ class PlantContact(PlantConstraints):
         super().set_stiction_tolerance(v_stiction)
         self._contact_settings = None
 
-    def _refuse_constraints(self, context: Any) -> None:
-        if self._time_step == 0.0:
-            super()._refuse_constraints(context)
-
     # ------------------------------------------------------------------ the discrete step
 
     def _calc_discrete_step(self, context: Any, w: Workspace, result: Array) -> int:
@@ -111,7 +108,7 @@ class PlantContact(PlantConstraints):
         if status != 0 or not self._can_hold:
             return status
         if not w.is_float:
-            self._refuse_other_scalars(context, w, result)
+            self._check_other_scalars(context, w, result)
             return self._call_controlled_step(w, result) if w.drives is not None else 0
         w.store.invalid &= w.kinematics_clearing
         room = self._contact_room(w)
@@ -231,8 +228,8 @@ class PlantContact(PlantConstraints):
         """Adds the forces of contacts and joint limits to w.tau and w.F_applied, in a continuous plant."""
         w.contact_sample = None
         if not w.is_float:
-            if self._may_touch:
-                self._refuse_other_scalars(context, w, None)
+            self._check_other_scalars(context, w, None)
+            self._add_limit_forces_of_objects(w)
             return
         room = self._contact_room(w)
         self._eval_velocity(context)
@@ -396,26 +393,68 @@ class PlantContact(PlantConstraints):
 
     # ------------------------------------------------------------------ other scalars
 
-    def _refuse_other_scalars(self, context: Any, w: Workspace, result: Array | None) -> None:
-        """Contact and limits are computed with floats only; where none is at work, the rest goes on."""
+    def _check_other_scalars(self, context: Any, w: Workspace, result: Array | None) -> None:
+        """Contact is computed with floats only; where there is none, the rest goes on. Expressions leave it out.
+
+        Raises:
+            RuntimeError: something touches, a step reaches a joint limit, or has to keep constraints.
+        """
+        if w.scalar.__name__ == "Expression":
+            return
         what = ""
         if self._has_constraints and self._active_constraints(context):
             what = "has active constraints"
-        elif self._may_touch:
-            what = "has collision geometry"
+        elif self._may_touch and self._touches(context, w):
+            what = "is in contact"
         elif result is not None and self._reaches_a_limit(w, result):
             what = "reaches a joint limit"
         if what:
             raise RuntimeError(
-                f"Plant '{self.GetSystemPathname()}' {what}, which it can only solve for with floats: there are no "
-                "derivatives or expressions of contact yet. Leave the collision geometry out of the plant that you "
-                "convert, or take finite differences."
+                f"Plant '{self.GetSystemPathname()}' {what} at time {context._store.flat[0].real} s, which it can only "
+                "solve for with floats: there are no derivatives of contact yet. Take finite differences there."
             )
+
+    def _touches(self, context: Any, w: Workspace) -> bool:
+        """Whether any geometries overlap, in a context of complex numbers or AutoDiffXd."""
+        value = context._read_input(self._geometry_query_port._index)
+        if value is None:
+            raise self._missing_scene_graph()
+        self._eval_position(context)
+        query = value.get_value()
+        queries, inspector = query.proximity_queries(), query.inspector()
+        X_WG = np.zeros((len(queries.layout.geometry_ids), 4, 4))
+        for X, id in zip(X_WG, queries.layout.geometry_ids):
+            body = self.GetBodyFromFrameId(inspector.GetFrameId(id))
+            mobod = 0 if body is None else int(self._tree.mobod_of_body[body.index()])
+            X[:3, :3], X[:3, 3] = _real(w.position["R_WB"][mobod]), _real(w.position["p_WoBo_W"][mobod])
+            X[3, 3] = 1.0
+            X[:] = X @ inspector.GetPoseInFrame(id).GetAsMatrix4()
+        return len(queries.engine.contact_manifolds(X_WG)[1]) > 0
+
+    def _add_limit_forces_of_objects(self, w: Workspace) -> None:
+        """What the kernel limit_forces() does, where derivatives go along; expressions leave it out."""
+        limits = self._contact_model_arrays.limits
+        if not len(limits) or w.scalar.__name__ == "Expression":
+            return
+        for limit, k, d in zip(limits, *self._contact_model_arrays.limit_springs()):
+            q, v = w.q[limit["q"]], w.v[limit["v"]]
+            position = real_part(q)
+            if limit["lower"] <= position <= limit["upper"]:
+                continue
+            x, rate = (limit["lower"] - q, -v) if position < limit["lower"] else (limit["upper"] - q, v)
+            damping = 1.0 + d * rate
+            if real_part(damping) > 0.0:
+                w.tau[limit["v"]] += k * x * damping
 
     def _reaches_a_limit(self, w: Workspace, result: Array) -> bool:
         limits = self._contact_model_arrays.limits
-        if not len(limits) or (not w.is_numeric and w.scalar.__name__ == "Expression"):
+        if not len(limits):
             return False
-        real = np.vectorize(lambda x: x.value() if hasattr(x, "value") else complex(x).real, otypes=[float])
-        q, v, v_star = real(w.q), real(w.v), real(result[len(w.q) :])
+        q, v, v_star = _real(w.q), _real(w.v), _real(result[len(w.q) :])
         return bool(find_limits.interpreted(limits, self._time_step, q, v, v_star))
+
+
+def _real(values: Any) -> Array:
+    """The numbers without derivatives."""
+    array = np.asarray(values)
+    return np.array([real_part(x) for x in array.ravel().tolist()]).reshape(array.shape)

@@ -242,7 +242,7 @@ class PlantOutputs(PlantSampling):
         return Value([SpatialVelocity.Zero() for _ in range(self._tree.num_bodies())])
 
     def _calc_body_poses(self, context: Any, output: AbstractValue) -> None:
-        position = self._eval_position(context).position[self._tree.mobod_of_body]
+        position = self._eval_poses(context).position[self._tree.mobod_of_body]
         R_WB, p_WoBo_W = position["R_WB"].copy(), position["p_WoBo_W"].copy()
         output.set_value([RigidTransform._from_parts(R, p) for R, p in zip(R_WB, p_WoBo_W)])
 
@@ -252,7 +252,7 @@ class PlantOutputs(PlantSampling):
 
     def _calc_geometry_pose(self, context: Any, output: AbstractValue) -> None:
         self._require_finalized("the geometry_pose port")
-        w = self._eval_position(context)
+        w = self._eval_poses(context)
         position = w.position[self._frame_mobods]
         shape = (len(position), 4, 4)
         R_WB, p_WoBo_W = position["R_WB"], position["p_WoBo_W"]

@@ -89,13 +89,14 @@ def test_parameters_come_from_the_context_given_and_are_copied(arm: MultibodyPla
     body = arm.get_body(arm.GetBodyIndices(arm.get_joint(arm.GetJointIndices()[-1]).model_instance())[-1])
     compensation = InverseDynamics(arm, InverseDynamics.kGravityCompensation)
     body.SetMass(light, 0.5 * body.get_mass(light))
+    arm.SetPositions(light, 0.5 * np.ones(7))
     with_light = InverseDynamics(arm, InverseDynamics.kGravityCompensation, light)
     expected = -arm.CalcGravityGeneralizedForces(light)
     body.SetMass(light, 100.0)
     forces = []
     for system in (with_light, compensation):
         context = system.CreateDefaultContext()
-        system.get_input_port().FixValue(context, np.zeros(14))
+        system.get_input_port().FixValue(context, [0.5] * 7 + [0.0] * 7)
         forces.append(system.get_output_port().Eval(context))
     np.testing.assert_allclose(forces[0], expected, atol=1e-12)
     assert not np.allclose(*forces)

@@ -84,16 +84,26 @@ def test_default_point_of_a_ball_constraint_is_where_it_holds_by_default():
     np.testing.assert_allclose(X_WC @ spec.p_BQ, X_WB @ p_AP, atol=1e-15)
 
 
-def test_steps_refuse_active_constraints_and_take_inactive_ones():
+def test_steps_keep_active_constraints_and_leave_inactive_ones_alone():
     model = Model()
-    ids = model.add_one_of_each()
+    coupler, *others = model.add_one_of_each()
     model.plant.Finalize()
     simulator = Simulator(model.plant)
-    with pytest.raises(NotImplementedError, match=r"4 active constraints.*coupler constraint"):
-        simulator.AdvanceTo(0.05)
-    for id in ids:
-        model.plant.SetConstraintActiveStatus(simulator.get_mutable_context(), id, False)
-    simulator.AdvanceTo(0.05)
+    context = simulator.get_mutable_context()
+    for id in others:
+        model.plant.SetConstraintActiveStatus(context, id, False)
+    spec = model.plant._active_constraints(context)[0]
+    model.slide.set_translation_rate(context, 1.0)
+
+    def error():
+        return model.turn.get_angle(context) - spec.gear_ratio * model.slide.get_translation(context) - spec.offset
+
+    simulator.AdvanceTo(0.5)
+    assert abs(error()) < 1e-3
+    model.plant.SetConstraintActiveStatus(context, coupler, False)
+    model.slide.set_translation_rate(context, 1.0)
+    simulator.AdvanceTo(1.0)
+    assert abs(error()) > 0.1
 
 
 def test_a_continuous_plant_with_constraints_has_no_derivatives():
