@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
+_new: Any = tuple.__new__  # of a NamedTuple takes half the time of its constructor
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -104,8 +105,8 @@ def inverse_dynamics_derivatives(
         _, F_app = _add_elements(plant, context, w, w.zeros_v, F_app)
     dtau_dq, dtau_dv, M = _inverse(w, work, vdot, F_app)
     if not (along_velocities or work.has_simple_rates):
-        dtau_dq = _by_positions(plant, context, dtau_dq)
-    return InverseDynamicsDerivatives(dtau_dq, dtau_dv, M)
+        dtau_dq = _by_positions(w, dtau_dq)
+    return _new(InverseDynamicsDerivatives, (dtau_dq, dtau_dv, M))
 
 
 def forward_dynamics_derivatives(
@@ -148,8 +149,8 @@ def forward_dynamics_derivatives(
     dvdot_dtau = np.empty(w.M_shape, w.dtype)
     work.run_forward(M, dvdot_dq, dvdot_dv, dvdot_dtau)
     if not (along_velocities or work.has_simple_rates):
-        dvdot_dq = _by_positions(plant, context, dvdot_dq)
-    return ForwardDynamicsDerivatives(vdot.copy(), dvdot_dq, dvdot_dv, dvdot_dtau)
+        dvdot_dq = _by_positions(w, dvdot_dq)
+    return _new(ForwardDynamicsDerivatives, (vdot, dvdot_dq, dvdot_dv, dvdot_dtau))
 
 
 class _Work:
@@ -169,13 +170,11 @@ class _Work:
         self.elements = plant._tree.elements if len(plant._tree.elements) else None
         self.room_for_elements = () if self.elements is None else _room_for_elements(w)
         model = (w.topology, w.parameters)
-        self.run_inverse = self._bound(
-            "run_inverse", kernels.inverse_dynamics_derivatives, *model, w.gravity, w.position, w.v
-        )
+        known = (*model, w.gravity, w.position, w.v)
+        self.run_inverse = self._bound("run_inverse", kernels.inverse_dynamics_derivatives, *known)
         self.run_forward = self._bound("run_forward", kernels.forward_dynamics_derivatives, *model)
-        self.run_state_derivatives = self._bound(
-            "run_state_derivatives", kernels.state_derivatives, *model, w.gravity, w.x
-        )
+        known = (*model, w.gravity, w.x)
+        self.run_state_derivatives = self._bound("run_state_derivatives", kernels.state_derivatives, *known)
 
     def _bound(self, name: str, kernel: Any, *fixed: Any) -> Callable[..., Any]:
         """The kernel with its first arguments; with floats, in a way that takes less time from the second call on."""
@@ -262,11 +261,9 @@ def _inverse(w: Workspace, work: _Work, vdot: Array, F_app: Array) -> Array:
     return derivatives
 
 
-def _by_positions(plant: MultibodyPlant, context: Any, along_velocities: Array) -> Array:
+def _by_positions(w: Workspace, along_velocities: Array) -> Array:
     """Derivatives by q: those along the velocities times N+(q)."""
-    if along_velocities.dtype != object:
-        by_positions: Array = along_velocities @ plant.MakeQDotToVelocityMap(context)
-        return by_positions
-    num_q = plant.num_positions()
-    columns = [plant.MapQDotToVelocity(context, column) for column in np.eye(num_q)]
-    return along_velocities @ np.array(columns).T
+    by_positions = np.empty((len(along_velocities), len(w.q)), w.dtype)
+    room = np.empty(len(w.q), w.dtype), w.zeros_v.copy()
+    w.call(kernels.qdot_jacobian, w.topology, w.q, along_velocities, *room, by_positions)
+    return by_positions

@@ -116,19 +116,21 @@ def contact_forces(
 def _push_ends(link: Array, position: Array, gamma: Array, time_step: float, F: Array) -> None:
     """The force of a link on body B, and the opposite on body A."""
     p_WP, p_WQ = ends_of(link, position)
-    p_WM, moment, force = scaled(0.5, add(p_WP, p_WQ)), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    moment, force = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if link["kind"] == DISTANCE:
         p_PQ = subtract(p_WQ, p_WP)
         length = math.sqrt(dot(p_PQ, p_PQ))
         along = scaled(1.0 / length, p_PQ) if length > 0.0 else (0.0, 0.0, 1.0)
         force = scaled(gamma[0], along)
     elif link["kind"] == WELD:
+        p_WM = scaled(0.5, add(p_WP, p_WQ))
+        p_WP, p_WQ = p_WM, p_WM
         moment, force = (gamma[0], gamma[1], gamma[2]), (gamma[3], gamma[4], gamma[5])
     else:
         force = (gamma[0], gamma[1], gamma[2])
     moment, force = scaled(1.0 / time_step, moment), scaled(1.0 / time_step, force)
-    push(position, F, link["mobod_B"], p_WM, moment, force)
-    push(position, F, link["mobod_A"], p_WM, scaled(-1.0, moment), scaled(-1.0, force))
+    push(position, F, link["mobod_B"], p_WQ, moment, force)
+    push(position, F, link["mobod_A"], p_WP, scaled(-1.0, moment), scaled(-1.0, force))
 
 
 @device

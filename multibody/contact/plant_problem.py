@@ -232,17 +232,17 @@ def _row_start(constraint: Array, trees: Array, tree: int, r: int) -> int:
 @device
 def _add_pair(
     topology: Array, position: Array, trees: Array, tree_of_mobod: Array, constraint: Array, jacobian: Array,
-    r: int, A: int, B: int, p_WC: Vector3, moment: Vector3, force: Vector3,
+    r: int, A: int, B: int, p_WP: Vector3, p_WQ: Vector3, moment: Vector3, force: Vector3,
 ) -> None:  # fmt: skip
-    """Row r: the motion of body B less that of body A at C, along [moment; force]."""
+    """Row r: the motion of body B at Q less that of body A at P, along [moment; force]."""
     if tree_of_mobod[B] >= 0:
         tree = tree_of_mobod[B]
         at = _row_start(constraint, trees, tree, r) - trees[tree]["v_start"]
-        _add_row(topology, position, B, p_WC, moment, force, jacobian, at)
+        _add_row(topology, position, B, p_WQ, moment, force, jacobian, at)
     if tree_of_mobod[A] >= 0:
         tree = tree_of_mobod[A]
         at = _row_start(constraint, trees, tree, r) - trees[tree]["v_start"]
-        _add_row(topology, position, A, p_WC, scaled(-1.0, moment), scaled(-1.0, force), jacobian, at)
+        _add_row(topology, position, A, p_WP, scaled(-1.0, moment), scaled(-1.0, force), jacobian, at)
 
 
 @device
@@ -347,7 +347,9 @@ def contact_problem(
         set_vector(frame[6:9], n)
         for r in range(3):
             axis = vector(frame[3 * r : 3 * r + 3])
-            _add_pair(topology, position_in, trees, tree_of_mobod, record, jacobian_out, r, A, B, p_WC, zero, axis)
+            _add_pair(
+                topology, position_in, trees, tree_of_mobod, record, jacobian_out, r, A, B, p_WC, p_WC, zero, axis
+            )
             rows_out[row + r]["g"], rows_out[row + r]["bias"] = 0.0, 0.0
         rows_out[row + 2]["g"] = -contact["depth"]
         c, row = c + 1, row + 3
@@ -453,7 +455,7 @@ def _add_link(
         return place
     A, B = link["mobod_A"], link["mobod_B"]
     p_WP, p_WQ = ends_of(link, position)
-    p_PQ, p_WM = subtract(p_WQ, p_WP), scaled(0.5, add(p_WP, p_WQ))
+    p_PQ = subtract(p_WQ, p_WP)
     num_rows = 1 if link["kind"] == DISTANCE else 3 if link["kind"] == BALL else 6
     place = _open(record, trees, tree_of_mobod[A], tree_of_mobod[B], row, num_rows, place, jacobian)
     _set_holonomic(record, math.inf, h, -math.inf, math.inf)
@@ -464,20 +466,22 @@ def _add_link(
         record["stiffness"] = link["stiffness"]
         if link["stiffness"] < math.inf:
             record["relaxation_time"] = link["damping"] / link["stiffness"]
-        _add_pair(topology, position, trees, tree_of_mobod, record, jacobian, 0, A, B, p_WM, zero, along)
+        _add_pair(topology, position, trees, tree_of_mobod, record, jacobian, 0, A, B, p_WP, p_WQ, zero, along)
         rows[row]["g"], rows[row]["bias"] = length - link["length"], 0.0
         return place
     first = 0
     if link["kind"] == WELD:
+        p_WM = scaled(0.5, add(p_WP, p_WQ))
+        p_WP, p_WQ = p_WM, p_WM  # as if it were one body
         turn = _rotation_vector(position[A], link["X_AP"], position[B], link["X_BQ"])
         for r in range(3):
             axis = unit_vector(r)
-            _add_pair(topology, position, trees, tree_of_mobod, record, jacobian, r, A, B, p_WM, axis, zero)
+            _add_pair(topology, position, trees, tree_of_mobod, record, jacobian, r, A, B, p_WP, p_WQ, axis, zero)
             rows[row + r]["g"], rows[row + r]["bias"] = dot(axis, turn), 0.0
         first = 3
     for r in range(3):
         axis = unit_vector(r)
-        _add_pair(topology, position, trees, tree_of_mobod, record, jacobian, first + r, A, B, p_WM, zero, axis)
+        _add_pair(topology, position, trees, tree_of_mobod, record, jacobian, first + r, A, B, p_WP, p_WQ, zero, axis)
         rows[row + first + r]["g"], rows[row + first + r]["bias"] = dot(axis, p_PQ), 0.0
     return place
 

@@ -62,6 +62,7 @@ class ChainRules:
         self._no_rows = np.empty((0, 0))  # in place of derivatives that are zero
         self._room = np.zeros(self._num_v)
         self._factors = np.zeros((4, self._num_v, self._num_v))
+        self._last_vdot: tuple[bytes, Array, Numbers] | None = None
         self._codes: dict[Any, Any] = {}
 
     def is_compiled(self) -> bool:
@@ -86,7 +87,7 @@ class ChainRules:
             ValueError: the arguments have different numbers of derivatives.
         """
         x_values, D_x = state
-        vdot_values, D_vdot = split_numbers(vdot)
+        vdot_values, D_vdot = self._split_accelerations(vdot)
         F_values, D_F = self._split_forces(F_applied)
         count, D_s, D_v, D_vdot = self._seeds(x_values, D_x, D_vdot)
         tau, D_tau = np.empty(self._num_v), np.empty((self._num_v, count))
@@ -124,6 +125,14 @@ class ChainRules:
             result[self._num_q :] = merge_numbers(xdot[self._num_q :], D_vdot)
             return status, result
         return status, merge_numbers(xdot, np.concatenate([self._rates(x_values, D_x, count), D_vdot]))
+
+    def _split_accelerations(self, vdot: Array) -> Numbers:
+        """Values and derivatives of vdot; taken apart only once as long as its elements are the same objects."""
+        addresses = vdot.tobytes()
+        if self._last_vdot is None or self._last_vdot[0] != addresses:
+            # A copy keeps the elements, so that no other object can come to have their addresses.
+            self._last_vdot = addresses, vdot.copy(), split_numbers(vdot)
+        return self._last_vdot[2]
 
     def _split_forces(self, F_applied: Array | None) -> Numbers:
         """Values and derivatives of the spatial forces on bodies."""

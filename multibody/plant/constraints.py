@@ -29,12 +29,6 @@ from merganser.multibody.tree.constraints import (
 
 __all__ = ["PlantConstraints"]
 
-_KINDS = {
-    CouplerConstraintSpec: "coupler",
-    DistanceConstraintSpec: "distance",
-    BallConstraintSpec: "ball",
-    WeldConstraintSpec: "weld",
-}
 _REMEDY = (
     "Use set_discrete_contact_approximation() to choose an approximation that the SAP solver solves: kSap, kSimilar or "
     "kLagged."

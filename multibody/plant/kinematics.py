@@ -24,6 +24,7 @@ __all__ = ["PlantKinematics"]
 
 Array = NDArray[Any]
 _NDARRAY, _FLOAT, _POINT = np.ndarray, np.dtype(np.float64), (3,)
+_new = RigidTransform.__new__
 
 # X_BB as a matrix [R p], for each type of scalar; never written.
 _IDENTITY = {np.dtype(scalar): np.eye(3, 4).astype(scalar) for scalar in (np.float64, np.complex128, object)}
@@ -93,18 +94,21 @@ class PlantKinematics(PlantFreeBodies):
     def EvalBodyPoseInWorld(self, context: Any, body: RigidBody) -> RigidTransform:
         """Returns the pose X_WB of a body."""
         w = self._eval_poses(context)
-        pose = w.poses.get(body)
-        if pose is None:
-            pose = self._find_pose("EvalBodyPoseInWorld", w, body)
-        return RigidTransform._from_parts(pose[0].copy(), pose[1].copy())
+        try:
+            copy_rotation, copy_position = w.poses[body]
+        except (KeyError, TypeError):
+            copy_rotation, copy_position = self._find_pose("EvalBodyPoseInWorld", w, body)
+        X_WB = _new(RigidTransform)  # as RigidTransform._from_parts(), in half the time
+        X_WB._R_AB, X_WB._p_AoBo_A = copy_rotation(), copy_position()
+        return X_WB
 
-    def _find_pose(self, caller: str, w: Workspace, body: RigidBody) -> tuple[Array, Array]:
-        """R_WB and p_WoBo_W, of floats as views that stay."""
+    def _find_pose(self, caller: str, w: Workspace, body: RigidBody) -> tuple[Callable[[], Array], Callable[[], Array]]:
+        """What returns copies of R_WB and p_WoBo_W; of floats from views that stay."""
         record = w.position[self._mobod(caller, body)]
-        pose = record["R_WB"], record["p_WoBo_W"]
+        copies = record["R_WB"].copy, record["p_WoBo_W"].copy
         if w.is_float:
-            w.poses[body] = pose
-        return pose
+            w.poses[body] = copies
+        return copies
 
     def CalcRelativeTransform(self, context: Any, frame_A: Frame, frame_B: Frame) -> RigidTransform:
         """Returns the pose X_AB of frame B in frame A."""

@@ -112,15 +112,15 @@ class PlantOutputs(PlantSampling):
                 f"{name}_generalized_acceleration", len(velocities), calc_acceleration, sample
             )
         )
-        calc_net_actuation = functools.partial(self._calc_instance_net_actuation, inputs)
-        self._instance_net_actuation_ports.append(
-            self.DeclareVectorOutputPort(f"{name}_net_actuation", len(inputs), calc_net_actuation, sample)
-        )
         calc_contact_forces = functools.partial(self._calc_instance_contact_forces, velocities)
         self._instance_contact_ports.append(
             self.DeclareVectorOutputPort(
                 f"{name}_generalized_contact_forces", len(velocities), calc_contact_forces, sample
             )
+        )
+        calc_net_actuation = functools.partial(self._calc_instance_net_actuation, inputs)
+        self._instance_net_actuation_ports.append(
+            self.DeclareVectorOutputPort(f"{name}_net_actuation", len(inputs), calc_net_actuation, sample)
         )
 
     # ------------------------------------------------------------------ ports

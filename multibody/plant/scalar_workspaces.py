@@ -84,15 +84,16 @@ class AutoDiffWorkspace(Workspace):
         super().__init__(*arguments)
         self._constants = {id(a): split_lanes(a) for a in (self.zeros_v, self.zeros_F, self.zero_gravity)}
 
-    def write_state(self, x: Array) -> None:
-        """Writes x = [q; v] into the Context."""
+    def write_state(self, x: Array) -> bool:
         items = x.tolist()
         found = find_block(items)
         if found is None:
-            self.x[:] = x
-            return
+            return super().write_state(x)
+        if not all(found[0][start : start + 4].any() for start in self.quaternion_starts):
+            return False
         np.copyto(self.x, x)  # all are AutoDiffXd, as others are in no block
         self._state = self.x.tobytes(), items, found
+        return True
 
     def _split_state(self) -> tuple[Array, Array | None]:
         """Values and derivatives of x; taken apart only once as long as its elements are the same objects."""

@@ -227,10 +227,10 @@ class PlantState(PlantGeometry):
                 return
         caller = "SetPositionsAndVelocities"
         w = self._workspace(context)
-        if q_v is _MISSING and not (w.is_numeric or self._quaternions or w.store.computing):
+        if q_v is _MISSING and not (w.is_numeric or w.store.computing):
             given = model_instance
-            if type(given) is _NDARRAY and given.dtype is _OBJECT and given.shape == w.x_shape:
-                w.write_state(given)
+            is_plain = type(given) is _NDARRAY and given.dtype is _OBJECT and given.shape == w.x_shape
+            if is_plain and w.write_state(given):
                 w.store.invalid |= w.down[self._state_node or Q] | w.down[self._state_node or V]
                 return
         instance, given = _instance_and_vector(caller, "q_v", model_instance, q_v)

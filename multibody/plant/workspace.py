@@ -77,7 +77,7 @@ class Workspace:
         frames: poses of the offset frames (kernels/layout.py), a view into the Context.
         loops: arrays of the loop joints (loop_arrays.py), made when they are first used.
         places: of frames that have been used, the mobod of the body B and the view X_BF, see kinematics.py.
-        poses: of bodies that have been used, the views R_WB and p_WoBo_W; with float64 only.
+        poses: of bodies that have been used, what copies R_WB and p_WoBo_W; with float64 only.
     """
 
     __slots__ = (
@@ -159,7 +159,7 @@ class Workspace:
         self.frames: Any = None
         self.codes: dict[Any, Any] = {}
         self.places: dict[Any, tuple[int, Array]] = {}
-        self.poses: dict[Any, tuple[Array, Array]] = {}
+        self.poses: dict[Any, tuple[Callable[[], Array], Callable[[], Array]]] = {}
         self.q_shape, self.v_shape, self.x_shape, self.M_shape = (num_q,), (num_v,), x.shape, (num_v, num_v)
         has_quaternion = topology["mobilizer"] == layout.QUATERNION_FLOATING
         self.quaternion_starts: Array = topology["q_start"][has_quaternion].astype(np.int64)
@@ -198,9 +198,12 @@ class Workspace:
 
         setattr(self, name, run_first if self.is_float else functools.partial(self.call, kernel, *arguments))
 
-    def write_state(self, x: Array) -> None:
-        """Writes x = [q; v] into the Context."""
+    def write_state(self, x: Array) -> bool:
+        """Writes x = [q; v] of this scalar type into the Context, unless it has quaternions; returns whether it did."""
+        if len(self.quaternion_starts):
+            return False
         self.x[:] = x
+        return True
 
     def view_records(self, numbers: Array, dtype_of: Callable[[Any], np.dtype[Any]]) -> Any:
         """Numbers of the Context, shape [n], as records of the dtype that `dtype_of` makes of a scalar type."""

@@ -24,6 +24,7 @@ class Row(NamedTuple):
         calls: how often a run does the work.
         tolerance: to which both must agree.
         calls_inside: how often one call of `ours` does the work itself, in compiled code.
+        compared: makes what is compared of what `ours` returns, if that is not the same.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Row(NamedTuple):
     calls: int
     tolerance: float = 1e-8
     calls_inside: int = 1
+    compared: Callable[[Any], Any] | None = None
 
 
 class Library(NamedTuple):

@@ -117,24 +117,27 @@ def closed_forms(library: Library, robot: Robot) -> dict[str, Call]:
     context, weightless = plant.CreateDefaultContext(), plant.CreateDefaultContext()
     plant.gravity_field().SetGravityVector(weightless, [0.0, 0.0, 0.0])  # inverse dynamics leaves gravity out
     vdot = np.random.default_rng(2).uniform(-1.0, 1.0, robot.num_velocities)
-    damping = np.zeros(robot.num_velocities)
-    for index in plant.GetJointIndices():
+    for index in plant.GetJointIndices():  # and damping
         joint = plant.get_joint(index)
-        if joint.num_velocities() == 1:
-            damping[joint.velocity_start()] = joint.default_damping_vector()[0]
+        joint.SetDampingVector(weightless, np.zeros(joint.num_velocities()))
     first, second = itertools.cycle(random_states(robot)[:8]), itertools.cycle(random_states(robot)[:8])
 
     def inverse_dynamics() -> Any:
         plant.SetPositionsAndVelocities(weightless, next(first))
-        dq, dv, _ = inverse_dynamics_derivatives(plant, weightless, vdot)
-        return np.hstack([dq, dv - np.diag(damping)])
+        return inverse_dynamics_derivatives(plant, weightless, vdot)
 
     def forward_dynamics() -> Any:
         plant.SetPositionsAndVelocities(context, next(second))
-        _, dq, dv, _ = forward_dynamics_derivatives(plant, context)
-        return np.hstack([dq, dv])
+        return forward_dynamics_derivatives(plant, context)
 
     return {"inverse dynamics": inverse_dynamics, "forward dynamics": forward_dynamics}
+
+
+def _by_state(name: str, derivatives: Any) -> Any:
+    """What closed_forms() return as one matrix."""
+    if name == "forward dynamics":
+        return np.hstack([derivatives.dvdot_dq, derivatives.dvdot_dv])
+    return np.hstack([derivatives.dtau_dq, derivatives.dtau_dv])
 
 
 def gradient_rows(ours: Library, theirs: Library | None, robot: Robot) -> Iterator[Row]:
@@ -145,7 +148,7 @@ def gradient_rows(ours: Library, theirs: Library | None, robot: Robot) -> Iterat
         our_call = _maker(functools.partial(autodiff_calls, ours, robot, True), name)
         yield Row(f"{robot.name}, AutoDiffXd: {name}", our_call, reference, 20, tolerance)
         closed = _maker(functools.partial(closed_forms, ours, robot), name)
-        yield Row(f"{robot.name}, closed form: gradient of {name}", closed, reference, 20, tolerance)
+        yield Row(f"{robot.name}, closed form: gradient of {name}", closed, reference, 20, tolerance, 1, functools.partial(_by_state, name))
 
 
 def _maker(calls: Callable[[], dict[str, Call]], name: str) -> Callable[[], Call]:

@@ -10,7 +10,7 @@ import pytest
 pydrake = pytest.importorskip("pydrake", reason="pydrake is not installed (extra `reference`)")
 
 import pydrake.multibody.tree as their_tree  # noqa: E402
-from joint_mechanisms import MULTI_DOF, library, mechanism  # noqa: E402
+from joint_mechanisms import MULTI_DOF, forget_limits, library, mechanism  # noqa: E402
 from reference_plants import Pair  # noqa: E402
 
 from merganser.multibody.tree import ModelInstanceIndex  # noqa: E402
@@ -35,6 +35,7 @@ def path(lib: SimpleNamespace, curves: str, periodic: str, time_step: float = 0.
     plant = lib.MultibodyPlant(time_step)
     text = f'<robot name="r" xmlns:drake="d">{PATH.format(curves=curves, periodic=periodic)}</robot>'
     lib.Parser(plant).AddModelsFromString(text, "urdf")
+    forget_limits(plant)
     plant.Finalize()
     return plant
 

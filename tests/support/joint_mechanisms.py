@@ -12,6 +12,14 @@ MULTI_DOF = ("BallRpyJoint", "UniversalJoint", "PlanarJoint", "RpyFloatingJoint"
 KINDS = (*MULTI_DOF[:3], "ScrewJoint", "RevoluteJoint", "PrismaticJoint", "RpyFloatingJoint", "QuaternionFloatingJoint")
 
 
+def forget_limits(plant: Any) -> None:
+    """Takes the position limits away, which our continuous plants hold, and pydrake's do not."""
+    for index in plant.GetJointIndices():
+        joint = plant.get_joint(index)
+        inf = np.full(joint.num_positions(), np.inf)
+        joint.set_position_limits(-inf, inf)
+
+
 def library(name: str) -> SimpleNamespace:
     """All names of multibody of one library: "ours", or else pydrake."""
     root = "merganser" if name == "ours" else "pydrake"

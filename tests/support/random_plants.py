@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from joint_mechanisms import forget_limits
 
 CURVILINEAR = "curvilinear"
 HINGES = ("RevoluteJoint", "PrismaticJoint", "ScrewJoint", "UniversalJoint", "PlanarJoint")  # with qdot = v
@@ -74,6 +75,7 @@ class RandomPlant:
         self._add_actuators()
         if self.has_springs:
             self._add_force_elements()
+        forget_limits(plant)
         plant.Finalize()
         return plant
 

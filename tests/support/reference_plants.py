@@ -52,8 +52,13 @@ class Pair:
             plant.SetVelocities(context, v)
 
     def set_random_state(self, rng: np.random.Generator) -> None:
-        """A normally distributed state, quaternions not of unit length."""
-        self.set_state(rng.normal(size=self.ours.num_positions()), rng.normal(size=self.ours.num_velocities()))
+        """A normally distributed state, quaternions not of unit length, within the limits of joints.
+
+        Beyond them, pydrake's continuous plants go on as if there were none.
+        """
+        q = rng.normal(size=self.ours.num_positions())
+        q = np.clip(q, self.ours.GetPositionLowerLimits(), self.ours.GetPositionUpperLimits())
+        self.set_state(q, rng.normal(size=self.ours.num_velocities()))
 
     def fix_desired_state(self, instance: int, x_d: np.ndarray) -> None:
         self.ours.get_desired_state_input_port(instance).FixValue(self.context, x_d)

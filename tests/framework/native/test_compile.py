@@ -9,6 +9,7 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pytest
 
@@ -132,3 +133,13 @@ def test_disabled_compiler_leaves_plain_python(tmp_path):
     )
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+
+
+def test_a_kernel_that_allocates_is_refused_by_the_compiler():
+    @kernel
+    def allocating(values_in, total_out):
+        room = np.zeros(values_in.shape[0])
+        total_out[0] = room[0] + values_in[0]
+
+    with pytest.raises(numba.core.errors.NumbaError):
+        specialize(allocating, np.zeros(2), np.zeros(1))

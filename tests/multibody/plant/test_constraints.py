@@ -1,4 +1,4 @@
-"""Constraints: adding, removing, switching off, changing in a context, and refusal to ignore them."""
+"""Constraints: adding, removing, switching off, changing in a context, and steps that keep them."""
 
 import math
 
@@ -86,7 +86,7 @@ def test_default_point_of_a_ball_constraint_is_where_it_holds_by_default():
 
 def test_steps_keep_active_constraints_and_leave_inactive_ones_alone():
     model = Model()
-    coupler, *others = model.add_one_of_each()
+    *others, coupler = model.add_one_of_each()
     model.plant.Finalize()
     simulator = Simulator(model.plant)
     context = simulator.get_mutable_context()

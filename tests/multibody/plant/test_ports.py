@@ -39,13 +39,17 @@ def test_names_sizes_and_order():
     assert [(port.get_name(), port.size()) for port in outputs] == [
         ("geometry_pose", 0), ("state", 17), ("body_poses", 0), ("body_spatial_velocities", 0),
         ("body_spatial_accelerations", 0), ("generalized_acceleration", 8), ("net_actuation", 2),
-        ("reaction_forces", 0),
+        ("reaction_forces", 0), ("contact_results", 0),
         ("WorldModelInstance_state", 0), ("WorldModelInstance_generalized_acceleration", 0),
+        ("WorldModelInstance_generalized_contact_forces", 0),
         ("WorldModelInstance_net_actuation", 0),
         ("DefaultModelInstance_state", 0), ("DefaultModelInstance_generalized_acceleration", 0),
+        ("DefaultModelInstance_generalized_contact_forces", 0),
         ("DefaultModelInstance_net_actuation", 0),
-        ("arm_state", 4), ("arm_generalized_acceleration", 2), ("arm_net_actuation", 2),
-        ("thing_state", 13), ("thing_generalized_acceleration", 6), ("thing_net_actuation", 0),
+        ("arm_state", 4), ("arm_generalized_acceleration", 2), ("arm_generalized_contact_forces", 2),
+        ("arm_net_actuation", 2),
+        ("thing_state", 13), ("thing_generalized_acceleration", 6), ("thing_generalized_contact_forces", 6),
+        ("thing_net_actuation", 0),
     ]  # fmt: skip
 
 

@@ -1,0 +1,80 @@
+"""ExtendedKalmanFilter: a Kalman filter of a nonlinear system, linearized at the estimate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.analysis.estimators.kalman_filter import KalmanFilter
+from merganser.framework import Context, System
+
+__all__ = ["ExtendedKalmanFilter"]
+
+Array = NDArray[Any]
+
+
+class ExtendedKalmanFilter(KalmanFilter):
+    """Estimates the state of a nonlinear system and the covariance of the error (Gelb 1974, chapter 6).
+
+    In discrete time, x[n+1] = f(x[n], u[n]) + w, y[n] = g(x[n], u[n]) + v, each update at time n first takes the
+    measurement into account, in the form of Joseph, and then predicts:
+
+        K = P C' (C P C' + V)^-1,   x+ = xhat + K (y - g(xhat, u)),   P+ = (I - K C) P (I - K C)' + K V K',    (1)
+        xhat[n+1] = f(x+, u),       P[n+1] = A P+ A' + W,                                                      (2)
+
+    with C at xhat and A at x+. So the outputs at time n know the measurements before it. In continuous time, with
+    spectral densities W and V,
+
+        d xhat/dt = f(xhat, u) + K (y - g(xhat, u)),    K = P C' V^-1,
+        dP/dt = A P + P A' + W - K V K'.                                                                       (3)
+
+    A continuous-time system that is measured at times can be observed by way of `DiscreteTimeApproximation`.
+    Jacobians are exact (see `Linearize`).
+
+    Args:
+        observed_system: the model f, g, without noise; with at most one input port and one output port.
+        observed_system_context: its parameters, copied.
+        W: covariance of the process noise, positive semidefinite, shape [n, n].
+        V: covariance of the measurement noise, positive definite, shape [p, p].
+        initial_state_estimate: shape [n]; zero by default.
+        initial_state_covariance: shape [n, n]; the identity by default.
+
+    Raises:
+        ValueError: sizes do not match, or the system has other ports or state.
+        RuntimeError: a matrix is no covariance.
+    """
+
+    def __init__(
+        self,
+        observed_system: System,
+        observed_system_context: Context,
+        W: ArrayLike,
+        V: ArrayLike,
+        initial_state_estimate: ArrayLike | None = None,
+        initial_state_covariance: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(
+            observed_system, observed_system_context, W, V, initial_state_estimate, initial_state_covariance
+        )
+
+    def DoCalcTimeDerivatives(self, context: Context, derivatives: Any) -> None:
+        x, P = self._parts(context)
+        model = self._model_at(context, x)
+        A, C = self._jacobians(model)
+        K = np.linalg.solve(self._V, C @ P).T
+        x_rate = self._dynamics(model) + K @ (self._y.Eval(context) - self._output(model))  # (3)
+        P_rate = A @ P + P @ A.T + self._W - K @ self._V @ K.T
+        derivatives.SetFromVector(np.concatenate([x_rate, 0.5 * (P_rate + P_rate.T).reshape(-1)]))
+
+    def _next(self, context: Context, x: Array, P: Array) -> tuple[Array, Array]:
+        model = self._model_at(context, x)
+        _, C = self._jacobians(model)
+        K = np.linalg.solve(C @ P @ C.T + self._V, C @ P).T  # (1)
+        x = x + K @ (self._y.Eval(context) - self._output(model))
+        I_KC = np.eye(len(x)) - K @ C
+        P = I_KC @ P @ I_KC.T + K @ self._V @ K.T
+        model = self._model_at(context, x)
+        A, _ = self._jacobians(model)
+        return self._dynamics(model), A @ P @ A.T + self._W  # (2)

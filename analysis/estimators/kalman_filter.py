@@ -1,0 +1,96 @@
+"""KalmanFilter: the state and ports that nonlinear Kalman filters have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.analysis.estimators.observer import Observer, checked_covariance
+from merganser.framework import Context, LeafOutputPort, System
+
+__all__ = ["KalmanFilter"]
+
+Array = NDArray[Any]
+
+
+class KalmanFilter(Observer):
+    """Base of filters whose state is an estimate xhat, shape [n], and its covariance P, shape [n, n].
+
+    Output port 0, 'estimated_state', gives xhat; output port 1, 'covariance', gives P row by row, shape [n n]. The
+    state is one vector: xhat, then P.
+
+    Args:
+        observed_system, observed_system_context: see `Observer`.
+        W: covariance of the process noise, positive semidefinite, shape [n, n].
+        V: covariance of the measurement noise, positive definite, shape [p, p].
+        initial_state_estimate: shape [n]; zero if None.
+        initial_state_covariance: positive semidefinite, shape [n, n]; the identity if None.
+
+    Raises:
+        ValueError: sizes do not match.
+        RuntimeError: a matrix is no covariance.
+    """
+
+    def __init__(
+        self,
+        observed_system: System,
+        observed_system_context: Context,
+        W: ArrayLike,
+        V: ArrayLike,
+        initial_state_estimate: ArrayLike | None,
+        initial_state_covariance: ArrayLike | None,
+    ) -> None:
+        super().__init__(observed_system, observed_system_context)
+        name, n = type(self).__name__, self._num_states()
+        self._W = checked_covariance(W, n, "positive semidefinite", f"{name}: W")
+        self._V = checked_covariance(V, self._y.size(), "positive definite", f"{name}: V")
+        x = np.zeros(n) if initial_state_estimate is None else np.array(initial_state_estimate, float).reshape(-1)
+        if len(x) != n or not np.isfinite(x).all():
+            raise ValueError(f"{name}: initial_state_estimate must be {n} finite numbers, got {x.tolist()}.")
+        given = np.eye(n) if initial_state_covariance is None else initial_state_covariance
+        P = checked_covariance(given, n, "positive semidefinite", f"{name}: initial_state_covariance")
+        self._initial = np.concatenate([x, P.reshape(-1)])
+        if self._period:
+            self.DeclareDiscreteState(len(self._initial))
+            self.DeclarePeriodicDiscreteUpdateEvent(self._period, 0.0, self._update)
+        else:
+            self.DeclareContinuousState(len(self._initial))
+        needs = {self.xd_ticket() if self._period else self.xc_ticket()}
+        self._estimate = self.DeclareVectorOutputPort("estimated_state", n, self._copy_estimate, needs)
+        self._covariance = self.DeclareVectorOutputPort("covariance", n * n, self._copy_covariance, needs)
+
+    def SetDefaultState(self, context: Any, state: Any) -> None:
+        if self._period:
+            state.get_mutable_discrete_state().set_value(0, self._initial)
+        else:
+            state.get_mutable_continuous_state().SetFromVector(self._initial)
+
+    def get_estimated_state_output_port(self) -> LeafOutputPort:
+        """Returns the output port of the estimate, shape [n]."""
+        return self._estimate
+
+    def get_covariance_output_port(self) -> LeafOutputPort:
+        """Returns the output port of the covariance, row by row, shape [n n]."""
+        return self._covariance
+
+    def _parts(self, context: Context) -> tuple[Array, Array]:
+        """xhat and P."""
+        values = context.get_discrete_state_vector() if self._period else context.get_continuous_state_vector()
+        state, n = values.CopyToVector(), len(self._W)
+        return state[:n], state[n:].reshape(n, n)
+
+    def _copy_estimate(self, context: Context, output: Any) -> None:
+        output.SetFromVector(self._parts(context)[0])
+
+    def _copy_covariance(self, context: Context, output: Any) -> None:
+        output.SetFromVector(self._parts(context)[1].reshape(-1))
+
+    def _update(self, context: Context, discrete_state: Any) -> None:
+        x, P = self._next(context, *self._parts(context))
+        discrete_state.set_value(0, np.concatenate([x, 0.5 * (P + P.T).reshape(-1)]))
+
+    def _next(self, context: Context, x: Array, P: Array) -> tuple[Array, Array]:
+        """xhat[n+1] and P[n+1], from those that know the measurements before time n."""
+        raise NotImplementedError

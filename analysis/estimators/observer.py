@@ -1,0 +1,139 @@
+"""Observer: what all observers of a system have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.analysis.controllers.linear_quadratic_regulator import require_definite
+from merganser.analysis.detached_context import detached_context
+from merganser.framework import Context, InputPort, LeafSystem, System, SystemScalarConverter, Value
+from merganser.framework.primitives import AffineSystem, FirstOrderTaylorApproximation
+
+__all__ = ["Observer", "checked_covariance"]
+
+Array = NDArray[Any]
+
+
+class Observer(LeafSystem):
+    """Base of systems that estimate the state of another system from its output and input.
+
+    Input port 0, 'observed_system_output', and, if the observed system has an input, input port 1,
+    'observed_system_input'. Each Context has one of the observed system to compute in.
+
+    Args:
+        observed_system: the model, which is not copied; with at most one input port and exactly one output port, both vectors, and
+            with continuous state only or one group of discrete state that is updated with one period from time 0.
+        observed_system_context: its parameters, copied.
+
+    Raises:
+        ValueError: the system has other ports or state, or the context belongs to another system.
+    """
+
+    def __init__(self, observed_system: System, observed_system_context: Context) -> None:
+        super().__init__(converter=SystemScalarConverter())
+        name = type(self).__name__
+        if not isinstance(observed_system, System):
+            raise TypeError(f"{name}: expected a System, got {type(observed_system).__name__}.")
+        path = observed_system.GetSystemPathname()
+        inputs, outputs = observed_system.num_input_ports(), observed_system.num_output_ports()
+        if inputs > 1 or outputs != 1:
+            raise ValueError(
+                f"{name}: system '{path}' must have at most one input port and exactly one output port; it has {inputs} "
+                f"and {outputs}."
+            )
+        ports = [observed_system.get_output_port(0), *(observed_system.get_input_port(i) for i in range(inputs))]
+        for port in ports:
+            if port._size is None:
+                raise ValueError(f"{name}: {port.GetFullDescription()} is abstract; it must be a vector port.")
+        self._parameters = detached_context(observed_system, observed_system_context)
+        is_discrete, self._period = observed_system.IsDifferenceEquationSystem()
+        if not is_discrete and not self._parameters.has_only_continuous_state():
+            raise ValueError(
+                f"{name}: system '{path}' must have continuous state only, or one group of discrete state updated "
+                "with one period and offset 0."
+            )
+        self._system = observed_system
+        self._y = self.DeclareVectorInputPort("observed_system_output", ports[0].size())
+        self._u = self.DeclareVectorInputPort("observed_system_input", ports[1].size()) if inputs else None
+        self._model_entry = self._declare_storage("observed system's context", self._new_model_context)
+
+    def _new_model_context(self) -> Value:
+        return Value(self._parameters.Clone())
+
+    def _num_states(self) -> int:
+        state = self._parameters.get_discrete_state_vector() if self._period else None
+        return state.size() if state is not None else self._parameters.num_continuous_states()
+
+    def get_observed_system_output_input_port(self) -> InputPort:
+        """Returns the input port of the measured output."""
+        return self._y
+
+    def get_observed_system_input_input_port(self) -> InputPort:
+        """Returns the input port of the observed system's input.
+
+        Raises:
+            RuntimeError: the observed system has none.
+        """
+        if self._u is None:
+            raise RuntimeError(
+                f"System '{self.GetSystemPathname()}' has no input port 'observed_system_input', because the observed "
+                "system has no input."
+            )
+        return self._u
+
+    # ------------------------------------------------------------------ the model
+
+    def _model_at(self, context: Context, x: Array) -> Any:
+        """The observed system's context with state x, and with time and input of `context`."""
+        model = self._model_entry.get_cache_entry_value(context).GetMutableValueOrThrow()
+        model.SetTime(context.get_time())
+        if self._period:
+            model.SetDiscreteState(x)
+        else:
+            model.SetContinuousState(x)
+        if self._u is not None:
+            self._system.get_input_port(0).FixValue(model, self._u.Eval(context))
+        return model
+
+    def _dynamics(self, model: Any) -> Array:
+        """f: time derivatives, or the next state."""
+        if self._period:
+            return self._system.EvalUniquePeriodicDiscreteUpdate(model).get_vector(0).CopyToVector()
+        return self._system.EvalTimeDerivatives(model).CopyToVector()
+
+    def _output(self, model: Any) -> Array:
+        """g: the output."""
+        return np.array(self._system.get_output_port(0).Eval(model))
+
+    def _jacobians(self, model: Any) -> tuple[Array, Array]:
+        """A = df/dx and C = dg/dx."""
+        linear: Any = self._system
+        if not isinstance(linear, AffineSystem):
+            linear = FirstOrderTaylorApproximation(self._system, model)
+        return linear.A(), linear.C()
+
+
+def checked_covariance(value: ArrayLike, size: int, kind: str, what: str) -> Array:
+    """A covariance matrix of shape [size, size].
+
+    Args:
+        value: the matrix, or a number for one of size 1.
+        size: number of rows.
+        kind: "positive definite" or "positive semidefinite".
+        what: the matrix in words, for messages.
+
+    Raises:
+        ValueError: wrong shape, or an element is not finite.
+        RuntimeError: it is not of that kind.
+    """
+    matrix = np.atleast_2d(np.array(value, dtype=float))
+    if matrix.shape != (size, size) or not np.isfinite(matrix).all():
+        raise ValueError(f"{what} must be a finite matrix of shape ({size}, {size}), got {matrix.tolist()}.")
+    try:
+        require_definite(what, matrix, kind)
+    except RuntimeError as error:
+        raise RuntimeError(str(error).removeprefix("LQR: ")) from None
+    return matrix
