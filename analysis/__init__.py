@@ -1,6 +1,12 @@
 """Simulation and analysis of Systems: the names of pydrake.systems.analysis."""
 
+from merganser.analysis.batch import (
+    BatchEvalTimeDerivatives,
+    BatchEvalUniquePeriodicDiscreteUpdate,
+    batch_simulate,
+)
 from merganser.analysis.discrete_time_approximation import DiscreteTimeApproximation
+from merganser.analysis.fixed_point import FindFixedPoint, FixedPoint
 from merganser.analysis.integration_schemes import GetIntegrationSchemes, ResetIntegratorFromFlags
 from merganser.analysis.integrators import (
     BogackiShampine3Integrator,
@@ -20,6 +26,14 @@ from merganser.analysis.integrators import (
     StepResult,
     VelocityImplicitEulerIntegrator,
 )
+from merganser.analysis.monte_carlo import (
+    FailedRun,
+    MonteCarloSimulation,
+    RandomSimulation,
+    RandomSimulationResult,
+)
+from merganser.analysis.plots import log_labels, log_to_pandas, plot_log
+from merganser.analysis.region_of_attraction import RegionOfAttraction, RegionOfAttractionOptions
 from merganser.analysis.scalar_templates import (
     IntegratorBase_,
     RungeKutta2Integrator_,
@@ -33,11 +47,16 @@ from merganser.analysis.simulator_status import SimulatorStatus
 
 __all__ = [
     "ApplySimulatorConfig",
+    "BatchEvalTimeDerivatives",
+    "BatchEvalUniquePeriodicDiscreteUpdate",
     "BogackiShampine3Integrator",
     "DenseOutput",
     "DiscreteTimeApproximation",
     "ExplicitEulerIntegrator",
     "ExtractSimulatorConfig",
+    "FailedRun",
+    "FindFixedPoint",
+    "FixedPoint",
     "GetIntegrationSchemes",
     "ImplicitEulerIntegrator",
     "ImplicitIntegrator",
@@ -45,10 +64,15 @@ __all__ = [
     "IntegratorBase",
     "IntegratorBase_",
     "JacobianComputationScheme",
+    "MonteCarloSimulation",
     "PrintSimulatorStatistics",
     "Radau1Integrator",
     "Radau3Integrator",
     "RadauIntegrator",
+    "RandomSimulation",
+    "RandomSimulationResult",
+    "RegionOfAttraction",
+    "RegionOfAttractionOptions",
     "ResetIntegratorFromFlags",
     "RungeKutta2Integrator",
     "RungeKutta2Integrator_",
@@ -62,4 +86,8 @@ __all__ = [
     "Simulator_",
     "StepResult",
     "VelocityImplicitEulerIntegrator",
+    "batch_simulate",
+    "log_labels",
+    "log_to_pandas",
+    "plot_log",
 ]

@@ -6,6 +6,7 @@ import math
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 __all__ = ["SimulationProgress"]
@@ -23,9 +24,16 @@ class SimulationProgress:
     Args:
         start_time: time at which the advance begins [s].
         boundary_time: time at which it will end [s]; may be infinite.
+        describe: called with the time, the end, and the rate a second of wall time; returns the text beside the bar.
     """
 
-    def __init__(self, start_time: float, boundary_time: float) -> None:
+    def __init__(
+        self,
+        start_time: float,
+        boundary_time: float,
+        describe: Callable[[float, float, float], str] | None = None,
+    ) -> None:
+        self._describe = describe or _in_seconds
         self._start, self._end = start_time, boundary_time
         self._bar: Any = None
         self._task: Any = None
@@ -43,7 +51,7 @@ class SimulationProgress:
         if self._bar is None:
             self._open()
         rate = (simulation_time - self._start) / (now - self._wall_start)
-        text = f"{simulation_time:.2f}/{self._end:.2f} s, {rate:.3g} x real time"
+        text = self._describe(simulation_time, self._end, rate)
         self._bar.update(self._task, completed=simulation_time - self._start, text=text)
 
     def close(self) -> None:
@@ -68,6 +76,10 @@ class SimulationProgress:
         total = self._end - self._start if math.isfinite(self._end) else None
         self._task = self._bar.add_task("simulating", total=total, text="")
         self._bar.start()
+
+
+def _in_seconds(time: float, end: float, rate: float) -> str:
+    return f"{time:.2f}/{end:.2f} s, {rate:.3g} x real time"
 
 
 def _is_terminal() -> bool:

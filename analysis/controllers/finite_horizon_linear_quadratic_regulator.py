@@ -213,7 +213,8 @@ class _Problem:
         self.Qf = np.zeros((n, n)) if options.Qf is None else np.atleast_2d(np.asarray(options.Qf, dtype=float))
         if self.Qf.shape != (n, n):
             raise ValueError(f"{_LQR}: Qf must have shape ({n}, {n}), got {self.Qf.shape}.")
-        require_definite("Qf", self.Qf, "positive definite" if options.use_square_root_method else "positive semidefinite")
+        kind = "positive definite" if options.use_square_root_method else "positive semidefinite"
+        require_definite("Qf", self.Qf, kind)
         self.x0 = self._trajectory("x0", n, self._state())
         self.u0 = self._trajectory("u0", m, self._port.Eval(self._context))
         self.xd = self._trajectory("xd", n, None) or self.x0
@@ -359,9 +360,8 @@ def _continuous_result(p: _Problem) -> FiniteHorizonLinearQuadraticRegulatorResu
 
 
 def _cubic(steps: list[tuple[float, Array, Array]], part: slice) -> PiecewisePolynomial:
-    times = [time for time, _, _ in steps]
-    values, rates = ([step[i][part, None] for step in steps] for i in (1, 2))
-    return PiecewisePolynomial.CubicHermite(times, values, rates)
+    values, slopes = [y[part, None] for _, y, _ in steps], [rates[part, None] for _, _, rates in steps]
+    return PiecewisePolynomial.CubicHermite([time for time, _, _ in steps], values, slopes)
 
 
 def _smooth(times: list[float], samples: list[Array]) -> PiecewisePolynomial:

@@ -12,8 +12,8 @@ from merganser.framework import Context, OutputPortSelection, System
 from merganser.framework.primitives import AffineSystem, Linearize, LinearSystem
 
 __all__ = [
-    "DiscreteTimeLinearQuadraticRegulator", "LinearQuadraticRegulator", "checked_problem", "require_definite",
-    "is_unstable", "is_unstable_in_discrete_time", "unreached_modes",
+    "DiscreteTimeLinearQuadraticRegulator", "LinearQuadraticRegulator", "checked_problem", "is_unstable",
+    "is_unstable_in_discrete_time", "require_definite", "unreached_modes",
 ]  # fmt: skip
 
 Array = NDArray[Any]

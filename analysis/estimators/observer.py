@@ -24,8 +24,9 @@ class Observer(LeafSystem):
     'observed_system_input'. Each Context has one of the observed system to compute in.
 
     Args:
-        observed_system: the model, which is not copied; with at most one input port and exactly one output port, both vectors, and
-            with continuous state only or one group of discrete state that is updated with one period from time 0.
+        observed_system: the model, which is not copied; with at most one input port and exactly one output port, both
+            vectors, and with continuous state only, or one group of discrete state that is updated with one period from
+            time 0.
         observed_system_context: its parameters, copied.
 
     Raises:
@@ -41,8 +42,8 @@ class Observer(LeafSystem):
         inputs, outputs = observed_system.num_input_ports(), observed_system.num_output_ports()
         if inputs > 1 or outputs != 1:
             raise ValueError(
-                f"{name}: system '{path}' must have at most one input port and exactly one output port; it has {inputs} "
-                f"and {outputs}."
+                f"{name}: system '{path}' must have at most one input port and exactly one output port; it has "
+                f"{inputs} and {outputs}."
             )
         ports = [observed_system.get_output_port(0), *(observed_system.get_input_port(i) for i in range(inputs))]
         for port in ports:

@@ -139,15 +139,23 @@ def forward_dynamics_derivatives(
     w = plant._workspace(context)
     work = w.sensitivity or _make_work(caller, plant, w)
     F_app, tau_app = _forces(caller, plant, w, external_forces)
-    if work.elements is not None:
-        tau_app, F_app = _add_elements(plant, context, w, tau_app, F_app)
     xdot = np.empty(w.x_shape, w.dtype)
-    status = work.run_state_derivatives(tau_app, F_app, w.position, w.velocity, w.scratch, xdot)
-    plant._conclude(context, w, status, xdot)
-    vdot = xdot[len(w.q) :]
-    dvdot_dq, dvdot_dv, M = _inverse(w, work, vdot, F_app)
-    dvdot_dtau = np.empty(w.M_shape, w.dtype)
-    work.run_forward(M, dvdot_dq, dvdot_dv, dvdot_dtau)
+    rooms = w.position, w.velocity, w.scratch
+    if work.elements is None:
+        derivatives = np.empty((4, *w.M_shape), w.dtype)
+        status = work.run_state_forward(tau_app, F_app, *rooms, work.sensitivity, w.tau, xdot, derivatives)
+        plant._conclude(context, w, status, xdot)
+        vdot = xdot[len(w.q) :]
+        dvdot_dq, dvdot_dv, _, dvdot_dtau = derivatives
+    else:
+        tau_app, F_app = _add_elements(plant, context, w, tau_app, F_app)
+        status = w.call(kernels.state_derivatives, *work.dynamics, tau_app, F_app, *rooms, xdot)
+        plant._conclude(context, w, status, xdot)
+        vdot = xdot[len(w.q) :]
+        dvdot_dq, dvdot_dv, M = _inverse(w, work, vdot, F_app)
+        dvdot_dtau = np.empty(w.M_shape, w.dtype)
+        factors = M, dvdot_dq, dvdot_dv, dvdot_dtau
+        w.call(kernels.forward_dynamics_derivatives, w.topology, w.parameters, *factors)
     if not (along_velocities or work.has_simple_rates):
         dvdot_dq = _by_positions(w, dvdot_dq)
     return _new(ForwardDynamicsDerivatives, (vdot, dvdot_dq, dvdot_dv, dvdot_dtau))
@@ -161,6 +169,8 @@ class _Work:
         elements: the table of the force elements; None if gravity is the only one.
         room_for_elements: for kernels/force_element_derivatives.py.
         has_simple_rates: whether qdot = v.
+        run_inverse, run_state_forward: the kernels, with the arguments up to the velocities and the state.
+        dynamics: the arguments of dynamics up to the state.
     """
 
     def __init__(self, plant: MultibodyPlant, w: Workspace) -> None:
@@ -169,12 +179,11 @@ class _Work:
         self.sensitivity = w.make_records(len(w.topology), sensitivity_dtype)
         self.elements = plant._tree.elements if len(plant._tree.elements) else None
         self.room_for_elements = () if self.elements is None else _room_for_elements(w)
-        model = (w.topology, w.parameters)
-        known = (*model, w.gravity, w.position, w.v)
+        known = (w.topology, w.parameters, w.gravity, w.position, w.v)
         self.run_inverse = self._bound("run_inverse", kernels.inverse_dynamics_derivatives, *known)
-        self.run_forward = self._bound("run_forward", kernels.forward_dynamics_derivatives, *model)
-        known = (*model, w.gravity, w.x)
-        self.run_state_derivatives = self._bound("run_state_derivatives", kernels.state_derivatives, *known)
+        self.dynamics = (w.topology, w.parameters, w.gravity, w.x)
+        kernel = kernels.state_forward_dynamics_derivatives
+        self.run_state_forward = self._bound("run_state_forward", kernel, *self.dynamics)
 
     def _bound(self, name: str, kernel: Any, *fixed: Any) -> Callable[..., Any]:
         """The kernel with its first arguments; with floats, in a way that takes less time from the second call on."""

@@ -5,8 +5,9 @@ How much a constraint of n rows gives way to an impulse is estimated from its ow
     w = |W|_F / n,   W = sum_t J_t diag(A_t)^-1 J_t^T                                     (1)
 
 W standing for its block on the diagonal of the Delassus operator J A^-1 J^T. (pydrake 1.51 takes diag(A), too, where
-the paper has A: w tells how far a stiff constraint gives way, so that results depend on it.) Of a spring k with relaxation time tau, taken at
-the end of the step,
+the paper has A: w tells how far a stiff constraint gives way, so that results depend on it.)
+
+Of a spring k with relaxation time tau, taken at the end of the step,
 
     R = 1 / (h k (h + tau)),   v^ = -g / (h + tau)                                        (2)
 

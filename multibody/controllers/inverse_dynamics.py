@@ -12,13 +12,6 @@ from merganser.multibody.plant import MultibodyPlant
 __all__ = ["InverseDynamics"]
 
 
-class InverseDynamicsMode(enum.IntEnum):
-    """What the generalized forces are for."""
-
-    kInverseDynamics = 0
-    kGravityCompensation = 1
-
-
 class InverseDynamics(LeafSystem):
     """Generalized forces for a desired acceleration, or against gravity only; limits of actuators do not count.
 
@@ -44,7 +37,12 @@ class InverseDynamics(LeafSystem):
         ValueError: the context belongs to another plant.
     """
 
-    InverseDynamicsMode = InverseDynamicsMode
+    class InverseDynamicsMode(enum.IntEnum):
+        """What the generalized forces are for."""
+
+        kInverseDynamics = 0
+        kGravityCompensation = 1
+
     kInverseDynamics = InverseDynamicsMode.kInverseDynamics
     kGravityCompensation = InverseDynamicsMode.kGravityCompensation
 
@@ -55,7 +53,7 @@ class InverseDynamics(LeafSystem):
         plant_context: Context | None = None,
     ) -> None:
         super().__init__(converter=SystemScalarConverter())
-        if not isinstance(mode, InverseDynamicsMode):
+        if not isinstance(mode, InverseDynamics.InverseDynamicsMode):
             raise TypeError(f"InverseDynamics: mode must be an InverseDynamicsMode, got {mode!r}.")
         self._model = PlantModel(self, plant, plant_context)
         self._mode = mode
@@ -71,7 +69,7 @@ class InverseDynamics(LeafSystem):
 
     def is_pure_gravity_compensation(self) -> bool:
         """Returns whether only gravity is compensated for."""
-        return self._mode is InverseDynamicsMode.kGravityCompensation
+        return self._mode is InverseDynamics.InverseDynamicsMode.kGravityCompensation
 
     def get_input_port_estimated_state(self) -> InputPort:
         """Returns the input port of the state (q, v)."""

@@ -10,7 +10,10 @@ from merganser.multibody.kernels.coordinates import qdot_to_velocity, velocity_t
 from merganser.multibody.kernels.energy import energies
 from merganser.multibody.kernels.force_elements import bushing_forces, element_energies, force_elements
 from merganser.multibody.kernels.forward_dynamics import forward_dynamics
-from merganser.multibody.kernels.forward_dynamics_derivatives import forward_dynamics_derivatives
+from merganser.multibody.kernels.forward_dynamics_derivatives import (
+    forward_dynamics_derivatives,
+    state_forward_dynamics_derivatives,
+)
 from merganser.multibody.kernels.frame_motion import frame_acceleration, frame_velocity
 from merganser.multibody.kernels.generalized_forces import generalized_forces
 from merganser.multibody.kernels.gravity import gravity_forces
@@ -72,6 +75,7 @@ __all__ = [
     "relative_pose",
     "spatial_accelerations",
     "state_derivatives",
+    "state_forward_dynamics_derivatives",
     "state_inverse_dynamics",
     "total_inertia",
     "velocity_kinematics",

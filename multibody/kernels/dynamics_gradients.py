@@ -16,11 +16,10 @@ these takes numbers: unlike the kernels in __init__.py, these two serve floats o
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.forward_dynamics_derivatives import calc_forward_dynamics_derivatives
+from merganser.multibody.kernels.forward_dynamics_derivatives import calc_state_forward_dynamics_derivatives
 from merganser.multibody.kernels.inverse_dynamics_derivatives import calc_inverse_dynamics_derivatives
 from merganser.multibody.kernels.position import calc_position_kinematics
 from merganser.multibody.kernels.spatial import Array
-from merganser.multibody.kernels.step import calc_state_derivatives
 
 __all__ = [
     "calc_forward_dynamics_gradient",
@@ -95,20 +94,13 @@ def calc_forward_dynamics_gradient(
     Returns:
         0, or the number of the mobod whose hinge inertia is singular or NaN; nothing is then computed.
     """
-    num_v = tau_in.shape[0]
-    num_q = x_in.shape[0] - num_v
-    status = calc_state_derivatives(
+    status = calc_state_forward_dynamics_derivatives(
         topology, parameters, gravity_in, x_in, tau_in, F_applied_in, position_work, velocity_work, scratch_work,
-        xdot_out,
+        sensitivity_work, tau_work, xdot_out, factors_work,
     )  # fmt: skip
     if status != 0:
         return status
-    dvdot_dq, dvdot_dv, M, dvdot_dtau = factors_work[0], factors_work[1], factors_work[2], factors_work[3]
-    calc_inverse_dynamics_derivatives(
-        topology, parameters, gravity_in, position_work, x_in[num_q:], xdot_out[num_q:], F_applied_in,
-        sensitivity_work, tau_work, dvdot_dq, dvdot_dv, M,
-    )  # fmt: skip
-    calc_forward_dynamics_derivatives(topology, parameters, M, dvdot_dq, dvdot_dv, dvdot_dtau)
+    dvdot_dq, dvdot_dv, dvdot_dtau = factors_work[0], factors_work[1], factors_work[3]
     _set_to_zero(D_vdot_out)
     _add_product(dvdot_dq, D_s_in, D_vdot_out)
     _add_product(dvdot_dv, D_v_in, D_vdot_out)

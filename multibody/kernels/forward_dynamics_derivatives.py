@@ -20,10 +20,17 @@ from __future__ import annotations
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.hinge import num_free
+from merganser.multibody.kernels.inverse_dynamics_derivatives import calc_inverse_dynamics_derivatives
 from merganser.multibody.kernels.spatial import Array
+from merganser.multibody.kernels.step import calc_state_derivatives
 from merganser.multibody.kernels.tree_factors import factorize, multiply_by_inverse
 
-__all__ = ["calc_forward_dynamics_derivatives", "forward_dynamics_derivatives"]
+__all__ = [
+    "calc_forward_dynamics_derivatives",
+    "calc_state_forward_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+    "state_forward_dynamics_derivatives",
+]
 
 
 @device
@@ -63,4 +70,47 @@ def _lock(k: int, M_io: Array, dq_io: Array, dv_io: Array, dtau_io: Array) -> No
         dtau_io[k, c] = 0.0
 
 
+@device
+def calc_state_forward_dynamics_derivatives(
+    # Model:
+    topology: Array,  # shape [num_mobods], see layout.py
+    parameters: Array,  # shape [num_mobods]
+    gravity_in: Array,  # g_W [m/s^2], shape [3]
+    # In:
+    x_in: Array,  # state [q; v], shape [num_q + num_v]
+    tau_in: Array,  # generalized forces but damping, shape [num_v]
+    F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
+    # Work:
+    position_work: Array,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
+    velocity_work: Array,  # shape [num_mobods]; holds the velocity kinematics of x_in afterwards
+    scratch_work: Array,  # shape [num_mobods]
+    sensitivity_work: Array,  # sensitivity records, shape [num_mobods]
+    tau_work: Array,  # shape [num_v]
+    # Out:
+    xdot_out: Array,  # [qdot; vdot], shape [num_q + num_v]
+    derivatives_out: Array,  # dvdot/dq, dvdot/dv, factors of M and dvdot/dtau, shape [4, num_v, num_v]
+) -> int:
+    """Computes xdot and the derivatives of vdot, all in one call.
+
+    Returns:
+        0, or the number of the mobod whose hinge inertia is singular or NaN; nothing is then computed.
+    """
+    num_v = tau_in.shape[0]
+    num_q = x_in.shape[0] - num_v
+    status = calc_state_derivatives(
+        topology, parameters, gravity_in, x_in, tau_in, F_applied_in, position_work, velocity_work, scratch_work,
+        xdot_out,
+    )  # fmt: skip
+    if status != 0:
+        return status
+    dq, dv, M, dtau = derivatives_out[0], derivatives_out[1], derivatives_out[2], derivatives_out[3]
+    calc_inverse_dynamics_derivatives(
+        topology, parameters, gravity_in, position_work, x_in[num_q:], xdot_out[num_q:], F_applied_in,
+        sensitivity_work, tau_work, dq, dv, M,
+    )  # fmt: skip
+    calc_forward_dynamics_derivatives(topology, parameters, M, dq, dv, dtau)
+    return 0
+
+
 forward_dynamics_derivatives = kernel(calc_forward_dynamics_derivatives)
+state_forward_dynamics_derivatives = kernel(calc_state_forward_dynamics_derivatives)

@@ -5,8 +5,8 @@
 
 Taken in this order, from tips to base, L has the zeros of M: element [k, l] is not zero only if velocity l is inboard
 of velocity k or, within a mobilizer, before it. Of one l, these k are the numbers after it up to the end of its
-subtree; of one k, these l are found from parent to parent. That makes 30 % of the products of a full factorization for
-a humanoid, and all of them for an arm.
+subtree; of one k, these l are found from parent to parent. For a humanoid of 36 velocities (1) takes 21 % and (2) 48 %
+of the products of a full matrix, for a hand 6 % and 20 %, for an arm all.
 
 Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), sections 6.4 and 6.5.
 """

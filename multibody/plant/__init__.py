@@ -10,6 +10,7 @@ from merganser.multibody.plant.contact_enums import (
     DiscreteContactSolver,
     HydroelasticContactRepresentation,
 )
+from merganser.multibody.plant.contact_results import ContactResults, PointPairContactInfo
 from merganser.multibody.plant.coulomb_friction import (
     CalcContactFrictionFromSurfaceProperties,
     CoulombFriction,
@@ -34,6 +35,7 @@ __all__ = [
     "BaseBodyJointType",
     "CalcContactFrictionFromSurfaceProperties",
     "ContactModel",
+    "ContactResults",
     "CoulombFriction",
     "CoulombFriction_",
     "DiscreteContactApproximation",
@@ -45,5 +47,6 @@ __all__ = [
     "MultibodyPlant",
     "MultibodyPlantConfig",
     "MultibodyPlant_",
+    "PointPairContactInfo",
     "plot_topology",
 ]

@@ -14,7 +14,7 @@ from merganser.geometry import GeometryId, ProximityProperties
 from merganser.multibody import kernels
 from merganser.multibody.contact import contact_velocities, make_settings, tamsi_contact_velocities
 from merganser.multibody.contact.geometry_poses import geometry_poses
-from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_A_NUMBER, NOT_CONVERGED, TAMSI
+from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_A_NUMBER, NOT_CONVERGED, SAP, TAMSI
 from merganser.multibody.contact.penalty import limit_forces, penalty_forces
 from merganser.multibody.contact.plant_forces import contact_forces, finish_step
 from merganser.multibody.contact.plant_layout import (
@@ -67,6 +67,7 @@ class PlantContact(PlantConstraints):
     _may_touch = False  # whether there is anything with contact
     _can_hold = False  # whether there is anything that a step may have to hold
     _contact_settings: Any = None
+    _fallback_settings: Any = None  # of SAP, whose problem always has a solution
 
     def _declare_contact(self) -> None:
         """Called by Finalize()."""
@@ -83,6 +84,7 @@ class PlantContact(PlantConstraints):
                 _APPROXIMATIONS[self.get_discrete_contact_approximation()],
                 stiction_tolerance=self._stiction_tolerance,
             )
+            self._fallback_settings = make_settings(self._time_step, SAP)
         return self._contact_settings
 
     def set_stiction_tolerance(self, v_stiction: float = 0.001) -> None:
@@ -173,24 +175,29 @@ class PlantContact(PlantConstraints):
     ) -> None:  # fmt: skip
         settings = self._settings_of_contact()
         solver = tamsi_contact_velocities if settings["approximation"] == TAMSI else contact_velocities
+        arguments = room.constraints[:num_constraints], room.rows[:num_rows], room.jacobian[:jacobian_size]
         status = NO_CAPACITY
         while status == NO_CAPACITY:
             room.reserve_work(num_constraints, num_rows, jacobian_size)
             status = w.call(
-                solver, settings, room.model.trees, room.matrix, room.is_locked, w.v, v_star,
-                room.constraints[:num_constraints], room.rows[:num_rows], room.jacobian[:jacobian_size],
+                solver, settings, room.model.trees, room.matrix, room.is_locked, w.v, v_star, *arguments,
                 room.pairs, room.work, room.integer_work, room.v_next, room.impulses[:num_rows], room.result[0],
             )  # fmt: skip
             room.grow()
+            if status == NOT_CONVERGED and settings["approximation"] != SAP:
+                self._warn_of_fallback(context, "SAP")
+                settings, solver, status = self._fallback_settings, contact_velocities, NO_CAPACITY
         if status < 0:
             raise RuntimeError(self._describe_contact_failure(context, w, room, status))
         if status == FELL_BACK:
-            self._warn_of_fallback(context)
+            self._warn_of_fallback(context, "Lagged")
 
-    def _warn_of_fallback(self, context: Any) -> None:
+    def _warn_of_fallback(self, context: Any, fallback: str) -> None:
+        name = self.get_discrete_contact_approximation().name[1:]
         warnings.warn(
-            f"The TAMSI solver of plant '{self.GetSystemPathname()}' found no solution at time "
-            f"{context._store.flat[0]} s; the Lagged approximation was used for this step.",
+            f"No solution was found for the contacts of plant '{self.GetSystemPathname()}' at time "
+            f"{context._store.flat[0]} s by the {name} approximation; the {fallback} approximation was used for this "
+            "step.",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -226,35 +233,48 @@ class PlantContact(PlantConstraints):
 
     def _add_contact_forces(self, context: Any, w: Workspace) -> None:
         """Adds the forces of contacts and joint limits to w.tau and w.F_applied, in a continuous plant."""
-        w.contact_sample = None
         if not w.is_float:
             self._check_other_scalars(context, w, None)
             self._add_limit_forces_of_objects(w)
             return
         room = self._contact_room(w)
-        self._eval_velocity(context)
-        pairs, contacts = self._find_contacts(context, room) if self._may_touch else (NO_PAIRS, NO_CONTACTS)
         room.tau_joints[:] = 0.0
         if len(room.model.limits):
             stiffness, dissipation = room.model.limit_springs()
             w.call(limit_forces, room.model.limits, stiffness, dissipation, w.q, w.v, room.tau_joints)
             w.tau += room.tau_joints
-        if not len(contacts):
+        if not self._may_touch:
             return
-        if not w.has_applied_forces:
-            w.F_applied[:] = 0.0
-            w.has_applied_forces = True
+        w.contact_sample = self._find_penalty_forces(context, w, room)
+        if w.contact_sample is not None:
+            if not w.has_applied_forces:
+                w.F_applied[:] = 0.0
+                w.has_applied_forces = True
+            w.F_applied += room.F_Bo_W
+
+    def _find_penalty_forces(self, context: Any, w: Workspace, room: ContactRoom) -> ContactSample | None:
+        """Leaves the forces of contacts on the bodies in room.F_Bo_W; returns None if nothing touches."""
+        self._eval_velocity(context)
+        pairs, contacts = self._find_contacts(context, room)
+        if not len(contacts):
+            return None
         room.reserve(len(contacts), 0, 0)
         room.F_Bo_W[:] = 0.0
         w.call(
             penalty_forces, room.materials, self._stiction_tolerance, w.position, w.velocity, pairs, contacts,
             room.F_Bo_W, room.forces,
         )  # fmt: skip
-        w.F_applied += room.F_Bo_W
         room.tau[:] = 0.0
         w.call(kernels.generalized_forces, w.topology, w.position, room.F_Bo_W, w.zeros_F.copy(), room.tau)
-        forces = room.forces[: len(contacts)].copy()
-        w.contact_sample = self._sample_contacts(room, pairs, contacts, forces, None)
+        return self._sample_contacts(room, pairs, contacts, room.forces[: len(contacts)].copy(), None)
+
+    def _find_contacts_now(self, context: Any) -> ContactSample | None:
+        w = self._workspace(context)
+        if not (self._may_touch and w.is_float):
+            return None
+        room = self._contact_room(w)
+        room.tau_joints[:] = 0.0
+        return self._find_penalty_forces(context, w, room)
 
     # ------------------------------------------------------------------ geometry
 

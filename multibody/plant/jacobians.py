@@ -173,12 +173,13 @@ class PlantJacobians(PlantKinematics):
         frame_E: Frame,
     ) -> Array:
         """alpha_AB_E, then a_ABi_E of each point, for vdot = 0; shape [1 + n, 3]."""
-        self._check_bias_speeds(caller, with_respect_to)
+        if with_respect_to is not _KV:
+            self._check_bias_speeds(caller, with_respect_to)
         mobod_B, X_B = self._place(caller, w, frame_B)
         mobod_A, _ = self._place(caller, w, frame_A)
         mobod_E, X_E = self._place(caller, w, frame_E)
         A = np.empty((1 + len(points) // 3, 3), w.dtype)
-        w.run_bias_accelerations(mobod_B, X_B, points, mobod_A, mobod_E, X_E, w.zeros_F.copy(), A)
+        w.run_bias_accelerations(mobod_B, X_B, points, mobod_A, mobod_E, X_E, w.room_F, A)
         return A
 
     def _check_bias_speeds(self, caller: str, with_respect_to: JacobianWrtVariable) -> None:

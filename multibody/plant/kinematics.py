@@ -340,6 +340,11 @@ class PlantKinematics(PlantFreeBodies):
             given: shape [3] or [3, n].
             w: the workspace, for the scalar type.
         """
+        points: Any = given
+        if w.is_float and type(points) is _NDARRAY and points.dtype is _FLOAT and points.flags.c_contiguous:
+            flat = points if points.shape == _POINT else points.reshape(-1)  # as it often is: 1 us less
+            if points.ndim in (1, 2) and points.shape[0] == 3 and checked.is_finite(flat):
+                return flat
         points = np.asarray(given)
         if points.ndim not in (1, 2) or points.shape[0] != 3:
             raise ValueError(f"{caller}(): {name} must have shape [3] or [3, n], got {points.shape}.")

@@ -144,7 +144,7 @@ class MultibodyPlant(PlantLoops):
         velocity = self.DeclareCacheEntry(
             "velocity kinematics", ValueProducer(room, self._calc_velocity), {position.ticket(), v}
         )
-        # It has no value: its bit tells whether the poses in the position kinematics are up to date, when those are not.
+        # It has no value: its bit tells whether the poses are up to date where the position kinematics are not.
         poses = self.DeclareCacheEntry("poses", ValueProducer(room, self._calc_poses), {q, self.pn_ticket()})
         # It has no value: its bit tells whether anything has been derived from the parameters as they are.
         parameters = self.DeclareCacheEntry("parameters", ValueProducer(room, _calc_nothing), {self.pn_ticket()})

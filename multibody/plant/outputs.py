@@ -69,7 +69,7 @@ class PlantOutputs(PlantSampling):
         self._declare_dynamics_ports()
         self._contact_results_port = self.DeclareAbstractOutputPort(
             "contact_results", lambda: Value(ContactResults(plant)), self._calc_contact_results,
-            {self._sample_entry.ticket()},
+            {self._sample_entry.ticket(), self._contacts_entry.ticket()},
         )  # fmt: skip
         self._instance_state_ports = []
         self._instance_acceleration_ports = []
@@ -115,7 +115,8 @@ class PlantOutputs(PlantSampling):
         calc_contact_forces = functools.partial(self._calc_instance_contact_forces, velocities)
         self._instance_contact_ports.append(
             self.DeclareVectorOutputPort(
-                f"{name}_generalized_contact_forces", len(velocities), calc_contact_forces, sample
+                f"{name}_generalized_contact_forces", len(velocities), calc_contact_forces,
+                {self._contacts_entry.ticket()},
             )
         )
         calc_net_actuation = functools.partial(self._calc_instance_net_actuation, inputs)

@@ -73,6 +73,7 @@ class PlantSampling(PlantInputs):
     _sample_state: int  # index of the abstract state
     _sample_entry: CacheEntry
     _body_dynamics_entry: CacheEntry
+    _contacts_entry: CacheEntry
     _constant_parameters_entry: CacheEntry
     _native_dynamics: NativeDynamics
 
@@ -157,6 +158,9 @@ class PlantSampling(PlantInputs):
         live = {self.all_state_ticket(), self.pn_ticket(), self.all_input_ports_ticket()}
         sources = {self.xa_ticket()} if self._use_sampled_output_ports else live
         self._sample_entry = self.DeclareCacheEntry("dynamics", ValueProducer(room, self._calc_sample), sources)
+        now = {self.q_ticket(), self.v_ticket(), self.pn_ticket(), self._geometry_query_port.ticket()}
+        of_contacts = now if self._time_step == 0.0 else {self._sample_entry.ticket()}
+        self._contacts_entry = self.DeclareCacheEntry("contacts", ValueProducer(room, self._calc_contacts), of_contacts)
         self._body_dynamics_entry = self.DeclareCacheEntry(
             "dynamics of the bodies", ValueProducer(room, self._calc_body_dynamics), {self._sample_entry.ticket()}
         )
@@ -193,8 +197,20 @@ class PlantSampling(PlantInputs):
 
     def _eval_contacts(self, context: Any) -> ContactSample | None:
         """What touches; None if nothing does, or before the first step of a sampled plant."""
-        sample = self._eval_sample(context)
-        return None if sample is None else sample.contacts
+        contacts: ContactSample | None = context._read_entry(self._contacts_entry._index).value.get_value()
+        return contacts
+
+    def _calc_contacts(self, context: Any, output: Any) -> None:
+        """In continuous time contacts follow from positions and velocities, in a discrete step from all forces."""
+        if self._time_step == 0.0:
+            output.set_value(self._find_contacts_now(context))
+        else:
+            sample = self._eval_sample(context)
+            output.set_value(None if sample is None else sample.contacts)
+
+    def _find_contacts_now(self, context: Any) -> ContactSample | None:
+        """The contacts of a continuous plant."""
+        raise NotImplementedError
 
     def _eval_body_dynamics(self, context: Any) -> BodyDynamics | None:
         """How the bodies move and what acts in the joints; None before the first step of a sampled plant."""

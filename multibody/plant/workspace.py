@@ -58,6 +58,7 @@ class Workspace:
         run_poses, run_rest: the same for the poses alone, and for the rest of the position kinematics.
         run_mass_matrix, run_jacobian, run_bias_accelerations, run_inverse_dynamics, run_state_inverse_dynamics,
             run_derivatives: call kernels with what is missing, see _prepare_runs(); inverse dynamics without gravity.
+        room_F: workspace of kernels, as F_applied; no value outlives a call.
         zeros_v, zeros_F, zero_gravity: constants for algorithms that leave something out; never written.
         position_slot, velocity_slot: as given; they tell whether the kinematics are up to date.
         pose_bit, position_bit, velocity_bit, parameter_bit: bits of the slots. Where the position kinematics are up to
@@ -81,16 +82,15 @@ class Workspace:
     """
 
     __slots__ = (
-        "F_applied", "M_shape", "calls", "codes", "constants", "contact", "contact_sample", "down", "drives",
-        "dtype", "frames", "gravity", "has_applied_forces", "is_float", "is_numeric", "kinematics_clearing",
-        "loops", "net_actuation", "parameter_bit", "parameters", "places", "pose_bit",
-        "pose_clearing", "poses", "position",
-        "position_bit", "position_clearing", "position_slot", "q", "q_shape", "quaternion_starts",
+        "F_applied", "M_shape", "calls", "codes", "constants", "contact", "contact_sample", "down", "drives", "dtype",
+        "frames", "gravity", "has_applied_forces", "is_float", "is_numeric", "kinematics_clearing", "loops",
+        "net_actuation", "parameter_bit", "parameters", "places", "pose_bit", "pose_clearing", "poses", "position",
+        "position_bit", "position_clearing", "position_slot", "q", "q_shape", "quaternion_starts", "room_F",
         "room_for_drives", "room_for_samples", "run_bias_accelerations", "run_derivatives", "run_inverse_dynamics",
         "run_jacobian", "run_kinematics", "run_mass_matrix", "run_poses", "run_position", "run_rest",
-        "run_state_inverse_dynamics",
-        "run_velocity", "scalar", "scratch", "sensitivity", "store", "tau", "topology", "v", "v_shape", "velocity",
-        "velocity_bit", "velocity_clearing", "velocity_slot", "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
+        "run_state_inverse_dynamics", "run_velocity", "scalar", "scratch", "sensitivity", "store", "tau", "topology",
+        "v", "v_shape", "velocity", "velocity_bit", "velocity_clearing", "velocity_slot", "x", "x_shape",
+        "zero_gravity", "zeros_F", "zeros_v",
     )  # fmt: skip
 
     run_position: Callable[[], Any]
@@ -152,6 +152,7 @@ class Workspace:
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)
         self.zeros_v = np.zeros(num_v, self.dtype)
         self.zeros_F = np.zeros((num_mobods, 6), self.dtype)
+        self.room_F = np.zeros((num_mobods, 6), self.dtype)
         self.zero_gravity = np.zeros(3, self.dtype)
         self.calls = 0
         self.loops: Any = None

@@ -23,9 +23,10 @@ from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity
 _PASSES = 1000
 _NAMES = ("forwardKinematics", "crba", "rnea", "aba", "computeRNEADerivatives", "computeABADerivatives")
 
-_position, _kinematics = kernels.position_kinematics, kernels.kinematics
+_poses, _position, _kinematics = kernels.poses, kernels.position_kinematics, kernels.kinematics
 _mass_matrix, _inverse, _forward = kernels.mass_matrix, kernels.inverse_dynamics, kernels.state_derivatives
-_inverse_gradient, _forward_gradient = kernels.inverse_dynamics_derivatives, kernels.forward_dynamics_derivatives
+_inverse_gradient = kernels.inverse_dynamics_derivatives
+_forward_gradient = kernels.state_forward_dynamics_derivatives
 
 
 def kernel_calls(library: Library, robot: Robot) -> dict[str, Call]:
@@ -36,12 +37,12 @@ def kernel_calls(library: Library, robot: Robot) -> dict[str, Call]:
     model = (w.topology, w.parameters)
     x = random_states(robot)[0]
     q, v = x[: robot.num_positions].copy(), x[robot.num_positions :].copy()
-    tau, M, dvdot_dtau, derivatives = np.zeros(num_v), *np.zeros((2, num_v, num_v)), np.zeros((3, num_v, num_v))
+    tau, M, derivatives = np.zeros(num_v), np.zeros((num_v, num_v)), np.zeros((4, num_v, num_v))
     xdot, sensitivity = np.zeros(len(x)), np.zeros(len(w.topology), sensitivity_dtype())
     F = w.zeros_F
 
     def forward_kinematics() -> None:
-        _repeat_position(_PASSES, *model, q, w.position)
+        _repeat_poses(_PASSES, *model, q, w.position)
 
     def crba() -> None:
         _repeat_mass_matrix(_PASSES, *model, q, w.position, w.scratch, M)
@@ -57,9 +58,8 @@ def kernel_calls(library: Library, robot: Robot) -> dict[str, Call]:
 
     def aba_derivatives() -> None:
         _repeat_forward_gradient(
-            _PASSES, *model, w.gravity, x, v, F, w.position, w.velocity, w.scratch, xdot, sensitivity, tau,
-            derivatives, dvdot_dtau,
-        )  # fmt: skip
+            _PASSES, *model, w.gravity, x, v, F, w.position, w.velocity, w.scratch, sensitivity, tau, xdot, derivatives
+        )
 
     return {
         "forwardKinematics": forward_kinematics,
@@ -72,9 +72,9 @@ def kernel_calls(library: Library, robot: Robot) -> dict[str, Call]:
 
 
 @numba.njit
-def _repeat_position(n, topology, parameters, q, position):  # type: ignore[no-untyped-def]
+def _repeat_poses(n, topology, parameters, q, position):  # type: ignore[no-untyped-def]
     for _ in range(n):
-        _position(topology, parameters, q, position)
+        _poses(topology, parameters, q, position)
 
 
 @numba.njit
@@ -106,13 +106,10 @@ def _repeat_inverse_gradient(n, topology, parameters, g, q, v, F, position, sens
 
 @numba.njit
 def _repeat_forward_gradient(  # type: ignore[no-untyped-def]
-    n, topology, parameters, g, x, v, F, position, velocity, scratch, xdot, sensitivity, tau, D, dvdot_dtau
+    n, topology, parameters, g, x, v, F, position, velocity, scratch, sensitivity, tau, xdot, D
 ):
-    vdot = xdot[x.shape[0] - v.shape[0] :]
     for _ in range(n):
-        _forward(topology, parameters, g, x, v, F, position, velocity, scratch, xdot)
-        _inverse_gradient(topology, parameters, g, position, v, vdot, F, sensitivity, tau, D[0], D[1], D[2])
-        _forward_gradient(topology, parameters, D[2], D[0], D[1], dvdot_dtau)
+        _forward_gradient(topology, parameters, g, x, v, F, position, velocity, scratch, sensitivity, tau, xdot, D)
 
 
 def pinocchio_calls(pinocchio: Any, robot: Robot) -> dict[str, Call]:

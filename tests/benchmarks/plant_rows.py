@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from libraries import ROOT, Call, Library, Row, load
+from libraries import ROOT, Call, Library, Row, load, merganser_library
 from robots import Robot, available_robots, build_plant, chain
 
 CART_POLE = ROOT / "examples" / "models" / "cart_pole.sdf"
@@ -26,9 +26,15 @@ _WORK = (
 )
 
 
+@functools.cache
 def random_states(robot: Robot) -> list[Any]:
-    """States that differ, so that nothing is cached; a quaternion is of unit length."""
+    """States that differ, so that nothing is cached; a quaternion is of unit length, joints are within their limits."""
     states = np.random.default_rng(1).uniform(-1.0, 1.0, (_STATES, robot.num_positions + robot.num_velocities))
+    plant = build_plant(merganser_library(), robot)
+    limits = np.array([plant.GetPositionLowerLimits(), plant.GetPositionUpperLimits()])
+    middle, half = limits.sum(axis=0) / 2.0, np.minimum(0.45 * (limits[1] - limits[0]), 1.0)
+    q = states[:, : robot.num_positions]
+    q[:] = np.where(np.isfinite(limits).all(axis=0), middle + half * q, q)
     if robot.num_positions > robot.num_velocities:
         states[:, :4] /= np.linalg.norm(states[:, :4], axis=1)[:, None]
     return list(states)
@@ -148,7 +154,9 @@ def gradient_rows(ours: Library, theirs: Library | None, robot: Robot) -> Iterat
         our_call = _maker(functools.partial(autodiff_calls, ours, robot, True), name)
         yield Row(f"{robot.name}, AutoDiffXd: {name}", our_call, reference, 20, tolerance)
         closed = _maker(functools.partial(closed_forms, ours, robot), name)
-        yield Row(f"{robot.name}, closed form: gradient of {name}", closed, reference, 20, tolerance, 1, functools.partial(_by_state, name))
+        compared = functools.partial(_by_state, name)
+        row_name = f"{robot.name}, closed form: gradient of {name}"
+        yield Row(row_name, closed, reference, 20, tolerance, compared=compared)
 
 
 def _maker(calls: Callable[[], dict[str, Call]], name: str) -> Callable[[], Call]:

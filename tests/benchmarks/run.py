@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import contact_rows
 import kernel_rows
 import numpy as np
 import plant_rows
@@ -101,7 +102,7 @@ def main() -> None:
     theirs = pydrake_library()
     print(f"{'work':58s} {'merganser':>12s} {'reference':>12s} {'ratio':>7s}")
     ours = merganser_library()
-    table = [row for module in (plant_rows, kernel_rows, simulation_rows) for row in module.rows(ours, theirs)]
+    table = [row for module in (plant_rows, kernel_rows, simulation_rows, contact_rows) for row in module.rows(ours, theirs)]
     for row in table:
         if not re.search(arguments.only, row.name):
             continue

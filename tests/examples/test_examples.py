@@ -53,6 +53,37 @@ def test_real_robots_are_held_too(tmp_path, model):
     _run(ROOT / "examples" / "02_robot_arm.py", MODELS / model, "--output", tmp_path, cwd=tmp_path)
 
 
+def test_monte_carlo_finds_where_the_pole_is_caught_and_goes_on_from_its_file(tmp_path):
+    program = (ROOT / "examples" / "05_monte_carlo.py", "--runs", 40, "--output", tmp_path)
+    output = _run(*program, cwd=tmp_path)
+    assert re.search(r"40 runs in .*: \d+ caught, \d+ lost", output)
+    assert min(_pictures(tmp_path).values()) > 10_000
+    results = (tmp_path / "study.jsonl").read_text()
+    assert len(results.splitlines()) == 41
+    _run(*program, cwd=tmp_path)
+    assert (tmp_path / "study.jsonl").read_text() == results
+
+
+def test_kalman_filters_follow_the_pendulum(tmp_path):
+    output = _run(ROOT / "examples" / "06_kalman.py", "--output", tmp_path, cwd=tmp_path)
+    assert output.count("% within 2 sigma") == 2
+    assert _pictures(tmp_path)["kalman.png"] > 10_000
+
+
+def test_boxes_stack_and_carry_their_weight(tmp_path):
+    output = _run(ROOT / "examples" / "03_box_stack.py", "--output", tmp_path, cwd=tmp_path)
+    assert "10 boxes" in output
+    assert set(_pictures(tmp_path)) == {"box_stack.png"}
+    assert min(_pictures(tmp_path).values()) > 10_000
+
+
+def test_box_is_lifted_by_friction(tmp_path):
+    output = _run(ROOT / "examples" / "04_grasp.py", "--output", tmp_path, cwd=tmp_path)
+    assert "held by 15.00 N from each side" in output
+    assert set(_pictures(tmp_path)) == {"grasp.png"}
+    assert min(_pictures(tmp_path).values()) > 10_000
+
+
 def test_every_example_has_a_test():
     text = Path(__file__).read_text()
     assert [path.name for path in EXAMPLES if path.name not in text] == []

@@ -172,3 +172,21 @@ def test_controllers_of_an_arm_have_the_same_ports_and_forces(arms):
                 system.set_integral_value(context, np.linspace(-1.0, 1.0, 7))
             outputs.append([system.get_output_port(i).Eval(context) for i in range(system.num_output_ports())])
         np.testing.assert_allclose(*outputs, rtol=1e-9, atol=1e-9)
+
+
+def test_region_of_attraction_of_van_der_pol_is_the_one_that_sums_of_squares_prove():
+    import pydrake.symbolic as drake_symbolic
+
+    symbolic = pytest.importorskip("merganser.framework.symbolic", reason="the extra `symbolic` is not installed")
+    values = []
+    for blocks, symbols, module in (
+        (primitives, symbolic, analysis),
+        (drake_primitives, drake_symbolic, drake_analysis),
+    ):
+        x = np.array([symbols.Variable("x0"), symbols.Variable("x1")])
+        system = blocks.SymbolicVectorSystem(state=x, dynamics=[-x[1], x[0] + (x[0] ** 2 - 1.0) * x[1]])
+        options = module.RegionOfAttractionOptions()
+        options.state_variables = x
+        V = module.RegionOfAttraction(system, system.CreateDefaultContext(), options)
+        values.append([V.Evaluate(dict(zip(x, point))) for point in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0])])
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-5)

@@ -209,7 +209,7 @@ def test_public_functions_of_a_class_are_among_those_of_pydrake(cls: str) -> Non
         "GeometryVersion": {"note_change"},
         "MeshSource": {"read", "require_contents", "supporting_file"},
         "PolygonSurfaceMesh": {"triangle_array", "vertex_array"},
-        "QueryObject": {"ComputeContactManifolds", "bind", "world_poses"},
+        "QueryObject": {"ComputeContactManifolds", "bind", "proximity_queries", "takes_poses_from", "world_poses"},
         "SceneGraph": {"SourceIsRegistered"},
         "SceneGraphInspector": {"GetFrameIds", "GetParentFrame"},
         "TriangleSurfaceMesh": {"triangle_array", "vertex_array"},

@@ -139,7 +139,7 @@ def test_problems_that_make_no_sense_are_refused() -> None:
     solve = FiniteHorizonLinearQuadraticRegulator
     with pytest.raises(ValueError, match="tf must be later"):
         solve(system, context, 1.0, 1.0, Q, R)
-    with pytest.raises(ValueError, match="tf = 1.03 s is no sample time of system '::LinearSystem'"):
+    with pytest.raises(ValueError, match=r"tf = 1\.03 s is no sample time of system '::LinearSystem'"):
         solve(sampled, sampled_context, 0.0, 1.03, Q, R)
     with pytest.raises(RuntimeError, match="Qf must be positive definite"):
         solve(system, context, 0.0, 1.0, Q, R, options(use_square_root_method=True))
@@ -147,6 +147,6 @@ def test_problems_that_make_no_sense_are_refused() -> None:
         solve(system, context, 0.0, 1.0, Q, -R)
     with pytest.raises(ValueError, match=r"options.x0 must have shape \(2, 1\)"):
         solve(system, context, 0.0, 1.0, Q, R, options(x0=PiecewisePolynomial(np.zeros((3, 1)))))
-    with pytest.raises(ValueError, match="defined from 0.0 s to 2.0 s"):
+    with pytest.raises(ValueError, match=r"defined from 0\.0 s to 2\.0 s"):
         x0 = PiecewisePolynomial.FirstOrderHold([0.0, 1.0], np.zeros((2, 2)))
         solve(system, context, 0.0, 2.0, Q, R, options(x0=x0))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_trees import ALL_KINDS, SIMPLE_KINDS, Tree, random_tree
+from random_trees import ALL_KINDS, SIMPLE_KINDS, Tree, poisoned, random_tree
 
+from merganser.multibody import kernels
 from merganser.multibody.kernels.layout import CURVILINEAR, QUATERNION_FLOATING
+from merganser.multibody.kernels.tree_factors import factorize, multiply_by_inverse
 
 STEP = 1e-100  # imaginary, so that derivatives are exact to rounding
 SIZES = [(1, 3), (2, 5), (3, 8), (4, 12), (5, 15), (6, 15)]  # (seed, number of bodies)
@@ -75,6 +77,41 @@ def test_extra_diagonal_acts_like_inertia_of_the_hinge(tree: Tree) -> None:
     tau, extra = normal(tree, tree.num_v), np.abs(normal(tree, tree.num_v))
     _, vdot = tree.forward_dynamics(tau, extra=extra)
     assert_close(tree.inverse_dynamics(vdot) + extra * vdot, tau)
+
+
+def test_poses_and_then_the_rest_are_the_position_kinematics_to_the_bit(tree: Tree) -> None:
+    whole = tree.position.copy()
+    tree.position[:] = poisoned(tree.position.shape, tree.position.dtype)
+    tree.call(kernels.poses, tree.topology, tree.parameters, tree.q, tree.position)
+    for name in ("R_WB", "p_WoBo_W", "p_PoBo_W"):
+        np.testing.assert_array_equal(tree.position[name], whole[name])
+    tree.call(kernels.hinges_and_inertias, tree.topology, tree.parameters, tree.q, tree.position)
+    for name in whole.dtype.names:
+        np.testing.assert_array_equal(tree.position[name][1:], whole[name][1:], err_msg=name)
+
+
+def test_factors_of_the_mass_matrix_have_its_zeros_and_invert_it(tree: Tree) -> None:
+    M = tree.mass_matrix()
+    factors, Y = M.copy(), normal(tree, tree.num_v, 3)
+    factorize(tree.topology, factors)
+    X = Y.copy()
+    multiply_by_inverse(tree.topology, factors, -1.0, X)
+    assert_close(M @ X, -Y, 1e-10)
+    L = np.tril(factors, -1) + np.eye(tree.num_v)
+    assert_close(L.T @ np.diag(1.0 / np.diag(factors)) @ L, M)
+    related = inboard_velocities(tree)
+    assert not factors[np.tril(~related, -1)].any()
+
+
+def inboard_velocities(tree: Tree) -> np.ndarray:
+    """Whether velocity l is inboard of velocity k or of the same mobilizer, for all [k, l]."""
+    related = np.zeros((tree.num_v, tree.num_v), bool)
+    for node in tree.topology[1:]:
+        rows, ancestor = slice(node["v_start"], node["v_start"] + node["num_v"]), node
+        while ancestor["parent"] >= 0:
+            related[rows, ancestor["v_start"] : ancestor["v_start"] + ancestor["num_v"]] = True
+            ancestor = tree.topology[ancestor["parent"]]
+    return related
 
 
 def test_mass_matrix_is_symmetric_positive(tree: Tree) -> None:

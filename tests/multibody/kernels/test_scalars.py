@@ -116,11 +116,22 @@ def measured(tree: Tree) -> measured_points.Measured:
     return measured_points.Measured(tree, 4)
 
 
-def position_values(tree: Tree) -> np.ndarray:
-    """Every defined value of the position records."""
-    fields = [tree.position[name].ravel() for name in tree.position.dtype.names if name != "H_PB_W"]
-    H = [body["H_PB_W"][: node["num_v"]].ravel() for body, node in zip(tree.position, tree.topology)]
+def position_values(tree: Tree, position: np.ndarray | None = None) -> np.ndarray:
+    """Every defined value of the position records, those of the tree or others."""
+    position = tree.position if position is None else position
+    fields = [position[name].ravel() for name in position.dtype.names if name != "H_PB_W"]
+    H = [body["H_PB_W"][: node["num_v"]].ravel() for body, node in zip(position, tree.topology)]
     return np.concatenate([*fields, *H])
+
+
+def poses(tree: Tree, is_whole: bool) -> np.ndarray:
+    """The poses in position records of which nothing else is valid, or all values after the rest has followed."""
+    position = poisoned(tree.position.shape, tree.position.dtype)
+    tree.call(kernels.poses, tree.topology, tree.parameters, tree.q, position)
+    if not is_whole:
+        return np.concatenate([position[name].ravel() for name in ("R_WB", "p_WoBo_W", "p_PoBo_W", "R_WF", "p_MoBo_W")])
+    tree.call(kernels.hinges_and_inertias, tree.topology, tree.parameters, tree.q, position)
+    return position_values(tree, position)
 
 
 def velocity_values(tree: Tree) -> np.ndarray:
@@ -165,7 +176,23 @@ def derivatives(tree: Tree, is_forward: bool) -> np.ndarray:
     return np.concatenate([a.ravel() for a in (dq, dv, dtau)])
 
 
+def state_derivatives_of_forward_dynamics(tree: Tree) -> np.ndarray:
+    """xdot and the derivatives of forward dynamics."""
+    n, x = tree.num_v, np.concatenate([tree.q, tree.v])
+    work = poisoned(len(tree.topology), sensitivity_dtype(tree.scalar))
+    xdot, out = tree.out(len(x)), tree.out(4, n, n)
+    tau, F = forces(tree)
+    status = tree.call(
+        kernels.state_forward_dynamics_derivatives, tree.topology, tree.parameters, tree.gravity, tree.array(x),
+        tree.array(tau), tree.array(F), tree.position, tree.velocity, tree.scratch, work, tree.out(n), xdot, out,
+    )  # fmt: skip
+    assert status == 0
+    return np.concatenate([xdot, *(out[k].ravel() for k in (0, 1, 3))])
+
+
 KERNELS: dict[str, Callable[[Tree], Any]] = {
+    "poses": lambda tree: poses(tree, False),
+    "hinges_and_inertias": lambda tree: poses(tree, True),
     "position_kinematics": position_values,
     "velocity_kinematics": velocity_values,
     "kinematics": lambda tree: velocity_values(tree.update_at_once()),
@@ -203,6 +230,7 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
     "momentum_matrix": lambda tree: momentum_matrix(tree).ravel(),
     "inverse_dynamics_derivatives": lambda tree: derivatives(tree, False),
     "forward_dynamics_derivatives": lambda tree: derivatives(tree, True),
+    "state_forward_dynamics_derivatives": state_derivatives_of_forward_dynamics,
 }
 
 # Kernels on trees with loops: tests/multibody/plant/test_loops.py has them in every scalar type.

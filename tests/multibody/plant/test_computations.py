@@ -33,6 +33,30 @@ def test_inverse_dynamics_is_mass_matrix_and_bias(plant, context):
     np.testing.assert_allclose(inverse_dynamics(plant, context, vdot), expected, rtol=1e-12)
 
 
+def test_what_is_computed_does_not_depend_on_what_was_asked_for_before(plant, context):
+    def everything(context):
+        return plant.EvalBodyPoseInWorld(context, tool).GetAsMatrix34(), plant.CalcMassMatrix(context)
+
+    tool, other = plant.GetBodyByName("tool"), plant.CreateDefaultContext()
+    for seed in range(3):
+        set_random_state(plant, context, seed)
+        plant.SetPositions(other, plant.GetPositions(context))
+        M = plant.CalcMassMatrix(other)  # before the pose; in `context` after it
+        X_WB = plant.EvalBodyPoseInWorld(other, tool).GetAsMatrix34()
+        for clone in (context.Clone(), context):
+            for ours, expected in zip(everything(clone), (X_WB, M), strict=True):
+                np.testing.assert_array_equal(ours, expected)
+
+
+def test_pose_is_a_copy(plant, context):
+    tool = plant.GetBodyByName("tool")
+    X_WB = plant.EvalBodyPoseInWorld(context, tool)
+    before = X_WB.GetAsMatrix34()
+    set_random_state(plant, context, 5)
+    assert not np.array_equal(plant.EvalBodyPoseInWorld(context, tool).GetAsMatrix34(), before)
+    np.testing.assert_array_equal(X_WB.GetAsMatrix34(), before)
+
+
 def test_mass_matrix_is_the_hessian_of_kinetic_energy_and_holds_the_rotor(plant, context):
     M = plant.CalcMassMatrix(context)
     v = plant.GetVelocities(context)

@@ -7,7 +7,7 @@ import pytest
 from plants import EXAMPLE_MODELS, arm_and_box, no_actuation, pendulum
 
 from merganser.framework import DiagramBuilder, DiagramBuilder_, OutputPortSelection, Value
-from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue
+from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RigidTransform_
 from merganser.framework.primitives import FirstOrderTaylorApproximation
 from merganser.geometry import SceneGraph_
@@ -160,6 +160,35 @@ def test_inverse_dynamics_by_the_chain_rule_leaves_the_kinematics_to_those_who_a
             assert ExtractGradient(tau).shape == (plant.num_velocities(), 2)
         velocities.append(plant.EvalBodySpatialVelocityInWorld(context, box).get_coeffs())
     np.testing.assert_array_equal(ExtractGradient(velocities[1]), ExtractGradient(velocities[0]))
+
+
+def test_accelerations_that_are_changed_in_place_count(monkeypatch):
+    monkeypatch.setattr(scalar_workspaces, "_UNRULED_CALLS", 0)
+    monkeypatch.setattr(chain_rules, "specialize", lambda kernel, *arguments: kernel.interpreted)
+    plant = pendulum(0.0, length=0.5, mass=2.0).ToAutoDiffXd()
+    context, forces = plant.CreateDefaultContext(), MultibodyForces_[AutoDiffXd](plant)
+    vdot = np.array([AutoDiffXd(1.0, [1.0])])
+    for a in (1.0, 3.0):
+        vdot[0] = AutoDiffXd(a, [a])
+        (tau,) = plant.CalcInverseDynamics(context, vdot, forces)
+        assert tau.value() == pytest.approx(0.5 * a)  # m l^2 = 0.5
+        assert tau.derivatives() == pytest.approx([0.5 * a])
+
+
+def test_states_made_together_are_written_at_once_unless_a_quaternion_is_zero():
+    plant = arm_and_box(0.0).ToAutoDiffXd()
+    context = plant.CreateDefaultContext()
+    x = np.random.default_rng(6).normal(size=plant.num_multibody_states())
+    plant.SetPositionsAndVelocities(context, InitializeAutoDiff(x).ravel())
+    held = plant.GetPositionsAndVelocities(context)
+    np.testing.assert_array_equal(ExtractValue(held).ravel(), x)
+    np.testing.assert_array_equal(ExtractGradient(held), np.eye(len(x)))
+    (box,) = plant.GetFloatingBaseBodies()
+    start = plant.get_body(box).floating_positions_start()
+    x[start : start + 4] = 0.0
+    with pytest.raises(ValueError, match="quaternion of joint 'box'"):
+        plant.SetPositionsAndVelocities(context, InitializeAutoDiff(x).ravel())
+    np.testing.assert_array_equal(plant.GetPositionsAndVelocities(context), held)
 
 
 def test_applied_spatial_forces_carry_derivatives():

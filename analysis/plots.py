@@ -1,0 +1,101 @@
+"""Logs as plots and tables, labelled with the names of ports and states."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from merganser.framework import Context
+from merganser.framework.primitives import VectorLogSink
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["log_labels", "log_to_pandas", "plot_log"]
+
+
+def plot_log(sink: VectorLogSink, context: Context, axes: Any = None, names: Sequence[str] | None = None) -> Any:
+    """Plots what a sink has logged, one line for each element.
+
+    Args:
+        sink: in a diagram, or alone.
+        context: the root context.
+        axes: of matplotlib; a new figure's if None.
+        names: of the elements; by default those of `log_labels`.
+
+    Returns:
+        The axes; save the picture by `axes.figure.savefig(path)`.
+
+    Raises:
+        ValueError: there are not as many names as elements.
+    """
+    log, labels = sink.FindLog(context), _checked_names(sink, names)
+    if axes is None:
+        from matplotlib.figure import Figure
+
+        axes = Figure(layout="constrained").subplots()
+    for row, label in zip(log.data(), labels):
+        axes.plot(log.sample_times(), row, label=label)
+    axes.set(title=_source_name(sink), xlabel="time [s]")
+    axes.grid(alpha=0.3)
+    if labels:
+        axes.legend()
+    return axes
+
+
+def log_to_pandas(sink: VectorLogSink, context: Context, names: Sequence[str] | None = None) -> Any:
+    """Returns what a sink has logged as a pandas.DataFrame, indexed by time [s]; a column for each element.
+
+    Args:
+        sink: in a diagram, or alone.
+        context: the root context.
+        names: of the columns; by default those of `log_labels`.
+
+    Raises:
+        ImportError: pandas is not installed.
+        ValueError: there are not as many names as elements.
+    """
+    try:
+        pandas = importlib.import_module("pandas")
+    except ImportError as error:
+        raise ImportError("log_to_pandas needs pandas: pip install pandas.") from error
+    log = sink.FindLog(context)
+    index = pandas.Index(log.sample_times().copy(), name="time")
+    return pandas.DataFrame(log.data().T.copy(), index=index, columns=_checked_names(sink, names))
+
+
+def log_labels(sink: VectorLogSink) -> list[str]:
+    """Names of the elements that a sink logs.
+
+    Those of a plant's state, where the port that it logs gives the state of all joints; else the name of the port, with
+    the number of the element in brackets if there are several.
+    """
+    port, size = _source(sink), sink.get_input_port().size()
+    if port is None:
+        return [f"data[{i}]" for i in range(size)] if size != 1 else ["data"]
+    system, name = port.get_system(), port.get_name()
+    if name == "state" and hasattr(system, "GetStateNames"):
+        names = [str(state) for state in system.GetStateNames()]
+        if len(names) == size:
+            return names
+    return [f"{name}[{i}]" for i in range(size)] if size != 1 else [name]
+
+
+def _checked_names(sink: VectorLogSink, names: Sequence[str] | None) -> list[str]:
+    size = sink.get_input_port().size()
+    result = log_labels(sink) if names is None else list(names)
+    if len(result) != size:
+        raise ValueError(f"Sink '{sink.GetSystemPathname()}' logs {size} elements, but there are {len(result)} names.")
+    return result
+
+
+def _source(sink: VectorLogSink) -> Any:
+    """The output port that the sink logs; None if it is not wired in a diagram of its own."""
+    diagram = sink._parent
+    wire = None if diagram is None else diagram.connection_map().get((sink, sink.get_input_port().get_index()))
+    return None if wire is None else wire[0].get_output_port(wire[1])
+
+
+def _source_name(sink: VectorLogSink) -> str:
+    port = _source(sink)
+    return sink.get_name() if port is None else f"{port.get_system().get_name()}: {port.get_name()}"

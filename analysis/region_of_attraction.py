@@ -1,0 +1,180 @@
+"""RegionOfAttraction: a sublevel set of a Lyapunov function from which a system returns to its fixed point.
+
+V(x) = (x - x0)' P (x - x0) with A'P + P A = -I, A the Jacobian at x0, falls along all solutions near x0 if A is stable
+(Khalil 2002, theorem 4.7). The region is the largest sublevel set of V in which no sample with dV/dt >= 0 was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.analysis.detached_context import detached_context
+from merganser.framework import Context, InputPortSelection, OutputPortSelection, System
+from merganser.framework.primitives import Linearize
+
+__all__ = ["RegionOfAttraction", "RegionOfAttractionOptions"]
+
+Array = NDArray[Any]
+_NEAREST, _GROWTH, _FARTHEST = 1e-3, 1.5, 1e5  # distances that are tried along a ray
+_BISECTIONS = 40
+_ROUNDS, _NARROWING = 12, 0.5  # of the search about the worst ray
+
+
+class RegionOfAttractionOptions:
+    """Options of `RegionOfAttraction`.
+
+    Attributes:
+        lyapunov_candidate: V, an Expression of the state variables, zero at the fixed point and positive elsewhere;
+            0 for the one that the linearization gives.
+        state_variables: the Variables that stand for the state; by default x0, x1, ...
+        use_implicit_dynamics: must be False.
+        num_samples: how many random rays from the fixed point are searched first; 100 for each dimension if None
+            (ours).
+        seed: of the random directions (ours).
+    """
+
+    def __init__(self) -> None:
+        self.lyapunov_candidate: Any = 0.0
+        self.state_variables: Any = ()
+        self.use_implicit_dynamics = False
+        self.solver_id: Any = None
+        self.solver_options: Any = None
+        self.num_samples: int | None = None
+        self.seed = 0
+
+
+def RegionOfAttraction(system: System, context: Context, options: RegionOfAttractionOptions | None = None) -> Any:
+    """Estimates the region of attraction of a fixed point, as {x | V(x) <= 1}.
+
+    What is proven: with V from the linearization, solutions that begin close enough to the fixed point return to it.
+    What is not: that those from all of the region do. The condition dV/dt < 0 is checked on samples, along random
+    rays and then ever closer to the worst of them; a violation between the samples goes unseen. pydrake proves it by
+    sums of squares, for polynomial dynamics only; here the dynamics may be any, and sublevel sets of a candidate
+    should be star-shaped about the fixed point.
+
+    Args:
+        system: time-invariant, with continuous state only.
+        context: the fixed point, and all inputs.
+        options: see RegionOfAttractionOptions.
+
+    Returns:
+        V, an Expression, scaled so that the region is {x | V(x) <= 1}.
+
+    Raises:
+        RuntimeError: the context holds no fixed point, or it is not stable, or no end of the region was found.
+        ValueError: options do not fit the system, or ask for implicit dynamics.
+    """
+    from merganser.framework.symbolic import Expression, Variable
+
+    options = options or RegionOfAttractionOptions()
+    if options.use_implicit_dynamics:
+        raise ValueError("RegionOfAttraction: implicit dynamics are not supported; set use_implicit_dynamics = False.")
+    path = system.GetSystemPathname()
+    mine = detached_context(system, context)
+    x0 = mine.get_continuous_state_vector().CopyToVector()
+    n = len(x0)
+    given = list(options.state_variables)
+    candidate = Expression(options.lyapunov_candidate)
+    by_name = {variable.get_name(): variable for variable in candidate.GetVariables()}
+    named = [f"x{i}" for i in range(n)]
+    own = [by_name[name] if name in by_name else Variable(name) for name in named]
+    variables = np.array(given or own, dtype=object)
+    if len(variables) != n or not mine.has_only_continuous_state():
+        raise ValueError(
+            f"RegionOfAttraction: system '{path}' must have continuous state only, and as many state_variables; it has "
+            f"{n}, and {len(variables)} were given."
+        )
+    A = Linearize(system, mine, InputPortSelection.kNoInput, OutputPortSelection.kNoOutput).A()
+    P = _lyapunov_matrix(A, path)
+    if candidate.EqualTo(Expression(0.0)):
+        e = variables - x0
+        candidate = e @ P @ e
+
+        def value_and_slope(x: Array) -> tuple[float, Array]:
+            Pe = P @ (x - x0)
+            return float((x - x0) @ Pe), 2.0 * Pe
+    else:
+        slopes = candidate.Jacobian(variables)
+
+        def value_and_slope(x: Array) -> tuple[float, Array]:
+            at = dict(zip(variables, x))
+            return candidate.Evaluate(at), np.array([Expression(slope).Evaluate(at) for slope in slopes])
+
+    def fall(x: Array) -> tuple[float, float]:
+        """V and dV/dt."""
+        mine.SetContinuousState(x)
+        V, slope = value_and_slope(x)
+        return V, float(slope @ system.EvalTimeDerivatives(mine).CopyToVector())
+
+    level = _largest_level(fall, x0, P, options, path)
+    return candidate / level
+
+
+def _lyapunov_matrix(A: Array, path: str) -> Array:
+    from scipy.linalg import solve_continuous_lyapunov
+
+    modes = np.linalg.eigvals(A)
+    if not (modes.real < 0.0).all():
+        worst = modes[modes.real.argmax()]
+        raise RuntimeError(
+            f"RegionOfAttraction: the fixed point of system '{path}' is not stable to first order: its linearization "
+            f"has the eigenvalue {worst:.6g}."
+        )
+    return solve_continuous_lyapunov(A.T, -np.eye(len(A)))
+
+
+def _largest_level(
+    fall: Callable[[Array], tuple[float, float]], x0: Array, P: Array, options: RegionOfAttractionOptions, path: str
+) -> float:
+    """The lowest V at which a sample does not fall."""
+    rng, n = np.random.default_rng(options.seed), len(x0)
+    to_x = np.linalg.inv(np.linalg.cholesky(P)).T  # makes level sets of x'P x spheres
+    count = 0 if n == 1 else 100 * n if options.num_samples is None else options.num_samples
+    best, worst, radius, nearest = np.inf, None, np.inf, _NEAREST
+
+    def search(direction: Array) -> None:
+        nonlocal best, worst, radius
+        direction = direction / np.linalg.norm(direction)
+        level, r = _level_along(fall, x0, to_x @ direction, nearest, best)
+        if level < best:
+            best, worst, radius = level, direction, r
+
+    for direction in [*np.eye(n), *-np.eye(n), *rng.normal(size=(count, n))]:
+        search(direction)
+    if worst is None:
+        raise RuntimeError(
+            f"RegionOfAttraction: no end of the region of system '{path}' was found: V falls on all samples, so the "
+            "fixed point seems to attract every state."
+        )
+    width, nearest = 1.0, 0.5 * radius
+    for _ in range(_ROUNDS if n > 1 else 0):
+        width *= _NARROWING
+        for offset in rng.normal(size=(4 * n + 4, n)):
+            search(worst + width * offset / np.sqrt(n))
+    return best
+
+
+def _level_along(
+    fall: Callable[[Array], tuple[float, float]], x0: Array, ray: Array, nearest: float, best: float
+) -> tuple[float, float]:
+    """V where it ceases to fall along a ray from x0, and how far that is; infinity if beyond the level `best`."""
+    inside, r = 0.0, nearest
+    while True:
+        level, rate = fall(x0 + r * ray)
+        if not rate < 0.0:
+            break
+        if level >= best or r > _FARTHEST:
+            return np.inf, np.inf
+        inside, r = r, _GROWTH * r
+    outside = r
+    for _ in range(_BISECTIONS):
+        r = 0.5 * (inside + outside)
+        if fall(x0 + r * ray)[1] < 0.0:
+            inside = r
+        else:
+            outside = r
+    return (fall(x0 + inside * ray)[0], inside) if inside > 0.0 else (0.0, 0.0)

@@ -1,0 +1,159 @@
+"""Studies of many random runs: reproducible run by run, on any engine, after any interruption."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+import json
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from merganser.analysis import MonteCarloSimulation, RandomSimulation, Simulator
+from merganser.framework import LeafSystem, RandomGenerator
+
+
+class Decay(LeafSystem):
+    """xdot = -x from a random start."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.DeclareContinuousState(1)
+
+    def SetRandomState(self, context: Any, state: Any, generator: RandomGenerator) -> None:
+        state.get_mutable_continuous_state().SetFromVector([generator.uniform()])
+
+    def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
+        derivatives.SetFromVector(-context.get_continuous_state_vector().CopyToVector())
+
+
+def make(generator: RandomGenerator) -> Simulator:
+    return Simulator(Decay())
+
+
+def final_state(system: Any, context: Any) -> float:
+    return float(context.get_continuous_state_vector().GetAtIndex(0))
+
+
+def fails_if_large(system: Any, context: Any) -> float:
+    value = final_state(system, context)
+    if value > 0.3:
+        raise ArithmeticError(f"{value} is too large")
+    return value
+
+
+study = functools.partial(MonteCarloSimulation, make, final_state, 0.5)
+
+
+def outputs(results: Any) -> list[float]:
+    return [result.output for result in results]
+
+
+def test_outputs_have_the_distribution_of_the_model() -> None:
+    """x(0.5) is uniform on [0, exp(-0.5))."""
+    values = np.array(outputs(study(200, RandomGenerator(3)))) / np.exp(-0.5)
+    assert values.mean() == pytest.approx(0.5, abs=0.06)
+    assert values.std() == pytest.approx(np.sqrt(1.0 / 12.0), abs=0.04)
+    assert len(set(values)) == 200 and 0.0 <= values.min() < values.max() < 1.001
+
+
+def test_any_single_run_can_be_played_back() -> None:
+    for result in study(5, RandomGenerator(1)):
+        assert RandomSimulation(make, final_state, 0.5, result.generator_snapshot) == result.output
+
+
+def test_a_study_without_generator_repeats_itself_and_one_generator_gives_new_samples() -> None:
+    assert outputs(study(4)) == outputs(study(4))
+    generator = RandomGenerator(1)
+    first, second = outputs(study(4, generator)), outputs(study(4, generator))
+    assert not set(first) & set(second)
+
+
+@pytest.mark.parametrize("options", [{"parallelism": 2}, {"parallelism": 2, "executor": "threads"}])
+def test_engines_change_nothing_but_time(options: dict[str, Any]) -> None:
+    assert outputs(study(6, RandomGenerator(2), **options)) == outputs(study(6, RandomGenerator(2)))
+
+
+def test_lambdas_are_sent_to_other_processes() -> None:
+    pytest.importorskip("cloudpickle", reason="the extra `pickle` is not installed")
+    results = MonteCarloSimulation(lambda g: Simulator(Decay()), lambda s, c: final_state(s, c), 0.5, 2, parallelism=2)
+    assert outputs(results) == outputs(study(2))
+
+
+def test_any_executor_will_do_and_stays_open() -> None:
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert outputs(study(3, executor=pool)) == outputs(study(3))
+        assert pool.submit(int, 3).result() == 3
+    with pytest.raises(ValueError, match="no engine 'fast'"):
+        study(3, executor="fast")
+
+
+@pytest.fixture
+def _module_by_value() -> Any:
+    """Workers cannot import this file: it is not on their path."""
+    cloudpickle = pytest.importorskip("cloudpickle", reason="the extra `pickle` is not installed")
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    yield
+    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+
+
+@pytest.mark.usefixtures("_module_by_value")
+def test_dask_runs_a_study_on_a_local_cluster() -> None:
+    distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        assert outputs(study(3, executor=client)) == outputs(study(3))
+    assert outputs(study(3, executor="dask")) == outputs(study(3))
+
+
+@pytest.mark.usefixtures("_module_by_value")
+def test_ray_runs_a_study_on_a_local_cluster() -> None:
+    pytest.importorskip("ray", reason="the extra `ray` is not installed")
+    assert outputs(study(3, executor="ray")) == outputs(study(3))
+
+
+@pytest.mark.parametrize("parallelism", [False, 2])
+def test_failed_runs_are_collected_with_seed_and_traceback(parallelism: Any) -> None:
+    failures: list[Any] = []
+    results = MonteCarloSimulation(
+        make, fails_if_large, 0.5, 10, RandomGenerator(4), parallelism, failures=failures
+    )
+    assert len(results) + len(failures) == 10 and results and failures
+    for failure in failures:
+        assert "in fails_if_large" in failure.traceback and "ArithmeticError" in failure.traceback
+        with pytest.raises(ArithmeticError):
+            RandomSimulation(make, fails_if_large, 0.5, RandomGenerator(failure.seed))
+    with pytest.raises(RuntimeError, match=r"run \d+ of 10 with seed \d+ has failed"):
+        MonteCarloSimulation(make, fails_if_large, 0.5, 10, RandomGenerator(4), parallelism)
+
+
+def test_a_study_that_was_killed_goes_on_from_its_file(tmp_path: Any) -> None:
+    file, expected = tmp_path / "study.jsonl", outputs(study(6, RandomGenerator(5)))
+    assert outputs(study(6, RandomGenerator(5), file=file)) == expected
+    lines = file.read_text().splitlines(keepends=True)
+    assert len(lines) == 7
+    file.write_text("".join(lines[:4]) + lines[4][:9])  # killed in the middle of a line
+    made = []
+
+    def counting(generator: RandomGenerator) -> Simulator:
+        made.append(generator)
+        return make(generator)
+
+    assert outputs(MonteCarloSimulation(counting, final_state, 0.5, 6, RandomGenerator(5), file=file)) == expected
+    assert len(made) == 3
+    runs = [json.loads(line)["run"] for line in file.read_text().splitlines()[1:]]
+    assert sorted(runs) == list(range(6))
+
+
+def test_a_file_of_another_study_is_refused(tmp_path: Any) -> None:
+    file = tmp_path / "study.jsonl"
+    study(2, RandomGenerator(5), file=file)
+    text, generator = file.read_text(), RandomGenerator(6)
+    with pytest.raises(ValueError, match="line 2: run 0 has seed"):
+        study(2, generator, file=file)
+    with pytest.raises(ValueError, match="another study"):
+        MonteCarloSimulation(make, final_state, 0.7, 2, RandomGenerator(5), file=file)
+    assert file.read_text() == text
+    assert generator() == RandomGenerator(6)()

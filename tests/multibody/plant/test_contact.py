@@ -1,0 +1,182 @@
+"""Contact as ports and settings of a plant show it, what is refused, and scenes that must not break."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from contact_scenes import APPROXIMATIONS, Fill, Scene, add_free_body, add_ground, contact_library, free_state, material
+
+from merganser.multibody.math import SpatialForce
+from merganser.multibody.plant import ContactResults, ExternallyAppliedSpatialForce, MultibodyPlant
+
+LIB = contact_library("ours")
+H = 1e-3
+K, D = 2e5, 1.0
+
+
+def resting_box(lib: SimpleNamespace, plant: Any, friction: float = 0.5) -> None:
+    properties = material(lib, friction, point_stiffness=K, dissipation=D)
+    add_free_body(lib, plant, "box", lib.Box(0.1, 0.2, 0.3), properties, mass=2.0)
+    add_ground(lib, plant, properties)
+
+
+def steady(approximation: str = "kLagged") -> Scene:
+    scene = Scene(LIB, H, resting_box, approximation)
+    scene.run(300, free_state([0.0, 0.0, 0.15 - 2.0 * 9.81 / (2.0 * K)]))
+    return scene
+
+
+@pytest.mark.parametrize("approximation", ["kTamsi", "kSimilar", "kLagged"])
+def test_box_rests_on_four_corners_that_share_its_weight(approximation: str) -> None:
+    scene = steady(approximation)
+    contacts = scene.contacts()
+    assert len(contacts) == 4
+    force = sum(info.contact_force() * (1 if info.bodyB_index() == 1 else -1) for info in contacts)
+    np.testing.assert_allclose(force, [0.0, 0.0, 2.0 * 9.81], atol=1e-4)
+    depth = 2.0 * 9.81 / (4.0 * K / 2.0)  # four springs, each of two in series
+    for info in contacts:
+        assert info.point_pair().depth == pytest.approx(depth, rel=1e-4)
+        assert info.slip_speed() < 1e-6
+        assert abs(info.separation_speed()) < 1e-6
+    tau = scene.plant.get_generalized_contact_forces_output_port(LIB.default_model_instance()).Eval(scene.context)
+    np.testing.assert_allclose(tau, [0.0, 0.0, 0.0, 0.0, 0.0, 2.0 * 9.81], atol=1e-4)
+
+
+def test_contact_results_are_empty_before_the_first_step_and_in_the_air() -> None:
+    scene = Scene(LIB, H, resting_box)
+    assert scene.contacts() == []
+    scene.run(3, free_state([0.0, 0.0, 1.0]))
+    assert scene.contacts() == []
+    assert ContactResults().plant() is None
+    with pytest.raises(IndexError, match="there are 0 point pair contacts"):
+        ContactResults().point_pair_contact_info(0)
+
+
+def test_materials_in_series_share_the_overlap() -> None:
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        add_free_body(lib, plant, "ball", lib.Sphere(0.1), material(lib, point_stiffness=1e4, dissipation=10.0))
+        add_ground(lib, plant, material(lib, point_stiffness=3e4, dissipation=10.0))
+
+    scene = Scene(LIB, H, fill)
+    depth = 9.81 / (1e4 * 3e4 / 4e4)
+    scene.run(2000, free_state([0.0, 0.0, 0.1 - depth]))
+    (info,) = scene.contacts()
+    assert info.point_pair().depth == pytest.approx(depth, rel=1e-3)
+    # The softer ball gives way by three quarters.
+    assert info.contact_point()[2] == pytest.approx(-0.25 * depth, rel=1e-3)
+
+
+def test_contacts_are_refused_for_other_scalars_in_clear_words() -> None:
+    scene = steady()
+    diagram = scene.simulator.get_system().ToAutoDiffXd()
+    plant = diagram.GetSubsystemByName("plant")
+    context = diagram.CreateDefaultContext()
+    with pytest.raises(RuntimeError, match=r"plant'.*which it can only solve for with floats"):
+        plant.get_generalized_acceleration_output_port().Eval(plant.GetMyContextFromRoot(context))
+        diagram.CalcForcedUnrestrictedUpdate(context, context.Clone().get_mutable_state())
+
+
+# ---------------------------------------------------------------------- bad input
+
+
+def refused_step(scene: Scene, error: type[Exception], match: str) -> None:
+    """One step raises and changes nothing."""
+    before, time = scene.state, scene.simulator.get_context().get_time()
+    with pytest.raises(error, match=match):
+        scene.simulator.AdvanceTo(time + H)
+    np.testing.assert_array_equal(scene.state, before)
+
+
+def test_a_plant_with_shapes_but_no_scene_graph_says_how_to_connect_it() -> None:
+    plant = MultibodyPlant(H)
+    scene_graph = LIB.SceneGraph()
+    plant.RegisterAsSourceForSceneGraph(scene_graph)
+    resting_box(LIB, plant)
+    plant.Finalize()
+    simulator = LIB.Simulator(plant)
+    with pytest.raises(RuntimeError, match=r"geometry_query.*not connected.*2 collision geometries.*AddMultibodyPlant"):
+        simulator.AdvanceTo(H)
+
+
+def test_missing_friction_is_reported_with_the_geometry() -> None:
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        add_free_body(lib, plant, "bald", lib.Sphere(0.1), lib.ProximityProperties())
+        add_ground(lib, plant, material(lib))
+
+    builder = LIB.DiagramBuilder()
+    plant, scene_graph = LIB.AddMultibodyPlantSceneGraph(builder, H)
+    config = scene_graph.get_config()
+    config.default_proximity_properties.static_friction = None
+    config.default_proximity_properties.dynamic_friction = None
+    scene_graph.set_config(config)
+    fill(LIB, plant)
+    plant.Finalize()
+    simulator = LIB.Simulator(builder.Build())
+    with pytest.raises(RuntimeError, match=r"bald.*no \('material', 'coulomb_friction'\).*AddContactMaterial"):
+        simulator.AdvanceTo(H)
+
+
+def test_forces_that_are_not_numbers_are_refused() -> None:
+    scene = steady()
+    force = ExternallyAppliedSpatialForce()
+    force.body_index, force.F_Bq_W = (
+        scene.plant.GetBodyByName("box").index(),
+        SpatialForce([0.0, 0.0, 0.0], [math.nan, 0.0, 0.0]),
+    )
+    scene.plant.get_applied_spatial_force_input_port().FixValue(scene.context, [force])
+    refused_step(scene, Exception, "applied_spatial_force.*finite")
+
+
+def test_poses_that_are_not_numbers_are_refused() -> None:
+    scene = steady()
+    state = scene.state
+    state[5] = math.nan
+    scene.context.get_mutable_discrete_state(0).SetFromVector(state)
+    refused_step(scene, RuntimeError, "not finite")
+
+
+# ---------------------------------------------------------------------- random scenes
+
+
+def random_pile(seed: int) -> tuple[float, Fill, Any]:
+    """Bodies thrown into each other: masses, stiffnesses and frictions over many decades, deep overlaps."""
+    rng = np.random.default_rng(seed)
+    num_bodies, time_step = int(rng.integers(2, 8)), float(10.0 ** rng.uniform(-4.0, -1.7))
+
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        for i in range(num_bodies):
+            size = rng.uniform(0.02, 0.3, 3)
+            shapes = lib.Sphere(size[0]), lib.Box(*size), lib.Cylinder(*size[:2]), lib.Capsule(*size[:2])
+            # Inertia of spheres: explicit gyroscopic forces, which can blow up, are not what is tried here.
+            inertia = lib.SpatialInertia.SolidSphereWithMass(10.0 ** rng.uniform(-3.0, 3.0), 0.5 * max(size))
+            properties = material(
+                lib,
+                float(rng.choice([0.0, 0.1, 0.5, 1.0, 10.0])),
+                float(rng.choice([0.0, 1e-4, 0.1, 1.0])),
+                point_stiffness=10.0 ** rng.uniform(1.0, 12.0),
+                dissipation=float(rng.choice([0.0, 0.1, 1.0, 50.0, 1e4])),
+            )
+            body = plant.AddRigidBody(f"body{i}", inertia)
+            X_BG = lib.RigidTransform(rng.normal(scale=0.02, size=3))
+            plant.RegisterCollisionGeometry(body, X_BG, shapes[rng.integers(4)], f"shape{i}", properties)
+        add_ground(lib, plant, material(lib, float(rng.choice([0.0, 0.5, 10.0]))))
+
+    places = rng.uniform(-0.2, 0.2, (num_bodies, 3)) + [0.0, 0.0, 0.1]
+    state = free_state(*places)
+    for i in range(num_bodies):
+        quaternion = rng.normal(size=4)
+        state[7 * i : 7 * i + 4] = quaternion / np.linalg.norm(quaternion)
+    state[7 * num_bodies :] = rng.normal(size=6 * num_bodies) * rng.choice([0.0, 1.0, 10.0])
+    return time_step, fill, state
+
+
+@pytest.mark.filterwarnings("ignore:No solution was found")
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_random_piles_step_to_finite_states(approximation: str) -> None:
+    for seed in range(25):
+        time_step, fill, state = random_pile(seed)
+        assert np.isfinite(Scene(LIB, time_step, fill, approximation).run(8, state)).all(), seed

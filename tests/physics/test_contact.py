@@ -1,0 +1,228 @@
+"""Contact against closed forms of mechanics: sliding, sticking, rolling, bouncing, stacking, grasping."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from contact_scenes import (
+    APPROXIMATIONS,
+    Fill,
+    Scene,
+    add_free_body,
+    add_ground,
+    contact_library,
+    free_state,
+    material,
+)
+from scipy.optimize import brentq
+
+LIB = contact_library("ours")
+G = 9.81
+H = 1e-3
+FRICTION = 0.4
+
+
+def on_plane(shape: Any, angle: float = 0.0, friction: float = FRICTION, **properties: float) -> Fill:
+    """One body on a half space that is inclined towards x."""
+
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        add_free_body(lib, plant, "body", shape, material(lib, friction, **properties))
+        add_ground(lib, plant, material(lib, friction, **properties))
+        plant.mutable_gravity_field().set_gravity_vector([G * math.sin(angle), 0.0, -G * math.cos(angle)])
+
+    return fill
+
+
+def cube() -> Any:
+    return LIB.Box(0.1, 0.1, 0.1)
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_sliding_box_stops_after_v2_over_2_mu_g(approximation: str) -> None:
+    scene = Scene(LIB, H, on_plane(cube()), approximation)
+    start = scene.run(300, free_state([0.0, 0.0, 0.04999]))[-1]
+    start[10] = 1.0
+    end = scene.run(500, start)[-1]
+    assert end[4] - start[4] == pytest.approx(1.0 / (2.0 * FRICTION * G), rel=0.006)
+    assert abs(end[10]) < 1e-5
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_box_sticks_one_degree_below_the_friction_angle(approximation: str) -> None:
+    angle = math.atan(FRICTION) - math.radians(1.0)
+    scene = Scene(LIB, H, on_plane(cube(), angle), approximation)
+    start = scene.run(300, free_state([0.0, 0.0, 0.04999]))[-1]
+    start[7:] = 0.0
+    drift = scene.run(2000, start)[-1][4] - start[4]
+    assert abs(drift) < (0.02e-3 if approximation == "kSap" else 0.7e-3)
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_box_slips_one_degree_above_the_friction_angle(approximation: str) -> None:
+    angle = math.atan(FRICTION) + math.radians(1.0)
+    properties = {"point_stiffness": 2e5, "dissipation": 1.0, "relaxation_time": 0.005}
+    scene = Scene(LIB, H, on_plane(cube(), angle, **properties), approximation)
+    states = scene.run(1000, free_state([0.0, 0.0, 0.049975]))
+    acceleration = (states[-1][10] - states[500][10]) / 0.5
+    # Convex approximations let a sliding body float, the more the stiffer and the more damped the contact is.
+    tolerance = 0.06 if approximation == "kSap" else 0.02
+    assert acceleration == pytest.approx(G * (math.sin(angle) - FRICTION * math.cos(angle)), rel=tolerance)
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_sphere_rolls_down_at_five_sevenths(approximation: str) -> None:
+    scene = Scene(LIB, H, on_plane(LIB.Sphere(0.1), 0.2), approximation)
+    states = scene.run(300, free_state([0.0, 0.0, 0.1]))
+    acceleration = (states[-1][10] - states[100][10]) / 0.2
+    assert acceleration == pytest.approx(5.0 / 7.0 * G * math.sin(0.2), rel=1e-3)
+
+
+def restitution(dissipation: float, speed: float) -> float:
+    """Speed after a bounce on m xddot = -k x (1 + d xdot), from the first integral of Hunt and Crossley."""
+
+    def integral(v: float) -> float:
+        return v / dissipation - math.log(1.0 + dissipation * v) / dissipation**2
+
+    return float(brentq(lambda e: integral(speed) - integral(-e), 1e-6, speed))
+
+
+@pytest.mark.parametrize("dissipation", [0.1, 0.5])
+@pytest.mark.parametrize("approximation", ["kTamsi", "kSimilar", "kLagged", "continuous"])
+def test_ball_bounces_as_hunt_and_crossley_say(approximation: str, dissipation: float) -> None:
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        properties = material(lib, point_stiffness=2e5, dissipation=dissipation)
+        add_free_body(lib, plant, "ball", lib.Sphere(0.1), properties)
+        add_ground(lib, plant, properties)
+        plant.mutable_gravity_field().set_gravity_vector([0.0, 0.0, 0.0])
+
+    is_continuous = approximation == "continuous"
+    scene = Scene(LIB, 0.0 if is_continuous else 1e-4, fill, "kLagged" if is_continuous else approximation)
+    start = free_state([0.0, 0.0, 0.1001])
+    start[12] = -1.0
+    scene.plant.SetPositionsAndVelocities(scene.context, start)
+    scene.simulator.AdvanceTo(0.03)
+    assert scene.state[12] == pytest.approx(restitution(dissipation, 1.0), rel=1e-3 if is_continuous else 0.05)
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_collisions_keep_momentum_and_move_bodies_by_the_reported_forces(approximation: str) -> None:
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        for name, stiffness, mass in (("a", 1e5, 1.0), ("b", 3e4, 0.2), ("c", 1e6, 5.0)):
+            add_free_body(lib, plant, name, cube(), material(lib, point_stiffness=stiffness), mass)
+        plant.mutable_gravity_field().set_gravity_vector([0.0, 0.0, 0.0])
+
+    scene = Scene(LIB, H, fill, approximation)
+    start = free_state([0.0, 0.0, 0.0], [0.11, 0.02, 0.03], [0.03, 0.01, 0.12])
+    start[21:] = np.random.default_rng(4).normal(size=18)
+
+    def momentum() -> Any:
+        return scene.plant.CalcSpatialMomentumInWorldAboutPoint(scene.context, [0.0, 0.0, 0.0]).get_coeffs()
+
+    scene.run(0, start)
+    before, num_contacts = momentum(), 0
+    for _ in range(100):
+        state = scene.state
+        scene.run(1)
+        contacts = scene.contacts()
+        num_contacts += len(contacts)
+        after = momentum()
+        np.testing.assert_allclose(after[3:], before[3:], atol=1e-12)
+        # The sum of what contacts exert on a body is m dv.
+        total = {name: np.zeros(3) for name in "abc"}
+        for info in contacts:
+            for index, sign in ((info.bodyA_index(), -1.0), (info.bodyB_index(), 1.0)):
+                total[scene.plant.get_body(index).name()] += sign * H * info.contact_force()
+        for i, (name, mass) in enumerate((("a", 1.0), ("b", 0.2), ("c", 5.0))):
+            dv = (scene.state - state)[21 + 6 * i + 3 :][:3]
+            # The solver stops at a residual of 1e-6 of the momentum.
+            np.testing.assert_allclose(mass * dv, total[name], atol=1e-5)
+    assert num_contacts > 10
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_ten_boxes_stand(approximation: str) -> None:
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        properties = material(lib, relaxation_time=0.01)
+        for i in range(10):
+            add_free_body(lib, plant, f"box{i}", cube(), properties)
+        add_ground(lib, plant, properties)
+
+    scene = Scene(LIB, 2e-3, fill, approximation)
+    q = scene.run(1000, free_state(*([0.0, 0.0, 0.05 + 0.1 * i] for i in range(10))))[-1][:70].reshape(10, 7)
+    assert q[-1, 6] >= 0.949
+    assert np.abs(q[:, 4:6]).max() < 1e-6
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_grasped_box_does_not_creep(approximation: str) -> None:
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        add_free_body(lib, plant, "box", lib.Box(0.06, 0.06, 0.06), material(lib, 0.8), mass=0.2)
+        for i, side in enumerate((-1.0, 1.0)):
+            finger = plant.AddRigidBody(f"finger{i}", lib.SpatialInertia.SolidBoxWithMass(0.1, 0.02, 0.04, 0.04))
+            shape = lib.Box(0.02, 0.04, 0.04)
+            plant.RegisterCollisionGeometry(finger, lib.RigidTransform(), shape, f"finger{i}", material(lib, 0.8))
+            slide = lib.PrismaticJoint(f"slide{i}", plant.world_frame(), finger.body_frame(), [-side, 0, 0])
+            motor = plant.AddJointActuator(f"motor{i}", plant.AddJoint(slide), 20.0)
+            motor.set_controller_gains(lib.PdControllerGains(p=4000.0, d=40.0))
+
+    scene = Scene(LIB, H, fill, approximation)
+    plant, context = scene.plant, scene.context
+    port = plant.get_desired_state_input_port(LIB.default_model_instance())
+    port.FixValue(context, [-0.0365, -0.0365, 0.0, 0.0])
+    for i in range(2):
+        plant.GetJointByName(f"slide{i}").set_translation(context, -0.04)
+    box = plant.GetBodyByName("box")
+    scene.simulator.AdvanceTo(0.2)
+    height = plant.EvalBodyPoseInWorld(context, box).translation()[2]
+    scene.simulator.AdvanceTo(1.7)
+    assert abs(plant.EvalBodyPoseInWorld(context, box).translation()[2] - height) < 1e-4
+    forces = [(info.contact_force()[2], info.bodyB_index() == box.index()) for info in scene.contacts()]
+    vertical = sum(force if is_on_box else -force for force, is_on_box in forces)
+    assert vertical == pytest.approx(0.2 * G, rel=1e-3)
+
+
+# ---------------------------------------------------------------------- continuous time
+
+
+def test_continuous_bounce_keeps_energy_without_dissipation() -> None:
+    scene = Scene(LIB, 0.0, on_plane(LIB.Sphere(0.1), point_stiffness=2e4, dissipation=0.0))
+
+    def energy() -> float:
+        plant, context = scene.plant, scene.context
+        return float(plant.EvalPotentialEnergy(context) + plant.EvalKineticEnergy(context))
+
+    scene.plant.SetPositionsAndVelocities(scene.context, free_state([0.0, 0.0, 0.2]))
+    before = energy()
+    scene.simulator.AdvanceTo(0.25)
+    assert scene.state[12] > 0.5 and scene.state[6] > 0.11  # on its way back
+    assert energy() == pytest.approx(before, rel=1e-3)
+
+
+def test_continuous_sphere_rests_where_its_weight_is_held() -> None:
+    scene = Scene(LIB, 0.0, on_plane(LIB.Sphere(0.1), point_stiffness=2e4, dissipation=5.0))
+    scene.plant.SetPositionsAndVelocities(scene.context, free_state([0.0, 0.0, 0.1]))
+    scene.simulator.AdvanceTo(2.0)
+    assert scene.state[6] == pytest.approx(0.1 - G / 1e4, abs=1e-6)
+    (contact,) = scene.contacts()
+    assert contact.contact_force()[2] * (-1) ** (contact.bodyB_index() != 1) == pytest.approx(G, rel=1e-3)
+
+
+def test_continuous_joint_limits_hold() -> None:
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        body = plant.AddRigidBody("arm", lib.SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.4))
+        pivot = lib.FixedOffsetFrame("pivot", body.body_frame(), lib.RigidTransform([0.0, 0.0, 0.2]))
+        frames = plant.world_frame(), plant.AddFrame(pivot)
+        plant.AddJoint(lib.RevoluteJoint("hinge", *frames, [0, 1, 0], -0.3, 0.5, 0.05))
+
+    scene = Scene(LIB, 0.0, fill)
+    scene.plant.SetPositionsAndVelocities(scene.context, [0.4, -3.0])
+    angles = []
+    for i in range(100):
+        scene.simulator.AdvanceTo(0.01 * (i + 1))
+        angles.append(scene.state[0])
+    assert -0.32 < min(angles) < -0.3
+    assert max(angles) < 0.52

@@ -1,0 +1,110 @@
+"""Plants in contact, built by the same lines for either library."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+APPROXIMATIONS = ("kTamsi", "kSap", "kSimilar", "kLagged")
+
+Array = NDArray[np.float64]
+Fill = Callable[[SimpleNamespace, Any], None]
+
+
+def contact_library(name: str) -> SimpleNamespace:
+    """All names that a scene takes: of merganser for "ours", or else of pydrake."""
+    if name == "ours":
+        modules = ["framework", "framework.math", "geometry", "analysis"]
+        root = "merganser"
+    else:
+        modules = ["systems.framework", "math", "geometry", "systems.analysis"]
+        root = "pydrake"
+    names: dict[str, Any] = {}
+    for module in (*modules, "multibody.tree", "multibody.plant"):
+        names |= vars(importlib.import_module(f"{root}.{module}"))
+    return SimpleNamespace(**names)
+
+
+def material(
+    lib: SimpleNamespace, friction: float = 0.5, relaxation_time: float | None = None, **compliance: float
+) -> Any:
+    """Proximity properties; `compliance` may have point_stiffness and dissipation."""
+    properties = lib.ProximityProperties()
+    lib.AddContactMaterial(friction=lib.CoulombFriction(friction, friction), properties=properties, **compliance)
+    if relaxation_time is not None:
+        properties.AddProperty("material", "relaxation_time", relaxation_time)
+    return properties
+
+
+def add_ground(lib: SimpleNamespace, plant: Any, properties: Any, height: float = 0.0, shape: Any = None) -> None:
+    """A half space, or another shape with its middle at that height."""
+    X_WG = lib.RigidTransform([0.0, 0.0, height])
+    shape = lib.HalfSpace() if shape is None else shape
+    plant.RegisterCollisionGeometry(plant.world_body(), X_WG, shape, "ground", properties)
+
+
+def add_free_body(lib: SimpleNamespace, plant: Any, name: str, shape: Any, properties: Any, mass: float = 1.0) -> Any:
+    """A sphere or a box that may fall."""
+    if isinstance(shape, lib.Sphere):
+        inertia = lib.SpatialInertia.SolidSphereWithMass(mass, shape.radius())
+    else:
+        inertia = lib.SpatialInertia.SolidBoxWithMass(mass, *shape.size())
+    body = plant.AddRigidBody(name, inertia)
+    plant.RegisterCollisionGeometry(body, lib.RigidTransform(), shape, name, properties)
+    return body
+
+
+class Scene:
+    """A diagram of a plant and a SceneGraph, with a Simulator.
+
+    Args:
+        lib: whose plant.
+        time_step: 0 for a continuous plant [s].
+        fill: adds bodies, before Finalize().
+        approximation: of a discrete plant.
+    """
+
+    def __init__(self, lib: SimpleNamespace, time_step: float, fill: Fill, approximation: str = "kLagged") -> None:
+        builder = lib.DiagramBuilder()
+        self.lib, self.time_step = lib, time_step
+        self.plant, self.scene_graph = lib.AddMultibodyPlantSceneGraph(builder, time_step)
+        if time_step > 0.0:
+            self.plant.set_discrete_contact_approximation(getattr(lib.DiscreteContactApproximation, approximation))
+        self.plant.set_contact_model(lib.ContactModel.kPoint)
+        fill(lib, self.plant)
+        self.plant.Finalize()
+        self.simulator = lib.Simulator(builder.Build())
+        self.context = self.plant.GetMyMutableContextFromRoot(self.simulator.get_mutable_context())
+        self._num_steps = 0
+
+    @property
+    def state(self) -> Array:
+        """[q; v], a copy."""
+        return np.array(self.plant.GetPositionsAndVelocities(self.context))
+
+    def run(self, num_steps: int, start: Sequence[float] | Array | None = None) -> Array:
+        """Steps on, from a state if one is given; returns all states, shape [num_steps + 1, num_q + num_v]."""
+        if start is not None:
+            self.plant.SetPositionsAndVelocities(self.context, start)
+        states = [self.state]
+        for _ in range(num_steps):
+            self._num_steps += 1
+            self.simulator.AdvanceTo(self._num_steps * self.time_step)
+            states.append(self.state)
+        return np.array(states)
+
+    def contacts(self) -> list[Any]:
+        """The contacts of the last step."""
+        results = self.plant.get_contact_results_output_port().Eval(self.context)
+        return [results.point_pair_contact_info(i) for i in range(results.num_point_pair_contacts())]
+
+
+def free_state(*positions: Sequence[float]) -> Array:
+    """[q; v] at rest of free bodies at these places, upright; shape [13 num_bodies]."""
+    q = np.concatenate([[1.0, 0.0, 0.0, 0.0, *p_WB] for p_WB in positions])
+    return np.concatenate([q, np.zeros(6 * len(positions))])
