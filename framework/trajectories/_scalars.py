@@ -5,6 +5,7 @@ Where a trajectory branches on a time, it looks at the plain number behind it.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,7 +42,7 @@ def plain(x: Any) -> float:
         return x
     if isinstance(x, np.ndarray) and x.size == 1:
         x = x.item()
-    return float(x.real) if isinstance(x, complex) else cast(x, float)
+    return float(x.real if isinstance(x, complex) else cast(x, float))
 
 
 def clamped(t: Any, low: Any, high: Any, where: str) -> Any:
@@ -127,7 +128,9 @@ def cast_entries(values: Array, T: Any) -> Array:
 
 
 def scalar_of_list(values: list[Any]) -> Any:
-    """The scalar type of the elements of a list; float if there are none."""
+    """The scalar type of the elements of a list; float if there are none, and for all numbers of Python and numpy."""
+    if all(isinstance(value, numbers.Real) for value in values):
+        return float
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return scalar_of_array(array)
