@@ -59,11 +59,13 @@ def subtract_checked(values_out: Array, other_in: Array) -> bool:
 @kernel
 def spread_forces(
     places: Array,  # for each input, the velocity that it drives
+    limits: Array,  # of the efforts, not negative
+    effort_out: Array,  # inputs within their limits
     tau_out: Array,  # generalized forces, shape [num_v]
     u_in: Array,  # inputs
     applied_in: Array,  # generalized forces, shape [num_v], or an empty vector
 ) -> bool:
-    """Computes tau = B u + applied, with inputs that drive one velocity each.
+    """Computes tau = B u + applied, with inputs that drive one velocity each, within their limits.
 
     Returns:
         Whether the result is finite.
@@ -71,7 +73,13 @@ def spread_forces(
     for k in range(tau_out.shape[0]):
         tau_out[k] = 0.0
     for k in range(places.shape[0]):
-        tau_out[places[k]] += u_in[k]
+        effort = u_in[k]  # may be nan, and then stays so
+        if effort > limits[k]:
+            effort = limits[k]
+        if effort < -limits[k]:
+            effort = -limits[k]
+        effort_out[k] = effort
+        tau_out[places[k]] += effort
     for k in range(applied_in.shape[0]):
         tau_out[k] += applied_in[k]
     return _is_finite(tau_out)

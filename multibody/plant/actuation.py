@@ -116,16 +116,20 @@ class PlantInputs(PlantForceElements):
             u = self._assemble_actuation(context, w.dtype, table)
             if table.controlled:
                 u = self._control(context, w, table, u)
-            elif table.has_limits:
+            elif table.has_limits and not w.is_float:
                 u = clamp(u, table.limits)
-            w.net_actuation = u
         applied = context._read_input(self._generalized_force_port._index)
         if w.is_float:
-            f = _NOTHING if applied is None else applied._values
-            if not checked.spread_forces(self._driven_velocities, tau, _NOTHING if u is None else u, f):
+            driven, f = self._driven_velocities, _NOTHING if applied is None else applied._values
+            if len(w.net_actuation) != len(driven):
+                w.net_actuation = np.zeros(len(driven))
+            u = _NOTHING if u is None else u
+            if not checked.spread_forces(driven, self._effort_limits, w.net_actuation, tau, u, f):
                 self._blame_inputs(context, tau)
         else:
             tau[:] = 0.0
+            if u is not None:
+                w.net_actuation = u
             if u is not None and self._is_driven_once:  # without sums with zero, each of which would make an object
                 tau[self._driven_velocities] = u
             elif u is not None:

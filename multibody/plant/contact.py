@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from typing import Any
@@ -238,10 +239,14 @@ class PlantContact(PlantConstraints):
             self._add_limit_forces_of_objects(w)
             return
         room = self._contact_room(w)
-        room.tau_joints[:] = 0.0
-        if len(room.model.limits):
-            stiffness, dissipation = room.model.limit_springs()
-            w.call(limit_forces, room.model.limits, stiffness, dissipation, w.q, w.v, room.tau_joints)
+        if room.run_limits is None:
+            arguments = (room.model.limits, *room.model.limit_springs(), w.q, w.v)
+            w.call(limit_forces, *arguments, room.tau_joints)
+            room.run_limits, room.is_beyond_limits = functools.partial(w.codes[limit_forces], *arguments), True
+        if room.is_beyond_limits:
+            room.tau_joints[:] = 0.0
+        room.is_beyond_limits = room.run_limits(room.tau_joints) > 0
+        if room.is_beyond_limits:
             w.tau += room.tau_joints
         if not self._may_touch:
             return
@@ -273,7 +278,7 @@ class PlantContact(PlantConstraints):
         if not (self._may_touch and w.is_float):
             return None
         room = self._contact_room(w)
-        room.tau_joints[:] = 0.0
+        room.tau_joints[:], room.is_beyond_limits = 0.0, False
         return self._find_penalty_forces(context, w, room)
 
     # ------------------------------------------------------------------ geometry

@@ -141,6 +141,8 @@ class ContactRoom:
         drives: PD controllers, records of drive_dtype.
         matrix, is_locked, v_next: see contact/layout.py.
         counts: see contact/plant_problem.py.
+        run_limits: adds the forces of joint limits in continuous time to its argument; made when it is first used.
+        is_beyond_limits: whether there were any, which are in tau_joints then.
     """
 
     def __init__(self, model: ContactModelArrays, num_mobods: int, num_v: int) -> None:
@@ -169,6 +171,8 @@ class ContactRoom:
         self.pairs = n * (n - 1) // 2 + 4 * num_trees
         self.factor = min(num_v**2, 64 * num_v + 4096)
         self.work, self.integer_work = np.zeros(0), np.zeros(0, np.int64)
+        self.run_limits: Any = None
+        self.is_beyond_limits = False
 
     def reserve(self, num_contacts: int, num_others: int, num_other_rows: int) -> None:
         """Makes room for contacts and for other constraints."""

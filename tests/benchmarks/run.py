@@ -102,7 +102,8 @@ def main() -> None:
     theirs = pydrake_library()
     print(f"{'work':58s} {'merganser':>12s} {'reference':>12s} {'ratio':>7s}")
     ours = merganser_library()
-    table = [row for module in (plant_rows, kernel_rows, simulation_rows, contact_rows) for row in module.rows(ours, theirs)]
+    modules = (plant_rows, kernel_rows, simulation_rows, contact_rows)
+    table = [row for module in modules for row in module.rows(ours, theirs)]
     for row in table:
         if not re.search(arguments.only, row.name):
             continue

@@ -49,11 +49,14 @@ def test_strided_and_largest_vectors_are_written(form: Any) -> None:
 
 def test_forces_are_spread_over_the_velocities_that_they_drive(form: Any) -> None:
     tau, u, applied = np.full(4, np.nan), np.array([1.0, 2.0, 4.0]), np.array([0.5, 0.0, 0.0, 0.25])
-    assert form("spread_forces")(np.array([2, 0, 2]), tau, u, applied)
-    assert tau.tolist() == [2.5, 0.0, 5.0, 0.25]
-    assert form("spread_forces")(NO_PLACES, tau, np.zeros(0), np.zeros(0))
+    efforts, limits, nothing = np.zeros(3), np.array([9.0, 1.5, np.inf]), np.zeros(0)
+    assert form("spread_forces")(np.array([2, 0, 2]), limits, efforts, tau, u, applied)
+    assert efforts.tolist() == [1.0, 1.5, 4.0]
+    assert tau.tolist() == [2.0, 0.0, 5.0, 0.25]
+    assert form("spread_forces")(NO_PLACES, nothing, nothing, tau, nothing, nothing)
     assert tau.tolist() == [0.0] * 4
-    assert not form("spread_forces")(NO_PLACES, tau, np.zeros(0), np.array([0.0, np.inf, 0.0, 0.0]))
+    assert not form("spread_forces")(NO_PLACES, nothing, nothing, tau, nothing, np.array([0.0, np.inf, 0.0, 0.0]))
+    assert not form("spread_forces")(np.array([2, 0, 2]), limits, efforts, tau, np.array([1.0, np.nan, 4.0]), nothing)
 
 
 def test_a_difference_is_checked(form: Any) -> None:
