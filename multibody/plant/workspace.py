@@ -52,7 +52,9 @@ class Workspace:
         contact_sample: what touched when the dynamics were last computed; None if nothing did.
         room_for_samples: what the operation of the native plan writes, see native_code.py.
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
-        q_shape, v_shape, x_shape, M_shape: shapes of vectors of positions, velocities, both, and of the mass matrix.
+        q_shape, v_shape, x_shape, M_shape, J_shape: shapes of vectors of positions, velocities, both, of the mass
+            matrix, and of the Jacobian of a spatial velocity.
+        point: room for one position.
         quaternion_starts: where in q quaternions start.
         run_position, run_kinematics, run_velocity: bring kinematics up to date, without arguments.
         run_poses, run_rest: the same for the poses alone, and for the rest of the position kinematics.
@@ -82,15 +84,15 @@ class Workspace:
     """
 
     __slots__ = (
-        "F_applied", "M_shape", "calls", "codes", "constants", "contact", "contact_sample", "down", "drives", "dtype",
-        "frames", "gravity", "has_applied_forces", "is_float", "is_numeric", "kinematics_clearing", "loops",
-        "net_actuation", "parameter_bit", "parameters", "places", "pose_bit", "pose_clearing", "poses", "position",
-        "position_bit", "position_clearing", "position_slot", "q", "q_shape", "quaternion_starts", "room_F",
-        "room_for_drives", "room_for_samples", "run_bias_accelerations", "run_derivatives", "run_inverse_dynamics",
-        "run_jacobian", "run_kinematics", "run_mass_matrix", "run_poses", "run_position", "run_rest",
-        "run_state_inverse_dynamics", "run_velocity", "scalar", "scratch", "sensitivity", "store", "tau", "topology",
-        "v", "v_shape", "velocity", "velocity_bit", "velocity_clearing", "velocity_slot", "x", "x_shape",
-        "zero_gravity", "zeros_F", "zeros_v",
+        "F_applied", "J_shape", "M_shape", "calls", "codes", "constants", "contact", "contact_sample", "down",
+        "drives", "dtype", "frames", "gravity", "has_applied_forces", "is_float", "is_numeric",
+        "kinematics_clearing", "loops", "net_actuation", "parameter_bit", "parameters", "places", "point",
+        "pose_bit", "pose_clearing", "poses", "position", "position_bit", "position_clearing", "position_slot", "q",
+        "q_shape", "quaternion_starts", "room_F", "room_for_drives", "room_for_samples", "run_bias_accelerations",
+        "run_derivatives", "run_inverse_dynamics", "run_jacobian", "run_kinematics", "run_mass_matrix", "run_poses",
+        "run_position", "run_rest", "run_state_inverse_dynamics", "run_velocity", "scalar", "scratch",
+        "sensitivity", "store", "tau", "topology", "v", "v_shape", "velocity", "velocity_bit", "velocity_clearing",
+        "velocity_slot", "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
     )  # fmt: skip
 
     run_position: Callable[[], Any]
@@ -162,6 +164,7 @@ class Workspace:
         self.places: dict[Any, tuple[int, Array]] = {}
         self.poses: dict[Any, tuple[Callable[[], Array], Callable[[], Array]]] = {}
         self.q_shape, self.v_shape, self.x_shape, self.M_shape = (num_q,), (num_v,), x.shape, (num_v, num_v)
+        self.J_shape, self.point = (6, num_v), np.zeros(3)
         has_quaternion = topology["mobilizer"] == layout.QUATERNION_FLOATING
         self.quaternion_starts: Array = topology["q_start"][has_quaternion].astype(np.int64)
         self._prepare_runs()
