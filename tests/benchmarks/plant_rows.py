@@ -166,13 +166,19 @@ def _maker(calls: Callable[[], dict[str, Call]], name: str) -> Callable[[], Call
 # -- a simulation --------------------------------------------------------------------------------------------
 
 
-def cart_pole_second(library: Library) -> Callable[[], Any]:
-    """One second of the cart-pole at 1 ms under a controller written as a plain Python block."""
+K, X0 = np.array([-10.0, 70.05, -11.08, 15.96]), np.array([0.0, np.pi, 0.0, 0.0])
+
+
+def affine_regulator(library: Library) -> Any:
+    """u = -K (x - x0) as a block of the library."""
+    nothing = np.zeros((0, 0)), np.zeros((0, 4)), np.zeros(0), np.zeros((1, 0))
+    return library.primitives.AffineSystem(*nothing, -K[np.newaxis], np.array([K @ X0]))
+
+
+def python_regulator(library: Library) -> Any:
+    """The same as a plain Python block."""
 
     class Regulator(library.framework.LeafSystem):  # type: ignore[name-defined, misc]
-        K = np.array([-10.0, 70.05, -11.08, 15.96])
-        x0 = np.array([0.0, np.pi, 0.0, 0.0])
-
         def __init__(self) -> None:
             super().__init__()
             self.DeclareVectorInputPort("state", 4)
@@ -180,13 +186,18 @@ def cart_pole_second(library: Library) -> Callable[[], Any]:
 
         def calc_force(self, context: Any, output: Any) -> None:
             x = self.get_input_port(0).Eval(context)
-            output.SetFromVector([-self.K @ (x - self.x0)])
+            output.SetFromVector([-K @ (x - X0)])
 
+    return Regulator()
+
+
+def cart_pole_second(library: Library, make_regulator: Callable[[Library], Any]) -> Callable[[], Any]:
+    """One second of the cart-pole at 1 ms under a controller."""
     builder = library.framework.DiagramBuilder()
     plant, _ = library.plant.AddMultibodyPlantSceneGraph(builder, 0.001)
     load(library, plant, CART_POLE)
     plant.Finalize()
-    regulator = builder.AddSystem(Regulator())
+    regulator = builder.AddSystem(make_regulator(library))
     builder.Connect(plant.get_state_output_port(), regulator.get_input_port(0))
     builder.Connect(regulator.get_output_port(0), plant.get_actuation_input_port())
     simulator = library.analysis.Simulator(builder.Build())
@@ -220,6 +231,7 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         assert our_call is not None
         # Accelerations of a chain of 1000 light links are as large as 1e6, and so are rounding errors.
         yield Row(f"chain of {num_links} links: forward dynamics", our_call, reference, 20, 1e-3)
-    reference = None if theirs is None else functools.partial(cart_pole_second, theirs)
-    our_second = functools.partial(cart_pole_second, ours)
-    yield Row("cart-pole, 1000 steps of 1 ms, Python controller", our_second, reference, 1)
+    for kind, make in (("Python", python_regulator), ("affine", affine_regulator)):
+        reference = None if theirs is None else functools.partial(cart_pole_second, theirs, make)
+        our_second = functools.partial(cart_pole_second, ours, make)
+        yield Row(f"cart-pole, 1000 steps of 1 ms, {kind} controller", our_second, reference, 1)
