@@ -458,18 +458,18 @@ class PlantContact(PlantConstraints):
 
     def _add_limit_forces_of_objects(self, w: Workspace) -> None:
         """What the kernel limit_forces() does, where derivatives go along; expressions leave it out."""
-        limits = self._contact_model_arrays.limits
-        if not len(limits) or w.scalar.__name__ == "Expression":
+        model = self._contact_model_arrays
+        if not len(model.limits) or w.scalar.__name__ == "Expression":
             return
-        for limit, k, d in zip(limits, *self._contact_model_arrays.limit_springs()):
-            q, v = w.q[limit["q"]], w.v[limit["v"]]
-            position = real_part(q)
-            if limit["lower"] <= position <= limit["upper"]:
+        for n, (position, velocity, lower, upper) in enumerate(model.limits.tolist()):
+            q = w.q[position]
+            if lower <= q.real <= upper:
                 continue
-            x, rate = (limit["lower"] - q, -v) if position < limit["lower"] else (limit["upper"] - q, v)
+            v, (k, d) = w.v[velocity], (springs[n] for springs in model.limit_springs())
+            x, rate = (lower - q, -v) if q.real < lower else (upper - q, v)
             damping = 1.0 + d * rate
-            if real_part(damping) > 0.0:
-                w.tau[limit["v"]] += k * x * damping
+            if damping.real > 0.0:
+                w.tau[velocity] += k * x * damping
 
     def _reaches_a_limit(self, w: Workspace, result: Array) -> bool:
         limits = self._contact_model_arrays.limits
