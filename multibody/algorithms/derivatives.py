@@ -252,7 +252,7 @@ def _add_elements(
     return tau, F
 
 
-def _inverse(w: Workspace, work: _Work, vdot: Array, F_app: Array) -> Array:
+def _inverse(w: Workspace, work: _Work, vdot: Array, F_app: Array) -> tuple[Array, Array, Array]:
     """dtau/dq along the velocities, dtau/dv and M, from kinematics that are up to date.
 
     F_app are all spatial forces on the bodies, those of force elements included.
@@ -267,7 +267,7 @@ def _inverse(w: Workspace, work: _Work, vdot: Array, F_app: Array) -> Array:
             w.velocity, work.sensitivity, *work.room_for_elements, *by_elements,
         )  # fmt: skip
         derivatives[:2] -= by_elements
-    return derivatives
+    return dq, dv, M
 
 
 def _by_positions(w: Workspace, along_velocities: Array) -> Array:
