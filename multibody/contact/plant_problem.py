@@ -31,13 +31,12 @@ import math
 from merganser.framework.native import device, kernel
 from merganser.multibody.contact.layout import CONTACT, DRIVE, HOLONOMIC, Array
 from merganser.multibody.contact.plant_layout import BALL, COUPLER, DISTANCE, NO_LINK, WELD
-from merganser.multibody.kernels.mass_matrix import add_composite, start_composite
+from merganser.multibody.kernels.mass_matrix import add_composite, fill_rows, start_composite
 from merganser.multibody.kernels.spatial import (
     Vector3,
     add,
     cross,
     dot,
-    power,
     rotate,
     rotational,
     scaled,
@@ -89,7 +88,9 @@ def tree_matrices(
         node = topology[i]
         if node["num_v"] > 0:
             tree = trees[tree_of_mobod[i]]
-            _fill_rows(i, topology, position_in, scratch_work[i], tree, matrix_out)
+            n, start = tree["num_v"], tree["matrix_start"]
+            block = matrix_out[start : start + n * n].reshape((n, n))
+            fill_rows(i, topology, position_in, scratch_work[i], tree["v_start"], block)
             _add_to_diagonal(node, parameters[i], time_step, tree, matrix_out)
         for k in range(node["num_v"]):
             is_locked_out[node["v_start"] + k] = parameters[i]["is_locked"] > 0.5
@@ -105,32 +106,6 @@ def _add_to_diagonal(node: Array, fixed: Array, time_step: float, tree: Array, m
         matrix[at] += time_step * fixed["damping"][k]
         if node["num_v"] == 1:
             matrix[at] += fixed["reflected_inertia"]
-
-
-@device
-def _fill_rows(i: int, topology: Array, position: Array, work: Array, tree: Array, matrix: Array) -> None:
-    """Rows and columns of mobod i, as far as they belong to itself and to bodies inboard of it."""
-    h, n, start, v_start = vector(work["mp_C_W"]), tree["num_v"], tree["matrix_start"], tree["v_start"]
-    for k in range(topology[i]["num_v"]):
-        row = topology[i]["v_start"] - v_start + k
-        H_k = position[i]["H_PB_W"][k]
-        w, v = rotational(H_k), translational(H_k)
-        moment = add(rotate(work["I_C_W"], w), cross(h, v))
-        force = subtract(scaled(work["mass_C"], v), cross(h, w))
-        for l in range(k + 1):
-            column = topology[i]["v_start"] - v_start + l
-            value = power(position[i]["H_PB_W"], l, moment, force)
-            matrix[start + row * n + column] = value
-            matrix[start + column * n + row] = value
-        a = i
-        while topology[a]["parent"] > 0:
-            moment = add(moment, cross(vector(position[a]["p_PoBo_W"]), force))
-            a = topology[a]["parent"]
-            for l in range(topology[a]["num_v"]):
-                column = topology[a]["v_start"] - v_start + l
-                value = power(position[a]["H_PB_W"], l, moment, force)
-                matrix[start + row * n + column] = value
-                matrix[start + column * n + row] = value
 
 
 # ---------------------------------------------------------------------- materials

@@ -40,7 +40,7 @@ from merganser.multibody.kernels.spatial import (
     vector,
 )
 
-__all__ = ["add_composite", "calc_mass_matrix", "mass_matrix", "start_composite"]
+__all__ = ["add_composite", "calc_mass_matrix", "fill_rows", "mass_matrix", "start_composite"]
 
 
 @device
@@ -64,7 +64,7 @@ def calc_mass_matrix(
         start_composite(position_in[i], scratch_work[i])
     for i in range(num_mobods - 1, 0, -1):
         node = topology[i]
-        _fill_rows(i, topology, position_in, scratch_work[i], M_out)
+        fill_rows(i, topology, position_in, scratch_work[i], 0, M_out)
         if node["num_v"] == 1:
             M_out[node["v_start"], node["v_start"]] += parameters[i]["reflected_inertia"]
         if node["parent"] > 0:
@@ -99,19 +99,22 @@ def add_composite(work: Array, p: Vector3, parent_work: Array) -> None:
 
 
 @inlined
-def _fill_rows(i: int, topology: Array, position_in: Array, work: Array, M_out: Array) -> None:
-    """Fills the rows and columns of mobod i as far as they belong to itself and to bodies inboard of it."""
+def fill_rows(i: int, topology: Array, position_in: Array, work: Array, first: int, M_out: Array) -> None:
+    """Fills the rows and columns of mobod i as far as they belong to itself and to bodies inboard of it.
+
+    M_out may be the block of a tree, whose velocities begin with number `first`.
+    """
     h = vector(work["mp_C_W"])
     p_WoBo_W = vector(position_in[i]["p_WoBo_W"])
     for k in range(topology[i]["num_v"]):
-        row = topology[i]["v_start"] + k
+        row = topology[i]["v_start"] - first + k
         H_k = position_in[i]["H_PB_W"][k]
         w, v = rotational(H_k), translational(H_k)
         # F_Bo_W = [I_C w + h_C x v;  m_C v - h_C x w]  (2)
         moment = add(rotate(work["I_C_W"], w), cross(h, v))
         force = subtract(scaled(work["mass_C"], v), cross(h, w))
         for l in range(k + 1):
-            _set_pair(M_out, row, topology[i]["v_start"] + l, power(position_in[i]["H_PB_W"], l, moment, force))
+            _set_pair(M_out, row, topology[i]["v_start"] - first + l, power(position_in[i]["H_PB_W"], l, moment, force))
         a = topology[i]["parent"]
         while a > 0:
             node, body = topology[a], position_in[a]
@@ -120,7 +123,7 @@ def _fill_rows(i: int, topology: Array, position_in: Array, work: Array, M_out: 
                 p_AoBo_W = subtract(p_WoBo_W, vector(body["p_WoBo_W"]))
                 moment_A = add(moment, cross(p_AoBo_W, force))
                 for l in range(node["num_v"]):
-                    _set_pair(M_out, row, node["v_start"] + l, power(body["H_PB_W"], l, moment_A, force))
+                    _set_pair(M_out, row, node["v_start"] - first + l, power(body["H_PB_W"], l, moment_A, force))
             a = node["parent"]
 
 

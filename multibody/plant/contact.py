@@ -295,7 +295,7 @@ class PlantContact(PlantConstraints):
         query = value.get_value()
         queries = query.proximity_queries()
         layout = queries.layout
-        if room.layout is not layout:
+        if room.layout is not layout or room.penetration_allowance != self._penetration_allowance:
             self._read_materials(room, layout, query.inspector())
         slot = context._slots[self._geometry_pose_port.cache_entry().cache_index()]
         if room.has_own_geometry and query.takes_poses_from(self._source_id, slot):
@@ -327,24 +327,24 @@ class PlantContact(PlantConstraints):
         room.materials = np.zeros(len(layout.geometry_ids), material_dtype)
         room.bodies = np.array([bodies.get(id, 0) for id in layout.geometry_ids], np.int64)
         room.materials["mobod"] = self._tree.mobod_of_body[room.bodies]
-        for record, id, properties in zip(room.materials, layout.geometry_ids, layout.properties):
-            self._set_material(record, id, properties)
-        ids = layout.geometry_ids
+        ids, compliance = layout.geometry_ids, self._default_compliance()
+        for record, id, properties in zip(room.materials, ids, layout.properties):
+            self._set_material(record, inspector.GetName(id), properties, *compliance)
         room.materials_mobods = np.ascontiguousarray(room.materials["mobod"])
         room.X_BG = np.array([inspector.GetPoseInFrame(id).GetAsMatrix4() for id in ids]).reshape(-1, 4, 4)
         room.X_WG = np.zeros_like(room.X_BG)
         room.has_own_geometry = all(
             id in bodies and inspector.GetFrameId(id) == self._frame_ids[bodies[id]] for id in ids
         )
-        room.layout = layout
+        room.layout, room.penetration_allowance = layout, self._penetration_allowance
 
-    def _set_material(self, record: Any, id: GeometryId, properties: ProximityProperties) -> None:
-        stiffness, dissipation = self._default_compliance()
+    def _set_material(
+        self, record: Any, name: str, properties: ProximityProperties, stiffness: float, dissipation: float
+    ) -> None:
+        """What a geometry says about contact, with the given compliance if it does not say."""
         read = properties.GetPropertyOrDefault
         friction = read("material", "coulomb_friction", None)
         if not isinstance(friction, CoulombFriction):
-            assert self._scene_graph is not None
-            name = self._scene_graph.model_inspector().GetName(id)
             raise RuntimeError(
                 f"Geometry '{name}' of plant '{self.GetSystemPathname()}' takes part in contact, but its proximity "
                 "properties have no ('material', 'coulomb_friction'). Set it by AddContactMaterial(properties, "

@@ -135,7 +135,7 @@ class ContactRoom:
 
     Attributes:
         materials: of the geometries, records of material_dtype, for the layout below.
-        layout: the ProximityLayout that they are made for.
+        layout, penetration_allowance: the ProximityLayout and the allowance [m] that they are made for.
         has_own_geometry: whether all geometries are fixed to bodies of the plant, at X_BG to materials_mobods.
         links: records of link_dtype; kinds of those that are switched off are NO_LINK.
         drives: PD controllers, records of drive_dtype.
@@ -150,6 +150,7 @@ class ContactRoom:
         self.materials = np.zeros(0, material_dtype)
         self.bodies: Array = np.zeros(0, np.int64)
         self.layout: Any = None
+        self.penetration_allowance = 0.0
         self.materials_mobods: Array = np.zeros(0, np.int64)
         self.X_BG, self.X_WG = np.zeros((0, 4, 4)), np.zeros((0, 4, 4))
         self.has_own_geometry = False

@@ -10,8 +10,19 @@ import numpy as np
 import pytest
 from contact_scenes import APPROXIMATIONS, Fill, Scene, add_free_body, add_ground, contact_library, free_state, material
 
+from merganser.analysis import Simulator
+from merganser.framework import DiagramBuilder
+from merganser.framework.math import RigidTransform
+from merganser.geometry import HalfSpace, Sphere
 from merganser.multibody.math import SpatialForce
-from merganser.multibody.plant import ContactResults, ExternallyAppliedSpatialForce, MultibodyPlant
+from merganser.multibody.plant import (
+    AddMultibodyPlantSceneGraph,
+    ContactResults,
+    CoulombFriction,
+    ExternallyAppliedSpatialForce,
+    MultibodyPlant,
+)
+from merganser.multibody.tree import SpatialInertia
 
 LIB = contact_library("ours")
 H = 1e-3
@@ -180,3 +191,27 @@ def test_random_piles_step_to_finite_states(approximation: str) -> None:
     for seed in range(25):
         time_step, fill, state = random_pile(seed)
         assert np.isfinite(Scene(LIB, time_step, fill, approximation).run(8, state)).all(), seed
+
+
+def test_a_penetration_allowance_set_after_finalize_enters_contexts_that_exist() -> None:
+    depths = []
+    for allowance in (1e-3, 4e-3):
+        builder = DiagramBuilder()
+        plant, scene_graph = AddMultibodyPlantSceneGraph(builder, 1e-3)
+        config = scene_graph.get_config()
+        config.default_proximity_properties.point_stiffness = None
+        scene_graph.set_config(config)
+        ball = plant.AddRigidBody("ball", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+        friction = CoulombFriction(0.5, 0.5)
+        plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", friction)
+        plant.RegisterCollisionGeometry(ball, RigidTransform(), Sphere(0.1), "ball", friction)
+        plant.Finalize()
+        simulator = Simulator(builder.Build())
+        context = plant.GetMyContextFromRoot(simulator.get_mutable_context())
+        plant.SetFreeBodyPose(context, ball, RigidTransform(np.array([0.0, 0.0, 0.1])))
+        simulator.AdvanceTo(0.1)
+        plant.set_penetration_allowance(allowance)
+        simulator.AdvanceTo(2.0)
+        depths.append(0.1 - plant.EvalBodyPoseInWorld(context, ball).translation()[2])
+    # Two of the default compliance give way by the allowance, one on each side.
+    np.testing.assert_allclose(depths, [1e-3, 4e-3], rtol=0.02)
