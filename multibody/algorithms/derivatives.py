@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.native import Result
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.force_element_derivatives import force_element_derivatives
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.checked_code import checked
-from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.plant.workspace import GIVEN, Workspace
 from merganser.multibody.tree import MultibodyForces
 
 __all__ = [
@@ -139,15 +139,12 @@ def forward_dynamics_derivatives(
     w = plant._workspace(context)
     work = w.sensitivity or _make_work(caller, plant, w)
     F_app, tau_app = _forces(caller, plant, w, external_forces)
-    xdot = np.empty(w.x_shape, w.dtype)
-    rooms = w.position, w.velocity, w.scratch
     if work.elements is None:
-        derivatives = np.empty((4, *w.M_shape), w.dtype)
-        status = work.run_state_forward(tau_app, F_app, *rooms, work.sensitivity, w.tau, xdot, derivatives)
+        status, xdot, dvdot_dq, dvdot_dv, _, dvdot_dtau = work.run_state_forward(tau_app, F_app)
         plant._conclude(context, w, status, xdot)
         vdot = xdot[len(w.q) :]
-        dvdot_dq, dvdot_dv, _, dvdot_dtau = derivatives
     else:
+        xdot, rooms = np.empty(w.x_shape, w.dtype), (w.position, w.velocity, w.scratch)
         tau_app, F_app = _add_elements(plant, context, w, tau_app, F_app)
         status = w.call(kernels.state_derivatives, *work.dynamics, tau_app, F_app, *rooms, xdot)
         plant._conclude(context, w, status, xdot)
@@ -169,32 +166,31 @@ class _Work:
         elements: the table of the force elements; None if gravity is the only one.
         room_for_elements: for kernels/force_element_derivatives.py.
         has_simple_rates: whether qdot = v.
-        run_inverse, run_state_forward: the kernels, with the arguments up to the velocities and the state.
+        run_inverse: the kernel, of vdot and F_app; returns dtau_dq, dtau_dv and M.
+        run_state_forward: the kernel, of tau_app and F_app; returns the status, xdot, and what it computes.
         dynamics: the arguments of dynamics up to the state.
     """
 
+    run_inverse: Callable[[Array, Array], tuple[Array, Array, Array]]
+    run_state_forward: Callable[[Array, Array], tuple[int, Array, Array, Array, Array, Array]]
+
     def __init__(self, plant: MultibodyPlant, w: Workspace) -> None:
-        self._w = w
         self.has_simple_rates = plant.IsVelocityEqualToQDot()
         self.sensitivity = w.make_records(len(w.topology), sensitivity_dtype)
         self.elements = plant._tree.elements if len(plant._tree.elements) else None
         self.room_for_elements = () if self.elements is None else _room_for_elements(w)
+        square, forces = Result(w.M_shape), (GIVEN, GIVEN)
         known = (w.topology, w.parameters, w.gravity, w.position, w.v)
-        self.run_inverse = self._bound("run_inverse", kernels.inverse_dynamics_derivatives, *known)
+        w.prepare(
+            "run_inverse", kernels.inverse_dynamics_derivatives, *known, *forces, self.sensitivity, w.tau,
+            square, square, square, owner=self,
+        )  # fmt: skip
         self.dynamics = (w.topology, w.parameters, w.gravity, w.x)
-        kernel = kernels.state_forward_dynamics_derivatives
-        self.run_state_forward = self._bound("run_state_forward", kernel, *self.dynamics)
-
-    def _bound(self, name: str, kernel: Any, *fixed: Any) -> Callable[..., Any]:
-        """The kernel with its first arguments; with floats, in a way that takes less time from the second call on."""
-        w = self._w
-
-        def run_first(*others: Any) -> Any:
-            result = w.call(kernel, *fixed, *others)
-            setattr(self, name, functools.partial(w.codes[kernel], *fixed))
-            return result
-
-        return run_first if w.is_float else functools.partial(w.call, kernel, *fixed)
+        rooms = (w.position, w.velocity, w.scratch, self.sensitivity, w.tau)
+        w.prepare(
+            "run_state_forward", kernels.state_forward_dynamics_derivatives, *self.dynamics, *forces, *rooms,
+            Result(w.x_shape), square, square, square, square, owner=self,
+        )  # fmt: skip
 
 
 def _room_for_elements(w: Workspace) -> tuple[Array, ...]:
@@ -257,16 +253,15 @@ def _inverse(w: Workspace, work: _Work, vdot: Array, F_app: Array) -> tuple[Arra
 
     F_app are all spatial forces on the bodies, those of force elements included.
     """
-    derivatives = np.empty((3, *w.M_shape), w.dtype)
-    dq, dv, M = derivatives
-    work.run_inverse(vdot, F_app, work.sensitivity, w.tau, dq, dv, M)
+    dq, dv, M = work.run_inverse(vdot, F_app)
     if work.elements is not None:
         by_elements = np.empty((2, *w.M_shape))
         w.call(
             force_element_derivatives, w.topology, work.elements, w.constants, w.q, w.v, w.position,
             w.velocity, work.sensitivity, *work.room_for_elements, *by_elements,
         )  # fmt: skip
-        derivatives[:2] -= by_elements
+        dq -= by_elements[0]
+        dv -= by_elements[1]
     return dq, dv, M
 
 

@@ -94,13 +94,13 @@ def calc_forward_dynamics_gradient(
     Returns:
         0, or the number of the mobod whose hinge inertia is singular or NaN; nothing is then computed.
     """
+    dvdot_dq, dvdot_dv, M, dvdot_dtau = factors_work[0], factors_work[1], factors_work[2], factors_work[3]
     status = calc_state_forward_dynamics_derivatives(
         topology, parameters, gravity_in, x_in, tau_in, F_applied_in, position_work, velocity_work, scratch_work,
-        sensitivity_work, tau_work, xdot_out, factors_work,
+        sensitivity_work, tau_work, xdot_out, dvdot_dq, dvdot_dv, M, dvdot_dtau,
     )  # fmt: skip
     if status != 0:
         return status
-    dvdot_dq, dvdot_dv, dvdot_dtau = factors_work[0], factors_work[1], factors_work[3]
     _set_to_zero(D_vdot_out)
     _add_product(dvdot_dq, D_s_in, D_vdot_out)
     _add_product(dvdot_dv, D_v_in, D_vdot_out)

@@ -88,7 +88,10 @@ def calc_state_forward_dynamics_derivatives(
     tau_work: Array,  # shape [num_v]
     # Out:
     xdot_out: Array,  # [qdot; vdot], shape [num_q + num_v]
-    derivatives_out: Array,  # dvdot/dq, dvdot/dv, factors of M and dvdot/dtau, shape [4, num_v, num_v]
+    dvdot_dq_out: Array,  # derivatives of vdot along the velocities, shape [num_v, num_v]
+    dvdot_dv_out: Array,  # derivatives of vdot by v, shape [num_v, num_v]
+    M_out: Array,  # factors of the mass matrix, shape [num_v, num_v]
+    dvdot_dtau_out: Array,  # derivatives of vdot by tau, shape [num_v, num_v]
 ) -> int:
     """Computes xdot and the derivatives of vdot, all in one call.
 
@@ -103,12 +106,11 @@ def calc_state_forward_dynamics_derivatives(
     )  # fmt: skip
     if status != 0:
         return status
-    dq, dv, M, dtau = derivatives_out[0], derivatives_out[1], derivatives_out[2], derivatives_out[3]
     calc_inverse_dynamics_derivatives(
         topology, parameters, gravity_in, position_work, x_in[num_q:], xdot_out[num_q:], F_applied_in,
-        sensitivity_work, tau_work, dq, dv, M,
+        sensitivity_work, tau_work, dvdot_dq_out, dvdot_dv_out, M_out,
     )  # fmt: skip
-    calc_forward_dynamics_derivatives(topology, parameters, M, dq, dv, dtau)
+    calc_forward_dynamics_derivatives(topology, parameters, M_out, dvdot_dq_out, dvdot_dv_out, dvdot_dtau_out)
     return 0
 
 

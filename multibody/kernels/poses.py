@@ -60,11 +60,12 @@ def _place(is_weld: bool, fixed: Array, parent: Array, body: Array) -> None:
     R_WP, R_WF, R_WB = parent["R_WB"], body["R_WF"], body["R_WB"]
     R_FM, p_FoMo_F = body["I_BBo_W"], vector(body["p_BoBcm_W"])  # where cross_hinge() leaves them
     p_PoFo_P, p_MoBo_M = vector(fixed["p_PoFo_P"]), vector(fixed["p_MoBo_M"])
+    is_F_P = is_identity(fixed["R_PF"])
     is_M_B = is_identity(fixed["R_MB"]) and is_zero(p_MoBo_M)
     for r in range(3):
         # R_WF = R_WP R_PF  (1)
         row_P = vector(R_WP[r])
-        row_F = row_times(row_P, fixed["R_PF"])
+        row_F = row_P if is_F_P else row_times(row_P, fixed["R_PF"])
         set_vector(R_WF[r], row_F)
         # R_WM = R_WF R_FM  (2)
         row_M = row_F

@@ -118,9 +118,8 @@ class PlantCenterOfMass(PlantJacobians):
         members = self._members(caller, instances)
         mobod_A, _ = self._place(caller, w, frame_A)
         E = self._place(caller, w, frame_E)
-        J_v, mass = np.empty((3, len(w.v)), w.dtype), np.empty(1, w.dtype)
-        w.call(kernels.center_of_mass_jacobian, w.topology, w.position, members, mobod_A, *E, w.scratch, J_v, mass)
-        self._check_mass(caller, w, members, mass[0])
+        J_v = w.run_center_of_mass_jacobian(members, mobod_A, *E)
+        self._check_mass(caller, w, members, w.total_mass.item())
         return self._for_speeds(caller, with_respect_to, w, J_v)
 
     @overload

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.autodiff.blocks import refuse_counts
-from merganser.framework.native import specialize
+from merganser.framework.native import Given, bind
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.dynamics_gradients import forward_dynamics_gradient, inverse_dynamics_gradient
@@ -187,7 +187,7 @@ class ChainRules:
     def _call(self, kernel: Any, *arguments: Any) -> Any:
         code = self._codes.get(kernel)
         if code is None:
-            code = self._codes[kernel] = specialize(kernel, *arguments)
+            code = self._codes[kernel] = bind(kernel, *map(Given, arguments))
         return code(*arguments)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.native import specialize
+from merganser.framework.native import Given, bind
 from merganser.multibody.kernels import checked_arrays
 
 __all__ = ["checked"]
@@ -35,7 +35,7 @@ class _CheckedCode:
     def __getattr__(self, name: str) -> Any:
         if name not in self._EXAMPLES:
             raise AttributeError(name)
-        code = specialize(getattr(checked_arrays, name), *self._EXAMPLES[name])
+        code = bind(getattr(checked_arrays, name), *map(Given, self._EXAMPLES[name]))
         setattr(self, name, code)
         return code
 

@@ -30,10 +30,7 @@ class PlantComputations(PlantCenterOfMass):
 
         By the composite rigid body algorithm (Featherstone 2008, section 6.2).
         """
-        w = self._eval_position(context)
-        M = np.empty(w.M_shape, w.dtype)
-        w.run_mass_matrix(M)
-        return M
+        return self._eval_position(context).run_mass_matrix()
 
     def CalcMassMatrixViaInverseDynamics(self, context: Any) -> Array:
         """Returns what CalcMassMatrix() returns, up to rounding, by nv calls of inverse dynamics: slower."""
@@ -121,15 +118,13 @@ class PlantComputations(PlantCenterOfMass):
 
     def _inverse_dynamics(self, context: Any, vdot: Array, F_applied: Array) -> Array:
         w = self._workspace(context)
-        tau = w.zeros_v.copy()  # quicker than np.empty
         store = w.store
         if store.invalid & w.position_bit:
-            w.run_state_inverse_dynamics(vdot, F_applied, w.position, w.velocity, w.scratch, tau)
+            tau = w.run_state_inverse_dynamics(vdot, F_applied)
             store.invalid &= w.kinematics_clearing
             return tau
         self._eval_velocity(context)
-        w.run_inverse_dynamics(vdot, F_applied, w.scratch, tau)
-        return tau
+        return w.run_inverse_dynamics(vdot, F_applied)
 
     def CalcGravityGeneralizedForces(self, context: Any) -> Array:
         """Returns the generalized forces of gravity tau_g(q), with M vdot + C v = tau_g + tau, shape [nv]."""

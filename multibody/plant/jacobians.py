@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialAcceleration
-from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Frame, JacobianWrtVariable
@@ -18,8 +17,6 @@ __all__ = ["PlantJacobians"]
 
 Array = NDArray[Any]
 _NO_POINTS = {np.dtype(scalar): np.empty(0, scalar) for scalar in (np.float64, np.complex128, object)}
-_NDARRAY, _FLOAT, _POINT = np.ndarray, np.dtype(np.float64), (3,)
-_NO_QUATERNIONS = np.zeros(0, np.int64)
 _KV = JacobianWrtVariable.kV  # access through the class takes 0.1 us
 
 
@@ -55,18 +52,14 @@ class PlantJacobians(PlantKinematics):
         """Returns J with V_ABp_E = J s: rows of w_AB_E, then of v_ABp_E; shape [6, ns]. See the class."""
         caller = "CalcJacobianSpatialVelocity"
         w = self._eval_position(context)
-        p: Any = p_BoBp_B
-        if with_respect_to is _KV and w.is_float and type(p) is _NDARRAY and p.dtype is _FLOAT and p.shape == _POINT:
+        if with_respect_to is _KV and w.write_point(p_BoBp_B):
             # As it often is: the same as what follows, without calls that cost more than the kernel.
             try:
                 (mobod_B, X_B), A, (mobod_E, X_E) = w.places[frame_B], w.places[frame_A], w.places[frame_E]
             except (KeyError, TypeError):
                 pass
             else:
-                if checked.write_checked(_NO_QUATERNIONS, w.point, p):
-                    J = np.empty(w.J_shape)
-                    w.run_jacobian(mobod_B, X_B, w.point, A[0], mobod_E, X_E, J)
-                    return J
+                return w.run_point_jacobian(mobod_B, X_B, w.point, A[0], mobod_E, X_E)
         point = self._checked_point(caller, "p_BoBp_B", p_BoBp_B, w)
         return self._jacobian(caller, w, with_respect_to, frame_B, point, frame_A, frame_E)
 
@@ -194,7 +187,7 @@ class PlantJacobians(PlantKinematics):
         mobod_A, _ = self._place(caller, w, frame_A)
         mobod_E, X_E = self._place(caller, w, frame_E)
         A = np.empty((1 + len(points) // 3, 3), w.dtype)
-        w.run_bias_accelerations(mobod_B, X_B, points, mobod_A, mobod_E, X_E, w.room_F, A)
+        w.run_bias_accelerations(mobod_B, X_B, points, mobod_A, mobod_E, X_E, A)
         return A
 
     def _check_bias_speeds(self, caller: str, with_respect_to: JacobianWrtVariable) -> None:

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.framework.native import Result, bind
 from merganser.multibody import kernels
+from merganser.multibody.kernels import checked_arrays
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
 from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.free_bodies import PlantFreeBodies
@@ -50,7 +52,10 @@ class PlantKinematics(PlantFreeBodies):
 
     def _eval_poses(self, context: Any) -> Workspace:
         """The workspace, with at least the poses of the position kinematics up to date."""
-        w: Workspace | None = context._workspace if getattr(context, "_system", None) is self else None
+        try:
+            w: Workspace | None = context._workspace if context._system is self else None
+        except AttributeError:
+            w = None
         if w is None:
             w = self._workspace(context)
         store = w.store
@@ -63,7 +68,10 @@ class PlantKinematics(PlantFreeBodies):
         """The workspace, with position kinematics up to date."""
         # This and what follows do what self._workspace() and slot.compute() do for an entry that calls no other; both
         # are most of what a function like CalcMassMatrix() would take.
-        w: Workspace | None = context._workspace if getattr(context, "_system", None) is self else None
+        try:
+            w: Workspace | None = context._workspace if context._system is self else None
+        except AttributeError:
+            w = None
         if w is None:
             w = self._workspace(context)
         store = w.store
@@ -77,7 +85,10 @@ class PlantKinematics(PlantFreeBodies):
 
     def _eval_velocity(self, context: Any) -> Workspace:
         """The workspace, with position and velocity kinematics up to date."""
-        w: Workspace | None = context._workspace if getattr(context, "_system", None) is self else None
+        try:
+            w: Workspace | None = context._workspace if context._system is self else None
+        except AttributeError:
+            w = None
         if w is None:
             w = self._workspace(context)
         store = w.store
@@ -93,7 +104,16 @@ class PlantKinematics(PlantFreeBodies):
 
     def EvalBodyPoseInWorld(self, context: Any, body: RigidBody) -> RigidTransform:
         """Returns the pose X_WB of a body."""
-        w = self._eval_poses(context)
+        try:
+            w: Workspace | None = context._workspace if context._system is self else None
+        except AttributeError:
+            w = None
+        if w is None:
+            w = self._workspace(context)
+        store = w.store
+        if store.invalid & w.pose_bit and store.invalid & w.position_bit:  # as _eval_poses() does
+            w.run_poses()
+            store.invalid &= w.pose_clearing
         try:
             copy_rotation, copy_position = w.poses[body]
         except (KeyError, TypeError):
@@ -105,9 +125,12 @@ class PlantKinematics(PlantFreeBodies):
     def _find_pose(self, caller: str, w: Workspace, body: RigidBody) -> tuple[Callable[[], Array], Callable[[], Array]]:
         """What returns copies of R_WB and p_WoBo_W; of floats from views that stay."""
         record = w.position[self._mobod(caller, body)]
-        copies = record["R_WB"].copy, record["p_WoBo_W"].copy
-        if w.is_float:
-            w.poses[body] = copies
+        R_WB, p_WoBo_W = record["R_WB"], record["p_WoBo_W"]
+        if not w.is_float:
+            return R_WB.copy, p_WoBo_W.copy
+        matrix, vector = checked_arrays.copy_matrix, checked_arrays.copy_vector
+        copies = bind(matrix, R_WB, Result((3, 3))), bind(vector, p_WoBo_W, Result((3,)))
+        w.poses[body] = copies
         return copies
 
     def CalcRelativeTransform(self, context: Any, frame_A: Frame, frame_B: Frame) -> RigidTransform:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework import RandomGenerator
 from merganser.framework.core.dependencies import Q, V
 from merganser.multibody.kernels import layout
-from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.geometry_registration import PlantGeometry
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import JointActuator
@@ -19,9 +18,8 @@ from merganser.multibody.tree import JointActuator
 __all__ = ["PlantState"]
 
 Array = NDArray[Any]
-_NDARRAY, _FLOAT, _OBJECT = np.ndarray, np.dtype(np.float64), np.dtype(object)
+_NDARRAY, _OBJECT = np.ndarray, np.dtype(object)
 _MISSING: Any = object()  # in place of an argument that was not given
-_NO_QUATERNIONS = np.zeros(0, np.int64)
 _SMALLEST_COSINE = 1e-3  # of a pitch angle
 
 
@@ -72,6 +70,7 @@ class PlantState(PlantGeometry):
                 context._slots[self._parameter_entry],
                 self._scalar,
             )
+            context._workspace.q_node, context._workspace.v_node = self._state_node or Q, self._state_node or V
             context._workspace.constants = context._workspace.view_records(
                 numeric[self._constant_group]._values, layout.constant_dtype
             )
@@ -170,13 +169,13 @@ class PlantState(PlantGeometry):
             ValueError: wrong size, a value is not finite, or a quaternion is zero.
             TypeError: other arguments, or complex numbers for a context of floats.
         """
-        w: Workspace | None = context._workspace if getattr(context, "_system", None) is self else None
-        if q is _MISSING and w is not None and w.is_float and not w.store.computing:  # as it often is
-            given = model_instance
-            is_plain = type(given) is _NDARRAY and given.dtype is _FLOAT and given.shape == w.q_shape
-            if is_plain and checked.write_checked(w.quaternion_starts, w.q, given):
-                w.store.invalid |= w.down[self._state_node or Q]
-                return
+        try:  # as it often is: a vector for the whole plant
+            w = context._workspace if q is _MISSING and context._system is self else None
+        except AttributeError:
+            w = None
+        if w is not None and not (store := w.store).computing and w.write_q(model_instance):
+            store.invalid |= w.down[w.q_node]
+            return
         instance, given = _instance_and_vector("SetPositions", "q", model_instance, q)
         positions = self._whole_positions("SetPositions", self._q_view(context), instance, given)
         self._mutable_q_view(context)[:] = positions
@@ -192,13 +191,13 @@ class PlantState(PlantGeometry):
             ValueError: wrong size, or a value is not finite.
             TypeError: other arguments, or complex numbers for a context of floats.
         """
-        w: Workspace | None = context._workspace if getattr(context, "_system", None) is self else None
-        if v is _MISSING and w is not None and w.is_float and not w.store.computing:
-            given = model_instance
-            is_plain = type(given) is _NDARRAY and given.dtype is _FLOAT and given.shape == w.v_shape
-            if is_plain and checked.write_checked(_NO_QUATERNIONS, w.v, given):
-                w.store.invalid |= w.down[self._state_node or V]
-                return
+        try:  # as it often is: a vector for the whole plant
+            w = context._workspace if v is _MISSING and context._system is self else None
+        except AttributeError:
+            w = None
+        if w is not None and not (store := w.store).computing and w.write_v(model_instance):
+            store.invalid |= w.down[w.v_node]
+            return
         instance, given = _instance_and_vector("SetVelocities", "v", model_instance, v)
         view = self._v_view(context)
         indices = self._tree.velocity_indices(instance)
@@ -218,20 +217,20 @@ class PlantState(PlantGeometry):
             ValueError: wrong size, a value is not finite, or a quaternion is zero.
             TypeError: other arguments, or complex numbers for a context of floats.
         """
-        w: Workspace | None = context._workspace if getattr(context, "_system", None) is self else None
-        if q_v is _MISSING and w is not None and w.is_float and not w.store.computing:
-            given = model_instance
-            is_plain = type(given) is _NDARRAY and given.dtype is _FLOAT and given.shape == w.x_shape
-            if is_plain and checked.write_checked(w.quaternion_starts, w.x, given):
-                w.store.invalid |= w.down[self._state_node or Q] | w.down[self._state_node or V]
-                return
+        try:  # as it often is: a vector for the whole plant
+            w = context._workspace if q_v is _MISSING and context._system is self else None
+        except AttributeError:
+            w = None
+        if w is not None and not (store := w.store).computing and w.write_x(model_instance):
+            store.invalid |= w.down[w.q_node] | w.down[w.v_node]
+            return
         caller = "SetPositionsAndVelocities"
         w = self._workspace(context)
         if q_v is _MISSING and not (w.is_numeric or w.store.computing):
             given = model_instance
             is_plain = type(given) is _NDARRAY and given.dtype is _OBJECT and given.shape == w.x_shape
             if is_plain and w.write_state(given):
-                w.store.invalid |= w.down[self._state_node or Q] | w.down[self._state_node or V]
+                store.invalid |= w.down[w.q_node] | w.down[w.v_node]
                 return
         instance, given = _instance_and_vector(caller, "q_v", model_instance, q_v)
         num_q = self._tree.num_positions(instance)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,17 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.core.store import CacheSlot, Store
-from merganser.framework.native import specialize
+from merganser.framework.native import Given, Result, bind
 from merganser.multibody import kernels
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels import checked_arrays, layout
 
-__all__ = ["Workspace"]
+__all__ = ["GIVEN", "Workspace"]
 
 Array = NDArray[Any]
 
 # A context of complex numbers serves derivatives, which need few evaluations: interpreting the kernels takes
 # milliseconds each, compiling them seconds once. So the first ones are interpreted.
 _INTERPRETED_CALLS = 200
+
+_NO_QUATERNIONS = np.zeros(0, np.int64)
+GIVEN: Any = object()  # see Workspace.prepare()
 
 
 class Workspace:
@@ -55,11 +57,17 @@ class Workspace:
         q_shape, v_shape, x_shape, M_shape, J_shape: shapes of vectors of positions, velocities, both, of the mass
             matrix, and of the Jacobian of a spatial velocity.
         point: room for one position.
+        total_mass: room for one mass.
         quaternion_starts: where in q quaternions start.
         run_position, run_kinematics, run_velocity: bring kinematics up to date, without arguments.
         run_poses, run_rest: the same for the poses alone, and for the rest of the position kinematics.
-        run_mass_matrix, run_jacobian, run_bias_accelerations, run_inverse_dynamics, run_state_inverse_dynamics,
-            run_derivatives: call kernels with what is missing, see _prepare_runs(); inverse dynamics without gravity.
+        run_mass_matrix, run_jacobian, run_point_jacobian, run_center_of_mass_jacobian, run_bias_accelerations,
+            run_inverse_dynamics, run_state_inverse_dynamics, run_derivatives: call kernels with what is missing, see
+            _prepare_runs(), and return new arrays where the kernel ends with a result; inverse dynamics without
+            gravity.
+        write_q, write_v, write_x, write_point: write a vector into q, v, x or `point`, if it is an array of float64 of
+            that shape with values that may stand there, and return True; otherwise nothing is written, and what they
+            return is false. With other scalar types they never write.
         room_F: workspace of kernels, as F_applied; no value outlives a call.
         zeros_v, zeros_F, zero_gravity: constants for algorithms that leave something out; never written.
         position_slot, velocity_slot: as given; they tell whether the kinematics are up to date.
@@ -74,6 +82,7 @@ class Workspace:
         is_float: whether that is float64.
         is_numeric: whether they are numbers, not objects.
         down: for each node of the plant, the mask of cache entries that depend on it (see LeafLayout).
+        q_node, v_node: the nodes of positions and velocities in `down`, set by the plant.
         has_applied_forces: whether F_applied is not zero.
         codes: compiled kernels, specialized to float64.
         constants: constants of the force elements (kernels/layout.py), a view into the Context.
@@ -88,11 +97,13 @@ class Workspace:
         "drives", "dtype", "frames", "gravity", "has_applied_forces", "is_float", "is_numeric",
         "kinematics_clearing", "loops", "net_actuation", "parameter_bit", "parameters", "places", "point",
         "pose_bit", "pose_clearing", "poses", "position", "position_bit", "position_clearing", "position_slot", "q",
-        "q_shape", "quaternion_starts", "room_F", "room_for_drives", "room_for_samples", "run_bias_accelerations",
-        "run_derivatives", "run_inverse_dynamics", "run_jacobian", "run_kinematics", "run_mass_matrix", "run_poses",
-        "run_position", "run_rest", "run_state_inverse_dynamics", "run_velocity", "scalar", "scratch",
-        "sensitivity", "store", "tau", "topology", "v", "v_shape", "velocity", "velocity_bit", "velocity_clearing",
-        "velocity_slot", "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
+        "q_node", "q_shape", "quaternion_starts", "room_F", "room_for_drives", "room_for_samples",
+        "run_bias_accelerations",
+        "run_center_of_mass_jacobian", "run_derivatives", "run_inverse_dynamics", "run_jacobian", "run_kinematics",
+        "run_mass_matrix", "run_point_jacobian", "run_poses", "run_position", "run_rest",
+        "run_state_inverse_dynamics", "run_velocity", "scalar", "scratch", "sensitivity", "store", "tau", "topology",
+        "total_mass", "v", "v_node", "v_shape", "velocity", "velocity_bit", "velocity_clearing", "velocity_slot",
+        "write_point", "write_q", "write_v", "write_x", "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
     )  # fmt: skip
 
     run_position: Callable[[], Any]
@@ -100,12 +111,18 @@ class Workspace:
     run_rest: Callable[[], Any]
     run_kinematics: Callable[[], Any]
     run_velocity: Callable[[], Any]
-    run_mass_matrix: Callable[[Array], Any]
-    run_inverse_dynamics: Callable[..., Any]
-    run_state_inverse_dynamics: Callable[..., Any]
+    run_mass_matrix: Callable[[], Array]
+    run_inverse_dynamics: Callable[..., Array]
+    run_state_inverse_dynamics: Callable[..., Array]
     run_derivatives: Callable[[Array], int]
     run_jacobian: Callable[..., Any]
+    run_point_jacobian: Callable[..., Array]
+    run_center_of_mass_jacobian: Callable[..., Array]
     run_bias_accelerations: Callable[..., Any]
+    write_q: Callable[[Any], bool | None]
+    write_v: Callable[[Any], bool | None]
+    write_x: Callable[[Any], bool | None]
+    write_point: Callable[[Any], bool | None]
 
     def __init__(
         self,
@@ -164,8 +181,9 @@ class Workspace:
         self.places: dict[Any, tuple[int, Array]] = {}
         self.poses: dict[Any, tuple[Callable[[], Array], Callable[[], Array]]] = {}
         self.q_shape, self.v_shape, self.x_shape, self.M_shape = (num_q,), (num_v,), x.shape, (num_v, num_v)
-        self.J_shape, self.point = (6, num_v), np.zeros(3)
+        self.J_shape, self.point, self.total_mass = (6, num_v), np.zeros(3), np.zeros(1, self.dtype)
         has_quaternion = topology["mobilizer"] == layout.QUATERNION_FLOATING
+        self.q_node = self.v_node = 0
         self.quaternion_starts: Array = topology["q_start"][has_quaternion].astype(np.int64)
         self._prepare_runs()
 
@@ -179,28 +197,73 @@ class Workspace:
             self.run_poses = self.run_rest = self.run_position
         self.prepare("run_kinematics", kernels.kinematics, *model, self.q, self.v, position, velocity)
         self.prepare("run_velocity", kernels.velocity_kinematics, *model, position, self.v, velocity)
-        self.prepare("run_mass_matrix", kernels.mass_matrix, *model, position, self.scratch)
-        self.prepare("run_jacobian", kernels.jacobian, self.topology, position)
+        self.prepare("run_mass_matrix", kernels.mass_matrix, *model, position, self.scratch, Result(self.M_shape))
+        places = (GIVEN, GIVEN, GIVEN, GIVEN, GIVEN, GIVEN)  # of B, the points, A and E
+        self.prepare("run_jacobian", kernels.jacobian, self.topology, position, *places, GIVEN)
+        self.prepare("run_point_jacobian", kernels.jacobian, self.topology, position, *places, Result(self.J_shape))
+        self.prepare(
+            "run_center_of_mass_jacobian", kernels.center_of_mass_jacobian, self.topology, position, *(GIVEN,) * 4,
+            self.scratch, Result((3, *self.v_shape)), self.total_mass,
+        )  # fmt: skip
         still = (self.topology, position, velocity, self.zeros_v)
-        self.prepare("run_bias_accelerations", kernels.point_accelerations, *still)
+        self.prepare("run_bias_accelerations", kernels.point_accelerations, *still, *places, self.room_F, GIVEN)
         weightless = (*model, self.zero_gravity)
-        self.prepare("run_inverse_dynamics", kernels.inverse_dynamics, *weightless, position, velocity)
-        self.prepare("run_state_inverse_dynamics", kernels.state_inverse_dynamics, *weightless, self.q, self.v)
+        inverse, state_inverse = kernels.inverse_dynamics, kernels.state_inverse_dynamics
+        forces = (GIVEN, GIVEN)  # vdot and F_applied
+        tau, room = Result(self.v_shape), (position, velocity, self.scratch)
+        self.prepare("run_inverse_dynamics", inverse, *weightless, position, velocity, *forces, self.scratch, tau)
+        state = (self.q, self.v)
+        self.prepare("run_state_inverse_dynamics", state_inverse, *weightless, *state, *forces, *room, tau)
         work = (self.tau, self.F_applied, position, velocity, self.scratch)
-        self.prepare("run_derivatives", kernels.state_derivatives, *model, self.gravity, self.x, *work)
+        self.prepare("run_derivatives", kernels.state_derivatives, *model, self.gravity, self.x, *work, GIVEN)
+        self._prepare_writing("write_q", self.q, self.quaternion_starts)
+        self._prepare_writing("write_v", self.v, _NO_QUATERNIONS)
+        self._prepare_writing("write_x", self.x, self.quaternion_starts)
+        self._prepare_writing("write_point", self.point, _NO_QUATERNIONS)
 
-    def prepare(self, name: str, kernel: Any, *arguments: Any) -> None:
-        """Makes attribute `name` a function that calls a kernel with these arguments, then those that it is given.
+    def prepare(self, name: str, kernel: Any, *arguments: Any, owner: Any = None) -> None:
+        """Makes attribute `name` a function that calls a kernel.
 
-        With floats, that takes a third of the time of `call` beside that of the kernel.
+        Args:
+            name: of the attribute.
+            owner: whose attribute it is; the workspace by default.
+            kernel: what it calls.
+            arguments: those of the kernel; GIVEN for each that the function takes, all in one row, and a Result in
+                place of an array that the function makes and returns, as bind() does.
         """
+        owner = self if owner is None else owner
+        first = next((i for i, a in enumerate(arguments) if a is GIVEN or isinstance(a, Result)), len(arguments))
+        before, after = arguments[:first], [a for a in arguments[first:] if a is not GIVEN]
+        results = [i for i, a in enumerate(after) if isinstance(a, Result)]
+        has_status = kernel.interpreted.__annotations__["return"] != "None"
 
-        def run_first(*others: Any) -> Any:
-            result = self.call(kernel, *arguments, *others)
-            setattr(self, name, functools.partial(self.codes[kernel], *arguments))
-            return result
+        def run_first(*given: Any) -> Any:
+            left = iter(given)
+            run = bind(kernel, *(Given(next(left)) if a is GIVEN else a for a in arguments))
+            setattr(owner, name, run)
+            return run(*given)
 
-        setattr(self, name, run_first if self.is_float else functools.partial(self.call, kernel, *arguments))
+        def run_always(*given: Any) -> Any:
+            if not results:
+                return self.call(kernel, *before, *given, *after)
+            values = after.copy()
+            for i in results:
+                values[i] = np.empty(after[i].shape, self.dtype)
+            status = self.call(kernel, *before, *given, *values)
+            if len(results) == 1 and not has_status:
+                return values[results[0]]
+            made = tuple(values[i] for i in results)
+            return (status, *made) if has_status else made
+
+        setattr(owner, name, run_first if self.is_float else run_always)
+
+    def _prepare_writing(self, name: str, room: Array, quaternion_starts: Array) -> None:
+        def write_first(given: Any) -> Any:
+            write = bind(checked_arrays.write_checked, quaternion_starts, room, Given(room, is_checked=True))
+            setattr(self, name, write)
+            return write(given)
+
+        setattr(self, name, write_first if self.is_float else _write_nothing)
 
     def write_state(self, x: Array) -> bool:
         """Writes x = [q; v] of this scalar type into the Context, unless it has quaternions; returns whether it did."""
@@ -230,10 +293,14 @@ class Workspace:
 
     def _choose_code(self, kernel: Any, arguments: tuple[Any, ...]) -> Any:
         if self.is_float:
-            code = self.codes[kernel] = specialize(kernel, *arguments)
+            code = self.codes[kernel] = bind(kernel, *map(Given, arguments))
             return code
         if self.dtype == np.complex128:
             self.calls += 1
             if self.calls > _INTERPRETED_CALLS:
                 return kernel
         return kernel.interpreted
+
+
+def _write_nothing(given: Any) -> None:
+    """For scalar types whose values Python checks."""

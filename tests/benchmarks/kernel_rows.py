@@ -109,7 +109,10 @@ def _repeat_forward_gradient(  # type: ignore[no-untyped-def]
     n, topology, parameters, g, x, v, F, position, velocity, scratch, sensitivity, tau, xdot, D
 ):
     for _ in range(n):
-        _forward_gradient(topology, parameters, g, x, v, F, position, velocity, scratch, sensitivity, tau, xdot, D)
+        _forward_gradient(
+            topology, parameters, g, x, v, F, position, velocity, scratch, sensitivity, tau, xdot,
+            D[0], D[1], D[2], D[3],
+        )
 
 
 def pinocchio_calls(pinocchio: Any, robot: Robot) -> dict[str, Call]:

@@ -221,8 +221,7 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
             reference = None if theirs is None else _maker(functools.partial(robot_calls, theirs, robot), name)
             our_call = _maker(functools.partial(robot_calls, ours, robot), name)
             yield Row(f"{robot.name}: {name}", our_call, reference, 100)
-        if robot.name != "Allegro hand":
-            yield from gradient_rows(ours, theirs, robot)
+        yield from gradient_rows(ours, theirs, robot)
     for num_links in (100, 1000):
         our_call, reference = (
             None if library is None else _maker(functools.partial(robot_calls, library, chain(num_links)), _WORK[-1])

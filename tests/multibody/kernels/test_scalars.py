@@ -180,14 +180,15 @@ def state_derivatives_of_forward_dynamics(tree: Tree) -> np.ndarray:
     """xdot and the derivatives of forward dynamics."""
     n, x = tree.num_v, np.concatenate([tree.q, tree.v])
     work = poisoned(len(tree.topology), sensitivity_dtype(tree.scalar))
-    xdot, out = tree.out(len(x)), tree.out(4, n, n)
+    xdot, (dq, dv, M, dtau) = tree.out(len(x)), (tree.out(n, n) for _ in range(4))
     tau, F = forces(tree)
     status = tree.call(
         kernels.state_forward_dynamics_derivatives, tree.topology, tree.parameters, tree.gravity, tree.array(x),
-        tree.array(tau), tree.array(F), tree.position, tree.velocity, tree.scratch, work, tree.out(n), xdot, out,
+        tree.array(tau), tree.array(F), tree.position, tree.velocity, tree.scratch, work, tree.out(n), xdot,
+        dq, dv, M, dtau,
     )  # fmt: skip
     assert status == 0
-    return np.concatenate([xdot, *(out[k].ravel() for k in (0, 1, 3))])
+    return np.concatenate([xdot, dq.ravel(), dv.ravel(), dtau.ravel()])
 
 
 KERNELS: dict[str, Callable[[Tree], Any]] = {

@@ -137,7 +137,7 @@ def test_the_chain_rule_gives_the_derivatives_that_the_complex_step_gives(quanti
 
     expected = by_complex_step(plant, quantity, False)
     monkeypatch.setattr(scalar_workspaces, "_UNRULED_CALLS", 0)
-    monkeypatch.setattr(chain_rules, "specialize", interpreted)
+    monkeypatch.setattr(chain_rules, "bind", interpreted)
     actual = by_autodiff(plant, quantity, False)
     assert used
     for ours, theirs in zip(actual, expected):
@@ -146,7 +146,7 @@ def test_the_chain_rule_gives_the_derivatives_that_the_complex_step_gives(quanti
 
 def test_inverse_dynamics_by_the_chain_rule_leaves_the_kinematics_to_those_who_ask(monkeypatch):
     monkeypatch.setattr(scalar_workspaces, "_UNRULED_CALLS", 0)
-    monkeypatch.setattr(chain_rules, "specialize", lambda kernel, *arguments: kernel.interpreted)
+    monkeypatch.setattr(chain_rules, "bind", lambda kernel, *arguments: kernel.interpreted)
     plant = arm_and_box(0.0).ToAutoDiffXd()
     box = plant.GetBodyByName("box")
     velocities = []
@@ -164,7 +164,7 @@ def test_inverse_dynamics_by_the_chain_rule_leaves_the_kinematics_to_those_who_a
 
 def test_accelerations_that_are_changed_in_place_count(monkeypatch):
     monkeypatch.setattr(scalar_workspaces, "_UNRULED_CALLS", 0)
-    monkeypatch.setattr(chain_rules, "specialize", lambda kernel, *arguments: kernel.interpreted)
+    monkeypatch.setattr(chain_rules, "bind", lambda kernel, *arguments: kernel.interpreted)
     plant = pendulum(0.0, length=0.5, mass=2.0).ToAutoDiffXd()
     context, forces = plant.CreateDefaultContext(), MultibodyForces_[AutoDiffXd](plant)
     vdot = np.array([AutoDiffXd(1.0, [1.0])])
