@@ -166,6 +166,13 @@ class PlantJacobians(PlantKinematics):
         """
         caller = "CalcBiasTranslationalAcceleration"
         w = self._eval_velocity(context)
+        if with_respect_to is _KV and w.write_point(p_BoBi_B):  # as in CalcJacobianSpatialVelocity()
+            try:
+                (mobod_B, X_B), A, (mobod_E, X_E) = w.places[frame_B], w.places[frame_A], w.places[frame_E]
+            except (KeyError, TypeError):
+                pass
+            else:
+                return w.run_point_bias(mobod_B, X_B, w.point, A[0], mobod_E, X_E)[1:].T
         points = self._checked_points(caller, "p_BoBi_B", p_BoBi_B, w)
         A = self._bias_accelerations(caller, w, with_respect_to, frame_B, points, frame_A, frame_E)
         return A[1:].T
@@ -187,7 +194,7 @@ class PlantJacobians(PlantKinematics):
         mobod_A, _ = self._place(caller, w, frame_A)
         mobod_E, X_E = self._place(caller, w, frame_E)
         A = np.empty((1 + len(points) // 3, 3), w.dtype)
-        w.run_bias_accelerations(mobod_B, X_B, points, mobod_A, mobod_E, X_E, A)
+        w.run_bias_accelerations(mobod_B, X_B, points, mobod_A, mobod_E, X_E, w.room_F, A)
         return A
 
     def _check_bias_speeds(self, caller: str, with_respect_to: JacobianWrtVariable) -> None:

@@ -62,8 +62,8 @@ class Workspace:
         run_position, run_kinematics, run_velocity: bring kinematics up to date, without arguments.
         run_poses, run_rest: the same for the poses alone, and for the rest of the position kinematics.
         run_mass_matrix, run_jacobian, run_point_jacobian, run_center_of_mass_jacobian, run_bias_accelerations,
-            run_inverse_dynamics, run_state_inverse_dynamics, run_derivatives: call kernels with what is missing, see
-            _prepare_runs(), and return new arrays where the kernel ends with a result; inverse dynamics without
+            run_point_bias, run_inverse_dynamics, run_state_inverse_dynamics, run_derivatives: call kernels with what
+            is missing, see _prepare_runs(), and return new arrays where there is a Result; inverse dynamics without
             gravity.
         write_q, write_v, write_x, write_point: write a vector into q, v, x or `point`, if it is an array of float64 of
             that shape with values that may stand there, and return True; otherwise nothing is written, and what they
@@ -100,7 +100,7 @@ class Workspace:
         "q_node", "q_shape", "quaternion_starts", "room_F", "room_for_drives", "room_for_samples",
         "run_bias_accelerations",
         "run_center_of_mass_jacobian", "run_derivatives", "run_inverse_dynamics", "run_jacobian", "run_kinematics",
-        "run_mass_matrix", "run_point_jacobian", "run_poses", "run_position", "run_rest",
+        "run_mass_matrix", "run_point_bias", "run_point_jacobian", "run_poses", "run_position", "run_rest",
         "run_state_inverse_dynamics", "run_velocity", "scalar", "scratch", "sensitivity", "store", "tau", "topology",
         "total_mass", "v", "v_node", "v_shape", "velocity", "velocity_bit", "velocity_clearing", "velocity_slot",
         "write_point", "write_q", "write_v", "write_x", "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
@@ -119,6 +119,7 @@ class Workspace:
     run_point_jacobian: Callable[..., Array]
     run_center_of_mass_jacobian: Callable[..., Array]
     run_bias_accelerations: Callable[..., Any]
+    run_point_bias: Callable[..., Array]
     write_q: Callable[[Any], bool | None]
     write_v: Callable[[Any], bool | None]
     write_x: Callable[[Any], bool | None]
@@ -206,7 +207,9 @@ class Workspace:
             self.scratch, Result((3, *self.v_shape)), self.total_mass,
         )  # fmt: skip
         still = (self.topology, position, velocity, self.zeros_v)
-        self.prepare("run_bias_accelerations", kernels.point_accelerations, *still, *places, self.room_F, GIVEN)
+        self.prepare("run_bias_accelerations", kernels.point_accelerations, *still, *places, GIVEN, GIVEN)
+        bias = Result((2, 3))  # alpha_AB_E and a_ABp_E
+        self.prepare("run_point_bias", kernels.point_accelerations, *still, *places, self.room_F, bias)
         weightless = (*model, self.zero_gravity)
         inverse, state_inverse = kernels.inverse_dynamics, kernels.state_inverse_dynamics
         forces = (GIVEN, GIVEN)  # vdot and F_applied
@@ -234,6 +237,8 @@ class Workspace:
         owner = self if owner is None else owner
         first = next((i for i, a in enumerate(arguments) if a is GIVEN or isinstance(a, Result)), len(arguments))
         before, after = arguments[:first], [a for a in arguments[first:] if a is not GIVEN]
+        if any(a is GIVEN for a in arguments[len(arguments) - len(after) :]):
+            raise ValueError(f"{name}: the GIVEN arguments must stand in one row.")
         results = [i for i, a in enumerate(after) if isinstance(a, Result)]
         has_status = kernel.interpreted.__annotations__["return"] != "None"
 

@@ -23,6 +23,7 @@ from merganser.multibody.plant import (
 )
 from merganser.multibody.tree import (
     FixedOffsetFrame,
+    JacobianWrtVariable,
     Joint_,
     MultibodyForces_,
     PdControllerGains,
@@ -74,7 +75,29 @@ def body_acceleration(plant, context, u, f):
     return plant.EvalBodySpatialAccelerationInWorld(context, tool).get_coeffs()
 
 
-QUANTITIES = [time_derivatives, inverse_dynamics, kinematics, system_matrices, body_acceleration]
+def motion_of_points(plant, context, u, f):
+    tool, box = plant.GetFrameByName("tool"), plant.GetBodyByName("box").body_frame()
+    world, p = plant.world_frame(), np.array([0.1, -0.2, 0.3])
+    points, by_v = np.array([[0.1, 0.0], [-0.2, 0.4], [0.3, 0.5]]), JacobianWrtVariable.kV
+    parts = [
+        plant.CalcRelativeTransform(context, box, tool).GetAsMatrix34(),
+        plant.CalcPointsPositions(context, tool, points, box),
+        plant.CalcBiasSpatialAcceleration(context, by_v, tool, p, box, world).get_coeffs(),
+        plant.CalcBiasTranslationalAcceleration(context, by_v, tool, p, box, box),
+        plant.CalcBiasTranslationalAcceleration(context, by_v, tool, points, world, box),
+        plant.CalcJacobianCenterOfMassTranslationalVelocity(context, by_v, world, box),
+        plant.CalcBiasCenterOfMassTranslationalAcceleration(context, by_v, world, world),
+        plant.CalcCenterOfMassTranslationalVelocityInWorld(context),
+        plant.CalcSpatialMomentumInWorldAboutPoint(context, p).get_coeffs(),
+        *(A.get_coeffs() for A in plant.CalcSpatialAccelerationsFromVdot(context, f)),
+    ]
+    for speeds in (by_v, JacobianWrtVariable.kQDot):
+        parts.append(plant.CalcJacobianSpatialVelocity(context, speeds, tool, p, box, world))
+        parts.append(plant.CalcJacobianTranslationalVelocity(context, speeds, tool, points, world, box))
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+QUANTITIES = [time_derivatives, inverse_dynamics, kinematics, motion_of_points, system_matrices, body_acceleration]
 
 
 def numbers_and_directions(plant):
