@@ -1,6 +1,14 @@
 """Native code: how kernels are compiled and kept, and `@native` for the functions of users."""
 
-from merganser.framework.native.compile import cache_directory, device, inlined, kernel, source_hash, specialize
+from merganser.framework.native.compile import (
+    cache_directory,
+    device,
+    inlined,
+    kernel,
+    kernel_address,
+    source_hash,
+    specialize,
+)
 from merganser.framework.native.entry_points import Given, Result, bind
 from merganser.framework.native.user_functions import native
 
@@ -12,6 +20,7 @@ __all__ = [
     "device",
     "inlined",
     "kernel",
+    "kernel_address",
     "native",
     "source_hash",
     "specialize",

@@ -40,6 +40,7 @@ __all__ = [
     "inlined",
     "is_on_disk",
     "kernel",
+    "kernel_address",
     "source_hash",
     "specialize",
 ]
@@ -120,6 +121,14 @@ def specialize(kernel: Any, *arguments: Any) -> Any:
     if signature not in kernel.overloads:
         kernel.compile(signature)
     return kernel.overloads[signature].entry_point
+
+
+def kernel_address(kernel: Any, *arguments: Any) -> int:
+    """Where the code of a kernel for arguments of the given types stands, for `call_kernel` (tape.py)."""
+    specialize(kernel, *arguments)
+    overload = kernel.overloads[tuple(numba.typeof(argument) for argument in arguments)]
+    address: int = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
+    return address
 
 
 def cache_directory(package: str = "") -> Path:

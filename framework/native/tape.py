@@ -6,11 +6,20 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from merganser.framework.native.compile import device, kernel
 
-__all__ = ["call_operation", "call_operations", "doubles_at", "integers_at", "run_operations"]
+__all__ = [
+    "call_kernel",
+    "call_operation",
+    "call_operations",
+    "call_quiet_kernel",
+    "doubles_at",
+    "integers_at",
+    "run_operations",
+]
 
 _DOUBLES = types.CPointer(types.float64)
 _INTEGERS = types.CPointer(types.int64)
@@ -31,6 +40,33 @@ def _call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, int
     return types.void(types.int64, types.int64, types.int64, types.int64), generate
 
 
+def _call_at(restype: Any, given: Any) -> Any:
+    argtypes = tuple(types.unliteral(kind) for kind in given)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        convention = context.call_conv
+        values = cgutils.unpack_tuple(builder, arguments[1], len(argtypes))
+        function_type = convention.get_function_type(restype, argtypes)
+        function = builder.inttoptr(arguments[0], function_type.as_pointer())
+        _, result = convention.call_function(builder, function, restype, argtypes, values)
+        return result
+
+    return restype(types.int64, given), generate
+
+
+def _call_kernel(typingctx: Any, address: Any, arguments: Any) -> Any:
+    """Calls the kernel at an address (see `kernel_address`), which returns an integer, with a tuple of arguments.
+
+    What calls it is compiled without the kernel: in a second, where the kernel takes ten.
+    """
+    return _call_at(types.int64, arguments)
+
+
+def _call_quiet_kernel(typingctx: Any, address: Any, arguments: Any) -> Any:
+    """The same for a kernel that returns nothing."""
+    return _call_at(types.none, arguments)
+
+
 def _pointer_to(kind: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(kind))
@@ -48,7 +84,9 @@ def _integers_at(typingctx: Any, address: Any) -> Any:
     return _pointer_to(_INTEGERS)
 
 
+call_kernel: Any = intrinsic(_call_kernel)
 call_operation: Any = intrinsic(_call_operation)
+call_quiet_kernel: Any = intrinsic(_call_quiet_kernel)
 doubles_at: Any = intrinsic(_doubles_at)
 integers_at: Any = intrinsic(_integers_at)
 

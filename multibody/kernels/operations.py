@@ -1,8 +1,8 @@
 """The plant as operations of the native plan (framework/native/operations.py): state derivatives and discrete steps.
 
 They do what `MultibodyPlant._advance` does, with the same kernels in the same order, so to the last bit. An operation
-finds in its list of integers, by the numbers below, sizes, addresses of arrays, and places in the flat array of the
-Context. Where Python would raise an exception, it sets the integer at FAILURE to 1 and its result to nan.
+finds in its list of integers, by the numbers below, sizes, addresses of kernels and arrays, and places in the flat
+array of the Context. Where Python would raise an exception, it sets the integer at FAILURE to 1 and its result to nan.
 """
 
 from __future__ import annotations
@@ -17,14 +17,9 @@ from numba.extending import intrinsic
 
 from merganser.framework.native import device
 from merganser.framework.native.operations import CompiledOperation
-from merganser.framework.native.tape import doubles_at, integers_at
-from merganser.multibody.contact.penalty import limit_forces
+from merganser.framework.native.tape import call_kernel, call_quiet_kernel, doubles_at, integers_at
 from merganser.multibody.contact.plant_layout import limit_dtype
-from merganser.multibody.contact.plant_problem import find_limits
 from merganser.multibody.kernels import layout
-from merganser.multibody.kernels.force_elements import force_elements
-from merganser.multibody.kernels.kinematics import kinematics
-from merganser.multibody.kernels.step import discrete_step, state_derivatives
 
 __all__ = ["DERIVATIVES", "GATHER", "NUM_FIELDS", "STEP"]
 
@@ -32,6 +27,10 @@ SMALLEST_COSINE = 1e-3  # of a pitch angle
 
 _number = itertools.count()
 FAILURE = next(_number)  # address
+DYNAMICS = next(_number)  # addresses of kernels: state_derivatives, or discrete_step
+KINEMATICS = next(_number)  # kinematics, where there are force elements
+FORCE_ELEMENTS = next(_number)  # force_elements, the same
+FIND_LIMITS = next(_number)  # find_limits, or in continuous time limit_forces, where joints have limits
 NUM_MOBODS = next(_number)
 NUM_PARAMETERS = next(_number)  # records, those of path segments included
 NUM_Q = next(_number)
@@ -159,15 +158,16 @@ def _add_element_forces(values: Any, f: Any) -> int:
     tau, F_applied = _doubles(f[TAU], f[NUM_V]), carray(at(f[F_APPLIED]), (n, 6), _FLOAT)
     position, velocity = carray(at(f[POSITION]), (n,), _POSITION), carray(at(f[VELOCITY]), (n,), _VELOCITY)
     parameters = carray(at(address_of_place(values, f[PARAMETERS])), (f[NUM_PARAMETERS],), _PARAMETERS)
-    kinematics(carray(at(f[TOPOLOGY]), (n,), _TOPOLOGY), parameters, q, v, position, velocity)
+    topology = carray(at(f[TOPOLOGY]), (n,), _TOPOLOGY)
+    call_quiet_kernel(f[KINEMATICS], (topology, parameters, q, v, position, velocity))
     for i in range(n):
         for k in range(6):
             F_applied[i, k] = 0.0
     elements = carray(at(f[ELEMENTS]), (f[NUM_ELEMENTS],), _ELEMENTS)
     constants = carray(at(address_of_place(values, f[CONSTANTS])), (f[NUM_ELEMENTS],), _CONSTANTS)
-    status: int = force_elements(
-        elements, constants, 0, f[NUM_ELEMENTS], q, v, position, velocity, tau, F_applied, tau, F_applied
-    )
+    forces = (tau, F_applied, tau, F_applied)
+    every = (elements, constants, 0, f[NUM_ELEMENTS], q, v, position, velocity, *forces)
+    status: int = call_kernel(f[FORCE_ELEMENTS], every)
     return status
 
 
@@ -202,8 +202,8 @@ def _add_limit_forces(values: Any, f: Any) -> None:
         q = _doubles(address_of_place(values, f[STATE]), f[NUM_Q])
         v = _doubles(address_of_place(values, f[STATE] + f[NUM_Q]), f[NUM_V])
         limits = carray(at(f[JOINT_LIMITS]), (n,), _LIMITS)
-        limit_forces(limits, _doubles(f[LIMIT_STIFFNESS], n), _doubles(f[LIMIT_DISSIPATION], n), q, v,
-                     _doubles(f[TAU], f[NUM_V]))  # fmt: skip
+        springs = _doubles(f[LIMIT_STIFFNESS], n), _doubles(f[LIMIT_DISSIPATION], n)
+        call_kernel(f[FIND_LIMITS], (limits, *springs, q, v, _doubles(f[TAU], f[NUM_V])))
 
 
 @device
@@ -216,8 +216,33 @@ def _reaches_limit(values: Any, numbers: Any, f: Any) -> bool:
     v = _doubles(address_of_place(values, f[STATE] + f[NUM_Q]), f[NUM_V])
     v_next = _doubles(address_of_place(values, f[RESULT] + f[NUM_Q]), f[NUM_V])
     limits = carray(at(f[JOINT_LIMITS]), (n,), _LIMITS)
-    count: int = find_limits(limits, numbers[f[TIME_STEP]], q, v, v_next)
+    count: int = call_kernel(f[FIND_LIMITS], (limits, numbers[f[TIME_STEP]], q, v, v_next))
     return count > 0
+
+
+@device
+def _model(values: Any, f: Any) -> Any:
+    """The first arguments of the dynamics: topology, parameters and gravity."""
+    return (
+        carray(at(f[TOPOLOGY]), (f[NUM_MOBODS],), _TOPOLOGY),
+        carray(at(address_of_place(values, f[PARAMETERS])), (f[NUM_PARAMETERS],), _PARAMETERS),
+        _doubles(address_of_place(values, f[GRAVITY]), 3),
+    )
+
+
+@device
+def _motion(values: Any, f: Any) -> Any:
+    """The last ones: the state, forces, room for work and the result."""
+    n, size = f[NUM_MOBODS], f[NUM_Q] + f[NUM_V]
+    return (
+        _doubles(address_of_place(values, f[STATE]), size),
+        _doubles(f[TAU], f[NUM_V]),
+        carray(at(f[F_APPLIED]), (n, 6), _FLOAT),
+        carray(at(f[POSITION]), (n,), _POSITION),
+        carray(at(f[VELOCITY]), (n,), _VELOCITY),
+        carray(at(f[SCRATCH]), (n,), _SCRATCH),
+        _doubles(address_of_place(values, f[RESULT]), size),
+    )
 
 
 def plant_derivatives(values: Any, numbers: Any, f: Any) -> None:
@@ -225,19 +250,7 @@ def plant_derivatives(values: Any, numbers: Any, f: Any) -> None:
     status = _prepare(values, f)
     if status == 0:
         _add_limit_forces(values, f)
-        n, size = f[NUM_MOBODS], f[NUM_Q] + f[NUM_V]
-        status = state_derivatives(
-            carray(at(f[TOPOLOGY]), (n,), _TOPOLOGY),
-            carray(at(address_of_place(values, f[PARAMETERS])), (f[NUM_PARAMETERS],), _PARAMETERS),
-            _doubles(address_of_place(values, f[GRAVITY]), 3),
-            _doubles(address_of_place(values, f[STATE]), size),
-            _doubles(f[TAU], f[NUM_V]),
-            carray(at(f[F_APPLIED]), (n, 6), _FLOAT),
-            carray(at(f[POSITION]), (n,), _POSITION),
-            carray(at(f[VELOCITY]), (n,), _VELOCITY),
-            carray(at(f[SCRATCH]), (n,), _SCRATCH),
-            _doubles(address_of_place(values, f[RESULT]), size),
-        )
+        status = call_kernel(f[DYNAMICS], (*_model(values, f), *_motion(values, f)))
     _conclude(values, f, status)
 
 
@@ -245,20 +258,7 @@ def plant_step(values: Any, numbers: Any, f: Any) -> None:
     """The next state of a discrete plant, and a sample of its dynamics; integers: see above."""
     status, size = _prepare(values, f), f[NUM_Q] + f[NUM_V]
     if status == 0:
-        n = f[NUM_MOBODS]
-        status = discrete_step(
-            carray(at(f[TOPOLOGY]), (n,), _TOPOLOGY),
-            carray(at(address_of_place(values, f[PARAMETERS])), (f[NUM_PARAMETERS],), _PARAMETERS),
-            _doubles(address_of_place(values, f[GRAVITY]), 3),
-            numbers[f[TIME_STEP]],
-            _doubles(address_of_place(values, f[STATE]), size),
-            _doubles(f[TAU], f[NUM_V]),
-            carray(at(f[F_APPLIED]), (n, 6), _FLOAT),
-            carray(at(f[POSITION]), (n,), _POSITION),
-            carray(at(f[VELOCITY]), (n,), _VELOCITY),
-            carray(at(f[SCRATCH]), (n,), _SCRATCH),
-            _doubles(address_of_place(values, f[RESULT]), size),
-        )
+        status = call_kernel(f[DYNAMICS], (*_model(values, f), numbers[f[TIME_STEP]], *_motion(values, f)))
     if status == 0 and _reaches_limit(values, numbers, f):
         status = -1
     if _conclude(values, f, status) and f[SAMPLE] != 0:

@@ -20,6 +20,10 @@ from merganser.framework.core.native_code import (
     NextDiscreteStateOf,
     ParameterOf,
 )
+from merganser.framework.native import kernel_address
+from merganser.multibody import kernels
+from merganser.multibody.contact.penalty import limit_forces
+from merganser.multibody.contact.plant_problem import find_limits
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -29,7 +33,7 @@ __all__ = ["NativeDynamics", "NativeStatePort", "SampleBox", "SampleRoom"]
 
 Array = NDArray[Any]
 
-_ENOUGH_CALLS = 50_000  # of the dynamics in Python, before they are compiled as an operation: that takes seconds
+_ENOUGH_CALLS = 20_000  # of the dynamics in Python, before they are compiled as an operation: that takes seconds
 _NO_PLACE = -1
 
 
@@ -171,6 +175,7 @@ class NativeDynamics:
         state = DiscreteStateOf(0) if plant.is_discrete() else CONTINUOUS_STATE
         fields[o.FAILURE], fields[o.STATE] = FAILURE, state
         fields[o.RESULT] = NextDiscreteStateOf(0) if plant.is_discrete() else OUTPUT
+        self._add_kernels(o, fields, w)
         fields[o.NUM_MOBODS], fields[o.NUM_PARAMETERS] = len(w.topology), len(w.parameters)
         fields[o.NUM_Q], fields[o.NUM_V] = len(w.q), len(w.v)
         fields[o.TIME_STEP] = np.array([plant.time_step()])
@@ -196,6 +201,28 @@ class NativeDynamics:
         sources = self._sources(context)
         fields[o.NUM_SOURCES] = len(sources) // 3
         return (*fields, *sources)
+
+    def _add_kernels(self, o: Any, fields: list[Argument], w: Workspace) -> None:
+        """The addresses of the kernels that the operation calls, which Python calls too."""
+        plant, model = self._plant, (w.topology, w.parameters)
+        motion = (w.x, w.tau, w.F_applied, w.position, w.velocity, w.scratch, w.x)
+        if plant.is_discrete():
+            h = plant.time_step()
+            fields[o.DYNAMICS] = kernel_address(kernels.discrete_step, *model, w.gravity, h, *motion)
+        else:
+            fields[o.DYNAMICS] = kernel_address(kernels.state_derivatives, *model, w.gravity, *motion)
+        elements, state = plant._tree.elements, (w.q, w.v)
+        if len(elements):
+            fields[o.KINEMATICS] = kernel_address(kernels.kinematics, *model, *state, w.position, w.velocity)
+            known = (elements, w.constants, 0, len(elements), *state, w.position, w.velocity)
+            forces = (w.tau, w.F_applied)
+            fields[o.FORCE_ELEMENTS] = kernel_address(kernels.force_elements, *known, *forces, *forces)
+        limits = plant._contact_model_arrays.limits
+        if len(limits) and plant.is_discrete():
+            fields[o.FIND_LIMITS] = kernel_address(find_limits, limits, plant.time_step(), *state, w.v)
+        elif len(limits):
+            springs = plant._contact_model_arrays.limit_springs()
+            fields[o.FIND_LIMITS] = kernel_address(limit_forces, limits, *springs, *state, w.tau)
 
     def _sources(self, context: Any) -> list[Argument]:
         """Where actuation comes from: for each port how many inputs, the address of which they are, and the place."""
