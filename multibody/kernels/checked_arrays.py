@@ -9,7 +9,7 @@ from __future__ import annotations
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.spatial import Array
 
-__all__ = ["copy_matrix", "copy_vector", "is_finite", "spread_forces", "subtract_checked", "write_checked"]
+__all__ = ["copy_pose", "is_finite", "spread_forces", "subtract_checked", "write_checked"]
 
 
 @device
@@ -27,18 +27,12 @@ def is_finite(values_in: Array) -> bool:
 
 
 @kernel
-def copy_vector(values_in: Array, copy_out: Array) -> None:
-    """Copies a vector."""
-    for k in range(values_in.shape[0]):
-        copy_out[k] = values_in[k]
-
-
-@kernel
-def copy_matrix(values_in: Array, copy_out: Array) -> None:
-    """Copies a matrix."""
-    for i in range(values_in.shape[0]):
-        for j in range(values_in.shape[1]):
-            copy_out[i, j] = values_in[i, j]
+def copy_pose(R_AB_in: Array, p_AoBo_A_in: Array, R_AB_out: Array, p_AoBo_A_out: Array) -> None:
+    """Copies an orientation, shape [3, 3], and a position, shape [3]."""
+    for r in range(3):
+        for c in range(3):
+            R_AB_out[r, c] = R_AB_in[r, c]
+        p_AoBo_A_out[r] = p_AoBo_A_in[r]
 
 
 @kernel

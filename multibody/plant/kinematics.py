@@ -115,23 +115,21 @@ class PlantKinematics(PlantFreeBodies):
             w.run_poses()
             store.invalid &= w.pose_clearing
         try:
-            copy_rotation, copy_position = w.poses[body]
+            copy_pose = w.poses[body]
         except (KeyError, TypeError):
-            copy_rotation, copy_position = self._find_pose("EvalBodyPoseInWorld", w, body)
+            copy_pose = self._find_pose("EvalBodyPoseInWorld", w, body)
         X_WB = _new(RigidTransform)  # as RigidTransform._from_parts(), in half the time
-        X_WB._R_AB, X_WB._p_AoBo_A = copy_rotation(), copy_position()
+        X_WB._R_AB, X_WB._p_AoBo_A = copy_pose()
         return X_WB
 
-    def _find_pose(self, caller: str, w: Workspace, body: RigidBody) -> tuple[Callable[[], Array], Callable[[], Array]]:
+    def _find_pose(self, caller: str, w: Workspace, body: RigidBody) -> Callable[[], tuple[Array, Array]]:
         """What returns copies of R_WB and p_WoBo_W; of floats from views that stay."""
         record = w.position[self._mobod(caller, body)]
         R_WB, p_WoBo_W = record["R_WB"], record["p_WoBo_W"]
         if not w.is_float:
-            return R_WB.copy, p_WoBo_W.copy
-        matrix, vector = checked_arrays.copy_matrix, checked_arrays.copy_vector
-        copies = bind(matrix, R_WB, Result((3, 3))), bind(vector, p_WoBo_W, Result((3,)))
-        w.poses[body] = copies
-        return copies
+            return lambda: (R_WB.copy(), p_WoBo_W.copy())
+        copy_pose = w.poses[body] = bind(checked_arrays.copy_pose, R_WB, p_WoBo_W, Result((3, 3)), Result((3,)))
+        return copy_pose
 
     def CalcRelativeTransform(self, context: Any, frame_A: Frame, frame_B: Frame) -> RigidTransform:
         """Returns the pose X_AB of frame B in frame A."""

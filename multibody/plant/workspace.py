@@ -180,7 +180,7 @@ class Workspace:
         self.frames: Any = None
         self.codes: dict[Any, Any] = {}
         self.places: dict[Any, tuple[int, Array]] = {}
-        self.poses: dict[Any, tuple[Callable[[], Array], Callable[[], Array]]] = {}
+        self.poses: dict[Any, Callable[[], tuple[Array, Array]]] = {}
         self.q_shape, self.v_shape, self.x_shape, self.M_shape = (num_q,), (num_v,), x.shape, (num_v, num_v)
         self.J_shape, self.point, self.total_mass = (6, num_v), np.zeros(3), np.zeros(1, self.dtype)
         has_quaternion = topology["mobilizer"] == layout.QUATERNION_FLOATING

@@ -65,3 +65,12 @@ def test_a_difference_is_checked(form: Any) -> None:
     assert values.tolist() == [2.0, -1.0]
     assert not form("subtract_checked")(values, np.array([np.nan, 5.0]))
     assert not form("is_finite")(values)
+
+
+@pytest.mark.parametrize("copy", [checked_arrays.copy_pose, checked_arrays.copy_pose.interpreted])
+def test_a_pose_is_copied(copy: Callable[..., None]) -> None:
+    R, p = np.arange(9.0).reshape(3, 3), np.array([9.0, 10.0, 11.0])
+    R_copy, p_copy = np.empty((3, 3)), np.empty(3)
+    copy(R, p, R_copy, p_copy)
+    np.testing.assert_array_equal(R_copy, R)
+    np.testing.assert_array_equal(p_copy, p)
