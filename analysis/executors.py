@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import concurrent.futures
 import importlib
+import multiprocessing
+import os
 import pickle
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -57,7 +60,7 @@ def make_executor(executor: Any, workers: int) -> tuple[concurrent.futures.Execu
     if hasattr(executor, "get_executor"):  # a client of Dask
         return executor.get_executor(), False
     if executor == "processes":
-        return concurrent.futures.ProcessPoolExecutor(workers), True
+        return concurrent.futures.ProcessPoolExecutor(workers, initializer=_end_with_parent), True
     if executor == "threads":
         return concurrent.futures.ThreadPoolExecutor(workers), True
     if executor == "dask":
@@ -114,6 +117,19 @@ class _DaskExecutor(concurrent.futures.Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._client.close()
         self._cluster.close()
+
+
+def _end_with_parent() -> None:
+    """Lets a worker process end when the one that started it was killed, rather than wait for work for ever."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        assert parent is not None
+        parent.join()
+        os._exit(1)
+
+    if parent is not None:
+        threading.Thread(target=watch, daemon=True).start()
 
 
 def _call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

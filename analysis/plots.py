@@ -5,13 +5,20 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from merganser.framework import Context
-from merganser.framework.primitives import VectorLogSink
+from merganser.framework import Context, Diagram
+from merganser.framework.primitives import AbstractLogSink, VectorLogSink
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["log_labels", "log_to_pandas", "plot_log"]
+
+# What a plant's ports give, by name or by its end, and the method that names the elements.
+_NAMING = (
+    ("state", "GetStateNames"),
+    ("net_actuation", "GetActuatorNames"),
+    ("generalized_acceleration", "GetVelocityNames"),
+)
 
 
 def plot_log(sink: VectorLogSink, context: Context, axes: Any = None, names: Sequence[str] | None = None) -> Any:
@@ -27,8 +34,11 @@ def plot_log(sink: VectorLogSink, context: Context, axes: Any = None, names: Seq
         The axes; save the picture by `axes.figure.savefig(path)`.
 
     Raises:
+        TypeError: the sink logs abstract values.
         ValueError: there are not as many names as elements.
     """
+    if not isinstance(sink, VectorLogSink):
+        raise TypeError(f"plot_log draws numbers, which a VectorLogSink logs; got a {type(sink).__name__}.")
     log, labels = sink.FindLog(context), _checked_names(sink, names)
     if axes is None:
         from matplotlib.figure import Figure
@@ -43,8 +53,10 @@ def plot_log(sink: VectorLogSink, context: Context, axes: Any = None, names: Seq
     return axes
 
 
-def log_to_pandas(sink: VectorLogSink, context: Context, names: Sequence[str] | None = None) -> Any:
+def log_to_pandas(sink: VectorLogSink | AbstractLogSink, context: Context, names: Sequence[str] | None = None) -> Any:
     """Returns what a sink has logged as a pandas.DataFrame, indexed by time [s]; a column for each element.
+
+    Abstract values stand in one column.
 
     Args:
         sink: in a diagram, or alone.
@@ -59,37 +71,62 @@ def log_to_pandas(sink: VectorLogSink, context: Context, names: Sequence[str] | 
         pandas = importlib.import_module("pandas")
     except ImportError as error:
         raise ImportError("log_to_pandas needs pandas: pip install pandas.") from error
-    log = sink.FindLog(context)
+    log: Any = sink.FindLog(context)
+    columns = _checked_names(sink, names)
     index = pandas.Index(log.sample_times().copy(), name="time")
-    return pandas.DataFrame(log.data().T.copy(), index=index, columns=_checked_names(sink, names))
+    if isinstance(sink, AbstractLogSink):
+        return pandas.DataFrame({columns[0]: pandas.Series(log.data(), index=index, dtype=object)})
+    return pandas.DataFrame(log.data().T.copy(), index=index, columns=columns)
 
 
-def log_labels(sink: VectorLogSink) -> list[str]:
+def log_labels(sink: VectorLogSink | AbstractLogSink) -> list[str]:
     """Names of the elements that a sink logs.
 
-    Those of a plant's state, where the port that it logs gives the state of all joints; else the name of the port, with
-    the number of the element in brackets if there are several.
+    Those of a plant's state, velocities or actuators, of all model instances or of one, where the port that it logs
+    gives that, also by way of ports that diagrams export; else the name of the port, with the number of the element in
+    brackets if there are several.
     """
-    port, size = _source(sink), sink.get_input_port().size()
+    port, size = _source(sink), 1 if isinstance(sink, AbstractLogSink) else sink.get_input_port().size()
     if port is None:
         return [f"data[{i}]" for i in range(size)] if size != 1 else ["data"]
-    system, name = port.get_system(), port.get_name()
-    if name == "state" and hasattr(system, "GetStateNames"):
-        names = [str(state) for state in system.GetStateNames()]
-        if len(names) == size:
-            return names
+    origin = _origin(port)
+    names = _names_of_plant(origin.get_system(), origin.get_name())
+    if len(names) == size:
+        return names
+    name = port.get_name()
     return [f"{name}[{i}]" for i in range(size)] if size != 1 else [name]
 
 
-def _checked_names(sink: VectorLogSink, names: Sequence[str] | None) -> list[str]:
-    size = sink.get_input_port().size()
+def _names_of_plant(system: Any, port: str) -> list[str]:
+    """Names of the elements of a plant's port; empty if it has none or the system is none."""
+    for suffix, method in _NAMING:
+        if not hasattr(system, method):
+            continue
+        if port == suffix:
+            return [str(name) for name in getattr(system, method)()]
+        instance = port.removesuffix(f"_{suffix}")
+        if instance != port and system.HasModelInstanceNamed(instance):
+            return [str(name) for name in getattr(system, method)(system.GetModelInstanceByName(instance))]
+    return []
+
+
+def _origin(port: Any) -> Any:
+    """The port of a leaf system whose value a port gives."""
+    while isinstance(port.get_system(), Diagram):
+        system, index = port.get_system().get_output_port_locator(port.get_index())
+        port = system.get_output_port(index)
+    return port
+
+
+def _checked_names(sink: VectorLogSink | AbstractLogSink, names: Sequence[str] | None) -> list[str]:
+    size = 1 if isinstance(sink, AbstractLogSink) else sink.get_input_port().size()
     result = log_labels(sink) if names is None else list(names)
     if len(result) != size:
         raise ValueError(f"Sink '{sink.GetSystemPathname()}' logs {size} elements, but there are {len(result)} names.")
     return result
 
 
-def _source(sink: VectorLogSink) -> Any:
+def _source(sink: VectorLogSink | AbstractLogSink) -> Any:
     """The output port that the sink logs; None if it is not wired in a diagram of its own."""
     diagram = sink._parent
     wire = None if diagram is None else diagram.connection_map().get((sink, sink.get_input_port().get_index()))

@@ -6,7 +6,8 @@ Boxes of 10 cm and 1 kg stand on each other; contact is between the corners of t
 falls from 5 cm above the others. In steps of 2 ms, the SAP solver finds the forces of all contacts at once. When all is
 still, the contact below each box carries the weight of all boxes above it, which the program checks.
 
-Writes box_stack.png (heights, and the force in each contact plane, over time) into the output folder.
+Writes box_stack.png (heights, and the force in each contact plane, over time) and box_stack.gif (the motion, which any
+browser shows) into the output folder.
 """
 
 import argparse
@@ -68,15 +69,15 @@ def simulate(num_boxes, duration):
     stack(plant, context, num_boxes)
     bodies = [plant.GetBodyByName(f"box{i}") for i in range(num_boxes)]
     simulator.AdvanceTo(TIME_STEP)  # compiles what is not in the cache yet
-    times, heights, forces, wall_time = [], [], [], 0.0
+    times, poses, forces, wall_time = [], [], [], 0.0
     for i in range(2, round(duration / TIME_STEP) + 1):
         wall_start = time.perf_counter()
         simulator.AdvanceTo(i * TIME_STEP)
         wall_time += time.perf_counter() - wall_start
         times.append(i * TIME_STEP)
-        heights.append([plant.EvalBodyPoseInWorld(context, body).translation()[2] for body in bodies])
+        poses.append([plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4() for body in bodies])
         forces.append(forces_below(plant, context, num_boxes))
-    return np.array(times), np.array(heights), np.array(forces), wall_time
+    return np.array(times), np.array(poses), np.array(forces), wall_time
 
 
 def plot(times, heights, forces, path):
@@ -97,15 +98,42 @@ def plot(times, heights, forces, path):
     figure.savefig(path, dpi=130)
 
 
+# 4. The recorded poses as a film, seen from the side: the fuller its colour, the more a box carries.
+def animate(times, poses, forces, path, frame_time=0.04):
+    from matplotlib.animation import FuncAnimation, PillowWriter
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Polygon
+
+    figure = Figure(figsize=(3.2, 6.0), layout="constrained")
+    axes = figure.subplots()
+    corners_B = SIDE / 2 * np.array([[-1, 0, -1, 0], [1, 0, -1, 0], [1, 0, 1, 0], [-1, 0, 1, 0]]) + [0, 0, 0, 1]
+    boxes = [axes.add_patch(Polygon(corners_B[:, :2], edgecolor="black", facecolor="C0")) for _ in poses[0]]
+    axes.axhspan(-0.05, 0.0, color="0.6")
+    clock = axes.set_title("")
+    axes.set(aspect="equal", xlim=(-0.25, 0.25), ylim=(-0.05, SIDE * len(boxes) + 0.1), xlabel="x [m]", ylabel="z [m]")
+
+    def draw(frame):
+        i = min(round(frame * frame_time / TIME_STEP), len(times) - 1)
+        clock.set_text(f"t = {times[i]:.2f} s")
+        for box, X_WB, force in zip(boxes, poses[i], forces[i]):
+            box.set_xy((corners_B @ X_WB.T)[:, [0, 2]])
+            box.set_alpha(0.15 + 0.85 * min(1.0, force / (len(boxes) * MASS * GRAVITY)))
+
+    num_frames = round(times[-1] / frame_time) + 1
+    animation = FuncAnimation(figure, draw, num_frames, init_func=lambda: None)
+    animation.save(path, writer=PillowWriter(fps=1.0 / frame_time), dpi=80)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--boxes", type=int, default=10, help="number of boxes")
     parser.add_argument("--duration", type=float, default=2.0, help="simulated time [s]")
-    parser.add_argument("--output", type=Path, default=Path("output"), help="folder for the picture")
+    parser.add_argument("--output", type=Path, default=Path("output"), help="folder for the pictures")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
 
-    times, heights, forces, wall_time = simulate(options.boxes, options.duration)
+    times, poses, forces, wall_time = simulate(options.boxes, options.duration)
+    heights = poses[:, :, 2, 3]
     weights = MASS * GRAVITY * np.arange(options.boxes, 0, -1)
     error = np.abs(forces[-1] / weights - 1.0).max()
     print(
@@ -114,7 +142,8 @@ def main():
     )
     print(f"top box at {heights[-1, -1]:.5f} m; contact forces differ from the weights above by {100 * error:.2g} %")
     plot(times, heights, forces, options.output / "box_stack.png")
-    print(f"Picture: {options.output / 'box_stack.png'}")
+    animate(times, poses, forces, options.output / "box_stack.gif")
+    print(f"Picture: {options.output / 'box_stack.png'}, motion: {options.output / 'box_stack.gif'}")
     if not error < 0.01 or abs(heights[-1, -1] - SIDE * (options.boxes - 0.5)) > 1e-3:
         raise SystemExit("The stack did not come to rest.")
 

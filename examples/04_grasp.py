@@ -7,7 +7,8 @@ friction alone. The joints have PD controllers with effort limits, which a discr
 so that the gains may be high: the fingers press with what their limit allows. A block of a few lines sends the
 desired positions over time.
 
-Writes grasp.png (heights, slip of the box in the fingers, contact forces) into the output folder.
+Writes grasp.png (heights, slip of the box in the fingers, contact forces) and grasp.gif (the motion, which any browser
+shows) into the output folder.
 """
 
 import argparse
@@ -28,6 +29,7 @@ BOX, FINGER = (0.06, 0.06, 0.06), (0.02, 0.04, 0.05)  # sizes [m]
 OPEN, LIFT = 0.045, 0.15  # distance of the open fingers from the middle, height to lift to [m]
 SQUEEZE = 15.0  # effort limit of the fingers [N]
 GRAVITY = 9.81
+DRAWN = {"box": BOX, "palm": (0.14, 0.05, 0.01), "left_finger": FINGER, "right_finger": FINGER}  # in the film
 
 
 # 1. The model, by API: a gripper with a slide and two fingers as one model instance, a free box, and a table.
@@ -94,14 +96,16 @@ def simulate(mass, duration):
     plant.SetPositions(context, gripper, [BOX[2] / 2, OPEN, OPEN])
     palm = plant.GetBodyByName("palm")
     simulator.AdvanceTo(TIME_STEP)  # compiles what is not in the cache yet
-    rows, wall_time = [], 0.0
+    drawn = [(plant.GetBodyByName(name), size) for name, size in DRAWN.items()]
+    rows, poses, wall_time = [], [], 0.0
     for i in range(2, round(duration / TIME_STEP) + 1):
         wall_start = time.perf_counter()
         simulator.AdvanceTo(i * TIME_STEP)
         wall_time += time.perf_counter() - wall_start
         z_box, z_palm = (plant.EvalBodyPoseInWorld(context, body).translation()[2] for body in (box, palm))
         rows.append([i * TIME_STEP, z_box, z_palm, *forces_on(plant, context, box)])
-    return np.array(rows).T, wall_time
+        poses.append([plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4() for body, _ in drawn])
+    return np.array(rows).T, np.array(poses), wall_time
 
 
 def forces_on(plant, context, box):
@@ -144,21 +148,49 @@ def plot(times, z_box, z_palm, squeeze, friction, table, path):
     figure.savefig(path, dpi=130)
 
 
+# 4. The recorded poses as a film, seen from the front.
+def animate(times, poses, path, frame_time=0.05):
+    from matplotlib.animation import FuncAnimation, PillowWriter
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Polygon
+
+    figure = Figure(figsize=(4.5, 4.5), layout="constrained")
+    axes = figure.subplots()
+    unit = 0.5 * np.array([[-1, 0, -1, 0], [1, 0, -1, 0], [1, 0, 1, 0], [-1, 0, 1, 0]])
+    corners = [unit * [*size, 0.0] + [0.0, 0.0, 0.0, 1.0] for size in DRAWN.values()]
+    corners[1] += [0.0, 0.0, 0.04, 0.0]  # the palm is drawn above the fingers
+    colors = ("C1", "0.5", "C0", "C0")
+    shapes = [axes.add_patch(Polygon(unit[:, :2], edgecolor="black", facecolor=color)) for color in colors]
+    axes.axhspan(-0.05, 0.0, color="0.8")
+    clock = axes.set_title("")
+    axes.set(aspect="equal", xlim=(-0.15, 0.15), ylim=(-0.03, 0.28), xlabel="x [m]", ylabel="z [m]")
+
+    def draw(frame):
+        i = min(round(frame * frame_time / TIME_STEP), len(times) - 1)
+        clock.set_text(f"t = {times[i]:.2f} s")
+        for shape, corners_B, X_WB in zip(shapes, corners, poses[i]):
+            shape.set_xy((corners_B @ X_WB.T)[:, [0, 2]])
+
+    animation = FuncAnimation(figure, draw, round(times[-1] / frame_time) + 1, init_func=lambda: None)
+    animation.save(path, writer=PillowWriter(fps=1.0 / frame_time), dpi=80)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mass", type=float, default=0.3, help="of the box [kg]")
     parser.add_argument("--duration", type=float, default=2.5, help="simulated time [s]")
-    parser.add_argument("--output", type=Path, default=Path("output"), help="folder for the picture")
+    parser.add_argument("--output", type=Path, default=Path("output"), help="folder for the pictures")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
 
-    (times, z_box, z_palm, squeeze, friction, table), wall_time = simulate(options.mass, options.duration)
+    (times, z_box, z_palm, squeeze, friction, table), poses, wall_time = simulate(options.mass, options.duration)
     print(f"{options.duration:g} s in {wall_time:.3f} s, real-time factor {options.duration / wall_time:.1f}")
     lifted = times > GraspPlan.LIFT_TO
     slip = np.ptp((z_box - z_palm)[times > GraspPlan.LIFT_FROM])
     print(f"box at {z_box[-1]:.4f} m, held by {squeeze[-1]:.2f} N from each side, slipped by {1e3 * slip:.3f} mm")
     plot(times, z_box, z_palm, squeeze, friction, table, options.output / "grasp.png")
-    print(f"Picture: {options.output / 'grasp.png'}")
+    animate(times, poses, options.output / "grasp.gif")
+    print(f"Picture: {options.output / 'grasp.png'}, motion: {options.output / 'grasp.gif'}")
     if not lifted.any() or slip > 1e-3 or abs(friction[-1] - options.mass * GRAVITY) > 0.01 * options.mass * GRAVITY:
         raise SystemExit("The box was not lifted.")
 

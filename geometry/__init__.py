@@ -15,6 +15,7 @@ from merganser.geometry.materials import (
     AddCompliantHydroelasticPropertiesForHalfSpace,
     AddContactMaterial,
     AddRigidHydroelasticProperties,
+    HydroelasticContactRepresentation,
     MakePhongIllustrationProperties,
 )
 from merganser.geometry.memory_file import MemoryFile
@@ -113,6 +114,7 @@ __all__ = [
     "GeometrySet",
     "GeometryVersion",
     "HalfSpace",
+    "HydroelasticContactRepresentation",
     "IllustrationProperties",
     "InMemoryMesh",
     "MakePhongIllustrationProperties",

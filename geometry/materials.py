@@ -30,9 +30,17 @@ __all__ = [
     "AddCompliantHydroelasticPropertiesForHalfSpace",
     "AddContactMaterial",
     "AddRigidHydroelasticProperties",
+    "HydroelasticContactRepresentation",
     "HydroelasticType",
     "MakePhongIllustrationProperties",
 ]
+
+
+class HydroelasticContactRepresentation(enum.Enum):
+    """What the faces of contact surfaces are."""
+
+    kTriangle = 0
+    kPolygon = 1
 
 
 class HydroelasticType(enum.Enum):

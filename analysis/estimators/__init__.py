@@ -2,6 +2,7 @@
 
 from merganser.analysis.estimators.extended_kalman_filter import ExtendedKalmanFilter
 from merganser.analysis.estimators.luenberger_observer import LuenbergerObserver
+from merganser.analysis.estimators.scalar_templates import LuenbergerObserver_
 from merganser.analysis.estimators.steady_state_kalman_filter import (
     DiscreteTimeSteadyStateKalmanFilter,
     SteadyStateKalmanFilter,
@@ -12,6 +13,7 @@ __all__ = [
     "DiscreteTimeSteadyStateKalmanFilter",
     "ExtendedKalmanFilter",
     "LuenbergerObserver",
+    "LuenbergerObserver_",
     "SteadyStateKalmanFilter",
     "UnscentedKalmanFilter",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.estimators.observer import Observer, checked_covariance
-from merganser.framework import Context, LeafOutputPort, System
+from merganser.framework import Context, LeafOutputPort, System, SystemScalarConverter
 
 __all__ = ["KalmanFilter"]
 
@@ -42,7 +42,8 @@ class KalmanFilter(Observer):
         initial_state_estimate: ArrayLike | None,
         initial_state_covariance: ArrayLike | None,
     ) -> None:
-        super().__init__(observed_system, observed_system_context)
+        floats_only = SystemScalarConverter("Kalman filters compute with floats only")
+        super().__init__(observed_system, observed_system_context, floats_only)
         name, n = type(self).__name__, self._num_states()
         self._W = checked_covariance(W, n, "positive semidefinite", f"{name}: W")
         self._V = checked_covariance(V, self._y.size(), "positive definite", f"{name}: V")

@@ -28,13 +28,19 @@ class Observer(LeafSystem):
             vectors, and with continuous state only, or one group of discrete state that is updated with one period from
             time 0.
         observed_system_context: its parameters, copied.
+        converter: of an observer that does not compute with every scalar that the observed system does.
 
     Raises:
         ValueError: the system has other ports or state, or the context belongs to another system.
     """
 
-    def __init__(self, observed_system: System, observed_system_context: Context) -> None:
-        super().__init__(converter=SystemScalarConverter())
+    def __init__(
+        self,
+        observed_system: System,
+        observed_system_context: Context,
+        converter: SystemScalarConverter | None = None,
+    ) -> None:
+        super().__init__(converter=converter)
         name = type(self).__name__
         if not isinstance(observed_system, System):
             raise TypeError(f"{name}: expected a System, got {type(observed_system).__name__}.")

@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 
 class UnscentedKalmanFilter(KalmanFilter):
-    """Estimates the state of a nonlinear discrete-time system (Julier and Uhlmann 1997; Wan and van der Merwe 2000).
+    """Estimates the state of a nonlinear system (Julier and Uhlmann 1997; Wan and van der Merwe 2000).
 
     Mean and covariance pass through f and g by way of 2 n + 1 points,
 
@@ -24,12 +24,17 @@ class UnscentedKalmanFilter(KalmanFilter):
         mean weights lambda / (n + lambda) and 1 / (2 (n + lambda)); for covariances the first one has
         1 - alpha^2 + beta added,                                                                              (2)
 
-    which is right to second order (to third for Gaussian errors). Updates are in the order of `ExtendedKalmanFilter`:
-    the measurement, then the prediction.
+    which is right to second order (to third for Gaussian errors). In discrete time, updates are in the order of
+    `ExtendedKalmanFilter`: the measurement, then the prediction. In continuous time (Sarkka 2007), with spectral
+    densities W and V, means and covariances being weighted sums over the points X,
+
+        d xhat/dt = mean f(X) + K (y - mean g(X)),    K = cov(X, g(X)) V^-1,
+        dP/dt = cov(X, f(X)) + cov(f(X), X) + W - K V K'.                                                      (3)
+
+    A continuous-time system that is measured at times can be observed by way of `DiscreteTimeApproximation`.
 
     Args:
-        observed_system: the model, in discrete time, without noise; make a continuous-time one discrete by
-            `DiscreteTimeApproximation`. With at most one input port and one output port.
+        observed_system: the model f, g, without noise; with at most one input port and one output port.
         observed_system_context: its parameters, copied.
         W: covariance of the process noise, positive semidefinite, shape [n, n].
         V: covariance of the measurement noise, positive definite, shape [p, p].
@@ -40,7 +45,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         kappa: a second spread, with n + kappa > 0.
 
     Raises:
-        ValueError: sizes do not match, the system has other ports or state, or is in continuous time.
+        ValueError: sizes do not match, or the system has other ports or state.
         RuntimeError: a matrix is no covariance.
     """
 
@@ -60,11 +65,6 @@ class UnscentedKalmanFilter(KalmanFilter):
         super().__init__(
             observed_system, observed_system_context, W, V, initial_state_estimate, initial_state_covariance
         )
-        if not self._period:
-            raise ValueError(
-                f"UnscentedKalmanFilter: system '{observed_system.GetSystemPathname()}' is in continuous time; use "
-                "DiscreteTimeApproximation(system, period) of merganser.analysis."
-            )
         n = len(self._W)
         if not (alpha > 0.0 and n + kappa > 0.0):
             raise ValueError(
@@ -81,6 +81,21 @@ class UnscentedKalmanFilter(KalmanFilter):
         values, vectors = np.linalg.eigh(self._spread * P)
         offsets = (vectors * np.sqrt(np.maximum(values, 0.0))).T
         return np.concatenate([x[None], x + offsets, x - offsets])
+
+    def DoCalcTimeDerivatives(self, context: Context, derivatives: Any) -> None:
+        x, P = self._parts(context)
+        points, rates, outputs = self._points(x, P), [], []
+        for point in points:
+            model = self._model_at(context, point)
+            rates.append(self._dynamics(model))
+            outputs.append(self._output(model))
+        by_weight = (points - x).T * self._weights
+        y, f = self._mean_weights @ outputs, self._mean_weights @ rates
+        K = np.linalg.solve(self._V, (by_weight @ (outputs - y)).T).T
+        x_rate = f + K @ (self._y.Eval(context) - y)  # (3)
+        P_xf = by_weight @ (rates - f)
+        P_rate = P_xf + P_xf.T + self._W - K @ self._V @ K.T
+        derivatives.SetFromVector(np.concatenate([x_rate, P_rate.reshape(-1)]))
 
     def _next(self, context: Context, x: Array, P: Array) -> tuple[Array, Array]:
         points = self._points(x, P)

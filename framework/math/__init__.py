@@ -73,6 +73,7 @@ from merganser.framework.math.roll_pitch_yaw import RollPitchYaw
 from merganser.framework.math.rotation_matrix import RotationMatrix
 from merganser.framework.math.scalar_templates import (
     AngleAxis_,
+    BsplineBasis_,
     Isometry3_,
     Quaternion_,
     RigidTransform_,
@@ -93,6 +94,7 @@ __all__ = [
     "BalanceQuadraticForms",
     "BarycentricMesh",
     "BsplineBasis",
+    "BsplineBasis_",
     "CalculateAngularVelocityExpressedInBFromQuaternionDt",
     "CalculateQuaternionDtConstraintViolation",
     "CalculateQuaternionDtFromAngularVelocityExpressedInB",

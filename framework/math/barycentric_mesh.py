@@ -41,6 +41,10 @@ class BarycentricMesh:
         """Number of dimensions n."""
         return len(self._grid)
 
+    def _axes(self) -> list[tuple[Array, int]]:
+        """For each dimension, its coordinates in ascending order and how far apart points along it are numbered."""
+        return [(axis, int(stride)) for axis, stride in zip(self._grid, self._strides)]
+
     def get_num_mesh_points(self) -> int:
         """Number of points of the grid."""
         return int(self._strides[-1])
@@ -107,7 +111,8 @@ class BarycentricMesh:
                 f"{values.shape}."
             )
         indices, weights = self.EvalBarycentricWeights(input)
-        return values[:, indices] @ weights
+        # Summed from left to right, as compiled code does it.
+        return np.add.accumulate(values[:, indices] * weights, axis=1)[:, -1]
 
     def MeshValuesFrom(self, vector_func: Callable[[Array], npt.ArrayLike]) -> Array:
         """The values of a function at all points, shape [m, number of points], as `Eval` takes them."""

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.core.arguments import bind_overload
+from merganser.framework.core.scalars import cast, scalar_of_array
 from merganser.framework.math._scalars import Array
 
 
@@ -36,7 +37,7 @@ class BsplineBasis:
 
     Called as `BsplineBasis(order, knots)`, or as `BsplineBasis(order, num_basis_functions, type=kClampedUniform,
     initial_parameter_value=0.0, final_parameter_value=1.0)`, or with another basis, to copy it. Without arguments, the
-    basis has no functions.
+    basis has no functions. Knots may be of any scalar type; which interval a parameter is in depends on values only.
 
     Raises:
         ValueError: there are too few knots or functions for the order, or knots do not ascend.
@@ -44,15 +45,22 @@ class BsplineBasis:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._order = 0
-        self._knots: tuple[float, ...] = ()
+        self._set_knots(())
         if not args and not kwargs:
             return
         other = args[0] if args else kwargs.get("other")
         if isinstance(other, BsplineBasis):
             bind_overload("BsplineBasis", ("other",), {}, args, kwargs)
-            self._order, self._knots = other._order, other._knots
+            self._order = other._order
+            self._set_knots(other._knots)
             return
-        self._order, self._knots = _order_and_knots(args, kwargs)
+        self._order, knots = _order_and_knots(args, kwargs)
+        self._set_knots(knots)
+
+    def _set_knots(self, knots: tuple[Any, ...]) -> None:
+        """Keeps the knots as they are, and their values to search in."""
+        self._knots = knots
+        self._values = knots if all(type(t) is float for t in knots) else tuple(cast(t, float) for t in knots)
 
     def order(self) -> int:
         """Degree of the polynomials, plus one."""
@@ -66,27 +74,30 @@ class BsplineBasis:
         """Number n of functions."""
         return len(self._knots) - self._order
 
-    def knots(self) -> list[float]:
+    def knots(self) -> list[Any]:
         """The knots in ascending order."""
         return list(self._knots)
 
-    def initial_parameter_value(self) -> float:
+    def initial_parameter_value(self) -> Any:
         """The least t where curves are defined."""
         return self._knots[self._order - 1]
 
-    def final_parameter_value(self) -> float:
+    def final_parameter_value(self) -> Any:
         """The greatest t where curves are defined."""
         return self._knots[self.num_basis_functions()]
 
-    def FindContainingInterval(self, parameter_value: float) -> int:
+    def FindContainingInterval(self, parameter_value: Any) -> int:
         """The greatest i with t_i <= t and t_i < the final parameter value.
 
         Raises:
             ValueError: curves are not defined at t.
+            RuntimeError: t is an expression of variables.
         """
-        self._check(parameter_value, "FindContainingInterval")
-        end = bisect.bisect_left(self._knots, self.final_parameter_value())
-        return bisect.bisect_right(self._knots, parameter_value, 0, end) - 1
+        t = parameter_value if type(parameter_value) is float else cast(parameter_value, float)
+        self._check(t, "FindContainingInterval")
+        knots = self._values
+        end = bisect.bisect_left(knots, knots[self.num_basis_functions()])
+        return bisect.bisect_right(knots, t, 0, end) - 1
 
     def ComputeActiveBasisFunctionIndices(self, parameter_value: float | Sequence[float]) -> list[int]:
         """The numbers of the functions that can be other than zero at t, or somewhere in an interval (t, t')."""
@@ -99,7 +110,7 @@ class BsplineBasis:
         start = self.FindContainingInterval(first) - self._order + 1
         return list(range(start, self.FindContainingInterval(last) + 1))
 
-    def EvaluateBasisFunctionI(self, i: int, parameter_value: float) -> float:
+    def EvaluateBasisFunctionI(self, i: int, parameter_value: Any) -> Any:
         """The value of B_i(t).
 
         Raises:
@@ -110,14 +121,17 @@ class BsplineBasis:
             raise IndexError(f"BsplineBasis: there is no function {i}: there are {self.num_basis_functions()}.")
         return self.EvaluateLinearInControlPoints(parameter_value)[i]
 
-    def EvaluateLinearInControlPoints(self, parameter_value: float) -> Array:
+    def EvaluateLinearInControlPoints(self, parameter_value: Any) -> Array:
         """The values of all functions at t, shape [n]; curves with control points P, shape [m, n], pass P M there."""
         interval = self.FindContainingInterval(parameter_value)
-        M = np.zeros(self.num_basis_functions())
-        M[interval - self._order + 1 : interval + 1] = self._active_values(interval, parameter_value)
+        active = np.array(self._active_values(interval, parameter_value))
+        M = np.zeros(self.num_basis_functions(), dtype=active.dtype)
+        if active.dtype == object:
+            M[:] = [0.0 * active[0]] * M.size  # zeros of the same scalar type
+        M[interval - self._order + 1 : interval + 1] = active
         return M
 
-    def EvaluateCurve(self, control_points: Sequence[npt.ArrayLike], parameter_value: float) -> Array:
+    def EvaluateCurve(self, control_points: Sequence[npt.ArrayLike], parameter_value: Any) -> Array:
         """The point at t of the curve with n control points, each an array of the same shape.
 
         Raises:
@@ -132,12 +146,12 @@ class BsplineBasis:
         points = control_points[interval - self._order + 1 : interval + 1]
         return sum(
             weight * np.asarray(point) for weight, point in zip(self._active_values(interval, parameter_value), points)
-        )  # type: ignore[return-value]
+        )
 
-    def _active_values(self, interval: int, t: float) -> list[float]:
+    def _active_values(self, interval: int, t: Any) -> list[Any]:
         """The functions that can be other than zero between t_interval and the next knot (algorithm A2.2)."""
         knots = self._knots
-        values = [1.0]
+        values: list[Any] = [1.0]
         for degree in range(1, self._order):
             left = [t - knots[interval - j] for j in range(degree)]
             right = [knots[interval + 1 + j] - t for j in range(degree)]
@@ -150,8 +164,9 @@ class BsplineBasis:
         return values
 
     def _check(self, t: float, function: str) -> None:
-        if self._order == 0 or not self.initial_parameter_value() <= t <= self.final_parameter_value():
-            limits = f"{self.initial_parameter_value()} to {self.final_parameter_value()}" if self._order else "nowhere"
+        knots, order = self._values, self._order
+        if order == 0 or not knots[order - 1] <= t <= knots[self.num_basis_functions()]:
+            limits = f"{knots[order - 1]} to {knots[self.num_basis_functions()]}" if order else "nowhere"
             raise ValueError(f"BsplineBasis.{function}: curves are defined from {limits}, not at {t}.")
 
     def __eq__(self, other: object) -> bool:
@@ -162,14 +177,23 @@ class BsplineBasis:
     def __hash__(self) -> int:
         return hash((self._order, self._knots))
 
+    def _scalar_type(self) -> Any:
+        return float if self._values is self._knots else scalar_of_array(np.array(self._knots))
+
+    def _cast(self, T: Any) -> BsplineBasis:
+        """The basis with its knots as scalars of type T."""
+        result = BsplineBasis(self)
+        result._set_knots(tuple(cast(t, T) for t in self._knots))
+        return result
+
     def __repr__(self) -> str:
         return f"BsplineBasis(order={self._order}, knots={list(self._knots)})"
 
 
-def _order_and_knots(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, tuple[float, ...]]:
+def _order_and_knots(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, tuple[Any, ...]]:
     if "knots" in kwargs or (len(args) == 2 and np.ndim(args[1]) == 1):
         given = bind_overload("BsplineBasis", ("order", "knots"), {}, args, kwargs)
-        order, knots = int(given["order"]), tuple(float(t) for t in given["knots"])
+        order, knots = int(given["order"]), tuple(_scalar(t) for t in given["knots"])
     else:
         defaults = {
             "type": KnotVectorType.kClampedUniform,
@@ -188,16 +212,20 @@ def _order_and_knots(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int
             f"BsplineBasis: the order must be positive, and there must be at least twice as many knots; got order "
             f"{order} and {len(knots)} knots."
         )
-    if any(a > b for a, b in itertools.pairwise(knots)):
+    if any(cast(a, float) > cast(b, float) for a, b in itertools.pairwise(knots)):
         raise ValueError(f"BsplineBasis: knots must ascend; got {list(knots)}.")
     return order, knots
 
 
-def _spaced_knots(order: int, count: int, type: KnotVectorType, initial: float, final: float) -> tuple[float, ...]:
-    if not initial <= final:
+def _spaced_knots(order: int, count: int, type: KnotVectorType, initial: Any, final: Any) -> tuple[Any, ...]:
+    if not cast(initial, float) <= cast(final, float):
         raise ValueError(f"BsplineBasis: parameters must ascend; got {initial} to {final}.")
     spacing = (final - initial) / (count - order + 1)
     knots = [initial + spacing * (i - order + 1) for i in range(count + order)]
     if type is KnotVectorType.kClampedUniform:
         knots[:order], knots[count:] = [initial] * order, [final] * order
-    return tuple(float(t) for t in knots)
+    return tuple(_scalar(t) for t in knots)
+
+
+def _scalar(t: Any) -> Any:
+    return t if hasattr(t, "lift") else float(t)

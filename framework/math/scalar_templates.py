@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["AngleAxis_", "Isometry3_", "Quaternion_", "RigidTransform_", "RollPitchYaw_", "RotationMatrix_"]
+__all__ = [
+    "AngleAxis_",
+    "BsplineBasis_",
+    "Isometry3_",
+    "Quaternion_",
+    "RigidTransform_",
+    "RollPitchYaw_",
+    "RotationMatrix_",
+]
 
 from typing import Any
 
@@ -12,6 +20,7 @@ from merganser.framework.core.scalars import scalar_of_array
 from merganser.framework.core.templates import ValueTemplate
 from merganser.framework.math._scalars import cast_entries
 from merganser.framework.math.angle_axis import AngleAxis
+from merganser.framework.math.bspline_basis import BsplineBasis
 from merganser.framework.math.isometry3 import Isometry3
 from merganser.framework.math.quaternion import Quaternion
 from merganser.framework.math.rigid_transform import RigidTransform
@@ -34,6 +43,7 @@ def _cast_isometry(X_AB: Isometry3, T: type[Any]) -> Isometry3:
 
 
 AngleAxis_ = ValueTemplate(AngleAxis, lambda pair: scalar_of_array(np.asarray([pair._angle, *pair._axis])), _cast)
+BsplineBasis_ = ValueTemplate(BsplineBasis, lambda basis: basis._scalar_type(), lambda basis, T: basis._cast(T))
 Isometry3_ = ValueTemplate(Isometry3, lambda pose: scalar_of_array(pose._R), _cast_isometry)
 Quaternion_ = ValueTemplate(Quaternion, lambda quaternion: scalar_of_array(quaternion._wxyz), _cast)
 RigidTransform_ = ValueTemplate(RigidTransform, lambda pose: scalar_of_array(pose._R_AB), _cast)

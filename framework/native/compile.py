@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.extending import register_jitable
 
@@ -117,16 +118,35 @@ def specialize(kernel: Any, *arguments: Any) -> Any:
     """
     if not hasattr(kernel, "overloads"):  # NUMBA_DISABLE_JIT=1
         return kernel
-    signature = tuple(numba.typeof(argument) for argument in arguments)
-    if signature not in kernel.overloads:
-        kernel.compile(signature)
-    return kernel.overloads[signature].entry_point
+    return find_overload(kernel, arguments).entry_point
+
+
+def find_overload(kernel: Any, arguments: tuple[Any, ...]) -> Any:
+    """What numba has compiled of a kernel for arguments of the given types; compiled if there is nothing yet."""
+    key = kernel, tuple(map(type_key, arguments))
+    overload = _overloads.get(key)
+    if overload is None:
+        signature = tuple(numba.typeof(argument) for argument in arguments)
+        if signature not in kernel.overloads:
+            kernel.compile(signature)
+        overload = _overloads[key] = kernel.overloads[signature]
+    return overload
+
+
+_overloads: dict[Any, Any] = {}
+
+
+def type_key(value: Any) -> Any:
+    """Tells values of different types apart, as `numba.typeof` does, which takes milliseconds for records."""
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+    return value.dtype if isinstance(value, np.void) else type(value)
 
 
 def kernel_address(kernel: Any, *arguments: Any) -> int:
     """Where the code of a kernel for arguments of the given types stands, for `call_kernel` (tape.py)."""
-    specialize(kernel, *arguments)
-    overload = kernel.overloads[tuple(numba.typeof(argument) for argument in arguments)]
+    overload = find_overload(kernel, arguments)
     address: int = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
     return address
 

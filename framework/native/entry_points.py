@@ -13,20 +13,20 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import itertools
 import struct
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.compiler_lock import global_compiler_lock
 from numpy.typing import NDArray
 
-from merganser.framework.native.compile import specialize
+from merganser.framework.native.compile import find_overload, specialize, type_key
 
 __all__ = ["Given", "Result", "bind"]
 
@@ -83,7 +83,7 @@ def bind(kernel: Any, *arguments: Any) -> Callable[..., Any]:
     if not hasattr(kernel, "overloads") or not _is_layout_known():
         return _slow_form(kernel, arguments)
     examples = tuple(_example(argument) for argument in arguments)
-    key = kernel, tuple(map(_type_key, examples)), tuple(map(_kind, arguments))
+    key = kernel, tuple(map(type_key, examples)), tuple(map(_kind, arguments))
     compiled = _compiled.get(key)
     if compiled is None:
         with global_compiler_lock:
@@ -142,14 +142,6 @@ def _example(argument: Any) -> Any:
     return argument.example if isinstance(argument, Given) else argument
 
 
-def _type_key(example: Any) -> Any:
-    """Tells values of different types apart, as numba does, in less time."""
-    if isinstance(example, np.ndarray):
-        flags = example.flags
-        return example.dtype, example.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
-    return example.dtype if isinstance(example, np.void) else type(example)
-
-
 def _numbers(argument: Any, example: Any) -> list[int]:
     """What the table has of an argument; see _Writer."""
     if isinstance(argument, Result):
@@ -181,9 +173,8 @@ class _EntryPoint:
     """The machine code of a builtin function, for one kernel and kind of arguments; lives as long as the process."""
 
     def __init__(self, kernel: Any, examples: tuple[Any, ...], kinds: tuple[int, ...]) -> None:
-        specialize(kernel, *examples)
-        signature = tuple(numba.typeof(example) for example in examples)
-        overload = kernel.overloads[signature]
+        overload = find_overload(kernel, examples)
+        signature = overload.signature.args
         name = f"entry_point_{next(_count)}"
         self._library = overload.target_context.codegen().create_library(name)
         module = self._library.create_ir_module(name)
@@ -194,9 +185,10 @@ class _EntryPoint:
         address = self._library.get_pointer_to_function(name)
         self._definition = _Definition(kernel.__name__.encode(), address, _METH_FASTCALL, None)
 
-    def bind(self, table: Array, bound: list[Array]) -> Callable[..., Any]:
+    def bind(self, table: Array, bound: list[Any]) -> Callable[..., Any]:
         """A builtin function with its own table; it keeps alive the arrays that addresses there point to."""
-        return _new_builtin(ctypes.addressof(self._definition), (table, *bound), None)  # type: ignore[no-any-return]
+        made: Callable[..., Any] = _new_builtin(ctypes.addressof(self._definition), (table, *bound), None)
+        return made
 
 
 _compiled: dict[Any, _EntryPoint] = {}
@@ -426,11 +418,11 @@ _FLOAT64 = np.dtype(np.float64)
 
 def _numpy_function(place: int) -> int:
     """Address of a function of numpy's C interface."""
-    from numpy._core._multiarray_umath import _ARRAY_API  # type: ignore[attr-defined]
-
+    core = "_core" if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else "core"
+    table = importlib.import_module(f"numpy.{core}._multiarray_umath")._ARRAY_API
     get: Any = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ctypes.cast(get(_ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))[place] or 0
+    return ctypes.cast(get(table, None), ctypes.POINTER(ctypes.c_void_p))[place] or 0
 
 
 @functools.cache

@@ -17,11 +17,15 @@ from numba.core.ccallback import CFunc
 
 from merganser.framework.core.native_code import Operation
 from merganser.framework.core.native_function import NativeFunction
+from merganser.framework.native.block_operations import interpolate, perceptron, sparse_product, wrap
 from merganser.framework.native.compile import device, enable_kernel_cache, is_on_disk
+from merganser.framework.native.trajectory_operations import trajectory
 
 __all__ = ["OPERATIONS", "SIGNATURE", "CompiledOperation", "address_of"]
 
-OPERATIONS: dict[str, Callable[..., None]] = {}
+OPERATIONS: dict[str, Callable[..., None]] = {
+    function.__name__: function for function in (interpolate, perceptron, sparse_product, trajectory, wrap)
+}
 
 SIGNATURE = (
     (types.CPointer(types.float64), types.CPointer(types.float64), types.CPointer(types.int64)),
@@ -282,35 +286,3 @@ def difference_quotient(values: Any, numbers: Any, integers: Any) -> None:
         values[y + i] = (values[latest + i] - values[before + i]) / numbers[h]
         if has_count and values[count] < 2.0:
             values[y + i] *= 0.0
-
-
-@_operation
-def piecewise_polynomial(values: Any, numbers: Any, integers: Any) -> None:
-    """A piecewise polynomial vector and its derivatives at a time, one after the other.
-
-    Integers: number of segments, elements of the vector, number of derivatives and whether they are zero beyond the
-    ends, place of the breaks, of the time and of the result; then for each order the number of powers and the place of
-    the coefficients, [segment, element, falling power].
-    """
-    num_segments, n, num_derivatives, clamps = integers[0], integers[1], integers[2], integers[3]
-    breaks, y = integers[4], integers[6]
-    start, end = numbers[breaks], numbers[breaks + num_segments]
-    time = values[integers[5]]
-    is_beyond = time < start or time > end
-    t = start if time < start else end if time > end else time
-    low, high = 0, num_segments  # break `low` is not after t, break `high` is, or they are the ends
-    while high - low > 1:
-        middle = (low + high) // 2
-        if numbers[breaks + middle] <= t:
-            low = middle
-        else:
-            high = middle
-    s = t - numbers[breaks + low]
-    for order in range(num_derivatives + 1):
-        powers, coefficients = integers[7 + 2 * order], integers[8 + 2 * order]
-        for i in range(n):
-            place = coefficients + powers * (n * low + i)
-            value = numbers[place]
-            for k in range(1, powers):
-                value = value * s + numbers[place + k]
-            values[y + n * order + i] = 0.0 if clamps and is_beyond and order > 0 else value

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
 from merganser.framework.core.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values import BasicVector
 from merganser.framework.math import BarycentricMesh
@@ -43,7 +44,11 @@ class BarycentricMeshSystem(LeafSystem):
         self._mesh = mesh
         self._values = values
         self._u = self.DeclareVectorInputPort(kUseDefaultName, mesh.get_input_size())
-        self.DeclareVectorOutputPort(kUseDefaultName, len(values), self._calc_output, {self._u.ticket()})
+        port = self.DeclareVectorOutputPort(kUseDefaultName, len(values), self._calc_output, {self._u.ticket()})
+        axes = [item for axis, stride in mesh._axes() for item in (axis.size, axis, stride)]
+        sizes = (mesh.get_input_size(), InputOf(0), OUTPUT, len(values), mesh.get_num_mesh_points())
+        room = np.zeros(2 * mesh.get_input_size() + 1)
+        port.cache_entry().use_native(NativeCode("interpolate", (*sizes, values, room, *axes)))
 
     def get_mesh(self) -> BarycentricMesh:
         """Returns the grid."""

@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
 from merganser.framework.core.values import BasicVector
+from merganser.framework.primitives._updatable_code import UpdatableCode
 from merganser.framework.primitives.linear_system import LinearSystem
 
 __all__ = ["MatrixGain", "SparseMatrixGain"]
@@ -50,7 +52,9 @@ class SparseMatrixGain(LeafSystem):
         self._D = _checked_sparse(D)
         num_outputs, num_inputs = self._D.shape
         self._u = self.DeclareVectorInputPort("u", num_inputs)
-        self.DeclareVectorOutputPort("y", num_outputs, self._calc_output, {self._u.ticket()})
+        port = self.DeclareVectorOutputPort("y", num_outputs, self._calc_output, {self._u.ticket()})
+        self._code = UpdatableCode(self._native_code)
+        port.cache_entry().use_native(self._code)
 
     def D(self) -> Any:
         """Returns a copy of the matrix, a scipy.sparse.csc_matrix of shape [num_outputs, num_inputs]."""
@@ -71,6 +75,12 @@ class SparseMatrixGain(LeafSystem):
                 f"System '{self.GetSystemPathname()}': D must keep its shape {self._D.shape}; got {matrix.shape}."
             )
         self._D = matrix
+        self._code.renew()
+
+    def _native_code(self) -> NativeCode:
+        D = self._D
+        entries = (*D.indptr.tolist(), *D.indices.tolist())
+        return NativeCode("sparse_product", (*D.shape, np.array(D.data), InputOf(0), OUTPUT, *entries))
 
     def _calc_output(self, context: Context, output: BasicVector) -> None:
         u = self._u.EvalBasicVector(context).value()

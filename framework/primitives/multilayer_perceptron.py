@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.core.arguments import bind_overload, checked_size
 from merganser.framework.core.context import Context
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode, ParameterOf
 from merganser.framework.core.random_values import RandomDistribution, RandomGenerator, draw
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._scalar_functions import (
@@ -93,7 +94,12 @@ class MultilayerPerceptron(LeafSystem):
         self._x = self.DeclareVectorInputPort("x", len(self._is_angle))
         self._parameter_index = self.DeclareNumericParameter(BasicVector(np.zeros(self._ends[-1])))
         tickets = {self._x.ticket(), self.numeric_parameter_ticket(self._parameter_index)}
-        self.DeclareVectorOutputPort("y", self._layers[-1], self._calc_output, tickets)
+        port = self.DeclareVectorOutputPort("y", self._layers[-1], self._calc_output, tickets)
+        room = max(self._layers)
+        places = (len(self._is_angle), InputOf(0), OUTPUT, ParameterOf(self._parameter_index), len(self._activations))
+        layers = zip(self._layers[1:], (activation.value for activation in self._activations))
+        shape = (*map(int, self._is_angle), self._layers[0], *(item for layer in layers for item in layer))
+        port.cache_entry().use_native(NativeCode("perceptron", (*places, np.zeros(2 * room), room, *shape)))
 
     def num_parameters(self) -> int:
         """Returns the number of weights and biases."""

@@ -10,11 +10,20 @@ from numpy.typing import NDArray
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import (
+    CONTINUOUS_STATE,
+    OUTPUT,
+    DiscreteStateOf,
+    InputOf,
+    NativeCode,
+    NextDiscreteStateOf,
+)
 from merganser.framework.core.state import ContinuousState, DiscreteValues
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_period
 from merganser.framework.primitives._linear_state import LinearStateMethods
 from merganser.framework.primitives._scalar_functions import left_to_right_product
+from merganser.framework.primitives._updatable_code import UpdatableCode
 from merganser.framework.trajectories import PiecewisePolynomial, Trajectory
 
 __all__ = ["TrajectoryAffineSystem", "TrajectoryLinearSystem"]
@@ -81,13 +90,17 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
             self.DeclareVectorInputPort(kUseDefaultName, num_inputs)
         if num_states and self._time_period == 0.0:
             self.DeclareContinuousState(num_states)
+            assert self._xcdot_entry is not None
+            self._cache_entries[self._xcdot_entry].use_native(UpdatableCode(self._native_derivatives))
         elif num_states:
             self.DeclareDiscreteState(num_states)
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, self._update)
+            self._use_native_event(UpdatableCode(self._native_update))
             self.DeclareForcedDiscreteUpdateEvent(self._update)
         if num_outputs:
             prerequisites = {self.time_ticket(), self.all_state_ticket(), self.all_input_ports_ticket()}
-            self.DeclareVectorOutputPort(kUseDefaultName, num_outputs, self._calc_output, prerequisites)
+            port = self.DeclareVectorOutputPort(kUseDefaultName, num_outputs, self._calc_output, prerequisites)
+            port.cache_entry().use_native(UpdatableCode(self._native_output))
 
     def A(self, t: Any) -> Array:
         """Returns A at time t, shape [num_states, num_states]."""
@@ -127,6 +140,34 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
     def _calc_output(self, context: Context, output: BasicVector) -> None:
         t = context.get_time()
         output.SetFromVector(self._affine(context, self.y0(t), self.C(t), self.D(t)))
+
+    def _native_derivatives(self) -> NativeCode | None:
+        return self._native_code("f0", "A", "B", OUTPUT)
+
+    def _native_update(self) -> NativeCode | None:
+        return self._native_code("f0", "A", "B", NextDiscreteStateOf(0))
+
+    def _native_output(self) -> NativeCode | None:
+        return self._native_code("y0", "C", "D", OUTPUT)
+
+    def _native_code(self, offset: str, by_state: str, by_input: str, target: Any) -> NativeCode | None:
+        """The same as an operation, for trajectories that are made of numbers."""
+        from merganser.framework.trajectories._native_program import Program, Unsupported  # loads numba
+
+        program, places, sizes = Program(), [], []
+        try:
+            for name in (offset, by_state, by_input):
+                r = self._coefficients[name]
+                places.append(program.room(r.rows() * r.cols()))
+                sizes.append(r.cols())
+                if r.cols():
+                    program.evaluate(r, 0, places[-1])
+        except Unsupported:
+            return None
+        state = CONTINUOUS_STATE if self._time_period == 0.0 else DiscreteStateOf(0)
+        products = (places[1], sizes[1], state if sizes[1] else 0), (places[2], sizes[2], InputOf(0) if sizes[2] else 0)
+        program.affine_to_output(self._coefficients[offset].rows(), places[0], *products)
+        return program.code(target)
 
     def _affine(self, context: Context, offset: Array, by_state: Array, by_input: Array) -> Array:
         result = offset

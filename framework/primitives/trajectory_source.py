@@ -10,10 +10,10 @@ from merganser.framework.core.arguments import checked_size
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import CURRENT_TIME, OUTPUT, NativeCode
+from merganser.framework.core.native_code import NativeCode
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._updatable_code import UpdatableCode
-from merganser.framework.trajectories import PiecewisePolynomial, Trajectory
+from merganser.framework.trajectories import Trajectory
 from merganser.framework.trajectories._scalars import plain
 
 __all__ = ["TrajectorySource"]
@@ -94,16 +94,20 @@ class TrajectorySource(LeafSystem):
             y[order * self._rows : (order + 1) * self._rows] = r.EvalDerivative(t, order)[:, 0]
 
     def _native_code(self) -> NativeCode | None:
-        """The same as an operation, for piecewise polynomials."""
-        r = self._trajectory
-        if type(r) is not PiecewisePolynomial or r._scalar_type() is not float:
+        """The same as an operation, for trajectories that are made of numbers."""
+        from merganser.framework.trajectories._native_program import Program, Unsupported  # loads numba
+
+        r, program, size = self._trajectory, Program(), self._rows * (self._order + 1)
+        y = program.room(size)
+        try:
+            for order in range(self._order + 1):
+                program.evaluate(r, order, y + order * self._rows)
+        except Unsupported:
             return None
-        coefficients = []  # [segment, element, falling power]
-        for order in range(self._order + 1):
-            rising = r._held(order)[0][:, :, :, 0]
-            coefficients += [rising.shape[1], np.moveaxis(rising[:, ::-1], 1, 2)]
-        sizes = (r.get_number_of_segments(), self._rows, self._order, int(self._clamps))
-        return NativeCode("piecewise_polynomial", (*sizes, np.array(r._breaks), CURRENT_TIME, OUTPUT, *coefficients))
+        if self._order > 0 and self._clamps:
+            program.zero_beyond([r.start_time(), r.end_time()], y + self._rows, size - self._rows)
+        program.copy_to_output(y, size)
+        return program.code()
 
     def _is_beyond(self, t: Any) -> bool:
         try:

@@ -7,9 +7,11 @@ import numpy as np
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
 from merganser.framework.core.values import BasicVector
 from merganser.framework.math.matrix_functions import wrap_to
 from merganser.framework.primitives._arguments import checked_size
+from merganser.framework.primitives._updatable_code import UpdatableCode
 
 __all__ = ["WrapToSystem"]
 
@@ -29,7 +31,9 @@ class WrapToSystem(LeafSystem):
         self._intervals: dict[int, tuple[float, float]] = {}
         size = checked_size(size, "WrapToSystem: size", 1)
         self._u = self.DeclareVectorInputPort(kUseDefaultName, size)
-        self.DeclareVectorOutputPort(kUseDefaultName, size, self._calc_output, {self._u.ticket()})
+        port = self.DeclareVectorOutputPort(kUseDefaultName, size, self._calc_output, {self._u.ticket()})
+        self._code = UpdatableCode(self._native_code)
+        port.cache_entry().use_native(self._code)
 
     def set_interval(self, index: int, low: float, high: float) -> None:
         """Wraps element `index` to [low, high) from now on.
@@ -44,6 +48,12 @@ class WrapToSystem(LeafSystem):
         if not (np.isfinite(low) and np.isfinite(high) and low < high):
             raise ValueError(f"{where}: expected a finite interval with low < high, got [{low}, {high}).")
         self._intervals[int(index)] = (float(low), float(high))
+        self._code.renew()
+
+    def _native_code(self) -> NativeCode:
+        intervals = [item for i, limits in self._intervals.items() for item in (i, np.array(limits))]
+        sizes = (FAILURE, self._u.size(), InputOf(0), OUTPUT, len(self._intervals))
+        return NativeCode("wrap", (*sizes, *intervals))
 
     def _calc_output(self, context: Context, output: BasicVector) -> None:
         output.SetFrom(self._u.EvalBasicVector(context))

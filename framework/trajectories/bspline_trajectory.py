@@ -175,12 +175,16 @@ class BsplineTrajectory(Trajectory):
         return True
 
     def DoEvalDerivative(self, t: Any, derivative_order: int) -> Array:
-        if derivative_order not in self._derived:
-            self._derived[derivative_order] = _derivative(self._checked_basis(), self._points, derivative_order)
-        return _evaluated(*self._derived[derivative_order], t)
+        return _evaluated(*self._derived_curve(derivative_order), t)
 
     def DoMakeDerivative(self, derivative_order: int) -> BsplineTrajectory:
         return self._of(*_derivative(self._checked_basis(), self._points, derivative_order))
+
+    def _derived_curve(self, order: int) -> tuple[BsplineBasis, Array]:
+        """Basis and control points of a derivative, kept for the next time."""
+        if order not in self._derived:
+            self._derived[order] = _derivative(self._checked_basis(), self._points, order)
+        return self._derived[order]
 
     def _checked_basis(self) -> BsplineBasis:
         if not len(self._points):
@@ -199,8 +203,9 @@ def _evaluated(basis: BsplineBasis, points: Array, t: Any) -> Array:
     t = clamped(t, basis.initial_parameter_value(), basis.final_parameter_value(), "BsplineTrajectory")
     interval = basis.FindContainingInterval(plain(t))
     active = points[interval - basis.order() + 1 : interval + 1]
-    weights = np.array(basis._active_values(interval, t))
-    return (weights @ active.reshape(len(active), -1)).reshape(points.shape[1:])
+    weights = np.array(basis._active_values(interval, t)).reshape(-1, 1, 1)
+    total: Array = np.add.accumulate(weights * active, axis=0)[-1]  # from left to right, as compiled code does it
+    return total
 
 
 def _derivative(basis: BsplineBasis, points: Array, order: int) -> tuple[BsplineBasis, Array]:
@@ -209,10 +214,11 @@ def _derivative(basis: BsplineBasis, points: Array, order: int) -> tuple[Bspline
         ends = [basis.initial_parameter_value(), basis.final_parameter_value()]
         return BsplineBasis(1, ends), 0.0 * points[:1]
     for _ in range(order):
-        k, knots = basis.order(), np.array(basis.knots())
-        spans = (knots[k : k + len(points) - 1] - knots[1 : len(points)]).reshape(-1, 1, 1)
-        points = np.diff(points, axis=0) * np.divide(k - 1.0, spans, out=np.zeros_like(spans), where=spans > 0.0)
-        basis = BsplineBasis(k - 1, knots[1:-1].tolist())
+        k, knots = basis.order(), basis.knots()
+        spans = [end - start for start, end in zip(knots[1 : len(points)], knots[k:])]
+        factors = np.array([(k - 1.0) / span if plain(span) > 0.0 else 0.0 for span in spans])
+        points = np.diff(points, axis=0) * factors.reshape(-1, 1, 1)
+        basis = BsplineBasis(k - 1, knots[1:-1])
     return basis, points
 
 

@@ -92,4 +92,7 @@ def _bell(n: int, k: int, x: list[Any]) -> Any:
     """B(n, k) of x_1, x_2, ..., by (2)."""
     if n == 0 or k == 0:
         return 1.0 if n == k else 0.0
-    return sum(math.comb(n - 1, i - 1) * x[i - 1] * _bell(n - i, k - 1, x) for i in range(1, n - k + 2))
+    total: Any = 0.0
+    for i in range(1, n - k + 2):  # sum() adds floats with compensation since Python 3.12; compiled code does not
+        total = total + math.comb(n - 1, i - 1) * x[i - 1] * _bell(n - i, k - 1, x)
+    return total

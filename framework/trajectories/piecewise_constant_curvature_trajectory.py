@@ -12,7 +12,6 @@ as Fx is the tangent and Fz the normal of the plane (Frenet and Serret, for a pl
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import math
 from typing import Any
@@ -21,15 +20,20 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.framework.trajectories._scalars import plain
+from merganser.framework.trajectories.derivative_trajectory import DerivativeTrajectory
+from merganser.framework.trajectories.piecewise_trajectory import EPSILON_TIME, PiecewiseTrajectory
 
 __all__ = ["PiecewiseConstantCurvatureTrajectory"]
 
-_SHORTEST_SEGMENT = 2.0**-52  # as long as two breaks must be apart [m]
 _ORTHOGONALITY = 128 * 2.0**-52  # largest cosine between tangent and normal
 
 
-class PiecewiseConstantCurvatureTrajectory:
+class PiecewiseConstantCurvatureTrajectory(PiecewiseTrajectory):
     """A planar path in frame A, of segments that turn at constant rates, with a frame F that moves along.
+
+    As a trajectory, it is p_AoFo_A over the distance s, whose derivatives are those of the segment that s is on: the
+    tangent Fx, then rho Fy, -rho^2 Fx and so on.
 
     Fx is the tangent of the path, Fz the normal of its plane. Before its start and beyond its end a path goes on with
     the curvature of the segment there; a periodic path starts again.
@@ -58,9 +62,10 @@ class PiecewiseConstantCurvatureTrajectory:
         initial_position: npt.ArrayLike = (0.0, 0.0, 0.0),
         is_periodic: bool = False,
     ) -> None:
-        self._breaks = _finite("breaks", breaks).tolist()
+        distances = _finite("breaks", breaks).tolist()
         self._turning_rates = _finite("turning_rates", turning_rates).tolist()
-        _check_segments(self._breaks, len(self._turning_rates))
+        _check_segments(distances, len(self._turning_rates))
+        super().__init__(distances)
         self._is_periodic = bool(is_periodic)
         R_AF = _initial_rotation(initial_curve_tangent, plane_normal)
         X_AF = RigidTransform(R_AF, _finite("initial_position", initial_position, 3))
@@ -72,41 +77,25 @@ class PiecewiseConstantCurvatureTrajectory:
 
     # -- segments --------------------------------------------------------------------------------------------
 
-    def rows(self) -> int:
-        """Returns 3, the number of rows of value()."""
+    def do_rows(self) -> int:
         return 3
 
-    def cols(self) -> int:
-        """Returns 1, the number of columns of value()."""
+    def do_cols(self) -> int:
         return 1
 
     def length(self) -> float:
         """Returns the length of the path [m]; 0 for an empty one."""
         return self.end_time()
 
-    def start_time(self) -> float:
-        """Returns the distance where the path starts, 0 [m]."""
+    def do_start_time(self) -> float:
         return 0.0
 
-    def end_time(self) -> float:
-        """Returns the distance where the path ends [m]."""
+    def do_end_time(self) -> float:
         return self._breaks[-1] if self._breaks else 0.0
-
-    def get_number_of_segments(self) -> int:
-        """Returns the number of segments."""
-        return len(self._turning_rates)
-
-    def get_segment_times(self) -> list[float]:
-        """Returns the breaks [m], shape [n + 1]."""
-        return list(self._breaks)
 
     def get_turning_rates(self) -> list[float]:
         """Returns the turning rate of each segment [1/m], shape [n]."""
         return list(self._turning_rates)
-
-    def get_segment_index(self, t: float) -> int:
-        """Returns the number of the segment on which the distance t lies, the first or last one beyond the ends."""
-        return min(max(bisect.bisect_right(self._breaks, t) - 1, 0), self.get_number_of_segments() - 1)
 
     def is_periodic(self) -> bool:
         """Returns whether the path starts again where it ends."""
@@ -128,9 +117,20 @@ class PiecewiseConstantCurvatureTrajectory:
         X_AFi = self._start_pose("CalcPose", i)
         return X_AFi @ _pose_in_segment(self._turning_rates[i], s - self._breaks[i])
 
-    def value(self, t: Any) -> npt.NDArray[Any]:
-        """Returns p_AoFo_A at the distance t [m], shape [3, 1]; errors as CalcPose."""
+    def do_value(self, t: Any) -> npt.NDArray[Any]:
         return np.asarray(self.CalcPose(t).translation()).reshape(3, 1)
+
+    def do_has_derivative(self) -> bool:
+        return True
+
+    def DoEvalDerivative(self, t: Any, derivative_order: int) -> npt.NDArray[Any]:
+        R_AF = self.CalcPose(t).rotation().matrix()
+        rho = self._turning_rates[self._locate(t)[1]]
+        sign = 1.0 if (derivative_order - 1) % 4 < 2 else -1.0
+        return (sign * rho ** (derivative_order - 1) * R_AF[:, (derivative_order - 1) % 2]).reshape(3, 1)
+
+    def DoMakeDerivative(self, derivative_order: int) -> DerivativeTrajectory:
+        return DerivativeTrajectory(self, derivative_order)
 
     def CalcSpatialVelocity(self, s: Any, s_dot: Any) -> npt.NDArray[Any]:
         """Returns the coefficients of V_AF_A, by (3); errors as CalcPose.
@@ -171,11 +171,11 @@ class PiecewiseConstantCurvatureTrajectory:
 
     def _locate(self, s: Any) -> tuple[Any, int]:
         """The distance, modulo the length if the path is periodic, and the number of its segment."""
-        real = float(s.value()) if hasattr(s, "derivatives") else float(np.real(s))
+        real = plain(s)
         if self._is_periodic and self._breaks:
             turns = math.floor(real / self._breaks[-1])
             s, real = s - turns * self._breaks[-1], real - turns * self._breaks[-1]
-        return s, self.get_segment_index(real)
+        return s, self._segment_at(real)
 
     def _start_pose(self, caller: str, i: int) -> RigidTransform:
         if not self._start_poses:
@@ -200,7 +200,7 @@ def _check_segments(breaks: list[float], num_rates: int) -> None:
     if breaks and breaks[0] != 0.0:
         raise ValueError(f"PiecewiseConstantCurvatureTrajectory: the first break must be 0, but is {breaks[0]}.")
     for before, after in itertools.pairwise(breaks):
-        if after - before < _SHORTEST_SEGMENT:
+        if after - before < EPSILON_TIME:
             raise ValueError(
                 f"PiecewiseConstantCurvatureTrajectory: the breaks must increase, but {after} follows {before}."
             )

@@ -16,7 +16,7 @@ from merganser.framework.trajectories._scalars import Array, cast_entries, clamp
 from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial
 from merganser.framework.trajectories.piecewise_trajectory import PiecewiseTrajectory
 
-__all__ = ["PiecewiseQuaternionSlerp"]
+__all__ = ["PiecewiseQuaternionSlerp", "slerp_angle"]
 
 _ALMOST_PARALLEL = 1.0 - 2.0**-52
 _ORIENTATIONS = ("quaternions", "rotation_matrices", "angle_axes")
@@ -157,10 +157,16 @@ class PiecewiseQuaternionSlerp(PiecewiseTrajectory):
 
 def _slerp(q0: Array, q1: Array, s: Any) -> Array:
     """The unit quaternion at the share s of the way from q0 to q1; shapes [4]."""
-    cosine = np.dot(q0, q1)
-    if plain(cosine) >= _ALMOST_PARALLEL:
+    angle = slerp_angle(q0, q1)
+    if angle is None:
         q = (1.0 - s) * q0 + s * q1
     else:
-        angle = elementwise.arccos(cosine)
         q = q0 * elementwise.sin((1.0 - s) * angle) + q1 * elementwise.sin(s * angle)
-    return q / elementwise.sqrt(np.dot(q, q))
+    w, x, y, z = q.tolist()
+    return q / elementwise.sqrt(w * w + x * x + y * y + z * z)
+
+
+def slerp_angle(q0: Array, q1: Array) -> Any:
+    """The angle between two unit quaternions, shapes [4]; None if they are almost parallel."""
+    cosine = np.dot(q0, q1)
+    return None if plain(cosine) >= _ALMOST_PARALLEL else elementwise.arccos(cosine)

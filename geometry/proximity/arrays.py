@@ -81,15 +81,16 @@ class _HullBuilder:
     """Gathers convex hulls, each shape's only once."""
 
     def __init__(self) -> None:
-        self._places: dict[Shape, tuple[int, int, int, int]] = {}
+        self._places: dict[Shape, tuple[int, int, int, int, int, int]] = {}
         self._vertices: list[Array] = []
         self._neighbors: list[list[int]] = []
         self._planes: list[Array] = []
         self._corners: list[list[int]] = []
+        self._edges: list[tuple[int, int, int, int]] = []
         self._num_vertices = 0
 
-    def add(self, shape: Mesh | Convex) -> tuple[int, int, int, int]:
-        """Returns the first vertex, the number of vertices, the first face and the number of faces."""
+    def add(self, shape: Mesh | Convex) -> tuple[int, int, int, int, int, int]:
+        """Returns the first vertex, face and edge, each with the number of them: vertices, faces, edges."""
         if shape not in self._places:
             hull = shape.GetConvexHull()
             vertices = hull.vertex_array()
@@ -97,7 +98,11 @@ class _HullBuilder:
                 [polygon.vertex(i) for i in range(polygon.num_vertices())]
                 for polygon in (hull.element(f) for f in range(hull.num_faces()))
             ]
-            self._places[shape] = (self._num_vertices, len(vertices), len(self._corners), len(faces))
+            edges = _edges(faces, len(self._planes))
+            self._places[shape] = (
+                self._num_vertices, len(vertices), len(self._corners), len(faces), len(self._edges), len(edges),
+            )  # fmt: skip
+            self._edges += edges
             neighbors: list[set[int]] = [set() for _ in vertices]
             for f, face in enumerate(faces):
                 for i, j in zip(face, face[1:] + face[:1]):
@@ -117,13 +122,20 @@ class _HullBuilder:
         corner_start, corners = _rows(self._corners)
         vertices = np.concatenate([np.zeros((0, 3)), *self._vertices])
         planes = np.array(self._planes, dtype=np.float64).reshape(-1, 4)
-        return Hulls(vertices, neighbor_start, neighbors, planes, corner_start, corners)
+        edges = np.array(self._edges, dtype=np.int64).reshape(-1, 4)
+        return Hulls(vertices, neighbor_start, neighbors, planes, corner_start, corners, edges)
 
 
 def _rows(rows: list[list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where each row begins, and all rows one after the other."""
     start = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)
     return start, np.array([i for row in rows for i in row], dtype=np.int64)
+
+
+def _edges(faces: list[list[int]], first_face: int) -> list[tuple[int, int, int, int]]:
+    """The edges of one hull, as in `Hulls.edges`."""
+    left = {(i, j): f for f, face in enumerate(faces, first_face) for i, j in zip(face, face[1:] + face[:1])}
+    return [(i, j, f, left[j, i]) for (i, j), f in left.items() if i < j and (j, i) in left]
 
 
 @functools.singledispatch
@@ -185,11 +197,12 @@ def _(shape: HalfSpace, record: Any, hulls: _HullBuilder) -> None:
 @_set_record.register(Mesh)
 @_set_record.register(Convex)
 def _(shape: Mesh | Convex, record: Any, hulls: _HullBuilder) -> None:
-    first_vertex, num_vertices, first_face, num_faces = hulls.add(shape)
+    place = hulls.add(shape)
     vertices = shape.GetConvexHull().vertex_array()
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     center = (low + high) / 2.0
     _set(record, HULL, (0.0, 0.0, 0.0), (high - low) / 2.0, center)
     record["bound"] = np.linalg.norm(vertices - center, axis=1).max()
-    record["first_vertex"], record["num_vertices"] = first_vertex, num_vertices
-    record["first_face"], record["num_faces"] = first_face, num_faces
+    record["first_vertex"], record["num_vertices"] = place[:2]
+    record["first_face"], record["num_faces"] = place[2:4]
+    record["first_edge"], record["num_edges"] = place[4:]

@@ -142,24 +142,24 @@ def find_candidates(
     if not high_x >= low_x:
         return count
     width = max(widest * (1.0 + 1e-9), 1e-9)
-    while (
-        math.floor((high_x - low_x) / width + 1.0)
-        * math.floor((high_y - low_y) / width + 1.0)
-        * math.floor((high_z - low_z) / width + 1.0)
-        > num_cells_max
-    ):
+    # In numbers with a point: integers overflow in scenes of a few thousand kilometres.
+    wide_x, wide_y, wide_z = high_x - low_x, high_y - low_y, high_z - low_z
+    while (wide_x / width + 1.0) * (wide_y / width + 1.0) * (wide_z / width + 1.0) > num_cells_max:
         width *= 1.3
-    nx, ny = int((high_x - low_x) / width) + 1, int((high_y - low_y) / width) + 1
-    nz = int((high_z - low_z) / width) + 1
+    nx, ny, nz = 1, 1, 1
+    if wide_x + wide_y + wide_z < math.inf:
+        nx, ny, nz = int(wide_x / width) + 1, int(wide_y / width) + 1, int(wide_z / width) + 1
     num_cells = nx * ny * nz
     for c in range(num_cells + 1):
         grid_work[c] = 0
     for i in range(n):
         if grid_work[cell_of + i] >= 0:
-            x = int((0.5 * (boxes_work[i, 0] + boxes_work[i, 3]) - low_x) / width)
-            y = int((0.5 * (boxes_work[i, 1] + boxes_work[i, 4]) - low_y) / width)
-            z = int((0.5 * (boxes_work[i, 2] + boxes_work[i, 5]) - low_z) / width)
-            cell = min(x, nx - 1) + nx * (min(y, ny - 1) + ny * min(z, nz - 1))
+            cell = 0
+            if num_cells > 1:
+                x = int((0.5 * (boxes_work[i, 0] + boxes_work[i, 3]) - low_x) / width)
+                y = int((0.5 * (boxes_work[i, 1] + boxes_work[i, 4]) - low_y) / width)
+                z = int((0.5 * (boxes_work[i, 2] + boxes_work[i, 5]) - low_z) / width)
+                cell = min(x, nx - 1) + nx * (min(y, ny - 1) + ny * min(z, nz - 1))
             grid_work[cell_of + i] = cell
             grid_work[cell + 1] += 1
     for c in range(num_cells):

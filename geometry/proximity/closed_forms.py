@@ -1,4 +1,4 @@
-"""Pairs that need no iteration: points, segments and half spaces with whatever has a formula, and boxes.
+"""Pairs that need no iteration: points, segments and half spaces with whatever has a formula, and zonotopes.
 
 Each writes the solution of refine.py, (1) there: the unit vector n from A to B (out of A - B), the value h(n), which is
 minus the signed distance, and one point of each core, all in A.
@@ -9,21 +9,20 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
-from merganser.geometry.proximity.boxes import solve_boxes
 from merganser.geometry.proximity.layout import (
-    BOX,
     HALF_SPACE,
     POINT,
     SEGMENT,
     SOLVED,
     UNBOUNDED,
+    UNSOLVED,
     Hulls,
 )
 from merganser.geometry.proximity.points import has_point_formula, point_to_core
+from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.supports import piece_point, support_piece
 from merganser.geometry.proximity.vectors import (
     Array,
-    Vector3,
     add,
     axis,
     cross,
@@ -38,14 +37,14 @@ from merganser.geometry.proximity.vectors import (
     tangents,
 )
 
-__all__ = ["set_solution", "solve_in_closed_form"]
+__all__ = ["solve_in_closed_form"]
 
 _PARALLEL = 1e-14  # squared sine of the angle between segments that count as parallel
 
 
 @device
 def solve_in_closed_form(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
-    """Writes the solution if there is a formula for this pair; returns the status, or -1 if there is none."""
+    """Writes the solution if there is a formula for this pair; returns the status, or UNSOLVED if there is none."""
     X_AB = work.X_AB
     origin = (X_AB[9], X_AB[10], X_AB[11])
     if b.kind == HALF_SPACE:
@@ -74,17 +73,7 @@ def solve_in_closed_form(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
     if a.kind == SEGMENT and b.kind == SEGMENT:
         _solve_segments(a, b, work)
         return SOLVED
-    if (a.kind == BOX or a.kind == SEGMENT) and (b.kind == BOX or b.kind == SEGMENT):
-        return solve_boxes(a, b, hulls, work)
-    return -1
-
-
-@device
-def set_solution(work: Array, n: Vector3, value: float, p_A: Vector3, p_B: Vector3) -> None:
-    """Writes a solution."""
-    work.value = value
-    for i in range(3):
-        work.normal[i], work.p_ACa[i], work.p_ACb[i] = n[i], p_A[i], p_B[i]
+    return UNSOLVED
 
 
 @device

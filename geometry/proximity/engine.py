@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.geometry.proximity.arrays import ProximityArrays
 from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY, find_candidates
+from merganser.geometry.proximity.derivatives import PairDifferential, PoseDifferential, differentiate_pair
 from merganser.geometry.proximity.layout import (
     POINT,
     contact_dtype,
@@ -119,6 +120,20 @@ class ProximityEngine:
         results = np.zeros(n, distance_dtype)
         signed_distances(with_point, self._arrays.hulls, X_W, pairs, n, self._work, results)
         return results
+
+    def differentiate(
+        self, geometries: Array, pair: tuple[int, int], result: Any, A: PoseDifferential, B: PoseDifferential
+    ) -> PairDifferential | None:
+        """Returns the derivatives of a record of distance_dtype, None where there are none; see derivatives.py.
+
+        Args:
+            geometries: geometry_dtype, whose hulls are those of this engine.
+            pair: rows of A and B.
+            result: the record.
+            A: pose of A and its derivatives.
+            B: pose of B and its derivatives.
+        """
+        return differentiate_pair(geometries, self._arrays.hulls, pair, result, A, B, self._work)
 
     def contact_manifolds(
         self, X_WG: Array, margin: float = 0.0, pairs: NDArray[np.int64] | None = None

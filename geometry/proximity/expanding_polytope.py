@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
+from merganser.geometry.proximity.flat_features import try_faces
 from merganser.geometry.proximity.layout import (
     FROZEN,
     INEXACT,
@@ -53,10 +54,13 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
     tolerance = _TOLERANCE * size
     curved = is_curved(a) or is_curved(b)
     X_AB = work.X_AB
-    best = work.value
     num_minima = 1
     _note_minimum(work, 0, (work.normal[0], work.normal[1], work.normal[2]))
-    num_vertices, num_faces = _start(a, b, hulls, work, (work.normal[0], work.normal[1], work.normal[2]))
+    n = (work.normal[0], work.normal[1], work.normal[2])
+    if curved:
+        try_faces(a, b, hulls, work, size)
+    best = work.value
+    num_vertices, num_faces = _start(a, b, hulls, work, n)
     num_free = 0
     while True:
         nearest = -1
@@ -71,22 +75,23 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
         w = subtract(p_A, p_B)
         value = dot(n, w)
         gap = value - distance
-        if value < 0.0:
-            return SOLVED if refine(a, b, hulls, work, n) else INEXACT
-        if gap <= 10.0 * tolerance:
-            work.face_key[nearest] = math.inf
-            if value < best:
-                best = value
-                _refine_further(a, b, hulls, work, n)
-            continue
-        if curved and (value < best - tolerance or _is_unexplored(work, num_minima, n, value, best)):
+        is_side = gap <= 10.0 * tolerance  # of A - B itself
+        is_lower = value < best - (0.0 if is_side else tolerance)
+        if (
+            value < 0.0
+            or (is_side and is_lower)
+            or (curved and not is_side and (is_lower or _is_unexplored(work, num_minima, n, value, best)))
+        ):
             n_minimum = _refine_further(a, b, hulls, work, n)
             best = min(best, work.value)
             if best < 0.0:
                 return SOLVED
-            if num_minima < MAX_MINIMA:
+            if curved and not is_side and num_minima < MAX_MINIMA:
                 _note_minimum(work, num_minima, n_minimum)
                 num_minima += 1
+        if is_side:
+            work.face_key[nearest] = math.inf
+            continue
         is_small = gap < 0.01 * best + 1e-5 * size and value >= best - tolerance
         if curved and is_small and _is_in_neighborhood(work, nearest, num_minima, n):
             work.face_key[nearest] = math.inf

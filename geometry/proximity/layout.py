@@ -26,11 +26,14 @@ __all__ = [
     "MAX_CORNERS",
     "MAX_FACES",
     "MAX_MINIMA",
+    "MAX_STARTS",
     "MAX_VERTICES",
+    "NUM_DIRECTIONS",
     "POINT",
     "SEGMENT",
     "SOLVED",
     "UNBOUNDED",
+    "UNSOLVED",
     "Hulls",
     "contact_dtype",
     "distance_dtype",
@@ -52,12 +55,15 @@ HALF_SPACE = 7  # z <= 0
 SOLVED = 0
 INEXACT = 1  # an upper bound of the depth, not known to be the least
 UNBOUNDED = 2  # two half spaces
+UNSOLVED = -1  # what has been computed so far tells no more than where to start from
 
 MAX_VERTICES = 160  # of the expanding polytope
 MAX_FACES = 2 * MAX_VERTICES + 64  # alive and dead ones, whose places are used again
 FROZEN = -1  # in place of a piece: a point
 MAX_BUNDLE = 5  # pieces of A - B that refine.py looks at
+NUM_DIRECTIONS = 162  # spread over the sphere, see smooth.py
 MAX_MINIMA = 16  # of one pair that are told apart
+MAX_STARTS = 16  # directions of one pair from which refine.py goes down, and minima that it may reach
 MAX_CONTACTS = 8  # of one pair
 FEW_VERTICES = 24  # hulls of at most so many are searched from end to end
 
@@ -79,6 +85,8 @@ geometry_dtype = np.dtype(
         ("num_vertices", np.int64),
         ("first_face", np.int64),
         ("num_faces", np.int64),
+        ("first_edge", np.int64),
+        ("num_edges", np.int64),
     ]
 )
 
@@ -102,6 +110,7 @@ _MAX_CLIPPED = 2 * MAX_CORNERS  # while it is clipped: each edge of the other fa
 work_dtype = np.dtype(
     [
         ("X_AB", np.float64, 12),  # R_AB row by row, then p_AB
+        ("X_BA", np.float64, 12),
         # A solution, in frame A: nhat (outward of A - B), value h(nhat), witness points on the cores.
         ("normal", np.float64, 3),
         ("value", np.float64),
@@ -124,11 +133,16 @@ work_dtype = np.dtype(
         ("free_face", np.int64, MAX_FACES),
         ("vertex_piece_a", np.int64, MAX_VERTICES),
         ("vertex_piece_b", np.int64, MAX_VERTICES),
-        # Local minima that are known: normals, and the pieces in their bundles.
-        ("minimum", np.float64, (MAX_MINIMA, 3)),
         ("minimum_count", np.int64, MAX_MINIMA),
         ("minimum_piece_a", np.int64, (MAX_MINIMA, MAX_BUNDLE)),
         ("minimum_piece_b", np.int64, (MAX_MINIMA, MAX_BUNDLE)),
+        # The search of smooth.py: h at directions, where to go down from, and normals of local minima that are known.
+        ("sample", np.float64, NUM_DIRECTIONS),
+        ("num_starts", np.int64),
+        ("start", np.float64, (MAX_STARTS, 3)),
+        ("start_value", np.float64, MAX_STARTS),
+        ("num_minima", np.int64),
+        ("minimum", np.float64, (MAX_STARTS, 3)),
         # Faces to clip.
         ("polygon_a", np.float64, (_MAX_CLIPPED, 3)),
         ("polygon_b", np.float64, (_MAX_CLIPPED, 3)),
@@ -148,6 +162,8 @@ class Hulls(NamedTuple):
         planes: outward unit normal and distance from the origin of each face, shape [num_faces, 4].
         corner_start: where the corners of each face begin, shape [num_faces + 1].
         corners: vertices around each face, counter-clockwise seen from outside, counted within their hull.
+        edges: of each edge both vertices, counted within their hull, and the rows of `planes` of both faces: the one
+            to the left of the edge, seen from outside, and the one to the right; shape [num_edges, 4].
     """
 
     vertices: NDArray[np.float64]
@@ -156,3 +172,4 @@ class Hulls(NamedTuple):
     planes: NDArray[np.float64]
     corner_start: NDArray[np.int64]
     corners: NDArray[np.int64]
+    edges: NDArray[np.int64]

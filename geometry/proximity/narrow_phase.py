@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 from merganser.framework.native import device, kernel
 from merganser.geometry.proximity.closed_forms import solve_in_closed_form
 from merganser.geometry.proximity.expanding_polytope import deepest
-from merganser.geometry.proximity.layout import INEXACT, SOLVED, Hulls
+from merganser.geometry.proximity.layout import ELLIPSOID, HULL, INEXACT, SEGMENT, SOLVED, UNSOLVED, Hulls
 from merganser.geometry.proximity.refine import refine
-from merganser.geometry.proximity.vectors import Array, add, rotated, subtract, unit
+from merganser.geometry.proximity.separating_axes import is_zonotope, solve_zonotope_and_hull, solve_zonotopes
+from merganser.geometry.proximity.smooth import deepest_of_smooth
+from merganser.geometry.proximity.supports import support_of_pair
+from merganser.geometry.proximity.vectors import Array, Vector3, add, axis, dot, norm, rotated, subtract, unit
 
 __all__ = ["set_relative_pose", "signed_distances", "solve_pair"]
 
@@ -31,15 +36,81 @@ def set_relative_pose(X_WG: Array, i: int, j: int, X_AB: Array) -> None:
 def solve_pair(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
     """Writes the solution for the cores of A and B, posed by X_AB, into `work`; returns a status."""
     status = solve_in_closed_form(a, b, hulls, work)
-    if status >= 0:
+    if status != UNSOLVED:
         return status
     X_AB = work.X_AB
-    center_A = (a.center_0, a.center_1, a.center_2)
-    center_B = add(rotated(X_AB, (b.center_0, b.center_1, b.center_2)), (X_AB[9], X_AB[10], X_AB[11]))
-    solved = refine(a, b, hulls, work, unit(subtract(center_B, center_A)))
-    if work.value < 0.0:
+    _set_inverse_pose(X_AB, work.X_BA)
+    n = _start(a, b, X_AB)
+    has_sides = is_zonotope(a) and is_zonotope(b)
+    if has_sides:
+        status = solve_zonotopes(a, b, hulls, work)
+    else:
+        is_flat = (a.kind == HULL and is_zonotope(b)) or (b.kind == HULL and is_zonotope(a))
+        is_smooth = _is_smooth(a, b)
+        _, _, p_A, p_B = support_of_pair(a, b, hulls, X_AB, n)
+        if (is_flat or is_smooth) and dot(n, subtract(p_A, p_B)) >= 0.0:
+            if is_smooth:
+                return deepest_of_smooth(a, b, hulls, work)
+            status = solve_zonotope_and_hull(a, b, hulls, work)
+            has_sides = True
+    if has_sides:
+        if status != UNSOLVED:
+            return status
+        n = (work.normal[0], work.normal[1], work.normal[2])
+    # Where h is negative anywhere the two are apart, and there is one minimum only.
+    solved = refine(a, b, hulls, work, n)
+    if has_sides or work.value < 0.0:
         return SOLVED if solved else INEXACT
     return deepest(a, b, hulls, work)
+
+
+@device
+def _is_smooth(a: Array, b: Array) -> bool:
+    """Whether these are ellipsoids, or one is and the other a segment."""
+    if a.kind == ELLIPSOID:
+        return bool(b.kind == ELLIPSOID or b.kind == SEGMENT)
+    return bool(b.kind == ELLIPSOID and a.kind == SEGMENT)
+
+
+@device
+def _set_inverse_pose(X_AB: Array, X_BA: Array) -> None:
+    for r in range(3):
+        for c in range(3):
+            X_BA[3 * r + c] = X_AB[3 * c + r]
+        X_BA[9 + r] = -(X_AB[r] * X_AB[9] + X_AB[3 + r] * X_AB[10] + X_AB[6 + r] * X_AB[11])
+
+
+@device
+def _start(a: Array, b: Array, X_AB: Array) -> Vector3:
+    """Where refine.py starts from: the minimum of h for ellipsoids in place of A and B, or near to it.
+
+    With semi-axes S_A and S_B and M = S_A^2 + R S_B^2 R^T, h(n) = sqrt(n . M n) - n . p is about the support function
+    of A - B; at its minimum, where it is -d, (M / sqrt(n . M n) + d) n = p.
+    """
+    center_A = (a.center_0, a.center_1, a.center_2)
+    center_B = add(rotated(X_AB, (b.center_0, b.center_1, b.center_2)), (X_AB[9], X_AB[10], X_AB[11]))
+    p = subtract(center_B, center_A)
+    u, v, w = axis(X_AB, 0), axis(X_AB, 1), axis(X_AB, 2)
+    s_u, s_v, s_w = b.half_0 * b.half_0, b.half_1 * b.half_1, b.half_2 * b.half_2
+    xx = a.half_0 * a.half_0 + s_u * u[0] * u[0] + s_v * v[0] * v[0] + s_w * w[0] * w[0]
+    yy = a.half_1 * a.half_1 + s_u * u[1] * u[1] + s_v * v[1] * v[1] + s_w * w[1] * w[1]
+    zz = a.half_2 * a.half_2 + s_u * u[2] * u[2] + s_v * v[2] * v[2] + s_w * w[2] * w[2]
+    xy = s_u * u[0] * u[1] + s_v * v[0] * v[1] + s_w * w[0] * w[1]
+    xz = s_u * u[0] * u[2] + s_v * v[0] * v[2] + s_w * w[0] * w[2]
+    yz = s_u * u[1] * u[2] + s_v * v[1] * v[2] + s_w * w[1] * w[2]
+    n = unit(p)
+    square = xx * n[0] * n[0] + yy * n[1] * n[1] + zz * n[2] * n[2]
+    square += 2.0 * (xy * n[0] * n[1] + xz * n[0] * n[2] + yz * n[1] * n[2])
+    h = math.sqrt(square)
+    shift = h * max(0.0, norm(p) - h) + 1e-3 * (xx + yy + zz)
+    xx, yy, zz = xx + shift, yy + shift, zz + shift
+    return unit(
+        (
+            (yy * zz - yz * yz) * p[0] + (xz * yz - xy * zz) * p[1] + (xy * yz - xz * yy) * p[2],
+            (xz * yz - xy * zz) * p[0] + (xx * zz - xz * xz) * p[1] + (xy * xz - xx * yz) * p[2],
+            (xy * yz - xz * yy) * p[0] + (xy * xz - xx * yz) * p[1] + (xx * yy - xy * xy) * p[2],
+        )
+    )
 
 
 @device

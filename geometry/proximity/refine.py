@@ -26,7 +26,7 @@ import math
 
 from merganser.framework.native import device
 from merganser.geometry.proximity.layout import CONE, CYLINDER, FROZEN, MAX_BUNDLE, Hulls
-from merganser.geometry.proximity.supports import curvature, piece_point, support_of_pair
+from merganser.geometry.proximity.supports import curvatures, piece_point, support_of_pair
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
@@ -41,15 +41,24 @@ from merganser.geometry.proximity.vectors import (
     unit,
 )
 
-__all__ = ["refine"]
+__all__ = ["refine", "set_solution"]
 
 _MAX_STEPS = 60
 _NEAR_AXIS = 1e-3  # sine of the angle to the axis
 _AROUND_AXIS = 0.7  # cosine of the angle to the axis
 _LARGEST_STEP = 0.7  # [rad]
+_LAST_STEP = 1e-6  # [rad], after which none follows if it is one of Newton's method
 _SMALLEST_STEP = 1e-11  # [rad]
 _FLAT = 1e-9  # curvature that counts as none, of the size of the shapes
 _ROUNDING = 4e-16  # of the size of the shapes
+
+
+@device
+def set_solution(work: Array, n: Vector3, value: float, p_A: Vector3, p_B: Vector3) -> None:
+    """Writes a solution."""
+    work.value = value
+    for i in range(3):
+        work.normal[i], work.p_ACa[i], work.p_ACb[i] = n[i], p_A[i], p_B[i]
 
 
 @device
@@ -79,7 +88,7 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
     for _ in range(_MAX_STEPS):
         e1, e2 = tangents(n)
         h11, h12, h22 = _evaluate(a, b, hulls, work, count, n, e1, e2, value)
-        d1, d2, gain = _minimize_model(work, count, h11, h12, h22, size)
+        d1, d2, gain, is_newton = _minimize_model(work, count, h11, h12, h22, size)
         length = math.sqrt(d1 * d1 + d2 * d2)
         if length < _SMALLEST_STEP or abs(gain) <= 0.01 * _ROUNDING * size:
             done = True
@@ -98,6 +107,9 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
         piece_a = _piece_near(a, n, piece_a)
         piece_b = _piece_near(b, rotated_back(X_AB, n), piece_b)
         count = _remember(work, count, piece_a, piece_b, p_A, p_B, size)
+        if is_better and is_newton and length < _LAST_STEP and count == before:
+            done = True  # quadratic convergence: what is left is of the size of its square
+            break
         if not is_better and count == before:
             reach = 0.3 * length
             pole, pole_value = _better_axis(a, b, hulls, X_AB, n, value)
@@ -228,33 +240,30 @@ def _evaluate(
         weight = work.weight[j]
         if weight > 0.0:
             if work.piece_a[j] >= 0:
-                piece = work.piece_a[j]
-                h11 += weight * curvature(a, piece, n, e1, e1)
-                h12 += weight * curvature(a, piece, n, e1, e2)
-                h22 += weight * curvature(a, piece, n, e2, e2)
+                c11, c12, c22 = curvatures(a, work.piece_a[j], n, e1, e2)
+                h11, h12, h22 = h11 + weight * c11, h12 + weight * c12, h22 + weight * c22
             if work.piece_b[j] >= 0:
-                piece = work.piece_b[j]
-                h11 += weight * curvature(b, piece, m, f1, f1)
-                h12 += weight * curvature(b, piece, m, f1, f2)
-                h22 += weight * curvature(b, piece, m, f2, f2)
+                c11, c12, c22 = curvatures(b, work.piece_b[j], m, f1, f2)
+                h11, h12, h22 = h11 + weight * c11, h12 + weight * c12, h22 + weight * c22
     return h11, h12, h22
 
 
 @device
 def _minimize_model(
     work: Array, count: int, h11: float, h12: float, h22: float, size: float
-) -> tuple[float, float, float]:
+) -> tuple[float, float, float, bool]:
     """Minimizes (3); writes the weights lambda.
 
     Returns:
-        The step d in the tangent plane, and by how much the model falls.
+        The step d in the tangent plane, by how much the model falls, and whether its curvature is the true one.
     """
     # A curvature that is not positive is lifted; along an edge (two pieces) the true one is used in the end.
     mean, half = 0.5 * (h11 + h22), 0.5 * (h11 - h22)
     least = mean - math.sqrt(half * half + h12 * h12)
     lift = 0.05 * size - least if least < _FLAT * size else 0.0
     k11, k22 = h11 + lift, h22 + lift
-    determinant = k11 * k22 - h12 * h12
+    inverse = 1.0 / (k11 * k22 - h12 * h12)
+    i11, i12, i22 = k22 * inverse, -h12 * inverse, k11 * inverse
     g = work.gradient
     top = g[0, 2]
     for j in range(1, count):
@@ -262,36 +271,38 @@ def _minimize_model(
     best_excess = math.inf
     best_1, best_2, best_3 = 0, -1, -1
     x1, x2, lambda_1, lambda_2 = 0.0, 0.0, 1.0, 0.0
-    for i in range(count):
-        for j in range(i, count):
-            for k in range(j, count):
-                if (j == i) and k > j:
-                    continue
+    # From the newest piece on, which takes part more often than not.
+    for i in range(count - 1, -1, -1):
+        for j in range(i, -1, -1):
+            for k in range(j, -1, -1):
+                if j == i and k < j:
+                    break
                 if i == j:
                     l1, l2, l3 = 1.0, 0.0, 0.0
-                    y1 = -(k22 * g[i, 0] - h12 * g[i, 1]) / determinant
-                    y2 = -(k11 * g[i, 1] - h12 * g[i, 0]) / determinant
+                    y1 = -(i11 * g[i, 0] + i12 * g[i, 1])
+                    y2 = -(i12 * g[i, 0] + i22 * g[i, 1])
                 elif j == k:
                     c1, c2 = g[i, 0] - g[j, 0], g[i, 1] - g[j, 1]
-                    q1, q2 = (k22 * c1 - h12 * c2) / determinant, (k11 * c2 - h12 * c1) / determinant
+                    q1, q2 = i11 * c1 + i12 * c2, i12 * c1 + i22 * c2
                     curve = c1 * q1 + c2 * q2
                     if curve <= 0.0:
                         continue
                     l1 = (g[i, 2] - g[j, 2] - (q1 * g[j, 0] + q2 * g[j, 1])) / curve
                     l2, l3 = 1.0 - l1, 0.0
                     s1, s2 = l1 * g[i, 0] + l2 * g[j, 0], l1 * g[i, 1] + l2 * g[j, 1]
-                    y1, y2 = -(k22 * s1 - h12 * s2) / determinant, -(k11 * s2 - h12 * s1) / determinant
+                    y1, y2 = -(i11 * s1 + i12 * s2), -(i12 * s1 + i22 * s2)
                 else:
                     a1, a2 = g[i, 0] - g[k, 0], g[i, 1] - g[k, 1]
                     b1, b2 = g[j, 0] - g[k, 0], g[j, 1] - g[k, 1]
                     area = a1 * b2 - a2 * b1
                     if abs(area) <= 1e-14 * size * size:
                         continue
+                    area = 1.0 / area
                     v1, v2 = g[k, 2] - g[i, 2], g[k, 2] - g[j, 2]
-                    y1, y2 = (v1 * b2 - v2 * a2) / area, (a1 * v2 - b1 * v1) / area
+                    y1, y2 = (v1 * b2 - v2 * a2) * area, (a1 * v2 - b1 * v1) * area
                     r1 = -(k11 * y1 + h12 * y2) - g[k, 0]
                     r2 = -(h12 * y1 + k22 * y2) - g[k, 1]
-                    l1, l2 = (r1 * b2 - r2 * b1) / area, (a1 * r2 - a2 * r1) / area
+                    l1, l2 = (r1 * b2 - r2 * b1) * area, (a1 * r2 - a2 * r1) * area
                     l3 = 1.0 - l1 - l2
                 # The solution has weights that are not negative, and no piece rises above those in it.
                 at = g[i, 2] + g[i, 0] * y1 + g[i, 1] * y2
@@ -300,8 +311,12 @@ def _minimize_model(
                     excess = max(excess, g[m, 2] + g[m, 0] * y1 + g[m, 1] * y2 - at)
                 if excess < best_excess:
                     best_excess = excess
-                    best_1, best_2, best_3 = i, (j if j > i else -1), (k if k > j else -1)
+                    best_1, best_2, best_3 = i, (j if j < i else -1), (k if k < j else -1)
                     x1, x2, lambda_1, lambda_2 = y1, y2, l1, l2
+            if best_excess <= 50.0 * _ROUNDING * size:
+                break
+        if best_excess <= 50.0 * _ROUNDING * size:
+            break
     for j in range(count):
         work.weight[j] = 0.0
     if best_2 < 0:
@@ -321,7 +336,7 @@ def _minimize_model(
     for j in range(count):
         after = max(after, g[j, 2] + g[j, 0] * x1 + g[j, 1] * x2)
     bend = 0.5 * (k11 * x1 * x1 + 2.0 * h12 * x1 * x2 + k22 * x2 * x2)
-    return x1, x2, max(top - after - bend, bend)
+    return x1, x2, max(top - after - bend, bend), lift == 0.0
 
 
 @device

@@ -40,7 +40,7 @@ from merganser.geometry.proximity.vectors import (
     rotated_back,
 )
 
-__all__ = ["curvature", "is_curved", "piece_point", "support_of_pair", "support_piece"]
+__all__ = ["curvatures", "is_curved", "piece_point", "support_of_pair", "support_piece"]
 
 _TINY = 1e-300
 
@@ -130,29 +130,32 @@ def piece_point(g: Array, hulls: Hulls, piece: int, n: Vector3) -> Vector3:
 
 
 @device
-def curvature(g: Array, piece: int, n: Vector3, u: Vector3, v: Vector3) -> float:
-    """u . grad grad s(n) . v of a piece, for a unit vector n: the radius of curvature of the core at that point."""
+def curvatures(g: Array, piece: int, n: Vector3, u: Vector3, v: Vector3) -> tuple[float, float, float]:
+    """The second derivatives of a piece at a unit vector n along tangents u and v: (uu, uv, vv).
+
+    These are radii of curvature of the core at that point.
+    """
     kind = g.kind
     if kind == CYLINDER:
-        across = n[0] * n[0] + n[1] * n[1]
-        return (
-            g.size_0
-            * (n[0] * u[1] - n[1] * u[0])
-            * (n[0] * v[1] - n[1] * v[0])
-            / (max(across, _TINY) * math.sqrt(max(across, _TINY)))
-        )
+        across = max(n[0] * n[0] + n[1] * n[1], _TINY)
+        factor = g.size_0 / (across * math.sqrt(across))
+        turn_u, turn_v = n[0] * u[1] - n[1] * u[0], n[0] * v[1] - n[1] * v[0]
+        return factor * turn_u * turn_u, factor * turn_u * turn_v, factor * turn_v * turn_v
     if kind == ELLIPSOID or (kind == CONE and piece == 1):
         # s = |S n|: (S u . S v - (x . u)(x . v)) / s with x = grad s; the base of a cone has S_zz = 0.
-        a, b = g.size_0 * n[0], g.size_1 * n[1]
-        size = g.size_2 if kind == ELLIPSOID else 0.0
-        c = size * n[2]
-        length = max(math.sqrt(a * a + b * b + c * c), _TINY)
-        x, y, z = g.size_0 * a / length, g.size_1 * b / length, size * c / length
-        along_u = x * u[0] + y * u[1] + z * u[2]
-        along_v = x * v[0] + y * v[1] + z * v[2]
-        metric = g.size_0 * g.size_0 * u[0] * v[0] + g.size_1 * g.size_1 * u[1] * v[1] + size * size * u[2] * v[2]
-        return (metric - along_u * along_v) / length
-    return 0.0
+        size_z = g.size_2 if kind == ELLIPSOID else 0.0
+        a, b, c = g.size_0 * n[0], g.size_1 * n[1], size_z * n[2]
+        inverse = 1.0 / max(math.sqrt(a * a + b * b + c * c), _TINY)
+        a, b, c = a * inverse, b * inverse, c * inverse
+        ux, uy, uz = g.size_0 * u[0], g.size_1 * u[1], size_z * u[2]
+        vx, vy, vz = g.size_0 * v[0], g.size_1 * v[1], size_z * v[2]
+        along_u, along_v = a * ux + b * uy + c * uz, a * vx + b * vy + c * vz
+        return (
+            (ux * ux + uy * uy + uz * uz - along_u * along_u) * inverse,
+            (ux * vx + uy * vy + uz * vz - along_u * along_v) * inverse,
+            (vx * vx + vy * vy + vz * vz - along_v * along_v) * inverse,
+        )
+    return 0.0, 0.0, 0.0
 
 
 @device

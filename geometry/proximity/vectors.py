@@ -23,6 +23,7 @@ __all__ = [
     "sum_scaled",
     "tangents",
     "unit",
+    "unit_axis",
 ]
 
 Array: TypeAlias = Any  # an array or a record of float64
@@ -86,6 +87,12 @@ def unit(a: Vector3) -> Vector3:
     if length < _TINY:
         return 0.0, 0.0, 1.0
     return a[0] / length, a[1] / length, a[2] / length
+
+
+@device
+def unit_axis(i: int) -> Vector3:
+    """ex, ey or ez."""
+    return (1.0 if i == 0 else 0.0), (1.0 if i == 1 else 0.0), (1.0 if i == 2 else 0.0)
 
 
 @device

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device
+from merganser.framework.native import device, inlined
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.ordering import Pattern
 
@@ -35,87 +35,116 @@ def find_column(pattern: Pattern, p: int, q: int) -> int:
 
 
 @device
-def factor(trees: Array, pattern: Pattern, num_panels: int, row_work: Array, U: Array) -> bool:
-    """Factors H in place; row_work holds as many numbers as there are velocities.
+def factor(trees: Array, pattern: Pattern, num_panels: int, U: Array) -> bool:
+    """Factors H in place.
 
     Returns:
         Whether H is positive definite (and holds no NaN).
     """
     for p in range(num_panels):
-        if not _factor_panel(trees[pattern.tree[p]]["num_v"], pattern.panel_start[p], pattern.panel_width[p], U):
+        n, start, width = trees[pattern.tree[p]]["num_v"], pattern.panel_start[p], pattern.panel_width[p]
+        # Free bodies have six velocities: with known sizes, loops are unrolled.
+        if not (_factor_diagonal(6, start, width, U) if n == 6 else _factor_diagonal(n, start, width, U)):
             return False
+        if n == 6:
+            _divide_columns(6, start, width, U)
+        else:
+            _divide_columns(n, start, width, U)
         for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            _update_panel(trees, pattern, p, b, row_work, U)
+            _update_panel(trees, pattern, p, b, U)
     return True
 
 
-@device
-def _factor_panel(n: int, start: int, width: int, U: Array) -> bool:
-    """Equation (1) for one panel."""
+@inlined
+def _factor_diagonal(n: int, start: int, width: int, U: Array) -> bool:
+    """U_pp of equation (1)."""
     for i in range(n):
-        row = U[start + i * width : start + (i + 1) * width]
+        row = U[start + i * width : start + i * width + n]
         for k in range(i):
-            above = U[start + k * width : start + (k + 1) * width]
+            above = U[start + k * width : start + k * width + n]
             scale = above[i]
-            for j in range(i, width):
+            for j in range(i, n):
                 row[j] -= scale * above[j]
         if not row[i] > 0.0:
             return False
         inverse = 1.0 / math.sqrt(row[i])
         row[i] = inverse
-        for j in range(i + 1, width):
+        for j in range(i + 1, n):
             row[j] *= inverse
     return True
 
 
+@inlined
+def _divide_columns(n: int, start: int, width: int, U: Array) -> None:
+    """U_pj of equation (1), for all columns behind the diagonal block."""
+    for i in range(n):
+        row = U[start + i * width + n : start + (i + 1) * width]
+        for k in range(i):
+            above = U[start + k * width + n : start + (k + 1) * width]
+            scale = U[start + k * width + i]
+            for j in range(width - n):
+                row[j] -= scale * above[j]
+        inverse = U[start + i * width + i]
+        for j in range(width - n):
+            row[j] *= inverse
+
+
 @device
-def _update_panel(trees: Array, pattern: Pattern, p: int, block: int, row_work: Array, U: Array) -> None:
+def _update_panel(trees: Array, pattern: Pattern, p: int, block: int, U: Array) -> None:
     """Equation (2) for one block i of panel p and all j behind it."""
-    source, width = pattern.panel_start[p], pattern.panel_width[p]
-    column, num_p = pattern.block_column[block], trees[pattern.tree[p]]["num_v"]
-    target = pattern.block_position[block]
-    target_start, target_width = pattern.panel_start[target], pattern.panel_width[target]
-    num_target = trees[pattern.tree[target]]["num_v"]
-    for a in range(num_target):
-        first = column + a
-        length = width - first
-        _combine_rows(U[source : source + num_p * width], num_p, width, first, row_work[:length])
-        row = U[target_start + a * target_width : target_start + (a + 1) * target_width]
-        for j in range(num_target - a):
-            row[a + j] -= row_work[j]
-        done = num_target - a
-        search = pattern.block_start[target]
-        for b in range(block + 1, pattern.block_start[p + 1]):
-            while pattern.block_position[search] != pattern.block_position[b]:
+    start, width, num_p = pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]["num_v"]
+    i = pattern.block_position[block]
+    num_i, left = trees[pattern.tree[i]]["num_v"], start + pattern.block_column[block]
+    search = pattern.block_start[i]
+    for other in range(block, pattern.block_start[p + 1]):
+        j = pattern.block_position[other]
+        target = pattern.panel_start[i]
+        if j != i:
+            while pattern.block_position[search] != j:
                 search += 1
-            count = trees[pattern.tree[pattern.block_position[b]]]["num_v"]
-            into, part = row[pattern.block_column[search] :], row_work[done:]
-            for j in range(count):
-                into[j] -= part[j]
-            done += count
+            target += pattern.block_column[search]
+        right, num_j = start + pattern.block_column[other], trees[pattern.tree[j]]["num_v"]
+        if num_p == 6 and num_i == 6 and num_j == 6:
+            _subtract_product_of_six(left, right, width, target, pattern.panel_width[i], U)
+        else:
+            _subtract_product(num_p, num_i, num_j, left, right, width, target, pattern.panel_width[i], U)
 
 
 @device
-def _combine_rows(panel: Array, num_rows: int, width: int, first: int, out: Array) -> None:
-    """out_j = sum_k panel[k, first] panel[k, first + j]; three rows at a time, for fewer passes over `out`."""
-    length = out.shape[0]
-    for j in range(length):
-        out[j] = 0.0
-    k = 0
-    while k + 3 <= num_rows:
-        x = panel[k * width + first : (k + 1) * width]
-        y = panel[(k + 1) * width + first : (k + 2) * width]
-        z = panel[(k + 2) * width + first : (k + 3) * width]
-        x_0, y_0, z_0 = x[0], y[0], z[0]
-        for j in range(length):
-            out[j] += x_0 * x[j] + y_0 * y[j] + z_0 * z[j]
-        k += 3
-    while k < num_rows:
-        x = panel[k * width + first : (k + 1) * width]
-        x_0 = x[0]
-        for j in range(length):
-            out[j] += x_0 * x[j]
-        k += 1
+def _subtract_product(
+    num_p: int, num_i: int, num_j: int, left: int, right: int, width: int, target: int, target_width: int, U: Array
+) -> None:
+    """H_ij -= U_pi^T U_pj."""
+    for a in range(num_i):
+        row = U[target + a * target_width : target + a * target_width + num_j]
+        for k in range(num_p):
+            scale = U[left + k * width + a]
+            source = U[right + k * width : right + k * width + num_j]
+            for j in range(num_j):
+                row[j] -= scale * source[j]
+
+
+@inlined
+def _subtract_product_of_six(left: int, right: int, width: int, target: int, target_width: int, U: Array) -> None:
+    """The same of blocks [6, 6], with sums in registers."""
+    for a in range(6):
+        s_0, s_1, s_2, s_3, s_4, s_5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(6):
+            scale = U[left + k * width + a]
+            source = U[right + k * width : right + k * width + 6]
+            s_0 += scale * source[0]
+            s_1 += scale * source[1]
+            s_2 += scale * source[2]
+            s_3 += scale * source[3]
+            s_4 += scale * source[4]
+            s_5 += scale * source[5]
+        row = U[target + a * target_width : target + a * target_width + 6]
+        row[0] -= s_0
+        row[1] -= s_1
+        row[2] -= s_2
+        row[3] -= s_3
+        row[4] -= s_4
+        row[5] -= s_5
 
 
 @device
@@ -124,31 +153,42 @@ def solve(trees: Array, pattern: Pattern, num_panels: int, U: Array, x: Array) -
     for p in range(num_panels):
         start, width = pattern.panel_start[p], pattern.panel_width[p]
         tree = trees[pattern.tree[p]]
-        own = x[tree["v_start"] : tree["v_start"] + tree["num_v"]]
-        for i in range(tree["num_v"]):
-            row = U[start + i * width : start + (i + 1) * width]
+        n = tree["num_v"]
+        own = x[tree["v_start"] : tree["v_start"] + n]
+        for i in range(n):
+            row = U[start + i * width : start + i * width + n]
             own[i] *= row[i]
-            for j in range(i + 1, tree["num_v"]):
+            for j in range(i + 1, n):
                 own[j] -= row[j] * own[i]
-            for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-                other = trees[pattern.tree[pattern.block_position[b]]]
-                part, target = row[pattern.block_column[b] :], x[other["v_start"] : other["v_start"] + other["num_v"]]
-                for j in range(other["num_v"]):
-                    target[j] -= part[j] * own[i]
+        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
+            other = trees[pattern.tree[pattern.block_position[b]]]
+            m, block = other["num_v"], start + pattern.block_column[b]
+            target = x[other["v_start"] : other["v_start"] + m]
+            for i in range(n):
+                row = U[block + i * width : block + i * width + m]
+                scale = own[i]
+                for j in range(m):
+                    target[j] -= row[j] * scale
     for q in range(num_panels):
         p = num_panels - 1 - q
         start, width = pattern.panel_start[p], pattern.panel_width[p]
         tree = trees[pattern.tree[p]]
-        own = x[tree["v_start"] : tree["v_start"] + tree["num_v"]]
-        for k in range(tree["num_v"]):
-            i = tree["num_v"] - 1 - k
-            row = U[start + i * width : start + (i + 1) * width]
+        n = tree["num_v"]
+        own = x[tree["v_start"] : tree["v_start"] + n]
+        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
+            other = trees[pattern.tree[pattern.block_position[b]]]
+            m, block = other["num_v"], start + pattern.block_column[b]
+            values = x[other["v_start"] : other["v_start"] + m]
+            for i in range(n):
+                row = U[block + i * width : block + i * width + m]
+                total = 0.0
+                for j in range(m):
+                    total += row[j] * values[j]
+                own[i] -= total
+        for k in range(n):
+            i = n - 1 - k
+            row = U[start + i * width : start + i * width + n]
             total = own[i]
-            for j in range(i + 1, tree["num_v"]):
+            for j in range(i + 1, n):
                 total -= row[j] * own[j]
-            for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-                other = trees[pattern.tree[pattern.block_position[b]]]
-                part, value = row[pattern.block_column[b] :], x[other["v_start"] : other["v_start"] + other["num_v"]]
-                for j in range(other["num_v"]):
-                    total -= part[j] * value[j]
             own[i] = total * row[i]

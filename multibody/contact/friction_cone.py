@@ -20,7 +20,7 @@ import math
 from merganser.framework.native import device
 from merganser.multibody.contact.layout import Array
 
-__all__ = ["Response", "cone_potential", "cone_response", "set_cone_law"]
+__all__ = ["Response", "cone_potential", "cone_response", "cone_slip", "set_cone_law"]
 
 # Impulse [t1, t2, n] and Hessian (11, 12, 22, 1n, 2n, nn) of one contact.
 Response = tuple[float, float, float, float, float, float, float, float, float]
@@ -73,6 +73,17 @@ def cone_response(law: Array, v_1: float, v_2: float, v_n: float) -> Response:
         coupling * t_2,
         f * gain_n,
     )
+
+
+@device
+def cone_slip(law: Array, v_1: float, v_2: float, v_n: float) -> tuple[float, bool]:
+    """How fast a contact slips, at least so fast that it slides, and whether it slides; 0 if there is no contact."""
+    gain_t, gain_n = law[_TANGENT_GAIN], law[_NORMAL_GAIN]
+    v_r, y_n = math.sqrt(v_1 * v_1 + v_2 * v_2), gain_n * (law[_NORMAL_TARGET] - v_n)
+    if gain_n == 0.0 or y_n <= -law[_CONE_SCALE] * gain_t * v_r:
+        return 0.0, False
+    threshold = law[_FRICTION] * y_n / gain_t
+    return (v_r, True) if v_r > threshold else (threshold, False)
 
 
 @device

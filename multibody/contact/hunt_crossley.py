@@ -34,11 +34,16 @@ __all__ = [
     "SOFTNESS",
     "hunt_crossley_potential",
     "hunt_crossley_response",
+    "hunt_crossley_slip",
     "implicit_friction_response",
     "normal_impulse",
     "set_hunt_crossley_law",
     "soften",
 ]
+
+# -dn/dv at v = 0 is at most so many times the rigid gain 1 / w: what is steeper gives way by less than 1e-8 of its
+# velocity, but the rounding of velocities would cause impulses above the tolerance of the solver.
+_STEEPEST = 1e8
 
 # Numbers of the law of one contact.
 _FRICTION = 0  # mu
@@ -64,6 +69,10 @@ def set_hunt_crossley_law(
     law: Array,
 ) -> None:
     """Prepares the numbers of the law of one contact, shape [12], of which this law uses nine."""
+    steepness = gain + dissipation * elastic
+    if steepness > _STEEPEST * rigid_gain:
+        scale = _STEEPEST * rigid_gain / steepness
+        gain, elastic = scale * gain, scale * elastic
     law[_FRICTION] = mu
     law[_ELASTIC] = elastic
     law[_GAIN] = gain
@@ -123,6 +132,12 @@ def hunt_crossley_response(approximation: int, law: Array, v_1: float, v_2: floa
         coupling * t_2,
         slope,
     )
+
+
+@device
+def hunt_crossley_slip(law: Array, v_1: float, v_2: float) -> tuple[float, bool]:
+    """s, and that it grows with the slip velocity."""
+    return math.sqrt(v_1 * v_1 + v_2 * v_2 + law[SOFTNESS] * law[SOFTNESS]), True
 
 
 @device

@@ -19,7 +19,6 @@ from merganser.multibody.contact.potential import calc_slope
 
 __all__ = ["find_step_length"]
 
-_TOLERANCE = 1e-8  # of |f(0)|
 _ROUNDING = 4e-16  # of the terms of f, times the square root of their number
 _MOST_ITERATIONS = 100
 _MOST_EXPANSIONS = 60
@@ -35,13 +34,14 @@ def find_step_length(
     velocity_step: Array,  # J dv, shape [num_rows]
     momentum_slope: float,  # dv^T A (v - v*)
     momentum_curvature: float,  # dv^T A dv
+    relative_tolerance: float,  # of f, to |f(0)|
 ) -> tuple[float, int]:
     """alpha where (1) is zero, or 0 if (1) is not negative at 0, and the number of iterations."""
     slope_0, _, size = calc_slope(problem, approximation, constraints, law, velocity, velocity_step, 0.0)
     slope_0 += momentum_slope
     if not slope_0 < 0.0:
         return 0.0, 0
-    tolerance = _TOLERANCE * abs(slope_0)
+    tolerance = relative_tolerance * abs(slope_0)
     rounding = _ROUNDING * math.sqrt(1.0 * velocity_step.shape[0])
     low, high, is_bracketed = 0.0, 1.0, False
     alpha = 1.0

@@ -9,6 +9,9 @@ converges from everywhere. It ends when the momentum that is left is small,
 
 or when a step changed no velocity by more than rounding does.
 
+Where many contacts stick and slide, exact steps are cut short by one contact after the other. From the second time on,
+the directions of friction are unknowns of their own (friction_directions.py).
+
 Of contacts of Hunt and Crossley that are far stiffer than their step resolves, friction with a great coefficient makes
 a cone of cliffs, along which steps are short. If the method lingers, it goes on through softer problems: all gains of
 contacts are bounded by a multiple of the rigid one 1 / w, which grows tenfold from one to the next.
@@ -22,6 +25,7 @@ import math
 
 from merganser.framework.native import device
 from merganser.multibody.contact.factorization import factor, solve
+from merganser.multibody.contact.friction_directions import forget_directions, soften_hessians, turn_directions
 from merganser.multibody.contact.hessian import assemble_hessian
 from merganser.multibody.contact.hunt_crossley import soften
 from merganser.multibody.contact.layout import (
@@ -49,7 +53,6 @@ from merganser.multibody.contact.workspace import (
     MOMENTUM_STAR,
     MOMENTUM_STEP,
     SCALE,
-    SCRATCH,
     STEP,
     Workspace,
 )
@@ -58,6 +61,10 @@ __all__ = ["measure_residual", "minimize_island", "start_island", "take_step"]
 
 _PATIENCE = 25  # iterations before softer problems are tried
 _STIFFENING = 10.0
+_SHORT = 0.5  # part of a step that was cut short
+_MOST_CUT = 2  # such steps before directions of friction become unknowns
+_EXACT = 1e-8  # tolerance of the line search, of the slope at its start, as in pydrake
+_ROUGH = 0.1  # the same where what follows does not depend on it
 _LEAST_SHIFT = 1e-14  # relative, of the diagonal of H
 _ROUNDING = 1e-30  # of twice the kinetic energy: a step of 1e-15 of the velocities
 
@@ -173,6 +180,7 @@ def _minimize(
     velocities = work.velocities
     is_still = False
     relative = 0.0
+    num_cut = 0  # steps that the line search has cut short
     for count in range(budget + 1):
         calc_impulses(problem, approximation, constraints, work.law, work.velocity, gamma_out, work.hessian)
         residual, scale = measure_residual(problem, trees, constraints, gamma_out, velocities)
@@ -184,14 +192,26 @@ def _minimize(
             return CONVERGED
         if count == budget:
             break
+        follows_directions = num_cut >= _MOST_CUT
+        if follows_directions:
+            soften_hessians(problem, approximation, constraints, work.law, work.velocity, gamma_out, work.hessian)
         if not _calc_step(problem, trees, constraints, pattern, work):
             return NOT_A_NUMBER
         curvature = dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM_STEP])
         slope = dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM])
         slope -= dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM_STAR])
         alpha, searches = find_step_length(
-            problem, approximation, constraints, work.law, work.velocity, work.velocity_step, slope, curvature
-        )
+            problem, approximation, constraints, work.law, work.velocity, work.velocity_step, slope, curvature,
+            _ROUGH if follows_directions else _EXACT,
+        )  # fmt: skip
+        if follows_directions:
+            turn_directions(
+                problem, approximation, constraints, work.law, work.velocity, work.velocity_step, alpha, work.hessian
+            )
+        elif alpha < _SHORT:
+            num_cut += 1
+            if num_cut == _MOST_CUT:
+                forget_directions(problem, constraints, work.hessian)
         take_step(problem, trees, constraints, alpha, v, work)
         result["total_iterations"] += 1
         result["line_search_iterations"] += searches
@@ -209,7 +229,7 @@ def _calc_step(problem: Problem, trees: Array, constraints: Array, pattern: Patt
     shift = 0.0
     while True:
         assemble_hessian(problem, trees, constraints, pattern, 1.0 + shift, work.hessian, work.factor)
-        if factor(problem.trees, pattern, num_panels, work.velocities[SCRATCH], work.factor):
+        if factor(problem.trees, pattern, num_panels, work.factor):
             break
         # Rounding, where stiffnesses and masses are 14 digits apart; a larger diagonal still gives a way down.
         shift = max(_LEAST_SHIFT, 100.0 * shift)

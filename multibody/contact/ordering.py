@@ -94,17 +94,25 @@ def _connect(
 
 
 @device
+def _lowest_bit(word: int) -> int:
+    """Which is the lowest of the bits that are set, of 32."""
+    bit = 0
+    for half in (16, 8, 4, 2, 1):
+        if word & ((1 << half) - 1) == 0:
+            word >>= half
+            bit += half
+    return bit
+
+
+@device
 def _degree(trees: Array, island_trees: Array, bits: Array, words: int, i: int) -> int:
     """Number of velocities of the neighbours."""
     total = 0
     for w in range(words):
         word = bits[i * words + w]
-        j = w * _WORD
         while word != 0:
-            if word & 1:
-                total += trees[island_trees[j]]["num_v"]
-            word >>= 1
-            j += 1
+            total += trees[island_trees[w * _WORD + _lowest_bit(word)]]["num_v"]
+            word &= word - 1
     return total
 
 
@@ -124,17 +132,16 @@ def _eliminate(trees: Array, island_trees: Array, words: int, k: int, bits: Arra
     count = 0
     for w in range(words):
         word = bits[k * words + w]
-        i = w * _WORD
         while word != 0:
-            if word & 1:
-                for u in range(words):
-                    bits[i * words + u] |= bits[k * words + u]
-                bits[i * words + k // _WORD] &= ~(1 << (k % _WORD))
-                bits[i * words + w] &= ~(1 << (i % _WORD))
-                weight[i] = _degree(trees, island_trees, bits, words, i)
-                count += 1
-            word >>= 1
-            i += 1
+            bit = _lowest_bit(word)
+            i = w * _WORD + bit
+            for u in range(words):
+                bits[i * words + u] |= bits[k * words + u]
+            bits[i * words + k // _WORD] &= ~(1 << (k % _WORD))
+            bits[i * words + w] &= ~(1 << bit)
+            weight[i] = _degree(trees, island_trees, bits, words, i)
+            count += 1
+            word &= word - 1
     return count
 
 
@@ -150,17 +157,15 @@ def _lay_out(trees: Array, island_trees: Array, words: int, bits: Array, positio
         last = first
         for w in range(words):
             word = bits[k * words + w]
-            i = w * _WORD
             while word != 0:
-                if word & 1:
-                    place = last
-                    while place > first and pattern.block_position[place - 1] > position[i]:
-                        pattern.block_position[place] = pattern.block_position[place - 1]
-                        place -= 1
-                    pattern.block_position[place] = position[i]
-                    last += 1
-                word >>= 1
-                i += 1
+                i = w * _WORD + _lowest_bit(word)
+                place = last
+                while place > first and pattern.block_position[place - 1] > position[i]:
+                    pattern.block_position[place] = pattern.block_position[place - 1]
+                    place -= 1
+                pattern.block_position[place] = position[i]
+                last += 1
+                word &= word - 1
         num_v = trees[island_trees[k]]["num_v"]
         width = num_v
         for b in range(first, last):

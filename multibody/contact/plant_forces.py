@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device, kernel
+from merganser.framework.native import device
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.plant_layout import APPROACH, COUPLER, DISTANCE, POINT, SLIP, WELD
 from merganser.multibody.contact.plant_problem import contact_point, ends_of, is_at_work
-from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
 from merganser.multibody.kernels.spatial import (
     Vector3,
     add,
@@ -23,12 +22,13 @@ from merganser.multibody.kernels.spatial import (
     subtract,
     vector,
 )
+from merganser.multibody.kernels.step import advance_positions
 
-__all__ = ["contact_forces", "finish_step", "push", "velocity_of_point"]
+__all__ = ["calc_contact_forces", "calc_next_state", "push", "velocity_of_point"]
 
 
-@kernel
-def finish_step(
+@device
+def calc_next_state(
     topology: Array,
     time_step: float,
     q_in: Array,
@@ -37,16 +37,13 @@ def finish_step(
 ) -> None:
     """Computes the next state from its velocities."""
     num_q = q_in.shape[0]
-    q_next = x_next_out[:num_q]
-    calc_velocity_to_qdot(topology, q_in, v_next_in, q_next)
-    for k in range(num_q):
-        q_next[k] = q_in[k] + time_step * q_next[k]
+    advance_positions(topology, time_step, q_in, v_next_in, x_next_out[:num_q])
     for k in range(v_next_in.shape[0]):
         x_next_out[num_q + k] = v_next_in[k]
 
 
-@kernel
-def contact_forces(
+@device
+def calc_contact_forces(
     # Model:
     trees: Array,
     tree_of_mobod: Array,

@@ -47,15 +47,15 @@ from merganser.multibody.kernels.spatial import (
 )
 
 __all__ = [
+    "calc_contact_problem",
+    "calc_tree_matrices",
     "combine_dissipation",
     "combine_friction",
     "combine_stiffness",
     "contact_point",
-    "contact_problem",
     "ends_of",
     "find_limits",
     "is_at_work",
-    "tree_matrices",
 ]
 
 LIMIT_STIFFNESS = 1e12
@@ -66,8 +66,8 @@ _NEAR_RIGID = 0.1  # beta of all constraints but contacts
 # ---------------------------------------------------------------------- masses
 
 
-@kernel
-def tree_matrices(
+@device
+def calc_tree_matrices(
     topology: Array,  # shape [num_mobods], see kernels/layout.py
     parameters: Array,
     trees: Array,  # shape [num_trees], of tree_dtype
@@ -177,6 +177,30 @@ def _add_row(
 
 
 @device
+def _add_point(
+    topology: Array, position: Array, trees: Array, tree: int, constraint: Array, mobod: int, p_WC: Vector3,
+    sign: float, t_1: Vector3, t_2: Vector3, n: Vector3, jacobian: Array,
+) -> None:  # fmt: skip
+    """Adds to the three rows of a contact the velocity of point C of a body along t_1, t_2 and n: equation (1)."""
+    if tree < 0:
+        return
+    num_v, v_start = trees[tree]["num_v"], trees[tree]["v_start"]
+    block = jacobian[_row_start(constraint, trees, tree, 0) : _row_start(constraint, trees, tree, 3)]
+    a = mobod
+    while a > 0:
+        node, body = topology[a], position[a]
+        at = node["v_start"] - v_start
+        arm = subtract(p_WC, vector(body["p_WoBo_W"]))
+        for k in range(node["num_v"]):
+            H = body["H_PB_W"][k]
+            v_C = add(translational(H), cross(rotational(H), arm))
+            block[at + k] += sign * dot(t_1, v_C)
+            block[num_v + at + k] += sign * dot(t_2, v_C)
+            block[2 * num_v + at + k] += sign * dot(n, v_C)
+        a = node["parent"]
+
+
+@device
 def _open(
     constraint: Array, trees: Array, tree_A: int, tree_B: int, row_start: int, num_rows: int, place: int,
     jacobian: Array,
@@ -257,8 +281,8 @@ def find_limits(limits: Array, time_step: float, q_in: Array, v_in: Array, v_sta
     return count
 
 
-@kernel
-def contact_problem(
+@device
+def calc_contact_problem(
     # Model:
     topology: Array,
     trees: Array,
@@ -315,16 +339,14 @@ def contact_problem(
         n = vector(contact["nhat_BA_W"])
         t_1 = tangent_of(n)
         t_2 = cross(n, t_1)
-        p_WC, zero = contact_point(contact, first["stiffness"], second["stiffness"]), (0.0, 0.0, 0.0)
+        p_WC = contact_point(contact, first["stiffness"], second["stiffness"])
         frame = frames_out[c]
         set_vector(frame[0:3], t_1)
         set_vector(frame[3:6], t_2)
         set_vector(frame[6:9], n)
+        _add_point(topology, position_in, trees, tree_of_mobod[B], record, B, p_WC, 1.0, t_1, t_2, n, jacobian_out)
+        _add_point(topology, position_in, trees, tree_of_mobod[A], record, A, p_WC, -1.0, t_1, t_2, n, jacobian_out)
         for r in range(3):
-            axis = vector(frame[3 * r : 3 * r + 3])
-            _add_pair(
-                topology, position_in, trees, tree_of_mobod, record, jacobian_out, r, A, B, p_WC, p_WC, zero, axis
-            )
             rows_out[row + r]["g"], rows_out[row + r]["bias"] = 0.0, 0.0
         rows_out[row + 2]["g"] = -contact["depth"]
         c, row = c + 1, row + 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from merganser.framework.native import device
+from merganser.framework.native import device, inlined
 from merganser.multibody.contact.bounded import bounded_response
 from merganser.multibody.contact.friction_cone import Response, cone_response
 from merganser.multibody.contact.hunt_crossley import hunt_crossley_response
@@ -13,7 +13,7 @@ from merganser.multibody.contact.workspace import HESSIAN_SIZE
 __all__ = ["calc_impulses", "calc_slope"]
 
 
-@device
+@inlined
 def contact_response(approximation: int, law: Array, v_1: float, v_2: float, v_n: float) -> Response:
     """Impulse and Hessian of a contact at v_c, by the approximation."""
     if approximation == SAP:

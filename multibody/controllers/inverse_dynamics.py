@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from merganser.framework import Context, InputPort, LeafOutputPort, LeafSystem, SystemScalarConverter
+from merganser.framework import Context, InputPort, LeafOutputPort, LeafSystem
 from merganser.multibody.controllers.plant_model import PlantModel
 from merganser.multibody.plant import MultibodyPlant
 
@@ -52,7 +52,7 @@ class InverseDynamics(LeafSystem):
         mode: InverseDynamicsMode = InverseDynamicsMode.kInverseDynamics,
         plant_context: Context | None = None,
     ) -> None:
-        super().__init__(converter=SystemScalarConverter())
+        super().__init__()
         if not isinstance(mode, InverseDynamics.InverseDynamicsMode):
             raise TypeError(f"InverseDynamics: mode must be an InverseDynamicsMode, got {mode!r}.")
         self._model = PlantModel(self, plant, plant_context)
@@ -63,9 +63,7 @@ class InverseDynamics(LeafSystem):
         if not self.is_pure_gravity_compensation():
             self._acceleration = self.DeclareVectorInputPort("desired_acceleration", plant.num_velocities())
             needs.add(self._acceleration.ticket())
-        self._force = self.DeclareVectorOutputPort(
-            "generalized_force", plant.num_velocities(), self._calc_force, needs
-        )
+        self._force = self.DeclareVectorOutputPort("generalized_force", plant.num_velocities(), self._calc_force, needs)
 
     def is_pure_gravity_compensation(self) -> bool:
         """Returns whether only gravity is compensated for."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from merganser.framework import Context, InputPort, LeafOutputPort, LeafSystem, SystemScalarConverter
+from merganser.framework import Context, InputPort, LeafOutputPort, LeafSystem
 from merganser.multibody.controllers.plant_model import (
     PlantModel,
     checked_gains,
@@ -37,7 +37,7 @@ class JointStiffnessController(LeafSystem):
     """
 
     def __init__(self, plant: MultibodyPlant, kp: ArrayLike, kd: ArrayLike) -> None:
-        super().__init__(converter=SystemScalarConverter())
+        super().__init__()
         name = "JointStiffnessController"
         require_plant(plant, name)
         self._B_inverse = require_fully_actuated(plant, name)
@@ -72,8 +72,6 @@ class JointStiffnessController(LeafSystem):
     def _calc_actuation(self, context: Context, output: Any) -> None:
         x, n = self._state.Eval(context), len(self._kp)
         plant_context = self._model.at(context, x)
-        applied = self._model.plant.CalcGeneralizedForces(
-            plant_context, self._model.force_elements(plant_context)
-        )
+        applied = self._model.plant.CalcGeneralizedForces(plant_context, self._model.force_elements(plant_context))
         error = self._desired.Eval(context) - x
         output.SetFromVector(self._B_inverse @ (-applied + self._kp * error[:n] + self._kd * error[n:]))  # (1)

@@ -15,12 +15,12 @@ of S is confirmed, in most steps at once.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
 from merganser.multibody.kernels.drives import add_drives, guess_saturation, revise_saturation
+from merganser.multibody.kernels.fast_spin import add_fast_spins
 from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics
 from merganser.multibody.kernels.kinematics import calc_kinematics
 from merganser.multibody.kernels.spatial import Array
-from merganser.multibody.kernels.step import calc_damping
+from merganser.multibody.kernels.step import advance_positions, calc_damping
 
 __all__ = ["NOT_CONVERGED", "calc_controlled_step", "controlled_step"]
 
@@ -66,6 +66,7 @@ def calc_controlled_step(
         # Right and left side of (2); q_next serves as the extra diagonal, as num_q >= num_v.
         calc_damping(topology, parameters, time_step, v, tau_in, q_next, v_next)
         add_drives(time_step, drives, drive_values_in, v, q_next, v_next)
+        add_fast_spins(topology, time_step, position_work, velocity_work, v_next)
         status = calc_forward_dynamics(
             topology, parameters, gravity_in, position_work, velocity_work, v_next, F_applied_in,
             q_next, scratch_work, v_next,
@@ -75,9 +76,7 @@ def calc_controlled_step(
         for k in range(num_v):
             v_next[k] = v[k] + time_step * v_next[k]
         if revise_saturation(time_step, count == 0, drives, drive_values_in, v_next, drives_work, effort_out):
-            calc_velocity_to_qdot(topology, q, v_next, q_next)
-            for k in range(num_q):
-                q_next[k] = q[k] + time_step * q_next[k]
+            advance_positions(topology, time_step, q, v_next, q_next)
             return 0
     return NOT_CONVERGED
 

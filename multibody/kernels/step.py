@@ -10,8 +10,9 @@ the rest explicit, and the positions follow the new velocities:
     (M + h D) (v+ - v) = h (tau - D v - C v + tau_g + J^T F_applied)                                      (2)
     q+ = q + h N(q) v+                                                                                    (3)
 
-Quaternions are not normalized: no result depends on the length of a quaternion, which (3) lets grow by the
-factor sqrt(1 + (h w / 2)^2) a step.
+Quaternions are not normalized, as no result depends on the length of a quaternion, which (3) lets grow by the factor
+sqrt(1 + (h w / 2)^2) a step: only one longer than 1e6 is, lest it overflow. Free bodies that turn fast do not go by
+(2), which would feed energy into them, see fast_spin.py.
 
 Source of (2), (3): A. Castro et al., An Unconstrained Convex Formulation of Compliant Contact, IEEE T-RO
 (2023), section II, where no contact occurs.
@@ -21,12 +22,16 @@ from __future__ import annotations
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
+from merganser.multibody.kernels.fast_spin import add_fast_spins
 from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.kinematics import calc_kinematics
+from merganser.multibody.kernels.layout import QUATERNION_FLOATING
+from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import Array
 
 __all__ = [
+    "advance_positions",
     "calc_damping",
     "calc_discrete_step",
     "calc_state_derivatives",
@@ -35,6 +40,8 @@ __all__ = [
     "state_derivatives",
     "state_inverse_dynamics",
 ]
+
+_LONG_QUATERNION = 1e6
 
 
 @device
@@ -104,11 +111,36 @@ def calc_discrete_step(
     )  # fmt: skip
     for k in range(num_v):
         v_next[k] = v[k] + time_step * v_next[k]
-    # q+ = q + h N(q) v+  (3)
-    calc_velocity_to_qdot(topology, q, v_next, q_next)
-    for k in range(num_q):
-        q_next[k] = q[k] + time_step * q_next[k]
+    advance_positions(topology, time_step, q, v_next, q_next)
     return status
+
+
+@device
+def advance_positions(
+    topology: Array,  # shape [num_mobods]
+    time_step: float,  # h [s]
+    q_in: Array,  # shape [num_q]
+    v_next_in: Array,  # v+, shape [num_v]
+    q_next_out: Array,  # q+, shape [num_q]
+) -> None:
+    """Computes q+, equation (3)."""
+    calc_velocity_to_qdot(topology, q_in, v_next_in, q_next_out)
+    for k in range(q_in.shape[0]):
+        q_next_out[k] = q_in[k] + time_step * q_next_out[k]
+    for i in range(1, topology.shape[0]):
+        if topology[i]["mobilizer"] == QUATERNION_FLOATING:
+            _bound_quaternion(q_next_out[topology[i]["q_start"] : topology[i]["q_start"] + 4])
+
+
+@device
+def _bound_quaternion(quaternion: Array) -> None:
+    """Normalizes a quaternion that has become long; not a symbolic one."""
+    square = quaternion[0] * quaternion[0] + quaternion[1] * quaternion[1]
+    square += quaternion[2] * quaternion[2] + quaternion[3] * quaternion[3]
+    if not exceeds(_LONG_QUATERNION * _LONG_QUATERNION, square):
+        scale = square**-0.5
+        for k in range(4):
+            quaternion[k] = scale * quaternion[k]
 
 
 @device
@@ -132,6 +164,8 @@ def _accelerate(
     extra_diagonal, tau_and_vdot = x_out[:num_v], x_out[num_q:]
     calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
     calc_damping(topology, parameters, implicit_time, v, tau_in, extra_diagonal, tau_and_vdot)
+    if implicit_time > 0.0:
+        add_fast_spins(topology, implicit_time, position_work, velocity_work, tau_and_vdot)
     return calc_forward_dynamics(
         topology, parameters, gravity_in, position_work, velocity_work, tau_and_vdot, F_applied_in,
         extra_diagonal, scratch_work, tau_and_vdot,

@@ -4,26 +4,33 @@ from merganser.multibody.plant.add_multibody_plant import (
     AddMultibodyPlantSceneGraph,
     AddMultibodyPlantSceneGraphResult,
 )
-from merganser.multibody.plant.contact_enums import (
-    ContactModel,
-    DiscreteContactApproximation,
-    DiscreteContactSolver,
-    HydroelasticContactRepresentation,
-)
+from merganser.multibody.plant.contact_enums import ContactModel, DiscreteContactApproximation, DiscreteContactSolver
 from merganser.multibody.plant.contact_results import ContactResults, PointPairContactInfo
 from merganser.multibody.plant.coulomb_friction import (
     CalcContactFrictionFromSurfaceProperties,
     CoulombFriction,
 )
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
+from merganser.multibody.plant.externally_applied_spatial_force_multiplexer import (
+    ExternallyAppliedSpatialForceMultiplexer,
+)
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
 from merganser.multibody.plant.multibody_plant_config import (
     AddMultibodyPlant,
     ApplyMultibodyPlantConfig,
     MultibodyPlantConfig,
 )
-from merganser.multibody.plant.scalar_templates import CoulombFriction_, ExternallyAppliedSpatialForce_, MultibodyPlant_
+from merganser.multibody.plant.propeller import Propeller, PropellerInfo
+from merganser.multibody.plant.scalar_templates import (
+    CoulombFriction_,
+    ExternallyAppliedSpatialForce_,
+    ExternallyAppliedSpatialForceMultiplexer_,
+    MultibodyPlant_,
+    Propeller_,
+    Wing_,
+)
 from merganser.multibody.plant.topology_graph import plot_topology
+from merganser.multibody.plant.wing import Wing
 from merganser.multibody.tree import BaseBodyJointType
 from merganser.multibody.tree.constraints import DistanceConstraintParams
 
@@ -42,11 +49,17 @@ __all__ = [
     "DiscreteContactSolver",
     "DistanceConstraintParams",
     "ExternallyAppliedSpatialForce",
+    "ExternallyAppliedSpatialForceMultiplexer",
+    "ExternallyAppliedSpatialForceMultiplexer_",
     "ExternallyAppliedSpatialForce_",
-    "HydroelasticContactRepresentation",
     "MultibodyPlant",
     "MultibodyPlantConfig",
     "MultibodyPlant_",
     "PointPairContactInfo",
+    "Propeller",
+    "PropellerInfo",
+    "Propeller_",
+    "Wing",
+    "Wing_",
     "plot_topology",
 ]

@@ -12,23 +12,25 @@ from numpy.typing import NDArray
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry import GeometryId, ProximityProperties
+from merganser.geometry.proximity.layout import contact_dtype
 from merganser.multibody import kernels
 from merganser.multibody.contact import contact_velocities, make_settings, tamsi_contact_velocities
 from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_A_NUMBER, NOT_CONVERGED, SAP, TAMSI
 from merganser.multibody.contact.penalty import limit_forces, penalty_forces
-from merganser.multibody.contact.plant_forces import contact_forces, finish_step
 from merganser.multibody.contact.plant_layout import (
     BALL,
     COUPLER,
     DISTANCE,
     NO_LINK,
+    NUM_FORCE_VALUES,
     WELD,
     drive_dtype,
     link_dtype,
     material_dtype,
 )
-from merganser.multibody.contact.plant_problem import contact_problem, find_limits, tree_matrices
+from merganser.multibody.contact.plant_problem import find_limits
+from merganser.multibody.contact.plant_step import end_step, start_step
 from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.plant.constraints import PlantConstraints
 from merganser.multibody.plant.contact_arrays import (
@@ -137,38 +139,37 @@ class PlantContact(PlantConstraints):
         self, context: Any, w: Workspace, room: ContactRoom, pairs: Array, contacts: Array, links: Array, result: Array
     ) -> None:
         """Solves the contact problem; `result` holds the state after the step without constraints, and receives it."""
-        model, settings, num_q, h = room.model, self._settings_of_contact(), len(w.q), self._time_step
+        model, settings, num_q = room.model, self._settings_of_contact(), len(w.q)
         drives = self._drives_of_problem(w, room)
         room.reserve(
             len(contacts),
             2 * len(model.limits) + len(links) + len(drives),
             2 * len(model.limits) + 6 * len(links) + len(drives),
         )
-        v_star = result[num_q:]
         w.call(
-            tree_matrices, w.topology, w.parameters, model.trees, model.tree_of_mobod, h, w.position, w.scratch,
-            room.matrix, room.is_locked,
-        )  # fmt: skip
-        w.call(
-            contact_problem, w.topology, model.trees, model.tree_of_mobod, model.tree_of_velocity, room.materials,
-            model.limits, links, drives, settings, self._near_rigid_threshold, w.q, w.v, v_star, w.position, pairs,
-            contacts, room.constraints, room.rows, room.jacobian, room.frames, room.source, room.counts,
+            start_step, w.topology, w.parameters, model.trees, model.tree_of_mobod, model.tree_of_velocity,
+            room.materials, model.limits, links, drives, settings, self._near_rigid_threshold, w.q, w.v, result,
+            w.position, pairs, contacts, w.scratch, room.matrix, room.is_locked, room.constraints, room.rows,
+            room.jacobian, room.frames, room.source, room.counts,
         )  # fmt: skip
         num_constraints, num_rows, jacobian_size, num_contacts, _ = room.counts.tolist()
-        self._call_solver(context, w, room, v_star, num_constraints, num_rows, jacobian_size)
-        w.call(finish_step, w.topology, h, w.q, room.v_next, result)
-        room.F_Bo_W[:] = w.F_applied if w.has_applied_forces else 0.0
+        self._call_solver(context, w, room, result[num_q:], num_constraints, num_rows, jacobian_size)
+        num_v, h = len(w.v), self._time_step
+        tau, tau_joints, forces = np.empty(num_v), np.empty(num_v), np.empty((num_contacts, NUM_FORCE_VALUES))
+        kept, geometries = np.empty(num_contacts, contact_dtype), np.empty((num_contacts, 2), np.int64)
         w.call(
-            contact_forces, model.trees, model.tree_of_mobod, room.materials, links, h, w.position, room.v_next, pairs,
-            contacts, room.constraints, room.jacobian, room.frames, room.source, room.counts, room.impulses,
-            room.F_Bo_W, room.tau, room.tau_joints, room.forces,
+            end_step, w.topology, model.trees, model.tree_of_mobod, room.materials, links, h, w.q, room.v_next,
+            w.F_applied if w.has_applied_forces else w.zeros_F, w.position, pairs, contacts, room.constraints,
+            room.jacobian, room.frames, room.source, room.counts, room.impulses, result, room.F_Bo_W, tau, tau_joints,
+            forces, kept, geometries,
         )  # fmt: skip
         if len(drives):
             controllers = w.drives.controllers
             efforts = room.impulses[num_rows - len(drives) : num_rows] / h
             w.net_actuation[controllers.inputs] = efforts
-        kept = contacts[room.source[:num_contacts]]
-        w.contact_sample = self._sample_contacts(room, pairs, kept, room.forces[:num_contacts].copy(), room.result[0])
+        w.contact_sample = ContactSample(
+            _ids_of(room), room.bodies, geometries, kept, forces, tau, tau_joints, room.statistics.item()
+        )
 
     def _call_solver(
         self, context: Any, w: Workspace, room: ContactRoom, v_star: Array, num_constraints: int, num_rows: int,
@@ -182,9 +183,10 @@ class PlantContact(PlantConstraints):
             room.reserve_work(num_constraints, num_rows, jacobian_size)
             status = w.call(
                 solver, settings, room.model.trees, room.matrix, room.is_locked, w.v, v_star, *arguments,
-                room.pairs, room.work, room.integer_work, room.v_next, room.impulses[:num_rows], room.result[0],
+                room.pairs, room.work, room.integer_work, room.v_next, room.impulses[:num_rows], room.statistics,
             )  # fmt: skip
-            room.grow()
+            if status == NO_CAPACITY:
+                room.grow()
             if status == NOT_CONVERGED and settings["approximation"] != SAP:
                 self._warn_of_fallback(context, "SAP")
                 settings, solver, status = self._fallback_settings, contact_velocities, NO_CAPACITY
@@ -209,7 +211,7 @@ class PlantContact(PlantConstraints):
         where = f"The contact problem of plant '{self.GetSystemPathname()}' at time {context._store.flat[0]} s"
         size = f"{int(room.counts[3])} contacts, {int(room.counts[0] - room.counts[3])} other constraints"
         if status == NOT_CONVERGED:
-            return f"{where} ({size}) was not solved: its residual is {float(room.result['residual'][0]):.1e}."
+            return f"{where} ({size}) was not solved: its residual is {float(room.statistics['residual']):.1e}."
         if status == NOT_A_NUMBER:
             return f"{where} ({size}) has a number that is not finite; check materials, masses and velocities."
         return (
@@ -271,7 +273,11 @@ class PlantContact(PlantConstraints):
         )  # fmt: skip
         room.tau[:] = 0.0
         w.call(kernels.generalized_forces, w.topology, w.position, room.F_Bo_W, w.zeros_F.copy(), room.tau)
-        return self._sample_contacts(room, pairs, contacts, room.forces[: len(contacts)].copy(), None)
+        forces = room.forces[: len(contacts)].copy()
+        return ContactSample(
+            _ids_of(room), room.bodies, pairs[contacts["pair"]], contacts.copy(), forces, room.tau.copy(),
+            room.tau_joints.copy(),
+        )  # fmt: skip
 
     def _find_contacts_now(self, context: Any) -> ContactSample | None:
         w = self._workspace(context)
@@ -365,16 +371,6 @@ class PlantContact(PlantConstraints):
         mass = max((body.default_mass() for body in self._tree.bodies), default=0.0)
         stiffness = mass * g / self._penetration_allowance
         return 2.0 * stiffness, math.sqrt(self._penetration_allowance / g) / self._penetration_allowance
-
-    def _sample_contacts(
-        self, room: ContactRoom, pairs: Array, contacts: Array, forces: Array, statistics: Any
-    ) -> ContactSample:
-        record = None if statistics is None else statistics.copy()
-        ids: list[GeometryId] = [] if room.layout is None else room.layout.geometry_ids
-        return ContactSample(
-            ids, room.bodies, pairs[contacts["pair"]], contacts.copy(), forces, room.tau.copy(),
-            room.tau_joints.copy(), record,
-        )  # fmt: skip
 
     # ------------------------------------------------------------------ constraints
 
@@ -477,6 +473,11 @@ class PlantContact(PlantConstraints):
             return False
         q, v, v_star = _real(w.q), _real(w.v), _real(result[len(w.q) :])
         return bool(find_limits.interpreted(limits, self._time_step, q, v, v_star))
+
+
+def _ids_of(room: ContactRoom) -> list[GeometryId]:
+    ids: list[GeometryId] = [] if room.layout is None else room.layout.geometry_ids
+    return ids
 
 
 def _real(values: Any) -> Array:

@@ -45,7 +45,7 @@ class ContactSample(NamedTuple):
             which the force acts; shape [num_contacts, NUM_FORCE_VALUES].
         tau: generalized forces of all contacts, shape [num_v].
         tau_joints: generalized forces of joint limits and couplers, shape [num_v].
-        statistics: of the solver, a record of result_dtype; None for a continuous plant.
+        statistics: of the solver, the numbers of result_dtype; None for a continuous plant.
     """
 
     geometry_ids: list[GeometryId]
@@ -55,7 +55,7 @@ class ContactSample(NamedTuple):
     forces: Array
     tau: Array
     tau_joints: Array
-    statistics: Any = None
+    statistics: tuple[Any, ...] | None = None
 
 
 class ContactModelArrays:
@@ -141,6 +141,7 @@ class ContactRoom:
         drives: PD controllers, records of drive_dtype.
         matrix, is_locked, v_next: see contact/layout.py.
         counts: see contact/plant_problem.py.
+        statistics: of the solver's last call, a record of result_dtype.
         run_limits: adds the forces of joint limits in continuous time to its argument; made when it is first used.
         is_beyond_limits: whether there were any, which are in tau_joints then.
     """
@@ -166,12 +167,13 @@ class ContactRoom:
         self.constraints, self.rows = np.zeros(0, constraint_dtype), np.zeros(0, row_dtype)
         self.jacobian, self.impulses = np.zeros(0), np.zeros(0)
         self.frames, self.source, self.forces = np.zeros((0, 9)), np.zeros(0, np.int64), np.zeros((0, NUM_FORCE_VALUES))
-        self.result = np.zeros(1, result_dtype)
+        self.statistics: Any = np.zeros(1, result_dtype)[0]
         num_trees = len(model.trees)
         n = min(num_trees, _SMALL_ISLAND)
         self.pairs = n * (n - 1) // 2 + 4 * num_trees
         self.factor = min(num_v**2, 64 * num_v + 4096)
         self.work, self.integer_work = np.zeros(0), np.zeros(0, np.int64)
+        self._sizes = (-1, -1, -1)  # of the problem for which the two above have been made
         self.run_limits: Any = None
         self.is_beyond_limits = False
 
@@ -189,6 +191,9 @@ class ContactRoom:
 
     def reserve_work(self, num_constraints: int, num_rows: int, jacobian_size: int) -> None:
         """Makes room for the solver."""
+        sizes = num_constraints, num_rows, jacobian_size
+        if all(new <= old for new, old in zip(sizes, self._sizes)):
+            return
         num_trees = len(self.model.trees)
         numbers = workspace_size(len(self.v_next), num_rows, len(self.matrix), jacobian_size, self.factor)
         if numbers > len(self.work):
@@ -196,8 +201,10 @@ class ContactRoom:
         integers = integer_workspace_size(num_trees, num_constraints, self.pairs)
         if integers > len(self.integer_work):
             self.integer_work = np.zeros(integers + integers // 2, np.int64)
+        self._sizes = sizes
 
     def grow(self) -> None:
         """Takes over what the solver has said it needs."""
-        self.pairs = max(self.pairs, int(self.result["blocks_needed"][0]))
-        self.factor = max(self.factor, int(self.result["factor_needed"][0]))
+        self.pairs = max(self.pairs, int(self.statistics["blocks_needed"]))
+        self.factor = max(self.factor, int(self.statistics["factor_needed"]))
+        self._sizes = (-1, -1, -1)

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import enum
 
-__all__ = [
-    "ContactModel",
-    "DiscreteContactApproximation",
-    "DiscreteContactSolver",
-    "HydroelasticContactRepresentation",
-]
+__all__ = ["ContactModel", "DiscreteContactApproximation", "DiscreteContactSolver"]
 
 
 class ContactModel(enum.Enum):
@@ -37,10 +32,3 @@ class DiscreteContactSolver(enum.Enum):
 
     kTamsi = 0
     kSap = 1
-
-
-class HydroelasticContactRepresentation(enum.Enum):
-    """What the faces of contact surfaces are."""
-
-    kTriangle = 0
-    kPolygon = 1

@@ -5,12 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from merganser.multibody.plant.contact_enums import (
-    ContactModel,
-    DiscreteContactApproximation,
-    DiscreteContactSolver,
-    HydroelasticContactRepresentation,
-)
+from merganser.geometry import HydroelasticContactRepresentation
+from merganser.multibody.plant.contact_enums import ContactModel, DiscreteContactApproximation, DiscreteContactSolver
 from merganser.multibody.plant.frame_motion import PlantFrameMotion
 
 __all__ = ["PlantContactSettings"]

@@ -131,17 +131,21 @@ class Drives:
 
 
 def clamp(u: Array, limits: Array) -> Array:
-    """max(-e, min(e, u)) for numbers of any kind; of complex numbers, the real parts decide."""
+    """max(-e, min(e, u)) for numbers of any kind, perhaps u itself; of complex numbers, the real parts decide."""
     if u.dtype == np.float64:
         return np.minimum(np.maximum(u, -limits), limits)
     if u.dtype == np.complex128:
         return np.where(u.real > limits, limits, np.where(u.real < -limits, -limits, u))
+    items, bounds = u.tolist(), limits.tolist()
+    try:  # most are within the limits, which takes no new scalar to tell where there are numbers
+        outside = [i for i, (x, limit) in enumerate(zip(items, bounds)) if not -limit <= x.real <= limit]
+    except AttributeError:
+        outside = [i for i, limit in enumerate(bounds) if limit < math.inf]
+    if not outside:
+        return u
     clamped = u.copy()
-    for i, (x, limit) in enumerate(zip(u.tolist(), limits.tolist())):
-        # Most are within the limits, which takes no new scalar to tell where there are numbers.
-        if math.isinf(limit) or (hasattr(x, "real") and -limit <= x.real <= limit):
-            continue
-        clamped[i] = _clamped_object(x, limit)
+    for i in outside:
+        clamped[i] = _clamped_object(items[i], bounds[i])
     return clamped
 
 

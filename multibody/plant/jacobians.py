@@ -172,10 +172,11 @@ class PlantJacobians(PlantKinematics):
             except (KeyError, TypeError):
                 pass
             else:
-                return w.run_point_bias(mobod_B, X_B, w.point, A[0], mobod_E, X_E)[1:].T
+                bias = w.run_point_bias(mobod_B, X_B, w.point, A[0], mobod_E, X_E)
+                return bias[1:].T
         points = self._checked_points(caller, "p_BoBi_B", p_BoBi_B, w)
-        A = self._bias_accelerations(caller, w, with_respect_to, frame_B, points, frame_A, frame_E)
-        return A[1:].T
+        accelerations = self._bias_accelerations(caller, w, with_respect_to, frame_B, points, frame_A, frame_E)
+        return accelerations[1:].T
 
     def _bias_accelerations(
         self,

@@ -8,15 +8,12 @@ import math
 from typing import Any, TypeVar
 
 from merganser.framework import DiagramBuilder
+from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.plant.add_multibody_plant import (
     AddMultibodyPlantSceneGraph,
     AddMultibodyPlantSceneGraphResult,
 )
-from merganser.multibody.plant.contact_enums import (
-    ContactModel,
-    DiscreteContactApproximation,
-    HydroelasticContactRepresentation,
-)
+from merganser.multibody.plant.contact_enums import ContactModel, DiscreteContactApproximation
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
 
 __all__ = ["AddMultibodyPlant", "ApplyMultibodyPlantConfig", "MultibodyPlantConfig"]

@@ -6,11 +6,26 @@ from merganser.framework.core.scalars import scalar_of_array
 from merganser.framework.core.templates import SystemTemplate, ValueTemplate
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
+from merganser.multibody.plant.externally_applied_spatial_force_multiplexer import (
+    ExternallyAppliedSpatialForceMultiplexer,
+)
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
+from merganser.multibody.plant.propeller import Propeller
+from merganser.multibody.plant.wing import Wing
 
-__all__ = ["CoulombFriction_", "ExternallyAppliedSpatialForce_", "MultibodyPlant_"]
+__all__ = [
+    "CoulombFriction_",
+    "ExternallyAppliedSpatialForceMultiplexer_",
+    "ExternallyAppliedSpatialForce_",
+    "MultibodyPlant_",
+    "Propeller_",
+    "Wing_",
+]
 
 MultibodyPlant_ = SystemTemplate(MultibodyPlant)
+ExternallyAppliedSpatialForceMultiplexer_ = SystemTemplate(ExternallyAppliedSpatialForceMultiplexer)
+Propeller_ = SystemTemplate(Propeller)
+Wing_ = SystemTemplate(Wing)
 CoulombFriction_ = ValueTemplate(CoulombFriction)
 ExternallyAppliedSpatialForce_ = ValueTemplate(
     ExternallyAppliedSpatialForce, lambda force: scalar_of_array(force.F_Bq_W.get_coeffs())

@@ -13,8 +13,8 @@ from merganser.analysis import (
     Simulator,
     batch_simulate,
 )
-from merganser.framework import InputPortSelection, LeafSystem
-from merganser.framework.primitives import LinearSystem
+from merganser.framework import DiagramBuilder, InputPortSelection, LeafSystem
+from merganser.framework.primitives import LinearSystem, WrapToSystem
 
 RANDOM = np.random.default_rng(1)
 A, B = RANDOM.normal(size=(2, 2)), RANDOM.normal(size=(2, 1))
@@ -63,6 +63,88 @@ def test_fixed_inputs_hold_where_no_port_is_chosen() -> None:
     none = InputPortSelection.kNoInput
     rates = BatchEvalTimeDerivatives(made, context, T, X, np.zeros((0, 0)), none)
     np.testing.assert_allclose(rates, A @ X + 2.0 * B, atol=1e-14)
+
+
+def damped(block: Any, period: float = 0.0) -> Any:
+    """A LinearSystem whose input goes through a block, as a Diagram."""
+    builder = DiagramBuilder()
+    linear = builder.AddSystem(LinearSystem(A, B, np.eye(2), np.zeros((2, 1)), period))
+    builder.AddSystem(block)
+    builder.Connect(block.get_output_port(), linear.get_input_port())
+    builder.ExportInput(block.get_input_port(), "u")
+    return builder.Build()
+
+
+def wrapping() -> WrapToSystem:
+    block = WrapToSystem(1)
+    block.set_interval(0, -0.5, 0.5)
+    return block
+
+
+MANY = 300
+_random = np.random.default_rng(2)
+MANY_X, MANY_U, MANY_T = _random.normal(size=(2, MANY)), _random.normal(size=(1, MANY)), np.linspace(0.0, 1.0, MANY)
+
+
+@pytest.fixture
+def _compiled(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """As if the compiled loop had been loaded before; counts the columns that it computes."""
+    columns = pytest.importorskip("merganser.analysis.plan.columns")
+    counts, run = [], columns.Columns.run
+
+    def counting(self: Any, *arguments: Any) -> Any:
+        results, count = run(self, *arguments)
+        counts.append(count)
+        return results, count
+
+    monkeypatch.setattr(columns.Columns, "run", counting)
+    return counts
+
+
+@pytest.mark.parametrize("num_time_steps", [None, 1, 3])
+@pytest.mark.parametrize("make", [lambda period: system(period)[0], lambda period: damped(wrapping(), period)])
+def test_compiled_columns_are_those_of_callbacks_to_the_last_bit(
+    make: Any, num_time_steps: int | None, _compiled: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make(0.0 if num_time_steps is None else 0.1)
+    arguments: Any = (made, made.CreateDefaultContext(), MANY_T, MANY_X, MANY_U)
+    if num_time_steps is None:
+        found = [BatchEvalTimeDerivatives(*arguments) for _ in range(2)]
+    else:
+        found = [BatchEvalUniquePeriodicDiscreteUpdate(*arguments, num_time_steps) for _ in range(2)]
+    assert sum(_compiled) > 1.9 * MANY
+    monkeypatch.setattr("merganser.analysis.batch.may_compile", lambda: False)
+    if num_time_steps is None:
+        expected = BatchEvalTimeDerivatives(*arguments)
+    else:
+        expected = BatchEvalUniquePeriodicDiscreteUpdate(*arguments, num_time_steps)
+    assert sum(_compiled) < 2.1 * MANY
+    for result in found:
+        np.testing.assert_array_equal(result, expected)
+
+
+class Cubed(LeafSystem):
+    """y = u^3, in Python."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.DeclareVectorInputPort("u", 1)
+        self.DeclareVectorOutputPort("y", 1, lambda c, y: y.SetFromVector(self.get_input_port().Eval(c) ** 3))
+
+
+def test_what_is_left_to_python_is_computed_there(_compiled: list[int]) -> None:
+    made = damped(Cubed())
+    rates = BatchEvalTimeDerivatives(made, made.CreateDefaultContext(), MANY_T, MANY_X, MANY_U)
+    np.testing.assert_allclose(rates, A @ MANY_X + B @ MANY_U**3, atol=1e-13)
+    assert _compiled == []
+
+
+def test_an_error_in_a_column_is_that_of_the_block(_compiled: list[int]) -> None:
+    made, inputs = damped(wrapping()), MANY_U.copy()
+    inputs[0, 100] = np.inf
+    with pytest.raises(ValueError, match="expected finite value"):
+        BatchEvalTimeDerivatives(made, made.CreateDefaultContext(), MANY_T, MANY_X, inputs, parallelize=False)
+    assert sum(_compiled) + 4 == 100
 
 
 def test_sizes_that_do_not_match_are_refused() -> None:

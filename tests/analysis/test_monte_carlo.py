@@ -5,7 +5,11 @@ from __future__ import annotations
 import concurrent.futures
 import functools
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -117,9 +121,7 @@ def test_ray_runs_a_study_on_a_local_cluster() -> None:
 @pytest.mark.parametrize("parallelism", [False, 2])
 def test_failed_runs_are_collected_with_seed_and_traceback(parallelism: Any) -> None:
     failures: list[Any] = []
-    results = MonteCarloSimulation(
-        make, fails_if_large, 0.5, 10, RandomGenerator(4), parallelism, failures=failures
-    )
+    results = MonteCarloSimulation(make, fails_if_large, 0.5, 10, RandomGenerator(4), parallelism, failures=failures)
     assert len(results) + len(failures) == 10 and results and failures
     for failure in failures:
         assert "in fails_if_large" in failure.traceback and "ArithmeticError" in failure.traceback
@@ -129,7 +131,78 @@ def test_failed_runs_are_collected_with_seed_and_traceback(parallelism: Any) -> 
         MonteCarloSimulation(make, fails_if_large, 0.5, 10, RandomGenerator(4), parallelism)
 
 
-def test_a_study_that_was_killed_goes_on_from_its_file(tmp_path: Any) -> None:
+def dies_if_large(system: Any, context: Any) -> float:
+    value = final_state(system, context)
+    if value > 0.55:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return value
+
+
+def test_a_run_that_kills_its_process_has_failed_and_the_others_have_not() -> None:
+    expected = outputs(study(20, RandomGenerator(4)))
+    failures: list[Any] = []
+    results = MonteCarloSimulation(make, dies_if_large, 0.5, 20, RandomGenerator(4), 2, failures=failures)
+    assert outputs(results) == [value for value in expected if value <= 0.55]
+    assert [failure.run for failure in failures] == [i for i, value in enumerate(expected) if value > 0.55] != []
+    assert "process of this run has died" in failures[0].traceback
+
+
+def test_a_worker_that_is_killed_from_outside_costs_nothing_but_time(tmp_path: Any) -> None:
+    marker = tmp_path / "killed"
+
+    def dies_once(system: Any, context: Any) -> float:
+        if not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return final_state(system, context)
+
+    pytest.importorskip("cloudpickle", reason="the extra `pickle` is not installed")
+    results = MonteCarloSimulation(make, dies_once, 0.5, 12, RandomGenerator(4), 2)
+    assert marker.exists() and outputs(results) == outputs(study(12, RandomGenerator(4)))
+
+
+def test_an_executor_of_the_user_that_breaks_down_is_not_replaced() -> None:
+    with concurrent.futures.ProcessPoolExecutor(1) as pool, pytest.raises(RuntimeError, match="has broken down"):
+        MonteCarloSimulation(make, dies_if_large, 0.5, 20, RandomGenerator(4), executor=pool)
+
+
+SCRIPT = """
+import sys, time
+sys.path.insert(0, {folder!r})
+from test_monte_carlo import RandomGenerator, MonteCarloSimulation, final_state, make
+
+def slow(system, context):
+    time.sleep(0.05)
+    return final_state(system, context)
+
+MonteCarloSimulation(make, slow, 0.5, 400, RandomGenerator(5), 2, file={file!r})
+"""
+
+
+def test_a_killed_study_leaves_no_process_behind_and_goes_on(tmp_path: Any) -> None:
+    file, script = tmp_path / "study.jsonl", tmp_path / "script.py"
+    folder = os.path.dirname(os.path.abspath(__file__))
+    script.write_text(SCRIPT.format(folder=folder, file=str(file)))
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, start_new_session=True)
+    deadline = time.monotonic() + 60.0
+    while not file.exists() or file.read_bytes().count(b"\n") < 4:
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    process.kill()
+    process.communicate(timeout=30.0)  # the pipe is closed when the last process has ended
+    done = file.read_bytes().count(b"\n") - 1
+    made = []
+
+    def counting(generator: RandomGenerator) -> Simulator:
+        made.append(generator)
+        return make(generator)
+
+    results = MonteCarloSimulation(counting, final_state, 0.5, 400, RandomGenerator(5), file=file)
+    assert outputs(results) == outputs(study(400, RandomGenerator(5)))
+    assert 3 <= done < 400 and len(made) == 400 - done
+
+
+def test_a_study_that_was_cut_off_in_a_line_goes_on_from_its_file(tmp_path: Any) -> None:
     file, expected = tmp_path / "study.jsonl", outputs(study(6, RandomGenerator(5)))
     assert outputs(study(6, RandomGenerator(5), file=file)) == expected
     lines = file.read_text().splitlines(keepends=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from merganser.analysis import Simulator, log_labels, log_to_pandas, plot_log
-from merganser.framework import DiagramBuilder, LeafSystem
-from merganser.framework.primitives import LogVectorOutput, VectorLogSink
+from merganser.framework import DiagramBuilder, LeafSystem, Value
+from merganser.framework.primitives import ConstantValueSource, LogOutput, LogVectorOutput, VectorLogSink
+from merganser.multibody.parsing import Parser
+from merganser.multibody.plant import MultibodyPlant
 
 
 class Arm(LeafSystem):
@@ -49,6 +52,46 @@ def test_lines_are_labelled_with_states_or_ports(logged: Any, tmp_path: Any) -> 
     axes.figure.savefig(tmp_path / "log.png")
     with pytest.raises(ValueError, match="logs 2 elements, but there are 1 names"):
         plot_log(clock, context, names=["a"])
+
+
+def test_names_of_a_plant_are_found_through_exported_ports(_cart_pole: Any) -> None:
+    builder, inner = DiagramBuilder(), DiagramBuilder()
+    plant = inner.AddSystem(_cart_pole)
+    for port in ("state", "cart_pole_state", "net_actuation", "generalized_acceleration", "body_poses"):
+        inner.ExportOutput(plant.GetOutputPort(port), f"robot {port}")
+    robot = builder.AddSystem(inner.Build())
+    sinks = [LogVectorOutput(robot.get_output_port(i), builder) for i in range(4)]
+    poses = LogOutput(robot.get_output_port(4), builder)
+    builder.Build()
+    assert [log_labels(sink) for sink in (*sinks, poses)] == [
+        plant.GetStateNames(),
+        plant.GetStateNames(plant.GetModelInstanceByName("cart_pole")),
+        plant.GetActuatorNames(),
+        plant.GetVelocityNames(),
+        ["robot body_poses"],
+    ]
+    assert len(log_labels(sinks[0])) == 4
+    with pytest.raises(TypeError, match="draws numbers"):
+        plot_log(poses, None)
+
+
+@pytest.fixture
+def _cart_pole() -> Any:
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModels(str(Path(__file__).resolve().parents[2] / "examples" / "models" / "cart_pole.sdf"))
+    plant.Finalize()
+    return plant
+
+
+def test_abstract_values_stand_in_one_column_of_a_table() -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    builder = DiagramBuilder()
+    source = builder.AddNamedSystem("source", ConstantValueSource(Value({"a": 1})))
+    sink = LogOutput(source.get_output_port(), builder, publish_period=0.5)
+    simulator = Simulator(builder.Build())
+    simulator.AdvanceTo(1.0)
+    table = log_to_pandas(sink, simulator.get_context())
+    assert list(table.columns) == ["y0"] and table["y0"][0.5] == {"a": 1} and len(table) == 3
 
 
 def test_tables_have_a_column_for_each_element(logged: Any) -> None:

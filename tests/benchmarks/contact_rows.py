@@ -11,6 +11,7 @@ import importlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import grasp_rows
 import numpy as np
 from libraries import Call, Library, Row
 from numpy.typing import NDArray
@@ -136,3 +137,4 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
             continue
         beside: Callable[[], Call] = functools.partial(mujoco_steps, scene)
         yield Row(f"{scene.name}, 50 steps, MuJoCo beside", our_call, beside, 1)
+    yield from grasp_rows.rows(ours, theirs)

@@ -16,7 +16,9 @@ import contact_rows
 import kernel_rows
 import numpy as np
 import plant_rows
+import proximity_rows
 import simulation_rows
+import study_rows
 from libraries import ROOT, Row, merganser_library, pydrake_library
 
 _SECONDS = 0.5  # that short work is repeated for, so that some runs are disturbed by nothing
@@ -102,7 +104,7 @@ def main() -> None:
     theirs = pydrake_library()
     print(f"{'work':58s} {'merganser':>12s} {'reference':>12s} {'ratio':>7s}")
     ours = merganser_library()
-    modules = (plant_rows, kernel_rows, simulation_rows, contact_rows)
+    modules = (plant_rows, kernel_rows, simulation_rows, contact_rows, study_rows, proximity_rows)
     table = [row for module in modules for row in module.rows(ours, theirs)]
     for row in table:
         if not re.search(arguments.only, row.name):

@@ -27,6 +27,13 @@ def _pictures(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_size for path in folder.glob("*.png")}
 
 
+def _num_frames(path: Path) -> int:
+    from PIL import Image
+
+    with Image.open(path) as film:
+        return int(film.n_frames)
+
+
 def test_cart_pole_is_caught_in_both_modes(tmp_path):
     output = _run(ROOT / "examples" / "01_cart_pole_lqr.py", "--output", tmp_path, cwd=tmp_path)
     assert output.count("real-time factor") == 2
@@ -74,6 +81,7 @@ def test_boxes_stack_and_carry_their_weight(tmp_path):
     output = _run(ROOT / "examples" / "03_box_stack.py", "--output", tmp_path, cwd=tmp_path)
     assert "10 boxes" in output
     assert set(_pictures(tmp_path)) == {"box_stack.png"}
+    assert _num_frames(tmp_path / "box_stack.gif") > 40
     assert min(_pictures(tmp_path).values()) > 10_000
 
 
@@ -81,6 +89,7 @@ def test_box_is_lifted_by_friction(tmp_path):
     output = _run(ROOT / "examples" / "04_grasp.py", "--output", tmp_path, cwd=tmp_path)
     assert "held by 15.00 N from each side" in output
     assert set(_pictures(tmp_path)) == {"grasp.png"}
+    assert _num_frames(tmp_path / "grasp.gif") > 40
     assert min(_pictures(tmp_path).values()) > 10_000
 
 

@@ -1,4 +1,4 @@
-"""Each block of tests/support/block_cases.py is pydrake's block of that name: ports, state, numbers, derivatives."""
+"""Each block of block_cases.py and system_cases.py is pydrake's block: ports, state, numbers, derivatives."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,20 @@ import pytest
 pytest.importorskip("pydrake", reason="the extra `reference` is not installed")
 
 import pydrake.common
+import pydrake.common.value
 import pydrake.math
+import pydrake.multibody.plant
+import pydrake.multibody.tree
 import pydrake.polynomial
 import pydrake.symbolic
+import pydrake.systems.controllers
+import pydrake.systems.estimators
 import pydrake.systems.framework
 import pydrake.systems.primitives
 import pydrake.trajectories
-from block_cases import BLOCKS, CASES, names_of, split
+from block_cases import names_of, split
 from pydrake.autodiffutils import AutoDiffXd as DrakeAutoDiffXd
+from system_cases import BLOCKS, CASES, OURS_ALONE
 
 from merganser.framework import primitives
 from merganser.framework.autodiff import AutoDiffXd
@@ -28,11 +34,13 @@ DRAKE = names_of(
     pydrake.symbolic,
     pydrake.math,
     pydrake.systems.framework,
+    pydrake.systems.controllers,
+    pydrake.systems.estimators,
+    pydrake.multibody.plant,
+    pydrake.multibody.tree,
     pydrake.common,
+    pydrake.common.value,
 )
-
-
-OURS_ALONE = {"ConstantVectorSource of a BasicVector"}  # pydrake takes no BasicVector
 
 
 @pytest.fixture(params=[name for name in CASES if name not in OURS_ALONE], ids=lambda name: name.replace(" ", "-"))

@@ -7,10 +7,12 @@ import pytest
 
 import merganser.framework.math as ours
 from merganser.framework import RandomGenerator
+from merganser.framework.autodiff import AutoDiffXd
 
 drake = pytest.importorskip("pydrake.math", reason="compares with pydrake (extra `reference`)")
 drake_geometry = pytest.importorskip("pydrake.common.eigen_geometry", reason="compares with pydrake")
 DrakeRandomGenerator = pytest.importorskip("pydrake.common", reason="compares with pydrake").RandomGenerator
+DrakeAutoDiffXd = pytest.importorskip("pydrake.autodiffutils", reason="compares with pydrake").AutoDiffXd
 
 pytestmark = pytest.mark.reference
 ROUND_OFF = 1e-14
@@ -230,6 +232,9 @@ def test_numerical_gradients_take_the_same_steps(name):
     close(asked[0][2], asked[1][2], 1e-18)
 
 
+KNOTS = [0.0, 0.0, 0.1, 0.8, 1.5, 2.0, 2.0]
+
+
 def test_spline_bases():
     for arguments in ((4, 6), (3, 5, "kUniform", 1.0, 3.0), (2, [0.0, 0.0, 0.5, 0.5, 2.0, 2.0])):
         bases = []
@@ -243,6 +248,15 @@ def test_spline_bases():
             close(mine.EvaluateLinearInControlPoints(t), theirs.EvaluateLinearInControlPoints(t))
             assert mine.FindContainingInterval(t) == theirs.FindContainingInterval(t)
             assert mine.ComputeActiveBasisFunctionIndices(t) == theirs.ComputeActiveBasisFunctionIndices(t)
+
+
+def test_spline_bases_with_derivatives_of_knots():
+    found = []
+    for m, scalar in ((ours, AutoDiffXd), (drake, DrakeAutoDiffXd)):
+        knots = [scalar(t, np.eye(3)[i - 2] if 2 <= i < 5 else np.zeros(3)) for i, t in enumerate(KNOTS)]
+        values = m.BsplineBasis_[scalar](3, knots).EvaluateLinearInControlPoints(scalar(0.9, np.zeros(3)))
+        found.append([[v.value(), *v.derivatives()] for v in values])
+    close(*found)
 
 
 def test_barycentric_meshes():

@@ -137,3 +137,47 @@ def test_pairs_that_pydrake_finds_near_are_found():
         for answers, number, _ in both(shapes, X_WG)
     ]
     assert found[0] == found[1]
+
+
+def test_derivatives_agree_where_pydrake_has_them(tmp_path):
+    import pydrake.autodiffutils as drake_autodiff
+
+    import merganser.framework.autodiff as our_autodiff
+
+    libraries = [(ours, our_math, our_autodiff), (drake, drake_math, drake_autodiff)]
+
+    def results(library: Any, shapes: Any, X_WG: Any, p_WQ: Any) -> list[Any]:
+        """Values and gradients of distances of the pair and to a point, by the positions of both and the point."""
+        geometry, math, autodiff = library
+        T = autodiff.AutoDiffXd
+        graph = geometry.SceneGraph_[T]()
+        source = graph.RegisterSource("source")
+        poses, ids = geometry.FramePoseVector_[T](), []
+        q = autodiff.InitializeAutoDiff(np.concatenate([X_WG[0][:3, 3], X_WG[1][:3, 3], p_WQ])).ravel()
+        for i, ((name, arguments), X) in enumerate(zip(shapes, X_WG)):
+            frame = graph.RegisterFrame(source, geometry.GeometryFrame(f"frame{i}"))
+            instance = geometry.GeometryInstance(math.RigidTransform(), getattr(geometry, name)(*arguments), f"g{i}")
+            instance.set_proximity_properties(geometry.ProximityProperties())
+            ids.append(graph.RegisterGeometry(source, frame, instance))
+            R = math.RotationMatrix(X[:3, :3]).cast[T]() if geometry is drake else None
+            if R is None:
+                R = math.RotationMatrix_[T](np.array([T(x) for x in X[:3, :3].ravel()]).reshape(3, 3))
+            poses.set_value(frame, math.RigidTransform_[T](R, q[3 * i : 3 * i + 3]))
+        context = graph.CreateDefaultContext()
+        graph.get_source_pose_port(source).FixValue(context, poses)
+        query = graph.get_query_output_port().Eval(context)
+        d = query.ComputeSignedDistancePairClosestPoints(*ids)
+        fields = [d.distance, *d.nhat_BA_W, *d.p_ACa, *d.p_BCb]
+        fields += [p.depth for p in query.ComputePointPairPenetration()]  # pydrake's vectors cannot be read
+        for d in sorted(query.ComputeSignedDistanceToPoint(q[6:]), key=lambda d: ids.index(d.id_G)):
+            fields += [d.distance, *d.grad_W, *d.p_GN]
+        return [autodiff.ExtractValue(np.array(fields)), autodiff.ExtractGradient(np.array(fields))]
+
+    rng = np.random.default_rng(6)
+    for other in (("Sphere", (0.2,)), ("Box", (0.2, 0.15, 0.3)), ("HalfSpace", ())):
+        for spread in (0.05, 0.3):
+            shapes = [("Sphere", (0.1,)), other]
+            X_WG, p_WQ = random_poses(2, rng, spread), rng.uniform(-0.3, 0.3, 3)
+            (our_values, our_gradient), (values, gradient) = (results(lib, shapes, X_WG, p_WQ) for lib in libraries)
+            np.testing.assert_allclose(our_values, values, atol=1e-12, err_msg=str(other))
+            np.testing.assert_allclose(our_gradient, gradient, atol=1e-9, err_msg=str(other))

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import scipy.interpolate
 import scipy.sparse
 
 from merganser import framework
@@ -21,6 +22,7 @@ _random = np.random.default_rng(7)
 A, B, C, D = (_random.normal(size=shape) for shape in ((3, 3), (3, 2), (4, 3), (4, 2)))
 f0, y0 = _random.normal(size=3), _random.normal(size=4)
 WEIGHTS = _random.normal(size=14)
+KNOTS = [0.0, 0.0, 0.0, 1.0, 2.0, 2.0, 2.0]
 PLANE = np.array([[1.0 + 2.0 * p - q, p] for q in (-9.0, 0.0, 9.0) for p in (-9.0, 9.0)]).T
 
 
@@ -41,6 +43,8 @@ class Case:
         parameters: the numeric parameters that the block is given.
         is_complex: whether it computes with complex numbers, so that the complex step gives its derivatives.
         without: names of the scalar types that it cannot be converted to.
+        admissible: makes inputs and a state that the block can have, of random ones.
+        tolerance: relative and absolute, of what is computed in another order than here.
     """
 
     make: Callable[[Any], System]
@@ -58,6 +62,8 @@ class Case:
     parameters: Array | None = None
     is_complex: bool = True
     without: tuple[str, ...] = ()
+    admissible: Callable[[list[Array], Array], tuple[list[Array], Array]] = lambda u, x: (u, x)
+    tolerance: float = 1e-14
 
 
 def source(value):
@@ -77,7 +83,8 @@ def sine_of(u, x):
 
 
 def saturated(u, x, low=(-0.3, -0.5), high=(0.4, 0.2)):
-    return [np.array([a if v.real < a else b if v.real > b else v for v, a, b in zip(u[0], low, high)])]
+    limits = zip(u[0], np.asarray(low), np.asarray(high))
+    return [np.array([a if v.real < a.real else b if v.real > b.real else v for v, a, b in limits])]
 
 
 def wrapping(b):
@@ -102,6 +109,18 @@ def along(b, *values):
     """Trajectories that have the given values at 0.75."""
     columns = [np.atleast_2d(value.T).T for value in values]
     return [b.PiecewisePolynomial.FirstOrderHold([0.0, 0.5, 1.0], [-M, 0.0 * M, 2.0 * M]) for M in columns]
+
+
+def segments(b):
+    """A parabola, then a line from 2 upwards."""
+    line = b.PiecewisePolynomial.FirstOrderHold([1.0, 2.0], [[2.0, 3.0]])
+    return [b.BezierCurve(0.0, 1.0, np.array([[0.0, 0.0, 2.0]])), line]
+
+
+def spline(points, t):
+    """Value and slope of a spline of order 3, by scipy."""
+    curve = scipy.interpolate.BSpline(KNOTS, points, 2)
+    return [curve(t), curve.derivative()(t)]
 
 
 def transformed(u, x):
@@ -282,6 +301,14 @@ CASES = {
         lambda u, x: [[2 * np.sin(0.5)] * 2, [6 * np.cos(0.5)] * 2, [-18 * np.sin(0.5)] * 2],
     ),
     "Saturation": Case(lambda b: b.Saturation([-0.3, -0.5], [0.4, 0.2]), {"u0": 2}, {"y0": 2}, [(0, 0)], saturated),
+    "Saturation by limits that are inputs": Case(
+        lambda b: b.Saturation(input_size=2),
+        {"u0": 2, "u1": 2, "u2": 2},
+        {"y0": 2},
+        [(0, 0), (1, 0), (2, 0)],
+        lambda u, x: saturated(u, x, u[2], u[1]),
+        admissible=lambda u, x: ([u[0], u[2] + np.exp(u[1].real), u[2]], x),
+    ),
     "WrapToSystem": Case(
         wrapping,
         {"u0": 2},
@@ -380,6 +407,30 @@ CASES = {
         {"y0": 2},
         [],
         lambda u, x: [[3.0, 5.0]],
+        time=1.5,
+    ),
+    "TrajectorySource of a B-spline": Case(
+        lambda b: b.TrajectorySource(b.BsplineTrajectory(b.BsplineBasis(3, KNOTS), [[1.0, 3.0, 2.0, 5.0]]), 1),
+        {},
+        {"y0": 2},
+        [],
+        lambda u, x: [spline([1.0, 3.0, 2.0, 5.0], 1.3)],
+        time=1.3,
+    ),
+    "TrajectorySource of a Bezier curve": Case(
+        lambda b: b.TrajectorySource(b.BezierCurve(1.0, 3.0, np.array([[1.0, 0.0, 4.0]])), 2),
+        {},
+        {"y0": 3},
+        [],
+        lambda u, x: [[0.7**2 + 4.0 * 0.3**2, -0.7 + 4.0 * 0.3, 0.5 + 2.0]],
+        time=1.6,
+    ),
+    "TrajectorySource of a composition": Case(
+        lambda b: b.TrajectorySource(b.CompositeTrajectory(segments(b)), 1),
+        {},
+        {"y0": 2},
+        [],
+        lambda u, x: [[2.5, 1.0]],
         time=1.5,
     ),
     "TrajectoryAffineSystem": affine(

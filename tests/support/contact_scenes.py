@@ -25,7 +25,7 @@ def contact_library(name: str) -> SimpleNamespace:
         modules = ["systems.framework", "math", "geometry", "systems.analysis"]
         root = "pydrake"
     names: dict[str, Any] = {}
-    for module in (*modules, "multibody.tree", "multibody.plant"):
+    for module in (*modules, "multibody.math", "multibody.tree", "multibody.plant"):
         names |= vars(importlib.import_module(f"{root}.{module}"))
     return SimpleNamespace(**names)
 

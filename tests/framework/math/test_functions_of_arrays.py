@@ -206,6 +206,23 @@ def test_ends_and_copies_of_a_spline_basis():
     assert mm.BsplineBasis().num_basis_functions() == 0
 
 
+def test_knots_with_derivatives_move_the_functions_of_a_basis():
+    basis_of = mm.BsplineBasis_[AutoDiffXd]
+    knots = [0.0, 0.0, 0.0, 1.0, 2.0, 2.0, 2.0]
+
+    def values(moved):
+        return mm.BsplineBasis(3, [*knots[:3], moved, *knots[4:]]).EvaluateLinearInControlPoints(0.7)
+
+    basis = basis_of(3, [*knots[:3], AutoDiffXd(1.0, [1.0]), *knots[4:]])
+    found = basis.EvaluateLinearInControlPoints(AutoDiffXd(0.7))
+    slopes = (values(1.0 + 1e-6) - values(1.0 - 1e-6)) / 2e-6
+    np.testing.assert_allclose([element.value() for element in found], values(1.0), atol=1e-15)
+    np.testing.assert_allclose([element.derivatives()[0] for element in found], slopes, atol=1e-9)
+    assert isinstance(basis, basis_of) and not isinstance(mm.BsplineBasis(3, knots), basis_of)
+    assert all(type(knot) is AutoDiffXd for knot in basis_of(3, knots).knots())
+    assert basis.FindContainingInterval(AutoDiffXd(0.7)) == 2
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -1,5 +1,7 @@
 """Simulations of diagrams of signal blocks run compiled, with the results of Python to the last bit."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,9 @@ from merganser.framework.primitives import (
     LogVectorOutput,
     Selector,
     SelectorParams,
+    SparseMatrixGain,
     TrajectorySource,
+    WrapToSystem,
 )
 from merganser.framework.trajectories import PiecewisePolynomial
 
@@ -43,6 +47,36 @@ BLOCKS = {
     "derivative from the start": lambda: DiscreteDerivative(2, 0.05, False),
     "integrator": lambda: Integrator(2),
 }
+
+
+@pytest.mark.parametrize("kind", ["sparse", "wrapped"])
+def test_new_constants_take_effect_in_compiled_code(kind):
+    if kind == "sparse":
+        block = SparseMatrixGain(np.eye(2))
+        change = functools.partial(block.set_D, np.array([[0.0, 2.0], [3.0, 0.0]]))
+    else:
+        block = WrapToSystem(2)
+        change = functools.partial(block.set_interval, 1, 0.0, 1.0)
+    context = block.CreateDefaultContext()
+    block.get_input_port().FixValue(context, [5.0, 1.75])
+    slot = context._slots[block.get_output_port()._entry_number]
+    tape = Tape(context, [slot])
+    tape.run()
+    assert slot.value.value().tolist() == [5.0, 1.75]
+    change()
+    block.get_input_port().FixValue(context, [5.0, 1.75])
+    assert tape.is_allowed() and tape.num_operations() == 1
+    tape.run()
+    assert slot.value.value().tolist() == ([3.5, 15.0] if kind == "sparse" else [5.0, 0.75])
+
+
+def test_compiled_code_leaves_it_to_python_to_say_what_cannot_be_wrapped():
+    block = WrapToSystem(1)
+    block.set_interval(0, 0.0, 1.0)
+    context = block.CreateDefaultContext()
+    block.get_input_port().FixValue(context, [np.nan])
+    with pytest.raises(ValueError, match="expected finite value"):
+        Tape(context, [context._slots[block.get_output_port()._entry_number]]).run()
 
 
 def logged(block, uses_plan):

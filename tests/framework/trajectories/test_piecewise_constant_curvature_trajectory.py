@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajectory
+from merganser.framework.primitives import TrajectorySource
+from merganser.framework.trajectories import (
+    PathParameterizedTrajectory,
+    PiecewiseConstantCurvatureTrajectory,
+    PiecewisePolynomial,
+    Polynomial,
+)
 
 TANGENT, NORMAL, START = [0.0, 3.0, 0.0], [2.0, 0.0, 0.0], [1.0, 2.0, 3.0]  # lengths do not matter
 
@@ -54,6 +60,25 @@ def test_a_periodic_path_repeats_and_another_goes_on():
         once, thrice = (path(is_periodic=True).CalcPose(s + k * 4.0).GetAsMatrix4() for k in (0, 3))
         np.testing.assert_allclose(once, thrice, atol=1e-12)
     np.testing.assert_allclose(path().value(-2.0).ravel(), [1.0, 0.0, 3.0], atol=1e-15)
+
+
+@pytest.mark.parametrize("s", [-0.8, 0.3, 1.7, 3.0, 5.1])
+def test_a_path_is_a_trajectory_with_derivatives_of_all_orders(s):
+    h = 1e-5
+    for order in (1, 2, 3, 4):
+        after, before = (path().EvalDerivative(s + d, order - 1) for d in (h, -h))
+        np.testing.assert_allclose(path().EvalDerivative(s, order), (after - before) / (2.0 * h), atol=1e-8)
+    assert path().EvalDerivative(s).tolist() == path().MakeDerivative().value(s).tolist()
+
+
+def test_a_vehicle_follows_a_path():
+    """r(s(t)) with s = t^2 / 2: its velocity is v_AF of the pose."""
+    scaling = PiecewisePolynomial([Polynomial([0.0, 0.0, 0.5])], [0.0, 2.0])
+    source = TrajectorySource(PathParameterizedTrajectory(path(), scaling), 1)
+    context = source.CreateDefaultContext()
+    context.SetTime(1.7)
+    expected = [*path().value(0.5 * 1.7**2).ravel(), *path().CalcSpatialVelocity(0.5 * 1.7**2, 1.7)[3:]]
+    np.testing.assert_allclose(source.get_output_port().Eval(context), expected, atol=1e-14)
 
 
 def test_sizes():

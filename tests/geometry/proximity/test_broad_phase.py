@@ -44,6 +44,16 @@ def test_half_spaces_meet_only_what_reaches_below_their_planes():
     assert as_set(engine.find_candidates(X_WG, margin=0.11)) == {(0, 1), (0, 2)}
 
 
+@pytest.mark.parametrize("extent", [1e4, 1e9, 1e20, 1e300])
+def test_geometries_far_from_each_other_are_no_candidates(extent):
+    """As many cells as there would be overflow integers."""
+    engine = ProximityEngine(ProximityArrays([Sphere(0.01)] * 10, range(10)))
+    X_WG = np.tile(np.eye(4), (10, 1, 1))
+    X_WG[:, :3, 3] = np.random.default_rng(1).uniform(-extent, extent, (10, 3))
+    X_WG[7, :3, 3] = X_WG[4, :3, 3]
+    assert as_set(engine.find_candidates(X_WG)) == {(4, 7)}
+
+
 def test_time_grows_like_the_number_of_spheres():
     def seconds(n):
         rng = np.random.default_rng(n)

@@ -8,7 +8,7 @@ from plants import box_inertia
 
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform
-from merganser.geometry import Sphere
+from merganser.geometry import HydroelasticContactRepresentation, Sphere
 from merganser.multibody.parsing import ParsingError, yaml_dump_typed, yaml_load_typed
 from merganser.multibody.plant import (
     AddMultibodyPlant,
@@ -17,7 +17,6 @@ from merganser.multibody.plant import (
     CoulombFriction,
     DiscreteContactApproximation,
     DiscreteContactSolver,
-    HydroelasticContactRepresentation,
     MultibodyPlant,
     MultibodyPlantConfig,
 )

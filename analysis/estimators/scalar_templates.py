@@ -1,0 +1,10 @@
+"""The templates `Foo_` of this package: `LuenbergerObserver_[AutoDiffXd]` observes systems of AutoDiffXd."""
+
+from __future__ import annotations
+
+from merganser.analysis.estimators.luenberger_observer import LuenbergerObserver
+from merganser.framework.core.templates import SystemTemplate
+
+__all__ = ["LuenbergerObserver_"]
+
+LuenbergerObserver_ = SystemTemplate(LuenbergerObserver)

@@ -1,0 +1,105 @@
+"""A plant of this package as a model of MuJoCo: the same bodies, joints, PD controllers and collision shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.math import RigidTransform
+from merganser.geometry import Box, Cylinder, Sphere
+from merganser.multibody.tree import JointActuatorIndex, JointIndex
+
+__all__ = ["mujoco_text"]
+
+
+def mujoco_text(plant: Any, scene_graph: Any, friction: float) -> str:
+    """MJCF of a finalized plant of welds, revolute, prismatic and floating joints.
+
+    Limits of joints and efforts are left out; MuJoCo's own contact model gets one friction coefficient.
+
+    Raises:
+        KeyError: a joint is of another type.
+        TypeError: a collision geometry is no box, cylinder or sphere.
+    """
+    joints = [plant.get_joint(JointIndex(i)) for i in range(plant.num_joints())]
+    children: dict[int, list[Any]] = {}
+    for joint in joints:
+        children.setdefault(int(joint.parent_body().index()), []).append(joint)
+    bodies = "".join(_body(plant, scene_graph, joint, children, friction) for joint in children[0])
+    actuators = [plant.get_joint_actuator(JointActuatorIndex(i)) for i in range(plant.num_actuators())]
+    drives = "".join(_drive(actuator) for actuator in actuators)
+    # MuJoCo lets neighbors touch if one of them does not move.
+    neighbors = [(joint.parent_body(), joint.child_body()) for joint in joints if int(joint.parent_body().index())]
+    apart = "".join(f'<exclude body1="{a.scoped_name()}" body2="{b.scoped_name()}"/>' for a, b in neighbors)
+    option = f'<option timestep="{plant.time_step()}" integrator="implicitfast"/>'
+    world = f"<worldbody>{bodies}</worldbody><contact>{apart}</contact>"
+    return f"<mujoco>{option}{world}<actuator>{drives}</actuator></mujoco>"
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(repr(float(x)) for x in values)
+
+
+def _pose(X: RigidTransform) -> str:
+    return f'pos="{_numbers(X.translation())}" quat="{_numbers(X.rotation().ToQuaternion().wxyz())}"'
+
+
+def _body(plant: Any, scene_graph: Any, joint: Any, children: dict[int, list[Any]], friction: float) -> str:
+    """The child body of a joint at its zero position, and all that is outboard of it."""
+    body = joint.child_body()
+    X_BM = joint.frame_on_child().GetFixedPoseInBodyFrame()
+    X_PF = joint.frame_on_parent().GetFixedPoseInBodyFrame()
+    X_PB = (X_PF @ joint.X_FM() if joint.type_name() == "weld" else X_PF) @ X_BM.inverse()
+    parts = [_joint(joint, X_BM), _inertial(body.default_spatial_inertia())]
+    inspector = scene_graph.model_inspector()
+    for id in plant.GetCollisionGeometriesForBody(body):
+        shape = _shape(inspector.GetShape(id))
+        parts.append(f'<geom {shape} {_pose(inspector.GetPoseInFrame(id))} friction="{friction} 0 0"/>')
+    parts += [_body(plant, scene_graph, other, children, friction) for other in children.get(int(body.index()), [])]
+    return f'<body name="{body.scoped_name()}" {_pose(X_PB)}>{"".join(parts)}</body>'
+
+
+def _joint(joint: Any, X_BM: RigidTransform) -> str:
+    kind = joint.type_name()
+    if kind == "weld":
+        return ""
+    if kind == "quaternion_floating":
+        return "<freejoint/>"
+    axis = {"revolute": "revolute_axis", "prismatic": "translation_axis"}[kind]
+    axis_B = X_BM.rotation().matrix() @ getattr(joint, axis)()
+    name = "hinge" if kind == "revolute" else "slide"
+    return (
+        f'<joint name="{joint.scoped_name()}" type="{name}" pos="{_numbers(X_BM.translation())}" '
+        f'axis="{_numbers(axis_B)}" damping="{joint.default_damping()}"/>'
+    )
+
+
+def _inertial(M_BBo_B: Any) -> str:
+    if M_BBo_B.get_mass() == 0.0:
+        return ""
+    p_BoBcm_B = M_BBo_B.get_com()
+    G = M_BBo_B.Shift(p_BoBcm_B).CalcRotationalInertia()
+    moments, products = G.get_moments(), G.get_products()
+    return (
+        f'<inertial mass="{M_BBo_B.get_mass()}" pos="{_numbers(p_BoBcm_B)}" '
+        f'fullinertia="{_numbers(np.concatenate([moments, products]))}"/>'
+    )
+
+
+def _shape(shape: Any) -> str:
+    if isinstance(shape, Box):
+        return f'type="box" size="{_numbers(0.5 * shape.size())}"'
+    if isinstance(shape, Cylinder):
+        return f'type="cylinder" size="{shape.radius()} {0.5 * shape.length()}"'
+    if isinstance(shape, Sphere):
+        return f'type="sphere" size="{shape.radius()}"'
+    raise TypeError(f"mujoco_text() knows boxes, cylinders and spheres; given {shape!r}.")
+
+
+def _drive(actuator: Any) -> str:
+    gains = actuator.get_controller_gains()
+    bias = _numbers([0.0, -gains.p, -gains.d])
+    joint = actuator.joint().scoped_name()
+    return f'<general joint="{joint}" gainprm="{gains.p}" biastype="affine" biasprm="{bias}"/>'

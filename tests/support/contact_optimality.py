@@ -1,0 +1,186 @@
+"""Whether a discrete step solves its contact problem, from the definitions: see multibody/contact/README.md.
+
+Nothing of the solver is used but the list of its constraints with their Jacobians, and the impulses that it found. The
+masses, and the velocities without constraints, come from the functions of the plant.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from merganser.multibody.contact.layout import CONTACT, DRIVE, LAGGED, SAP, SIMILAR, TAMSI
+
+__all__ = ["Optimality", "StepData", "measure_optimality"]
+
+Array = NDArray[np.float64]
+_SIGMA = 1e-3
+_TINY = 1e-300
+
+
+class StepData(NamedTuple):
+    """What a step starts from: h [s], A = M + h D, v before it, v* without constraints, and the stiction tolerance."""
+
+    time_step: float
+    A: Array
+    v: Array
+    v_star: Array
+    stiction_tolerance: float
+
+
+class Optimality(NamedTuple):
+    """How far a step is from a solution.
+
+    Attributes:
+        momentum: greatest of all islands, |D (A (v+ - v*) - J^T gamma)| over the tolerance that the solver promises,
+            1e-14 + 1e-6 max(|D A v+|, |D J^T gamma|), with D = diag(A)^-1/2, and what rounding of velocities by 1e-15
+            makes of the impulses.
+        law: greatest violation of the law of a constraint, relative to its velocities or to its impulse.
+        num_constraints: of the step.
+    """
+
+    momentum: float
+    law: float
+    num_constraints: int
+
+
+def measure_optimality(plant: Any, context: Any, step: StepData, v_next: Array, approximation: int) -> Optimality:
+    """Looks at the step that a plant has just taken; `approximation` is that of its contacts, see layout.py."""
+    room = plant._workspace(context).contact
+    n, num_rows = int(room.counts[0]), int(room.counts[1])
+    constraints, rows, gamma = room.constraints[:n], room.rows[:num_rows], room.impulses[:num_rows]
+    trees = room.model.trees
+    J = _dense_jacobian(constraints, trees, room.jacobian, num_rows, len(step.v))
+    violation, rounding = 0.0, np.zeros(num_rows)
+    for c in constraints:
+        part = slice(c["row_start"], c["row_start"] + c["num_rows"])
+        row = _Row(step, J[part], v_next, rows["g"][part], gamma[part])
+        if c["kind"] != CONTACT:
+            difference, slope = _bounded_violation(c, row)
+        elif approximation == SAP:
+            difference, slope = _cone_violation(c, row)
+        else:
+            difference, slope = _hunt_crossley_violation(c, row, approximation)
+        violation = max(violation, difference)
+        rounding[part] = 1e-15 * slope * np.linalg.norm(row.size)
+    return Optimality(_momentum_error(step, constraints, trees, J, gamma, v_next, rounding), violation, n)
+
+
+class _Row:
+    """The rows of one constraint: v_c before and after the step, what rounding it may have, and its compliance w."""
+
+    def __init__(self, step: StepData, J: Array, v_next: Array, g: Array, gamma: Array) -> None:
+        self.step, self.g, self.gamma = step, g, gamma
+        self.before, self.v = J @ step.v, J @ v_next
+        self.size = np.abs(J) @ (np.abs(v_next) + np.abs(step.v))
+        self.w = float(np.linalg.norm(J @ (J / np.diag(step.A)).T)) / len(J)
+        if np.abs(J).max(initial=0.0) <= 1e-12:
+            self.w = 0.0
+
+
+def _dense_jacobian(constraints: Any, trees: Any, blocks: Array, num_rows: int, num_v: int) -> Array:
+    J = np.zeros((num_rows, num_v))
+    for c in constraints:
+        for t, start in ((c["tree_0"], c["jacobian_0"]), (c["tree_1"], c["jacobian_1"])):
+            if t >= 0:
+                n, v_start = trees[t]["num_v"], trees[t]["v_start"]
+                block = blocks[start : start + c["num_rows"] * n].reshape(c["num_rows"], n)
+                J[c["row_start"] : c["row_start"] + c["num_rows"], v_start : v_start + n] = block
+    return J
+
+
+def _momentum_error(
+    step: StepData, constraints: Any, trees: Any, J: Array, gamma: Array, v_next: Array, rounding: Array
+) -> float:
+    links = [(c["tree_0"], c["tree_1"]) for c in constraints if c["tree_1"] >= 0]
+    graph = coo_array((np.ones(len(links)), np.array(links, int).reshape(-1, 2).T), (len(trees), len(trees)))
+    _, island_of_tree = connected_components(graph, directed=False)
+    island_of_velocity = np.repeat(island_of_tree, trees["num_v"])
+    D = np.diag(step.A) ** -0.5
+    impulse = J.T @ gamma
+    parts = step.A @ (v_next - step.v_star) - impulse, step.A @ v_next, impulse, np.abs(J).T @ rounding
+    worst = 0.0
+    for island in set(island_of_velocity):
+        e, p, i, r = (float(np.linalg.norm((D * x)[island_of_velocity == island])) for x in parts)
+        worst = max(worst, e / (1e-14 + 1e-6 * max(p, i) + r))
+    return worst
+
+
+def _cone_violation(c: Any, row: _Row) -> tuple[float, float]:
+    """Whether gamma is in the cone F, R gamma + v_c - v^ in its dual F*, and both are orthogonal; and 1 / R."""
+    h, mu, gamma = row.step.time_step, c["friction"], row.gamma
+    reach = h + c["relaxation_time"]
+    if row.w == 0.0 or c["stiffness"] == 0.0:
+        return float(np.abs(gamma).max()), 0.0
+    R_n = max(c["beta"] ** 2 / (4.0 * math.pi**2) * row.w, 1.0 / (h * c["stiffness"] * reach))
+    target = np.array([0.0, 0.0, -row.g[2] / reach])
+    forced = np.array([_SIGMA * row.w, _SIGMA * row.w, R_n]) * gamma
+    dual = forced + row.v - target
+    velocity = float(np.linalg.norm(forced) + np.linalg.norm(target) + np.linalg.norm(row.size)) * (1.0 + mu)
+    impulse = float(np.linalg.norm(gamma))
+    outside = max(0.0, float(np.hypot(gamma[0], gamma[1])) - mu * gamma[2], -gamma[2]) / (impulse + _TINY)
+    dual_outside = max(0.0, mu * float(np.hypot(dual[0], dual[1])) - dual[2]) / (velocity + _TINY)
+    orthogonality = abs(float(dual @ gamma)) / (velocity * impulse + _TINY)
+    return max(outside, dual_outside, orthogonality), max(1.0 / R_n, 1.0 / (_SIGMA * row.w))
+
+
+def _hunt_crossley_violation(c: Any, row: _Row, approximation: int) -> tuple[float, float]:
+    """The difference from equations (3) to (5) of hunt_crossley.py, and how much impulses change with velocities."""
+    h, mu, d = row.step.time_step, c["friction"], c["damping"]
+    a, b = h * c["elastic_force"], h * h * c["stiffness"]
+    lagged = max(0.0, a) * max(0.0, 1.0 - d * row.before[2])
+    if row.w > 0.0:  # what is steeper than 1e8 times the rigid gain 1 / w is as steep as that
+        a, b = (x * min(1.0, 1e8 / (row.w * (b + d * a) + _TINY)) for x in (a, b))
+
+    def normal(z: float) -> float:
+        return max(0.0, a - b * z) * max(0.0, 1.0 - d * z)
+
+    eps = row.step.stiction_tolerance
+    if approximation != TAMSI:
+        eps = max(eps, mu * _SIGMA * row.w * lagged)
+    slip, z = float(np.hypot(row.v[0], row.v[1])), float(row.v[2])
+    soft = math.sqrt(slip * slip + eps * eps)
+    if approximation == SIMILAR:
+        z -= mu * (soft - eps)
+    n = normal(z)
+    strength = mu * (lagged if approximation == LAGGED else n)
+    rate = strength / soft
+    if approximation == TAMSI:
+        rate = strength * ((2.0 - slip / eps) / eps if slip < eps else 1.0 / slip)
+    expected = np.array([-rate * row.v[0], -rate * row.v[1], n])
+    slope = (b * (1.0 + d * abs(z)) + d * (a + b * abs(z))) * (1.0 + mu) ** 2 + 2.0 * strength / eps
+    return _difference(row, expected, slope), slope
+
+
+def _bounded_violation(c: Any, row: _Row) -> tuple[float, float]:
+    """The difference from equations (2) to (4) of regularization.py, and how much impulses change with velocities."""
+    h, lower, upper = row.step.time_step, c["lower"], c["upper"]
+    limit = 4.0 * math.pi**2 / (c["beta"] ** 2 * row.w) if row.w > 0.0 else math.inf
+    if c["kind"] == DRIVE:
+        Kp, Kd = c["stiffness"], c["damping"]
+        if h * (h * Kp + Kd) > limit:
+            Kp, Kd = limit / (2.0 * h * h), limit / (2.0 * h)
+        gain = h * (h * Kp + Kd)
+        offset = h * (c["feedforward"] - Kp * row.g + Kd * c["velocity_target"])
+        lower, upper = h * lower, h * upper
+    else:
+        reach = h + c["relaxation_time"]
+        gain = h * c["stiffness"] * reach
+        if gain > limit:
+            gain, reach = limit, 2.0 * h
+        if row.w == 0.0:
+            gain = 0.0
+        offset = -gain * row.g / reach
+    return _difference(row, np.clip(offset - gain * row.v, lower, upper), gain), gain
+
+
+def _difference(row: _Row, expected: Array, slope: float) -> float:
+    """Between impulses, relative to them, or to what a change of the velocities by their size makes of them."""
+    difference = float(np.linalg.norm(row.gamma - expected))
+    size = float(np.linalg.norm(row.gamma) + np.linalg.norm(expected)) + slope * float(np.linalg.norm(row.size))
+    return difference / (size + _TINY)
