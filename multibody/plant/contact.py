@@ -457,8 +457,9 @@ class PlantContact(PlantConstraints):
         model = self._contact_model_arrays
         if not len(model.limits) or w.scalar.__name__ == "Expression":
             return
-        for n, (position, velocity, lower, upper) in enumerate(model.limits.tolist()):
-            q = w.q[position]
+        positions = w.q.tolist()
+        for n, (position, velocity, lower, upper) in enumerate(model.limit_list):
+            q = positions[position]
             if lower <= q.real <= upper:
                 continue
             v, (k, d) = w.v[velocity], (springs[n] for springs in model.limit_springs())

@@ -67,6 +67,7 @@ class ContactModelArrays:
         matrix_size: numbers of all blocks of the mass matrix.
         most_velocities: of one tree.
         limits: joints of one velocity with a finite position limit, records of limit_dtype.
+        limit_list: the same as tuples.
     """
 
     def __init__(self, tree: MultibodyTree) -> None:
@@ -91,6 +92,7 @@ class ContactModelArrays:
         self.matrix_size = int((self.trees["num_v"] ** 2).sum())
         self.most_velocities = max(sizes, default=0)
         self.limits = _limits_of(tree)
+        self.limit_list: list[tuple[int, int, float, float]] = self.limits.tolist()
         self._tree = tree
         self._limit_springs: tuple[Array, Array] | None = None
 

@@ -51,7 +51,9 @@ def split_numbers(array: Array) -> tuple[Array, Array | None]:
         return array, None
     items = array.ravel().tolist()
     if items and not _has_derivatives(items[0]) and all(map(operator.is_, items, itertools.repeat(items[0]))):
-        return np.full(array.shape, float(items[0].real)), None  # zeros, most of the time
+        same = np.empty(array.shape)  # zeros, most of the time
+        same.fill(items[0].real)
+        return same, None
     values, derivatives = values_and_gradient(items)
     return values if array.ndim == 1 else values.reshape(array.shape), derivatives
 

@@ -152,11 +152,11 @@ def gradient_rows(ours: Library, theirs: Library | None, robot: Robot) -> Iterat
     for name in ("inverse dynamics", "forward dynamics"):
         reference = None if theirs is None else _maker(functools.partial(autodiff_calls, theirs, robot, False), name)
         our_call = _maker(functools.partial(autodiff_calls, ours, robot, True), name)
-        yield Row(f"{robot.name}, AutoDiffXd: {name}", our_call, reference, 20, tolerance)
+        yield Row(f"{robot.name}, AutoDiffXd: {name}", our_call, reference, 100, tolerance)
         closed = _maker(functools.partial(closed_forms, ours, robot), name)
         compared = functools.partial(_by_state, name)
         row_name = f"{robot.name}, closed form: gradient of {name}"
-        yield Row(row_name, closed, reference, 20, tolerance, compared=compared)
+        yield Row(row_name, closed, reference, 100, tolerance, compared=compared)
 
 
 def _maker(calls: Callable[[], dict[str, Call]], name: str) -> Callable[[], Call]:
