@@ -141,6 +141,8 @@ def type_key(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         flags = value.flags
         return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+    if isinstance(value, tuple):
+        return type(value), tuple(map(type_key, value))
     return value.dtype if isinstance(value, np.void) else type(value)
 
 

@@ -71,8 +71,8 @@ def bind(kernel: Any, *arguments: Any) -> Callable[..., Any]:
     Args:
         kernel: a kernel (see compile.py), whose arguments are arrays, records, integers and floats, and which returns
             nothing, a bool, an integer or a float.
-        arguments: for each argument of the kernel the array or number itself, or a `Given` or a `Result`. The memory
-            of arrays that are bound must stay where it is.
+        arguments: for each argument of the kernel the array or number itself, or a tuple of such, or a `Given` or a
+            `Result`. The memory of arrays that are bound must stay where it is.
 
     Returns:
         A function of the given arguments, in their order, that takes no keywords. It returns what the kernel returns,
@@ -89,7 +89,8 @@ def bind(kernel: Any, *arguments: Any) -> Callable[..., Any]:
         with global_compiler_lock:
             compiled = _compiled[key] = _EntryPoint(kernel, examples, key[2])
     table = [n for a, e in zip(arguments, examples, strict=True) for n in _numbers(a, e)]
-    return compiled.bind(np.array(table, np.int64), [a for a in arguments if isinstance(a, (np.ndarray, np.void))])
+    bound = [argument for argument in arguments if not isinstance(argument, (Given, Result))]
+    return compiled.bind(np.array(table, np.int64), bound)
 
 
 def _slow_form(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
@@ -152,6 +153,8 @@ def _numbers(argument: Any, example: Any) -> list[int]:
         return [example.ctypes.data, example.size, *example.shape, *example.strides]
     if isinstance(example, np.void):
         return [example.__array_interface__["data"][0]]
+    if isinstance(example, tuple):
+        return [n for element in example for n in _numbers(element, element)]
     return list(struct.unpack("q", struct.pack("d" if isinstance(example, float) else "q", example)))
 
 
@@ -199,7 +202,7 @@ class _Writer:
 
     `self` is a tuple of the table, an array of int64, and of what must stay alive. The table has for each argument: of
     a bound array the address, size, shape and strides; of a bound record the address; of a bound number its bits; of a
-    checked array shape and strides; of a result its shape.
+    bound tuple all this of its elements; of a checked array shape and strides; of a result its shape.
     """
 
     def __init__(self, overload: Any, signature: tuple[Any, ...], kinds: tuple[int, ...], function: Any) -> None:
@@ -268,13 +271,18 @@ class _Writer:
 
     def _argument(self, kind: Any, source: int) -> Any:
         if source == _BOUND:
-            return self._bound_array(kind) if isinstance(kind, types.Array) else self._bound_number(kind)
+            return self._bound(kind)
         at = self._builder.add(self._address(self._given), _INT(8 * self._next_given))
         given = self._load(at, 0)
         self._next_given += 1
         if isinstance(kind, types.Array):
             return self._given_array(kind, given, source == _CHECKED)
         return self._given_record(kind, given) if isinstance(kind, types.Record) else self._given_number(kind, given)
+
+    def _bound(self, kind: Any) -> Any:
+        if isinstance(kind, types.BaseTuple):
+            return self._context.make_tuple(self._builder, kind, [self._bound(element) for element in kind])
+        return self._bound_array(kind) if isinstance(kind, types.Array) else self._bound_number(kind)
 
     def _bound_array(self, kind: Any) -> Any:
         data, size = self._from_table(), self._from_table()

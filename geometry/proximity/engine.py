@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.native import Given, bind
 from merganser.geometry.proximity.arrays import ProximityArrays
 from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY, find_candidates
 from merganser.geometry.proximity.derivatives import PairDifferential, PoseDifferential, differentiate_pair
@@ -23,6 +24,7 @@ from merganser.geometry.proximity.narrow_phase import signed_distances
 __all__ = ["ProximityEngine"]
 
 Array = NDArray[Any]
+_POSES, _PAIRS = np.zeros((1, 4, 4)), np.zeros((1, 2), np.int64)  # of the types that kernels take
 
 
 class ProximityEngine:
@@ -44,6 +46,15 @@ class ProximityEngine:
         self._pairs = np.zeros((4 * n + 16, 2), np.int64)
         self._results = np.zeros(0, distance_dtype)
         self._contacts = np.zeros(4 * n + 16, contact_dtype)
+        self._bound: dict[Any, Any] = {}  # kernels with the arrays of this object
+
+    def _bind(self, kernel: Any, *arguments: Any) -> Any:
+        """A kernel with these arguments, bound anew where an array has been replaced by a larger one."""
+        room, bound = self._bound.get(kernel, (None, None))
+        if room is not arguments[-1]:
+            bound = bind(kernel, *arguments)
+            self._bound[kernel] = arguments[-1], bound
+        return bound
 
     @property
     def arrays(self) -> ProximityArrays:
@@ -61,18 +72,13 @@ class ProximityEngine:
         Returns:
             Rows (a, b) of the geometries, a < b; shape [num_pairs, 2].
         """
-        arrays = self._arrays
+        arrays, X_WG = self._arrays, np.ascontiguousarray(X_WG, np.float64)
         while True:
-            count = find_candidates(
-                arrays.geometries,
-                arrays.frames,
-                arrays.filtered,
-                X_WG,
-                float(margin),
-                self._boxes,
-                self._grid,
-                self._pairs,
-            )
+            run = self._bind(
+                find_candidates, arrays.geometries, arrays.frames, arrays.filtered, Given(_POSES), Given(0.0),
+                self._boxes, self._grid, self._pairs,
+            )  # fmt: skip
+            count = run(X_WG, margin)
             if count <= len(self._pairs):
                 break
             self._pairs = np.zeros((2 * count, 2), np.int64)
@@ -150,18 +156,14 @@ class ProximityEngine:
         """
         if pairs is None:
             pairs = self.find_candidates(X_WG, margin)
-        arrays = self._arrays
+        arrays, X_WG = self._arrays, np.ascontiguousarray(X_WG, np.float64)
+        pairs = np.ascontiguousarray(pairs, np.int64)
         while True:
-            count = contact_manifolds(
-                arrays.geometries,
-                arrays.hulls,
-                X_WG,
-                pairs,
-                len(pairs),
-                float(margin),
-                self._work,
-                self._contacts,
-            )
+            run = self._bind(
+                contact_manifolds, arrays.geometries, arrays.hulls, Given(_POSES), Given(_PAIRS), Given(0), Given(0.0),
+                self._work, self._contacts,
+            )  # fmt: skip
+            count = run(X_WG, pairs, len(pairs), margin)
             if count <= len(self._contacts):
                 return pairs, self._contacts[:count]
             self._contacts = np.zeros(2 * count, contact_dtype)

@@ -11,6 +11,7 @@ from merganser.framework import InputPort, UnconnectedInputError, Value
 from merganser.framework.core.nonfinite import blame_input
 from merganser.geometry import QueryObject
 from merganser.multibody import kernels
+from merganser.multibody.kernels import checked_arrays
 from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.drives import ActuatorTable, Controllers, Drives, clamp
@@ -186,6 +187,15 @@ class PlantInputs(PlantForceElements):
         if table.mixed:
             raise RuntimeError(self._describe_mixed_control(table.mixed[0]))
         x_d = self._read_desired_states(context, w, table)
+        if w.is_float and self._time_step > 0.0:
+            controllers = table.controllers
+            u, drives = np.empty(len(u_ff)), self._drives_of(w, controllers)
+            if w.call(
+                checked_arrays.control, table.mobods, table.limits, controllers.inputs, controllers.positions,
+                controllers.p, controllers.d, w.parameters, w.q, u_ff, x_d, u, drives.offset,
+            ):  # fmt: skip
+                w.drives = drives
+                return u
         locks = w.parameters["is_locked"]
         controllers = table.controllers
         is_locked = locks.real > 0.5 if w.is_numeric else np.array([is_set(lock) for lock in locks], dtype=bool)
@@ -193,7 +203,7 @@ class PlantInputs(PlantForceElements):
             controllers = table.controllers_of_moving_joints(self._tree, is_locked)
         inputs, p, d = controllers.inputs, controllers.p, controllers.d
         offset = u_ff[inputs] + p * (x_d[0, inputs] - w.q[controllers.positions]) + d * x_d[1, inputs]
-        u = clamp(u_ff, table.limits)
+        u = clamp(u_ff, table.limits).copy()  # it may be the value of a port itself
         if self._time_step == 0.0:
             u[inputs] = clamp(offset - d * w.v[controllers.velocities], controllers.limits)
         elif len(inputs):
@@ -210,9 +220,10 @@ class PlantInputs(PlantForceElements):
             if desired is None:
                 raise UnconnectedInputError(self._describe_missing_desired_state(instance))
             values = desired._values
-            if w.is_float and not math.isfinite(values.dot(values)) and not np.isfinite(values).all():
+            if not w.is_float:
+                x_d[:, inputs] = values.reshape(2, -1)
+            elif not w.call(checked_arrays.put_desired_state, inputs, values, x_d):
                 raise RuntimeError(blame_input(context, port._index))
-            x_d[:, inputs] = values.reshape(2, -1)
         return x_d
 
     def _set_drives(self, context: Any, w: Workspace, controllers: Controllers, offset: Any) -> Drives:
@@ -224,10 +235,15 @@ class PlantInputs(PlantForceElements):
             )
         if w.is_float and not math.isfinite(offset.dot(offset)):
             self._blame_inputs(context, offset)
-        drives = w.room_for_drives
+        drives = self._drives_of(w, controllers)
+        drives.offset[:] = offset
+        return drives
+
+    def _drives_of(self, w: Workspace, controllers: Controllers) -> Drives:
+        """The room for these controllers in a workspace."""
+        drives: Drives | None = w.room_for_drives
         if drives is None or drives.controllers is not controllers:
             drives = w.room_for_drives = Drives(controllers, w.dtype, self._time_step)
-        drives.offset[:] = offset
         return drives
 
     def _call_controlled_step(self, w: Workspace, result: Any) -> int:

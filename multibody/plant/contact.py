@@ -224,13 +224,13 @@ class PlantContact(PlantConstraints):
         if w.drives is None:
             return room.drives[:0]
         controllers = w.drives.controllers
-        if len(room.drives) != len(controllers.inputs):
-            room.drives = np.zeros(len(controllers.inputs), drive_dtype)
-        drives = room.drives
-        drives["q"], drives["v"] = controllers.positions, controllers.velocities
-        drives["p"], drives["d"], drives["limit"] = controllers.p, controllers.d, controllers.limits
-        drives["q_desired"], drives["feedforward"] = w.q[controllers.positions], w.drives.offset
-        return drives
+        if room.controllers is not controllers:
+            drives = room.drives = np.zeros(len(controllers.inputs), drive_dtype)
+            drives["q"], drives["v"] = controllers.positions, controllers.velocities
+            drives["p"], drives["d"], drives["limit"] = controllers.p, controllers.d, controllers.limits
+            room.controllers = controllers
+        room.drives["q_desired"], room.drives["feedforward"] = w.q[controllers.positions], w.drives.offset
+        return room.drives
 
     # ------------------------------------------------------------------ continuous time
 

@@ -141,6 +141,7 @@ class ContactRoom:
         has_own_geometry: whether all geometries are fixed to bodies of the plant, at X_BG to materials_mobods.
         links: records of link_dtype; kinds of those that are switched off are NO_LINK.
         drives: PD controllers, records of drive_dtype.
+        controllers: whose these are; None at first.
         matrix, is_locked, v_next: see contact/layout.py.
         counts: see contact/plant_problem.py.
         statistics: of the solver's last call, a record of result_dtype.
@@ -160,6 +161,7 @@ class ContactRoom:
         self.links = np.zeros(0, link_dtype)
         self.link_source: Any = None
         self.drives = np.zeros(0, drive_dtype)
+        self.controllers: Any = None
         self.matrix = np.zeros(model.matrix_size)
         self.is_locked = np.zeros(num_v, np.int64)
         self.v_next = np.zeros(num_v)

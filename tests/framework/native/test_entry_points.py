@@ -6,7 +6,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -58,6 +58,19 @@ def field_of(record_in: Any) -> float:
     return record_in["mass"]
 
 
+class Weights(NamedTuple):
+    scale: float
+    values: Any
+
+
+@kernel
+def weigh(weights: Weights, values_in: Any) -> float:
+    total = 0.0
+    for i in range(values_in.shape[0]):
+        total += weights.values[i] * values_in[i]
+    return weights.scale * total
+
+
 @pytest.fixture(params=["builtin", "python"])
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The builtin, and what stands in for it where objects are laid out otherwise."""
@@ -97,6 +110,14 @@ def test_records_can_be_bound(form: str) -> None:
     assert bind(add_field, records[1:])() == 6.0
     assert bind(field_of, records[2])() == 4.0
     assert bind(field_of, Given(records[0]))(records[1]) == 2.0
+
+
+def test_named_tuples_can_be_bound(form: str) -> None:
+    weights = Weights(0.5, np.array([1.0, 2.0]))
+    run = bind(weigh, weights, Given(np.zeros(2)))
+    weights.values[0] = 3.0
+    del weights
+    assert run(np.array([10.0, 1.0])) == 16.0
 
 
 def test_results_are_new_arrays_beside_what_the_kernel_returns(form: str) -> None:

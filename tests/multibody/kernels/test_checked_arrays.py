@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from merganser.multibody.kernels import checked_arrays
+from merganser.multibody.kernels.layout import parameter_dtype
 from merganser.multibody.plant.checked_code import checked
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of numpy, when interpreted
@@ -74,3 +75,32 @@ def test_a_pose_is_copied(copy: Callable[..., None]) -> None:
     copy(R, p, R_copy, p_copy)
     np.testing.assert_array_equal(R_copy, R)
     np.testing.assert_array_equal(p_copy, p)
+
+
+@pytest.mark.parametrize("control", [checked_arrays.control, checked_arrays.control.interpreted])
+@pytest.mark.parametrize("bad", ["", "locked", "not finite"])
+def test_controllers_are_prepared_for_a_step(control: Callable[..., bool], bad: str) -> None:
+    rng = np.random.default_rng(3)
+    parameters = np.zeros(5, parameter_dtype())
+    mobods, inputs, positions = np.array([1, 3, 4]), np.array([0, 2]), np.array([4, 1])
+    p, d, q, u_ff, desired = (rng.normal(size=n) for n in (2, 2, 5, 3, 6))
+    desired, limits = desired.reshape(2, 3), np.array([0.1, 0.2, 0.3])
+    if bad == "locked":
+        parameters["is_locked"][3] = 1.0
+    elif bad:
+        desired[0, 2] = np.nan
+    u, offset = np.empty(3), np.empty(2)
+    is_right = control(mobods, limits, inputs, positions, p, d, parameters, q, u_ff, desired, u, offset)
+    assert is_right == (not bad)
+    if not bad:
+        np.testing.assert_array_equal(u, [0.0, np.clip(u_ff[1], -0.2, 0.2), 0.0])
+        q_d, v_d = desired[:, inputs]
+        np.testing.assert_allclose(offset, u_ff[inputs] + p * (q_d - q[positions]) + d * v_d)
+
+
+@pytest.mark.parametrize("put", [checked_arrays.put_desired_state, checked_arrays.put_desired_state.interpreted])
+def test_desired_states_of_instances_are_put_together(put: Callable[..., bool]) -> None:
+    desired = np.zeros((2, 3))
+    assert put(np.array([0, 2]), np.array([1.0, 2.0, 3.0, 4.0]), desired)
+    assert desired.tolist() == [[1.0, 0.0, 2.0], [3.0, 0.0, 4.0]]
+    assert not put(np.array([1]), np.array([1.0, np.inf]), desired)
