@@ -281,7 +281,8 @@ class _Writer:
 
     def _bound(self, kind: Any) -> Any:
         if isinstance(kind, types.BaseTuple):
-            return self._context.make_tuple(self._builder, kind, [self._bound(element) for element in kind])
+            elements: Any = kind
+            return self._context.make_tuple(self._builder, kind, [self._bound(element) for element in elements])
         return self._bound_array(kind) if isinstance(kind, types.Array) else self._bound_number(kind)
 
     def _bound_array(self, kind: Any) -> Any:
