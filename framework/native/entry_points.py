@@ -319,7 +319,20 @@ class _Writer:
         size = _INT(1)
         for n in shape:
             size = b.mul(size, n)
+        if kind.layout == "C" and not is_checked:
+            self._check_contiguity(kind, size, shape, steps)
         return self._array(kind, self._load(given, _DATA), size, shape, steps)
+
+    def _check_contiguity(self, kind: Any, size: Any, shape: list[Any], steps: list[Any]) -> None:
+        """Refuses other strides than those of the type, with which the kernel would go astray."""
+        b = self._builder
+        itemsize = self._context.get_abi_sizeof(self._context.get_data_type(kind.dtype))
+        expected, is_wrong = _INT(itemsize), ir.IntType(1)(0)
+        for n, step in zip(reversed(shape), reversed(steps)):
+            differs = b.and_(b.icmp_signed(">", n, _INT(1)), b.icmp_signed("!=", step, expected))
+            is_wrong, expected = b.or_(is_wrong, differs), b.mul(expected, n)
+        with self._unlikely(b.and_(is_wrong, b.icmp_signed("!=", size, _INT(0)))):
+            self._raise_type_error(f"{self._overload.fndesc.qualname}() takes a contiguous array.")
 
     def _given_record(self, kind: Any, given: Any) -> Any:
         b = self._builder

@@ -7,6 +7,7 @@ symbolic form: plants of other scalars check their vectors in Python.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
+from merganser.multibody.kernels.drives import OFFSET
 from merganser.multibody.kernels.spatial import Array
 
 __all__ = [
@@ -132,14 +133,14 @@ def control(
     desired_in: Array,  # states, shape [2, num_inputs]
     # Out:
     u_out: Array,  # feedforward within the limits, zero for actuators with controllers
-    offset_out: Array,  # of each controller, its effort at zero velocity: Kp (q_d - q) + Kd v_d + u_ff
+    drives_out: Array,  # of each controller in column OFFSET its effort at zero velocity: Kp (q_d - q) + Kd v_d + u_ff
 ) -> bool:
     """What controllers are to do in a discrete step (drives.py), and the other actuators do.
 
     Returns:
         Whether no driven joint is locked, and all numbers are finite; otherwise the results are not to be used.
     """
-    is_locked = False
+    is_locked, total = False, 0.0
     for k in range(u_out.shape[0]):
         is_locked = is_locked or parameters_in[mobods[k]]["is_locked"] > 0.5
         effort = feedforward_in[k]
@@ -152,5 +153,6 @@ def control(
         k = inputs[n]
         u_out[k] = 0.0 * u_out[k]
         error = desired_in[0, k] - q_in[positions[n]]
-        offset_out[n] = feedforward_in[k] + p_in[n] * error + d_in[n] * desired_in[1, k]
-    return not is_locked and _is_finite(u_out) and _is_finite(offset_out)
+        drives_out[n, OFFSET] = feedforward_in[k] + p_in[n] * error + d_in[n] * desired_in[1, k]
+        total += drives_out[n, OFFSET] * 0.0
+    return not is_locked and _is_finite(u_out) and total == 0.0

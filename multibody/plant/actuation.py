@@ -192,7 +192,7 @@ class PlantInputs(PlantForceElements):
             u, drives = np.empty(len(u_ff)), self._drives_of(w, controllers)
             if w.call(
                 checked_arrays.control, table.mobods, table.limits, controllers.inputs, controllers.positions,
-                controllers.p, controllers.d, w.parameters, w.q, u_ff, x_d, u, drives.offset,
+                controllers.p, controllers.d, w.parameters, w.q, u_ff, x_d, u, drives.values,
             ):  # fmt: skip
                 w.drives = drives
                 return u

@@ -164,6 +164,10 @@ def test_wrong_arguments_are_type_errors() -> None:
         run(1.0, [1.0, 2.0])
     with pytest.raises(TypeError, match="takes an array of 1 dimensions"):
         run(1.0, np.zeros((2, 2)))
+    with pytest.raises(TypeError, match="takes a contiguous array"):
+        run(1.0, np.zeros(4)[::2])
+    with pytest.raises(TypeError, match="takes a contiguous array"):
+        run(1.0, np.zeros(2, np.float32))
     with pytest.raises(TypeError, match="takes a record"):
         bind(field_of, Given(np.zeros(1, [("mass", np.float64)])[0]))(1.0)
     with pytest.raises(TypeError, match="must be real number"):

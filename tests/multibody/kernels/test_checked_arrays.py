@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from merganser.multibody.kernels import checked_arrays
+from merganser.multibody.kernels.drives import NUM_DRIVE_VALUES, OFFSET
 from merganser.multibody.kernels.layout import parameter_dtype
 from merganser.multibody.plant.checked_code import checked
 
@@ -89,13 +90,13 @@ def test_controllers_are_prepared_for_a_step(control: Callable[..., bool], bad: 
         parameters["is_locked"][3] = 1.0
     elif bad:
         desired[0, 2] = np.nan
-    u, offset = np.empty(3), np.empty(2)
-    is_right = control(mobods, limits, inputs, positions, p, d, parameters, q, u_ff, desired, u, offset)
+    u, drives = np.empty(3), np.empty((2, NUM_DRIVE_VALUES))
+    is_right = control(mobods, limits, inputs, positions, p, d, parameters, q, u_ff, desired, u, drives)
     assert is_right == (not bad)
     if not bad:
         np.testing.assert_array_equal(u, [0.0, np.clip(u_ff[1], -0.2, 0.2), 0.0])
         q_d, v_d = desired[:, inputs]
-        np.testing.assert_allclose(offset, u_ff[inputs] + p * (q_d - q[positions]) + d * v_d)
+        np.testing.assert_allclose(drives[:, OFFSET], u_ff[inputs] + p * (q_d - q[positions]) + d * v_d)
 
 
 @pytest.mark.parametrize("put", [checked_arrays.put_desired_state, checked_arrays.put_desired_state.interpreted])
