@@ -3,8 +3,8 @@
 from merganser.analysis.batch import (
     BatchEvalTimeDerivatives,
     BatchEvalUniquePeriodicDiscreteUpdate,
-    batch_simulate,
 )
+from merganser.analysis.batch_simulation import BatchResult, BatchSimulator, batch_simulate
 from merganser.analysis.discrete_time_approximation import DiscreteTimeApproximation
 from merganser.analysis.fixed_point import FindFixedPoint, FixedPoint
 from merganser.analysis.integration_schemes import GetIntegrationSchemes, ResetIntegratorFromFlags
@@ -49,6 +49,8 @@ __all__ = [
     "ApplySimulatorConfig",
     "BatchEvalTimeDerivatives",
     "BatchEvalUniquePeriodicDiscreteUpdate",
+    "BatchResult",
+    "BatchSimulator",
     "BogackiShampine3Integrator",
     "DenseOutput",
     "DiscreteTimeApproximation",

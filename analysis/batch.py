@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import itertools
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+import time as wall_clock
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.analysis.batch_contexts import have_same_abstract_values, may_read_abstract_values
 from merganser.analysis.detached_context import detached_context, selected_input_port
-from merganser.analysis.simulator import Simulator
-from merganser.analysis.simulator_config import ApplySimulatorConfig, SimulatorConfig
-from merganser.analysis.simulator_status import SimulatorStatus
 from merganser.framework import Context, InputPort, InputPortSelection, System
 from merganser.framework.core.native_code import may_compile
+from merganser.framework.core.store import FixedInputPortValue
 
-__all__ = ["BatchEvalTimeDerivatives", "BatchEvalUniquePeriodicDiscreteUpdate", "batch_simulate", "num_workers"]
+if TYPE_CHECKING:
+    from merganser.analysis.plan.columns import Columns
+
+__all__ = ["BatchEvalTimeDerivatives", "BatchEvalUniquePeriodicDiscreteUpdate", "num_workers"]
 
 Array = NDArray[Any]
-_FEWEST_ROWS = 4000  # for another thread: as long as it takes to make ready for them
+_WORTH_A_THREAD = 0.0005  # to make one ready takes half as long [s]
+_TIME_OF_ROW = 1e-7  # of compiled code, as long as nothing else is known [s]
 _FIRST_STRETCH = 4  # rows that Python computes before compiled code is looked for
 # Rows that Python computes before compiled code is loaded, by what has been loaded before: all of it; numba, so that it
 # takes some 0.05 s; nothing, some 0.3 s.
@@ -97,8 +103,9 @@ def BatchEvalUniquePeriodicDiscreteUpdate(
         ValueError: sizes do not match.
     """
     name = "BatchEvalUniquePeriodicDiscreteUpdate"
-    is_difference_equation, period = system.IsDifferenceEquationSystem()
-    if not is_difference_equation:
+    system._check_context(context)
+    period = _period_of(system, context)
+    if period is None:
         raise RuntimeError(
             f"{name}: the state of system '{system.GetSystemPathname()}' must be one discrete group, updated with one "
             "period and offset 0."
@@ -139,116 +146,223 @@ def _evaluate_all(
 ) -> Array:
     name = rule.name
     system._check_context(context)
-    port = selected_input_port(system, input_port_index, name)
-    t = np.asarray(arguments[0]).reshape(-1)
-    x = np.asarray(arguments[1]).reshape(num_states, -1) if num_states else np.zeros((0, t.size))
+    benches = _benches_of(system, context, input_port_index, rule)
+    port = benches.port
+    t = np.asarray(arguments[0], dtype=np.float64).reshape(-1)
+    num = t.size
+    x = np.asarray(arguments[1]).reshape(num_states, -1) if num_states else np.zeros((0, num))
     u = None if port is None else np.asarray(arguments[2])
-    if x.shape[1] != t.size or (u is not None and port is not None and u.shape != (port.size(), t.size)):
-        wanted = f", inputs of shape ({port.size()}, {t.size})" if port is not None else ""
+    if x.shape[1] != num or (u is not None and u.shape != (benches.num_inputs, num)):
+        wanted = f", inputs of shape ({benches.num_inputs}, {num})" if port is not None else ""
         raise ValueError(
-            f"{name}: {t.size} times take states of shape ({num_states}, {t.size}){wanted}; got "
+            f"{name}: {num} times take states of shape ({num_states}, {num}){wanted}; got "
             f"{np.shape(arguments[1])} and {np.shape(arguments[2])}."
         )
-
-    if t.size == 0:
+    workers = num_workers(parallelize, name)
+    if num == 0:
         return np.zeros((num_states, 0))
-    t, x = np.asarray(t, dtype=np.float64), np.ascontiguousarray(x.T, dtype=np.float64)
-    u = np.zeros((t.size, 0)) if port is None else np.ascontiguousarray(np.asarray(u, dtype=np.float64).T)
-    results = np.empty_like(x)
-
-    def evaluate_some(rows: slice) -> None:
-        # A clone takes a quarter of the time, 0.2 ms for a plant.
-        mine = context.Clone() if context._parent is None else detached_context(system, context)
-        _evaluate_rows(rule, mine, port, (t[rows], x[rows], u[rows]), results[rows])
-
-    workers = min(num_workers(parallelize, name), 1 + t.size // _FEWEST_ROWS)
-    bounds = [t.size * i // workers for i in range(workers + 1)]
-    parts = [slice(start, end) for start, end in itertools.pairwise(bounds)]
+    x = np.ascontiguousarray(x.T, dtype=np.float64)
+    u = np.zeros((num, 0)) if u is None else np.ascontiguousarray(u.T, dtype=np.float64)
+    results = np.empty(x.shape)
+    begin = wall_clock.perf_counter()
+    workers = min(workers, 1 + int(num * benches.time_of_row / _WORTH_A_THREAD))
     if workers == 1:
-        evaluate_some(parts[0])
+        is_compiled = _evaluate_part(rule, benches, (system, context), (t, x, u), results)
     else:
-        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-            list(pool.map(evaluate_some, parts))
+        is_compiled = _evaluate_in_threads(rule, benches, (system, context), (t, x, u), results, workers)
+    benches.num_rows += num
+    if is_compiled:
+        benches.time_of_row = workers * (wall_clock.perf_counter() - begin) / num
     return results.T
 
 
-def _evaluate_rows(
-    rule: _Rule, mine: Context, port: InputPort | None, rows: tuple[Array, Array, Array], results: Array
+def _evaluate_in_threads(
+    rule: _Rule,
+    benches: _Benches,
+    where: tuple[System, Context],
+    rows: tuple[Array, Array, Array],
+    results: Array,
+    workers: int,
+) -> bool:
+    t, x, u = rows
+
+    def evaluate(start: int, end: int) -> bool:
+        return _evaluate_part(rule, benches, where, (t[start:end], x[start:end], u[start:end]), results[start:end])
+
+    parts = list(itertools.pairwise(len(t) * i // workers for i in range(workers + 1)))
+    with concurrent.futures.ThreadPoolExecutor(workers - 1) as pool:
+        futures = [pool.submit(evaluate, *part) for part in parts[1:]]
+        is_compiled = evaluate(*parts[0])
+        return all([is_compiled, *(future.result() for future in futures)])
+
+
+class _Bench:
+    """A Context of one's own to compute rows in, and the compiled loop for it, once there is one.
+
+    Args:
+        system: what is computed.
+        context: with the values that hold where nothing else is said.
+    """
+
+    def __init__(self, system: System, context: Context) -> None:
+        is_root = context._parent is None
+        # A clone takes a quarter of the time, 0.2 ms for a plant.
+        self.context: Any = context.Clone() if is_root else detached_context(system, context)
+        self.columns: Columns | None = None
+        self._routing = context._store.routing
+        self._routing_here = -1  # when it served last
+        # Whether all that counts stands in one array.
+        self._may_last = is_root and all(
+            part._layout.free_offsets[index] is not None
+            for part in context._all_contexts()
+            for index, source in enumerate(part._inputs)
+            if isinstance(source, FixedInputPortValue) and source._context is part
+        )
+        self._has_abstract_values = bool(context._abstract_state._items or context._parameters._abstract._items)
+        self._may_read_abstract_values = may_read_abstract_values(context)
+
+    def can_be_lowered(self) -> bool:
+        """Whether there is compiled code for such numbers."""
+        return may_compile() and self.context._store.flat.dtype == np.float64
+
+    def lower(self, fixed: Any, is_discrete: bool) -> None:
+        """Makes the compiled loop, if there is nothing in it that is left to Python, for now at least."""
+        from merganser.analysis.plan.columns import Columns  # loads numba
+
+        with contextlib.suppress(LookupError):
+            self.columns = Columns(self.context, fixed, is_discrete)
+
+    def is_lasting(self) -> bool:
+        """Whether it can serve again; notes what must stay as it is."""
+        self._routing_here = self.context._store.routing
+        return self._may_last and (self.columns is not None or not self._has_abstract_values)
+
+    def load(self, context: Context) -> bool:
+        """Takes over the numbers of a context, that of which it was made; returns whether it still fits that."""
+        store, here = context._store, self.context._store
+        if self._routing != store.routing or self._routing_here != here.routing or here.layout is not store.layout:
+            return False
+        if self.columns is not None and not self.columns.is_current():
+            return False
+        if self._may_read_abstract_values and not have_same_abstract_values(self.context, context):
+            return False
+        here.flat[:] = store.flat
+        here.invalid = (1 << here.layout.num_entries) - 1
+        here.accuracy = store.accuracy
+        return True
+
+
+class _Benches:
+    """Those that have served a Context; several, if threads did.
+
+    Args:
+        port: the input port that changes; None for none.
+
+    Attributes:
+        num_inputs: its size.
+        num_rows: how many rows have been computed in batches that are over.
+        time_of_row: how long one has taken in the last batch that was compiled [s].
+    """
+
+    def __init__(self, port: InputPort | None) -> None:
+        self._free: list[_Bench] = []
+        self.port = port
+        self.num_inputs = 0 if port is None else port.size()
+        self.num_rows = 0
+        self.time_of_row = _TIME_OF_ROW
+
+    def take(self, system: System, context: Context) -> _Bench:
+        """One that nobody else uses."""
+        try:
+            bench = self._free.pop()
+        except IndexError:
+            return _Bench(system, context)
+        return bench if bench.load(context) else _Bench(system, context)
+
+    def give_back(self, bench: _Bench) -> None:
+        """It may serve again."""
+        if bench.is_lasting():
+            self._free.append(bench)
+
+
+# What was made for a Context serves its next batches, too: ten columns take 20 us then, instead of a millisecond.
+_benches: weakref.WeakKeyDictionary[Context, dict[Any, _Benches]] = weakref.WeakKeyDictionary()
+
+
+def _period_of(system: System, context: Context) -> float | None:
+    """The period of a difference equation [s]; None if a system is none."""
+    known = _periods.get(context, -1.0)
+    if known == -1.0:
+        is_difference_equation, period = system.IsDifferenceEquationSystem()
+        known = _periods[context] = period if is_difference_equation else None
+    return known
+
+
+_periods: weakref.WeakKeyDictionary[Context, float | None] = weakref.WeakKeyDictionary()
+
+
+def _benches_of(system: System, context: Context, input_port_index: Any, rule: _Rule) -> _Benches:
+    found = _benches.get(context)
+    if found is None:
+        found = _benches[context] = {}
+    key = rule.is_discrete, input_port_index
+    benches = found.get(key)
+    if benches is None:
+        benches = found[key] = _Benches(selected_input_port(system, input_port_index, rule.name))
+    return benches
+
+
+def _evaluate_part(
+    rule: _Rule,
+    benches: _Benches,
+    where: tuple[System, Context],
+    rows: tuple[Array, Array, Array],
+    results: Array,
+) -> bool:
+    """Fills in the results for some times, states and inputs, one a row; returns whether Python had no part in that."""
+    bench = benches.take(*where)
+    count = 0
+    if bench.columns is not None:
+        count = bench.columns.run(*rows, rule.period, rule.num_steps, results)
+    if count < len(results):
+        _evaluate_rest(rule, bench, benches, rows, results, count)
+    benches.give_back(bench)
+    return count == len(results)
+
+
+def _evaluate_rest(
+    rule: _Rule,
+    bench: _Bench,
+    benches: _Benches,
+    rows: tuple[Array, Array, Array],
+    results: Array,
+    row: int,
 ) -> None:
-    """Fills in the results for some times, states and inputs, one a row.
+    """The same from a row that is left to Python.
 
     Rows are computed by callbacks until it is worth while to compile, and then from one that compiled code cannot
     compute to where it is tried again.
     """
     t, x, u = rows
-    row, stretch = 0, _FIRST_STRETCH
-    can_be_lowered = may_compile() and mine._store.flat.dtype == np.float64
+    mine, stretch = bench.context, _FIRST_STRETCH
+    port, num_before = benches.port, benches.num_rows
     while row < len(t):
         end = min(row + stretch, len(t))
         for i in range(row, end):
             fixed = None if port is None else port.FixValue(mine, u[i])
             results[i] = rule.evaluate(mine, t[i], x[i])
         row, stretch = end, 2 * stretch
-        if row < len(t) and can_be_lowered and row >= _rows_before_compiling():
-            from merganser.analysis.plan.columns import Columns  # loads numba
-
-            try:
-                columns = Columns(mine, fixed, rule.is_discrete)
-            except LookupError:  # something is left to Python, for now at least
-                continue
-            found, count = columns.run(t[row:], x[row:], u[row:], rule.period, rule.num_steps)
-            results[row : row + count] = found[:count]
-            row, stretch = row + count, _FIRST_STRETCH
+        if bench.columns is None and bench.can_be_lowered():
+            is_worthwhile = num_before + row >= _rows_before_compiling() and (row < len(t) or num_before > 0)
+            if is_worthwhile:
+                bench.lower(fixed, rule.is_discrete)
+        if bench.columns is not None and row < len(t):
+            row += bench.columns.run(t[row:], x[row:], u[row:], rule.period, rule.num_steps, results[row:])
+            stretch = _FIRST_STRETCH
 
 
 def _rows_before_compiling() -> int:
     return next(rows for module, rows in _ROWS_IF_LOADED if module in sys.modules)
-
-
-def batch_simulate(
-    system: System,
-    contexts: Sequence[Context],
-    final_time: float,
-    *,
-    config: SimulatorConfig | None = None,
-    parallelize: bool | int = True,
-) -> list[SimulatorStatus]:
-    """Simulates one system from many Contexts, in threads; compiled blocks run at the same time.
-
-    Args:
-        system: shared by all simulations; its callbacks must not keep values in the system itself.
-        contexts: root contexts, each with its own time; they are advanced.
-        final_time: up to which time [s].
-        config: settings of the simulators; start times come from the contexts.
-        parallelize: number of threads; True for as many as there are processors.
-
-    Returns:
-        How each simulation ended.
-
-    Raises:
-        ValueError: a context is there twice, or belongs to another system.
-    """
-    if len({id(context) for context in contexts}) < len(contexts):
-        raise ValueError("batch_simulate: each simulation needs a Context of its own, but one is there twice.")
-    simulators = []
-    for context in contexts:
-        start = context.get_time()
-        simulator = Simulator(system, context)
-        if config is not None:
-            ApplySimulatorConfig(config, simulator)
-            context.SetTime(start)
-        simulators.append(simulator)
-    time_without_plan = 0.0  # of all simulations together: what is worth while to load is so for the whole batch
-
-    def advance(simulator: Simulator) -> SimulatorStatus:
-        nonlocal time_without_plan
-        before = simulator._time_without_plan = time_without_plan
-        status = simulator.AdvanceTo(final_time)
-        time_without_plan += simulator._time_without_plan - before
-        return status
-
-    with concurrent.futures.ThreadPoolExecutor(num_workers(parallelize, "batch_simulate")) as pool:
-        return list(pool.map(advance, simulators))
 
 
 def num_workers(parallelize: Any, name: str) -> int:

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import Context, OutputPortSelection, System
+from merganser.framework.core.arguments import bind_overload
 from merganser.framework.primitives import AffineSystem, Linearize, LinearSystem
 
 __all__ = [
     "DiscreteTimeLinearQuadraticRegulator", "LinearQuadraticRegulator", "checked_problem", "is_unstable",
-    "is_unstable_in_discrete_time", "require_definite", "unreached_modes",
+    "is_unstable_in_discrete_time", "numbers_of", "require_definite", "unreached_modes",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -62,19 +63,24 @@ def LinearQuadraticRegulator(*args: Any, **kwargs: Any) -> Any:
         RuntimeError: Q is not positive semidefinite, R is not positive definite, the operating point is not
             an equilibrium, or no stabilizing feedback exists.
     """
+    name = "LinearQuadraticRegulator"
     first = args[0] if args else kwargs.get("system")
     if not isinstance(first, System):
-        return _of_matrices(*args, **kwargs)
+        optional: dict[str, Any] = {"N": _NONE, "F": _NONE}
+        return _of_matrices(**bind_overload(name, ("A", "B", "Q", "R", *optional), optional, args, kwargs))
     second = args[1] if len(args) > 1 else kwargs.get("context")
     if isinstance(second, Context):
-        return _of_nonlinear_system(*args, **kwargs)
+        optional = {"N": _NONE, "input_port_index": 0}
+        return _of_nonlinear_system(
+            **bind_overload(name, ("system", "context", "Q", "R", *optional), optional, args, kwargs)
+        )
     if not isinstance(first, LinearSystem):
         raise TypeError(
             "LinearQuadraticRegulator(system, Q, R) takes a LinearSystem; for system "
             f"'{first.GetSystemPathname()}' ({type(first).__name__}) give the equilibrium too: "
             "LinearQuadraticRegulator(system, context, Q, R)."
         )
-    return _of_linear_system(*args, **kwargs)
+    return _of_linear_system(**bind_overload(name, ("system", "Q", "R", "N"), {"N": _NONE}, args, kwargs))
 
 
 def DiscreteTimeLinearQuadraticRegulator(
@@ -109,7 +115,7 @@ def _of_matrices(
     from scipy.linalg import null_space, solve_continuous_are
 
     a, b, q, r, n = checked_problem(A, B, Q, R, N)
-    f = np.zeros((0, len(a))) if np.size(F) == 0 else np.atleast_2d(np.asarray(F, dtype=float))
+    f = np.zeros((0, len(a))) if np.size(F) == 0 else np.atleast_2d(numbers_of(F, "LQR: F"))
     if f.shape[1] != len(a):
         raise ValueError(f"LQR: F has shape {f.shape}; with A {a.shape} it must have {len(a)} columns.")
     # With x = T z, where the columns of T span the states that fulfil F x = 0, the problem has no
@@ -157,14 +163,15 @@ def checked_problem(A: Any, B: Any, Q: Any, R: Any, N: Any) -> tuple[Array, Arra
     """A, B, Q, R and N as matrices that fit together; an empty N stands for zeros.
 
     Raises:
+        TypeError: one does not consist of numbers.
         ValueError: they do not, or an element is not finite.
         RuntimeError: Q is not positive semidefinite, or R is not positive definite.
     """
-    a, b, q, r = (np.asarray(x, dtype=float) for x in (A, B, Q, R))
+    a, b, q, r = (numbers_of(x, f"LQR: {name}") for name, x in zip("ABQR", (A, B, Q, R)))
     a, q, r = np.atleast_2d(a), np.atleast_2d(q), np.atleast_2d(r)
     b = b.reshape(-1, 1) if b.ndim < 2 else b
     states, inputs = len(a), b.shape[1]
-    n = np.zeros((states, inputs)) if np.size(N) == 0 else np.asarray(N, dtype=float)
+    n = np.zeros((states, inputs)) if np.size(N) == 0 else numbers_of(N, "LQR: N")
     n = n.reshape(-1, 1) if n.ndim < 2 else n
     of_states, of_inputs, of_both = (states, states), (inputs, inputs), (states, inputs)
     for name, matrix, shape in (
@@ -179,6 +186,18 @@ def checked_problem(A: Any, B: Any, Q: Any, R: Any, N: Any) -> tuple[Array, Arra
     require_definite("Q", q, "positive semidefinite")
     require_definite("R", r, "positive definite")
     return a, b, q, r, n
+
+
+def numbers_of(values: ArrayLike, what: str) -> Array:
+    """An array of floats.
+
+    Raises:
+        TypeError: `values` are no numbers, or rows differ in length; the message begins with `what`.
+    """
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} must consist of numbers, in rows of one length; got {values!r}.") from None
 
 
 def require_definite(name: str, matrix: Array, kind: str) -> None:

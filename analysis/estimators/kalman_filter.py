@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
 from merganser.analysis.estimators.observer import Observer, checked_covariance
-from merganser.framework import Context, LeafOutputPort, System, SystemScalarConverter
+from merganser.framework import Context, InputPort, LeafOutputPort, System, SystemScalarConverter
+from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode
 
 __all__ = ["KalmanFilter"]
 
@@ -47,7 +49,8 @@ class KalmanFilter(Observer):
         name, n = type(self).__name__, self._num_states()
         self._W = checked_covariance(W, n, "positive semidefinite", f"{name}: W")
         self._V = checked_covariance(V, self._y.size(), "positive definite", f"{name}: V")
-        x = np.zeros(n) if initial_state_estimate is None else np.array(initial_state_estimate, float).reshape(-1)
+        given_x = np.zeros(n) if initial_state_estimate is None else initial_state_estimate
+        x = numbers_of(given_x, f"{name}: initial_state_estimate").reshape(-1)
         if len(x) != n or not np.isfinite(x).all():
             raise ValueError(f"{name}: initial_state_estimate must be {n} finite numbers, got {x.tolist()}.")
         given = np.eye(n) if initial_state_covariance is None else initial_state_covariance
@@ -61,6 +64,9 @@ class KalmanFilter(Observer):
         needs = {self.xd_ticket() if self._period else self.xc_ticket()}
         self._estimate = self.DeclareVectorOutputPort("estimated_state", n, self._copy_estimate, needs)
         self._covariance = self.DeclareVectorOutputPort("covariance", n * n, self._copy_covariance, needs)
+        state = DiscreteStateOf(0) if self._period else CONTINUOUS_STATE
+        for port, start in ((self._estimate, 0), (self._covariance, n)):
+            port.cache_entry().use_native(NativeCode("part", (port.size(), start, state, OUTPUT)))
 
     def SetDefaultState(self, context: Any, state: Any) -> None:
         if self._period:
@@ -89,9 +95,42 @@ class KalmanFilter(Observer):
         output.SetFromVector(self._parts(context)[1].reshape(-1))
 
     def _update(self, context: Context, discrete_state: Any) -> None:
-        x, P = self._next(context, *self._parts(context))
-        discrete_state.set_value(0, np.concatenate([x, 0.5 * (P + P.T).reshape(-1)]))
+        for port in (self._y, *([] if self._u is None else [self._u])):
+            self._require_finite(context, port)
+        x, P = self._calc(context, *self._parts(context))
+        result = np.concatenate([x, P.reshape(-1)])
+        if not np.isfinite(result).all():
+            x, P = self._parts(context)
+            culprit = "its state"
+            if np.isfinite(x).all() and np.isfinite(P).all():
+                culprit = f"what the observed system '{self._system.GetSystemPathname()}' gives near there"
+            raise RuntimeError(
+                f"{self._describe(context)}: {culprit} is not finite. It is at {x.tolist()}, with the covariance "
+                f"{P.tolist()}."
+            )
+        discrete_state.set_value(0, result)
 
-    def _next(self, context: Context, x: Array, P: Array) -> tuple[Array, Array]:
-        """xhat[n+1] and P[n+1], from those that know the measurements before time n."""
+    def _describe(self, context: Context) -> str:
+        return f"System '{self.GetSystemPathname()}' has no estimate after time {context.get_time()} s"
+
+    def _require_finite(self, context: Context, port: InputPort) -> None:
+        """Refuses what would make all later estimates useless."""
+        value = port.Eval(context)
+        if not np.isfinite(value).all():
+            remedy = " Hold back what a sensor has not measured." if port is self._y else ""
+            raise RuntimeError(
+                f"{self._describe(context)}: {port.GetFullDescription()} must have finite values, got "
+                f"{value.tolist()}.{remedy}"
+            )
+
+    def DoCalcTimeDerivatives(self, context: Context, derivatives: Any) -> None:
+        if not self._period:
+            x, P = self._calc(context, *self._parts(context))
+            derivatives.SetFromVector(np.concatenate([x, P.reshape(-1)]))
+
+    def _calc(self, context: Context, x: Array, P: Array) -> tuple[Array, Array]:
+        """In discrete time xhat[n+1] and P[n+1], from those that know the measurements before time n; else the rates.
+
+        P comes out symmetric.
+        """
         raise NotImplementedError

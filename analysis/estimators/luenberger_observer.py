@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.analysis.estimators.observer import Observer
+from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
+from merganser.analysis.estimators.observer import Observer, require_finite
+from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
 from merganser.framework import Context, LeafOutputPort, System
+from merganser.framework.core.native_code import FAILURE, InputOf, NativeCode
+from merganser.framework.primitives._scalar_functions import left_to_right_product
 
 __all__ = ["LuenbergerObserver"]
 
@@ -35,12 +39,13 @@ class LuenbergerObserver(Observer):
     def __init__(self, observed_system: System, observed_system_context: Context, observer_gain: ArrayLike) -> None:
         super().__init__(observed_system, observed_system_context)
         n, p = self._num_states(), self._y.size()
-        self._L = np.array(observer_gain, dtype=float)
-        if self._L.shape != (n, p) or not np.isfinite(self._L).all():
+        self._L = numbers_of(observer_gain, "LuenbergerObserver: observer_gain").copy()
+        if self._L.shape != (n, p):
             raise ValueError(
-                f"LuenbergerObserver: observer_gain must be a finite matrix of shape ({n}, {p}) for system "
+                f"LuenbergerObserver: observer_gain must be a matrix of shape ({n}, {p}) for system "
                 f"'{observed_system.GetSystemPathname()}', got shape {self._L.shape}."
             )
+        require_finite("LuenbergerObserver: observer_gain", self._L)
         index: Any
         if self._period:
             index = self.DeclareDiscreteState(n)
@@ -48,6 +53,7 @@ class LuenbergerObserver(Observer):
         else:
             parts = self._parameters.get_continuous_state()
             index = self.DeclareContinuousState(parts.num_q(), parts.num_v(), parts.num_z())
+        self._use_native(_LuenbergerCode(self))
         self._estimate = self.DeclareStateOutputPort("estimated_state", index)
 
     def get_estimated_state_output_port(self) -> LeafOutputPort:
@@ -64,8 +70,8 @@ class LuenbergerObserver(Observer):
 
     def _corrected(self, context: Context, x: Array) -> Array:
         """The right sides of (1) and (2)."""
-        model = self._model_at(context, x)
-        return self._dynamics(model) + self._L @ (self._y.Eval(context) - self._output(model))
+        here = self._model(context).at(context.get_time(), x, self._input(context))
+        return here.dynamics() + left_to_right_product(self._L, self._measured(context) - here.output())
 
     def DoCalcTimeDerivatives(self, context: Context, derivatives: Any) -> None:
         x = context.get_continuous_state_vector().CopyToVector()
@@ -73,3 +79,19 @@ class LuenbergerObserver(Observer):
 
     def _update(self, context: Context, discrete_state: Any) -> None:
         discrete_state.set_value(0, self._corrected(context, context.get_discrete_state_vector().CopyToVector()))
+
+
+class _LuenbergerCode(ObserverCode):
+    """The observer as an operation."""
+
+    def code(self, context: Any, model: Any, result: Any, state: Any) -> NativeCode:
+        from merganser.analysis.plan import observer_operations as o  # loads numba
+
+        observer: Any = self.observer
+        dynamics, output = model.tapes()
+        f: list[Any] = [0] * o.NUM_FIELDS
+        f[o.FAILURE], f[o.STATE], f[o.RESULT] = FAILURE, state, result
+        f[o.DYNAMICS], f[o.OUTPUT] = dynamics.fields.ctypes.data, output.fields.ctypes.data
+        f[o.MEASURED], f[o.INPUT] = InputOf(0), InputOf(1) if observer._u is not None else 0
+        f[o.GAIN], f[o.ERROR] = observer._L, np.zeros(observer._y.size())
+        return NativeCode(o.LUENBERGER, tuple(f), KeptAlive(dynamics, output))

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.analysis.controllers.linear_quadratic_regulator import require_definite
+from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of, require_definite
 from merganser.analysis.detached_context import detached_context
+from merganser.analysis.estimators.observed_model import ObservedModel
+from merganser.analysis.estimators.observer_code import ObserverCode
 from merganser.framework import Context, InputPort, LeafSystem, System, SystemScalarConverter, Value
-from merganser.framework.primitives import AffineSystem, FirstOrderTaylorApproximation
+from merganser.framework.core.native_code import CONTINUOUS_STATE, CURRENT_TIME, InputOf, NativeCode
 
-__all__ = ["Observer", "checked_covariance"]
+__all__ = ["Observer", "checked_covariance", "require_finite"]
 
 Array = NDArray[Any]
 
@@ -65,10 +67,10 @@ class Observer(LeafSystem):
         self._system = observed_system
         self._y = self.DeclareVectorInputPort("observed_system_output", ports[0].size())
         self._u = self.DeclareVectorInputPort("observed_system_input", ports[1].size()) if inputs else None
-        self._model_entry = self._declare_storage("observed system's context", self._new_model_context)
+        self._model_entry = self._declare_storage("observed system's context", self._new_model)
 
-    def _new_model_context(self) -> Value:
-        return Value(self._parameters.Clone())
+    def _new_model(self) -> Value:
+        return Value(ObservedModel(self._system, self._parameters, self._period))
 
     def _num_states(self) -> int:
         state = self._parameters.get_discrete_state_vector() if self._period else None
@@ -93,34 +95,29 @@ class Observer(LeafSystem):
 
     # ------------------------------------------------------------------ the model
 
-    def _model_at(self, context: Context, x: Array) -> Any:
-        """The observed system's context with state x, and with time and input of `context`."""
-        model = self._model_entry.get_cache_entry_value(context).GetMutableValueOrThrow()
-        model.SetTime(context.get_time())
-        if self._period:
-            model.SetDiscreteState(x)
-        else:
-            model.SetContinuousState(x)
-        if self._u is not None:
-            self._system.get_input_port(0).FixValue(model, self._u.Eval(context))
+    def _model(self, context: Any) -> ObservedModel:
+        """What evaluates the observed system for a context of this observer."""
+        model: ObservedModel = context._slots[self._model_entry._index].value.get_mutable_value()
         return model
 
-    def _dynamics(self, model: Any) -> Array:
-        """f: time derivatives, or the next state."""
+    def _input(self, context: Context) -> Array | None:
+        """The input of the observed system; None if it has none."""
+        return self._u.Eval(context) if self._u is not None else None
+
+    def _use_native(self, code: ObserverCode) -> None:
+        """Says that an operation computes the dynamics too; called when these are declared."""
         if self._period:
-            return self._system.EvalUniquePeriodicDiscreteUpdate(model).get_vector(0).CopyToVector()
-        return self._system.EvalTimeDerivatives(model).CopyToVector()
+            self._use_native_event(code)
+            return
+        assert self._xcdot_entry is not None
+        entry, inputs = self._cache_entries[self._xcdot_entry], [InputOf(i) for i in range(self.num_input_ports())]
+        entry.use_native(NativeCode("", (CURRENT_TIME, CONTINUOUS_STATE, *inputs)))  # says what they depend on
+        entry.use_native(code)
 
-    def _output(self, model: Any) -> Array:
-        """g: the output."""
-        return np.array(self._system.get_output_port(0).Eval(model))
-
-    def _jacobians(self, model: Any) -> tuple[Array, Array]:
-        """A = df/dx and C = dg/dx."""
-        linear: Any = self._system
-        if not isinstance(linear, AffineSystem):
-            linear = FirstOrderTaylorApproximation(self._system, model)
-        return linear.A(), linear.C()
+    def _measured(self, context: Context) -> Array:
+        """The measured output."""
+        y: Array = self._y.Eval(context)
+        return y
 
 
 def checked_covariance(value: ArrayLike, size: int, kind: str, what: str) -> Array:
@@ -133,14 +130,24 @@ def checked_covariance(value: ArrayLike, size: int, kind: str, what: str) -> Arr
         what: the matrix in words, for messages.
 
     Raises:
+        TypeError: there is something else than numbers.
         ValueError: wrong shape, or an element is not finite.
         RuntimeError: it is not of that kind.
     """
-    matrix = np.atleast_2d(np.array(value, dtype=float))
-    if matrix.shape != (size, size) or not np.isfinite(matrix).all():
-        raise ValueError(f"{what} must be a finite matrix of shape ({size}, {size}), got {matrix.tolist()}.")
+    matrix = np.atleast_2d(numbers_of(value, what)).copy()
+    if matrix.shape != (size, size):
+        raise ValueError(f"{what} must have shape ({size}, {size}), got {matrix.shape}.")
+    require_finite(what, matrix)
     try:
         require_definite(what, matrix, kind)
     except RuntimeError as error:
         raise RuntimeError(str(error).removeprefix("LQR: ")) from None
     return matrix
+
+
+def require_finite(what: str, matrix: Array) -> None:
+    """Raises a ValueError that names the first element that is not finite, if there is one."""
+    wrong = np.argwhere(~np.isfinite(matrix))
+    if len(wrong):
+        place = ", ".join(map(str, wrong[0]))
+        raise ValueError(f"{what} must be finite; element [{place}] is {matrix[tuple(wrong[0])]}.")

@@ -12,11 +12,13 @@ from merganser.analysis.controllers.linear_quadratic_regulator import (
     LinearQuadraticRegulator,
     is_unstable,
     is_unstable_in_discrete_time,
+    numbers_of,
     unreached_modes,
 )
 from merganser.analysis.estimators.luenberger_observer import LuenbergerObserver
 from merganser.analysis.estimators.observer import checked_covariance
 from merganser.framework import Context, System
+from merganser.framework.core.arguments import bind_overload
 from merganser.framework.primitives import Linearize, LinearSystem
 
 __all__ = ["DiscreteTimeSteadyStateKalmanFilter", "SteadyStateKalmanFilter"]
@@ -53,19 +55,20 @@ def SteadyStateKalmanFilter(*args: Any, **kwargs: Any) -> Any:
         ValueError: sizes do not match.
         RuntimeError: W or V is no covariance, `context` holds no equilibrium, or outputs do not show an unstable mode.
     """
+    name = "SteadyStateKalmanFilter"
     first = args[0] if args else kwargs.get("system")
     if not isinstance(first, System):
-        return _gain(False, "SteadyStateKalmanFilter", *args, **kwargs)
+        return _gain(False, name, **bind_overload(name, ("A", "C", "W", "V"), {}, args, kwargs))
     second = args[1] if len(args) > 1 else kwargs.get("context")
     if isinstance(second, Context):
-        return _of_system(*args, **kwargs)
+        return _of_system(**bind_overload(name, ("system", "context", "W", "V"), {}, args, kwargs))
     if not isinstance(first, LinearSystem):
         raise TypeError(
             "SteadyStateKalmanFilter(system, W, V) takes a LinearSystem; for system "
             f"'{first.GetSystemPathname()}' ({type(first).__name__}) give the equilibrium too: "
             "SteadyStateKalmanFilter(system, context, W, V)."
         )
-    return _of_linear_system(*args, **kwargs)
+    return _of_linear_system(**bind_overload(name, ("system", "W", "V"), {}, args, kwargs))
 
 
 def DiscreteTimeSteadyStateKalmanFilter(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLike) -> Array:
@@ -92,7 +95,7 @@ def DiscreteTimeSteadyStateKalmanFilter(A: ArrayLike, C: ArrayLike, W: ArrayLike
 
 
 def _gain(is_discrete: bool, name: str, A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLike) -> Array:
-    a, c = np.atleast_2d(np.asarray(A, dtype=float)), np.atleast_2d(np.asarray(C, dtype=float))
+    a, c = np.atleast_2d(numbers_of(A, f"{name}: A")), np.atleast_2d(numbers_of(C, f"{name}: C"))
     if a.shape[0] != a.shape[1] or c.shape[1] != len(a):
         raise ValueError(f"{name}: A has shape {a.shape} and C {c.shape}; expected (n, n) and (p, n).")
     if not (np.isfinite(a).all() and np.isfinite(c).all()):

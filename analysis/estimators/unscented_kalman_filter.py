@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
 from merganser.analysis.estimators.kalman_filter import KalmanFilter
+from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
 from merganser.framework import Context, System
+from merganser.framework.core.native_code import FAILURE, InputOf, NativeCode
 
 __all__ = ["UnscentedKalmanFilter"]
 
@@ -66,47 +69,65 @@ class UnscentedKalmanFilter(KalmanFilter):
             observed_system, observed_system_context, W, V, initial_state_estimate, initial_state_covariance
         )
         n = len(self._W)
-        if not (alpha > 0.0 and n + kappa > 0.0):
+        parameters = numbers_of([alpha, beta, kappa], "UnscentedKalmanFilter: alpha, beta and kappa")
+        if not (np.isfinite(parameters).all() and alpha > 0.0 and n + kappa > 0.0):
             raise ValueError(
-                f"UnscentedKalmanFilter: alpha and n + kappa must be positive, got alpha = {alpha}, kappa = {kappa}."
+                f"UnscentedKalmanFilter: alpha and n + kappa must be positive, and all of them finite; got alpha = "
+                f"{alpha}, beta = {beta}, kappa = {kappa}, n = {n}."
             )
-        self._spread = alpha**2 * (n + kappa)  # n + lambda
-        self._mean_weights = np.full(2 * n + 1, 0.5 / self._spread)
-        self._mean_weights[0] = 1.0 - n / self._spread
-        self._weights = self._mean_weights.copy()
-        self._weights[0] += 1.0 - alpha**2 + beta
+        spread = alpha**2 * (n + kappa)  # n + lambda
+        mean_weights = np.full(2 * n + 1, 0.5 / spread)
+        mean_weights[0] = 1.0 - n / spread
+        weights = mean_weights.copy()
+        weights[0] += 1.0 - alpha**2 + beta
+        self._constants = spread, mean_weights, weights, self._W, self._V  # (2)
+        self._use_native(_UnscentedCode(self))
 
-    def _points(self, x: Array, P: Array) -> Array:
-        """(1), one point a row."""
-        values, vectors = np.linalg.eigh(self._spread * P)
-        offsets = (vectors * np.sqrt(np.maximum(values, 0.0))).T
-        return np.concatenate([x[None], x + offsets, x - offsets])
+    def _new_room(self) -> Any:
+        from merganser.analysis.plan.unscented_operations import UnscentedRoom  # loads numba
 
-    def DoCalcTimeDerivatives(self, context: Context, derivatives: Any) -> None:
-        x, P = self._parts(context)
-        points, rates, outputs = self._points(x, P), [], []
-        for point in points:
-            model = self._model_at(context, point)
-            rates.append(self._dynamics(model))
-            outputs.append(self._output(model))
-        by_weight = (points - x).T * self._weights
-        y, f = self._mean_weights @ outputs, self._mean_weights @ rates
-        K = np.linalg.solve(self._V, (by_weight @ (outputs - y)).T).T
-        x_rate = f + K @ (self._y.Eval(context) - y)  # (3)
-        P_xf = by_weight @ (rates - f)
-        P_rate = P_xf + P_xf.T + self._W - K @ self._V @ K.T
-        derivatives.SetFromVector(np.concatenate([x_rate, P_rate.reshape(-1)]))
+        return UnscentedRoom(*self._constants)
 
-    def _next(self, context: Context, x: Array, P: Array) -> tuple[Array, Array]:
-        points = self._points(x, P)
-        outputs = np.array([self._output(self._model_at(context, point)) for point in points])
-        y = self._mean_weights @ outputs
-        dx, dy = points - x, outputs - y
-        P_yy = (dy.T * self._weights) @ dy + self._V
-        K = np.linalg.solve(P_yy, (dy.T * self._weights) @ dx).T
-        x = x + K @ (self._y.Eval(context) - y)
-        P = P - K @ P_yy @ K.T
-        points = self._points(x, 0.5 * (P + P.T))
-        states = np.array([self._dynamics(self._model_at(context, point)) for point in points])
-        mean = self._mean_weights @ states
-        return mean, ((states - mean).T * self._weights) @ (states - mean) + self._W
+    def _calc(self, context: Context, x: Array, P: Array) -> tuple[Array, Array]:
+        # The arithmetic is that of the compiled filter, from which results do not differ by a bit.
+        from merganser.analysis.plan import unscented_operations as o
+
+        model, n, p = self._model(context), len(self._W), len(self._V)
+        if model.workspace is None:
+            model.workspace = self._new_room()
+        room: o.UnscentedRoom = model.workspace
+        places = room.reals.ctypes.data, room.fields.ctypes.data
+        y, t, u = self._measured(context), context.get_time(), self._input(context)
+        state = room.section(o.STATE)
+        state[:n], state[n : n + n * n], room.section(o.MEASURED)[:p] = x, P.reshape(-1), y
+        points, images, outputs = room.rows(o.POINTS, n), room.rows(o.IMAGES, n), room.rows(o.OUTPUTS, p)
+        o.unscented_stage(o.PLACE_POINTS, *places)
+        for point, row in zip(points, outputs):
+            row[:] = model.at(t, point, u).output()
+        if self._period:
+            o.unscented_stage(o.TAKE_MEASUREMENT, *places)
+            o.unscented_stage(o.PLACE_POINTS, *places)
+        for point, row in zip(points, images):
+            row[:] = model.at(t, point, u).dynamics()
+        o.unscented_stage(o.PREDICT if self._period else o.FIND_RATES, *places)
+        result = room.section(o.RESULT)
+        return result[:n], result[n : n + n * n].reshape(n, n)
+
+
+class _UnscentedCode(ObserverCode):
+    """The filter as an operation."""
+
+    def code(self, context: Any, model: Any, result: Any, state: Any) -> NativeCode:
+        from merganser.analysis.plan import unscented_operations as o
+        from merganser.framework.native import kernel_address
+
+        observer: Any = self.observer
+        room = observer._new_room()
+        dynamics, output = model.tapes()
+        f: list[Any] = [0] * o.OP_NUM_FIELDS
+        f[o.OP_FAILURE], f[o.OP_REALS], f[o.OP_FIELDS] = FAILURE, room.reals.ctypes.data, room.fields.ctypes.data
+        f[o.OP_DYNAMICS], f[o.OP_OUTPUT] = dynamics.fields.ctypes.data, output.fields.ctypes.data
+        f[o.OP_STAGE] = kernel_address(o.unscented_stage, 0, 0, 0)
+        f[o.OP_IS_DISCRETE], f[o.OP_STATE], f[o.OP_RESULT] = int(observer._period > 0.0), state, result
+        f[o.OP_MEASURED], f[o.OP_INPUT] = InputOf(0), InputOf(1) if observer._u is not None else 0
+        return NativeCode(o.UNSCENTED, tuple(f), KeptAlive(dynamics, output, room))

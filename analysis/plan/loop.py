@@ -20,7 +20,7 @@ from merganser.analysis.plan import fields as f
 from merganser.framework.native import device, kernel
 from merganser.framework.native.tape import call_operation, doubles_at, integers_at
 
-__all__ = ["advance"]
+__all__ = ["advance", "time_after"]
 
 _next_step_size = device(next_step_size)
 _GO_ON = -1
@@ -189,7 +189,7 @@ def _publish(i: Any) -> int:
 
 
 @device
-def _next_time(period: float, offset: float, time: float) -> float:
+def time_after(period: float, offset: float, time: float) -> float:
     """As DeclaredEvent.next_time."""
     if time < offset:
         return offset
@@ -207,7 +207,7 @@ def _strike_after(i: Any, r: Any, time: float) -> None:
     next_time = math.inf
     for n in range(i[f.NUM_CLOCKS]):
         if not clocks[3 * n + 2] > time:
-            clocks[3 * n + 2] = _next_time(clocks[3 * n], clocks[3 * n + 1], time)
+            clocks[3 * n + 2] = time_after(clocks[3 * n], clocks[3 * n + 1], time)
         next_time = min(next_time, clocks[3 * n + 2])
     due = 0
     for n in range(i[f.NUM_CLOCKS]):

@@ -199,8 +199,7 @@ class Plan:
         self._has_failed = False
         self._num_calls += 1
         is_time_to_look = self._num_calls % _CALLS_BETWEEN_LOOKS == 0
-        has_changed = self._version != self._store.layout.version or self._routing != self._store.routing
-        if has_changed or (is_time_to_look and self._program.may_be_lowered_further()):
+        if not self._is_current() or (is_time_to_look and self._program.may_be_lowered_further()):
             self._lower()
         group = self._group_of(self.pending)
         if group is None or not self._is_allowed or self._store.computing:
@@ -213,6 +212,12 @@ class Plan:
             raise
         finally:
             self._leave()
+
+    def _is_current(self) -> bool:
+        """Whether the program is that of the dependencies, connections and model as they are."""
+        store = self._store
+        is_same = self._version == store.layout.version and self._routing == store.routing
+        return is_same and self._program.is_current()
 
     def _numbers(self, clocks: int) -> tuple[int, ...]:
         return tuple(n for n in range(len(self._clocks)) if clocks >> n & 1)
@@ -265,9 +270,8 @@ class Plan:
         i, method = self._integers.tolist(), self._integrator
         self.num_steps, self.num_updates, self.num_publishes = i[f.NUM_STEPS], i[f.NUM_UPDATES], i[f.NUM_PUBLISHES]
         self.num_state_updates = i[f.NUM_STATE_UPDATES]
-        if self.num_state_updates:
-            for settle in self._program.settlers:
-                settle()
+        for settle in self._program.settlers:
+            settle()
         self.num_publishes -= self._has_failed  # publish events that fail do not count
         group = i[f.PENDING]
         due = self._numbers(self._known_groups[group]) if group >= 0 else ()
@@ -315,7 +319,7 @@ class Plan:
 
     def _run(self, progress: SimulationProgress, is_single_step: bool) -> int:
         advance_loop, place, fields = self._advance, self._place, self._fields
-        store, layout = self._store, self._store.layout
+        store = self._store
         start, num_stops = wall_clock.perf_counter(), 0
         while True:
             outcome: int = advance_loop(place)
@@ -331,7 +335,7 @@ class Plan:
                         return f.STOPPED
                 else:
                     stop.serve()
-                if self._version != layout.version or self._routing != store.routing:
+                if not self._is_current():
                     self._lower_within_step()
             elif outcome == f.PAUSE and not is_single_step:
                 if self._program.may_be_lowered_further():

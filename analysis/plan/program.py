@@ -89,7 +89,7 @@ class Program:
         groups: shape [number of groups, GROUP_SIZE], see fields.py.
         updated: for each group the mask of the cache entries that depend on what its updates change.
         logs: the logs that operations write to.
-        failure, settlers: see Assembly.
+        failure, settlers, checks: see Assembly.
     """
 
     def __init__(
@@ -116,10 +116,14 @@ class Program:
         """Whether something that was left to Python is an operation by now."""
         return any(native.resolve(context) is not None for native, context in self._assembly.waiting)
 
+    def is_current(self) -> bool:
+        """Whether all operations are still right."""
+        return all(check() for check in self.checks)
+
     def _finish(self) -> None:
         self.addresses, self.starts, self.integers, self.numbers = self._assembly.finish()
         self.logs, self.settlers = self._assembly.logs, self._assembly.settlers
-        self.failure = self._assembly.failure
+        self.failure, self.checks = self._assembly.failure, self._assembly.checks
 
     # ------------------------------------------------------------------ derivatives
 

@@ -108,11 +108,14 @@ class NativeCode:
             `InputOf(port_index)`, `ParameterOf(index)` and their like for places relative to the flat array of the
             Context. `LOG` stands for four integers, `FAILURE` for an address.
         settle: called when Python takes over after the operation may have run.
+        is_current: tells whether the operation is still right; asked before the loop goes on after Python. If it is
+            not, the operation is resolved anew. None if it always is.
     """
 
     operation: str | NativeFunction | Operation
     arguments: tuple[Argument, ...]
     settle: Callable[[], None] | None = None
+    is_current: Callable[[], bool] | None = None
 
     def resolve(self, context: LeafContext) -> NativeCode | None:
         """The operation in a Context; None if there is none."""

@@ -90,6 +90,15 @@ class NativeFunction:
         address: int = self.compiled().address()
         return address
 
+    def complex_address(self) -> int:
+        """Where it stands for complex numbers.
+
+        Raises:
+            TypeError: it takes none.
+        """
+        address: int = self.compiled().complex_address()
+        return address
+
     def describe(self) -> str:
         """Names the function with file and line, for messages."""
         code = getattr(self._function, "__code__", None)

@@ -5,6 +5,7 @@ The generator is the 32-bit Mersenne Twister (Matsumoto and Nishimura, 1998), se
 
 from __future__ import annotations
 
+import ctypes
 import enum
 import math
 from typing import Any
@@ -12,12 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LeafRandomMethods", "RandomContextMethods", "RandomDistribution", "RandomGenerator", "draw"]
+from merganser.framework.core.values import AbstractValue
+
+__all__ = ["GeneratorBox", "LeafRandomMethods", "RandomContextMethods", "RandomDistribution", "RandomGenerator", "draw"]
 
 Array = NDArray[Any]
 
 _DEFAULT_SEED = 5489
 _WORD = 2**32
+TWISTER_SIZE = 624 * 4 + 4  # bytes of numpy's MT19937: the words, then the position among them
 
 
 class RandomDistribution(enum.Enum):
@@ -44,6 +48,24 @@ class RandomGenerator:
             raise ValueError(f"RandomGenerator: the seed must be an integer from 0 to 2**32 - 1; got {seed!r}.")
         self._state = np.random.RandomState(int(seed))
 
+    def copy_from(self, other: RandomGenerator) -> None:
+        """From now on gives the words that the other one gives; in 2 us, where a deep copy takes 300."""
+        self._put_twister(other._addresses()[0])
+
+    def _addresses(self) -> tuple[int, int]:
+        """Where numpy keeps the state, and its function that gives the next word."""
+        interface = self._state._bit_generator.ctypes
+        return interface.state_address, ctypes.cast(interface.next_uint32, ctypes.c_void_p).value or 0
+
+    def _put_twister(self, source: int) -> None:
+        """Takes over a state that stands at an address."""
+        ctypes.memmove(self._addresses()[0], source, TWISTER_SIZE)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RandomGenerator:
+        clone = RandomGenerator()
+        clone.copy_from(self)
+        return clone
+
     def __call__(self) -> int:
         """Returns the next word, an integer from 0 to 2³² - 1."""
         return int(self._state.randint(0, _WORD, dtype=np.uint32))
@@ -60,6 +82,32 @@ class RandomGenerator:
         low, high = self(), self()
         value = (low + high * float(_WORD)) / float(_WORD) ** 2
         return value if value < 1.0 else math.nextafter(1.0, 0.0)
+
+
+class GeneratorBox(AbstractValue):
+    """The box of a generator that is a block's abstract state: it keeps its own one, and takes over what others give.
+
+    Updates of abstract state work on copies, two at each event.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, generator: RandomGenerator | None = None) -> None:
+        super().__init__(RandomGenerator() if generator is None else generator)
+
+    def set_value(self, value: Any) -> None:
+        """Takes over the words of a generator.
+
+        Raises:
+            TypeError: the value is none.
+        """
+        if not isinstance(value, RandomGenerator):
+            raise TypeError(f"Expected a RandomGenerator, got {type(value).__name__}.")
+        self._value.copy_from(value)
+
+    def SetFrom(self, other: AbstractValue) -> None:
+        """Takes over the words of the generator in another box."""
+        self.set_value(other.get_value())
 
 
 def draw(distribution: RandomDistribution, size: int, generator: RandomGenerator) -> Array:

@@ -22,7 +22,7 @@ class _Announcer(event.Listener):
 
     def on_start(self, event: Any) -> None:
         function = event.data["dispatcher"].py_func
-        if not function.__module__.startswith(_PACKAGE):
+        if not _is_ours(function):
             return
         self._depth += 1
         if self._depth == 1 and _is_wanted():
@@ -32,12 +32,17 @@ class _Announcer(event.Listener):
             sys.stderr.flush()
 
     def on_end(self, event: Any) -> None:
-        if not event.data["dispatcher"].py_func.__module__.startswith(_PACKAGE):
+        if not _is_ours(event.data["dispatcher"].py_func):
             return
         self._depth -= 1
         if self._depth == 0 and _is_wanted():
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
+
+
+def _is_ours(function: Any) -> bool:
+    """Whether a function is of this package; those that exec() has made may have no module."""
+    return (function.__module__ or "").startswith(_PACKAGE)
 
 
 def announce_compilation() -> None:

@@ -27,7 +27,7 @@ from merganser.framework.core.native_code import (
     ParameterOf,
 )
 from merganser.framework.core.store import CacheSlot, FixedInputPortValue
-from merganser.framework.native.operations import address_of
+from merganser.framework.native.operations import address_of, has_complex_form
 
 if TYPE_CHECKING:
     from merganser.framework.core.leaf_context import LeafContext
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["PYTHON", "Assembly", "LogPlace", "order_of_computation", "place_relative_to"]
 
 PYTHON = 0  # the address of an operation that is left to Python
-_ITEM = 8  # bytes
+_ITEM = 8  # bytes of an integer
 
 
 class LogPlace:
@@ -57,17 +57,19 @@ class LogPlace:
 
 
 class Assembly:
-    """A growing list of operations on the values of one Context tree.
+    """A growing list of operations on the values of one Context tree, floats or complex numbers.
 
     Attributes:
         logs: the logs that operations write to.
         failure: one integer, which operations that fail set to 1.
         waiting: native code that is no operation yet, with the contexts of its blocks.
         settlers: to be called when Python takes over, see NativeCode.settle.
+        checks: whether operations are still right, see NativeCode.is_current.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._is_complex = store.flat.dtype == np.complex128
         self._numbers: list[float] = []
         self._integers: list[int] = []
         self._addresses: list[int] = []
@@ -75,6 +77,7 @@ class Assembly:
         self.logs: list[LogPlace] = []
         self.failure: NDArray[Any] = np.zeros(1, dtype=np.int64)
         self.settlers: list[Callable[[], None]] = []
+        self.checks: list[Callable[[], bool]] = []
         self.waiting: list[tuple[NativeCode | ContextualCode, LeafContext]] = []
 
     def __len__(self) -> int:
@@ -92,7 +95,7 @@ class Assembly:
             Whether it could be added; not if an input has no place in an array of floats.
         """
         code = native.resolve(context)
-        if code is None:
+        if code is None or (self._is_complex and not has_complex_form(code.operation)):
             return False
         numbers, integers = len(self._numbers), len(self._integers)
         num_logs = len(self.logs)
@@ -100,10 +103,12 @@ class Assembly:
             if not self._add_argument(argument, context, output):
                 del self._numbers[numbers:], self._integers[integers:], self.logs[num_logs:]
                 return False
-        self._addresses.append(address_of(code.operation))
+        self._addresses.append(address_of(code.operation, self._is_complex))
         self._starts.append(integers)
         if code.settle is not None:
             self.settlers.append(code.settle)
+        if code.is_current is not None:
+            self.checks.append(code.is_current)
         return True
 
     def can_add(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> bool:
@@ -111,6 +116,8 @@ class Assembly:
         code = native.resolve(context) if native is not None else None
         if native is not None and code is None:
             self.waiting.append((native, context))
+        if code is not None and self._is_complex and not has_complex_form(code.operation):
+            return False
         return code is not None and all(_place_of_input(context._inputs[port]) is not None for port in code.inputs())
 
     def add_entry(self, slot: CacheSlot) -> bool:
@@ -120,7 +127,7 @@ class Assembly:
 
     def add_copy(self, size: int, source: int, target: int) -> None:
         """Adds a copy of some numbers from one place to another."""
-        self._addresses.append(address_of("copy"))
+        self._addresses.append(address_of("copy", self._is_complex))
         self._starts.append(len(self._integers))
         self._integers.extend((size, source, target))
 
@@ -228,7 +235,7 @@ def _origin(slot: CacheSlot) -> int | None:
 
 def place_relative_to(flat: NDArray[Any], array: NDArray[Any]) -> int:
     """How many elements the first element of one array stands after that of another."""
-    return int(array.ctypes.data - flat.ctypes.data) // _ITEM
+    return int(array.ctypes.data - flat.ctypes.data) // flat.itemsize
 
 
 def _place_of_input(source: Any) -> int | None:

@@ -17,20 +17,41 @@ from numba.core.ccallback import CFunc
 
 from merganser.framework.core.native_code import Operation
 from merganser.framework.core.native_function import NativeFunction
-from merganser.framework.native.block_operations import interpolate, perceptron, sparse_product, wrap
+from merganser.framework.native.block_operations import (
+    interpolate,
+    perceptron,
+    saturate_between,
+    sparse_product,
+    wrap,
+)
 from merganser.framework.native.compile import device, enable_kernel_cache, is_on_disk
+from merganser.framework.native.expression_operations import expressions
+from merganser.framework.native.random_operations import random_sample
 from merganser.framework.native.trajectory_operations import trajectory
 
-__all__ = ["OPERATIONS", "SIGNATURE", "CompiledOperation", "address_of"]
+__all__ = ["COMPLEX_SIGNATURE", "OPERATIONS", "SIGNATURE", "CompiledOperation", "address_of", "has_complex_form"]
 
 OPERATIONS: dict[str, Callable[..., None]] = {
-    function.__name__: function for function in (interpolate, perceptron, sparse_product, trajectory, wrap)
+    function.__name__: function
+    for function in (
+        expressions,
+        interpolate,
+        perceptron,
+        random_sample,
+        saturate_between,
+        sparse_product,
+        trajectory,
+        wrap,
+    )
 }
 
 SIGNATURE = (
     (types.CPointer(types.float64), types.CPointer(types.float64), types.CPointer(types.int64)),
     types.void,
 )
+COMPLEX_SIGNATURE = (types.CPointer(types.complex128), *SIGNATURE[0][1:]), types.void
+# Those that neither compare values nor call functions of floats, and so compute derivatives by the complex step.
+_OF_COMPLEX = {"add", "affine", "constant", "copy", "gain", "part", "pick", "stack"}
 
 
 def _operation(function: Callable[..., None]) -> Callable[..., None]:
@@ -38,27 +59,49 @@ def _operation(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-def address_of(operation: str | NativeFunction | Operation) -> int:
-    """The address of a compiled operation; compiled, or taken from the disk, when first asked for."""
-    return _address_of(operation) if isinstance(operation, str) else operation.address()
+def address_of(operation: str | NativeFunction | Operation, is_complex: bool = False) -> int:
+    """The address of a compiled operation; compiled, or taken from the disk, when first asked for.
+
+    Args:
+        operation: which.
+        is_complex: whether it is to work on complex numbers, see has_complex_form().
+
+    Raises:
+        TypeError: numba cannot compile it.
+    """
+    if isinstance(operation, str):
+        return _address_of(operation, is_complex)
+    if is_complex:
+        assert isinstance(operation, NativeFunction)
+        return operation.complex_address()
+    return operation.address()
+
+
+def has_complex_form(operation: str | NativeFunction | Operation) -> bool:
+    """Whether an operation may work on the array of a Context of complex numbers.
+
+    Functions of users may: those that cannot be compiled so raise a TypeError when their address is asked for.
+    """
+    return isinstance(operation, NativeFunction) or operation in _OF_COMPLEX
 
 
 @functools.cache
-def _address_of(name: str) -> int:
-    return CompiledOperation(OPERATIONS[name]).address()
+def _address_of(name: str, is_complex: bool) -> int:
+    return CompiledOperation(OPERATIONS[name], COMPLEX_SIGNATURE if is_complex else SIGNATURE).address()
 
 
 class CompiledOperation:
     """A function of the three pointers as an operation, compiled when it is first used."""
 
-    def __init__(self, function: Callable[..., None]) -> None:
+    def __init__(self, function: Callable[..., None], signature: Any = SIGNATURE) -> None:
         self._function = function
+        self._signature = signature
         self._compiled: Any = None
 
     def address(self) -> int:
         """Where the operation stands; compiled, or taken from the disk, when first asked for."""
         if self._compiled is None:
-            compiled = CFunc(self._function, SIGNATURE, {}, {})
+            compiled = CFunc(self._function, self._signature, {}, {})
             enable_kernel_cache(compiled, self._function)
             compiled.compile()
             self._compiled = compiled

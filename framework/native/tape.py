@@ -12,10 +12,12 @@ from numba.extending import intrinsic
 from merganser.framework.native.compile import device, kernel
 
 __all__ = [
+    "call_asking_kernel",
     "call_kernel",
     "call_operation",
     "call_operations",
     "call_quiet_kernel",
+    "complexes_at",
     "doubles_at",
     "integers_at",
     "run_operations",
@@ -23,6 +25,7 @@ __all__ = [
 
 _DOUBLES = types.CPointer(types.float64)
 _INTEGERS = types.CPointer(types.int64)
+_COMPLEXES = types.CPointer(types.complex128)
 
 
 def _call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, integers: Any) -> Any:
@@ -67,6 +70,11 @@ def _call_quiet_kernel(typingctx: Any, address: Any, arguments: Any) -> Any:
     return _call_at(types.none, arguments)
 
 
+def _call_asking_kernel(typingctx: Any, address: Any, arguments: Any) -> Any:
+    """The same for a kernel that returns a bool."""
+    return _call_at(types.boolean, arguments)
+
+
 def _pointer_to(kind: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(kind))
@@ -84,9 +92,16 @@ def _integers_at(typingctx: Any, address: Any) -> Any:
     return _pointer_to(_INTEGERS)
 
 
+def _complexes_at(typingctx: Any, address: Any) -> Any:
+    """The complex numbers at an address, as something to index."""
+    return _pointer_to(_COMPLEXES)
+
+
+call_asking_kernel: Any = intrinsic(_call_asking_kernel)
 call_kernel: Any = intrinsic(_call_kernel)
 call_operation: Any = intrinsic(_call_operation)
 call_quiet_kernel: Any = intrinsic(_call_quiet_kernel)
+complexes_at: Any = intrinsic(_complexes_at)
 doubles_at: Any = intrinsic(_doubles_at)
 integers_at: Any = intrinsic(_integers_at)
 

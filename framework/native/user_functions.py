@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 
 from merganser.framework.core.native_function import NativeFunction
 from merganser.framework.native.compile import cache_directory, enable_kernel_cache
-from merganser.framework.native.operations import SIGNATURE
+from merganser.framework.native.operations import COMPLEX_SIGNATURE, SIGNATURE
 
 __all__ = ["CompiledFunction", "fingerprint", "native"]
 
@@ -56,7 +56,7 @@ class CompiledFunction:
         self._function = function
         plain = function.interpreted
         self._dispatcher: Any = numba.njit(plain, nogil=True, error_model="numpy")
-        self._cfunc: Any = None
+        self._cfuncs: dict[Any, Any] = {}
         if not hasattr(self._dispatcher, "py_func"):  # NUMBA_DISABLE_JIT=1
             self.call: Any = plain
             return
@@ -68,13 +68,20 @@ class CompiledFunction:
 
         Its integers are three for each parameter: place, what to add to it, size.
         """
-        if self._cfunc is None:
+        return self._address(SIGNATURE)
+
+    def complex_address(self) -> int:
+        """The same for the array of a Context of complex numbers; the time is one of them, too."""
+        return self._address(COMPLEX_SIGNATURE)
+
+    def _address(self, signature: Any) -> int:
+        if signature not in self._cfuncs:
             wrapper = _operation_of(self._function, self._dispatcher)
-            compiled = CFunc(wrapper, SIGNATURE, {}, {"error_model": "numpy"})
+            compiled = CFunc(wrapper, signature, {}, {"error_model": "numpy"})
             _keep_on_disk(compiled, wrapper)
             self._compile(compiled.compile)
-            self._cfunc = compiled
-        address: int = self._cfunc.address
+            self._cfuncs[signature] = compiled
+        address: int = self._cfuncs[signature].address
         return address
 
     def _entry_point(self) -> Any:

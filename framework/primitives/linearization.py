@@ -34,13 +34,17 @@ __all__ = ["FirstOrderTaylorApproximation", "Linearize"]
 
 Array = NDArray[Any]
 VectorFunction = Callable[[Array, Array], Array]  # of state and input
-_COMPLEX_STEP = 1e-100
-_DIFFERENCE_STEP = 6e-6  # cube root of the rounding error, relative to the size of the variable
+COMPLEX_STEP = 1e-100
+DIFFERENCE_STEP = 6e-6  # cube root of the rounding error, relative to the size of the variable
 # (2) counts as right to this share of an element, and of the largest element of its row.
 _ELEMENT_TOLERANCE = 1e-5
 _ROW_TOLERANCE = 1e-7
 _NOISE_FACTOR = 10.0  # or to this many times its noise: rounding, and the change that a step twice as long makes
 _EPSILON = float(np.finfo(np.float64).eps)
+# For filters, which linearize at every step: one difference in a direction along no axis counts as right to this share
+# of the sum of all terms, and to its noise, this many times its values over the step.
+SHARE_OF_SLOPE = 1e-7
+NOISE_OF_SLOPE = 20.0 * _EPSILON
 
 
 def Linearize(
@@ -108,7 +112,7 @@ def _approximate(system: System, context: Context, input_port_index: int, output
 
     value = function_of(np.float64)(x0, u0)
     n = len(x0)
-    jacobian = _jacobian(function_of, np.concatenate([x0, u0]), n, len(value))
+    jacobian = jacobian_of(function_of, np.concatenate([x0, u0]), n, len(value))
     if not np.isfinite(jacobian).all():
         raise RuntimeError(
             f"System '{system.GetSystemPathname()}' cannot be linearized: its derivatives with respect to "
@@ -134,14 +138,12 @@ def _evaluate(system: System, context: Any, x: Array, u: Array, u_index: int, y_
     return np.concatenate([derivatives, _output(system, context, y_index)])
 
 
-def _jacobian(function_of: Callable[[Any], VectorFunction], point: Array, n: int, m: int) -> Array:
+def jacobian_of(function_of: Callable[[Any], VectorFunction], point: Array, n: int, m: int) -> Array:
     """Derivatives of f(x, u), shape [m, size of point], where x is point[:n]."""
     f = function_of(np.float64)
-    differences, rounding = _by_differences(f, point, n, m, _DIFFERENCE_STEP)
+    differences, rounding = _by_differences(f, point, n, m, DIFFERENCE_STEP)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", np.exceptions.ComplexWarning)
-            exact = _by_complex_step(function_of(np.complex128), point, n, m)
+        exact = by_complex_step(function_of(np.complex128), point, n, m)
     except Exception:  # some callback does not take complex numbers
         return differences
     deviation, size = np.abs(exact - differences), np.abs(differences)
@@ -149,17 +151,20 @@ def _jacobian(function_of: Callable[[Any], VectorFunction], point: Array, n: int
     tolerance += _NOISE_FACTOR * rounding
     if (deviation <= tolerance).all():
         return exact
-    doubled, _ = _by_differences(f, point, n, m, 2.0 * _DIFFERENCE_STEP)
+    doubled, _ = _by_differences(f, point, n, m, 2.0 * DIFFERENCE_STEP)
     tolerance += _NOISE_FACTOR * np.abs(doubled - differences)
     return exact if (deviation <= tolerance).all() else differences
 
 
-def _by_complex_step(f: VectorFunction, point: Array, n: int, m: int) -> Array:
+def by_complex_step(f: VectorFunction, point: Array, n: int, m: int) -> Array:
+    """The Jacobian by (1); raises where a callback makes a float of a complex number."""
     jacobian = np.empty((m, len(point)))
-    for j in range(len(point)):
-        z = point.astype(np.complex128)
-        z[j] += 1j * _COMPLEX_STEP
-        jacobian[:, j] = f(z[:n], z[n:]).imag / _COMPLEX_STEP  # (1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        for j in range(len(point)):
+            z = point.astype(np.complex128)
+            z[j] += 1j * COMPLEX_STEP
+            jacobian[:, j] = f(z[:n], z[n:]).imag / COMPLEX_STEP  # (1)
     return jacobian
 
 

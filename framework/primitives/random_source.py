@@ -6,13 +6,20 @@ import itertools
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.random_values import RandomDistribution, RandomGenerator, draw
+from merganser.framework.core.native_code import NativeCode, NextDiscreteStateOf
+from merganser.framework.core.random_values import (
+    TWISTER_SIZE,
+    GeneratorBox,
+    RandomDistribution,
+    RandomGenerator,
+    draw,
+)
 from merganser.framework.core.state import State
-from merganser.framework.core.values import Value
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size
 
 __all__ = ["AddRandomInputs", "RandomSource"]
@@ -48,8 +55,9 @@ class RandomSource(LeafSystem):
         self._instance_seed = next(self._next_seed) % _SEEDS
         self._fixed_seed: int | None = None
         self.DeclareStateOutputPort("output", self.DeclareDiscreteState(self._size))
-        self._generator_index = self.DeclareAbstractState(Value(RandomGenerator()))
+        self._generator_index = self.DeclareAbstractState(GeneratorBox())
         self.DeclarePeriodicUnrestrictedUpdateEvent(period, 0.0, self._draw_sample)
+        self._use_native_event(_CodeOfSource(self))
 
     def get_fixed_seed(self) -> int | None:
         """Returns the seed that set_fixed_seed() prescribed, or None."""
@@ -82,6 +90,50 @@ class RandomSource(LeafSystem):
         generator = state.get_mutable_abstract_state(self._generator_index).get_mutable_value()
         sample = draw(self._distribution, self._size, generator)
         state.get_mutable_discrete_state().set_value(0, np.asarray(sample))
+
+
+class _CodeOfSource:
+    """Drawing a sample as an operation, which works on the generator in the abstract state itself."""
+
+    operation = ""
+
+    def __init__(self, source: RandomSource) -> None:
+        self._source = source
+
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation."""
+        source = self._source
+        box = context._abstract_state._items[int(source._generator_index)]
+        if not isinstance(box, GeneratorBox):
+            return None
+        state, next_word = box.get_value()._addresses()
+        settle = _Undoing(context, box)
+        places = NextDiscreteStateOf(0), next_word, state, settle.before.ctypes.data, settle.was_called.ctypes.data
+        return NativeCode("random_sample", (source._distribution.value, source._size, *places), settle)
+
+
+class _Undoing:
+    """Takes a draw back whose sample did not become the state, since other updates at that time could not be made.
+
+    Python makes all of them again, then.
+
+    Attributes:
+        before: the generator before the last draw.
+        was_called: whether there was one since Python last took over, shape [1].
+    """
+
+    def __init__(self, context: Any, box: GeneratorBox) -> None:
+        self._context, self._box = context, box
+        self.before: NDArray[np.int64] = np.zeros(TWISTER_SIZE // 8 + 1, np.int64)
+        self.was_called: NDArray[np.int64] = np.zeros(1, np.int64)
+
+    def __call__(self) -> None:
+        if self.was_called[0]:
+            self.was_called[0] = 0
+            context = self._context
+            sample, state = context._room_for_update()._items[0], context._discrete._items[0]
+            if (sample._values != state._values).any():
+                self._box.get_value()._put_twister(self.before.ctypes.data)
 
 
 def AddRandomInputs(sampling_interval_sec: float, builder: DiagramBuilder) -> int:

@@ -11,7 +11,7 @@ from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
+from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
 from merganser.framework.core.ports import InputPort
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_size, checked_vector
@@ -63,6 +63,8 @@ class Saturation(LeafSystem):
         if self._min_port is None:
             code = NativeCode("saturate", (size, self._low, self._high, InputOf(0), OUTPUT))
             port.cache_entry().use_native(code)
+        else:
+            port.cache_entry().use_native(_CodeOfLimits(self))
 
     def get_min_value_port(self) -> InputPort:
         """Returns the input port of the lower limits.
@@ -79,6 +81,10 @@ class Saturation(LeafSystem):
             RuntimeError: the limits are constants.
         """
         return self._limit_port(self._max_port)
+
+    def _limit_ports(self) -> tuple[InputPort, InputPort]:
+        """The ports of lower and upper limits."""
+        return self.get_min_value_port(), self.get_max_value_port()
 
     def _limit_port(self, port: InputPort | None) -> InputPort:
         if port is None:
@@ -111,6 +117,25 @@ class Saturation(LeafSystem):
                     f"input port 'u2' is {lower[i]}, of 'u1' {upper[i]}."
                 )
         return lower, upper
+
+
+class _CodeOfLimits:
+    """The operation where limits are inputs: it depends on which of them are connected."""
+
+    operation = ""
+
+    def __init__(self, system: Saturation) -> None:
+        self._system = system
+
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation; None if there are no limits."""
+        system = self._system
+        given = [context._inputs[port.get_index()] is not None for port in system._limit_ports()]
+        places = [InputOf(port.get_index()) if has else 0 for port, has in zip(system._limit_ports(), given)]
+        if not any(given):
+            return None
+        limits = (int(given[0]), places[0], int(given[1]), places[1])
+        return NativeCode("saturate_between", (FAILURE, system._u.size(), InputOf(0), OUTPUT, *limits))
 
 
 def _checked_limits(low: Array, high: Array) -> int:

@@ -12,6 +12,16 @@ from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import (
+    CONTINUOUS_STATE,
+    CURRENT_TIME,
+    OUTPUT,
+    DiscreteStateOf,
+    InputOf,
+    NativeCode,
+    NextDiscreteStateOf,
+    ParameterOf,
+)
 from merganser.framework.core.state import ContinuousState, DiscreteValues
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_period
@@ -122,9 +132,14 @@ class SymbolicVectorSystem(LeafSystem):
             self.DeclareNumericParameter(BasicVector(np.zeros(len(self._parameter))))
         if len(self._state) and self._time_period == 0.0:
             self.DeclareContinuousState(len(self._state))
+            assert self._xcdot_entry is not None
+            entry, native = self._cache_entries[self._xcdot_entry], _CodeOfExpressions(self, self._dynamics, OUTPUT)
+            entry.use_native(NativeCode("", native.places()))  # says what they depend on
+            entry.use_native(native)
         elif len(self._state):
             self.DeclareDiscreteState(len(self._state))
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, self._update)
+            self._use_native_event(_CodeOfExpressions(self, self._dynamics, NextDiscreteStateOf(0)))
             self.DeclareForcedDiscreteUpdateEvent(self._update)
         if len(self._output):
             occurring = {variable.get_id() for e in self._output for variable in e.GetVariables()}
@@ -136,7 +151,8 @@ class SymbolicVectorSystem(LeafSystem):
             }
             needed = {ticket for ticket, known in tickets.items() if any(v.get_id() in occurring for v in known)}
             prerequisites = needed or {self.nothing_ticket()}
-            self.DeclareVectorOutputPort(kUseDefaultName, len(self._output), self._calc_output, prerequisites)
+            port = self.DeclareVectorOutputPort(kUseDefaultName, len(self._output), self._calc_output, prerequisites)
+            port.cache_entry().use_native(_CodeOfExpressions(self, self._output, OUTPUT))
 
     def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
         if len(self._state) and self._time_period == 0.0:
@@ -184,6 +200,47 @@ class SymbolicVectorSystem(LeafSystem):
         if len(self._parameter):
             values += context.get_numeric_parameter(0).value().tolist()
         return values
+
+
+class _CodeOfExpressions:
+    """Expressions of a block as an operation.
+
+    Args:
+        system: the block.
+        expressions: what to evaluate.
+        target: stands for the place of the result.
+    """
+
+    operation = ""
+
+    def __init__(self, system: SymbolicVectorSystem, expressions: Array, target: Any) -> None:
+        self._system, self._expressions, self._target = system, expressions, target
+        self._code: NativeCode | None = None
+        self._was_tried = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_code": None, "_was_tried": False}
+
+    def _groups(self) -> list[tuple[Any, list[Any]]]:
+        """Time, state, input and parameters, by what stands for their places."""
+        system = self._system
+        state = CONTINUOUS_STATE if system._time_period == 0.0 else DiscreteStateOf(0)
+        time = [] if system._time is None else [system._time]
+        lists = time, system._state, system._input, system._parameter
+        return list(zip((CURRENT_TIME, state, InputOf(0), ParameterOf(0)), lists))
+
+    def places(self) -> tuple[Any, ...]:
+        """What stands for the places of that which occurs in the expressions."""
+        occurring = {variable.get_id() for e in self._expressions for variable in e.GetVariables()}
+        return tuple(place for place, group in self._groups() if any(v.get_id() in occurring for v in group))
+
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation; None if an expression has a part that is none."""
+        if not self._was_tried:
+            from merganser.framework.primitives._expression_code import expression_code  # loads numba
+
+            self._code, self._was_tried = expression_code(self._expressions, self._groups(), self._target), True
+        return self._code
 
 
 def _variables(given: Iterable[Any], name: str) -> list[Any]:

@@ -18,7 +18,9 @@ __all__ = [
     "symbols_of",
 ]
 
+import functools
 import math
+import operator
 from collections.abc import Callable, Container, Mapping
 from typing import Any
 
@@ -134,7 +136,7 @@ def _constant_value(node: sympy.Basic) -> Any:
 def _operation_value(node: sympy.Basic, arguments: list[Any]) -> Any:
     kind = node.func
     if kind is sympy.Add:
-        return sum(arguments)
+        return functools.reduce(operator.add, arguments)  # from left to right; `sum` does otherwise from Python 3.12
     if kind is sympy.Mul:
         return math.prod(arguments)
     if kind is sympy.Pow:

@@ -21,6 +21,7 @@ from merganser.geometry.proximity.layout import (
     Hulls,
     geometry_dtype,
 )
+from merganser.geometry.proximity.shared_code import prepare
 from merganser.geometry.shapes import (
     Box,
     Capsule,
@@ -75,6 +76,26 @@ class ProximityArrays:
         for record, shape in zip(self.geometries, shapes):
             _set_record(shape, record, hulls)
         self.hulls = hulls.arrays()
+        prepare(_searches(self.geometries["kind"]))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        prepare(_searches(self.geometries["kind"]))  # in another process, perhaps
+
+
+def _searches(kinds: NDArray[np.int64]) -> list[str]:
+    """The shared functions that pairs of these kinds, and of each of them and a point, may need."""
+    others = kinds[(kinds != POINT) & (kinds != HALF_SPACE)]
+    if (others == SEGMENT).all() or (len(others) == 1 and others[0] <= ELLIPSOID):
+        return []
+    names = ["refine"]
+    if (others > BOX).any():
+        names.append("deepest")
+    if (others == ELLIPSOID).any():
+        names.append("deepest_of_smooth")
+    if (others == HULL).any():
+        names.append("solve_polytopes")
+    return names
 
 
 class _HullBuilder:

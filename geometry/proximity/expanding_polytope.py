@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import math
 
+from numba import types
+
 from merganser.framework.native import device
 from merganser.geometry.proximity.flat_features import try_faces
 from merganser.geometry.proximity.layout import (
+    CONE,
+    ELLIPSOID,
     FROZEN,
     INEXACT,
     MAX_FACES,
@@ -22,17 +26,21 @@ from merganser.geometry.proximity.layout import (
     SOLVED,
     Hulls,
 )
-from merganser.geometry.proximity.refine import refine
-from merganser.geometry.proximity.supports import is_curved, support_of_pair
+from merganser.geometry.proximity.refine import refine, set_solution
+from merganser.geometry.proximity.shared_code import shared
+from merganser.geometry.proximity.supports import is_curved, piece_point, support_of_pair
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
+    add,
     cross,
     dot,
     negated,
     norm,
+    rotated,
     scaled,
     subtract,
+    sum_scaled,
     tangents,
     unit,
 )
@@ -41,11 +49,21 @@ __all__ = ["deepest"]
 
 _TOLERANCE = 1e-13  # of the size of the shapes
 _NEIGHBORHOOD = 0.98  # cosine of the angle to a known minimum
+_TILT = 0.1  # [rad], between a minimum and the directions of the first vertices near to it
+_SIDEWAYS = 0.02  # [rad]
+_BESIDE = -1e-7  # barycentric coordinate of what still counts as within a face
 
 
-@device
-def deepest(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
-    """Finds the least h, given a local minimum of it as the solution in `work`.
+@shared(types.int64, 0)
+def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) -> int:
+    """Finds the least h.
+
+    Args:
+        a: geometry A.
+        b: geometry B.
+        hulls: vertices of hulls.
+        work: has either a tetrahedron of vertices of A - B around the origin, or a local minimum of h as the solution.
+        num_vertices: 4 in the former case, 0 in the latter.
 
     Returns:
         SOLVED, or INEXACT if the polytope grew too large.
@@ -53,60 +71,105 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
     size = a.bound + b.bound
     tolerance = _TOLERANCE * size
     curved = is_curved(a) or is_curved(b)
-    X_AB = work.X_AB
-    num_minima = 1
-    _note_minimum(work, 0, (work.normal[0], work.normal[1], work.normal[2]))
-    n = (work.normal[0], work.normal[1], work.normal[2])
-    if curved:
-        try_faces(a, b, hulls, work, size)
-    best = work.value
-    num_vertices, num_faces = _start(a, b, hulls, work, n)
-    num_free = 0
+    is_ruled = a.kind != ELLIPSOID and b.kind != ELLIPSOID and a.kind != CONE and b.kind != CONE
+    num_minima, num_faces = 0, 4
+    best = math.inf
+    n = (0.0, 0.0, 1.0)
+    if num_vertices == 0:
+        n = (work.normal[0], work.normal[1], work.normal[2])
+        num_minima = 1
+        _note_minimum(work, 0, n)
+        if curved:
+            try_faces(a, b, hulls, work, size)
+        best = work.value
+        num_vertices, num_faces = _start(a, b, hulls, work, n, 0.1 * tolerance)
+    else:
+        work.value = math.inf  # no solution yet
+        _close_tetrahedron(work)
     while True:
-        nearest = -1
+        nearest, lowest = -1, best - tolerance
         for f in range(num_faces):
-            if work.face_vertex[f, 0] >= 0 and (nearest < 0 or work.face_key[f] < work.face_key[nearest]):
-                nearest = f
-        if nearest < 0 or work.face_key[nearest] >= best - tolerance:
-            return SOLVED
+            if work.face_key[f] < lowest:
+                nearest, lowest = f, work.face_key[f]
+        if nearest < 0:
+            return SOLVED if work.value < math.inf or refine(a, b, hulls, work, n) else INEXACT
         n = (work.face_plane[nearest, 0], work.face_plane[nearest, 1], work.face_plane[nearest, 2])
         distance = work.face_plane[nearest, 3]
-        piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, X_AB, n)
+        piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, n)
         w = subtract(p_A, p_B)
         value = dot(n, w)
         gap = value - distance
         is_side = gap <= 10.0 * tolerance  # of A - B itself
-        is_lower = value < best - (0.0 if is_side else tolerance)
-        if (
-            value < 0.0
-            or (is_side and is_lower)
-            or (curved and not is_side and (is_lower or _is_unexplored(work, num_minima, n, value, best)))
-        ):
-            n_minimum = _refine_further(a, b, hulls, work, n)
-            best = min(best, work.value)
-            if best < 0.0:
-                return SOLVED
-            if curved and not is_side and num_minima < MAX_MINIMA:
-                _note_minimum(work, num_minima, n_minimum)
-                num_minima += 1
-        if is_side:
-            work.face_key[nearest] = math.inf
-            continue
-        is_small = gap < 0.01 * best + 1e-5 * size and value >= best - tolerance
-        if curved and is_small and _is_in_neighborhood(work, nearest, num_minima, n):
-            work.face_key[nearest] = math.inf
-            continue
+        if not curved:
+            if is_side:
+                return _take_face(a, b, hulls, work, num_faces, nearest, tolerance)
+        else:
+            is_lower = value < best - (0.0 if is_side else tolerance)
+            if (
+                value < 0.0
+                or (is_side and is_lower)
+                or (not is_side and (is_lower or _is_unexplored(work, num_minima, n, value, best)))
+            ):
+                n_minimum = _refine_further(a, b, hulls, work, n)
+                best = min(best, work.value)
+                if best < 0.0:
+                    return SOLVED
+                if not is_side and num_minima < MAX_MINIMA:
+                    _note_minimum(work, num_minima, n_minimum)
+                    num_minima += 1
+            is_small = value >= best - tolerance and (is_ruled or gap < 0.01 * best + 1e-5 * size)
+            if is_side or (is_small and _is_in_neighborhood(work, nearest, num_minima, n)):
+                work.face_key[nearest] = math.inf
+                continue
         if num_vertices == MAX_VERTICES:
-            return INEXACT
+            break
         for i in range(3):
             work.vertex[num_vertices, i] = w[i]
         work.vertex_piece_a[num_vertices], work.vertex_piece_b[num_vertices] = piece_a, piece_b
-        num_faces, num_free, is_new = _expand(work, num_vertices, num_faces, num_free, 0.1 * tolerance)
+        num_faces, is_new = _expand(work, num_vertices, num_faces, 0.1 * tolerance)
         num_vertices += 1
         if num_faces < 0:
-            return INEXACT
+            break
         if not is_new:
             work.face_key[nearest] = math.inf
+    if not work.value < math.inf:
+        refine(a, b, hulls, work, n)
+    return INEXACT
+
+
+@device
+def _take_face(a: Array, b: Array, hulls: Hulls, work: Array, num_faces: int, nearest: int, tolerance: float) -> int:
+    """Writes the solution on the nearest face of a polytope whose faces are sides of A - B.
+
+    A side of A - B may consist of several faces. The origin is nearest to one of them.
+    """
+    best, least_weight, l0, l1, l2 = nearest, -math.inf, 0.0, 0.0, 0.0
+    limit = work.face_key[nearest] + 10.0 * tolerance
+    for f in range(num_faces):
+        if work.face_key[f] > limit:
+            continue
+        x = _vertex(work, work.face_vertex[f, 0])
+        y = _vertex(work, work.face_vertex[f, 1])
+        z = _vertex(work, work.face_vertex[f, 2])
+        n = (work.face_plane[f, 0], work.face_plane[f, 1], work.face_plane[f, 2])
+        m0, m1, m2 = dot(n, cross(y, z)), dot(n, cross(z, x)), dot(n, cross(x, y))
+        total = m0 + m1 + m2
+        least = min(m0, min(m1, m2)) / total
+        if least > least_weight:
+            best, least_weight, l0, l1, l2 = f, least, m0 / total, m1 / total, m2 / total
+    n = (work.face_plane[best, 0], work.face_plane[best, 1], work.face_plane[best, 2])
+    if least_weight < _BESIDE:
+        return SOLVED if refine(a, b, hulls, work, n) else INEXACT
+    p_A, p_B = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for c in range(3):
+        weight = l0 if c == 0 else (l1 if c == 1 else l2)
+        vertex = work.face_vertex[best, c]
+        p_A = sum_scaled(p_A, piece_point(a, hulls, work.vertex_piece_a[vertex], n), weight)
+        p_B = sum_scaled(p_B, piece_point(b, hulls, work.vertex_piece_b[vertex], n), weight)
+    p_B = rotated(work.X_AB, p_B)
+    X_AB = work.X_AB
+    set_solution(work, n, work.face_plane[best, 3], p_A, add(p_B, (X_AB[9], X_AB[10], X_AB[11])))
+    return SOLVED
 
 
 @device
@@ -190,8 +253,60 @@ def _vertex(work: Array, i: int) -> Vector3:
 
 
 @device
-def _start(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3) -> tuple[int, int]:
-    """Makes a tetrahedron of support points; returns the numbers of vertices and of faces."""
+def _start(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3, tolerance: float) -> tuple[int, int]:
+    """Makes a polytope of what balances at a minimum n, or lies around it, and of what lies opposite.
+
+    Returns:
+        How many vertices it has, and how many faces.
+    """
+    e1, e2 = tangents(n)
+    count, first, second = 0, 0, 0
+    for j in range(work.bundle):
+        if work.weight[j] > 0.0:
+            if count < 3:
+                for i in range(3):
+                    work.vertex[count, i] = work.cut_a[j, i] - work.cut_b[j, i]
+                work.vertex_piece_a[count], work.vertex_piece_b[count] = work.piece_a[j], work.piece_b[j]
+            first, second = second, j
+            count += 1
+    num_around = 3
+    if count == 2:
+        num_around = 4
+        along = (
+            work.cut_a[first, 0] - work.cut_b[first, 0] - work.cut_a[second, 0] + work.cut_b[second, 0],
+            work.cut_a[first, 1] - work.cut_b[first, 1] - work.cut_a[second, 1] + work.cut_b[second, 1],
+            work.cut_a[first, 2] - work.cut_b[first, 2] - work.cut_a[second, 2] + work.cut_b[second, 2],
+        )
+        e1 = unit(sum_scaled(along, n, -dot(along, n)))
+        e2 = cross(n, e1)
+    for k in range(5):
+        # Of a flat side there are three vertices; else look around. The fourth vertex is the one opposite.
+        if (k != 3 and count >= 3) or (k == 4 and num_around == 3):
+            continue
+        if num_around == 4:
+            s1, s2 = (_SIDEWAYS if k == 0 or k == 2 else -_SIDEWAYS), (_TILT if k < 2 else -_TILT)
+        else:
+            angle = 2.0 * math.pi * k / 3.0
+            s1, s2 = _TILT * math.cos(angle), _TILT * math.sin(angle)
+        d = negated(n) if k == 3 else sum_scaled(sum_scaled(n, e1, s1), e2, s2)
+        _add_support(a, b, hulls, work, k, d)
+    x = _vertex(work, 0)
+    y, z, far = subtract(_vertex(work, 1), x), subtract(_vertex(work, 2), x), subtract(_vertex(work, 3), x)
+    normal = cross(y, z)
+    if norm(normal) <= 1e-6 * norm(y) * norm(z) or abs(dot(normal, far)) <= 1e-6 * norm(normal) * norm(far):
+        _start_anywhere(a, b, hulls, work, n)
+        return 4, 4
+    _close_tetrahedron(work)
+    num_vertices, num_faces = 4, 4
+    if count == 2:
+        num_faces, _ = _expand(work, 4, 4, tolerance)
+        num_vertices = 5
+    return num_vertices, num_faces
+
+
+@device
+def _start_anywhere(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3) -> None:
+    """Makes a tetrahedron of support points that lie far apart."""
     _add_support(a, b, hulls, work, 0, n)
     _add_support(a, b, hulls, work, 1, negated(n))
     line = unit(subtract(_vertex(work, 1), _vertex(work, 0)))
@@ -199,13 +314,20 @@ def _start(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3) -> tuple[i
     _add_farthest(a, b, hulls, work, 2, line, e1, e2)
     normal = unit(cross(subtract(_vertex(work, 1), _vertex(work, 0)), subtract(_vertex(work, 2), _vertex(work, 0))))
     _add_farthest(a, b, hulls, work, 3, normal, normal, normal)
-    up = dot(normal, subtract(_vertex(work, 3), _vertex(work, 0))) > 0.0
+    _close_tetrahedron(work)
+
+
+@device
+def _close_tetrahedron(work: Array) -> None:
+    """Makes the four faces of the first four vertices."""
+    x = _vertex(work, 0)
+    normal = cross(subtract(_vertex(work, 1), x), subtract(_vertex(work, 2), x))
+    up = dot(normal, subtract(_vertex(work, 3), x)) > 0.0
     i, j = (1, 2) if up else (2, 1)
     _set_face(work, 0, 0, j, i)
     _set_face(work, 1, 0, i, 3)
     _set_face(work, 2, i, j, 3)
     _set_face(work, 3, j, 0, 3)
-    return 4, 4
 
 
 @device
@@ -257,20 +379,19 @@ def _set_face(work: Array, f: int, i: int, j: int, k: int) -> None:
 
 
 @device
-def _expand(work: Array, new: int, num_faces: int, num_free: int, tolerance: float) -> tuple[int, int, bool]:
+def _expand(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[int, bool]:
     """Replaces the faces that a new vertex sees.
 
     Returns:
-        How many places for faces are used (negative: there are too few), how many of these are free, and whether the
-        vertex saw any face.
+        How many faces there are now (negative: too many), and whether the vertex saw any.
     """
     w = _vertex(work, new)
     num_edges = 0
-    for f in range(num_faces):
-        if work.face_vertex[f, 0] < 0:
-            continue
-        n = (work.face_plane[f, 0], work.face_plane[f, 1], work.face_plane[f, 2])
-        if dot(n, w) - work.face_plane[f, 3] <= tolerance:
+    f = 0
+    while f < num_faces:
+        plane = work.face_plane[f]
+        if plane[0] * w[0] + plane[1] * w[1] + plane[2] * w[2] - plane[3] <= tolerance:
+            f += 1
             continue
         for c in range(3):
             i, j = work.face_vertex[f, c], work.face_vertex[f, (c + 1) % 3]
@@ -284,20 +405,18 @@ def _expand(work: Array, new: int, num_faces: int, num_free: int, tolerance: flo
                 work.horizon[inner, 1] = work.horizon[num_edges, 1]
             else:
                 if num_edges == MAX_FACES:
-                    return -1, num_free, False
+                    return -1, False
                 work.horizon[num_edges, 0], work.horizon[num_edges, 1] = i, j
                 num_edges += 1
-        work.face_vertex[f, 0] = -1
-        work.free_face[num_free] = f
-        num_free += 1
+        num_faces -= 1  # the last face takes the place of this one
+        for i in range(4):
+            work.face_plane[f, i] = work.face_plane[num_faces, i]
+        for i in range(3):
+            work.face_vertex[f, i] = work.face_vertex[num_faces, i]
+        work.face_key[f] = work.face_key[num_faces]
     for e in range(num_edges):
-        if num_free > 0:
-            num_free -= 1
-            f = work.free_face[num_free]
-        elif num_faces < MAX_FACES:
-            f = num_faces
-            num_faces += 1
-        else:
-            return -1, num_free, False
-        _set_face(work, f, work.horizon[e, 0], work.horizon[e, 1], new)
-    return num_faces, num_free, num_edges > 0
+        if num_faces == MAX_FACES:
+            return -1, False
+        _set_face(work, num_faces, work.horizon[e, 0], work.horizon[e, 1], new)
+        num_faces += 1
+    return num_faces, num_edges > 0

@@ -57,8 +57,8 @@ INEXACT = 1  # an upper bound of the depth, not known to be the least
 UNBOUNDED = 2  # two half spaces
 UNSOLVED = -1  # what has been computed so far tells no more than where to start from
 
-MAX_VERTICES = 160  # of the expanding polytope
-MAX_FACES = 2 * MAX_VERTICES + 64  # alive and dead ones, whose places are used again
+MAX_VERTICES = 320  # of the expanding polytope
+MAX_FACES = 2 * MAX_VERTICES + 64
 FROZEN = -1  # in place of a piece: a point
 MAX_BUNDLE = 5  # pieces of A - B that refine.py looks at
 NUM_DIRECTIONS = 162  # spread over the sphere, see smooth.py
@@ -128,9 +128,8 @@ work_dtype = np.dtype(
         ("vertex", np.float64, (MAX_VERTICES, 3)),
         ("face_plane", np.float64, (MAX_FACES, 4)),
         ("face_key", np.float64, MAX_FACES),  # by which the nearest face is chosen; infinite if it needs no more care
-        ("face_vertex", np.int64, (MAX_FACES, 3)),  # the first is negative if the face is not there
+        ("face_vertex", np.int64, (MAX_FACES, 3)),
         ("horizon", np.int64, (MAX_FACES, 2)),
-        ("free_face", np.int64, MAX_FACES),
         ("vertex_piece_a", np.int64, MAX_VERTICES),
         ("vertex_piece_b", np.int64, MAX_VERTICES),
         ("minimum_count", np.int64, MAX_MINIMA),

@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
+from merganser.geometry.proximity.box_faces import clip_box_faces, steepest_axis
 from merganser.geometry.proximity.features import face_of, line_of
 from merganser.geometry.proximity.layout import (
+    BOX,
     CONE,
     CYLINDER,
     ELLIPSOID,
@@ -21,6 +23,7 @@ from merganser.geometry.proximity.layout import (
     POINT,
     SEGMENT,
     UNBOUNDED,
+    UNSOLVED,
     Hulls,
 )
 from merganser.geometry.proximity.narrow_phase import set_relative_pose, solve_pair
@@ -28,6 +31,7 @@ from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
     add,
+    axis,
     cross,
     dot,
     negated,
@@ -38,6 +42,7 @@ from merganser.geometry.proximity.vectors import (
     subtract,
     sum_scaled,
     unit,
+    unit_axis,
 )
 
 __all__ = ["contact_manifolds"]
@@ -69,18 +74,27 @@ def contact_manifolds(
         i, j = pairs[k, 0], pairs[k, 1]
         a, b = geometries[i], geometries[j]
         set_relative_pose(X_WG, i, j, w.X_AB)
-        if solve_pair(a, b, hulls, w) == UNBOUNDED:
+        num_points, normal, status, is_rough = 0, (0.0, 0.0, 1.0), UNSOLVED, True
+        is_near = True
+        while status == UNSOLVED:
+            status = solve_pair(a, b, hulls, w, is_rough)
+            distance = -w.value - a.radius - b.radius
+            is_near = status != UNBOUNDED and distance <= margin
+            if not is_near:
+                break  # a rough distance is too small at most
+            if status != UNSOLVED or w.value >= 0.0:
+                num_points, normal = _clip(a, b, hulls, w, margin)
+            if num_points > 0:
+                break
+            is_rough = False
+        if not is_near:
             continue
-        distance = -w.value - a.radius - b.radius
-        if not distance <= margin:
-            continue
-        num_points, normal = _clip(a, b, hulls, w, margin)
         if num_points == 0:
             normal = (w.normal[0], w.normal[1], w.normal[2])
             shift = 0.5 * (a.radius - b.radius)
             for c in range(3):
                 w.clipped[0, c] = 0.5 * (w.p_ACa[c] + w.p_ACb[c]) + shift * w.normal[c]
-            w.depth[0] = -distance
+            w.depth[0] = w.value + a.radius + b.radius
             num_points = 1
         for m in range(num_points):
             if count < contacts_out.shape[0]:
@@ -111,6 +125,8 @@ def _clip(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) -> tuple
         return 0, n
     X_AB = work.X_AB
     n_B = negated(rotated_back(X_AB, n))
+    if a.kind == BOX and b.kind == BOX and a.radius == 0.0 and b.radius == 0.0:
+        return _clip_boxes(a, b, hulls, work, n, n_B, margin)
     count_a, normal_a = face_of(a, hulls, n, work.polygon_a)
     count_b, normal_b = face_of(b, hulls, n_B, work.polygon_b)
     aligned_a = dot(normal_a, n) if count_a > 0 else -1.0
@@ -136,6 +152,25 @@ def _clip(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) -> tuple
         _set_corner(work.polygon_b, 0, (X_AB[9], X_AB[10], X_AB[11]))
     count = _clip_face(b, a, work, work.polygon_b, count_b, normal, work.polygon_a, count_a, margin)
     return count, negated(normal)
+
+
+@device
+def _clip_boxes(
+    a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3, n_B: Vector3, margin: float
+) -> tuple[int, Vector3]:
+    """What `_clip` does, of two boxes."""
+    i, j = steepest_axis(n), steepest_axis(n_B)
+    if max(abs(n[i]), abs(n_B[j])) < _ALIGNED:
+        return _clip_lines(a, b, hulls, work, n, n_B, margin), n
+    rooms = work.polygon_a, work.polygon_b, work.clipped, work.depth
+    if abs(n_B[j]) <= abs(n[i]):
+        count = clip_box_faces(a, b, work.X_AB, n, n_B, margin, *rooms)
+        normal = scaled(unit_axis(i), math.copysign(1.0, n[i]))
+    else:
+        count = clip_box_faces(b, a, work.X_BA, n_B, n, margin, *rooms)
+        _to_frame_A(work.X_AB, work.clipped, count)
+        normal = scaled(axis(work.X_AB, j), -math.copysign(1.0, n_B[j]))
+    return _thin_out(work, count, 4) if count > 4 else count, normal
 
 
 @device
@@ -232,15 +267,18 @@ def _thin_out(work: Array, count: int, most: int) -> int:
         if work.depth[i] > work.depth[deepest]:
             deepest = i
     _swap(work, 0, deepest)
+    nearest = work.sample  # squared distance of each to those that are kept
+    for i in range(1, count):
+        nearest[i] = math.inf
     for kept in range(1, most):
-        farthest, best = kept, -1.0
+        farthest = kept
         for i in range(kept, count):
-            nearest = math.inf
-            for k in range(kept):
-                nearest = min(nearest, norm(subtract(_corner(work.clipped, i), _corner(work.clipped, k))))
-            if nearest > best:
-                farthest, best = i, nearest
+            step = subtract(_corner(work.clipped, i), _corner(work.clipped, kept - 1))
+            nearest[i] = min(nearest[i], dot(step, step))
+            if nearest[i] > nearest[farthest]:
+                farthest = i
         _swap(work, kept, farthest)
+        nearest[farthest] = nearest[kept]
     return most
 
 

@@ -7,12 +7,13 @@ import math
 from merganser.framework.native import device, kernel
 from merganser.geometry.proximity.closed_forms import solve_in_closed_form
 from merganser.geometry.proximity.expanding_polytope import deepest
-from merganser.geometry.proximity.layout import ELLIPSOID, HULL, INEXACT, SEGMENT, SOLVED, UNSOLVED, Hulls
+from merganser.geometry.proximity.gjk import solve_polytopes
+from merganser.geometry.proximity.layout import ELLIPSOID, INEXACT, SEGMENT, SOLVED, UNSOLVED, Hulls
 from merganser.geometry.proximity.refine import refine
-from merganser.geometry.proximity.separating_axes import is_zonotope, solve_zonotope_and_hull, solve_zonotopes
+from merganser.geometry.proximity.separating_axes import is_zonotope, solve_zonotopes
 from merganser.geometry.proximity.smooth import deepest_of_smooth
-from merganser.geometry.proximity.supports import support_of_pair
-from merganser.geometry.proximity.vectors import Array, Vector3, add, axis, dot, norm, rotated, subtract, unit
+from merganser.geometry.proximity.supports import is_curved, rolling_radius
+from merganser.geometry.proximity.vectors import Array, Vector3, add, axis, norm, rotated, subtract, unit
 
 __all__ = ["set_relative_pose", "signed_distances", "solve_pair"]
 
@@ -33,35 +34,36 @@ def set_relative_pose(X_WG: Array, i: int, j: int, X_AB: Array) -> None:
 
 
 @device
-def solve_pair(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
-    """Writes the solution for the cores of A and B, posed by X_AB, into `work`; returns a status."""
+def solve_pair(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> int:
+    """Writes the solution for the cores of A and B, posed by X_AB, into `work`; returns a status.
+
+    If it may be rough, it may be UNSOLVED: then the points are missing, and of cores that are apart the distance is at
+    least minus the value.
+    """
     status = solve_in_closed_form(a, b, hulls, work)
     if status != UNSOLVED:
         return status
-    X_AB = work.X_AB
-    _set_inverse_pose(X_AB, work.X_BA)
-    n = _start(a, b, X_AB)
+    _set_inverse_pose(work.X_AB, work.X_BA)
     has_sides = is_zonotope(a) and is_zonotope(b)
     if has_sides:
         status = solve_zonotopes(a, b, hulls, work)
-    else:
-        is_flat = (a.kind == HULL and is_zonotope(b)) or (b.kind == HULL and is_zonotope(a))
-        is_smooth = _is_smooth(a, b)
-        _, _, p_A, p_B = support_of_pair(a, b, hulls, X_AB, n)
-        if (is_flat or is_smooth) and dot(n, subtract(p_A, p_B)) >= 0.0:
-            if is_smooth:
-                return deepest_of_smooth(a, b, hulls, work)
-            status = solve_zonotope_and_hull(a, b, hulls, work)
-            has_sides = True
-    if has_sides:
-        if status != UNSOLVED:
+        if status != UNSOLVED or is_rough:
             return status
         n = (work.normal[0], work.normal[1], work.normal[2])
-    # Where h is negative anywhere the two are apart, and there is one minimum only.
+    else:
+        n = _start(a, b, work.X_AB)
+        if not is_curved(a) and not is_curved(b):
+            status = solve_polytopes(a, b, hulls, work, n)
+            if status != UNSOLVED:
+                return status
+    # Below the radius of a ball that rolls inside A - B there is one minimum only: h less this radius is the support
+    # function of a convex set, from which the origin is apart. Nor is there another where A and B are apart.
     solved = refine(a, b, hulls, work, n)
-    if has_sides or work.value < 0.0:
+    if has_sides or work.value < rolling_radius(a) + rolling_radius(b):
         return SOLVED if solved else INEXACT
-    return deepest(a, b, hulls, work)
+    if _is_smooth(a, b):
+        return deepest_of_smooth(a, b, hulls, work)
+    return deepest(a, b, hulls, work, 0)
 
 
 @device
@@ -146,6 +148,6 @@ def signed_distances(
         i, j = pairs[k, 0], pairs[k, 1]
         a, b = geometries[i], geometries[j]
         set_relative_pose(X_WG, i, j, w.X_AB)
-        status = solve_pair(a, b, hulls, w)
+        status = solve_pair(a, b, hulls, w, False)
         results_out[k].status = status
         write_result(a, b, X_WG, i, w, results_out[k])

@@ -24,9 +24,20 @@ from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device
+from numba import types
+
+from merganser.framework.native import inlined
 from merganser.geometry.proximity.layout import CONE, CYLINDER, FROZEN, MAX_BUNDLE, Hulls
-from merganser.geometry.proximity.supports import curvatures, piece_point, support_of_pair
+from merganser.geometry.proximity.shared_code import shared
+from merganser.geometry.proximity.supports import (
+    is_curved,
+    piece_vertex,
+    semi_axes,
+    smooth_curvatures,
+    smooth_point,
+    support_of_pair,
+    support_piece,
+)
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
@@ -53,7 +64,7 @@ _FLAT = 1e-9  # curvature that counts as none, of the size of the shapes
 _ROUNDING = 4e-16  # of the size of the shapes
 
 
-@device
+@inlined
 def set_solution(work: Array, n: Vector3, value: float, p_A: Vector3, p_B: Vector3) -> None:
     """Writes a solution."""
     work.value = value
@@ -61,7 +72,7 @@ def set_solution(work: Array, n: Vector3, value: float, p_A: Vector3, p_B: Vecto
         work.normal[i], work.p_ACa[i], work.p_ACb[i] = n[i], p_A[i], p_B[i]
 
 
-@device
+@shared(types.boolean, (0.0, 0.0, 1.0))
 def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> bool:
     """Goes down from a direction to a local minimum of h; writes it into the solution in `work`.
 
@@ -76,36 +87,45 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
         Whether the conditions (2) hold; if not, h is less than at the start, or the same.
     """
     size = a.bound + b.bound
-    n = start
     X_AB = work.X_AB
-    piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, X_AB, n)
-    value = dot(n, subtract(p_A, p_B))
-    _put(work, 0, _piece_near(a, n, piece_a), _piece_near(b, rotated_back(X_AB, n), piece_b), p_A, p_B)
-    work.weight[0] = 1.0
-    count = 1
+    origin = (X_AB[9], X_AB[10], X_AB[11])
+    # Smooth parts at n; those of B in B, and in A. All pieces have them, save for the tip of a cone and frozen ones.
+    axes_a, axes_b = semi_axes(a, 1), semi_axes(b, 1)
+    smooth_a, smooth_q, smooth_b = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    inverse_a, inverse_b = 0.0, 0.0
+    n, value, count = start, math.inf, 0
+    next_n = start
+    d1, d2, gain, is_newton, length = 0.0, 0.0, 0.0, False, 1.0
     reach = _LARGEST_STEP
     done = False
     for _ in range(_MAX_STEPS):
-        e1, e2 = tangents(n)
-        h11, h12, h22 = _evaluate(a, b, hulls, work, count, n, e1, e2, value)
-        d1, d2, gain, is_newton = _minimize_model(work, count, h11, h12, h22, size)
-        length = math.sqrt(d1 * d1 + d2 * d2)
-        if length < _SMALLEST_STEP or abs(gain) <= 0.01 * _ROUNDING * size:
-            done = True
-            break
-        if length > reach:
-            d1, d2, length = d1 * reach / length, d2 * reach / length, reach
-        next_n = unit(sum_scaled(sum_scaled(n, e1, d1), e2, d2))
-        piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, X_AB, next_n)
-        next_value = dot(next_n, subtract(p_A, p_B))
+        # The support of A - B in the next direction.
+        m = negated(rotated_back(X_AB, next_n))
+        piece_a, piece_b = support_piece(a, hulls, next_n), support_piece(b, hulls, m)
+        p_A, p_B = piece_vertex(a, hulls, piece_a), piece_vertex(b, hulls, piece_b)
+        p_B = add(rotated(X_AB, p_B), origin)
+        next_a, next_q, next_b = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        next_inverse_a, next_inverse_b = 0.0, 0.0
+        if is_curved(a):
+            next_a, next_inverse_a = smooth_point(axes_a, next_n)
+        if is_curved(b):
+            next_q, next_inverse_b = smooth_point(axes_b, m)
+            next_b = rotated(X_AB, next_q)
+        full_A = add(p_A, next_a) if _is_smooth(a, piece_a) else p_A
+        full_B = add(p_B, next_b) if _is_smooth(b, piece_b) else p_B
+        next_value = dot(next_n, subtract(full_A, full_B))
         # Within rounding of the minimum steps may still better n, to which h is flat.
         is_better = next_value < value or (length < 1e-4 and next_value <= value + 8.0 * _ROUNDING * size)
         if is_better:
             n, value = next_n, next_value
+            smooth_a, smooth_q, smooth_b = next_a, next_q, next_b
+            inverse_a, inverse_b = next_inverse_a, next_inverse_b
             reach = min(_LARGEST_STEP, 2.0 * max(reach, length))
+        if _turns_fast(a, n):
+            piece_a, p_A = FROZEN, full_A
+        if _turns_fast(b, rotated_back(X_AB, n)):
+            piece_b, p_B = FROZEN, full_B
         before = count
-        piece_a = _piece_near(a, n, piece_a)
-        piece_b = _piece_near(b, rotated_back(X_AB, n), piece_b)
         count = _remember(work, count, piece_a, piece_b, p_A, p_B, size)
         if is_better and is_newton and length < _LAST_STEP and count == before:
             done = True  # quadratic convergence: what is left is of the size of its square
@@ -114,15 +134,52 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
             reach = 0.3 * length
             pole, pole_value = _better_axis(a, b, hulls, X_AB, n, value)
             if pole_value < value:
-                n, value = pole, pole_value
-                reach = _LARGEST_STEP
-            elif reach < _SMALLEST_STEP:
+                next_n, length, is_newton = pole, 1.0, False
+                value = math.inf
+                continue
+            if reach < _SMALLEST_STEP:
                 break
-    _write_solution(a, b, hulls, work, count, n, value)
+        # The next direction.
+        e1, e2 = tangents(n)
+        h11, h12, h22 = _evaluate(a, b, work, count, n, e1, e2, value, smooth_a, smooth_b)
+        if is_curved(a):
+            weight = _smooth_weight(a, work.piece_a, work.weight, count)
+            c11, c12, c22 = smooth_curvatures(axes_a, smooth_a, inverse_a, e1, e2)
+            h11, h12, h22 = h11 + weight * c11, h12 + weight * c12, h22 + weight * c22
+        if is_curved(b):
+            weight = _smooth_weight(b, work.piece_b, work.weight, count)
+            f1, f2 = rotated_back(X_AB, e1), rotated_back(X_AB, e2)
+            c11, c12, c22 = smooth_curvatures(axes_b, smooth_q, inverse_b, f1, f2)
+            h11, h12, h22 = h11 + weight * c11, h12 + weight * c12, h22 + weight * c22
+        d1, d2, gain, is_newton = _minimize_model(work, count, h11, h12, h22, size)
+        length = math.sqrt(d1 * d1 + d2 * d2)
+        if length < _SMALLEST_STEP or abs(gain) <= 0.01 * _ROUNDING * size:
+            done = True
+            break
+        if length > reach:
+            d1, d2, length = d1 * reach / length, d2 * reach / length, reach
+        next_n = unit(sum_scaled(sum_scaled(n, e1, d1), e2, d2))
+    _write_solution(a, b, work, count, n, value, smooth_a, smooth_b)
     return done
 
 
-@device
+@inlined
+def _is_smooth(g: Array, piece: int) -> bool:
+    """Whether a piece has the smooth part of its core."""
+    return is_curved(g) and (piece > 0 or (piece == 0 and g.kind != CONE))
+
+
+@inlined
+def _smooth_weight(g: Array, pieces: Array, weights: Array, count: int) -> float:
+    """The weight of all pieces in the bundle that have the smooth part."""
+    total = 0.0
+    for j in range(count):
+        if _is_smooth(g, pieces[j]):
+            total += weights[j]
+    return total
+
+
+@inlined
 def _put(work: Array, j: int, piece_a: int, piece_b: int, p_A: Vector3, p_B: Vector3) -> None:
     """Makes this row j of the bundle; both points are in A."""
     work.piece_a[j], work.piece_b[j] = piece_a, piece_b
@@ -130,22 +187,22 @@ def _put(work: Array, j: int, piece_a: int, piece_b: int, p_A: Vector3, p_B: Vec
     work.weight[j] = 0.0
 
 
-@device
+@inlined
 def _put_points(work: Array, j: int, p_A: Vector3, p_B: Vector3) -> None:
     for i in range(3):
         work.cut_a[j, i] = p_A[i]
         work.cut_b[j, i] = p_B[i]
 
 
-@device
-def _piece_near(g: Array, n: Vector3, piece: int) -> int:
-    """The piece, or, close to an axis on which it turns too fast, what tells that its point stands for it."""
-    if (g.kind == CYLINDER or g.kind == CONE) and n[0] * n[0] + n[1] * n[1] < _NEAR_AXIS * _NEAR_AXIS:
-        return FROZEN
-    return piece
+@inlined
+def _turns_fast(g: Array, n: Vector3) -> bool:
+    """Whether a direction is so close to the axis of a rim that single points of the rim have to stand for it."""
+    if g.kind != CYLINDER and g.kind != CONE:
+        return False
+    return n[0] * n[0] + n[1] * n[1] < _NEAR_AXIS * _NEAR_AXIS
 
 
-@device
+@inlined
 def _better_axis(a: Array, b: Array, hulls: Hulls, X_AB: Array, n: Vector3, value: float) -> tuple[Vector3, float]:
     """The axis of a cylinder or cone, if n is near it and h is less there: a flat side of A - B, a kink of h."""
     best, best_value = n, value
@@ -166,7 +223,7 @@ def _better_axis(a: Array, b: Array, hulls: Hulls, X_AB: Array, n: Vector3, valu
     return best, best_value
 
 
-@device
+@inlined
 def _remember(work: Array, count: int, piece_a: int, piece_b: int, p_A: Vector3, p_B: Vector3, size: float) -> int:
     """Adds a piece to the bundle, unless it is there, and returns how many there are now.
 
@@ -193,62 +250,54 @@ def _remember(work: Array, count: int, piece_a: int, piece_b: int, p_A: Vector3,
     return max(count, place + 1)
 
 
-@device
+@inlined
 def _distance_squared(points: Array, j: int, p: Vector3) -> float:
     x, y, z = points[j, 0] - p[0], points[j, 1] - p[1], points[j, 2] - p[2]
     return x * x + y * y + z * z
 
 
-@device
-def _points(a: Array, b: Array, hulls: Hulls, work: Array, j: int, n: Vector3) -> tuple[Vector3, Vector3]:
-    """The points of A and B that belong to piece j at n, in A."""
-    X_AB = work.X_AB
-    p_A = (work.cut_a[j, 0], work.cut_a[j, 1], work.cut_a[j, 2])
-    p_B = (work.cut_b[j, 0], work.cut_b[j, 1], work.cut_b[j, 2])
-    if work.piece_a[j] >= 0:
-        p_A = piece_point(a, hulls, work.piece_a[j], n)
-    if work.piece_b[j] >= 0:
-        q_B = piece_point(b, hulls, work.piece_b[j], negated(rotated_back(X_AB, n)))
-        p_B = add(rotated(X_AB, q_B), (X_AB[9], X_AB[10], X_AB[11]))
-    return p_A, p_B
-
-
-@device
+@inlined
 def _evaluate(
     a: Array,
     b: Array,
-    hulls: Hulls,
     work: Array,
     count: int,
     n: Vector3,
     e1: Vector3,
     e2: Vector3,
     value: float,
+    smooth_a: Vector3,
+    smooth_b: Vector3,
 ) -> tuple[float, float, float]:
-    """Writes u_j and s_j of all pieces into rows (u_j . e1, u_j . e2, s_j) of gradient; returns H of (3)."""
-    h11, h12, h22 = -value, 0.0, -value
-    X_AB = work.X_AB
-    m = negated(rotated_back(X_AB, n))
-    f1, f2 = rotated_back(X_AB, e1), rotated_back(X_AB, e2)
+    """Writes u_j and s_j of all pieces into rows (u_j . e1, u_j . e2, s_j) of gradient; returns -t I of (3)."""
+    freeze_a, freeze_b = _turns_fast(a, n), _turns_fast(b, rotated_back(work.X_AB, n))
     for j in range(count):
-        p_A, p_B = _points(a, b, hulls, work, j, n)
-        _put_points(work, j, p_A, p_B)
-        work.piece_a[j] = _piece_near(a, n, work.piece_a[j])
-        work.piece_b[j] = _piece_near(b, m, work.piece_b[j])
-        w = subtract(p_A, p_B)
+        w = (
+            work.cut_a[j, 0] - work.cut_b[j, 0],
+            work.cut_a[j, 1] - work.cut_b[j, 1],
+            work.cut_a[j, 2] - work.cut_b[j, 2],
+        )
+        if _is_smooth(a, work.piece_a[j]):
+            w = add(w, smooth_a)
+            if freeze_a:
+                _freeze(work.piece_a, work.cut_a, j, smooth_a)
+        if _is_smooth(b, work.piece_b[j]):
+            w = subtract(w, smooth_b)
+            if freeze_b:
+                _freeze(work.piece_b, work.cut_b, j, smooth_b)
         work.gradient[j, 0], work.gradient[j, 1], work.gradient[j, 2] = dot(w, e1), dot(w, e2), dot(w, n)
-        weight = work.weight[j]
-        if weight > 0.0:
-            if work.piece_a[j] >= 0:
-                c11, c12, c22 = curvatures(a, work.piece_a[j], n, e1, e2)
-                h11, h12, h22 = h11 + weight * c11, h12 + weight * c12, h22 + weight * c22
-            if work.piece_b[j] >= 0:
-                c11, c12, c22 = curvatures(b, work.piece_b[j], m, f1, f2)
-                h11, h12, h22 = h11 + weight * c11, h12 + weight * c12, h22 + weight * c22
-    return h11, h12, h22
+    return -value, 0.0, -value
 
 
-@device
+@inlined
+def _freeze(pieces: Array, cuts: Array, j: int, smooth: Vector3) -> None:
+    """Has the point of a piece stand for it."""
+    pieces[j] = FROZEN
+    for i in range(3):
+        cuts[j, i] += smooth[i]
+
+
+@inlined
 def _minimize_model(
     work: Array, count: int, h11: float, h12: float, h22: float, size: float
 ) -> tuple[float, float, float, bool]:
@@ -258,9 +307,10 @@ def _minimize_model(
         The step d in the tangent plane, by how much the model falls, and whether its curvature is the true one.
     """
     # A curvature that is not positive is lifted; along an edge (two pieces) the true one is used in the end.
-    mean, half = 0.5 * (h11 + h22), 0.5 * (h11 - h22)
-    least = mean - math.sqrt(half * half + h12 * h12)
-    lift = 0.05 * size - least if least < _FLAT * size else 0.0
+    lift, flat = 0.0, _FLAT * size
+    if h11 < flat or (h11 - flat) * (h22 - flat) < h12 * h12:  # the least curvature is less than flat
+        half = 0.5 * (h11 - h22)
+        lift = 0.05 * size - 0.5 * (h11 + h22) + math.sqrt(half * half + h12 * h12)
     k11, k22 = h11 + lift, h22 + lift
     inverse = 1.0 / (k11 * k22 - h12 * h12)
     i11, i12, i22 = k22 * inverse, -h12 * inverse, k11 * inverse
@@ -268,12 +318,18 @@ def _minimize_model(
     top = g[0, 2]
     for j in range(1, count):
         top = max(top, g[j, 2])
+    if count == 1:
+        work.weight[0] = 1.0
+        x1, x2 = -(i11 * g[0, 0] + i12 * g[0, 1]), -(i12 * g[0, 0] + i22 * g[0, 1])
+        bend = 0.5 * (k11 * x1 * x1 + 2.0 * h12 * x1 * x2 + k22 * x2 * x2)
+        return x1, x2, bend, lift == 0.0
     best_excess = math.inf
     best_1, best_2, best_3 = 0, -1, -1
     x1, x2, lambda_1, lambda_2 = 0.0, 0.0, 1.0, 0.0
-    # From the newest piece on, which takes part more often than not.
+    # From the newest piece on, which takes part more often than not, and mostly not alone.
     for i in range(count - 1, -1, -1):
-        for j in range(i, -1, -1):
+        for before in range(i - 1, -2, -1):
+            j = before if before >= 0 else i
             for k in range(j, -1, -1):
                 if j == i and k < j:
                     break
@@ -339,7 +395,7 @@ def _minimize_model(
     return x1, x2, max(top - after - bend, bend), lift == 0.0
 
 
-@device
+@inlined
 def _step_along_edge(
     g: Array, i: int, j: int, x1: float, x2: float, h11: float, h12: float, h22: float, size: float
 ) -> tuple[float, float]:
@@ -359,18 +415,20 @@ def _step_along_edge(
     return y1 - slope / curve * t1, y2 - slope / curve * t2
 
 
-@device
-def _write_solution(a: Array, b: Array, hulls: Hulls, work: Array, count: int, n: Vector3, value: float) -> None:
-    for i in range(3):
-        work.normal[i] = n[i]
-        work.p_ACa[i] = 0.0
-        work.p_ACb[i] = 0.0
-    work.value = value
-    work.bundle = count
+@inlined
+def _write_solution(
+    a: Array, b: Array, work: Array, count: int, n: Vector3, value: float, smooth_a: Vector3, smooth_b: Vector3
+) -> None:
+    """Writes the solution; `cut_a` and `cut_b` become the points of all pieces at n."""
+    p_A, p_B = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for j in range(count):
-        weight = work.weight[j]
-        if weight > 0.0:
-            p_A, p_B = _points(a, b, hulls, work, j, n)
-            for i in range(3):
-                work.p_ACa[i] += weight * p_A[i]
-                work.p_ACb[i] += weight * p_B[i]
+        q_A = (work.cut_a[j, 0], work.cut_a[j, 1], work.cut_a[j, 2])
+        q_B = (work.cut_b[j, 0], work.cut_b[j, 1], work.cut_b[j, 2])
+        if _is_smooth(a, work.piece_a[j]):
+            q_A = add(q_A, smooth_a)
+        if _is_smooth(b, work.piece_b[j]):
+            q_B = add(q_B, smooth_b)
+        _put_points(work, j, q_A, q_B)
+        p_A, p_B = sum_scaled(p_A, q_A, work.weight[j]), sum_scaled(p_B, q_B, work.weight[j])
+    work.bundle = count
+    set_solution(work, n, value, p_A, p_B)

@@ -16,11 +16,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from merganser.framework.native import device
 from merganser.geometry.proximity.layout import ELLIPSOID, INEXACT, MAX_STARTS, NUM_DIRECTIONS, SOLVED, Hulls
 from merganser.geometry.proximity.refine import refine, set_solution
+from merganser.geometry.proximity.shared_code import shared
 from merganser.geometry.proximity.supports import support_of_pair
 from merganser.geometry.proximity.vectors import Array, Vector3, dot, norm, subtract, sum_scaled
 
@@ -58,7 +60,7 @@ _X, _Y, _Z = (np.ascontiguousarray(_DIRECTIONS[:_HALF, i]) for i in range(3))
 _COSINE, _SINE = math.cos(_CELL), math.sin(_CELL)
 
 
-@device
+@shared(types.int64)
 def deepest_of_smooth(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
     """Finds the least h and writes the solution into `work`; returns a status. If h < 0 somewhere, it stops early.
 

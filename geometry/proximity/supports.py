@@ -8,9 +8,11 @@ homogeneous of degree 1, so that
     s_j(n) = n . grad s_j(n),   and grad s_j(n) is a point of the core                   (2)
 
     vertex v         s = v . n
-    ellipsoid S      s = |S n|                              S = diag(semi-axes)
-    cap of cylinder  s = r |n_xy| +- h n_z
-    base of cone     s = |D n_xy| + H n_z                   D = diag(semi-axes)
+    ellipsoid S      s = |S n|                  S = diag(semi-axes)
+    cap of cylinder  s = |S n| +- h n_z         S = diag(r, r, 0)
+    base of cone     s = |S n| + H n_z          S = diag(semi-axes, 0)
+
+Each is a vertex and a *smooth part* |S n|, which all pieces of a core have in common (save for the tip of a cone).
 
 Gottschalk and van den Bergen call grad s the support mapping (van den Bergen 2003, Collision Detection in Interactive
 3D Environments, sec. 4.3.4). Directions need not be unit vectors.
@@ -20,7 +22,7 @@ from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device
+from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.layout import (
     BOX,
     CONE,
@@ -35,23 +37,48 @@ from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
     add,
+    dot,
     negated,
     rotated,
     rotated_back,
 )
 
-__all__ = ["curvatures", "is_curved", "piece_point", "support_of_pair", "support_piece"]
+__all__ = [
+    "curvatures",
+    "is_curved",
+    "piece_point",
+    "piece_vertex",
+    "rolling_radius",
+    "semi_axes",
+    "smooth_curvatures",
+    "smooth_point",
+    "support_of_pair",
+    "support_piece",
+]
 
 _TINY = 1e-300
 
 
-@device
+@inlined
 def is_curved(g: Array) -> bool:
     """Whether the core of a geometry has curved pieces."""
     return g.kind == CYLINDER or g.kind == ELLIPSOID or g.kind == CONE
 
 
 @device
+def rolling_radius(g: Array) -> float:
+    """The radius of the largest ball that rolls inside a core and touches all of its surface; 0 if there is none.
+
+    It is the least radius of curvature (Blaschke's rolling theorem; Schneider 2014, Convex Bodies: The Brunn-Minkowski
+    Theory, sec. 3.2: such a ball is a summand of the core).
+    """
+    if g.kind == ELLIPSOID:
+        least = min(g.size_0, min(g.size_1, g.size_2))
+        return float(least * least / max(g.size_0, max(g.size_1, g.size_2)))
+    return 0.0
+
+
+@inlined
 def support_piece(g: Array, hulls: Hulls, n: Vector3) -> int:
     """The number of the piece that is the greatest in direction n."""
     kind = g.kind
@@ -67,7 +94,7 @@ def support_piece(g: Array, hulls: Hulls, n: Vector3) -> int:
     return 0
 
 
-@device
+@inlined
 def _farthest_vertex(g: Array, hulls: Hulls, n: Vector3) -> int:
     """Of few vertices all are looked at; among many, one climbs from vertex to better neighbor."""
     vertices, first = hulls.vertices, g.first_vertex
@@ -93,9 +120,9 @@ def _farthest_vertex(g: Array, hulls: Hulls, n: Vector3) -> int:
     return best
 
 
-@device
-def piece_point(g: Array, hulls: Hulls, piece: int, n: Vector3) -> Vector3:
-    """grad s(n) of a piece, a point of the core in its own frame."""
+@inlined
+def piece_vertex(g: Array, hulls: Hulls, piece: int) -> Vector3:
+    """The point of a piece without its smooth part."""
     kind = g.kind
     if kind == BOX:
         return (
@@ -106,59 +133,71 @@ def piece_point(g: Array, hulls: Hulls, piece: int, n: Vector3) -> Vector3:
     if kind == HULL:
         k = g.first_vertex + piece
         return hulls.vertices[k, 0], hulls.vertices[k, 1], hulls.vertices[k, 2]
-    if kind == SEGMENT:
+    if kind in (SEGMENT, CYLINDER):
         return 0.0, 0.0, (g.size_2 if piece == 1 else -g.size_2)
-    if kind == CYLINDER:
-        z = g.size_2 if piece == 1 else -g.size_2
-        across = math.sqrt(n[0] * n[0] + n[1] * n[1])
-        if across < _TINY:
-            return g.size_0, 0.0, z
-        return g.size_0 * n[0] / across, g.size_0 * n[1] / across, z
+    return 0.0, 0.0, (g.size_2 if kind == CONE and piece == 1 else 0.0)
+
+
+@inlined
+def semi_axes(g: Array, piece: int) -> Vector3:
+    """The diagonal of S, of which |S n| is the smooth part of a piece; zeros if it has none."""
+    kind = g.kind
     if kind == ELLIPSOID:
-        a, b, c = g.size_0 * n[0], g.size_1 * n[1], g.size_2 * n[2]
-        length = math.sqrt(a * a + b * b + c * c)
-        if length < _TINY:
-            return 0.0, 0.0, g.size_2
-        return g.size_0 * a / length, g.size_1 * b / length, g.size_2 * c / length
-    if kind == CONE and piece == 1:
-        a, b = g.size_0 * n[0], g.size_1 * n[1]
-        across = math.sqrt(a * a + b * b)
-        if across < _TINY:
-            return g.size_0, 0.0, g.size_2
-        return g.size_0 * a / across, g.size_1 * b / across, g.size_2
+        return g.size_0, g.size_1, g.size_2
+    if kind == CYLINDER:
+        return g.size_0, g.size_0, 0.0
+    if kind == CONE and piece != 0:
+        return g.size_0, g.size_1, 0.0
     return 0.0, 0.0, 0.0
+
+
+@inlined
+def smooth_point(axes: Vector3, n: Vector3) -> tuple[Vector3, float]:
+    """grad |S n| = S^2 n / |S n|, and 1 / |S n|."""
+    a, b, c = axes[0] * n[0], axes[1] * n[1], axes[2] * n[2]
+    length = math.sqrt(a * a + b * b + c * c)
+    if length < _TINY:
+        return (axes[0], 0.0, 0.0), 0.0
+    inverse = 1.0 / length
+    return (axes[0] * a * inverse, axes[1] * b * inverse, axes[2] * c * inverse), inverse
+
+
+@inlined
+def smooth_curvatures(
+    axes: Vector3, point: Vector3, inverse: float, u: Vector3, v: Vector3
+) -> tuple[float, float, float]:
+    """The second derivatives of |S n| along tangents u and v: (uu, uv, vv); radii of curvature at that point.
+
+    (S u . S v - (x . u)(x . v)) / |S n| with x = grad |S n|.
+    """
+    ux, uy, uz = axes[0] * u[0], axes[1] * u[1], axes[2] * u[2]
+    vx, vy, vz = axes[0] * v[0], axes[1] * v[1], axes[2] * v[2]
+    along_u, along_v = dot(point, u), dot(point, v)
+    return (
+        (ux * ux + uy * uy + uz * uz - along_u * along_u) * inverse,
+        (ux * vx + uy * vy + uz * vz - along_u * along_v) * inverse,
+        (vx * vx + vy * vy + vz * vz - along_v * along_v) * inverse,
+    )
+
+
+@inlined
+def piece_point(g: Array, hulls: Hulls, piece: int, n: Vector3) -> Vector3:
+    """grad s(n) of a piece, a point of the core in its own frame."""
+    p = piece_vertex(g, hulls, piece)
+    if is_curved(g):
+        p = add(p, smooth_point(semi_axes(g, piece), n)[0])
+    return p
 
 
 @device
 def curvatures(g: Array, piece: int, n: Vector3, u: Vector3, v: Vector3) -> tuple[float, float, float]:
-    """The second derivatives of a piece at a unit vector n along tangents u and v: (uu, uv, vv).
-
-    These are radii of curvature of the core at that point.
-    """
-    kind = g.kind
-    if kind == CYLINDER:
-        across = max(n[0] * n[0] + n[1] * n[1], _TINY)
-        factor = g.size_0 / (across * math.sqrt(across))
-        turn_u, turn_v = n[0] * u[1] - n[1] * u[0], n[0] * v[1] - n[1] * v[0]
-        return factor * turn_u * turn_u, factor * turn_u * turn_v, factor * turn_v * turn_v
-    if kind == ELLIPSOID or (kind == CONE and piece == 1):
-        # s = |S n|: (S u . S v - (x . u)(x . v)) / s with x = grad s; the base of a cone has S_zz = 0.
-        size_z = g.size_2 if kind == ELLIPSOID else 0.0
-        a, b, c = g.size_0 * n[0], g.size_1 * n[1], size_z * n[2]
-        inverse = 1.0 / max(math.sqrt(a * a + b * b + c * c), _TINY)
-        a, b, c = a * inverse, b * inverse, c * inverse
-        ux, uy, uz = g.size_0 * u[0], g.size_1 * u[1], size_z * u[2]
-        vx, vy, vz = g.size_0 * v[0], g.size_1 * v[1], size_z * v[2]
-        along_u, along_v = a * ux + b * uy + c * uz, a * vx + b * vy + c * vz
-        return (
-            (ux * ux + uy * uy + uz * uz - along_u * along_u) * inverse,
-            (ux * vx + uy * vy + uz * vz - along_u * along_v) * inverse,
-            (vx * vx + vy * vy + vz * vz - along_v * along_v) * inverse,
-        )
-    return 0.0, 0.0, 0.0
+    """The second derivatives of a piece at a unit vector n along tangents u and v: (uu, uv, vv)."""
+    axes = semi_axes(g, piece)
+    point, inverse = smooth_point(axes, n)
+    return smooth_curvatures(axes, point, inverse, u, v)
 
 
-@device
+@inlined
 def support_of_pair(a: Array, b: Array, hulls: Hulls, X_AB: Array, n: Vector3) -> tuple[int, int, Vector3, Vector3]:
     """Of A - B in direction n, in A: the pieces of A and of B, and the points of A and of B."""
     m = negated(rotated_back(X_AB, n))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, TypeAlias
 
-from merganser.framework.native import device
+from merganser.framework.native import inlined
 
 __all__ = [
     "Array",
@@ -32,76 +32,77 @@ Vector3: TypeAlias = tuple[float, float, float]
 _TINY = 1e-300
 
 
-@device
+@inlined
 def add(a: Vector3, b: Vector3) -> Vector3:
     """a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@device
+@inlined
 def subtract(a: Vector3, b: Vector3) -> Vector3:
     """a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@device
+@inlined
 def negated(a: Vector3) -> Vector3:
     """-a."""
     return -a[0], -a[1], -a[2]
 
 
-@device
+@inlined
 def scaled(a: Vector3, s: float) -> Vector3:
     """s a."""
     return a[0] * s, a[1] * s, a[2] * s
 
 
-@device
+@inlined
 def sum_scaled(a: Vector3, b: Vector3, s: float) -> Vector3:
     """a + s b."""
     return a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]
 
 
-@device
+@inlined
 def dot(a: Vector3, b: Vector3) -> float:
     """a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@device
+@inlined
 def cross(a: Vector3, b: Vector3) -> Vector3:
     """a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@device
+@inlined
 def norm(a: Vector3) -> float:
     """|a|."""
     return math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
 
 
-@device
+@inlined
 def unit(a: Vector3) -> Vector3:
     """a / |a|, or ez if a is zero."""
     length = norm(a)
     if length < _TINY:
         return 0.0, 0.0, 1.0
-    return a[0] / length, a[1] / length, a[2] / length
+    inverse = 1.0 / length
+    return a[0] * inverse, a[1] * inverse, a[2] * inverse
 
 
-@device
+@inlined
 def unit_axis(i: int) -> Vector3:
     """ex, ey or ez."""
     return (1.0 if i == 0 else 0.0), (1.0 if i == 1 else 0.0), (1.0 if i == 2 else 0.0)
 
 
-@device
+@inlined
 def axis(X_AB: Array, i: int) -> Vector3:
     """Axis i of frame B, in A: column i of the rotation matrix in rows 0..8 of X_AB."""
     return X_AB[i], X_AB[3 + i], X_AB[6 + i]
 
 
-@device
+@inlined
 def rotated(X_AB: Array, v_B: Vector3) -> Vector3:
     """v_A = R_AB v_B, with R_AB row by row in X_AB[:9]."""
     return (
@@ -111,7 +112,7 @@ def rotated(X_AB: Array, v_B: Vector3) -> Vector3:
     )
 
 
-@device
+@inlined
 def rotated_back(X_AB: Array, v_A: Vector3) -> Vector3:
     """v_B = R_AB^T v_A."""
     return (
@@ -121,7 +122,7 @@ def rotated_back(X_AB: Array, v_A: Vector3) -> Vector3:
     )
 
 
-@device
+@inlined
 def tangents(n: Vector3) -> tuple[Vector3, Vector3]:
     """Two unit vectors e1, e2 with e1 x e2 = n, for a unit vector n (Duff et al. 2017, JCGT 6)."""
     sign = 1.0 if n[2] >= 0.0 else -1.0

@@ -17,6 +17,7 @@ import math
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.ordering import Pattern
+from merganser.multibody.contact.six import subtract_product_of_six
 
 __all__ = ["factor", "find_column", "solve"]
 
@@ -105,7 +106,7 @@ def _update_panel(trees: Array, pattern: Pattern, p: int, block: int, U: Array) 
             target += pattern.block_column[search]
         right, num_j = start + pattern.block_column[other], trees[pattern.tree[j]]["num_v"]
         if num_p == 6 and num_i == 6 and num_j == 6:
-            _subtract_product_of_six(left, right, width, target, pattern.panel_width[i], U)
+            subtract_product_of_six(left, right, width, target, pattern.panel_width[i], U)
         else:
             _subtract_product(num_p, num_i, num_j, left, right, width, target, pattern.panel_width[i], U)
 
@@ -122,29 +123,6 @@ def _subtract_product(
             source = U[right + k * width : right + k * width + num_j]
             for j in range(num_j):
                 row[j] -= scale * source[j]
-
-
-@inlined
-def _subtract_product_of_six(left: int, right: int, width: int, target: int, target_width: int, U: Array) -> None:
-    """The same of blocks [6, 6], with sums in registers."""
-    for a in range(6):
-        s_0, s_1, s_2, s_3, s_4, s_5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for k in range(6):
-            scale = U[left + k * width + a]
-            source = U[right + k * width : right + k * width + 6]
-            s_0 += scale * source[0]
-            s_1 += scale * source[1]
-            s_2 += scale * source[2]
-            s_3 += scale * source[3]
-            s_4 += scale * source[4]
-            s_5 += scale * source[5]
-        row = U[target + a * target_width : target + a * target_width + 6]
-        row[0] -= s_0
-        row[1] -= s_1
-        row[2] -= s_2
-        row[3] -= s_3
-        row[4] -= s_4
-        row[5] -= s_5
 
 
 @device

@@ -13,6 +13,7 @@ from merganser.framework.native import device, inlined
 from merganser.multibody.contact.factorization import find_column
 from merganser.multibody.contact.layout import CONTACT, Array, Problem
 from merganser.multibody.contact.ordering import Pattern
+from merganser.multibody.contact.six import add_contact_product_of_six
 from merganser.multibody.contact.workspace import HESSIAN_SIZE
 
 __all__ = ["assemble_hessian"]
@@ -87,13 +88,10 @@ def _add_contact(
         _add_diagonal_block(G, right, m, pattern.panel_start[q], pattern.panel_width[q], panels)
 
 
-# Sizes of free bodies are known, so that loops are unrolled, which takes a third of the time.
-
-
 @device
 def _add_diagonal_block(G: Array, left: Array, n: int, start: int, width: int, panels: Array) -> None:
     if n == 6:
-        _add_product(G, left, left, 6, 6, True, start, width, panels)
+        add_contact_product_of_six(G, left, left, start, width, panels)
     else:
         _add_product(G, left, left, n, n, True, start, width, panels)
 
@@ -103,7 +101,7 @@ def _add_other_block(
     G: Array, left: Array, right: Array, n: int, m: int, start: int, width: int, panels: Array
 ) -> None:
     if n == 6 and m == 6:
-        _add_product(G, left, right, 6, 6, False, start, width, panels)
+        add_contact_product_of_six(G, left, right, start, width, panels)
     else:
         _add_product(G, left, right, n, m, False, start, width, panels)
 

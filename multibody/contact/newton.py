@@ -7,7 +7,9 @@ converges from everywhere. It ends when the momentum that is left is small,
 
     |D grad l| <= eps_a + eps_r max(|D A v|, |D J^T gamma|),   D = diag(A)^-1/2           (2)
 
-or when a step changed no velocity by more than rounding does.
+or no more than the last bits of impulses that cancel in J^T gamma, or when a step changed no velocity by more than
+rounding does. Where contacts are steep, rounding hides from the line search what very short steps achieve: these are
+taken whole, some times.
 
 Where many contacts stick and slide, exact steps are cut short by one contact after the other. From the second time on,
 the directions of friction are unknowns of their own (friction_directions.py).
@@ -53,6 +55,7 @@ from merganser.multibody.contact.workspace import (
     MOMENTUM_STAR,
     MOMENTUM_STEP,
     SCALE,
+    SCRATCH,
     STEP,
     Workspace,
 )
@@ -65,6 +68,10 @@ _SHORT = 0.5  # part of a step that was cut short
 _MOST_CUT = 2  # such steps before directions of friction become unknowns
 _EXACT = 1e-8  # tolerance of the line search, of the slope at its start, as in pydrake
 _ROUGH = 0.1  # the same where what follows does not depend on it
+_TINY = 1e-20  # of twice the kinetic energy: of shorter steps, the line search sees little but rounding
+_MOST_FORCED = 3  # such steps, which are taken whole
+_MANY = 8  # iterations, after which the rounding of the impulses is looked at
+_LAST_BITS = 2.0 * 2.0**-52
 _LEAST_SHIFT = 1e-14  # relative, of the diagonal of H
 _ROUNDING = 1e-30  # of twice the kinetic energy: a step of 1e-15 of the velocities
 
@@ -99,6 +106,31 @@ def measure_residual(
             momentum += (scale * velocities[MOMENTUM, k]) ** 2
             impulse += (scale * velocities[IMPULSE, k]) ** 2
     return math.sqrt(residual), math.sqrt(max(momentum, impulse))
+
+
+@device
+def _measure_rounding(problem: Problem, trees: Array, constraints: Array, gamma: Array, velocities: Array) -> float:
+    """What the last bits of the impulses make of the residual: |D |J|^T |gamma||, times twice the rounding of 1."""
+    total = velocities[SCRATCH]
+    for i in range(trees.shape[0]):
+        tree = problem.trees[trees[i]]
+        for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
+            total[k] = 0.0
+    for i in range(constraints.shape[0]):
+        c = problem.constraints[constraints[i]]
+        for b in range(2 if c["tree_1"] >= 0 else 1):
+            tree = problem.trees[c["tree_0"] if b == 0 else c["tree_1"]]
+            start = c["jacobian_0"] if b == 0 else c["jacobian_1"]
+            for r in range(c["num_rows"]):
+                for k in range(tree["num_v"]):
+                    product = problem.jacobian[start + r * tree["num_v"] + k] * gamma[c["row_start"] + r]
+                    total[tree["v_start"] + k] += abs(product)
+    square = 0.0
+    for i in range(trees.shape[0]):
+        tree = problem.trees[trees[i]]
+        for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
+            square += (velocities[SCALE, k] * total[k]) ** 2
+    return _LAST_BITS * math.sqrt(square)
 
 
 @device
@@ -181,13 +213,18 @@ def _minimize(
     is_still = False
     relative = 0.0
     num_cut = 0  # steps that the line search has cut short
+    num_forced = 0
+    energy_now = energy
     for count in range(budget + 1):
         calc_impulses(problem, approximation, constraints, work.law, work.velocity, gamma_out, work.hessian)
         residual, scale = measure_residual(problem, trees, constraints, gamma_out, velocities)
         if not residual < math.inf:
             return NOT_A_NUMBER
         relative = residual / scale if scale > 0.0 else 0.0
-        if is_still or residual <= settings["absolute_tolerance"] + settings["relative_tolerance"] * scale:
+        tolerance = settings["absolute_tolerance"] + settings["relative_tolerance"] * scale
+        if residual > tolerance and count >= _MANY:
+            tolerance += _measure_rounding(problem, trees, constraints, gamma_out, velocities)
+        if is_still or residual <= tolerance:
             result["residual"] = max(result["residual"], relative)
             return CONVERGED
         if count == budget:
@@ -204,6 +241,8 @@ def _minimize(
             problem, approximation, constraints, work.law, work.velocity, work.velocity_step, slope, curvature,
             _ROUGH if follows_directions else _EXACT,
         )  # fmt: skip
+        if alpha < _SHORT and num_forced < _MOST_FORCED and curvature <= _TINY * energy_now:
+            alpha, num_forced = 1.0, num_forced + 1
         if follows_directions:
             turn_directions(
                 problem, approximation, constraints, work.law, work.velocity, work.velocity_step, alpha, work.hessian

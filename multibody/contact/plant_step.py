@@ -2,6 +2,7 @@
 
 start_step    masses, and all that is to be held, as a contact problem (plant_problem.py)
 end_step      from velocities and impulses to the next state, and the forces that led there (plant_forces.py)
+next_state    the former alone
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.plant_forces import calc_contact_forces, calc_next_state
 from merganser.multibody.contact.plant_problem import calc_contact_problem, calc_tree_matrices
 
-__all__ = ["end_step", "start_step"]
+__all__ = ["end_step", "next_state", "start_step"]
+
+next_state = kernel(calc_next_state)
 
 
 @kernel

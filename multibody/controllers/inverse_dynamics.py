@@ -6,6 +6,7 @@ import enum
 from typing import Any
 
 from merganser.framework import Context, InputPort, LeafOutputPort, LeafSystem
+from merganser.multibody.controllers.native_code import ControllerCode
 from merganser.multibody.controllers.plant_model import PlantModel
 from merganser.multibody.plant import MultibodyPlant
 
@@ -64,6 +65,8 @@ class InverseDynamics(LeafSystem):
             self._acceleration = self.DeclareVectorInputPort("desired_acceleration", plant.num_velocities())
             needs.add(self._acceleration.ticket())
         self._force = self.DeclareVectorOutputPort("generalized_force", plant.num_velocities(), self._calc_force, needs)
+        mode_name = "GRAVITY_COMPENSATION" if self.is_pure_gravity_compensation() else "INVERSE_DYNAMICS"
+        self._force.cache_entry().use_native(ControllerCode(self._model, mode_name))
 
     def is_pure_gravity_compensation(self) -> bool:
         """Returns whether only gravity is compensated for."""

@@ -7,6 +7,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from merganser.framework import Context, InputPort, LeafOutputPort, LeafSystem
+from merganser.framework.primitives._scalar_functions import left_to_right_product
+from merganser.multibody.controllers.native_code import ControllerCode
 from merganser.multibody.controllers.plant_model import (
     PlantModel,
     checked_gains,
@@ -52,6 +54,8 @@ class JointStiffnessController(LeafSystem):
         self._desired = self.DeclareVectorInputPort("desired_state", 2 * n)
         needs = {self._state.ticket(), self._desired.ticket()}
         self._actuation = self.DeclareVectorOutputPort("actuation", n, self._calc_actuation, needs)
+        gains = self._kp, self._kd, self._B_inverse
+        self._actuation.cache_entry().use_native(ControllerCode(self._model, "STIFFNESS", gains))
 
     def get_input_port_estimated_state(self) -> InputPort:
         """Returns the input port of the state (q, v)."""
@@ -74,4 +78,5 @@ class JointStiffnessController(LeafSystem):
         plant_context = self._model.at(context, x)
         applied = self._model.plant.CalcGeneralizedForces(plant_context, self._model.force_elements(plant_context))
         error = self._desired.Eval(context) - x
-        output.SetFromVector(self._B_inverse @ (-applied + self._kp * error[:n] + self._kd * error[n:]))  # (1)
+        force = -applied + self._kp * error[:n] + self._kd * error[n:]
+        output.SetFromVector(left_to_right_product(self._B_inverse, force))  # (1)

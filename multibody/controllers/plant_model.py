@@ -22,6 +22,9 @@ class PlantModel:
 
     So a controller may be evaluated in several Contexts at a time, in threads too.
 
+    Attributes:
+        num_calls: how often the plant was asked.
+
     Args:
         owner: the controller; called while it is being made.
         plant: finalized; it is shared, not copied.
@@ -38,6 +41,7 @@ class PlantModel:
         self.plant = plant
         if plant_context is not None:
             plant._check_context(plant_context)
+        self.num_calls = 0
         self._parameters = plant.CreateDefaultContext()
         if plant_context is not None:
             self._parameters.SetTimeStateAndParametersFrom(plant_context)
@@ -46,9 +50,15 @@ class PlantModel:
     def _new_context(self) -> Value:
         return Value(self._parameters.Clone())
 
+    def context(self, context: Context) -> Context:
+        """The plant's context in a context of the controller."""
+        plant_context: Context = self._entry.get_cache_entry_value(context).GetMutableValueOrThrow()
+        return plant_context
+
     def at(self, context: Context, x: Array) -> Context:
         """The plant's context with positions and velocities x, shape [num_multibody_states]."""
-        plant_context = self._entry.get_cache_entry_value(context).GetMutableValueOrThrow()
+        self.num_calls += 1
+        plant_context = self.context(context)
         self.plant.SetPositionsAndVelocities(plant_context, x)
         return plant_context
 

@@ -1,13 +1,13 @@
 """The plant as operations of the native plan (framework/native/operations.py): state derivatives and discrete steps.
 
 They do what `MultibodyPlant._advance` does, with the same kernels in the same order, so to the last bit. An operation
-finds in its list of integers, by the numbers below, sizes, addresses of kernels and arrays, and places in the flat
-array of the Context. Where Python would raise an exception, it sets the integer at FAILURE to 1 and its result to nan.
+finds in its list of integers, by the numbers of operation_fields.py, sizes, addresses of kernels and arrays, and places
+in the flat array of the Context. Where Python would raise an exception, it sets the integer at FAILURE to 1 and its
+result to nan.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
@@ -20,50 +20,27 @@ from merganser.framework.native.operations import CompiledOperation
 from merganser.framework.native.tape import call_kernel, call_quiet_kernel, doubles_at, integers_at
 from merganser.multibody.contact.plant_layout import limit_dtype
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels import operation_fields as o
 
-__all__ = ["DERIVATIVES", "GATHER", "NUM_FIELDS", "STEP"]
+__all__ = [
+    "DERIVATIVES",
+    "GATHER",
+    "STEP",
+    "add_element_forces",
+    "at",
+    "conclude",
+    "count_limits",
+    "doubles",
+    "has_singular_pitch",
+    "model",
+    "motion",
+    "place_at",
+    "read_actuation",
+    "spread_forces",
+    "take_sample",
+]
 
 SMALLEST_COSINE = 1e-3  # of a pitch angle
-
-_number = itertools.count()
-FAILURE = next(_number)  # address
-DYNAMICS = next(_number)  # addresses of kernels: state_derivatives, or discrete_step
-KINEMATICS = next(_number)  # kinematics, where there are force elements
-FORCE_ELEMENTS = next(_number)  # force_elements, the same
-FIND_LIMITS = next(_number)  # find_limits, or in continuous time limit_forces, where joints have limits
-NUM_MOBODS = next(_number)
-NUM_PARAMETERS = next(_number)  # records, those of path segments included
-NUM_Q = next(_number)
-NUM_V = next(_number)
-STATE = next(_number)  # place of x
-RESULT = next(_number)  # place of xdot, or of the next x
-TIME_STEP = next(_number)  # place among the constants
-PARAMETERS = next(_number)  # place
-GRAVITY = next(_number)  # place
-TOPOLOGY = next(_number)  # from here on addresses
-POSITION = next(_number)
-VELOCITY = next(_number)
-SCRATCH = next(_number)
-TAU = next(_number)
-F_APPLIED = next(_number)  # shape [num_mobods, 6], kept at zero where there are no force elements
-NUM_PITCHES = next(_number)
-PITCHES = next(_number)  # which positions are pitch angles
-NUM_ELEMENTS = next(_number)
-ELEMENTS = next(_number)
-CONSTANTS = next(_number)  # place
-NUM_INPUTS = next(_number)  # of actuation u
-DRIVEN = next(_number)  # the velocity that each drives
-LIMITS = next(_number)  # effort limits
-U = next(_number)  # what the actuators exert
-APPLIED = next(_number)  # place of generalized forces, or -1
-NUM_LIMITS = next(_number)  # of joints
-JOINT_LIMITS = next(_number)
-LIMIT_STIFFNESS = next(_number)  # of each limit, in continuous time
-LIMIT_DISSIPATION = next(_number)
-SAMPLE = next(_number)  # where a copy of the last x and result goes, or 0
-COUNT = next(_number)  # how many samples there were
-NUM_SOURCES = next(_number)  # of actuation; then for each: number of inputs, address of which they are, place
-NUM_FIELDS = next(_number)
 
 _TOPOLOGY = layout.topology_dtype
 _PARAMETERS = layout.parameter_dtype()
@@ -98,83 +75,80 @@ def _place(typingctx: Any, values: Any, place: Any) -> Any:
 
 
 at: Any = intrinsic(_at)
-address_of_place: Any = intrinsic(_place)
+place_at: Any = intrinsic(_place)
 
 
 @device
-def _doubles(address: int, size: int) -> Any:
+def doubles(address: int, size: int) -> Any:
     return carray(at(address), (size,), _FLOAT)
 
 
 @device
-def _read_actuation(values: Any, f: Any) -> None:
-    """u: what comes through the port of the plant and those of the model instances, within the effort limits."""
-    u, limits = doubles_at(f[U]), doubles_at(f[LIMITS])
-    for k in range(f[NUM_INPUTS]):
+def read_actuation(values: Any, f: Any, u: Any) -> None:
+    """u: what comes through the port of the plant and those of the model instances."""
+    for k in range(f[o.NUM_INPUTS]):
         u[k] = 0.0
-    at_source = NUM_FIELDS
-    for _ in range(f[NUM_SOURCES]):
+    at_source = o.NUM_FIELDS
+    for _ in range(f[o.NUM_SOURCES]):
         inputs, place = integers_at(f[at_source + 1]), f[at_source + 2]
         for k in range(f[at_source]):
             u[inputs[k]] += values[place + k]
         at_source += 3
-    for k in range(f[NUM_INPUTS]):
-        u[k] = min(max(u[k], -limits[k]), limits[k])
 
 
 @device
-def _gather_forces(values: Any, f: Any) -> bool:
-    """tau = B u + applied; returns whether it is finite."""
-    _read_actuation(values, f)
-    tau, u, driven = doubles_at(f[TAU]), doubles_at(f[U]), integers_at(f[DRIVEN])
-    for k in range(f[NUM_V]):
+def spread_forces(values: Any, f: Any) -> bool:
+    """tau = B u + applied, with u within the effort limits; returns whether it is finite."""
+    tau, u, limits, driven = doubles_at(f[o.TAU]), doubles_at(f[o.U]), doubles_at(f[o.LIMITS]), integers_at(f[o.DRIVEN])
+    for k in range(f[o.NUM_V]):
         tau[k] = 0.0
-    for k in range(f[NUM_INPUTS]):
+    for k in range(f[o.NUM_INPUTS]):
+        u[k] = min(max(u[k], -limits[k]), limits[k])
         tau[driven[k]] += u[k]
-    if f[APPLIED] >= 0:
-        for k in range(f[NUM_V]):
-            tau[k] += values[f[APPLIED] + k]
+    if f[o.APPLIED] >= 0:
+        for k in range(f[o.NUM_V]):
+            tau[k] += values[f[o.APPLIED] + k]
     total = 0.0
-    for k in range(f[NUM_V]):
+    for k in range(f[o.NUM_V]):
         total += tau[k] * 0.0
     return total == 0.0
 
 
 @device
-def _has_singular_pitch(values: Any, f: Any) -> bool:
-    pitches = integers_at(f[PITCHES])
+def has_singular_pitch(values: Any, f: Any) -> bool:
+    pitches = integers_at(f[o.PITCHES])
     is_singular = False
-    for n in range(f[NUM_PITCHES]):
-        is_singular = is_singular or abs(math.cos(values[f[STATE] + pitches[n]])) < SMALLEST_COSINE
+    for n in range(f[o.NUM_PITCHES]):
+        is_singular = is_singular or abs(math.cos(values[f[o.STATE] + pitches[n]])) < SMALLEST_COSINE
     return is_singular
 
 
 @device
-def _add_element_forces(values: Any, f: Any) -> int:
+def add_element_forces(values: Any, f: Any) -> int:
     """Forces of springs and their like into tau and F_applied; returns the number of an element that has none, or 0."""
-    n = f[NUM_MOBODS]
-    q = _doubles(address_of_place(values, f[STATE]), f[NUM_Q])
-    v = _doubles(address_of_place(values, f[STATE] + f[NUM_Q]), f[NUM_V])
-    tau, F_applied = _doubles(f[TAU], f[NUM_V]), carray(at(f[F_APPLIED]), (n, 6), _FLOAT)
-    position, velocity = carray(at(f[POSITION]), (n,), _POSITION), carray(at(f[VELOCITY]), (n,), _VELOCITY)
-    parameters = carray(at(address_of_place(values, f[PARAMETERS])), (f[NUM_PARAMETERS],), _PARAMETERS)
-    topology = carray(at(f[TOPOLOGY]), (n,), _TOPOLOGY)
-    call_quiet_kernel(f[KINEMATICS], (topology, parameters, q, v, position, velocity))
+    n = f[o.NUM_MOBODS]
+    q = doubles(place_at(values, f[o.STATE]), f[o.NUM_Q])
+    v = doubles(place_at(values, f[o.STATE] + f[o.NUM_Q]), f[o.NUM_V])
+    tau, F_applied = doubles(f[o.TAU], f[o.NUM_V]), carray(at(f[o.F_APPLIED]), (n, 6), _FLOAT)
+    position, velocity = carray(at(f[o.POSITION]), (n,), _POSITION), carray(at(f[o.VELOCITY]), (n,), _VELOCITY)
+    parameters = carray(at(place_at(values, f[o.PARAMETERS])), (f[o.NUM_PARAMETERS],), _PARAMETERS)
+    topology = carray(at(f[o.TOPOLOGY]), (n,), _TOPOLOGY)
+    call_quiet_kernel(f[o.KINEMATICS], (topology, parameters, q, v, position, velocity))
     for i in range(n):
         for k in range(6):
             F_applied[i, k] = 0.0
-    elements = carray(at(f[ELEMENTS]), (f[NUM_ELEMENTS],), _ELEMENTS)
-    constants = carray(at(address_of_place(values, f[CONSTANTS])), (f[NUM_ELEMENTS],), _CONSTANTS)
+    elements = carray(at(f[o.ELEMENTS]), (f[o.NUM_ELEMENTS],), _ELEMENTS)
+    constants = carray(at(place_at(values, f[o.CONSTANTS])), (f[o.NUM_ELEMENTS],), _CONSTANTS)
     forces = (tau, F_applied, tau, F_applied)
-    every = (elements, constants, 0, f[NUM_ELEMENTS], q, v, position, velocity, *forces)
-    status: int = call_kernel(f[FORCE_ELEMENTS], every)
+    every = (elements, constants, 0, f[o.NUM_ELEMENTS], q, v, position, velocity, *forces)
+    status: int = call_kernel(f[o.FORCE_ELEMENTS], every)
     return status
 
 
 @device
-def _conclude(values: Any, f: Any, status: int) -> bool:
+def conclude(values: Any, f: Any, status: int) -> bool:
     """Says so if there is no finite result; returns whether there is."""
-    size, result = f[NUM_Q] + f[NUM_V], f[RESULT]
+    size, result = f[o.NUM_Q] + f[o.NUM_V], f[o.RESULT]
     total = 0.0 if status == 0 else math.nan
     for k in range(size):
         total += values[result + k] * 0.0
@@ -182,67 +156,79 @@ def _conclude(values: Any, f: Any, status: int) -> bool:
         return True
     for k in range(size):
         values[result + k] = math.nan
-    integers_at(f[FAILURE])[0] = 1
+    integers_at(f[o.FAILURE])[0] = 1
     return False
 
 
 @device
 def _prepare(values: Any, f: Any) -> int:
     """Everything before the dynamics; returns 0, or something else if there are none."""
-    if _has_singular_pitch(values, f) or not _gather_forces(values, f):
+    read_actuation(values, f, doubles_at(f[o.U]))
+    if has_singular_pitch(values, f) or not spread_forces(values, f):
         return -1
-    return _add_element_forces(values, f) if f[NUM_ELEMENTS] > 0 else 0
+    return add_element_forces(values, f) if f[o.NUM_ELEMENTS] > 0 else 0
 
 
 @device
 def _add_limit_forces(values: Any, f: Any) -> None:
     """The forces of joint limits in continuous time, into tau."""
-    n = f[NUM_LIMITS]
+    n = f[o.NUM_LIMITS]
     if n > 0:
-        q = _doubles(address_of_place(values, f[STATE]), f[NUM_Q])
-        v = _doubles(address_of_place(values, f[STATE] + f[NUM_Q]), f[NUM_V])
-        limits = carray(at(f[JOINT_LIMITS]), (n,), _LIMITS)
-        springs = _doubles(f[LIMIT_STIFFNESS], n), _doubles(f[LIMIT_DISSIPATION], n)
-        call_kernel(f[FIND_LIMITS], (limits, *springs, q, v, _doubles(f[TAU], f[NUM_V])))
+        q = doubles(place_at(values, f[o.STATE]), f[o.NUM_Q])
+        v = doubles(place_at(values, f[o.STATE] + f[o.NUM_Q]), f[o.NUM_V])
+        limits = carray(at(f[o.JOINT_LIMITS]), (n,), _LIMITS)
+        springs = doubles(f[o.LIMIT_STIFFNESS], n), doubles(f[o.LIMIT_DISSIPATION], n)
+        call_kernel(f[o.FIND_LIMITS], (limits, *springs, q, v, doubles(f[o.TAU], f[o.NUM_V])))
 
 
 @device
-def _reaches_limit(values: Any, numbers: Any, f: Any) -> bool:
-    """Whether a step has to hold a joint at its limit, which is left to Python."""
-    n = f[NUM_LIMITS]
+def count_limits(values: Any, numbers: Any, f: Any) -> int:
+    """How many joints a step has to hold at their limits."""
+    n = f[o.NUM_LIMITS]
     if n == 0:
-        return False
-    q = _doubles(address_of_place(values, f[STATE]), f[NUM_Q])
-    v = _doubles(address_of_place(values, f[STATE] + f[NUM_Q]), f[NUM_V])
-    v_next = _doubles(address_of_place(values, f[RESULT] + f[NUM_Q]), f[NUM_V])
-    limits = carray(at(f[JOINT_LIMITS]), (n,), _LIMITS)
-    count: int = call_kernel(f[FIND_LIMITS], (limits, numbers[f[TIME_STEP]], q, v, v_next))
-    return count > 0
+        return 0
+    q = doubles(place_at(values, f[o.STATE]), f[o.NUM_Q])
+    v = doubles(place_at(values, f[o.STATE] + f[o.NUM_Q]), f[o.NUM_V])
+    v_next = doubles(place_at(values, f[o.RESULT] + f[o.NUM_Q]), f[o.NUM_V])
+    limits = carray(at(f[o.JOINT_LIMITS]), (n,), _LIMITS)
+    count: int = call_kernel(f[o.FIND_LIMITS], (limits, numbers[f[o.TIME_STEP]], q, v, v_next))
+    return count
 
 
 @device
-def _model(values: Any, f: Any) -> Any:
+def model(values: Any, f: Any) -> Any:
     """The first arguments of the dynamics: topology, parameters and gravity."""
     return (
-        carray(at(f[TOPOLOGY]), (f[NUM_MOBODS],), _TOPOLOGY),
-        carray(at(address_of_place(values, f[PARAMETERS])), (f[NUM_PARAMETERS],), _PARAMETERS),
-        _doubles(address_of_place(values, f[GRAVITY]), 3),
+        carray(at(f[o.TOPOLOGY]), (f[o.NUM_MOBODS],), _TOPOLOGY),
+        carray(at(place_at(values, f[o.PARAMETERS])), (f[o.NUM_PARAMETERS],), _PARAMETERS),
+        doubles(place_at(values, f[o.GRAVITY]), 3),
     )
 
 
 @device
-def _motion(values: Any, f: Any) -> Any:
+def motion(values: Any, f: Any) -> Any:
     """The last ones: the state, forces, room for work and the result."""
-    n, size = f[NUM_MOBODS], f[NUM_Q] + f[NUM_V]
+    n, size = f[o.NUM_MOBODS], f[o.NUM_Q] + f[o.NUM_V]
     return (
-        _doubles(address_of_place(values, f[STATE]), size),
-        _doubles(f[TAU], f[NUM_V]),
-        carray(at(f[F_APPLIED]), (n, 6), _FLOAT),
-        carray(at(f[POSITION]), (n,), _POSITION),
-        carray(at(f[VELOCITY]), (n,), _VELOCITY),
-        carray(at(f[SCRATCH]), (n,), _SCRATCH),
-        _doubles(address_of_place(values, f[RESULT]), size),
+        doubles(place_at(values, f[o.STATE]), size),
+        doubles(f[o.TAU], f[o.NUM_V]),
+        carray(at(f[o.F_APPLIED]), (n, 6), _FLOAT),
+        carray(at(f[o.POSITION]), (n,), _POSITION),
+        carray(at(f[o.VELOCITY]), (n,), _VELOCITY),
+        carray(at(f[o.SCRATCH]), (n,), _SCRATCH),
+        doubles(place_at(values, f[o.RESULT]), size),
     )
+
+
+@device
+def take_sample(values: Any, f: Any) -> None:
+    """Keeps a copy of the state before and after the step, where that is wanted."""
+    if f[o.SAMPLE] != 0:
+        sample, size = doubles_at(f[o.SAMPLE]), f[o.NUM_Q] + f[o.NUM_V]
+        for k in range(size):
+            sample[k] = values[f[o.STATE] + k]
+            sample[size + k] = values[f[o.RESULT] + k]
+        integers_at(f[o.COUNT])[0] += 1
 
 
 def plant_derivatives(values: Any, numbers: Any, f: Any) -> None:
@@ -250,23 +236,19 @@ def plant_derivatives(values: Any, numbers: Any, f: Any) -> None:
     status = _prepare(values, f)
     if status == 0:
         _add_limit_forces(values, f)
-        status = call_kernel(f[DYNAMICS], (*_model(values, f), *_motion(values, f)))
-    _conclude(values, f, status)
+        status = call_kernel(f[o.DYNAMICS], (*model(values, f), *motion(values, f)))
+    conclude(values, f, status)
 
 
 def plant_step(values: Any, numbers: Any, f: Any) -> None:
     """The next state of a discrete plant, and a sample of its dynamics; integers: see above."""
-    status, size = _prepare(values, f), f[NUM_Q] + f[NUM_V]
+    status = _prepare(values, f)
     if status == 0:
-        status = call_kernel(f[DYNAMICS], (*_model(values, f), numbers[f[TIME_STEP]], *_motion(values, f)))
-    if status == 0 and _reaches_limit(values, numbers, f):
-        status = -1
-    if _conclude(values, f, status) and f[SAMPLE] != 0:
-        sample = doubles_at(f[SAMPLE])
-        for k in range(size):
-            sample[k] = values[f[STATE] + k]
-            sample[size + k] = values[f[RESULT] + k]
-        integers_at(f[COUNT])[0] += 1
+        status = call_kernel(f[o.DYNAMICS], (*model(values, f), numbers[f[o.TIME_STEP]], *motion(values, f)))
+    if status == 0 and count_limits(values, numbers, f) > 0:
+        status = -1  # that is left to Python
+    if conclude(values, f, status):
+        take_sample(values, f)
 
 
 def gather(values: Any, numbers: Any, integers: Any) -> None:

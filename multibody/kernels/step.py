@@ -11,8 +11,8 @@ the rest explicit, and the positions follow the new velocities:
     q+ = q + h N(q) v+                                                                                    (3)
 
 Quaternions are not normalized, as no result depends on the length of a quaternion, which (3) lets grow by the factor
-sqrt(1 + (h w / 2)^2) a step: only one longer than 1e6 is, lest it overflow. Free bodies that turn fast do not go by
-(2), which would feed energy into them, see fast_spin.py.
+sqrt(1 + (h w / 2)^2) a step: only one longer than 1e6 is, lest it overflow. Free bodies and trees that turn fast do
+not go by (2), which would feed energy into them, see fast_spin.py and fast_trees.py.
 
 Source of (2), (3): A. Castro et al., An Unconstrained Convex Formulation of Compliant Contact, IEEE T-RO
 (2023), section II, where no contact occurs.
@@ -23,6 +23,12 @@ from __future__ import annotations
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
 from merganser.multibody.kernels.fast_spin import add_fast_spins
+from merganser.multibody.kernels.fast_trees import (
+    add_velocity_product_forces,
+    has_fast_trees,
+    keep_accelerations,
+    keep_energies,
+)
 from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.kinematics import calc_kinematics
@@ -163,13 +169,31 @@ def _accelerate(
     q, v = x_in[:num_q], x_in[num_q:]
     extra_diagonal, tau_and_vdot = x_out[:num_v], x_out[num_q:]
     calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
-    calc_damping(topology, parameters, implicit_time, v, tau_in, extra_diagonal, tau_and_vdot)
-    if implicit_time > 0.0:
-        add_fast_spins(topology, implicit_time, position_work, velocity_work, tau_and_vdot)
-    return calc_forward_dynamics(
-        topology, parameters, gravity_in, position_work, velocity_work, tau_and_vdot, F_applied_in,
-        extra_diagonal, scratch_work, tau_and_vdot,
-    )  # fmt: skip
+    has_fast = implicit_time > 0.0 and has_fast_trees(topology, implicit_time, velocity_work)
+    status = 0
+    # Once, and before that without the velocity-product forces of trees that turn fast.
+    for without in range(1 if has_fast else 0, -1, -1):
+        calc_damping(topology, parameters, implicit_time, v, tau_in, extra_diagonal, tau_and_vdot)
+        if implicit_time > 0.0:
+            add_fast_spins(topology, implicit_time, position_work, velocity_work, tau_and_vdot)
+        if without:
+            add_velocity_product_forces(
+                topology, implicit_time, position_work, velocity_work, scratch_work, tau_and_vdot
+            )
+        status = calc_forward_dynamics(
+            topology, parameters, gravity_in, position_work, velocity_work, tau_and_vdot, F_applied_in,
+            extra_diagonal, scratch_work, tau_and_vdot,
+        )  # fmt: skip
+        if status != 0:
+            return status
+        if without:
+            keep_accelerations(topology, tau_and_vdot, scratch_work)
+    if has_fast:
+        keep_energies(
+            topology, parameters, implicit_time, q, v, position_work, velocity_work, scratch_work, x_out[:num_q],
+            tau_and_vdot,
+        )  # fmt: skip
+    return status
 
 
 @device

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.math import RigidTransform
-from merganser.geometry import GeometryId, ProximityProperties
-from merganser.geometry.proximity.layout import contact_dtype
+from merganser.geometry import ProximityProperties
 from merganser.multibody import kernels
 from merganser.multibody.contact import contact_velocities, make_settings, tamsi_contact_velocities
 from merganser.multibody.contact.geometry_poses import geometry_poses
@@ -23,14 +22,13 @@ from merganser.multibody.contact.plant_layout import (
     COUPLER,
     DISTANCE,
     NO_LINK,
-    NUM_FORCE_VALUES,
     WELD,
     drive_dtype,
     link_dtype,
     material_dtype,
 )
 from merganser.multibody.contact.plant_problem import find_limits
-from merganser.multibody.contact.plant_step import end_step, start_step
+from merganser.multibody.contact.plant_step import start_step
 from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.plant.constraints import PlantConstraints
 from merganser.multibody.plant.contact_arrays import (
@@ -39,6 +37,7 @@ from merganser.multibody.plant.contact_arrays import (
     ContactModelArrays,
     ContactRoom,
     ContactSample,
+    conclude_step,
 )
 from merganser.multibody.plant.contact_enums import DiscreteContactApproximation
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
@@ -152,24 +151,14 @@ class PlantContact(PlantConstraints):
             w.position, pairs, contacts, w.scratch, room.matrix, room.is_locked, room.constraints, room.rows,
             room.jacobian, room.frames, room.source, room.counts,
         )  # fmt: skip
-        num_constraints, num_rows, jacobian_size, num_contacts, _ = room.counts.tolist()
+        num_constraints, num_rows, jacobian_size, _, _ = room.counts.tolist()
         self._call_solver(context, w, room, result[num_q:], num_constraints, num_rows, jacobian_size)
-        num_v, h = len(w.v), self._time_step
-        tau, tau_joints, forces = np.empty(num_v), np.empty(num_v), np.empty((num_contacts, NUM_FORCE_VALUES))
-        kept, geometries = np.empty(num_contacts, contact_dtype), np.empty((num_contacts, 2), np.int64)
-        w.call(
-            end_step, w.topology, model.trees, model.tree_of_mobod, room.materials, links, h, w.q, room.v_next,
-            w.F_applied if w.has_applied_forces else w.zeros_F, w.position, pairs, contacts, room.constraints,
-            room.jacobian, room.frames, room.source, room.counts, room.impulses, result, room.F_Bo_W, tau, tau_joints,
-            forces, kept, geometries,
-        )  # fmt: skip
+        F_applied = w.F_applied if w.has_applied_forces else w.zeros_F
+        w.contact_sample = conclude_step(room, w, self._time_step, w.q, F_applied, w.position, pairs, contacts, result)
         if len(drives):
             controllers = w.drives.controllers
-            efforts = room.impulses[num_rows - len(drives) : num_rows] / h
+            efforts = room.impulses[num_rows - len(drives) : num_rows] / self._time_step
             w.net_actuation[controllers.inputs] = efforts
-        w.contact_sample = ContactSample(
-            _ids_of(room), room.bodies, geometries, kept, forces, tau, tau_joints, room.statistics.item()
-        )
 
     def _call_solver(
         self, context: Any, w: Workspace, room: ContactRoom, v_star: Array, num_constraints: int, num_rows: int,
@@ -275,7 +264,7 @@ class PlantContact(PlantConstraints):
         w.call(kernels.generalized_forces, w.topology, w.position, room.F_Bo_W, w.zeros_F.copy(), room.tau)
         forces = room.forces[: len(contacts)].copy()
         return ContactSample(
-            _ids_of(room), room.bodies, pairs[contacts["pair"]], contacts.copy(), forces, room.tau.copy(),
+            room.geometry_ids(), room.bodies, pairs[contacts["pair"]], contacts.copy(), forces, room.tau.copy(),
             room.tau_joints.copy(),
         )  # fmt: skip
 
@@ -474,11 +463,6 @@ class PlantContact(PlantConstraints):
             return False
         q, v, v_star = _real(w.q), _real(w.v), _real(result[len(w.q) :])
         return bool(find_limits.interpreted(limits, self._time_step, q, v, v_star))
-
-
-def _ids_of(room: ContactRoom) -> list[GeometryId]:
-    ids: list[GeometryId] = [] if room.layout is None else room.layout.geometry_ids
-    return ids
 
 
 def _real(values: Any) -> Array:

@@ -19,10 +19,12 @@ from merganser.multibody.contact.plant_layout import (
     link_dtype,
     material_dtype,
 )
+from merganser.multibody.contact.plant_step import end_step
 from merganser.multibody.kernels import layout
+from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyTree
 
-__all__ = ["NO_CONTACTS", "NO_PAIRS", "ContactModelArrays", "ContactRoom", "ContactSample"]
+__all__ = ["NO_CONTACTS", "NO_PAIRS", "ContactModelArrays", "ContactRoom", "ContactSample", "conclude_step"]
 
 Array = NDArray[Any]
 
@@ -62,7 +64,7 @@ class ContactModelArrays:
     """What is known once a tree is finalized.
 
     Attributes:
-        trees: of the contact problem, records of tree_dtype; trees without velocities are left out.
+        trees: of the contact problem, records of tree_dtype; the world and what is welded to it separate them.
         tree_of_mobod, tree_of_velocity: which tree each belongs to, -1 for none.
         matrix_size: numbers of all blocks of the mass matrix.
         most_velocities: of one tree.
@@ -72,7 +74,7 @@ class ContactModelArrays:
 
     def __init__(self, tree: MultibodyTree) -> None:
         topology = tree.topology
-        roots = [i for i in range(1, len(topology)) if topology["parent"][i] == 0]
+        roots = _roots_of_trees(topology)
         sizes: list[int] = []
         self.tree_of_mobod = np.full(len(topology), -1, np.int64)
         self.tree_of_velocity = np.full(tree.num_velocities(), -1, np.int64)
@@ -86,7 +88,6 @@ class ContactModelArrays:
                 self.tree_of_velocity[start : start + size] = len(sizes)
                 sizes.append(size)
                 starts.append(start)
-        self._hold_what_is_welded(topology)
         self.trees = make_trees(sizes)
         self.trees["v_start"] = starts
         self.matrix_size = int((self.trees["num_v"] ** 2).sum())
@@ -112,13 +113,18 @@ class ContactModelArrays:
             self._limit_springs = inertia * omega**2, np.full(len(inertia), 1.0 / (omega * _LIMIT_LENGTH))
         return self._limit_springs
 
-    def _hold_what_is_welded(self, topology: Array) -> None:
-        """Bodies that nothing can move belong to no tree."""
-        for i in range(1, len(topology)):
-            parent = int(topology["parent"][i])
-            has_moving_parent = parent > 0 and self.tree_of_mobod[parent] >= 0
-            if topology["num_v"][i] == 0 and not has_moving_parent:
-                self.tree_of_mobod[i] = -1
+
+def _roots_of_trees(topology: Array) -> list[int]:
+    """The innermost bodies that can move; what is welded to the world belongs to no tree."""
+    is_anchored = np.zeros(len(topology), bool)
+    is_anchored[0] = True
+    roots: list[int] = []
+    for i in range(1, len(topology)):
+        if is_anchored[topology["parent"][i]]:
+            is_anchored[i] = topology["num_v"][i] == 0
+            if not is_anchored[i]:
+                roots.append(i)
+    return roots
 
 
 def _limits_of(tree: MultibodyTree) -> Array:
@@ -181,6 +187,11 @@ class ContactRoom:
         self.run_limits: Any = None
         self.is_beyond_limits = False
 
+    def geometry_ids(self) -> list[GeometryId]:
+        """The geometries that may touch."""
+        ids: list[GeometryId] = [] if self.layout is None else self.layout.geometry_ids
+        return ids
+
     def reserve(self, num_contacts: int, num_others: int, num_other_rows: int) -> None:
         """Makes room for contacts and for other constraints."""
         num_constraints, num_rows = num_contacts + num_others, 3 * num_contacts + num_other_rows
@@ -212,3 +223,35 @@ class ContactRoom:
         self.pairs = max(self.pairs, int(self.statistics["blocks_needed"]))
         self.factor = max(self.factor, int(self.statistics["factor_needed"]))
         self._sizes = (-1, -1, -1)
+
+
+def conclude_step(
+    room: ContactRoom, w: Workspace, time_step: float, q: Array, F_applied: Array, position: Array, pairs: Array,
+    contacts: Array, x_next: Array,
+) -> ContactSample:  # fmt: skip
+    """Writes the next state, from what start_step and the solver have left in `room`.
+
+    Args:
+        room: of the step; receives in F_Bo_W all forces on the bodies.
+        w: workspace of the Context.
+        time_step: h [s].
+        q: positions before the step.
+        F_applied: forces on the bodies but those of contacts and links, shape [num_mobods, 6].
+        position: kinematics at q.
+        pairs, contacts: as start_step has got them.
+        x_next: the next state.
+
+    Returns:
+        What there is to tell about the contacts.
+    """
+    num_contacts, num_v = int(room.counts[3]), len(w.v)
+    tau, tau_joints, forces = np.empty(num_v), np.empty(num_v), np.empty((num_contacts, NUM_FORCE_VALUES))
+    kept, geometries = np.empty(num_contacts, contact_dtype), np.empty((num_contacts, 2), np.int64)
+    model = room.model
+    w.call(
+        end_step, w.topology, model.trees, model.tree_of_mobod, room.materials, room.links, time_step, q, room.v_next,
+        F_applied, position, pairs, contacts, room.constraints, room.jacobian, room.frames, room.source, room.counts,
+        room.impulses, x_next, room.F_Bo_W, tau, tau_joints, forces, kept, geometries,
+    )  # fmt: skip
+    ids, counts = room.geometry_ids(), room.statistics.item()
+    return ContactSample(ids, room.bodies, geometries, kept, forces, tau, tau_joints, counts)

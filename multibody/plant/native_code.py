@@ -24,16 +24,20 @@ from merganser.framework.native import kernel_address
 from merganser.multibody import kernels
 from merganser.multibody.contact.penalty import limit_forces
 from merganser.multibody.contact.plant_problem import find_limits
+from merganser.multibody.kernels import operation_fields as o
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
+    from merganser.framework.native.operations import CompiledOperation
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
+    from merganser.multibody.plant.native_contact import HeldRoom
 
 __all__ = ["NativeDynamics", "NativeStatePort", "SampleBox", "SampleRoom"]
 
 Array = NDArray[Any]
 
 _ENOUGH_CALLS = 20_000  # of the dynamics in Python, before they are compiled as an operation: that takes seconds
+_ENOUGH_CONTACTS = 10_000  # the same where there is contact, of which each step takes longer
 _NO_PLACE = -1
 
 
@@ -50,6 +54,7 @@ class SampleRoom:
         u: what the actuators exerted.
         F_applied: spatial forces of force elements on the bodies, shape [num_mobods, 6].
         count: how many steps there were, shape [1].
+        held: where the operation leaves what it has held, if it is one that does that.
     """
 
     def __init__(self, size: int, num_inputs: int, num_mobods: int) -> None:
@@ -57,6 +62,7 @@ class SampleRoom:
         self.u = np.zeros(num_inputs)
         self.F_applied = np.zeros((num_mobods, 6))
         self.count: NDArray[np.int64] = np.zeros(1, np.int64)
+        self.held: HeldRoom | None = None
 
 
 class SampleBox(AbstractValue):
@@ -115,7 +121,8 @@ class SampleBox(AbstractValue):
 class NativeDynamics:
     """The derivatives of a continuous plant, or the step of a discrete one, as an operation.
 
-    There is none where Python has a part in the dynamics: PD controllers, loops of joints, spatial forces by the port.
+    There is none where Python has a part in the dynamics: loops of joints, contact and PD controllers in continuous
+    time, spatial forces by the port, geometries that do not belong to the plant.
     """
 
     operation = ""
@@ -130,34 +137,66 @@ class NativeDynamics:
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation in a Context; None if there is none, or if it is not worth while to compile it."""
         plant = self._plant
-        if not self._is_possible(context):
-            return None
-        from merganser.multibody.kernels import operations
-
-        operation = operations.STEP if plant.is_discrete() else operations.DERIVATIVES
-        if self.num_calls < _ENOUGH_CALLS and not operation.is_on_disk():
-            return None
         w = plant._workspace(context)
-        room: SampleRoom | None = None
-        if plant.has_sampled_output_ports():
-            box = context._abstract_state._items[plant._sample_state]
-            room = self._room_of(w)
-            if box._room is not room:
-                box.follow(room, lambda room: tuple(plant._sample_in(context, room)))
-            return NativeCode(operation, self._arguments(operations, context, w, room), box.get_value)
-        return NativeCode(operation, self._arguments(operations, context, w, None))
+        if not (w.is_float and self._is_possible(context)):
+            return None
+        operation, is_held = self._choose_operation(w)
+        enough = _ENOUGH_CONTACTS if plant._may_touch else _ENOUGH_CALLS
+        if self.num_calls < enough and not operation.is_on_disk():
+            return None
+        room, held = self._room_of(w), None
+        box = context._abstract_state._items[plant._sample_state] if plant.has_sampled_output_ports() else None
+        if box is not None:
+            box.get_value()  # the room may change now
+        if is_held:
+            held = self._held_room_of(room, context, w)
+            if not held.prepare():
+                return None
+        if box is not None and box._room is not room:
+            box.follow(room, lambda room: tuple(plant._sample_in(context, room)))
+        arguments = self._arguments(context, w, room, held)
+        settle = None if box is None else box.get_value
+        return NativeCode(operation, arguments, settle, None if held is None else held.is_current)
 
     def _is_possible(self, context: Any) -> bool:
         plant = self._plant
         table = plant._actuator_table or plant._look_at_actuators()
-        is_python = plant._has_loops or plant._may_touch or plant._has_constraints or bool(table.controlled)
-        if is_python or context._has_input(plant._spatial_force_port._index):
+        is_python = plant._has_loops or context._has_input(plant._spatial_force_port._index) or bool(table.mixed)
+        if not plant.is_discrete():
+            is_python = is_python or plant._may_touch or plant._has_constraints or bool(table.controlled)
+        if is_python:
             return False
         entry = plant._cache_entries[plant._xcdot_entry] if plant._xcdot_entry is not None else None
         if entry is not None and entry.is_learning and not entry.was_observed:
             return False  # what it depends on is not known yet
+        if not all(context._has_input(plant._desired_state_ports[instance]._index) for instance in table.controlled):
+            return False
         has_whole = context._has_input(plant._actuation_port._index)
-        return has_whole or all(context._has_input(port._index) for _, port in plant._driven_instances)
+        others = ((i, port) for i, port in plant._driven_instances if i not in table.controlled)
+        return has_whole or all(context._has_input(port._index) for _, port in others)
+
+    def _choose_operation(self, w: Workspace) -> tuple[CompiledOperation, bool]:
+        """The operation, and whether it is the one that holds things.
+
+        Plants without contact get that when they have first come to a joint limit, as its kernels take long to compile.
+        """
+        from merganser.multibody.contact import step_operation
+        from merganser.multibody.kernels import operations
+
+        plant = self._plant
+        if not plant.is_discrete():
+            return operations.DERIVATIVES, False
+        table = plant._actuator_table
+        assert table is not None
+        is_held = plant._may_touch or plant._has_constraints or bool(table.controlled) or w.contact is not None
+        return (step_operation.HELD_STEP, True) if is_held else (operations.STEP, False)
+
+    def _held_room_of(self, room: SampleRoom, context: Any, w: Workspace) -> HeldRoom:
+        if room.held is None:
+            from merganser.multibody.plant.native_contact import HeldRoom
+
+            room.held = HeldRoom(self._plant, context, w)
+        return room.held
 
     def _room_of(self, w: Workspace) -> SampleRoom:
         if w.room_for_samples is None:
@@ -165,26 +204,25 @@ class NativeDynamics:
         room: SampleRoom = w.room_for_samples
         return room
 
-    def _arguments(self, o: Any, context: Any, w: Workspace, room: SampleRoom | None) -> tuple[Argument, ...]:
-        """The integers of the operation, as kernels/operations.py numbers them."""
+    def _arguments(self, context: Any, w: Workspace, room: SampleRoom, held: HeldRoom | None) -> tuple[Argument, ...]:
+        """The integers of the operation, as kernels/operation_fields.py numbers them."""
         plant = self._plant
         table = plant._actuator_table
         assert table is not None
-        room_of_all = self._room_of(w)
         fields: list[Argument] = [0] * o.NUM_FIELDS
         state = DiscreteStateOf(0) if plant.is_discrete() else CONTINUOUS_STATE
         fields[o.FAILURE], fields[o.STATE] = FAILURE, state
         fields[o.RESULT] = NextDiscreteStateOf(0) if plant.is_discrete() else OUTPUT
-        self._add_kernels(o, fields, w)
+        self._add_kernels(fields, w)
         fields[o.NUM_MOBODS], fields[o.NUM_PARAMETERS] = len(w.topology), len(w.parameters)
         fields[o.NUM_Q], fields[o.NUM_V] = len(w.q), len(w.v)
         fields[o.TIME_STEP] = np.array([plant.time_step()])
         fields[o.PARAMETERS], fields[o.GRAVITY] = ParameterOf(plant._parameter_group), ParameterOf(plant._gravity_group)
         for field, array in (
             (o.TOPOLOGY, w.topology), (o.POSITION, w.position), (o.VELOCITY, w.velocity), (o.SCRATCH, w.scratch),
-            (o.TAU, w.tau), (o.F_APPLIED, room_of_all.F_applied), (o.PITCHES, plant._pitch_places),
+            (o.TAU, w.tau), (o.F_APPLIED, room.F_applied), (o.PITCHES, plant._pitch_places),
             (o.ELEMENTS, plant._tree.elements), (o.DRIVEN, plant._driven_velocities), (o.LIMITS, plant._effort_limits),
-            (o.U, room_of_all.u),
+            (o.U, room.u),
         ):  # fmt: skip
             fields[field] = array.ctypes.data
         fields[o.NUM_PITCHES], fields[o.NUM_ELEMENTS] = len(plant._pitch_places), len(plant._tree.elements)
@@ -196,13 +234,15 @@ class NativeDynamics:
         if len(limits) and not plant.is_discrete():
             stiffness, dissipation = plant._contact_model_arrays.limit_springs()
             fields[o.LIMIT_STIFFNESS], fields[o.LIMIT_DISSIPATION] = stiffness.ctypes.data, dissipation.ctypes.data
-        if room is not None:
+        if plant.has_sampled_output_ports():
             fields[o.SAMPLE], fields[o.COUNT] = room.states.ctypes.data, room.count.ctypes.data
-        sources = self._sources(context)
-        fields[o.NUM_SOURCES] = len(sources) // 3
-        return (*fields, *sources)
+        sources, desired = self._sources(context), self._desired_sources()
+        fields[o.NUM_SOURCES], fields[o.NUM_DESIRED_SOURCES] = len(sources) // 3, len(desired) // 3
+        if held is not None:
+            held.fill(fields)
+        return (*fields, *sources, *desired)
 
-    def _add_kernels(self, o: Any, fields: list[Argument], w: Workspace) -> None:
+    def _add_kernels(self, fields: list[Argument], w: Workspace) -> None:
         """The addresses of the kernels that the operation calls, which Python calls too."""
         plant, model = self._plant, (w.topology, w.parameters)
         motion = (w.x, w.tau, w.F_applied, w.position, w.velocity, w.scratch, w.x)
@@ -235,6 +275,17 @@ class NativeDynamics:
             if context._has_input(port._index):
                 inputs = plant._tree.coordinates.inputs[instance]
                 sources.extend((len(inputs), inputs.ctypes.data, InputOf(port._index)))
+        return sources
+
+    def _desired_sources(self) -> list[Argument]:
+        """The same of the desired states of model instances with PD controllers."""
+        plant = self._plant
+        table = plant._actuator_table
+        assert table is not None
+        sources: list[Argument] = []
+        for instance in table.controlled:
+            inputs = plant._tree.coordinates.inputs[instance]
+            sources.extend((len(inputs), inputs.ctypes.data, InputOf(plant._desired_state_ports[instance]._index)))
         return sources
 
     def _place(self, context: Any, port: Any) -> Argument:

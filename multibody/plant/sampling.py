@@ -144,7 +144,10 @@ class PlantSampling(PlantInputs):
         """The sample that the operation of the native plan has left."""
         x, result = room.states.copy()
         parameters, gravity = context._read_entry(self._constant_parameters_entry._index).value.get_value()
-        return DynamicsSample(x, result, room.u.copy(), room.F_applied.copy(), parameters, gravity)
+        F_applied, contacts = room.F_applied.copy(), None
+        if room.held is not None:
+            contacts, F_applied = room.held.take_contacts(x, result, F_applied)
+        return DynamicsSample(x, result, room.u.copy(), F_applied, parameters, gravity, contacts)
 
     # ------------------------------------------------------------------ cache entries of the output ports
 

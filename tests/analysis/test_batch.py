@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
 import pytest
 
-from merganser.analysis import (
-    BatchEvalTimeDerivatives,
-    BatchEvalUniquePeriodicDiscreteUpdate,
-    Simulator,
-    batch_simulate,
-)
+from merganser.analysis import BatchEvalTimeDerivatives, BatchEvalUniquePeriodicDiscreteUpdate
 from merganser.framework import DiagramBuilder, InputPortSelection, LeafSystem
+from merganser.framework.native import native
 from merganser.framework.primitives import LinearSystem, WrapToSystem
 
 RANDOM = np.random.default_rng(1)
@@ -92,10 +90,9 @@ def _compiled(monkeypatch: pytest.MonkeyPatch) -> Any:
     columns = pytest.importorskip("merganser.analysis.plan.columns")
     counts, run = [], columns.Columns.run
 
-    def counting(self: Any, *arguments: Any) -> Any:
-        results, count = run(self, *arguments)
-        counts.append(count)
-        return results, count
+    def counting(self: Any, *arguments: Any) -> int:
+        counts.append(run(self, *arguments))
+        return counts[-1]
 
     monkeypatch.setattr(columns.Columns, "run", counting)
     return counts
@@ -114,6 +111,7 @@ def test_compiled_columns_are_those_of_callbacks_to_the_last_bit(
         found = [BatchEvalUniquePeriodicDiscreteUpdate(*arguments, num_time_steps) for _ in range(2)]
     assert sum(_compiled) > 1.9 * MANY
     monkeypatch.setattr("merganser.analysis.batch.may_compile", lambda: False)
+    arguments = (made, made.CreateDefaultContext(), *arguments[2:])  # nothing is compiled for this context
     if num_time_steps is None:
         expected = BatchEvalTimeDerivatives(*arguments)
     else:
@@ -154,21 +152,49 @@ def test_sizes_that_do_not_match_are_refused() -> None:
         BatchEvalUniquePeriodicDiscreteUpdate(*system(), T, X, U)
 
 
-def test_simulations_in_threads_are_those_one_after_the_other() -> None:
-    made, _ = system()
-    contexts = []
-    for x, u in zip(X.T, U.T):
-        context = made.CreateDefaultContext()
-        context.SetContinuousState(x)
-        made.get_input_port().FixValue(context, u)
-        contexts.append(context)
-    copies = [context.Clone() for context in contexts]
-    statuses = batch_simulate(made, contexts, 1.0, parallelize=2)
-    assert all(status.succeeded() for status in statuses)
-    for context, copy in zip(contexts, copies):
-        Simulator(made, copy).AdvanceTo(1.0)
-        np.testing.assert_array_equal(
-            context.get_continuous_state_vector().CopyToVector(), copy.get_continuous_state_vector().CopyToVector()
-        )
-    with pytest.raises(ValueError, match="there twice"):
-        batch_simulate(made, [contexts[0]] * 2, 2.0)
+def test_small_batches_of_one_context_are_lowered_once(_compiled: list[int]) -> None:
+    made, context = system()
+    for _ in range(3):
+        rates = BatchEvalTimeDerivatives(made, context, T, X, U)
+    np.testing.assert_array_equal(_compiled, [3, 7, 7])
+    np.testing.assert_allclose(rates, A @ X + B @ U, atol=1e-14)
+
+
+class Scaled(LeafSystem):
+    """xdot = -p x; compiled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.DeclareContinuousState(1)
+        self.DeclareNumericParameter([1.0], name="p")
+        self.DeclareTimeDerivatives(_scaled)
+
+
+@native
+def _scaled(xc, p, xdot):  # type: ignore[no-untyped-def]
+    xdot[0] = -p[0] * xc[0]
+
+
+def test_what_was_changed_in_the_context_counts_in_its_next_batch(_compiled: list[int]) -> None:
+    scaled = Scaled()
+    context = scaled.CreateDefaultContext()
+    x, nothing = np.arange(7.0)[None], np.zeros((0, 7))
+    for value in (1.0, 2.0, 3.0):
+        context.get_mutable_numeric_parameter(0).SetFromVector([value])
+        np.testing.assert_array_equal(BatchEvalTimeDerivatives(scaled, context, T, x, nothing), -value * x)
+    assert len(_compiled) == 3
+    made, context = system()
+    none = InputPortSelection.kNoInput
+    for value in (1.0, 2.0, 3.0):
+        made.get_input_port().FixValue(context, [value])
+        rates = BatchEvalTimeDerivatives(made, context, T, X, nothing, none)
+        np.testing.assert_allclose(rates, A @ X + value * B, atol=1e-14)
+
+
+def test_what_was_lowered_goes_with_the_context(_compiled: list[int]) -> None:
+    made, context = system()
+    BatchEvalTimeDerivatives(made, context, T, X, U)
+    kept = weakref.ref(context)
+    del context
+    gc.collect()
+    assert kept() is None

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from libraries import ROOT, Library, Row, load
+from libraries import ROOT, Library, Row, compile_operations, load
 
 _CART_POLE = ROOT / "examples" / "models" / "cart_pole.sdf"
 _PERIOD = 0.01
 _NUM_RUNS, _NUM_WORKERS = 48, 2
+_NUM_SIMULATIONS = 200  # the other package takes 3 s for them
+_GAINS = [[3.0, -20.0, 2.0, -5.0]]
+_ERROR_CONTROL = {"accuracy": 1e-4}
+_FIXED_STEPS = {"max_step_size": 1e-3, "use_error_control": False}
 
 
 def cart_pole(library: Library, period: float = 0.0) -> Any:
@@ -26,7 +31,7 @@ def cart_pole(library: Library, period: float = 0.0) -> Any:
 
 def batch(library: Library, period: float, num: int) -> Callable[[], Any]:
     """Derivatives or next states of a cart-pole at random states and forces, in one thread."""
-    _compile_plant(library)
+    compile_operations(library)
     plant = cart_pole(library, period)
     context, rng = plant.CreateDefaultContext(), np.random.default_rng(1)
     port = plant.get_actuation_input_port().get_index()
@@ -47,41 +52,81 @@ def _one_thread(library: Library) -> Any:
     return Parallelism(False)
 
 
-def _compile_plant(library: Library) -> None:
-    """Compiles what a plant is compiled to only after many calls."""
-    if library.analysis.__name__.startswith("merganser"):
-        from merganser.multibody.kernels import operations
+def balanced_cart_pole(library: Library, period: float) -> Any:
+    """A cart-pole under linear feedback of its state, as a diagram."""
+    builder = library.framework.DiagramBuilder()
+    plant = builder.AddSystem(cart_pole(library, period))
+    control = builder.AddSystem(library.primitives.MatrixGain(D=_GAINS))
+    builder.Connect(plant.get_state_output_port(), control.get_input_port())
+    builder.Connect(control.get_output_port(), plant.get_actuation_input_port())
+    return builder.Build()
 
-        operations.DERIVATIVES.address()
-        operations.STEP.address()
+
+def oscillators(library: Library, period: float) -> Any:
+    """Ten integrators in a ring, each with a gain; one of them through a hold."""
+    framework, primitives = library.framework, library.primitives
+    builder = framework.DiagramBuilder()
+    integrators = [builder.AddSystem(primitives.Integrator(1)) for _ in range(10)]
+    gains = [builder.AddSystem(primitives.Gain(k=-1.0 - 0.1 * i, size=1)) for i in range(10)]
+    hold = builder.AddSystem(primitives.ZeroOrderHold(0.01, 1))
+    for integrator, gain in zip(integrators, gains):
+        builder.Connect(integrator.get_output_port(), gain.get_input_port())
+    for gain, integrator in zip(gains, integrators[1:]):
+        builder.Connect(gain.get_output_port(), integrator.get_input_port())
+    builder.Connect(gains[-1].get_output_port(), hold.get_input_port())
+    builder.Connect(hold.get_output_port(), integrators[0].get_input_port())
+    return builder.Build()
 
 
-def simulations(library: Library, num: int, workers: int) -> Callable[[], Any]:
-    """A second of many cart-poles; the other package has one simulator for each, one after the other."""
-    _compile_plant(library)
-    plant = cart_pole(library, _PERIOD)
-    starts = np.random.default_rng(1).normal(size=(num, 4))
-    port = plant.get_actuation_input_port()
+def simulations(
+    library: Library,
+    make: Callable[[Library, float], Any],
+    period: float,
+    settings: dict[str, Any],
+    workers: int,
+    takes_contexts: bool,
+) -> Callable[[], Any]:
+    """A second from each of many states; the other package has one simulator for each, one after the other.
 
-    def contexts() -> list[Any]:
-        made = []
-        for x in starts:
-            context = plant.CreateDefaultContext()
-            context.SetDiscreteState(x)
-            port.FixValue(context, [0.0])
-            made.append(context)
-        return made
+    Contexts are not made inside: from arrays there are none, and others are only reset.
+    """
+    compile_operations(library)
+    analysis, system = library.analysis, make(library, period)
+    config = analysis.SimulatorConfig(**settings)
+    first = system.CreateDefaultContext()
+    size = first.num_total_states()
+    num_xc = first.num_continuous_states()
+    is_ours = analysis.__name__.startswith("merganser")
+    starts = 0.3 * np.random.default_rng(1).normal(size=(size, _NUM_SIMULATIONS))
+    batch = analysis.BatchSimulator(system, config=config, parallelize=workers) if is_ours else None
 
-    def run() -> Any:
-        mine = contexts()
-        if library.analysis.__name__.startswith("merganser"):
-            library.analysis.batch_simulate(plant, mine, 1.0, parallelize=workers)
+    def from_arrays() -> Any:
+        return batch.simulate(starts, 1.0).states
+
+    contexts = [system.CreateDefaultContext() for _ in range(_NUM_SIMULATIONS if takes_contexts or not is_ours else 0)]
+
+    def from_contexts() -> Any:
+        for context, x in zip(contexts, starts.T):
+            context.SetTime(0.0)
+            if num_xc:
+                context.SetContinuousState(x[:num_xc])
+            if size > num_xc:
+                context.SetDiscreteState(0, x[num_xc:])
+        if is_ours:
+            batch.advance(contexts, 1.0)
         else:
-            for context in mine:
-                library.analysis.Simulator(plant, context).AdvanceTo(1.0)
-        return np.array([context.get_discrete_state_vector().CopyToVector() for context in mine])
+            for context in contexts:
+                simulator = analysis.Simulator(system, context)
+                analysis.ApplySimulatorConfig(config, simulator)
+                simulator.AdvanceTo(1.0)
+        return np.array([_state_of(context) for context in contexts]).T
 
-    return run
+    return from_contexts if contexts else from_arrays
+
+
+def _state_of(context: Any) -> Any:
+    groups = [context.get_discrete_state(n).value() for n in range(context.num_discrete_state_groups())]
+    return np.concatenate([context.get_continuous_state_vector().CopyToVector(), *groups])
 
 
 class Run:
@@ -131,14 +176,25 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         reference = None if theirs is None else functools.partial(make, theirs)
         return Row(name, functools.partial(make, ours), reference, 1, tolerance)
 
-    for num in (1000, 20000):
+    for num in (10, 100, 1000, 20000):
         yield row(f"cart-pole: BatchEvalTimeDerivatives of {num}", functools.partial(batch, period=0.0, num=num))
         yield row(
             f"cart-pole: BatchEvalUniquePeriodicDiscreteUpdate of {num}",
             functools.partial(batch, period=_PERIOD, num=num),
         )
-    yield row("1 s of 100 cart-poles at 100 Hz, one thread", functools.partial(simulations, num=100, workers=1))
-    yield row("1 s of 100 cart-poles at 100 Hz, two threads", functools.partial(simulations, num=100, workers=2))
+    for name, make, period, settings in (
+        ("cart-poles in steps of 1 ms", balanced_cart_pole, 1e-3, {}),
+        ("continuous cart-poles, fixed steps of 1 ms", balanced_cart_pole, 0.0, _FIXED_STEPS),
+        ("continuous cart-poles, accuracy 1e-4", balanced_cart_pole, 0.0, _ERROR_CONTROL),
+        ("rings of 10 integrators, accuracy 1e-4", oscillators, 0.0, _ERROR_CONTROL),
+    ):
+        for way, workers, takes_contexts in (
+            ("1 thread", 1, False), ("2 threads", 2, False), ("Contexts, 2 threads", 2, True),
+        ):  # fmt: skip
+            work = functools.partial(
+                simulations, make=make, period=period, settings=settings, workers=workers, takes_contexts=takes_contexts
+            )
+            yield row(f"1 s of {_NUM_SIMULATIONS} {name}; {way}", work, 1e-6)
     for engine, module in (("processes", None), ("dask", "distributed"), ("ray", "ray")):
         if module is None or importlib.util.find_spec(module) is not None:
             yield Row(

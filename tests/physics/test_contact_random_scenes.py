@@ -22,6 +22,9 @@ NUM_SCENES = int(os.environ.get("MERGANSER_RANDOM_SCENES", "8"))
 FIRST_SCENE = int(os.environ.get("MERGANSER_FIRST_SCENE", "0"))
 NUM_STEPS = 6
 LAW_TOLERANCE = 1e-7
+MOMENTUM_TOLERANCE = 1.001  # of what the solver promises
+# Trees that overflowed, and contacts on which the line search saw nothing but rounding.
+HARD_SCENES = (("kLagged", 511), ("kSap", 514), ("kSimilar", 2279), ("kSimilar", 2572), ("kSimilar", 4411))
 
 
 def run_scene(seed: int, approximation: str) -> tuple[list[Optimality], int]:
@@ -43,7 +46,7 @@ def run_scene(seed: int, approximation: str) -> tuple[list[Optimality], int]:
             warnings.simplefilter("always")
             state_next = scene.run(1)[-1]
         assert np.isfinite(state_next).all()
-        if plant._workspace(context).contact_sample is None:
+        if plant._eval_contacts(context) is None:
             continue  # nothing to hold
         number = plant.get_discrete_contact_approximation().value
         messages = [str(w.message) for w in caught]
@@ -72,8 +75,7 @@ def test_every_step_of_random_scenes_solves_its_contact_problem(approximation: s
         num_steps, num_fallbacks = num_steps + len(found), num_fallbacks + fallbacks
         num_constraints += sum(step.num_constraints for step in found)
         worst = Optimality(*np.max(found or [Optimality(0.0, 0.0, 0)], axis=0))
-        # The solver's own tolerance, and rounding.
-        if worst.momentum > 1.001 or worst.law > LAW_TOLERANCE:
+        if worst.momentum > MOMENTUM_TOLERANCE or worst.law > LAW_TOLERANCE:
             failures.append(f"scene {seed}: {worst}")
     print(
         f"\n{approximation}: {NUM_SCENES} scenes, {num_steps} steps with {num_constraints} constraints, "
@@ -81,3 +83,11 @@ def test_every_step_of_random_scenes_solves_its_contact_problem(approximation: s
     )
     assert not failures, "\n".join(failures)
     assert num_constraints > num_steps > 0
+
+
+@pytest.mark.parametrize(("approximation", "seed"), HARD_SCENES)
+def test_scenes_that_were_hard_are_solved(approximation: str, seed: int) -> None:
+    found, num_fallbacks = run_scene(seed, approximation)
+    worst = Optimality(*np.max(found, axis=0))
+    assert worst.momentum <= MOMENTUM_TOLERANCE and worst.law <= LAW_TOLERANCE
+    assert num_fallbacks == 0

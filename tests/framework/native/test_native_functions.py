@@ -246,8 +246,8 @@ def test_second_process_takes_the_function_from_disk(tmp_path):
         "import numpy as np\nfrom merganser.framework.native import native\n\n\n"
         "@native\ndef f(u, y):\n    y[0] = 2.0 * u[0]\n\n\n"
         "y = np.zeros(1)\nf(np.ones(1), y)\nassert y[0] == 2.0 and f.address() != 0\n"
-        "stats = f.compiled()._dispatcher.stats\n"
-        "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), f.compiled()._cfunc.cache_hits)\n"
+        "stats, [cfunc] = f.compiled()._dispatcher.stats, f.compiled()._cfuncs.values()\n"
+        "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), cfunc.cache_hits)\n"
     )
     environment = {**os.environ, "MERGANSER_CACHE_DIR": str(tmp_path / "cache")}
 

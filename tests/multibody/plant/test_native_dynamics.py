@@ -225,7 +225,7 @@ def test_copies_of_a_context_keep_their_sample() -> None:
     np.testing.assert_allclose((x_next - x)[num_q:] / 0.002, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_pd_controlled_plants_and_applied_spatial_forces_stay_in_python() -> None:
+def test_applied_spatial_forces_stay_in_python() -> None:
     plant = arm(0.002)
     simulator, context, _, _ = simulator_of(plant, "always")
     assert plant._native_dynamics.resolve(context) is not None

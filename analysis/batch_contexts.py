@@ -1,0 +1,79 @@
+"""What makes two Contexts of one system alike for compiled code: the same wires, and the same abstract values."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from merganser.framework import Context
+from merganser.framework.core.leaf_context import LeafContext
+from merganser.framework.core.store import FixedInputPortValue
+from merganser.framework.core.values import AbstractValue, BasicVector
+
+__all__ = ["have_same_abstract_values", "may_read_abstract_values", "routing_of"]
+
+
+def routing_of(context: Context) -> list[Any]:
+    """What feeds each input port of a root context and of all below: comparable for contexts of one system."""
+    routing: list[Any] = []
+    for part in context._all_contexts():
+        for source in part._inputs:
+            if isinstance(source, FixedInputPortValue):
+                is_vector = isinstance(source.value, BasicVector)
+                routing.append((id(source._context._layout), source._index, is_vector))
+            else:
+                routing.append(None if source is None else source.bit)
+    return routing
+
+
+def may_read_abstract_values(context: Context) -> bool:
+    """Whether in a root context there are compiled operations that may have been made for some abstract value."""
+    return any(map(_may_read, context._all_contexts()))
+
+
+def _may_read(context: Context) -> bool:
+    if not isinstance(context, LeafContext):
+        return False
+    system: Any = context._system
+    is_native = any(slot.entry.native is not None for slot in context._slots) or any(
+        event.native is not None for event in system._events
+    )
+    reads = any(port._size is None and context._inputs[port._index] is not None for port in system._input_ports)
+    return is_native and (reads or bool(system._abstract_parameter_models))
+
+
+def have_same_abstract_values(one: Context, other: Context) -> bool:
+    """Whether the abstract parameters of two contexts of one system are the same, as far as can be seen."""
+    return all(map(_are_same, one._parameters._abstract._items, other._parameters._abstract._items))
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    """Whether two values have the same content; False if that cannot be seen."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray):
+        return one.dtype != object and np.array_equal(one, other)
+    with contextlib.suppress(Exception):  # arrays within have no single answer
+        if one == other:  # half the time
+            return True
+    if isinstance(one, AbstractValue):
+        return _are_same(one.get_value(), other.get_value())
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(_are_same, one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_are_same(value, other[key]) for key, value in one.items())
+    if type(one).__eq__ is object.__eq__ or dataclasses.is_dataclass(one):
+        names = _attributes(one)
+        return bool(names) and all(_are_same(getattr(one, n, None), getattr(other, n, None)) for n in names)
+    return False
+
+
+def _attributes(value: Any) -> list[str]:
+    """The names of all attributes that an object has of its own."""
+    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    return [*slots, *getattr(value, "__dict__", ())]

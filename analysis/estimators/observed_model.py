@@ -1,0 +1,226 @@
+"""ObservedModel: the system that an observer has a model of, evaluated at states that the observer tries out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework import Context, System
+from merganser.framework.core.events import EventKind, TriggerType
+from merganser.framework.core.execution import compute_updates, raise_if_failed
+from merganser.framework.core.native_code import NativeCode, may_compile
+from merganser.framework.primitives import AffineSystem
+from merganser.framework.primitives._updatable_code import UpdatableCode
+from merganser.framework.primitives.linearization import (
+    DIFFERENCE_STEP,
+    NOISE_OF_SLOPE,
+    SHARE_OF_SLOPE,
+    by_complex_step,
+    jacobian_of,
+)
+
+__all__ = ["ObservedModel"]
+
+Array = NDArray[Any]
+
+
+class ObservedModel:
+    """f and g of an observed system, in contexts that are kept and only overwritten.
+
+    To make a context, as `FirstOrderTaylorApproximation` does, takes longer than to evaluate a small model often.
+
+    Args:
+        system: with at most one input port and one output port, see `Observer`.
+        parameters: a context of it; its parameters, copied.
+        period: of its discrete updates [s], 0 for continuous time.
+
+    Attributes:
+        workspace: room for the observer.
+        native_code: the observer as an operation, once it has been lowered in this Context.
+    """
+
+    def __init__(self, system: System, parameters: Context, period: float) -> None:
+        self._system, self._parameters, self._period = system, parameters, period
+        self._evaluators: dict[Any, _Evaluator] = {}
+        self._tapes: tuple[Any, Any] | None = None
+        self._complex_tapes: Any = None  # () if there are none
+        self._routing = -1  # of the model's Context when it was lowered
+        self.workspace: Any = None
+        self.native_code: NativeCode | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ObservedModel:
+        # Values are put in before anything is computed: a copy needs none of them.
+        system = memo.get(id(self._system), self._system)
+        return ObservedModel(system, memo.get(id(self._parameters), self._parameters), self._period)
+
+    def __reduce__(self) -> Any:
+        return ObservedModel, (self._system, self._parameters, self._period)
+
+    def _plain_state(self) -> list[Any]:
+        return []
+
+    def _set_plain_state(self, state: list[Any]) -> None:
+        """There is nothing to restore."""
+
+    def at(self, time: Any, x: Array, u: Array | None) -> _Evaluator:
+        """The model at a time [s], state x and input u (None if it has no input), of floats or other scalars."""
+        evaluator = self._evaluator(self._parameters._store.flat.dtype)
+        evaluator.move(time, x, u)
+        return evaluator
+
+    def can_be_lowered(self, observer_context: Any) -> bool:
+        """Whether f and g are operations throughout; then there are tapes.
+
+        Args:
+            observer_context: what is lowered there is lowered anew when the model gets other coefficients.
+        """
+        here = self._evaluator(np.dtype(np.float64))
+        if not (may_compile() and here.is_native):
+            return False
+        store = here.context._store
+        is_lowered = self._tapes is not None and all(tape.is_current() for tape in self._tapes)
+        if not is_lowered or self._routing != store.routing:
+            from merganser.analysis.plan.model_tape import ModelTape  # loads numba
+
+            self._tapes, self.native_code, self._routing = None, None, store.routing
+            self._complex_tapes = self.workspace = None
+            is_discrete, port = self._period > 0.0, self._system.get_output_port(0)
+            try:
+                dynamics = ModelTape(here.context, here.fixed_input, is_discrete)
+                self._tapes = dynamics, ModelTape(here.context, here.fixed_input, is_discrete, port)
+            except LookupError:
+                return False
+            for leaf in here.context._layout.leaves():
+                for part in (*leaf.system._cache_entries, *leaf.system._events):
+                    if isinstance(part.native, UpdatableCode):
+                        part.native.watch(observer_context)
+        return True
+
+    def complex_tapes(self) -> tuple[Any, Any] | None:
+        """The same for complex numbers; None if some operation takes none."""
+        if self._complex_tapes is None:
+            from merganser.analysis.plan.model_tape import ModelTape
+
+            here, is_discrete = self._evaluator(np.dtype(np.complex128)), self._period > 0.0
+            port = self._system.get_output_port(0)
+            try:
+                dynamics = ModelTape(here.context, here.fixed_input, is_discrete)
+                self._complex_tapes = dynamics, ModelTape(here.context, here.fixed_input, is_discrete, port)
+            except (LookupError, TypeError):  # a function of a user may not be compiled so
+                self._complex_tapes = ()
+        return self._complex_tapes or None
+
+    def tapes(self) -> tuple[Any, Any]:
+        """The ModelTapes of f and g."""
+        assert self._tapes is not None
+        return self._tapes
+
+    def _evaluator(self, dtype: Any) -> _Evaluator:
+        evaluator = self._evaluators.get(dtype)
+        if evaluator is None:
+            evaluator = self._evaluators[dtype] = _Evaluator(self._system, self._parameters, self._period, dtype)
+        return evaluator
+
+    def dynamics_jacobian(self, time: float, x: Array, u: Array | None) -> Array:
+        """df/dx, shape [n, n]; floats."""
+        if isinstance(self._system, AffineSystem):
+            return self._system.A()
+        return self._jacobian(_Evaluator.dynamics, time, x, u)
+
+    def output_jacobian(self, time: float, x: Array, u: Array | None) -> Array:
+        """dg/dx, shape [p, n]; floats."""
+        if isinstance(self._system, AffineSystem):
+            return self._system.C()
+        return self._jacobian(_Evaluator.output, time, x, u)
+
+    def _jacobian(self, function: Any, time: float, x: Array, u: Array | None) -> Array:
+        """Exact by the complex step, as far as one difference in a direction of all variables agrees with it.
+
+        If it does not (callbacks may compare, or take no complex numbers), `Linearize` has more to say about it.
+        """
+
+        def function_of(dtype: Any) -> Any:
+            evaluator = self._evaluator(np.dtype(dtype))
+
+            def evaluate(state: Array, _: Any) -> Array:
+                evaluator.move(time, state, u)
+                result: Array = function(evaluator)
+                return result
+
+            return evaluate
+
+        n, f = len(x), function_of(np.float64)
+        direction = np.cos(1.0 + np.arange(n)) * np.maximum(1.0, np.abs(x))
+        h = DIFFERENCE_STEP
+        above, below = f(x + h * direction, None), f(x - h * direction, None)
+        try:
+            exact = by_complex_step(function_of(np.complex128), x, n, len(above))
+        except Exception:  # some callback takes no complex numbers
+            return jacobian_of(function_of, x, n, len(above))
+        slopes = (above - below) / (2.0 * h)
+        tolerance = (
+            SHARE_OF_SLOPE * (np.abs(exact) @ np.abs(direction)) + NOISE_OF_SLOPE * (np.abs(above) + np.abs(below)) / h
+        )
+        agree = (np.abs(exact @ direction - slopes) <= tolerance).all()
+        return exact if agree else jacobian_of(function_of, x, n, len(above))
+
+
+class _Evaluator:
+    """The model in a context of one scalar type.
+
+    Attributes:
+        context: the context.
+        fixed_input: what stands at its input port; None if there is none.
+        is_native: whether f and g may be operations; if not, numba need not even be loaded.
+    """
+
+    def __init__(self, system: System, parameters: Any, period: float, dtype: Any) -> None:
+        self._system, self._period = system, period
+        context: Any = system._make_context(dtype)
+        context._copy_values_from(parameters)
+        self.context = context
+        self._store = context._store
+        self._store.accuracy = parameters._store.accuracy
+        has_input = system.num_input_ports() > 0
+        self.fixed_input = context._fix_input(0, np.zeros(system.get_input_port(0).size())) if has_input else None
+        self._u = None if self.fixed_input is None else self.fixed_input.value._values
+        self._group = context._discrete._items[0] if period else context._xc._vector
+        self._port: Any = system.get_output_port(0)
+        self._events = [
+            (leaf, event)
+            for leaf, event in system._events_with(context, TriggerType.kPeriodic)
+            if event.kind is EventKind.DISCRETE_UPDATE
+        ]
+        self._version, self._mask = -1, 0
+        entries = [self._port._leaf_port.cache_entry(), *(slot.entry for slot in context._xcdot_slots)]
+        self.is_native = all(part.native is not None for part in (*entries, *(event for _, event in self._events)))
+
+    def move(self, time: Any, x: Array, u: Array | None) -> None:
+        """Sets time, state and input."""
+        store, layout = self._store, self.context._layout
+        if self._version != store.layout.version:  # more has been learnt about what depends on them
+            self._version = store.layout.version
+            self._mask = layout.down["time"] | layout.down["xd" if self._period else "xc"]
+            self._mask |= layout.down_inputs[0] if self._u is not None else 0
+        store.invalid |= self._mask
+        store.flat[0] = time
+        self._group._values[:] = x
+        if self._u is not None:
+            self._u[:] = u
+
+    def dynamics(self) -> Array:
+        """f: time derivatives, or the next state."""
+        if not self._period:
+            return self.context._read_derivatives()._vector._values.copy()
+        status, updates = compute_updates(self._events, EventKind.DISCRETE_UPDATE)
+        raise_if_failed(status, self.context)
+        values = next(values for leaf, values in updates if leaf._discrete._items)
+        result: Array = values._items[0]._values.copy()
+        return result
+
+    def output(self) -> Array:
+        """g: the output."""
+        result: Array = self._port._read(self.context)._values.copy()
+        return result

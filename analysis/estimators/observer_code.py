@@ -1,0 +1,80 @@
+"""Observers in the native plan: operations that run the tapes of the observed system (analysis/plan/model_tape.py)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from merganser.framework.core.native_code import (
+    CONTINUOUS_STATE,
+    OUTPUT,
+    DiscreteStateOf,
+    NativeCode,
+    NextDiscreteStateOf,
+)
+
+if TYPE_CHECKING:
+    from merganser.analysis.estimators.observer import Observer
+
+__all__ = ["KeptAlive", "ObserverCode"]
+
+
+class KeptAlive:
+    """Keeps what an operation refers to by its address, as long as the operation is in use.
+
+    Args:
+        tapes: of the model.
+        others: anything else.
+    """
+
+    def __init__(self, *things: Any) -> None:
+        self._things = things
+
+    def __call__(self) -> None:
+        """To be called when Python takes over, see NativeCode.settle."""
+        for thing in self._things:
+            settle = getattr(thing, "settle", None)
+            if settle is not None:
+                settle()
+
+
+class ObserverCode:
+    """The dynamics of an observer as an operation; there is none where Python has a part in its model.
+
+    Derived classes say which one, in `code`.
+
+    Args:
+        observer: the block.
+    """
+
+    operation = ""
+
+    def __init__(self, observer: Observer) -> None:
+        self.observer = observer
+
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation in a Context; None if there is none at the moment."""
+        observer = self.observer
+        if context._store.flat.dtype != np.float64:
+            return None
+        model = observer._model(context)
+        if model.can_be_lowered(context) and model.native_code is None:
+            if observer._period:
+                places: tuple[Any, Any] = NextDiscreteStateOf(0), DiscreteStateOf(0)
+            else:
+                places = OUTPUT, CONTINUOUS_STATE
+            model.native_code = self.code(context, model, *places)
+        code: NativeCode | None = model.native_code
+        return code
+
+    def code(self, context: Any, model: Any, result: Any, state: Any) -> NativeCode | None:
+        """The operation; None if there is none.
+
+        Args:
+            context: of the observer.
+            model: the ObservedModel there, which has tapes.
+            result: stands for the place of what it computes.
+            state: stands for the place of the observer's state.
+        """
+        raise NotImplementedError

@@ -1,0 +1,189 @@
+"""ModelTape: what one system computes, as operations that other compiled code runs for states that it tries out.
+
+A tape is lowered once, like a plan: operations on the flat array of a Context of the system alone. Whoever runs it puts
+time, state and input into that array first, and afterwards takes the results from it. Batches (columns.py) do so, and
+blocks that contain a model, such as observers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.core.events import EventKind, TriggerType
+from merganser.framework.native import device
+from merganser.framework.native.assembly import Assembly, order_of_computation, place_relative_to
+from merganser.framework.native.tape import call_operation, complexes_at, doubles_at, integers_at
+from merganser.framework.primitives.linearization import COMPLEX_STEP
+
+__all__ = ["ModelTape", "move_complex_model", "move_model", "run_model", "take_results", "take_slopes"]
+
+_FIRST_STATE = 1  # in the flat array; the time stands before
+
+# Integers that describe a tape to compiled code.
+_number = itertools.count()
+NUM_OPERATIONS = next(_number)
+ADDRESSES = next(_number)  # of the operations
+STARTS = next(_number)  # addresses of their integers
+VALUES = next(_number)  # address of the flat array
+NUMBERS = next(_number)  # address of the constants
+FAILURE = next(_number)  # address of the integer that operations set if they fail
+STATE = next(_number)  # place of the state
+NUM_STATES = next(_number)
+INPUT = next(_number)  # place of the input
+NUM_INPUTS = next(_number)
+RESULTS = next(_number)  # address of the places of the results
+NUM_RESULTS = next(_number)
+NUM_FIELDS = next(_number)
+
+
+@device
+def move_model(tape_in: Any, time: float, state_in: Any, state: int, input_in: Any, input_: int) -> None:
+    """Sets the time, the state (state_in[state:]) and the input (input_in[input_:]) of the model behind a tape."""
+    flat = doubles_at(tape_in[VALUES])
+    flat[0] = time
+    for i in range(tape_in[NUM_STATES]):
+        flat[tape_in[STATE] + i] = state_in[state + i]
+    for i in range(tape_in[NUM_INPUTS]):
+        flat[tape_in[INPUT] + i] = input_in[input_ + i]
+
+
+@device
+def run_model(tape_in: Any) -> bool:
+    """Runs a tape; returns whether all of its operations could do their work."""
+    addresses, starts = integers_at(tape_in[ADDRESSES]), integers_at(tape_in[STARTS])
+    for n in range(tape_in[NUM_OPERATIONS]):
+        call_operation(addresses[n], tape_in[VALUES], tape_in[NUMBERS], starts[n])
+    failure = integers_at(tape_in[FAILURE])
+    is_complete: bool = failure[0] == 0
+    failure[0] = 0
+    return is_complete
+
+
+@device
+def take_results(tape_in: Any, target_out: Any, target: int) -> None:
+    """Copies the results of a tape to target_out[target:]."""
+    flat, places = doubles_at(tape_in[VALUES]), integers_at(tape_in[RESULTS])
+    for i in range(tape_in[NUM_RESULTS]):
+        target_out[target + i] = flat[places[i]]
+
+
+@device
+def move_complex_model(
+    tape_in: Any, time: float, state_in: Any, state: int, input_in: Any, input_: int, j: int
+) -> None:
+    """The same for a tape of complex numbers, with a tiny imaginary step in element j of the state."""
+    flat = complexes_at(tape_in[VALUES])
+    flat[0] = complex(time, 0.0)
+    for i in range(tape_in[NUM_STATES]):
+        flat[tape_in[STATE] + i] = complex(state_in[state + i], COMPLEX_STEP if i == j else 0.0)
+    for i in range(tape_in[NUM_INPUTS]):
+        flat[tape_in[INPUT] + i] = complex(input_in[input_ + i], 0.0)
+
+
+@device
+def take_slopes(tape_in: Any, target_out: Any, target: int, stride: int) -> None:
+    """Puts the derivatives of the results by that element at target_out[target], target_out[target + stride], ..."""
+    flat, places = complexes_at(tape_in[VALUES]), integers_at(tape_in[RESULTS])
+    for i in range(tape_in[NUM_RESULTS]):
+        target_out[target + stride * i] = flat[places[i]].imag / COMPLEX_STEP
+
+
+class ModelTape:
+    """Operations that compute the time derivatives, the discrete update or an output of a system alone.
+
+    What the Context has cached does not hold after a run, until time, state and input are set again.
+
+    Args:
+        context: of a system alone, with floats or complex numbers; its state is continuous only, or one discrete group.
+        fixed_input: what stands at the input port that changes; None if there is none.
+        is_discrete: whether its dynamics are a periodic discrete update, or time derivatives.
+        output: the output port that is wanted; None for the dynamics.
+
+    Attributes:
+        fields: what compiled code reads, see above.
+
+    Raises:
+        LookupError: something has to be left to Python.
+        TypeError: a function of the user takes no complex numbers.
+    """
+
+    def __init__(self, context: Any, fixed_input: Any, is_discrete: bool, output: Any = None) -> None:
+        self._context = context
+        self._assembly = Assembly(context._store)
+        if output is not None:
+            places = self._add_output(output)
+        else:
+            places = self._add_update() if is_discrete else self._add_derivatives()
+        self._results = np.array(places, dtype=np.int64)
+        flat = context._store.flat
+        # Kept here, as only their addresses are passed on.
+        self._addresses, self._starts, self._integers, self._numbers = self._assembly.finish()
+        f: NDArray[np.int64] = np.zeros(NUM_FIELDS, dtype=np.int64)
+        f[NUM_OPERATIONS], f[NUM_RESULTS] = len(self._addresses), len(places)
+        f[ADDRESSES], f[STARTS] = self._addresses.ctypes.data, self._starts.ctypes.data
+        f[VALUES], f[NUMBERS] = flat.ctypes.data, self._numbers.ctypes.data
+        f[FAILURE], f[RESULTS] = self._assembly.failure.ctypes.data, self._results.ctypes.data
+        state = context._discrete._items[0]._values if is_discrete else context._xc._vector._values
+        f[STATE], f[NUM_STATES] = place_relative_to(flat, state) if is_discrete else _FIRST_STATE, len(state)
+        if fixed_input is not None and fixed_input.value.size():
+            values = fixed_input.value._values
+            f[INPUT], f[NUM_INPUTS] = place_relative_to(flat, values), len(values)
+        self.fields = f
+
+    def is_current(self) -> bool:
+        """Whether all operations are still right, see NativeCode.is_current."""
+        return all(check() for check in self._assembly.checks)
+
+    def settle(self) -> None:
+        """To be called when Python takes over, see NativeCode.settle."""
+        for settle in self._assembly.settlers:
+            settle()
+
+    def _add_derivatives(self) -> list[int]:
+        """Adds operations; returns the places of the derivatives."""
+        slots = [slot for slot in self._context._xcdot_slots if slot.entry.vector_size]
+        self._add_entries(slots)
+        return [place for slot in slots for place in _places_of(slot)]
+
+    def _add_output(self, port: Any) -> list[int]:
+        leaf_port, store = port._leaf_port, self._context._store
+        layout = self._context._layout.root.of_system[id(leaf_port._system)]
+        slot = store.slots[layout.first_bit + leaf_port._entry_number]
+        self._add_entries([slot])
+        return _places_of(slot)
+
+    def _add_update(self) -> list[int]:
+        """Adds operations; returns the places of the next state."""
+        context, assembly = self._context, self._assembly
+        events = [
+            (leaf, event)
+            for leaf, event in context._system._events_with(context, TriggerType.kPeriodic)
+            if event.kind is EventKind.DISCRETE_UPDATE
+        ]
+        codes = [(leaf, event.native and event.native.resolve(leaf)) for leaf, event in events]
+        if not all(code is not None for _, code in codes):
+            raise LookupError
+        sources = [leaf._inputs[port] for leaf, code in codes for port in code.inputs()]
+        self._add_entries([source for source in sources if hasattr(source, "entry")])
+        leaf = events[0][0]  # all are of the leaf system that has the state
+        state, room = leaf._layout.discrete_offsets[0], leaf._room_for_update()._items[0]
+        following = place_relative_to(context._store.flat, room._values)
+        assembly.add_copy(room.size(), state, following)
+        if not all(assembly.add(code, leaf) for leaf, code in codes):
+            raise LookupError
+        return [following + i for i in range(room.size())]
+
+    def _add_entries(self, slots: list[Any]) -> None:
+        order, _ = order_of_computation(self._assembly, slots)
+        if not all(self._assembly.add_entry(slot) for slot in order):
+            raise LookupError
+
+
+def _places_of(slot: Any) -> list[int]:
+    """The places of the elements of a cache entry's value."""
+    offset = slot.context._layout.entry_offsets[slot.number]
+    return [offset + i for i in range(slot.entry.vector_size)]

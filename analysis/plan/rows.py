@@ -1,0 +1,373 @@
+"""Many simulations through one plan: the flat array of one Context is loaded with a row of values for each of them.
+
+A `Lane` is a Context with a plan in which Python has no part. Simulations go through it one after the other, in one
+compiled loop that takes, for each, the steps that a Simulator of its own would take, with the same values in the same
+order, so to the last bit. Several lanes run in as many threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.analysis.batch_contexts import may_read_abstract_values, routing_of
+from merganser.analysis.event_schedule import EventSchedule
+from merganser.analysis.integrators import radau_fields as rf
+from merganser.analysis.plan import fields as f
+from merganser.analysis.plan.loop import advance, time_after
+from merganser.analysis.plan.plan import make_plan
+from merganser.framework.core.store import FixedInputPortValue
+from merganser.framework.native import device, kernel, kernel_address
+from merganser.framework.native.assembly import place_relative_to
+from merganser.framework.native.tape import call_kernel, doubles_at, integers_at
+
+if TYPE_CHECKING:
+    from merganser.analysis.event_schedule import EventList, SimultaneousEvents
+    from merganser.analysis.simulator import Simulator
+    from merganser.framework import Context
+
+__all__ = ["COUNTS", "Lane"]
+
+Array = NDArray[Any]
+
+_number = itertools.count()
+# Where a lane stands: an array of integers.
+ROW = next(_number)  # the one in progress, or the next one
+STAGE = next(_number)  # of that row, see below
+STEPS_LEFT = next(_number)  # until the loop returns
+NUM_MARKS = next(_number)
+
+# Stages of a row.
+LOAD, INITIALIZE, ADVANCE = range(3)
+
+# What is counted of each row: fields of the plan.
+COUNTS = (f.NUM_STEPS, f.NUM_STATE_UPDATES, f.NUM_UPDATES, f.NUM_PUBLISHES)
+_COUNTS = np.array(COUNTS)
+_NUM_CHANGING = f.NUM_STATES  # the fields before describe where the loop stands; those from here on, the problem
+_MOST_CLOCKS_AT_ONCE = 16
+_MOST_MENDED = 32  # how often operations may ask for more room, in one lane
+
+
+@device
+def _load(
+    i: Any, r: Any, values: Any, fields: Any, reals: Any, radau_fields: Any, radau_reals: Any, places: Any, row: Any
+) -> None:
+    """Puts everything at its start: the loop, the integrator and the values of the Context."""
+    for k in range(fields.shape[0]):
+        i[k] = fields[k]
+    for k in range(reals.shape[0]):
+        r[k] = reals[k]
+    if i[f.IS_RADAU]:
+        radau_i, radau_r = integers_at(i[f.RADAU]), doubles_at(i[f.RADAU_REALS])
+        for k in range(radau_fields.shape[0]):
+            radau_i[k] = radau_fields[k]
+        for k in range(radau_reals.shape[0]):
+            radau_r[k] = radau_reals[k]
+    for k in range(places.shape[0]):
+        values[places[k]] = row[k]
+
+
+@device
+def _make_first_events_due(i: Any, r: Any, time: float, just_before: float) -> None:
+    """As Simulator.Initialize: what is due at the start is published, and updates wait for the first step.
+
+    It is as if a step had just ended; that is not counted.
+    """
+    clocks = doubles_at(i[f.CLOCKS])
+    due = 0
+    for n in range(i[f.NUM_CLOCKS]):
+        clocks[3 * n + 2] = -math.inf
+        if time_after(clocks[3 * n], clocks[3 * n + 1], just_before) == time:
+            due |= 1 << n
+    i[f.DUE], r[f.NEXT_TIME] = due, time
+    i[f.PHASE], i[f.NUM_STEPS], i[f.STEPS_LEFT] = f.NOTE, -1, 1
+    r[f.BOUNDARY] = math.inf
+
+
+@kernel
+def advance_rows(
+    # Model:
+    loop: int,  # address of the kernel `advance`
+    fields_place: int,  # address of the plan's fields of integers
+    fields_in: Any,  # those that change, as they are at the start
+    reals_in: Any,  # the fields of floats, as they are at the start
+    radau_fields_in: Any,  # the same of a Radau method
+    radau_reals_in: Any,
+    places_in: Any,  # in the flat array: time, then other values, shape [m]
+    results_at: Any,  # in the flat array, shape [k]
+    counts_at: Any,  # among the fields
+    # In:
+    rows_in: Any,  # values at `places_in`, shape [n, m]
+    just_before_in: Any,  # the largest number that is less than the time of each row, shape [n]
+    boundary_time: float,  # [s]
+    # Out:
+    marks: Any,  # where the lane stands
+    results_out: Any,  # shape [n, k]
+    counts_out: Any,  # shape [n, number of counts]
+) -> int:
+    """Runs rows to the end, or until Python is needed: returns why, see fields.py; DONE after the last row."""
+    i = integers_at(fields_place)
+    r = doubles_at(i[f.REALS])
+    values = doubles_at(i[f.VALUES])
+    while marks[ROW] < rows_in.shape[0]:
+        n = marks[ROW]
+        if marks[STAGE] == LOAD:
+            _load(i, r, values, fields_in, reals_in, radau_fields_in, radau_reals_in, places_in, rows_in[n])
+            _make_first_events_due(i, r, values[0], just_before_in[n])
+            marks[STAGE] = INITIALIZE
+        if marks[STAGE] == INITIALIZE:
+            outcome = call_kernel(loop, (fields_place,))
+            if outcome != f.PAUSE:
+                return outcome
+            r[f.BOUNDARY] = boundary_time
+            marks[STAGE] = ADVANCE
+        i[f.STEPS_LEFT] = marks[STEPS_LEFT]
+        outcome = call_kernel(loop, (fields_place,))
+        marks[STEPS_LEFT] = i[f.STEPS_LEFT]
+        if outcome != f.DONE:
+            return outcome
+        for k in range(results_at.shape[0]):
+            results_out[n, k] = values[results_at[k]]
+        for k in range(counts_at.shape[0]):
+            counts_out[n, k] = i[counts_at[k]]
+        marks[ROW] += 1
+        marks[STAGE] = LOAD
+    return f.DONE
+
+
+class Lane:
+    """A Context through which simulations go one after the other, without Python.
+
+    Args:
+        simulator: of the Context, which belongs to the lane, with its settings.
+
+    Attributes:
+        context: the Context.
+        places: where in its flat array the values stand that a simulation starts from, shape [m]; the time first.
+        results_at: where those stand that it changes: time and state, shape [k].
+        logs_at: numbers of the cache entries that are logs to which it writes.
+        routing: what feeds which input port, see `routing_of`.
+        may_read_abstract_values: whether operations may depend on abstract parameters.
+        num_counts: number of what is counted.
+
+    Raises:
+        LookupError: something is left to Python, for now at least.
+    """
+
+    num_counts = len(COUNTS)
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self.context = context = simulator.get_mutable_context()
+        _check_events(simulator)
+        integrator = simulator.get_mutable_integrator()
+        integrator.Initialize()
+        schedule = EventSchedule(simulator.get_system(), context)
+        plan = make_plan(context, schedule, integrator)
+        if plan is None or schedule.num_clocks() > _MOST_CLOCKS_AT_ONCE:
+            raise LookupError
+        if plan._program.stops and context.num_continuous_states():
+            with contextlib.suppress(Exception):  # a simulation will raise it again
+                context._read_derivatives()  # some code is only found once it has been seen what its block reads
+            plan._lower()
+        if schedule.num_clocks():
+            plan._add_group((1 << schedule.num_clocks()) - 1)  # all events, to see if they are compiled
+        self._plan = plan
+        self.routing = routing_of(context)
+        self.places = _independent_places(context)
+        self.results_at = _result_places(context)
+        writers = {id(place._context) for place in plan._program.logs}
+        slots = enumerate(context._store.slots)
+        self.logs_at = [n for n, slot in slots if slot.entry.is_storage and id(slot.context) in writers]
+        self._settled = self._find_settled()
+        if not self.is_usable():
+            raise LookupError
+        plan._enter(math.inf, -1, 0)
+        self._fields = plan._integers[:_NUM_CHANGING].copy()
+        self._reals = plan._reals.copy()
+        self._note_start_of_radau()
+        self.may_read_abstract_values = may_read_abstract_values(context)
+        self._num_mended = 0
+        self._logs: list[tuple[Any, int]] = []  # that are in use, and how many samples they had before
+        self._marks: Array = np.zeros(NUM_MARKS, dtype=np.int64)
+        self._loop = kernel_address(advance, plan._place)
+
+    def _find_settled(self) -> list[int] | None:
+        """The abstract state variables that are brought up to date when Python takes over; None if that is not all."""
+        boxes = self.context._abstract_state._items
+        found = []
+        for settle in self._plan._program.settlers:
+            mine = [n for n, box in enumerate(boxes) if getattr(settle, "__self__", None) is box]
+            if not mine:
+                return None
+            found.append(mine[0])
+        return found
+
+    def _note_start_of_radau(self) -> None:
+        """What lasts from step to step is forgotten before another simulation begins."""
+        stepper = self._plan._stepper
+        self._radau_fields: Array = np.zeros(0, dtype=np.int64)
+        self._radau_reals: Array = np.zeros(0)
+        if stepper is not None:
+            self._radau_fields = stepper._integers[: rf.SAVED].copy()
+            self._radau_reals = stepper._reals.copy()
+
+    def is_usable(self) -> bool:
+        """Whether Python has no part in what has been found to happen."""
+        plan = self._plan
+        return plan._is_current() and plan._is_allowed and not plan._program.stops and self._settled is not None
+
+    def has_samples(self) -> bool:
+        """Whether a simulation leaves anything in the abstract state."""
+        return bool(self._settled)
+
+    def leaves_traces(self) -> bool:
+        """Whether a simulation changes anything beside the numbers of the state: logs, samples."""
+        return bool(self.logs_at or self._settled)
+
+    # ------------------------------------------------------------------ running
+
+    def begin(self) -> None:
+        """Begins with the first row."""
+        self._marks[ROW] = self._marks[STAGE] = 0
+
+    def row(self) -> int:
+        """The row in progress, or the next one."""
+        return self._marks.item(ROW)
+
+    def skip_row(self) -> None:
+        """Leaves the row in progress to Python."""
+        self._marks[ROW] += 1
+        self._marks[STAGE] = LOAD
+
+    def run(self, rows: Array, boundary_time: float, results: Array, counts: Array, num_steps: int) -> int | None:
+        """Goes on with rows, from where it was.
+
+        Args:
+            rows: values at `places`, shape [n, m].
+            boundary_time: up to which time [s].
+            results: gets the values at `results_at`, shape [n, k].
+            counts: gets `COUNTS`, shape [n, 4].
+            num_steps: after how many steps to return.
+
+        Returns:
+            0 after the last row, 1 after `num_steps`; None if the row in progress is one that Python has to simulate.
+        """
+        plan, marks = self._plan, self._marks
+        marks[STEPS_LEFT] = num_steps
+        just_before = np.nextafter(rows[:, 0], -np.inf)
+        while True:
+            outcome: int = advance_rows(
+                self._loop, plan._place, self._fields, self._reals, self._radau_fields, self._radau_reals,
+                self.places, self.results_at, _COUNTS, rows, just_before, boundary_time, marks, results, counts,
+            )  # fmt: skip
+            if outcome == f.NEEDS_GROUP:
+                plan._add_group(plan._integers.item(f.DUE))
+            elif outcome == f.NEEDS_ROOM:
+                plan._make_room_in_logs()
+            elif outcome == f.DONE:
+                return 0
+            elif outcome == f.PAUSE:
+                return 1
+            elif not self._could_be_mended():
+                return None
+
+    def _could_be_mended(self) -> bool:
+        """After an operation has failed: whether it was for want of room, so that the row can begin anew."""
+        if self._plan._is_current() or self._num_mended >= _MOST_MENDED:
+            return False
+        self._num_mended += 1
+        self._plan._lower()
+        self.forget_samples()
+        self._marks[STAGE] = LOAD
+        return self.is_usable()
+
+    def places_of_input(self, port: int) -> Array:
+        """Where the value of a free vector input port of the whole stands in the flat array."""
+        fixed = self.context._inputs[port]
+        offset: int = self.context._layout.free_offsets[port]  # type: ignore[assignment]
+        return np.arange(offset, offset + len(fixed.value._values))
+
+    def places_of_parameters(self, group: int) -> Array:
+        """Where a group of numeric parameters of the whole stands in the flat array."""
+        values = self.context._parameters._numeric._items[group]._values
+        offset = place_relative_to(self.context._store.flat, values)
+        return np.arange(offset, offset + len(values))
+
+    # ------------------------------------------------------------------ traces
+
+    def use_logs(self, boxes: list[Any]) -> None:
+        """Lets simulations write to other logs, given in their boxes in the order of cache entries."""
+        slots = self.context._store.slots
+        for n, box in zip(self.logs_at, boxes):
+            slots[n].value = box
+        self._logs = [(box.get_value(), box.get_value().num_samples()) for box in boxes]
+        self._plan._place_logs()
+        self._fields[f.ROOM_IN_LOGS] = self._plan._integers[f.ROOM_IN_LOGS]
+
+    def forget_samples(self) -> None:
+        """Takes out of the logs what a simulation has written that is not complete."""
+        for log, num_before in self._logs:
+            log._count[0] = num_before
+
+    def copy_samples_to(self, context: Context) -> None:
+        """Gives another context of the system what the last row has left in the abstract state."""
+        store = self.context._store
+        store.invalid |= self.context._layout.down["pn"] | self.context._layout.down["xd"]
+        for settle in self._plan._program.settlers:
+            settle()
+        mine, theirs = self.context._abstract_state._items, context._abstract_state._items
+        for n in self._settled or ():
+            theirs[n].SetFrom(mine[n])
+
+
+def _check_events(simulator: Simulator) -> None:
+    """Raises LookupError if a simulation has events or settings that are left to Python."""
+    system, context = simulator.get_system(), simulator.get_context()
+    looks_often = (
+        simulator._publishes_every_step
+        or simulator._publishes_at_initialization
+        or simulator._monitor is not None
+        or simulator._target_rate > 0.0
+    )
+    schedule = EventSchedule(system, context)
+    if looks_often or system._may_have_witnesses() or any(_lists(schedule.initialization)):
+        raise LookupError
+    for leaf, event in schedule._ordered:
+        if event.native is None or event.native.resolve(leaf) is None:
+            raise LookupError
+
+
+def _lists(events: SimultaneousEvents) -> tuple[EventList, ...]:
+    return events.unrestricted, events.discrete, events.publish
+
+
+def _independent_places(context: Context) -> Array:
+    """Places in the flat array of a root context that hold time, state, numeric parameters and fixed inputs."""
+    flat = context._store.flat
+    mask = np.zeros(len(flat), dtype=bool)
+    mask[_result_places(context)] = True
+    for leaf in context._layout.leaves():
+        for offset, model in zip(leaf.numeric_offsets, leaf.system._numeric_parameter_models):
+            mask[offset : offset + model.size()] = True
+    for part in context._all_contexts():
+        for index, source in enumerate(part._inputs):
+            place = part._layout.free_offsets[index]
+            if isinstance(source, FixedInputPortValue) and source._context is part and place is not None:
+                mask[place : place + len(source.value._values)] = True  # type: ignore[union-attr]
+    return np.flatnonzero(mask)
+
+
+def _result_places(context: Context) -> Array:
+    """Places in the flat array of a root context that hold time, continuous state and discrete state, in this order."""
+    layout = context._store.layout
+    places = list(range(1 + layout.num_xc))
+    for leaf in layout.leaf_list:
+        for offset, model in zip(leaf.discrete_offsets, leaf.system._discrete_models):
+            places.extend(range(offset, offset + model.size()))
+    return np.array(places, dtype=np.int64)

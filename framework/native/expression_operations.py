@@ -1,0 +1,190 @@
+"""Expressions as an operation: a program of instructions on registers, run by one compiled function.
+
+The registers stand among the constants: first those that hold numbers, then one for each subtree. An instruction is its
+code, the register of its result, then what it needs. Conditions are 1 and 0. Where Python would raise an exception (a
+division by zero, a value that is not a number) the program fails. It computes to the last bit what
+framework/symbolic/trees.py computes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from merganser.framework.native.compile import device
+from merganser.framework.native.tape import integers_at
+
+__all__ = [
+    "ALL",
+    "ANY",
+    "ARCTAN2",
+    "FUNCTION",
+    "FUNCTIONS",
+    "JUMP",
+    "JUMP_UNLESS",
+    "LOAD",
+    "MAXIMUM",
+    "MINIMUM",
+    "MOVE",
+    "NOT",
+    "POWER",
+    "PRODUCT",
+    "RELATION",
+    "RELATIONS",
+    "STORE",
+    "SUM",
+    "expressions",
+]
+
+LOAD = 0  # which of time, state, input, parameters; element
+SUM = 1  # number of terms, their registers
+PRODUCT = 2  # the same
+POWER = 3  # base, exponent
+FUNCTION = 4  # which, argument
+RELATION = 5  # which, left, right
+ARCTAN2 = 6  # y, x
+MAXIMUM = 7  # two registers
+MINIMUM = 8
+NOT = 9  # one register
+ALL = 10  # number of conditions, their registers
+ANY = 11
+MOVE = 12  # register
+JUMP_UNLESS = 13  # (no result); register of a condition, number of integers to leave out
+JUMP = 14  # (no result); number of integers to leave out
+STORE = 15  # (element of the output); register
+
+FUNCTIONS = (
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "Abs", "sign", "floor",
+    "ceiling",
+)  # fmt: skip
+RELATIONS = ("Eq", "Ne", "Lt", "Le", "Gt", "Ge")
+
+
+@device
+def _function(which: int, x: float) -> float:
+    """The elementary functions, in the order of FUNCTIONS."""
+    if which == 0:
+        return math.sin(x)
+    if which == 1:
+        return math.cos(x)
+    if which == 2:
+        return math.tan(x)
+    if which == 3:
+        return math.asin(x)
+    if which == 4:
+        return math.acos(x)
+    if which == 5:
+        return math.atan(x)
+    if which == 6:
+        return math.sinh(x)
+    if which == 7:
+        return math.cosh(x)
+    if which == 8:
+        return math.tanh(x)
+    if which == 9:
+        return math.exp(x)
+    if which == 10:
+        return math.log(x) if x > 0.0 else (-math.inf if x == 0.0 else math.nan)
+    if which == 11:
+        return abs(x)
+    if which == 12:
+        return 1.0 if x > 0.0 else (-1.0 if x < 0.0 else 0.0)
+    if not math.isfinite(x):
+        return x
+    return float(math.floor(x)) if which == 13 else float(math.ceil(x))
+
+
+@device
+def _relation(which: int, a: float, b: float) -> bool:
+    """Comparisons, in the order of RELATIONS."""
+    if which == 0:
+        return a == b
+    if which == 1:
+        return a != b
+    if which == 2:
+        return a < b
+    if which == 3:
+        return a <= b
+    return a > b if which == 4 else a >= b
+
+
+@device
+def _power(base: float, exponent: float) -> float:
+    if base == 0.0 and exponent < 0.0:
+        return math.nan
+    return math.sqrt(base) if exponent == 0.5 and base >= 0.0 else math.pow(base, exponent)
+
+
+@device
+def _combined(code: int, r: Any, registers: int, program: Any, at: int) -> float:
+    """The result of an instruction for any number of registers: their number and they stand at program[at:]."""
+    first = r[registers + program[at + 1]]
+    total = first
+    for k in range(1, program[at]):
+        value = r[registers + program[at + 1 + k]]
+        if code == SUM:
+            total = total + value
+        elif code in (PRODUCT, ALL):
+            total = total * value
+        else:
+            total = max(total, value)
+    return total
+
+
+@device
+def _result(code: int, r: Any, registers: int, program: Any, at: int) -> float:
+    """The result of an instruction for one or two registers."""
+    if code == FUNCTION:
+        return _function(program[at], r[registers + program[at + 1]])
+    if code == RELATION:
+        return 1.0 if _relation(program[at], r[registers + program[at + 1]], r[registers + program[at + 2]]) else 0.0
+    a = r[registers + program[at]]
+    if code == MOVE:
+        return a
+    if code == NOT:
+        return 1.0 - a
+    b = r[registers + program[at + 1]]
+    if code == POWER:
+        return _power(a, b)
+    if code == ARCTAN2:
+        return math.atan2(a, b)
+    if code == MAXIMUM:
+        return b if b > a else a
+    return b if b < a else a
+
+
+@device
+def _num_arguments(code: int) -> int:
+    """Of an instruction for one or two registers."""
+    if code == RELATION:
+        return 3
+    return 1 if code in (MOVE, NOT) else 2
+
+
+def expressions(values: Any, numbers: Any, integers: Any) -> None:
+    """A program; integers: failure, registers, places of time, state, input, parameters and output, size, program."""
+    registers, end, at = integers[1], 8 + integers[7], 8
+    while at < end:
+        code = integers[at]
+        if code == JUMP:
+            at += 2 + integers[at + 1]
+        elif code == JUMP_UNLESS:
+            at += 3 + (integers[at + 2] if numbers[registers + integers[at + 1]] == 0.0 else 0)
+        elif code == STORE:
+            values[integers[6] + integers[at + 1]] = numbers[registers + integers[at + 2]]
+            at += 3
+        else:
+            target = registers + integers[at + 1]
+            if code == LOAD:
+                numbers[target] = values[integers[2 + integers[at + 2]] + integers[at + 3]]
+                at += 4
+            elif code in (SUM, PRODUCT, ALL, ANY):
+                numbers[target] = _combined(code, numbers, registers, integers, at + 2)
+                at += 3 + integers[at + 2]
+            else:
+                numbers[target] = _result(code, numbers, registers, integers, at + 2)
+                at += 2 + _num_arguments(code)
+            # What else is not a number is a value like any other to Python too.
+            if code in (LOAD, POWER, FUNCTION) and numbers[target] != numbers[target]:
+                integers_at(integers[0])[0] = 1
+                return
