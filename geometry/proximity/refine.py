@@ -26,7 +26,7 @@ import math
 
 from numba import types
 
-from merganser.framework.native import inlined
+from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.layout import CONE, CYLINDER, FROZEN, MAX_BUNDLE, Hulls
 from merganser.geometry.proximity.shared_code import shared
 from merganser.geometry.proximity.supports import (
@@ -46,6 +46,7 @@ from merganser.geometry.proximity.vectors import (
     negated,
     rotated,
     rotated_back,
+    scaled,
     subtract,
     sum_scaled,
     tangents,
@@ -58,6 +59,8 @@ _MAX_STEPS = 60
 _NEAR_AXIS = 1e-3  # sine of the angle to the axis
 _AROUND_AXIS = 0.7  # cosine of the angle to the axis
 _LARGEST_STEP = 0.7  # [rad]
+_FIRST_TILT = 0.1  # [rad], from the axis of a cylinder to a side where h is less
+_MAX_TILTS = 10
 _LAST_STEP = 1e-6  # [rad], after which none follows if it is one of Newton's method
 _SMALLEST_STEP = 1e-11  # [rad]
 _FLAT = 1e-9  # curvature that counts as none, of the size of the shapes
@@ -202,24 +205,46 @@ def _turns_fast(g: Array, n: Vector3) -> bool:
     return n[0] * n[0] + n[1] * n[1] < _NEAR_AXIS * _NEAR_AXIS
 
 
-@inlined
+@device
 def _better_axis(a: Array, b: Array, hulls: Hulls, X_AB: Array, n: Vector3, value: float) -> tuple[Vector3, float]:
-    """The axis of a cylinder or cone, if n is near it and h is less there: a flat side of A - B, a kink of h."""
+    """The axis of a cylinder or cone, if n is near it and h is less there: a flat side of A - B, a kink of h.
+
+    Should h fall from the axis to some side, it is a direction on that side.
+    """
     best, best_value = n, value
     for t in range(2):
-        kind = a.kind if t == 0 else b.kind
-        if kind != CYLINDER and kind != CONE:
+        g = a if t == 0 else b
+        if g.kind != CYLINDER and g.kind != CONE:
             continue
-        pole = (0.0, 0.0, 1.0) if t == 0 else (X_AB[2], X_AB[5], X_AB[8])
-        along = dot(pole, n)
+        e = (0.0, 0.0, 1.0) if t == 0 else (X_AB[2], X_AB[5], X_AB[8])
+        along = dot(e, n)
         if abs(along) < _AROUND_AXIS:
             continue
-        if along < 0.0:
-            pole = negated(pole)
+        pole = e if along > 0.0 else negated(e)
         _, _, p_A, p_B = support_of_pair(a, b, hulls, X_AB, pole)
-        pole_value = dot(pole, subtract(p_A, p_B))
-        if pole_value < best_value:
-            best, best_value = pole, pole_value
+        w = subtract(p_A, p_B)
+        pole_value = dot(pole, w)
+        if pole_value >= best_value:
+            continue
+        best, best_value = pole, pole_value
+        # h rises by |S d| + r . d from the pole along a tangent d, with r all but the rim: it falls if |S^-1 r| > 1.
+        ex = (1.0, 0.0, 0.0) if t == 0 else (X_AB[0], X_AB[3], X_AB[6])
+        ey = (0.0, 1.0, 0.0) if t == 0 else (X_AB[1], X_AB[4], X_AB[7])
+        axes = semi_axes(g, 1)
+        r = sum_scaled(w, ex, -axes[0] if t == 0 else axes[0])
+        x, y = dot(r, ex) / axes[0], dot(r, ey) / axes[1]
+        if x * x + y * y <= 1.0:
+            continue
+        d = unit(sum_scaled(scaled(ex, -x / axes[0]), ey, -y / axes[1]))
+        tilt = _FIRST_TILT
+        for _ in range(_MAX_TILTS):
+            side = unit(sum_scaled(pole, d, tilt))
+            _, _, p_A, p_B = support_of_pair(a, b, hulls, X_AB, side)
+            side_value = dot(side, subtract(p_A, p_B))
+            if side_value < best_value:
+                best, best_value = side, side_value
+                break
+            tilt *= 0.3
     return best, best_value
 
 

@@ -30,6 +30,7 @@ HARD_SCENES = (("kLagged", 511), ("kSap", 514), ("kSimilar", 2279), ("kSimilar",
 def run_scene(seed: int, approximation: str) -> tuple[list[Optimality], int]:
     """Steps of a scene; returns what they achieved, and how many took the solution of another approximation."""
     scene, free = random_scene(LIB, seed, approximation), random_scene(LIB, seed, approximation, is_free=True)
+    scene.simulator.set_use_native_plan(False)  # the arrays of a step in Python are looked at
     plant, context, h = scene.plant, scene.context, scene.time_step
     num_q, num_fallbacks = plant.num_positions(), 0
     damping = np.zeros(plant.num_velocities())

@@ -145,7 +145,8 @@ def lowest(a: Core, b: Core, X_AB: Array, depth: float, tolerance: float, stack:
         bound = math.inf
         for i in range(3):
             bound = min(bound, t[i, 0] * w[0] + t[i, 1] * w[1] + t[i, 2] * w[2])
-        if bound >= min(limit, least):  # of those that are less, one goes on for the least
+        # If h is less somewhere, one goes on for the least, as far as there is room.
+        if bound >= min(limit, least) or count + 4 > stack.shape[0]:
             continue
         ab, bc, ca = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         for e in range(3):
