@@ -88,6 +88,7 @@ def run(use_plan: bool, seed: int, num_blocks: int, has_python: bool) -> list[An
     simulator.reset_integrator(integrator)
     integrator.set_maximum_step_size(0.1)
     integrator.set_target_accuracy(10.0 ** -rng.integers(2, 7))
+    integrator.set_requested_minimum_step_size(1e-5)  # a diagram that is not stable ends with an error
     integrator.set_fixed_step_mode(bool(rng.integers(3) == 0))
     integrator.set_reuse(bool(rng.integers(4)))
     integrator.set_use_full_newton(bool(rng.integers(4) == 0))
@@ -103,7 +104,7 @@ def run(use_plan: bool, seed: int, num_blocks: int, has_python: bool) -> list[An
     return [failure, history, *seen_in(simulator, sinks)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), num_blocks=st.integers(1, 6), python=st.booleans())
 def test_plan_equals_stepping_in_python_bit_for_bit(seed: int, num_blocks: int, python: bool) -> None:
     with_and_without_plan(lambda use_plan: run(use_plan, seed, num_blocks, python))

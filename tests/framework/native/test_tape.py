@@ -109,7 +109,7 @@ def values_of_all_ports(diagram, context):
     return np.concatenate([slot.value.value() for slot in context._store.slots])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), num_blocks=st.integers(1, 12), nested=st.booleans())
 def test_tape_equals_evaluation_port_by_port_bit_for_bit(seed, num_blocks, nested):
     diagram = random_diagram(seed, num_blocks, nested)
