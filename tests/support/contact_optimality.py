@@ -21,7 +21,6 @@ __all__ = ["Optimality", "StepData", "measure_optimality"]
 Array = NDArray[np.float64]
 _SIGMA = 1e-3
 _TINY = 1e-300
-_LAST_BITS = 4.0 * float(np.finfo(float).eps)
 
 
 class StepData(NamedTuple):
@@ -39,8 +38,8 @@ class Optimality(NamedTuple):
 
     Attributes:
         momentum: greatest of all islands, |D (A (v+ - v*) - J^T gamma)| over the tolerance that the solver promises,
-            1e-14 + 1e-6 max(|D A v+|, |D J^T gamma|), with D = diag(A)^-1/2, and what rounding makes of the impulses:
-            that of velocities by 1e-15, and the last two bits of the impulses, which may cancel in J^T gamma.
+            1e-14 + 1e-6 max(|D A v+|, |D J^T gamma|), with D = diag(A)^-1/2, and what rounding of velocities by 1e-15
+            makes of the impulses.
         law: greatest violation of the law of a constraint, relative to its velocities or to its impulse.
         num_constraints: of the step.
     """
@@ -68,7 +67,7 @@ def measure_optimality(plant: Any, context: Any, step: StepData, v_next: Array, 
         else:
             difference, slope = _hunt_crossley_violation(c, row, approximation)
         violation = max(violation, difference)
-        rounding[part] = 1e-15 * slope * np.linalg.norm(row.size) + _LAST_BITS * np.abs(row.gamma)
+        rounding[part] = 1e-15 * slope * np.linalg.norm(row.size)
     return Optimality(_momentum_error(step, constraints, trees, J, gamma, v_next, rounding), violation, n)
 
 
