@@ -87,7 +87,9 @@ def bind(kernel: Any, *arguments: Any) -> Callable[..., Any]:
     compiled = _compiled.get(key)
     if compiled is None:
         with global_compiler_lock:
-            compiled = _compiled[key] = _EntryPoint(kernel, examples, key[2])
+            compiled = _compiled.get(key)  # another thread may have been faster
+            if compiled is None:
+                compiled = _compiled[key] = _EntryPoint(kernel, examples, key[2])
     table = [n for a, e in zip(arguments, examples, strict=True) for n in _numbers(a, e)]
     bound = [argument for argument in arguments if not isinstance(argument, (Given, Result))]
     return compiled.bind(np.array(table, np.int64), bound)
@@ -173,7 +175,7 @@ _new_builtin.restype, _new_builtin.argtypes = ctypes.py_object, [ctypes.c_void_p
 
 
 class _EntryPoint:
-    """The machine code of a builtin function, for one kernel and kind of arguments; lives as long as the process."""
+    """The machine code of a builtin function, for one kernel and kind of arguments."""
 
     def __init__(self, kernel: Any, examples: tuple[Any, ...], kinds: tuple[int, ...]) -> None:
         overload = find_overload(kernel, examples)
@@ -189,8 +191,8 @@ class _EntryPoint:
         self._definition = _Definition(kernel.__name__.encode(), address, _METH_FASTCALL, None)
 
     def bind(self, table: Array, bound: list[Any]) -> Callable[..., Any]:
-        """A builtin function with its own table; it keeps alive the arrays that addresses there point to."""
-        made: Callable[..., Any] = _new_builtin(ctypes.addressof(self._definition), (table, *bound), None)
+        """A builtin function with its own table; it keeps alive the arrays that addresses there point to, and this."""
+        made: Callable[..., Any] = _new_builtin(ctypes.addressof(self._definition), (table, *bound, self), None)
         return made
 
 

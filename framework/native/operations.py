@@ -14,6 +14,7 @@ from typing import Any
 
 from numba import types
 from numba.core.ccallback import CFunc
+from numba.core.compiler_lock import global_compiler_lock
 
 from merganser.framework.core.native_code import Operation
 from merganser.framework.core.native_function import NativeFunction
@@ -101,11 +102,13 @@ class CompiledOperation:
     def address(self) -> int:
         """Where the operation stands; compiled, or taken from the disk, when first asked for."""
         if self._compiled is None:
-            compiled = CFunc(self._function, self._signature, {}, {})
-            enable_kernel_cache(compiled, self._function)
-            compiled.compile()
-            self._compiled = compiled
-            _KEPT_ALIVE.append(compiled)
+            with global_compiler_lock:  # threads wait for the first one's code rather than make their own
+                if self._compiled is None:
+                    compiled = CFunc(self._function, self._signature, {}, {})
+                    enable_kernel_cache(compiled, self._function)
+                    compiled.compile()
+                    self._compiled = compiled
+                    _KEPT_ALIVE.append(compiled)
         address: int = self._compiled.address
         return address
 

@@ -13,6 +13,7 @@ import numpy as np
 from numba import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.ccallback import CFunc
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
@@ -76,13 +77,18 @@ class CompiledFunction:
 
     def _address(self, signature: Any) -> int:
         if signature not in self._cfuncs:
-            wrapper = _operation_of(self._function, self._dispatcher)
-            compiled = CFunc(wrapper, signature, {}, {"error_model": "numpy"})
-            _keep_on_disk(compiled, wrapper)
-            self._compile(compiled.compile)
-            self._cfuncs[signature] = compiled
+            with global_compiler_lock:  # threads wait for the first one's code rather than make their own
+                if signature not in self._cfuncs:
+                    self._cfuncs[signature] = self._operation(signature)
         address: int = self._cfuncs[signature].address
         return address
+
+    def _operation(self, signature: Any) -> CFunc:
+        wrapper = _operation_of(self._function, self._dispatcher)
+        compiled = CFunc(wrapper, signature, {}, {"error_model": "numpy"})
+        _keep_on_disk(compiled, wrapper)
+        self._compile(compiled.compile)
+        return compiled
 
     def _entry_point(self) -> Any:
         array = types.Array(types.float64, 1, "C")

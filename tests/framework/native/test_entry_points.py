@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numba
@@ -204,3 +206,33 @@ def test_no_reference_is_lost_or_kept() -> None:
     assert sys.getrefcount(low) == sys.getrefcount(high) == 2
     after = sys.getrefcount(given), sys.getrefcount(None), sys.getrefcount(np.float64)
     assert all(abs(b - a) < 50 for a, b in zip(before, after))
+
+
+@needs_compiler
+def test_threads_that_bind_at_the_same_time_share_one_code() -> None:
+    @kernel
+    def negate(value_in: Any, negated_out: Any) -> None:
+        negated_out[0] = -value_in[0]
+
+    start = threading.Barrier(4)
+
+    def work(i: int) -> Any:
+        start.wait()
+        return bind(negate, np.full(1, float(i)), Result((1,)))
+
+    with ThreadPoolExecutor(4) as pool:
+        functions = list(pool.map(work, range(4)))
+    codes = {id(function.__self__[-1]) for function in functions}
+    assert len(codes) == 1 and [function()[0] for function in functions] == [0.0, -1.0, -2.0, -3.0]
+
+
+@needs_compiler
+def test_a_function_keeps_its_code_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry_points, "_compiled", {})
+    function = bind(add_all, np.ones((2, 3)))
+    (code,) = entry_points._compiled.values()
+    reference = weakref.ref(code)
+    del code
+    entry_points._compiled.clear()
+    gc.collect()  # looks into the function's definition
+    assert reference() is not None and function.__name__ == "add_all" and function() == 6.0
