@@ -17,7 +17,13 @@ import math
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.ordering import Pattern
-from merganser.multibody.contact.six import subtract_product_of_six
+from merganser.multibody.contact.six import (
+    divide_six_columns,
+    factor_six,
+    subtract_product_of_six,
+    subtract_six_times,
+    subtract_times_six,
+)
 
 __all__ = ["factor", "find_column", "solve"]
 
@@ -44,13 +50,14 @@ def factor(trees: Array, pattern: Pattern, num_panels: int, U: Array) -> bool:
     """
     for p in range(num_panels):
         n, start, width = trees[pattern.tree[p]]["num_v"], pattern.panel_start[p], pattern.panel_width[p]
-        # Free bodies have six velocities: with known sizes, loops are unrolled.
-        if not (_factor_diagonal(6, start, width, U) if n == 6 else _factor_diagonal(n, start, width, U)):
+        if not (factor_six(start, width, U) if n == 6 else _factor_diagonal(n, start, width, U)):
             return False
-        if n == 6:
-            _divide_columns(6, start, width, U)
-        else:
-            _divide_columns(n, start, width, U)
+        column = n
+        while n == 6 and column + 6 <= width:
+            divide_six_columns(start, width, column, U)
+            column += 6
+        if column < width:
+            _divide_columns(n, start, width, column, U)
         for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
             _update_panel(trees, pattern, p, b, U)
     return True
@@ -76,17 +83,17 @@ def _factor_diagonal(n: int, start: int, width: int, U: Array) -> bool:
 
 
 @inlined
-def _divide_columns(n: int, start: int, width: int, U: Array) -> None:
-    """U_pj of equation (1), for all columns behind the diagonal block."""
+def _divide_columns(n: int, start: int, width: int, first: int, U: Array) -> None:
+    """U_pj of equation (1), for all columns from the first on."""
     for i in range(n):
-        row = U[start + i * width + n : start + (i + 1) * width]
+        row = U[start + i * width + first : start + (i + 1) * width]
         for k in range(i):
-            above = U[start + k * width + n : start + (k + 1) * width]
+            above = U[start + k * width + first : start + (k + 1) * width]
             scale = U[start + k * width + i]
-            for j in range(width - n):
+            for j in range(width - first):
                 row[j] -= scale * above[j]
         inverse = U[start + i * width + i]
-        for j in range(width - n):
+        for j in range(width - first):
             row[j] *= inverse
 
 
@@ -131,42 +138,57 @@ def solve(trees: Array, pattern: Pattern, num_panels: int, U: Array, x: Array) -
     for p in range(num_panels):
         start, width = pattern.panel_start[p], pattern.panel_width[p]
         tree = trees[pattern.tree[p]]
-        n = tree["num_v"]
-        own = x[tree["v_start"] : tree["v_start"] + n]
-        for i in range(n):
-            row = U[start + i * width : start + i * width + n]
-            own[i] *= row[i]
-            for j in range(i + 1, n):
-                own[j] -= row[j] * own[i]
+        n, own = tree["num_v"], tree["v_start"]
+        if n == 6:
+            _solve_lower(6, start, width, U, x[own : own + 6])
+        else:
+            _solve_lower(n, start, width, U, x[own : own + n])
         for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
             other = trees[pattern.tree[pattern.block_position[b]]]
-            m, block = other["num_v"], start + pattern.block_column[b]
-            target = x[other["v_start"] : other["v_start"] + m]
+            m, target, block = other["num_v"], other["v_start"], start + pattern.block_column[b]
+            if n == 6 and m == 6:
+                subtract_six_times(block, width, own, target, U, x)
+                continue
             for i in range(n):
-                row = U[block + i * width : block + i * width + m]
-                scale = own[i]
                 for j in range(m):
-                    target[j] -= row[j] * scale
+                    x[target + j] -= U[block + i * width + j] * x[own + i]
     for q in range(num_panels):
         p = num_panels - 1 - q
         start, width = pattern.panel_start[p], pattern.panel_width[p]
         tree = trees[pattern.tree[p]]
-        n = tree["num_v"]
-        own = x[tree["v_start"] : tree["v_start"] + n]
+        n, own = tree["num_v"], tree["v_start"]
         for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
             other = trees[pattern.tree[pattern.block_position[b]]]
-            m, block = other["num_v"], start + pattern.block_column[b]
-            values = x[other["v_start"] : other["v_start"] + m]
+            m, factor, block = other["num_v"], other["v_start"], start + pattern.block_column[b]
+            if n == 6 and m == 6:
+                subtract_times_six(block, width, factor, own, U, x)
+                continue
             for i in range(n):
-                row = U[block + i * width : block + i * width + m]
-                total = 0.0
                 for j in range(m):
-                    total += row[j] * values[j]
-                own[i] -= total
-        for k in range(n):
-            i = n - 1 - k
-            row = U[start + i * width : start + i * width + n]
-            total = own[i]
-            for j in range(i + 1, n):
-                total -= row[j] * own[j]
-            own[i] = total * row[i]
+                    x[own + i] -= U[block + i * width + j] * x[factor + j]
+        if n == 6:
+            _solve_upper(6, start, width, U, x[own : own + 6])
+        else:
+            _solve_upper(n, start, width, U, x[own : own + n])
+
+
+@inlined
+def _solve_lower(n: int, start: int, width: int, U: Array, x: Array) -> None:
+    """x = U_pp^-T x for a diagonal block."""
+    for i in range(n):
+        row = U[start + i * width : start + i * width + n]
+        x[i] *= row[i]
+        for j in range(i + 1, n):
+            x[j] -= row[j] * x[i]
+
+
+@inlined
+def _solve_upper(n: int, start: int, width: int, U: Array, x: Array) -> None:
+    """x = U_pp^-1 x for a diagonal block."""
+    for k in range(n):
+        i = n - 1 - k
+        row = U[start + i * width : start + i * width + n]
+        total = x[i]
+        for j in range(i + 1, n):
+            total -= row[j] * x[j]
+        x[i] = total * row[i]

@@ -6,6 +6,7 @@ same takes a third of the time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,14 @@ from numba.extending import intrinsic, overload
 
 from merganser.multibody.contact.layout import Array
 
-__all__ = ["add_contact_product_of_six", "subtract_product_of_six"]
+__all__ = [
+    "add_contact_product_of_six",
+    "divide_six_columns",
+    "factor_six",
+    "subtract_product_of_six",
+    "subtract_six_times",
+    "subtract_times_six",
+]
 
 _DOUBLE = ir.DoubleType()
 _INT = ir.IntType(64)
@@ -52,6 +60,56 @@ def subtract_product_of_six(left: int, right: int, width: int, target: int, targ
                 U[target + a * target_width + j] -= U[left + k * width + a] * U[right + k * width + j]
 
 
+def factor_six(start: int, width: int, U: Array) -> bool:
+    """Turns a block H_pp into U_pp with U_pp^T U_pp = H_pp, whose diagonal is kept inverted.
+
+    Args:
+        start: where the block starts in U.
+        width: numbers from one row of the block to the next.
+        U: the panels. What is left of the diagonal is not read, and of no use afterwards.
+
+    Returns:
+        Whether H_pp is positive definite (and holds no NaN); if not, the block is of no use.
+    """
+    for i in range(6):
+        row = U[start + i * width : start + i * width + 6]
+        for k in range(i):
+            for j in range(i, 6):
+                row[j] -= U[start + k * width + i] * U[start + k * width + j]
+        if not row[i] > 0.0:
+            return False
+        inverse = 1.0 / math.sqrt(row[i])
+        for j in range(i + 1, 6):
+            row[j] *= inverse
+        row[i] = inverse
+    return True
+
+
+def divide_six_columns(start: int, width: int, column: int, U: Array) -> None:
+    """Turns six columns of H_pj into U_pp^-T H_pj, where U_pp starts at `start`; `column` is counted from there."""
+    for i in range(6):
+        row = U[start + i * width + column : start + i * width + column + 6]
+        for k in range(i):
+            for j in range(6):
+                row[j] -= U[start + k * width + i] * U[start + k * width + column + j]
+        for j in range(6):
+            row[j] *= U[start + i * width + i]
+
+
+def subtract_six_times(start: int, width: int, factor: int, target: int, U: Array, x: Array) -> None:
+    """x_t -= B^T x_f for a block B of U, and parts of x that start at `target` and `factor`."""
+    for i in range(6):
+        for j in range(6):
+            x[target + j] -= U[start + i * width + j] * x[factor + i]
+
+
+def subtract_times_six(start: int, width: int, factor: int, target: int, U: Array, x: Array) -> None:
+    """x_t -= B x_f for a block B of U, and parts of x that start at `target` and `factor`."""
+    for i in range(6):
+        for j in range(6):
+            x[target + i] -= U[start + i * width + j] * x[factor + j]
+
+
 class _Rows:
     """Writes operations on rows of six numbers of an array."""
 
@@ -64,6 +122,12 @@ class _Rows:
 
     def store(self, at: Any, value: Any) -> None:
         self._builder.store(value, self._place(at), align=8)
+
+    def spread(self, at: Any) -> Any:
+        """Six times one number."""
+        number = self._builder.load(self._builder.gep(self._data, [at]))
+        row = self._builder.insert_element(ir.Constant(_SIX, ir.Undefined), number, ir.Constant(_LANE, 0))
+        return _spread(self._builder, row, 0)
 
     def _place(self, at: Any) -> Any:
         return self._builder.bitcast(self._builder.gep(self._data, [at]), _SIX.as_pointer())
@@ -126,8 +190,93 @@ def _subtract_product(typingctx: Any, left: Any, right: Any, width: Any, target:
     return types.void(*[types.int64] * 5, U), generate
 
 
+def _factor(typingctx: Any, start: Any, width: Any, U: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at, width, _ = arguments
+        panel = _Rows(context, builder, signature.args[2], arguments[2])
+        fma = _fused(builder)
+        root = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_DOUBLE, [_DOUBLE]), "llvm.sqrt.f64")
+        rows: list[Any] = []
+        is_positive = ir.Constant(ir.IntType(1), 1)
+        for i in range(6):
+            row = panel.load(at)
+            for above in rows:
+                row = fma(_spread(builder, builder.fneg(above), i), above, row)
+            pivot = builder.extract_element(row, ir.Constant(_LANE, i))
+            is_positive = builder.and_(is_positive, builder.fcmp_ordered(">", pivot, ir.Constant(_DOUBLE, 0.0)))
+            inverse = builder.fdiv(ir.Constant(_DOUBLE, 1.0), builder.call(root, [pivot]))
+            row = builder.fmul(row, _spread(builder, builder.insert_element(row, inverse, ir.Constant(_LANE, i)), i))
+            rows.append(row)
+            panel.store(at, builder.insert_element(row, inverse, ir.Constant(_LANE, i)))
+            at = builder.add(at, width)
+        return is_positive
+
+    return types.boolean(types.int64, types.int64, U), generate
+
+
+def _divide(typingctx: Any, start: Any, width: Any, column: Any, U: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        start, width, column, _ = arguments
+        panel = _Rows(context, builder, signature.args[3], arguments[3])
+        fma = _fused(builder)
+        starts = [start]
+        for _ in range(5):
+            starts.append(builder.add(starts[-1], width))
+        rows: list[Any] = []
+        for i in range(6):
+            at = builder.add(starts[i], column)
+            row = panel.load(at)
+            for k in range(i):
+                scale = panel.spread(builder.add(starts[k], ir.Constant(_INT, i)))
+                row = fma(builder.fneg(scale), rows[k], row)
+            row = builder.fmul(row, panel.spread(builder.add(starts[i], ir.Constant(_INT, i))))
+            rows.append(row)
+            panel.store(at, row)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, U), generate
+
+
+def _subtract_transposed(typingctx: Any, start: Any, width: Any, factor: Any, target: Any, U: Any, x: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at, width, factor, target = arguments[:4]
+        block, vector = (_Rows(context, builder, signature.args[k], arguments[k]) for k in (4, 5))
+        fma = _fused(builder)
+        given, total = builder.fneg(vector.load(factor)), vector.load(target)
+        for i in range(6):
+            total = fma(_spread(builder, given, i), block.load(at), total)
+            at = builder.add(at, width)
+        vector.store(target, total)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 4, U, x), generate
+
+
+def _subtract(typingctx: Any, start: Any, width: Any, factor: Any, target: Any, U: Any, x: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at, width, factor, target = arguments[:4]
+        block, vector = (_Rows(context, builder, signature.args[k], arguments[k]) for k in (4, 5))
+        given, result = vector.load(factor), vector.load(target)
+        kind = ir.FunctionType(_DOUBLE, [_DOUBLE, _SIX])
+        add = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.fadd.v6f64")
+        products = ir.Constant(_SIX, ir.Undefined)
+        for i in range(6):
+            product = builder.fmul(block.load(at), given)
+            total = builder.call(add, [ir.Constant(_DOUBLE, -0.0), product], fastmath=("reassoc",))
+            products = builder.insert_element(products, total, ir.Constant(_LANE, i))
+            at = builder.add(at, width)
+        vector.store(target, builder.fsub(result, products))
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 4, U, x), generate
+
+
 _write_contact_product: Any = intrinsic(_add_contact_product)
 _write_product: Any = intrinsic(_subtract_product)
+_write_factor: Any = intrinsic(_factor)
+_write_division: Any = intrinsic(_divide)
+_write_transposed: Any = intrinsic(_subtract_transposed)
+_write_times: Any = intrinsic(_subtract)
 
 
 @overload(add_contact_product_of_six)
@@ -142,5 +291,37 @@ def _compile_contact_product(G: Any, left: Any, right: Any, start: Any, width: A
 def _compile_product(left: Any, right: Any, width: Any, target: Any, target_width: Any, U: Any) -> Any:
     def compiled(left: Any, right: Any, width: Any, target: Any, target_width: Any, U: Any) -> Any:
         _write_product(left, right, width, target, target_width, U)
+
+    return compiled
+
+
+@overload(factor_six)
+def _compile_factor(start: Any, width: Any, U: Any) -> Any:
+    def compiled(start: Any, width: Any, U: Any) -> Any:
+        return _write_factor(start, width, U)
+
+    return compiled
+
+
+@overload(divide_six_columns)
+def _compile_division(start: Any, width: Any, column: Any, U: Any) -> Any:
+    def compiled(start: Any, width: Any, column: Any, U: Any) -> Any:
+        _write_division(start, width, column, U)
+
+    return compiled
+
+
+@overload(subtract_six_times)
+def _compile_transposed(start: Any, width: Any, factor: Any, target: Any, U: Any, x: Any) -> Any:
+    def compiled(start: Any, width: Any, factor: Any, target: Any, U: Any, x: Any) -> Any:
+        _write_transposed(start, width, factor, target, U, x)
+
+    return compiled
+
+
+@overload(subtract_times_six)
+def _compile_times(start: Any, width: Any, factor: Any, target: Any, U: Any, x: Any) -> Any:
+    def compiled(start: Any, width: Any, factor: Any, target: Any, U: Any, x: Any) -> Any:
+        _write_times(start, width, factor, target, U, x)
 
     return compiled

@@ -8,7 +8,14 @@ import numba
 import numpy as np
 import pytest
 
-from merganser.multibody.contact.six import add_contact_product_of_six, subtract_product_of_six
+from merganser.multibody.contact.six import (
+    add_contact_product_of_six,
+    divide_six_columns,
+    factor_six,
+    subtract_product_of_six,
+    subtract_six_times,
+    subtract_times_six,
+)
 
 RNG = np.random.default_rng(5)
 WIDTH, START = 11, 3
@@ -24,7 +31,7 @@ def compiled(function: Any) -> Any:
 
     @numba.njit
     def call(*arguments):  # type: ignore[no-untyped-def]
-        function(*arguments)
+        return function(*arguments)
 
     return call
 
@@ -54,3 +61,43 @@ def test_update_of_a_block_by_two_blocks_of_a_panel() -> None:
         result = before.copy()
         call(left, right, WIDTH, target, WIDTH + 1, result)
         np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-13)
+
+
+def test_factor_of_a_block_and_its_columns() -> None:
+    square = RNG.normal(size=(6, 6))
+    H = square @ square.T + 0.1 * np.eye(6)
+    width = 14
+    before = RNG.normal(size=START + 6 * width)
+    block = before[START:].reshape(6, width)
+    block[:, :6] = np.triu(H) + np.tril(block[:, :6], -1)
+    L = np.linalg.cholesky(H)
+    expected = block[:, 6:].copy()
+    expected[:, 1:7] = np.linalg.solve(L, block[:, 7:13])
+    for factor, divide in ((factor_six, divide_six_columns), (compiled(factor_six), compiled(divide_six_columns))):
+        result = before.copy()
+        rows = result[START:].reshape(6, width)
+        assert factor(START, width, result)
+        np.testing.assert_allclose(np.triu(rows[:, :6], 1), np.triu(L.T, 1), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(np.diag(rows), 1.0 / np.diag(L), rtol=1e-12)
+        divide(START, width, 7, result)
+        np.testing.assert_allclose(rows[:, 6:], expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("wrong", [-1.0, 0.0, np.nan])
+def test_block_that_is_not_positive_definite_is_refused(wrong: float) -> None:
+    for i in range(6):
+        H = np.eye(6)
+        H[i, i] = wrong
+        assert not factor_six(0, 6, H.ravel()) and not compiled(factor_six)(0, 6, H.ravel())
+
+
+def test_products_of_a_block_with_vectors() -> None:
+    U, x = panels(), RNG.normal(size=20)
+    block = U[START : START + 6 * WIDTH].reshape(6, WIDTH)[:, :6]
+    for function, matrix in ((subtract_six_times, block.T), (subtract_times_six, block)):
+        expected = x.copy()
+        expected[11:17] -= matrix @ x[2:8]
+        for call in (function, compiled(function)):
+            result = x.copy()
+            call(START, WIDTH, 2, 11, U, result)
+            np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-13)
