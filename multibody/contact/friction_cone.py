@@ -17,13 +17,15 @@ from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device
+from merganser.framework.native import device, inlined
 from merganser.multibody.contact.layout import Array
 
-__all__ = ["Response", "cone_potential", "cone_response", "cone_slip", "set_cone_law"]
+__all__ = ["Response", "Slope", "cone_potential", "cone_response", "cone_slip", "cone_slope", "set_cone_law"]
 
 # Impulse [t1, t2, n] and Hessian (11, 12, 22, 1n, 2n, nn) of one contact.
 Response = tuple[float, float, float, float, float, float, float, float, float]
+# Impulse times a direction, by component, and the curvature along it.
+Slope = tuple[float, float, float, float]
 
 # Numbers of the law of one contact.
 _FRICTION = 0  # mu
@@ -56,11 +58,12 @@ def cone_response(law: Array, v_1: float, v_2: float, v_n: float) -> Response:
     if y_r <= mu * y_n:
         return y_1, y_2, y_n, gain_t, 0.0, gain_t, 0.0, 0.0, gain_n
     # Here y_r > 0: y_n > 0 unless mu^ y_r > 0, and then mu y_n >= 0 = y_r was caught above.
-    t_1, t_2 = y_1 / y_r, y_2 / y_r
+    inverse = 1.0 / y_r
+    t_1, t_2 = y_1 * inverse, y_2 * inverse
     f = law[_FACTOR]
     gamma_n = f * (y_n + law[_CONE_SCALE] * y_r)
     along = mu * law[_CONE_SCALE] * f * gain_t  # along the slip
-    across = mu * gamma_n / y_r * gain_t
+    across = mu * gamma_n * inverse * gain_t
     coupling = mu * f * gain_n
     return (
         mu * gamma_n * t_1,
@@ -73,6 +76,25 @@ def cone_response(law: Array, v_1: float, v_2: float, v_n: float) -> Response:
         coupling * t_2,
         f * gain_n,
     )
+
+
+@inlined
+def cone_slope(law: Array, v_1: float, v_2: float, v_n: float, d_1: float, d_2: float, d_n: float) -> Slope:
+    """gamma_i d_i and d^T G d at a velocity v_c: what a line search along d takes of `cone_response`."""
+    mu, gain_t, gain_n = law[_FRICTION], law[_TANGENT_GAIN], law[_NORMAL_GAIN]
+    y_1, y_2, y_n = -gain_t * v_1, -gain_t * v_2, gain_n * (law[_NORMAL_TARGET] - v_n)
+    y_r = math.sqrt(y_1 * y_1 + y_2 * y_2)
+    if gain_n == 0.0 or y_n <= -law[_CONE_SCALE] * y_r:
+        return 0.0, 0.0, 0.0, 0.0
+    if y_r <= mu * y_n:
+        return y_1 * d_1, y_2 * d_2, y_n * d_n, gain_t * (d_1 * d_1 + d_2 * d_2) + gain_n * d_n * d_n
+    inverse, f = 1.0 / y_r, law[_FACTOR]
+    gamma_n = f * (y_n + law[_CONE_SCALE] * y_r)
+    t_1, t_2 = y_1 * inverse, y_2 * inverse
+    along, across = t_1 * d_1 + t_2 * d_2, t_1 * d_2 - t_2 * d_1
+    curvature = mu * gain_t * (law[_CONE_SCALE] * f * along * along + gamma_n * inverse * across * across)
+    curvature += f * gain_n * d_n * (2.0 * mu * along + d_n)
+    return mu * gamma_n * t_1 * d_1, mu * gamma_n * t_2 * d_2, gamma_n * d_n, curvature
 
 
 @device

@@ -26,8 +26,8 @@ from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device
-from merganser.multibody.contact.friction_cone import Response
+from merganser.framework.native import device, inlined
+from merganser.multibody.contact.friction_cone import Response, Slope
 from merganser.multibody.contact.layout import SIMILAR, Array
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "hunt_crossley_potential",
     "hunt_crossley_response",
     "hunt_crossley_slip",
+    "hunt_crossley_slope",
     "implicit_friction_response",
     "normal_impulse",
     "set_hunt_crossley_law",
@@ -114,7 +115,8 @@ def hunt_crossley_response(approximation: int, law: Array, v_1: float, v_2: floa
     """Impulse and Hessian at a velocity v_c, equations (3) and (4)."""
     mu, eps = law[_FRICTION], law[SOFTNESS]
     s = math.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps)
-    t_1, t_2 = v_1 / s, v_2 / s
+    inverse = 1.0 / s
+    t_1, t_2 = v_1 * inverse, v_2 * inverse
     if approximation == SIMILAR:
         n, slope = normal_impulse(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n - mu * (s - eps))
         friction, turning, coupling = mu * n, mu * mu * slope, -mu * slope
@@ -125,13 +127,33 @@ def hunt_crossley_response(approximation: int, law: Array, v_1: float, v_2: floa
         -friction * t_1,
         -friction * t_2,
         n,
-        friction / s * (1.0 - t_1 * t_1) + turning * t_1 * t_1,
-        (turning - friction / s) * t_1 * t_2,
-        friction / s * (1.0 - t_2 * t_2) + turning * t_2 * t_2,
+        friction * inverse * (1.0 - t_1 * t_1) + turning * t_1 * t_1,
+        (turning - friction * inverse) * t_1 * t_2,
+        friction * inverse * (1.0 - t_2 * t_2) + turning * t_2 * t_2,
         coupling * t_1,
         coupling * t_2,
         slope,
     )
+
+
+@inlined
+def hunt_crossley_slope(
+    approximation: int, law: Array, v_1: float, v_2: float, v_n: float, d_1: float, d_2: float, d_n: float
+) -> Slope:
+    """gamma_i d_i and d^T G d at a velocity v_c: what a line search along d takes of `hunt_crossley_response`."""
+    mu, eps = law[_FRICTION], law[SOFTNESS]
+    s = math.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps)
+    inverse = 1.0 / s
+    t_1, t_2 = v_1 * inverse, v_2 * inverse
+    along, square = t_1 * d_1 + t_2 * d_2, d_1 * d_1 + d_2 * d_2
+    if approximation == SIMILAR:
+        n, slope = normal_impulse(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n - mu * (s - eps))
+        friction, approach = mu * n, d_n - mu * along
+    else:
+        n, slope = normal_impulse(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n)
+        friction, approach = mu * law[_LAGGED], d_n
+    curvature = friction * inverse * (square - along * along) + slope * approach * approach
+    return -friction * t_1 * d_1, -friction * t_2 * d_2, n * d_n, curvature
 
 
 @device

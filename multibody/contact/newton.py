@@ -65,9 +65,8 @@ __all__ = ["measure_residual", "minimize_island", "start_island", "take_step"]
 _PATIENCE = 25  # iterations before softer problems are tried
 _STIFFENING = 10.0
 _SHORT = 0.5  # part of a step that was cut short
-_MOST_CUT = 2  # such steps before directions of friction become unknowns
-_EXACT = 1e-8  # tolerance of the line search, of the slope at its start, as in pydrake
-_ROUGH = 0.1  # the same where what follows does not depend on it
+_MOST_CUT = 1  # such steps before directions of friction become unknowns
+_ROUGH = 0.1  # tolerance of the line search, of the slope at its start; as many steps as with an exact search
 _TINY = 1e-20  # of twice the kinetic energy: of shorter steps, the line search sees little but rounding
 _MOST_FORCED = 3  # such steps, which are taken whole
 _MANY = 8  # iterations, after which the rounding of the impulses is looked at
@@ -238,9 +237,8 @@ def _minimize(
         slope = dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM])
         slope -= dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM_STAR])
         alpha, searches = find_step_length(
-            problem, approximation, constraints, work.law, work.velocity, work.velocity_step, slope, curvature,
-            _ROUGH if follows_directions else _EXACT,
-        )  # fmt: skip
+            problem, approximation, constraints, work.law, work.velocity, work.velocity_step, slope, curvature, _ROUGH
+        )
         if alpha < _SHORT and num_forced < _MOST_FORCED and curvature <= _TINY * energy_now:
             alpha, num_forced = 1.0, num_forced + 1
         if follows_directions:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.bounded import bounded_response
-from merganser.multibody.contact.friction_cone import Response, cone_response
-from merganser.multibody.contact.hunt_crossley import hunt_crossley_response
+from merganser.multibody.contact.friction_cone import Response, Slope, cone_response, cone_slope
+from merganser.multibody.contact.hunt_crossley import hunt_crossley_response, hunt_crossley_slope
 from merganser.multibody.contact.layout import CONTACT, SAP, Array, Problem
 from merganser.multibody.contact.regularization import LAW_SIZE
 from merganser.multibody.contact.workspace import HESSIAN_SIZE
@@ -19,6 +19,16 @@ def contact_response(approximation: int, law: Array, v_1: float, v_2: float, v_n
     if approximation == SAP:
         return cone_response(law, v_1, v_2, v_n)
     return hunt_crossley_response(approximation, law, v_1, v_2, v_n)
+
+
+@inlined
+def _contact_slope(
+    approximation: int, law: Array, v_1: float, v_2: float, v_n: float, d_1: float, d_2: float, d_n: float
+) -> Slope:
+    """Products of impulse and Hessian of a contact with a direction."""
+    if approximation == SAP:
+        return cone_slope(law, v_1, v_2, v_n, d_1, d_2, d_n)
+    return hunt_crossley_slope(approximation, law, v_1, v_2, v_n, d_1, d_2, d_n)
 
 
 @device
@@ -65,17 +75,19 @@ def calc_slope(
         row = c["row_start"]
         if c["kind"] == CONTACT:
             d_1, d_2, d_n = velocity_step[row], velocity_step[row + 1], velocity_step[row + 2]
-            g_1, g_2, g_n, G_11, G_12, G_22, G_1n, G_2n, G_nn = contact_response(
+            slope_1, slope_2, slope_n, bend = _contact_slope(
                 approximation,
                 law[LAW_SIZE * row : LAW_SIZE * (row + 3)],
                 velocity[row] + alpha * d_1,
                 velocity[row + 1] + alpha * d_2,
                 velocity[row + 2] + alpha * d_n,
+                d_1,
+                d_2,
+                d_n,
             )
-            slope -= g_1 * d_1 + g_2 * d_2 + g_n * d_n
-            size += abs(g_1 * d_1) + abs(g_2 * d_2) + abs(g_n * d_n)
-            curvature += d_1 * (G_11 * d_1 + 2.0 * (G_12 * d_2 + G_1n * d_n))
-            curvature += d_2 * (G_22 * d_2 + 2.0 * G_2n * d_n) + d_n * G_nn * d_n
+            slope -= slope_1 + slope_2 + slope_n
+            size += abs(slope_1) + abs(slope_2) + abs(slope_n)
+            curvature += bend
         else:
             for r in range(row, row + c["num_rows"]):
                 d = velocity_step[r]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.layout import Array, Problem
+from merganser.multibody.contact.six import add_three_rows_of_six, three_rows_times_six
 
 __all__ = ["dot_over_trees", "multiply_jacobian", "multiply_jacobian_transpose", "multiply_matrix", "row_product"]
 
@@ -28,10 +29,33 @@ def multiply_jacobian(problem: Problem, constraints: Array, x: Array, out: Array
     """out = J x, for the rows of some constraints, shape [num_rows]."""
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
+        if c["num_rows"] == 3:
+            row = c["row_start"]
+            w_0, w_1, w_2 = _three_products(problem, c["tree_0"], c["jacobian_0"], x)
+            if c["tree_1"] >= 0:
+                u_0, u_1, u_2 = _three_products(problem, c["tree_1"], c["jacobian_1"], x)
+                w_0, w_1, w_2 = w_0 + u_0, w_1 + u_1, w_2 + u_2
+            out[row], out[row + 1], out[row + 2] = w_0, w_1, w_2
+            continue
         for r in range(c["num_rows"]):
             out[c["row_start"] + r] = row_product(problem, c["tree_0"], c["jacobian_0"], r, x)
             if c["tree_1"] >= 0:
                 out[c["row_start"] + r] += row_product(problem, c["tree_1"], c["jacobian_1"], r, x)
+
+
+@inlined
+def _three_products(problem: Problem, t: int, start: int, x: Array) -> tuple[float, float, float]:
+    """What contacts have: three rows of a block of J, times x."""
+    tree = problem.trees[t]
+    n, at = tree["num_v"], tree["v_start"]
+    if n == 6:
+        return three_rows_times_six(start, at, problem.jacobian, x)
+    w_0, w_1, w_2 = 0.0, 0.0, 0.0
+    for k in range(n):
+        w_0 += problem.jacobian[start + k] * x[at + k]
+        w_1 += problem.jacobian[start + n + k] * x[at + k]
+        w_2 += problem.jacobian[start + 2 * n + k] * x[at + k]
+    return w_0, w_1, w_2
 
 
 @device
@@ -76,6 +100,9 @@ def _add_three_rows(problem: Problem, t: int, jacobian_start: int, gamma: Array,
     """What contacts have: half the time of three single rows."""
     tree = problem.trees[t]
     n = tree["num_v"]
+    if n == 6:
+        add_three_rows_of_six(jacobian_start, tree["v_start"], gamma[0], gamma[1], gamma[2], problem.jacobian, out)
+        return
     block = problem.jacobian[jacobian_start : jacobian_start + 3 * n]
     part = out[tree["v_start"] : tree["v_start"] + n]
     y_0, y_1, y_2 = gamma[0], gamma[1], gamma[2]

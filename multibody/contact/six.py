@@ -19,17 +19,21 @@ from merganser.multibody.contact.layout import Array
 
 __all__ = [
     "add_contact_product_of_six",
+    "add_three_rows_of_six",
     "divide_six_columns",
     "factor_six",
     "subtract_product_of_six",
     "subtract_six_times",
     "subtract_times_six",
+    "three_rows_times_six",
 ]
 
 _DOUBLE = ir.DoubleType()
 _INT = ir.IntType(64)
 _SIX = ir.VectorType(_DOUBLE, 6)
 _LANE = ir.IntType(32)
+_ZERO = ir.Constant(_LANE, 0)
+_ZERO = ir.Constant(_LANE, 0)
 
 
 def add_contact_product_of_six(G: Array, left: Array, right: Array, start: int, width: int, panels: Array) -> None:
@@ -108,6 +112,20 @@ def subtract_times_six(start: int, width: int, factor: int, target: int, U: Arra
     for i in range(6):
         for j in range(6):
             x[target + i] -= U[start + i * width + j] * x[factor + j]
+def three_rows_times_six(start: int, at: int, J: Array, x: Array) -> tuple[float, float, float]:
+    """Products of three rows of six numbers of J with a part of x."""
+    total_0, total_1, total_2 = 0.0, 0.0, 0.0
+    for k in range(6):
+        total_0 += J[start + k] * x[at + k]
+        total_1 += J[start + 6 + k] * x[at + k]
+        total_2 += J[start + 12 + k] * x[at + k]
+    return total_0, total_1, total_2
+
+
+def add_three_rows_of_six(start: int, at: int, y_0: float, y_1: float, y_2: float, J: Array, x: Array) -> None:
+    """Adds the sum of three rows of six numbers of J, times y, to a part of x."""
+    for k in range(6):
+        x[at + k] += y_0 * J[start + k] + y_1 * J[start + 6 + k] + y_2 * J[start + 12 + k]
 
 
 class _Rows:
@@ -126,11 +144,18 @@ class _Rows:
     def spread(self, at: Any) -> Any:
         """Six times one number."""
         number = self._builder.load(self._builder.gep(self._data, [at]))
-        row = self._builder.insert_element(ir.Constant(_SIX, ir.Undefined), number, ir.Constant(_LANE, 0))
+        row = self._builder.insert_element(ir.Constant(_SIX, ir.Undefined), number, _ZERO)
         return _spread(self._builder, row, 0)
 
     def _place(self, at: Any) -> Any:
         return self._builder.bitcast(self._builder.gep(self._data, [at]), _SIX.as_pointer())
+
+
+def _sum(builder: Any, row: Any) -> Any:
+    """Of six numbers, in whatever order is fastest."""
+    kind = ir.FunctionType(_DOUBLE, [_DOUBLE, _SIX])
+    add = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.fadd.v6f64")
+    return builder.call(add, [ir.Constant(_DOUBLE, -0.0), row], fastmath=("reassoc",))
 
 
 def _spread(builder: Any, row: Any, k: int) -> Any:
@@ -257,13 +282,10 @@ def _subtract(typingctx: Any, start: Any, width: Any, factor: Any, target: Any, 
         at, width, factor, target = arguments[:4]
         block, vector = (_Rows(context, builder, signature.args[k], arguments[k]) for k in (4, 5))
         given, result = vector.load(factor), vector.load(target)
-        kind = ir.FunctionType(_DOUBLE, [_DOUBLE, _SIX])
-        add = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.fadd.v6f64")
         products = ir.Constant(_SIX, ir.Undefined)
         for i in range(6):
-            product = builder.fmul(block.load(at), given)
-            total = builder.call(add, [ir.Constant(_DOUBLE, -0.0), product], fastmath=("reassoc",))
-            products = builder.insert_element(products, total, ir.Constant(_LANE, i))
+            product = _sum(builder, builder.fmul(block.load(at), given))
+            products = builder.insert_element(products, product, ir.Constant(_LANE, i))
             at = builder.add(at, width)
         vector.store(target, builder.fsub(result, products))
         return context.get_dummy_value()
@@ -271,57 +293,51 @@ def _subtract(typingctx: Any, start: Any, width: Any, factor: Any, target: Any, 
     return types.void(*[types.int64] * 4, U, x), generate
 
 
-_write_contact_product: Any = intrinsic(_add_contact_product)
-_write_product: Any = intrinsic(_subtract_product)
-_write_factor: Any = intrinsic(_factor)
-_write_division: Any = intrinsic(_divide)
-_write_transposed: Any = intrinsic(_subtract_transposed)
-_write_times: Any = intrinsic(_subtract)
+def _multiply_rows(typingctx: Any, start: Any, at: Any, J: Any, x: Any) -> Any:
+    result = types.UniTuple(types.float64, 3)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        start, at = arguments[:2]
+        rows, vector = (_Rows(context, builder, signature.args[k], arguments[k]) for k in (2, 3))
+        given, sums = vector.load(at), []
+        for r in range(3):
+            row = rows.load(builder.add(start, ir.Constant(_INT, 6 * r)))
+            sums.append(_sum(builder, builder.fmul(row, given)))
+        return context.make_tuple(builder, result, sums)
+
+    return result(types.int64, types.int64, J, x), generate
 
 
-@overload(add_contact_product_of_six)
-def _compile_contact_product(G: Any, left: Any, right: Any, start: Any, width: Any, panels: Any) -> Any:
-    def compiled(G: Any, left: Any, right: Any, start: Any, width: Any, panels: Any) -> Any:
-        _write_contact_product(G, left, right, start, width, panels)
+def _add_rows(typingctx: Any, start: Any, at: Any, y_0: Any, y_1: Any, y_2: Any, J: Any, x: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        start, at = arguments[:2]
+        rows, vector = (_Rows(context, builder, signature.args[k], arguments[k]) for k in (5, 6))
+        fma = _fused(builder)
+        total = vector.load(at)
+        for r in range(3):
+            scale = builder.insert_element(ir.Constant(_SIX, ir.Undefined), arguments[2 + r], _ZERO)
+            total = fma(_spread(builder, scale, 0), rows.load(builder.add(start, ir.Constant(_INT, 6 * r))), total)
+        vector.store(at, total)
+        return context.get_dummy_value()
 
-    return compiled
-
-
-@overload(subtract_product_of_six)
-def _compile_product(left: Any, right: Any, width: Any, target: Any, target_width: Any, U: Any) -> Any:
-    def compiled(left: Any, right: Any, width: Any, target: Any, target_width: Any, U: Any) -> Any:
-        _write_product(left, right, width, target, target_width, U)
-
-    return compiled
-
-
-@overload(factor_six)
-def _compile_factor(start: Any, width: Any, U: Any) -> Any:
-    def compiled(start: Any, width: Any, U: Any) -> Any:
-        return _write_factor(start, width, U)
-
-    return compiled
+    return types.void(types.int64, types.int64, *[types.float64] * 3, J, x), generate
 
 
-@overload(divide_six_columns)
-def _compile_division(start: Any, width: Any, column: Any, U: Any) -> Any:
-    def compiled(start: Any, width: Any, column: Any, U: Any) -> Any:
-        _write_division(start, width, column, U)
+def _replace(function: Callable[..., Any], instructions: Any) -> None:
+    """Has compiled code take the instructions in place of a function of the same arguments."""
+    write: Any = intrinsic(instructions)
 
-    return compiled
+    def compiled(*arguments: Any) -> Any:
+        return write(*arguments)
 
-
-@overload(subtract_six_times)
-def _compile_transposed(start: Any, width: Any, factor: Any, target: Any, U: Any, x: Any) -> Any:
-    def compiled(start: Any, width: Any, factor: Any, target: Any, U: Any, x: Any) -> Any:
-        _write_transposed(start, width, factor, target, U, x)
-
-    return compiled
+    overload(function, strict=False)(lambda *arguments: compiled)
 
 
-@overload(subtract_times_six)
-def _compile_times(start: Any, width: Any, factor: Any, target: Any, U: Any, x: Any) -> Any:
-    def compiled(start: Any, width: Any, factor: Any, target: Any, U: Any, x: Any) -> Any:
-        _write_times(start, width, factor, target, U, x)
-
-    return compiled
+_replace(add_contact_product_of_six, _add_contact_product)
+_replace(subtract_product_of_six, _subtract_product)
+_replace(factor_six, _factor)
+_replace(divide_six_columns, _divide)
+_replace(subtract_six_times, _subtract_transposed)
+_replace(subtract_times_six, _subtract)
+_replace(three_rows_times_six, _multiply_rows)
+_replace(add_three_rows_of_six, _add_rows)

@@ -10,11 +10,13 @@ import pytest
 
 from merganser.multibody.contact.six import (
     add_contact_product_of_six,
+    add_three_rows_of_six,
     divide_six_columns,
     factor_six,
     subtract_product_of_six,
     subtract_six_times,
     subtract_times_six,
+    three_rows_times_six,
 )
 
 RNG = np.random.default_rng(5)
@@ -101,3 +103,14 @@ def test_products_of_a_block_with_vectors() -> None:
             result = x.copy()
             call(START, WIDTH, 2, 11, U, result)
             np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-13)
+def test_products_of_three_rows_with_vectors() -> None:
+    J, x, y = RNG.normal(size=25), RNG.normal(size=20), RNG.normal(size=3)
+    rows = J[4:22].reshape(3, 6)
+    for call in (three_rows_times_six, compiled(three_rows_times_six)):
+        np.testing.assert_allclose(call(4, 9, J, x), rows @ x[9:15], rtol=1e-13, atol=1e-13)
+    expected = x.copy()
+    expected[9:15] += rows.T @ y
+    for call in (add_three_rows_of_six, compiled(add_three_rows_of_six)):
+        result = x.copy()
+        call(4, 9, *y, J, result)
+        np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-13)
