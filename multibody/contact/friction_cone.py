@@ -47,17 +47,29 @@ def set_cone_law(mu: float, tangent_gain: float, normal_gain: float, normal_targ
     law[_FACTOR] = 1.0 / (1.0 + mu * law[_CONE_SCALE])
 
 
+@inlined
+def _is_open(law: Array, square: float, y_n: float) -> bool:
+    """Whether (3) holds, from y_r^2: roots are drawn of contacts that slide only."""
+    return y_n <= 0.0 and y_n * y_n >= law[_CONE_SCALE] * law[_CONE_SCALE] * square
+
+
+@inlined
+def _sticks(law: Array, square: float, y_n: float) -> bool:
+    """Whether (1) holds, from y_r^2."""
+    return y_n >= 0.0 and square <= law[_FRICTION] * law[_FRICTION] * y_n * y_n
+
+
 @device
 def cone_response(law: Array, v_1: float, v_2: float, v_n: float) -> Response:
     """Impulse and Hessian at a velocity v_c, equations (1) to (3)."""
     mu, gain_t, gain_n = law[_FRICTION], law[_TANGENT_GAIN], law[_NORMAL_GAIN]
     y_1, y_2, y_n = -gain_t * v_1, -gain_t * v_2, gain_n * (law[_NORMAL_TARGET] - v_n)
-    y_r = math.sqrt(y_1 * y_1 + y_2 * y_2)
-    if gain_n == 0.0 or y_n <= -law[_CONE_SCALE] * y_r:
+    square = y_1 * y_1 + y_2 * y_2
+    if gain_n == 0.0 or _is_open(law, square, y_n):
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    if y_r <= mu * y_n:
+    if _sticks(law, square, y_n):
         return y_1, y_2, y_n, gain_t, 0.0, gain_t, 0.0, 0.0, gain_n
-    # Here y_r > 0: y_n > 0 unless mu^ y_r > 0, and then mu y_n >= 0 = y_r was caught above.
+    y_r = math.sqrt(square)  # positive: if it were 0, the contact would be open or stick
     inverse = 1.0 / y_r
     t_1, t_2 = y_1 * inverse, y_2 * inverse
     f = law[_FACTOR]
@@ -83,11 +95,12 @@ def cone_slope(law: Array, v_1: float, v_2: float, v_n: float, d_1: float, d_2: 
     """gamma_i d_i and d^T G d at a velocity v_c: what a line search along d takes of `cone_response`."""
     mu, gain_t, gain_n = law[_FRICTION], law[_TANGENT_GAIN], law[_NORMAL_GAIN]
     y_1, y_2, y_n = -gain_t * v_1, -gain_t * v_2, gain_n * (law[_NORMAL_TARGET] - v_n)
-    y_r = math.sqrt(y_1 * y_1 + y_2 * y_2)
-    if gain_n == 0.0 or y_n <= -law[_CONE_SCALE] * y_r:
+    square = y_1 * y_1 + y_2 * y_2
+    if gain_n == 0.0 or _is_open(law, square, y_n):
         return 0.0, 0.0, 0.0, 0.0
-    if y_r <= mu * y_n:
+    if _sticks(law, square, y_n):
         return y_1 * d_1, y_2 * d_2, y_n * d_n, gain_t * (d_1 * d_1 + d_2 * d_2) + gain_n * d_n * d_n
+    y_r = math.sqrt(square)
     inverse, f = 1.0 / y_r, law[_FACTOR]
     gamma_n = f * (y_n + law[_CONE_SCALE] * y_r)
     t_1, t_2 = y_1 * inverse, y_2 * inverse
@@ -101,11 +114,12 @@ def cone_slope(law: Array, v_1: float, v_2: float, v_n: float, d_1: float, d_2: 
 def cone_slip(law: Array, v_1: float, v_2: float, v_n: float) -> tuple[float, bool]:
     """How fast a contact slips, at least so fast that it slides, and whether it slides; 0 if there is no contact."""
     gain_t, gain_n = law[_TANGENT_GAIN], law[_NORMAL_GAIN]
-    v_r, y_n = math.sqrt(v_1 * v_1 + v_2 * v_2), gain_n * (law[_NORMAL_TARGET] - v_n)
-    if gain_n == 0.0 or y_n <= -law[_CONE_SCALE] * gain_t * v_r:
+    y_n, square = gain_n * (law[_NORMAL_TARGET] - v_n), v_1 * v_1 + v_2 * v_2
+    if gain_n == 0.0 or _is_open(law, gain_t * gain_t * square, y_n):
         return 0.0, False
-    threshold = law[_FRICTION] * y_n / gain_t
-    return (v_r, True) if v_r > threshold else (threshold, False)
+    if _sticks(law, gain_t * gain_t * square, y_n):
+        return law[_FRICTION] * y_n / gain_t, False
+    return math.sqrt(square), True
 
 
 @device

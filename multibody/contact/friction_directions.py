@@ -99,13 +99,17 @@ def turn_directions(
         start = HESSIAN_SIZE * row
         T_1, T_2 = hessian[start + _T_1], hessian[start + _T_2]
         if s > 0.0:
-            u_1, u_2 = -velocity[row] / s, -velocity[row + 1] / s
+            inverse = 1.0 / s
+            u_1, u_2 = -velocity[row] * inverse, -velocity[row + 1] * inverse
             d_1, d_2 = velocity_step[row], velocity_step[row + 1]
             growth = -(u_1 * d_1 + u_2 * d_2) if is_sliding else 0.0
-            T_1 += part * (-(d_1 + T_1 * growth) / s + u_1 - T_1)
-            T_2 += part * (-(d_2 + T_2 * growth) / s + u_2 - T_2)
-        size = max(1.0, math.sqrt(T_1 * T_1 + T_2 * T_2))
-        hessian[start + _T_1], hessian[start + _T_2] = T_1 / size, T_2 / size
+            T_1 += part * (-(d_1 + T_1 * growth) * inverse + u_1 - T_1)
+            T_2 += part * (-(d_2 + T_2 * growth) * inverse + u_2 - T_2)
+        square = T_1 * T_1 + T_2 * T_2
+        if square > 1.0:
+            scale = 1.0 / math.sqrt(square)
+            T_1, T_2 = scale * T_1, scale * T_2
+        hessian[start + _T_1], hessian[start + _T_2] = T_1, T_2
 
 
 @inlined

@@ -1,9 +1,10 @@
-"""Newton's method for one island, with exact line search.
+"""Newton's method for one island, with a line search.
 
     grad l = A (v - v*) - J^T gamma,   H = A + J^T G J,   dv = -H^-1 grad l               (1)
 
 starting from the velocities before the step. l is strongly convex and its gradient continuous, so that the method
-converges from everywhere. It ends when the momentum that is left is small,
+converges from everywhere. The line search leaves a tenth of the slope: exact ones, which take twice the evaluations,
+save no steps. The method ends when the momentum that is left is small,
 
     |D grad l| <= eps_a + eps_r max(|D A v|, |D J^T gamma|),   D = diag(A)^-1/2           (2)
 
@@ -11,8 +12,8 @@ or no more than the last bits of impulses that cancel in J^T gamma, or when a st
 rounding does. Where contacts are steep, rounding hides from the line search what very short steps achieve: these are
 taken whole, some times.
 
-Where many contacts stick and slide, exact steps are cut short by one contact after the other. From the second time on,
-the directions of friction are unknowns of their own (friction_directions.py).
+Where many contacts stick and slide, steps are cut short by one contact after the other. From the first time on, the
+directions of friction are unknowns of their own (friction_directions.py).
 
 Of contacts of Hunt and Crossley that are far stiffer than their step resolves, friction with a great coefficient makes
 a cone of cliffs, along which steps are short. If the method lingers, it goes on through softer problems: all gains of
@@ -66,10 +67,10 @@ _PATIENCE = 25  # iterations before softer problems are tried
 _STIFFENING = 10.0
 _SHORT = 0.5  # part of a step that was cut short
 _MOST_CUT = 1  # such steps before directions of friction become unknowns
-_ROUGH = 0.1  # tolerance of the line search, of the slope at its start; as many steps as with an exact search
+_ROUGH = 0.1  # tolerance of the line search, of the slope at its start
 _TINY = 1e-20  # of twice the kinetic energy: of shorter steps, the line search sees little but rounding
 _MOST_FORCED = 3  # such steps, which are taken whole
-_MANY = 8  # iterations, after which the rounding of the impulses is looked at
+_MANY = 8  # iterations, after which the rounding of the impulses is looked at, every fourth time
 _LAST_BITS = 2.0 * 2.0**-52
 _LEAST_SHIFT = 1e-14  # relative, of the diagonal of H
 _ROUNDING = 1e-30  # of twice the kinetic energy: a step of 1e-15 of the velocities
@@ -221,7 +222,7 @@ def _minimize(
             return NOT_A_NUMBER
         relative = residual / scale if scale > 0.0 else 0.0
         tolerance = settings["absolute_tolerance"] + settings["relative_tolerance"] * scale
-        if residual > tolerance and count >= _MANY:
+        if residual > tolerance and count >= _MANY and count % 4 == 0:
             tolerance += _measure_rounding(problem, trees, constraints, gamma_out, velocities)
         if is_still or residual <= tolerance:
             result["residual"] = max(result["residual"], relative)
