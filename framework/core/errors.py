@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["AlgebraicLoopError", "UnconnectedInputError", "nearest_names", "note_place"]
+__all__ = ["AlgebraicLoopError", "UnconnectedInputError", "name_owner", "nearest_names", "note_place"]
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 _MOST_NOTES = 8  # of an exception that passes through a long chain of blocks
 
@@ -16,6 +17,14 @@ class AlgebraicLoopError(RuntimeError):
 
 class UnconnectedInputError(RuntimeError):
     """An input port was read that is neither connected nor fixed."""
+
+
+def name_owner(context: Any, system: Any) -> str:
+    """Whose context this is, for a message that it is not that of `system`, which may have a twin of the same path."""
+    path = context._system.GetSystemPathname()
+    if path == system.GetSystemPathname():
+        return f"another system of the same path, '{path}', which was made by another call"
+    return f"system '{path}'"
 
 
 def nearest_names(name: str, known: Iterable[str]) -> str:

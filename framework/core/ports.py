@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from merganser.framework.core.errors import name_owner
 from merganser.framework.core.indices import DependencyTicket, InputPortIndex, OutputPortIndex, PortDataType
 from merganser.framework.core.scalars import cast_array, has_nan
 from merganser.framework.core.store import FixedInputPortValue
@@ -269,6 +270,6 @@ def _foreign_context(port: _Port, context: Any) -> Exception:
     if not isinstance(context, Context):
         return TypeError(f"{port.GetFullDescription()} needs a Context; got {type(context).__name__}.")
     return ValueError(
-        f"{port.GetFullDescription()} was given the context of system '{context._system.GetSystemPathname()}'. "
+        f"{port.GetFullDescription()} was given the context of {name_owner(context, port.get_system())}. "
         "Pass the context of the port's own system: system.GetMyContextFromRoot(root_context)."
     )

@@ -16,7 +16,7 @@ from merganser.framework.core.dependencies import TicketMethods
 from merganser.framework.core.diagram_context import make_context
 from merganser.framework.core.difference_equations import DifferenceEquationMethods, merge_updates
 from merganser.framework.core.dynamics import DynamicsMethods
-from merganser.framework.core.errors import nearest_names
+from merganser.framework.core.errors import name_owner, nearest_names
 from merganser.framework.core.events import DeclaredEvent, EventKind, TriggerType
 from merganser.framework.core.execution import compute_updates, execute, raise_if_failed
 from merganser.framework.core.graphviz import GraphvizMethods
@@ -281,8 +281,8 @@ class System(
             raise self._no_context(context)
         if context._system is not self:
             raise ValueError(
-                f"System '{self.GetSystemPathname()}' was given the context of system "
-                f"'{context._system.GetSystemPathname()}'. Use system.GetMyContextFromRoot(root_context)."
+                f"System '{self.GetSystemPathname()}' was given the context of {name_owner(context, self)}. "
+                "Use system.GetMyContextFromRoot(root_context)."
             )
 
     def _no_context(self, context: Any) -> TypeError:

@@ -195,8 +195,10 @@ def test_context_of_another_system_is_refused_by_name():
 
 def test_context_of_another_instance_of_the_same_diagram_is_refused():
     diagram, twin = nested(1)[0], nested(1)[0]
-    with pytest.raises(ValueError, match="was given the context"):
-        diagram.get_output_port().Eval(twin.CreateDefaultContext())
+    context = twin.CreateDefaultContext()
+    for wrong in (lambda: diagram.get_output_port().Eval(context), lambda: diagram.ValidateContext(context)):
+        with pytest.raises(ValueError, match="was given the context of another system of the same path, '::"):
+            wrong()
 
 
 def test_wrong_sizes_name_the_system_and_change_nothing():
