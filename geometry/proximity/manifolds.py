@@ -26,7 +26,7 @@ from merganser.geometry.proximity.layout import (
     UNSOLVED,
     Hulls,
 )
-from merganser.geometry.proximity.narrow_phase import set_relative_pose, solve_pair
+from merganser.geometry.proximity.narrow_phase import set_inverse_pose, set_relative_pose, solve_pair
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
@@ -167,6 +167,7 @@ def _clip_boxes(
         count = clip_box_faces(a, b, work.X_AB, n, n_B, margin, *rooms)
         normal = scaled(unit_axis(i), math.copysign(1.0, n[i]))
     else:
+        set_inverse_pose(work.X_AB, work.X_BA)
         count = clip_box_faces(b, a, work.X_BA, n_B, n, margin, *rooms)
         _to_frame_A(work.X_AB, work.clipped, count)
         normal = scaled(axis(work.X_AB, j), -math.copysign(1.0, n_B[j]))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
-from merganser.geometry.proximity.closed_forms import solve_in_closed_form
+from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
 from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.gjk import solve_polytopes
-from merganser.geometry.proximity.layout import ELLIPSOID, INEXACT, SEGMENT, SOLVED, UNSOLVED, Hulls
+from merganser.geometry.proximity.layout import BOX, ELLIPSOID, HALF_SPACE, INEXACT, SEGMENT, SOLVED, UNSOLVED, Hulls
 from merganser.geometry.proximity.refine import refine
 from merganser.geometry.proximity.separating_axes import is_zonotope, solve_zonotopes
 from merganser.geometry.proximity.smooth import deepest_of_smooth
 from merganser.geometry.proximity.supports import is_curved, rolling_radius
 from merganser.geometry.proximity.vectors import Array, Vector3, add, axis, norm, rotated, subtract, unit
 
-__all__ = ["set_relative_pose", "signed_distances", "solve_pair"]
+__all__ = ["set_inverse_pose", "set_relative_pose", "signed_distances", "solve_pair"]
 
 
 @device
@@ -40,13 +40,22 @@ def solve_pair(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) ->
     If it may be rough, it may be UNSOLVED: then the points are missing, and of cores that are apart the distance is at
     least minus the value.
     """
-    status = solve_in_closed_form(a, b, hulls, work)
-    if status != UNSOLVED:
-        return status
-    _set_inverse_pose(work.X_AB, work.X_BA)
+    if a.kind == HALF_SPACE or b.kind == HALF_SPACE:
+        return solve_half_space(a, b, hulls, work)
+    if a.kind <= ELLIPSOID and b.kind <= ELLIPSOID:
+        status = solve_primitives(a, b, work, is_rough)
+        if status != UNSOLVED:
+            return status
+    return _search(a, b, hulls, work, is_rough)
+
+
+@device
+def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> int:
+    """What `solve_pair` does, for pairs for which there is no formula."""
+    set_inverse_pose(work.X_AB, work.X_BA)
     has_sides = is_zonotope(a) and is_zonotope(b)
     if has_sides:
-        status = solve_zonotopes(a, b, hulls, work)
+        status = UNSOLVED if a.kind == b.kind else solve_zonotopes(a, b, hulls, work)
         if status != UNSOLVED or is_rough:
             return status
         n = (work.normal[0], work.normal[1], work.normal[2])
@@ -75,7 +84,8 @@ def _is_smooth(a: Array, b: Array) -> bool:
 
 
 @device
-def _set_inverse_pose(X_AB: Array, X_BA: Array) -> None:
+def set_inverse_pose(X_AB: Array, X_BA: Array) -> None:
+    """X_BA = X_AB^-1."""
     for r in range(3):
         for c in range(3):
             X_BA[3 * r + c] = X_AB[3 * c + r]
