@@ -20,6 +20,7 @@ __all__ = ["has_point_formula", "point_to_core"]
 
 _TINY = 1e-300
 _MAX_STEPS = 100
+_LAST_STEP = 5e-9  # of s, after which none follows: what is left is of the size of its square
 
 
 @device
@@ -105,20 +106,27 @@ def _point_to_ellipsoid(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
     # With s = t + a_min^2 nothing is lost where t comes close to -a_min^2.
     da, db, dc = (a - least) * (a + least), (b - least) * (b + least), (c - least) * (c + least)
     ya, yb, yc = a * abs(q[0]), b * abs(q[1]), c * abs(q[2])
-    s = max(ya - da, max(yb - db, yc - dc))
-    if s > 1e-14 * least * least:
-        for _ in range(_MAX_STEPS):
-            fa, fb, fc = ya / (s + da), yb / (s + db), yc / (s + dc)
-            excess = fa * fa + fb * fb + fc * fc - 1.0
-            slope = fa * fa / (s + da) + fb * fb / (s + db) + fc * fc / (s + dc)
-            step = 0.5 * excess / slope
-            s += step
-            if step <= 1e-16 * s:
-                break
-        x = (a * a * q[0] / (s + da), b * b * q[1] / (s + db), c * c * q[2] / (s + dc))
-    else:
-        x = _beyond_focus(g, q, da, db, dc)
-    n = unit((x[0] / (a * a), x[1] / (b * b), x[2] / (c * c)))
+    wa, wb, wc = ya * ya, yb * yb, yc * yc
+    square = wa + wb + wc
+    lowest = 1e-14 * least * least
+    s = max(max(lowest, ya - da), max(yb - db, yc - dc))
+    if square > 0.0:
+        s = max(s, math.sqrt(square) - (wa * da + wb * db + wc * dc) / square)
+    for _ in range(_MAX_STEPS):
+        ra, rb, rc = 1.0 / (s + da), 1.0 / (s + db), 1.0 / (s + dc)
+        fa, fb, fc = wa * ra * ra, wb * rb * rb, wc * rc * rc
+        value = fa + fb + fc
+        if s == lowest and value <= 1.0:
+            x = _beyond_focus(g, q, da, db, dc)
+            n = unit((x[0] / (a * a), x[1] / (b * b), x[2] / (c * c)))
+            return dot(n, subtract(q, x)), n, x
+        step = value * (math.sqrt(value) - 1.0) / (fa * ra + fb * rb + fc * rc)
+        s += step
+        if abs(step) <= _LAST_STEP * s:
+            break
+    m = (q[0] / (s + da), q[1] / (s + db), q[2] / (s + dc))
+    x = (a * a * m[0], b * b * m[1], c * c * m[2])
+    n = unit(m)
     return dot(n, subtract(q, x)), n, x
 
 
