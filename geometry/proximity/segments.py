@@ -172,8 +172,17 @@ def _side_across(z_1: float, z_2: float, e_1: float, e_2: float, s_1: float, s_2
 
 
 @device
-def _entering(box: Array, c: Vector3, e: Vector3, size: float) -> tuple[bool, Vector3, float, Vector3, Vector3]:
-    """The lowest side of a box less a segment c + t e that enters it or nearly so, all in the frame of the box.
+def _entering(
+    box: Array, c: Vector3, e: Vector3, t: float, size: float
+) -> tuple[bool, Vector3, float, Vector3, Vector3]:
+    """The lowest side of a box less a segment that enters it or nearly so, all in the frame of the box.
+
+    Args:
+        box: the box.
+        c: the middle of the segment.
+        e: from there to its end.
+        t: of a point c + t e in the box, in the middle of what is in it.
+        size: of both.
 
     Returns:
         Whether the points lie within the features, the normal from the box to the segment, the height of the side, and
@@ -187,7 +196,7 @@ def _entering(box: Array, c: Vector3, e: Vector3, size: float) -> tuple[bool, Ve
     value = z + abs(e[2]) - abs(c[2])
     if value < best:
         best, side = value, 2
-    preference, least = _PREFERENCE * size, _PARALLEL * dot(e, e)
+    preference, tolerance, least = _PREFERENCE * size, _INSIDE * size, _PARALLEL * dot(e, e)
     value = _side_across(c[1], c[2], e[1], e[2], y, z, least)
     if value < best - preference:
         best, side = value, 3
@@ -201,7 +210,10 @@ def _entering(box: Array, c: Vector3, e: Vector3, size: float) -> tuple[bool, Ve
         n = unit_axis(side)
         toward = math.copysign(1.0, dot(n, c))
         n = scaled(n, toward)
-        q = sum_scaled(c, e, -math.copysign(1.0, dot(n, e)))
+        along = dot(n, e)
+        if abs(along) > tolerance:
+            t = -math.copysign(1.0, along)
+        q = sum_scaled(c, e, t)
         p = sum_scaled(q, n, best)
         is_inside = True
     else:
@@ -214,8 +226,7 @@ def _entering(box: Array, c: Vector3, e: Vector3, size: float) -> tuple[bool, Ve
         t = (dot(across, p) - dot(across, c)) / dot(across, e)
         q = sum_scaled(c, e, t)
         p = sum_scaled(q, n, best)
-        is_inside = abs(t) * norm(e) <= norm(e) + _INSIDE * size
-    tolerance = _INSIDE * size
+        is_inside = (abs(t) - 1.0) * norm(e) <= tolerance
     is_inside = is_inside and abs(p[0]) <= x + tolerance and abs(p[1]) <= y + tolerance and abs(p[2]) <= z + tolerance
     return is_inside, n, best, p, q
 
@@ -234,7 +245,7 @@ def solve_box_and_segment(a: Array, b: Array, work: Array) -> int:
     if distance > _NEAR * size:
         set_solution(work, scaled(n, 1.0 / distance), -distance, p_A, p_B)
         return SOLVED
-    is_solved, n, value, p_A, p_B = _entering(a, c, e, size)
+    is_solved, n, value, p_A, p_B = _entering(a, c, e, t, size)
     if is_solved:
         set_solution(work, n, value, p_A, p_B)
         return SOLVED
@@ -258,7 +269,7 @@ def solve_segment_and_box(a: Array, b: Array, work: Array) -> int:
         p_B = add(rotated(X_AB, q), origin)
         set_solution(work, rotated(X_AB, scaled(n, 1.0 / distance)), -distance, (0.0, 0.0, t * a.size_2), p_B)
         return SOLVED
-    is_solved, n, value, q, p = _entering(b, c, e, size)
+    is_solved, n, value, q, p = _entering(b, c, e, t, size)
     if is_solved:
         p_A, p_B = add(rotated(X_AB, p), origin), add(rotated(X_AB, q), origin)
         set_solution(work, negated(rotated(X_AB, n)), value, p_A, p_B)
