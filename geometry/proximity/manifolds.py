@@ -124,6 +124,8 @@ def _clip(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) -> tuple
     if a.kind == POINT or a.kind == ELLIPSOID or b.kind == POINT or b.kind == ELLIPSOID:
         return 0, n
     X_AB = work.X_AB
+    if a.kind == SEGMENT and b.kind == SEGMENT and math.hypot(X_AB[2], X_AB[5]) > _PARALLEL:
+        return 0, n
     n_B = negated(rotated_back(X_AB, n))
     if a.kind == BOX and b.kind == BOX and a.radius == 0.0 and b.radius == 0.0:
         return _clip_boxes(a, b, hulls, work, n, n_B, margin)
