@@ -5,8 +5,8 @@ A - B has 30 sides: its normals are those of faces of A or of B, or lie across a
 
     across axis i of A:  s_i + sum_j r_j |R_ij| - |p_i|                                      (1)
     across axis j of B:  r_j + sum_i s_i |R_ij| - |sum_i R_ij p_i|                           (2)
-    across both:  (s_k |R_lj| + s_l |R_kj| + r_m |R_in| + r_n |R_im| - |p_l R_kj - p_k R_lj|) / sqrt(R_kj^2 + R_lj^2)
-                  with i, k, l and j, m, n cyclic                                            (3)
+    across both:  (s_k |R_hj| + s_h |R_kj| + r_m |R_in| + r_n |R_im| - |p_h R_kj - p_k R_hj|) / sqrt(R_kj^2 + R_hj^2)
+                  with i, k, h and j, m, n cyclic                                            (3)
 
 The least height is the depth if it is positive; and if both points at which that side touches lie within their
 features, it is minus the distance if it is negative. If not, the nearest points are a corner and a corner or edge, or
@@ -28,7 +28,9 @@ from merganser.geometry.proximity.vectors import (
     Vector3,
     add,
     axis,
+    cross,
     dot,
+    negated,
     norm,
     rotated,
     rotated_back,
@@ -60,12 +62,12 @@ def _half(g: Array, i: int) -> float:
 @inlined
 def _across_edges(lowest: Side, a: Array, b: Array, X: Array, i: int, j: int) -> Side:
     """The lower one of the lowest side and (3), without divisions and roots: they are compared by their squares."""
-    k, l = (i + 1) % 3, (i + 2) % 3  # noqa: E741
+    k, h = (i + 1) % 3, (i + 2) % 3
     m, n = (j + 1) % 3, (j + 2) % 3
-    x, y = X[3 * k + j], X[3 * l + j]
+    x, y = X[3 * k + j], X[3 * h + j]
     square = x * x + y * y
-    height = _half(a, k) * abs(y) + _half(a, l) * abs(x) + _half(b, m) * abs(X[3 * i + n])
-    height += _half(b, n) * abs(X[3 * i + m]) - abs(X[9 + l] * x - X[9 + k] * y)
+    height = _half(a, k) * abs(y) + _half(a, h) * abs(x) + _half(b, m) * abs(X[3 * i + n])
+    height += _half(b, n) * abs(X[3 * i + m]) - abs(X[9 + h] * x - X[9 + k] * y)
     height *= abs(height)
     if square > _PARALLEL and height * lowest[1] < lowest[0] * square:
         return height, square, _EDGES + 3 * i + j
@@ -155,16 +157,14 @@ def solve_boxes(a: Array, b: Array, work: Array, is_rough: bool) -> int:
     if side >= _EDGES:
         i = (side - _EDGES) // 3
         j = side - _EDGES - 3 * i
-    u, v = unit_axis(i), axis(X_AB, j) if j >= 0 else (0.0, 0.0, 0.0)
-    if side < _FACE_OF_B:
-        n = u
-    elif side < _EDGES:
+    u, v = unit_axis(i), axis(X_AB, max(j, 0))
+    n = u
+    if side >= _EDGES:
+        n = scaled(cross(u, v), 1.0 / sine)
+    elif side >= _FACE_OF_B:
         n = v
-    else:
-        inverse = 1.0 / sine
-        n = ((u[1] * v[2] - u[2] * v[1]) * inverse, (u[2] * v[0] - u[0] * v[2]) * inverse, (u[0] * v[1] - u[1] * v[0]) * inverse)
     if dot(n, p) < 0.0:
-        n = (-n[0], -n[1], -n[2])
+        n = negated(n)
     m = rotated_back(X_AB, n)
     p_A = _corner(a, n)
     q_A = subtract(p, rotated(X_AB, _corner(b, m)))

@@ -22,7 +22,7 @@ from merganser.geometry.proximity.layout import (
 )
 from merganser.geometry.proximity.points import point_to_core
 from merganser.geometry.proximity.refine import set_solution
-from merganser.geometry.proximity.segments import solve_box_and_segment, solve_segment_and_box, solve_segments
+from merganser.geometry.proximity.segments import solve_box_and_segment, solve_segments
 from merganser.geometry.proximity.supports import piece_point, support_piece
 from merganser.geometry.proximity.vectors import (
     Array,
@@ -37,6 +37,7 @@ from merganser.geometry.proximity.vectors import (
 )
 
 __all__ = ["solve_half_space", "solve_primitives"]
+
 
 @device
 def solve_primitives(a: Array, b: Array, work: Array, is_rough: bool) -> int:
@@ -57,9 +58,7 @@ def solve_primitives(a: Array, b: Array, work: Array, is_rough: bool) -> int:
     if a.kind == SEGMENT and b.kind == SEGMENT:
         solve_segments(a, b, work)
         return SOLVED
-    if a.kind == SEGMENT and b.kind == BOX:
-        return solve_segment_and_box(a, b, work)
-    if a.kind == BOX and b.kind == SEGMENT:
+    if (a.kind == SEGMENT and b.kind == BOX) or (a.kind == BOX and b.kind == SEGMENT):
         return solve_box_and_segment(a, b, work)
     if a.kind == BOX and b.kind == BOX:
         return solve_boxes(a, b, work, is_rough)

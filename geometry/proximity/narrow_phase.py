@@ -11,7 +11,6 @@ from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.gjk import solve_polytopes
 from merganser.geometry.proximity.layout import BOX, ELLIPSOID, HALF_SPACE, INEXACT, SEGMENT, SOLVED, UNSOLVED, Hulls
 from merganser.geometry.proximity.refine import refine
-from merganser.geometry.proximity.separating_axes import is_zonotope, solve_zonotopes
 from merganser.geometry.proximity.smooth import deepest_of_smooth
 from merganser.geometry.proximity.supports import is_curved, rolling_radius
 from merganser.geometry.proximity.vectors import Array, Vector3, add, axis, dot, norm, rotated, subtract, unit
@@ -73,11 +72,10 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
     if a.kind == HALF_SPACE or b.kind == HALF_SPACE:
         return solve_half_space(a, b, hulls, work)
     set_inverse_pose(work.X_AB, work.X_BA)
-    has_sides = is_zonotope(a) and is_zonotope(b)
+    has_sides = a.kind <= BOX and b.kind <= BOX
     if has_sides:
-        status = UNSOLVED if a.kind == b.kind else solve_zonotopes(a, b, hulls, work)
-        if status != UNSOLVED or is_rough:
-            return status
+        if is_rough:
+            return UNSOLVED
         n = (work.normal[0], work.normal[1], work.normal[2])
     else:
         n = _start(a, b, work.X_AB)

@@ -18,7 +18,7 @@ import math
 from typing import TypeAlias
 
 from merganser.framework.native import device, inlined
-from merganser.geometry.proximity.layout import SOLVED, UNSOLVED
+from merganser.geometry.proximity.layout import BOX, SOLVED, UNSOLVED
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.vectors import (
     Array,
@@ -39,7 +39,7 @@ from merganser.geometry.proximity.vectors import (
     unit_axis,
 )
 
-__all__ = ["solve_box_and_segment", "solve_segment_and_box", "solve_segments"]
+__all__ = ["solve_box_and_segment", "solve_segments"]
 
 Bracket: TypeAlias = tuple[float, float, float, float]
 
@@ -85,7 +85,7 @@ def solve_segments(a: Array, b: Array, work: Array) -> None:
 def _normal_at_crossing(
     gap: Vector3, v: Vector3, is_across_a: bool, is_across_b: bool, square: float, touching: float
 ) -> Vector3:
-    """Normal of segments along ez and v that meet, or nearly so, from A to B; where the gap is rounding, it does not say.
+    """Normal from A to B of segments along ez and v that meet, or nearly so, where the gap says little about it.
 
     Args:
         gap: from the nearest point of A to that of B.
@@ -113,17 +113,13 @@ def _clamped(z: float, s: float) -> float:
 
 
 @inlined
-def _slope(box: Array, c: Vector3, e: Vector3, t: float) -> float:
-    """g(t) of (1)."""
+def _narrowed(bracket: Bracket, box: Array, c: Vector3, e: Vector3, t: float, flat: float) -> Bracket:
+    """Where g is not positive, and g; where it is not negative, and g: the closest pair, with one more point or end."""
+    low, g_low, high, g_high = bracket
+    t = _clamped(t, 1.0)
     x, y, z = c[0] + t * e[0], c[1] + t * e[1], c[2] + t * e[2]
     x, y, z = x - _clamped(x, box.size_0), y - _clamped(y, box.size_1), z - _clamped(z, box.size_2)
-    return e[0] * x + e[1] * y + e[2] * z
-
-
-@inlined
-def _narrowed(bracket: Bracket, t: float, g: float, flat: float) -> Bracket:
-    """Where g is not positive, and g; where it is not negative, and g: the closest pair, with one more point."""
-    low, g_low, high, g_high = bracket
+    g = e[0] * x + e[1] * y + e[2] * z
     if g <= flat and t >= low:
         low, g_low = t, g
     if g >= -flat and t <= high:
@@ -132,25 +128,18 @@ def _narrowed(bracket: Bracket, t: float, g: float, flat: float) -> Bracket:
 
 
 @inlined
-def _narrowed_by_plane(bracket: Bracket, box: Array, c: Vector3, e: Vector3, t: float, flat: float) -> Bracket:
-    """The same, with a place where the segment crosses the plane of a side; or with an end, if that is beyond it."""
-    t = _clamped(t, 1.0)
-    return _narrowed(bracket, t, _slope(box, c, e, t), flat)
-
-
-@inlined
 def _nearest_on_segment(box: Array, c: Vector3, e: Vector3, flat: float) -> float:
     """The t at which (1) is zero, or the end that is nearer; if the segment runs alongside, the middle of that part."""
     x, y, z = _inverse(e[0]), _inverse(e[1]), _inverse(e[2])
     bracket = (-1.0, 0.0, 1.0, 0.0)
-    bracket = _narrowed(bracket, -1.0, _slope(box, c, e, -1.0), flat)
-    bracket = _narrowed(bracket, 1.0, _slope(box, c, e, 1.0), flat)
-    bracket = _narrowed_by_plane(bracket, box, c, e, (-box.size_0 - c[0]) * x, flat)
-    bracket = _narrowed_by_plane(bracket, box, c, e, (box.size_0 - c[0]) * x, flat)
-    bracket = _narrowed_by_plane(bracket, box, c, e, (-box.size_1 - c[1]) * y, flat)
-    bracket = _narrowed_by_plane(bracket, box, c, e, (box.size_1 - c[1]) * y, flat)
-    bracket = _narrowed_by_plane(bracket, box, c, e, (-box.size_2 - c[2]) * z, flat)
-    bracket = _narrowed_by_plane(bracket, box, c, e, (box.size_2 - c[2]) * z, flat)
+    bracket = _narrowed(bracket, box, c, e, -1.0, flat)
+    bracket = _narrowed(bracket, box, c, e, 1.0, flat)
+    bracket = _narrowed(bracket, box, c, e, (-box.size_0 - c[0]) * x, flat)
+    bracket = _narrowed(bracket, box, c, e, (box.size_0 - c[0]) * x, flat)
+    bracket = _narrowed(bracket, box, c, e, (-box.size_1 - c[1]) * y, flat)
+    bracket = _narrowed(bracket, box, c, e, (box.size_1 - c[1]) * y, flat)
+    bracket = _narrowed(bracket, box, c, e, (-box.size_2 - c[2]) * z, flat)
+    bracket = _narrowed(bracket, box, c, e, (box.size_2 - c[2]) * z, flat)
     low, g_low, high, g_high = bracket
     if low >= high:
         return 0.5 * (low + high)
@@ -174,19 +163,13 @@ def _side_across(z_1: float, z_2: float, e_1: float, e_2: float, s_1: float, s_2
 @device
 def _entering(
     box: Array, c: Vector3, e: Vector3, t: float, size: float
-) -> tuple[bool, Vector3, float, Vector3, Vector3]:
-    """The lowest side of a box less a segment that enters it or nearly so, all in the frame of the box.
+) -> tuple[int, Vector3, float, Vector3, Vector3]:
+    """The solution where a segment enters a box or nearly so, by the lowest side.
+
+    Args and results are those of `_box_and_segment`.
 
     Args:
-        box: the box.
-        c: the middle of the segment.
-        e: from there to its end.
         t: of a point c + t e in the box, in the middle of what is in it.
-        size: of both.
-
-    Returns:
-        Whether the points lie within the features, the normal from the box to the segment, the height of the side, and
-        the points of the box and of the segment.
     """
     x, y, z = box.size_0, box.size_1, box.size_2
     best, side = x + abs(e[0]) - abs(c[0]), 0
@@ -228,50 +211,48 @@ def _entering(
         p = sum_scaled(q, n, best)
         is_inside = (abs(t) - 1.0) * norm(e) <= tolerance
     is_inside = is_inside and abs(p[0]) <= x + tolerance and abs(p[1]) <= y + tolerance and abs(p[2]) <= z + tolerance
-    return is_inside, n, best, p, q
+    return SOLVED if is_inside else UNSOLVED, n, best, p, q
+
+
+@device
+def _box_and_segment(box: Array, c: Vector3, e: Vector3, size: float) -> tuple[int, Vector3, float, Vector3, Vector3]:
+    """The solution for a box and a segment, all in the frame of the box.
+
+    Args:
+        box: the box.
+        c: the middle of the segment.
+        e: from there to its end.
+        size: of both.
+
+    Returns:
+        The status, the normal from the box to the segment, the value, and the points of the box and of the segment.
+    """
+    t = _nearest_on_segment(box, c, e, _FLAT * size * norm(e))
+    q = sum_scaled(c, e, t)
+    p = (_clamped(q[0], box.size_0), _clamped(q[1], box.size_1), _clamped(q[2], box.size_2))
+    n = subtract(q, p)
+    distance = norm(n)
+    if distance > _NEAR * size:
+        return SOLVED, scaled(n, 1.0 / distance), -distance, p, q
+    return _entering(box, c, e, t, size)
 
 
 @inlined
 def solve_box_and_segment(a: Array, b: Array, work: Array) -> int:
-    """Writes the solution for a box A and a segment B; returns SOLVED, or UNSOLVED if they touch in some odd way."""
-    X_AB = work.X_AB
-    c, e = (X_AB[9], X_AB[10], X_AB[11]), scaled(axis(X_AB, 2), b.size_2)
-    size = a.bound + b.bound
-    t = _nearest_on_segment(a, c, e, _FLAT * size * b.size_2)
-    p_B = sum_scaled(c, e, t)
-    p_A = (_clamped(p_B[0], a.size_0), _clamped(p_B[1], a.size_1), _clamped(p_B[2], a.size_2))
-    n = subtract(p_B, p_A)
-    distance = norm(n)
-    if distance > _NEAR * size:
-        set_solution(work, scaled(n, 1.0 / distance), -distance, p_A, p_B)
-        return SOLVED
-    is_solved, n, value, p_A, p_B = _entering(a, c, e, t, size)
-    if is_solved:
-        set_solution(work, n, value, p_A, p_B)
-        return SOLVED
-    return UNSOLVED
+    """Writes the solution for a box and a segment, in either order; returns a status.
 
-
-@inlined
-def solve_segment_and_box(a: Array, b: Array, work: Array) -> int:
-    """Writes the solution for a segment A and a box B; returns SOLVED, or UNSOLVED if they touch in some odd way."""
+    It is UNSOLVED if they touch in some odd way; then the normal and the value are those of the lowest side.
+    """
     X_AB = work.X_AB
     origin = (X_AB[9], X_AB[10], X_AB[11])
-    # All is in B until the end.
-    c, e = negated(rotated_back(X_AB, origin)), (X_AB[6] * a.size_2, X_AB[7] * a.size_2, X_AB[8] * a.size_2)
     size = a.bound + b.bound
-    t = _nearest_on_segment(b, c, e, _FLAT * size * a.size_2)
-    p = sum_scaled(c, e, t)
-    q = (_clamped(p[0], b.size_0), _clamped(p[1], b.size_1), _clamped(p[2], b.size_2))
-    n = subtract(q, p)
-    distance = norm(n)
-    if distance > _NEAR * size:
-        p_B = add(rotated(X_AB, q), origin)
-        set_solution(work, rotated(X_AB, scaled(n, 1.0 / distance)), -distance, (0.0, 0.0, t * a.size_2), p_B)
-        return SOLVED
-    is_solved, n, value, q, p = _entering(b, c, e, t, size)
-    if is_solved:
-        p_A, p_B = add(rotated(X_AB, p), origin), add(rotated(X_AB, q), origin)
-        set_solution(work, negated(rotated(X_AB, n)), value, p_A, p_B)
-        return SOLVED
-    return UNSOLVED
+    if a.kind == BOX:
+        status, n, value, p_A, p_B = _box_and_segment(a, origin, scaled(axis(X_AB, 2), b.size_2), size)
+        set_solution(work, n, value, p_A, p_B)
+        return status
+    half = a.size_2
+    c, e = negated(rotated_back(X_AB, origin)), (X_AB[6] * half, X_AB[7] * half, X_AB[8] * half)
+    status, n, value, q, p = _box_and_segment(b, c, e, size)
+    p_A, p_B = add(rotated(X_AB, p), origin), add(rotated(X_AB, q), origin)
+    set_solution(work, negated(rotated(X_AB, n)), value, p_A, p_B)
+    return status
