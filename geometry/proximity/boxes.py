@@ -10,9 +10,9 @@ A - B has 30 sides: its normals are those of faces of A or of B, or lie across a
 
 The least height is the depth if it is positive; and if both points at which that side touches lie within their
 features, it is minus the distance if it is negative. If not, the nearest points are a corner and a corner or edge, or
-the lowest side tells the wrong features. Then each box's point nearest to that of the other is looked for in turn; when
-none of the two moves any more, both are nearest points, as the square of the distance is convex. Two edges, between
-which this would go on for long, are solved at once.
+the lowest side tells the wrong features. Then each box's point nearest to that of the other is looked for in turn,
+until the height of A - B along the line between both proves that no other two are nearer. Two edges, between which this
+would go on for long, are solved at once.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from merganser.geometry.proximity.vectors import (
     scaled,
     subtract,
     sum_scaled,
+    unit,
     unit_axis,
 )
 
@@ -47,8 +48,6 @@ Side: TypeAlias = tuple[float, float, int]  # square of a height with its sign, 
 _PARALLEL = 1e-14  # squared sine of the angle between edges that span no side
 _PREFERENCE = 1e-13  # by how much, of the size, the side of two edges must be nearer than that of a face
 _INSIDE = 1e-12  # of the size: how far outside of a feature rounding may take a point
-_NEAR = 1e-6  # of the size: below this distance the direction between nearest points is uncertain
-_MOVED = 1e-10  # of the distance: by how much nearest points may move, when each is looked for again
 _MAX_ROUNDS = 8
 _FACE_OF_B = 3  # sides: 0-2 are faces of A, 3-5 of B, the others across axes i of A and j of B: 6 + 3 i + j
 _EDGES = 6
@@ -201,24 +200,30 @@ def _approach(a: Array, b: Array, work: Array, p_A: Vector3, n: Vector3, height:
         size: of both boxes.
     """
     X_AB = work.X_AB
-    is_touching = height > -_NEAR * size
+    is_touching = height > -_INSIDE * size
     lift = scaled(n, height if is_touching else 0.0)
     origin = add((X_AB[9], X_AB[10], X_AB[11]), lift)
     p_A = _clamped(p_A, a)
     for _ in range(_MAX_ROUNDS):
         q_B = _clamped(rotated_back(X_AB, subtract(p_A, origin)), b)
         q_A = add(rotated(X_AB, q_B), origin)
-        next_p = _clamped(q_A, a)
-        gap = subtract(q_A, next_p)
+        p_A = _clamped(q_A, a)
+        gap = subtract(q_A, p_A)
         distance = norm(gap)
         if is_touching:
             if distance <= _INSIDE * size:
-                set_solution(work, n, height, next_p, subtract(q_A, lift))
+                set_solution(work, n, height, p_A, subtract(q_A, lift))
                 return SOLVED
-        elif norm(subtract(next_p, p_A)) <= _MOVED * distance:
-            set_solution(work, scaled(gap, 1.0 / distance), -distance, next_p, q_A)
-            return SOLVED
-        p_A = next_p
+        elif distance > 0.0:
+            # Across the edges and faces in which the points lie, the gap is rounding.
+            m = rotated_back(X_AB, gap)
+            m = _cleared(m, q_B, b)
+            n = unit(_cleared(rotated(X_AB, m), p_A, a))
+            reach_a, reach_b = _corner(a, n), _corner(b, rotated_back(X_AB, n))
+            value = dot(n, subtract(add(reach_a, rotated(X_AB, reach_b)), origin))
+            if value + distance <= _INSIDE * size:
+                set_solution(work, n, -distance, p_A, q_A)
+                return SOLVED
         i, j = _free_axis(p_A, a), _free_axis(q_B, b)
         if i >= 0 and j >= 0:
             v = axis(X_AB, j)
@@ -226,6 +231,16 @@ def _approach(a: Array, b: Array, work: Array, p_A: Vector3, n: Vector3, height:
                 s, _ = _edge_steps(scaled(gap, -1.0), i, v)
                 p_A = _clamped(sum_scaled(p_A, unit_axis(i), s), a)
     return UNSOLVED
+
+
+@inlined
+def _cleared(d: Vector3, p: Vector3, g: Array) -> Vector3:
+    """A direction without its components along the axes of a box along which a point of it is free to move."""
+    return (
+        d[0] if abs(p[0]) >= g.size_0 else 0.0,
+        d[1] if abs(p[1]) >= g.size_1 else 0.0,
+        d[2] if abs(p[2]) >= g.size_2 else 0.0,
+    )
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""Pairs that need no iteration: points, segments and half spaces with whatever has a formula, and zonotopes.
+"""Pairs with a formula: points, segments, boxes, and half spaces with whatever has a support function.
 
 Each writes the solution of refine.py, (1) there: the unit vector n from A to B (out of A - B), the value h(n), which is
 minus the signed distance, and one point of each core, all in A.
@@ -41,17 +41,25 @@ __all__ = ["solve_half_space", "solve_primitives"]
 
 @device
 def solve_primitives(a: Array, b: Array, work: Array, is_rough: bool) -> int:
-    """Writes the solution if there is a formula for this pair; returns the status, or UNSOLVED if there is none."""
+    """Writes the solution for points, segments, boxes, cylinders and ellipsoids, if there is a formula for the pair.
+
+    Args:
+        a: geometry A.
+        b: geometry B.
+        work: X_AB is given.
+        is_rough: see `solve_pair`.
+
+    Returns:
+        A status, UNSOLVED if there is none; of segments and boxes, normal and value are those of the lowest side then.
+    """
+    X_AB = work.X_AB
+    origin = (X_AB[9], X_AB[10], X_AB[11])
     if a.kind == POINT:
-        X_AB = work.X_AB
-        origin = (X_AB[9], X_AB[10], X_AB[11])
         distance, m_B, nearest = point_to_core(b, negated(rotated_back(X_AB, origin)))
         p_B = add(origin, rotated(X_AB, nearest))
         set_solution(work, negated(rotated(X_AB, m_B)), -distance, (0.0, 0.0, 0.0), p_B)
         return SOLVED
     if b.kind == POINT:
-        X_AB = work.X_AB
-        origin = (X_AB[9], X_AB[10], X_AB[11])
         distance, n, nearest = point_to_core(a, origin)
         set_solution(work, n, -distance, nearest, origin)
         return SOLVED
@@ -67,7 +75,7 @@ def solve_primitives(a: Array, b: Array, work: Array, is_rough: bool) -> int:
 
 @device
 def solve_half_space(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
-    """Writes the solution if there is a formula for this pair; returns the status, or UNSOLVED if there is none."""
+    """Writes the solution for a half space and anything; returns a status."""
     X_AB = work.X_AB
     origin = (X_AB[9], X_AB[10], X_AB[11])
     if b.kind == HALF_SPACE:
@@ -79,9 +87,7 @@ def solve_half_space(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
         height = dot(up, subtract(p_A, origin))
         set_solution(work, negated(up), -height, p_A, sum_scaled(p_A, up, -height))
         return SOLVED
-    if a.kind == HALF_SPACE:
-        down_B = negated(rotated_back(X_AB, (0.0, 0.0, 1.0)))
-        p_B = add(origin, rotated(X_AB, piece_point(b, hulls, support_piece(b, hulls, down_B), down_B)))
-        set_solution(work, (0.0, 0.0, 1.0), -p_B[2], (p_B[0], p_B[1], 0.0), p_B)
-        return SOLVED
-    return UNSOLVED
+    down_B = negated(rotated_back(X_AB, (0.0, 0.0, 1.0)))
+    p_B = add(origin, rotated(X_AB, piece_point(b, hulls, support_piece(b, hulls, down_B), down_B)))
+    set_solution(work, (0.0, 0.0, 1.0), -p_B[2], (p_B[0], p_B[1], 0.0), p_B)
+    return SOLVED

@@ -5,7 +5,13 @@ point is x_i = a_i^2 q_i / (a_i^2 + t) with t the greatest root of
 
     sum_i (a_i q_i / (a_i^2 + t))^2 = 1,                                             (1)
 
-whose left side falls and is convex right of -a_min^2, so that Newton's method cannot fail from the left.
+whose left side falls right of -a_min^2. The inverse of its root rises there, is concave and nearly a line (J. More and
+D. Sorensen 1983, Computing a trust region step, sec. 3), so that Newton's method takes two or three steps, and cannot
+fail from the left. With w_i = (a_i q_i)^2 / sum_k (a_k q_k)^2, the left side is at least
+
+    sum_k (a_k q_k)^2 / (t + sum_i w_i a_i^2)^2                                      (2)
+
+because 1 / x^2 is convex; the root of (2) is where it starts, or that of one term of (1), if it is greater.
 """
 
 from __future__ import annotations
@@ -13,10 +19,10 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
-from merganser.geometry.proximity.layout import BOX, CYLINDER, ELLIPSOID, HALF_SPACE, POINT, SEGMENT
+from merganser.geometry.proximity.layout import BOX, CYLINDER, POINT, SEGMENT
 from merganser.geometry.proximity.vectors import Array, Vector3, dot, norm, subtract, unit
 
-__all__ = ["has_point_formula", "point_to_core"]
+__all__ = ["point_to_core"]
 
 _TINY = 1e-300
 _MAX_STEPS = 100
@@ -24,20 +30,13 @@ _LAST_STEP = 5e-9  # of s, after which none follows: what is left is of the size
 
 
 @device
-def has_point_formula(kind: int) -> bool:
-    """Whether `point_to_core` knows this kind of core."""
-    return kind <= ELLIPSOID or kind == HALF_SPACE
-
-
-@device
 def point_to_core(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
     """Of a point Q, in the frame of the geometry: signed distance to the core, its gradient, and the nearest point.
 
-    Where the gradient is not defined, it is one of those nearby; at the center of a point or segment, x.
+    The core is a point, segment, box, cylinder or ellipsoid. Where the gradient is not defined, it is one of those
+    nearby; at the center of a point or segment, x.
     """
     kind = g.kind
-    if kind == HALF_SPACE:
-        return q[2], (0.0, 0.0, 1.0), (q[0], q[1], 0.0)
     if kind in (POINT, SEGMENT):
         z = min(max(q[2], -g.size_2), g.size_2) if kind == SEGMENT else 0.0
         v = (q[0], q[1], q[2] - z)
