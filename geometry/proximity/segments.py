@@ -41,7 +41,7 @@ from merganser.geometry.proximity.vectors import (
 
 __all__ = ["solve_box_and_segment", "solve_segments"]
 
-Bracket: TypeAlias = tuple[float, float, float, float]
+Bracket: TypeAlias = tuple[float, float]
 
 _PARALLEL = 1e-20  # squared sine of the angle between lines that count as parallel
 _FLAT = 4e-16  # g of a box and a segment that counts as none, of the squared size
@@ -113,25 +113,29 @@ def _clamped(z: float, s: float) -> float:
 
 
 @inlined
-def _narrowed(bracket: Bracket, box: Array, c: Vector3, e: Vector3, t: float, flat: float) -> Bracket:
-    """Where g is not positive, and g; where it is not negative, and g: the closest pair, with one more point or end."""
-    low, g_low, high, g_high = bracket
-    t = _clamped(t, 1.0)
+def _slope(box: Array, c: Vector3, e: Vector3, t: float) -> float:
+    """g(t) of (1)."""
     x, y, z = c[0] + t * e[0], c[1] + t * e[1], c[2] + t * e[2]
     x, y, z = x - _clamped(x, box.size_0), y - _clamped(y, box.size_1), z - _clamped(z, box.size_2)
-    g = e[0] * x + e[1] * y + e[2] * z
-    if g <= flat and t >= low:
-        low, g_low = t, g
-    if g >= -flat and t <= high:
-        high, g_high = t, g
-    return low, g_low, high, g_high
+    return e[0] * x + e[1] * y + e[2] * z
+
+
+@inlined
+def _narrowed(bracket: Bracket, box: Array, c: Vector3, e: Vector3, t: float, flat: float) -> Bracket:
+    """The last t at which g is not positive, and the first at which it is not negative, with one more point or end.
+
+    There is no branch in it: which way it would go is hard to foretell, and there would be sixteen.
+    """
+    t = _clamped(t, 1.0)
+    g = _slope(box, c, e, t)
+    return max(bracket[0], t if g <= flat else -1.0), min(bracket[1], t if g >= -flat else 1.0)
 
 
 @inlined
 def _nearest_on_segment(box: Array, c: Vector3, e: Vector3, flat: float) -> float:
     """The t at which (1) is zero, or the end that is nearer; if the segment runs alongside, the middle of that part."""
     x, y, z = _inverse(e[0]), _inverse(e[1]), _inverse(e[2])
-    bracket = (-1.0, 0.0, 1.0, 0.0)
+    bracket = (-1.0, 1.0)
     bracket = _narrowed(bracket, box, c, e, -1.0, flat)
     bracket = _narrowed(bracket, box, c, e, 1.0, flat)
     bracket = _narrowed(bracket, box, c, e, (-box.size_0 - c[0]) * x, flat)
@@ -140,10 +144,11 @@ def _nearest_on_segment(box: Array, c: Vector3, e: Vector3, flat: float) -> floa
     bracket = _narrowed(bracket, box, c, e, (box.size_1 - c[1]) * y, flat)
     bracket = _narrowed(bracket, box, c, e, (-box.size_2 - c[2]) * z, flat)
     bracket = _narrowed(bracket, box, c, e, (box.size_2 - c[2]) * z, flat)
-    low, g_low, high, g_high = bracket
+    low, high = bracket
     if low >= high:
         return 0.5 * (low + high)
-    return low + (high - low) * (g_low / (g_low - g_high))
+    at_low, at_high = _slope(box, c, e, low), _slope(box, c, e, high)
+    return low + (high - low) * (at_low / (at_low - at_high))
 
 
 @inlined
