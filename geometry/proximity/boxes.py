@@ -68,9 +68,13 @@ def _across_edges(lowest: Side, a: Array, b: Array, X: Array, i: int, j: int) ->
     height = _half(a, k) * abs(y) + _half(a, h) * abs(x) + _half(b, m) * abs(X[3 * i + n])
     height += _half(b, n) * abs(X[3 * i + m]) - abs(X[9 + h] * x - X[9 + k] * y)
     height *= abs(height)
-    if square > _PARALLEL and height * lowest[1] < lowest[0] * square:
-        return height, square, _EDGES + 3 * i + j
-    return lowest
+    is_lower = (square > _PARALLEL) & (height * lowest[1] < lowest[0] * square)
+    side = _EDGES + 3 * i + j
+    return (
+        height if is_lower else lowest[0],
+        square if is_lower else lowest[1],
+        side if is_lower else lowest[2],
+    )
 
 
 @inlined
