@@ -26,7 +26,7 @@ from merganser.geometry.proximity.layout import (
     UNSOLVED,
     Hulls,
 )
-from merganser.geometry.proximity.narrow_phase import set_relative_pose, solve_pair
+from merganser.geometry.proximity.narrow_phase import set_inverse_pose, set_relative_pose, solve_pair
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
@@ -124,6 +124,8 @@ def _clip(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) -> tuple
     if a.kind == POINT or a.kind == ELLIPSOID or b.kind == POINT or b.kind == ELLIPSOID:
         return 0, n
     X_AB = work.X_AB
+    if a.kind == SEGMENT and b.kind == SEGMENT and math.hypot(X_AB[2], X_AB[5]) > _PARALLEL:
+        return 0, n
     n_B = negated(rotated_back(X_AB, n))
     if a.kind == BOX and b.kind == BOX and a.radius == 0.0 and b.radius == 0.0:
         return _clip_boxes(a, b, hulls, work, n, n_B, margin)
@@ -167,6 +169,7 @@ def _clip_boxes(
         count = clip_box_faces(a, b, work.X_AB, n, n_B, margin, *rooms)
         normal = scaled(unit_axis(i), math.copysign(1.0, n[i]))
     else:
+        set_inverse_pose(work.X_AB, work.X_BA)
         count = clip_box_faces(b, a, work.X_BA, n_B, n, margin, *rooms)
         _to_frame_A(work.X_AB, work.clipped, count)
         normal = scaled(axis(work.X_AB, j), -math.copysign(1.0, n_B[j]))

@@ -5,7 +5,13 @@ point is x_i = a_i^2 q_i / (a_i^2 + t) with t the greatest root of
 
     sum_i (a_i q_i / (a_i^2 + t))^2 = 1,                                             (1)
 
-whose left side falls and is convex right of -a_min^2, so that Newton's method cannot fail from the left.
+whose left side falls right of -a_min^2. The inverse of its root rises there, is concave and nearly a line (J. More and
+D. Sorensen 1983, Computing a trust region step, sec. 3), so that Newton's method takes two or three steps, and cannot
+fail from the left. With w_i = (a_i q_i)^2 / sum_k (a_k q_k)^2, the left side is at least
+
+    sum_k (a_k q_k)^2 / (t + sum_i w_i a_i^2)^2                                      (2)
+
+because 1 / x^2 is convex; the root of (2) is where it starts, or that of one term of (1), if it is greater.
 """
 
 from __future__ import annotations
@@ -13,30 +19,24 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
-from merganser.geometry.proximity.layout import BOX, CYLINDER, ELLIPSOID, HALF_SPACE, POINT, SEGMENT
+from merganser.geometry.proximity.layout import BOX, CYLINDER, POINT, SEGMENT
 from merganser.geometry.proximity.vectors import Array, Vector3, dot, norm, subtract, unit
 
-__all__ = ["has_point_formula", "point_to_core"]
+__all__ = ["point_to_core"]
 
 _TINY = 1e-300
 _MAX_STEPS = 100
-
-
-@device
-def has_point_formula(kind: int) -> bool:
-    """Whether `point_to_core` knows this kind of core."""
-    return kind <= ELLIPSOID or kind == HALF_SPACE
+_LAST_STEP = 5e-9  # of s, after which none follows: what is left is of the size of its square
 
 
 @device
 def point_to_core(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
     """Of a point Q, in the frame of the geometry: signed distance to the core, its gradient, and the nearest point.
 
-    Where the gradient is not defined, it is one of those nearby; at the center of a point or segment, x.
+    The core is a point, segment, box, cylinder or ellipsoid. Where the gradient is not defined, it is one of those
+    nearby; at the center of a point or segment, x.
     """
     kind = g.kind
-    if kind == HALF_SPACE:
-        return q[2], (0.0, 0.0, 1.0), (q[0], q[1], 0.0)
     if kind in (POINT, SEGMENT):
         z = min(max(q[2], -g.size_2), g.size_2) if kind == SEGMENT else 0.0
         v = (q[0], q[1], q[2] - z)
@@ -105,20 +105,27 @@ def _point_to_ellipsoid(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
     # With s = t + a_min^2 nothing is lost where t comes close to -a_min^2.
     da, db, dc = (a - least) * (a + least), (b - least) * (b + least), (c - least) * (c + least)
     ya, yb, yc = a * abs(q[0]), b * abs(q[1]), c * abs(q[2])
-    s = max(ya - da, max(yb - db, yc - dc))
-    if s > 1e-14 * least * least:
-        for _ in range(_MAX_STEPS):
-            fa, fb, fc = ya / (s + da), yb / (s + db), yc / (s + dc)
-            excess = fa * fa + fb * fb + fc * fc - 1.0
-            slope = fa * fa / (s + da) + fb * fb / (s + db) + fc * fc / (s + dc)
-            step = 0.5 * excess / slope
-            s += step
-            if step <= 1e-16 * s:
-                break
-        x = (a * a * q[0] / (s + da), b * b * q[1] / (s + db), c * c * q[2] / (s + dc))
-    else:
-        x = _beyond_focus(g, q, da, db, dc)
-    n = unit((x[0] / (a * a), x[1] / (b * b), x[2] / (c * c)))
+    wa, wb, wc = ya * ya, yb * yb, yc * yc
+    square = wa + wb + wc
+    lowest = 1e-14 * least * least
+    s = max(max(lowest, ya - da), max(yb - db, yc - dc))
+    if square > 0.0:
+        s = max(s, math.sqrt(square) - (wa * da + wb * db + wc * dc) / square)
+    for _ in range(_MAX_STEPS):
+        ra, rb, rc = 1.0 / (s + da), 1.0 / (s + db), 1.0 / (s + dc)
+        fa, fb, fc = wa * ra * ra, wb * rb * rb, wc * rc * rc
+        value = fa + fb + fc
+        if s == lowest and value <= 1.0:
+            x = _beyond_focus(g, q, da, db, dc)
+            n = unit((x[0] / (a * a), x[1] / (b * b), x[2] / (c * c)))
+            return dot(n, subtract(q, x)), n, x
+        step = value * (math.sqrt(value) - 1.0) / (fa * ra + fb * rb + fc * rc)
+        s += step
+        if abs(step) <= _LAST_STEP * s:
+            break
+    m = (q[0] / (s + da), q[1] / (s + db), q[2] / (s + dc))
+    x = (a * a * m[0], b * b * m[1], c * c * m[2])
+    n = unit(m)
     return dot(n, subtract(q, x)), n, x
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-NUM_POSES = 200
+NUM_POSES = 1000  # so many that the call from Python, 20 to 50 us after other work, does not count
 SIZES: dict[str, tuple[float, ...]] = {
     "Sphere": (0.1,),
     "Capsule": (0.05, 0.2),

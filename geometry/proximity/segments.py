@@ -1,0 +1,263 @@
+"""Distances of a segment: to a segment, and to a box.
+
+The square of the distance of the point c + t e of a segment, -1 <= t <= 1, to a box with half extents s is convex in t,
+and half its derivative
+
+    g(t) = sum_i e_i (z_i - clamp(z_i, -s_i, s_i)),    z = c + t e                           (1)
+
+is linear between the six places at which some z_i = +-s_i. Looking at these and at both ends one finds between which
+two of them g is zero, and so the nearest point, without a search.
+
+A segment that enters the box, or nearly so, has the least of six sides: those of the box, and those across the segment
+and an axis of the box (Gottschalk, Lin, Manocha 1996, OBBTree).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+from merganser.framework.native import device, inlined
+from merganser.geometry.proximity.layout import BOX, SOLVED, UNSOLVED
+from merganser.geometry.proximity.refine import set_solution
+from merganser.geometry.proximity.vectors import (
+    Array,
+    Vector3,
+    add,
+    axis,
+    cross,
+    dot,
+    negated,
+    norm,
+    rotated,
+    rotated_back,
+    scaled,
+    subtract,
+    sum_scaled,
+    tangents,
+    unit,
+    unit_axis,
+)
+
+__all__ = ["solve_box_and_segment", "solve_segments"]
+
+Bracket: TypeAlias = tuple[float, float]
+
+_PARALLEL = 1e-20  # squared sine of the angle between lines that count as parallel
+_FLAT = 4e-16  # g of a box and a segment that counts as none, of the squared size
+_NEAR = 1e-6  # of the size: below this distance the direction between nearest points is uncertain
+_TOUCHING = 1e-10  # of the size: the direction between nearest points closer than that is rounding
+_PREFERENCE = 1e-13  # by how much, of the size, the side of two edges must be nearer than that of a face
+_INSIDE = 1e-12  # of the size: how far outside of a feature rounding may take a point
+
+
+@inlined
+def solve_segments(a: Array, b: Array, work: Array) -> None:
+    """Writes the solution for two segments (Ericson 2005, Real-Time Collision Detection, sec. 5.1.9)."""
+    X_AB = work.X_AB
+    v = axis(X_AB, 2)
+    origin = (X_AB[9], X_AB[10], X_AB[11])
+    half_a, half_b = a.size_2, b.size_2
+    # Points s u and origin + t v with u = ez; minimize |s u - t v - origin|.
+    cosine, p_u, p_v = v[2], origin[2], dot(origin, v)
+    square = v[0] * v[0] + v[1] * v[1]
+    if square > _PARALLEL:
+        s = min(max((p_u - cosine * p_v) / square, -half_a), half_a)
+    else:  # parallel: the middle of where they lie side by side
+        reach = half_b * abs(cosine)
+        low, high = max(-half_a, p_u - reach), min(half_a, p_u + reach)
+        s = min(max(0.5 * (low + high), -half_a), half_a)
+    t = min(max(s * cosine - p_v, -half_b), half_b)
+    s = min(max(t * cosine + p_u, -half_a), half_a)
+    p_A, p_B = (0.0, 0.0, s), sum_scaled(origin, v, t)
+    n = subtract(p_B, p_A)
+    distance = norm(n)
+    if distance > _NEAR * (half_a + half_b):
+        set_solution(work, scaled(n, 1.0 / distance), -distance, p_A, p_B)
+    else:
+        is_across_a = abs(s) < half_a or s * n[2] <= 0.0
+        is_across_b = abs(t) < half_b or t * dot(n, v) >= 0.0
+        n = _normal_at_crossing(n, v, is_across_a, is_across_b, square, _TOUCHING * (half_a + half_b))
+        set_solution(work, n, dot(n, subtract(p_A, p_B)), p_A, p_B)
+
+
+@device
+def _normal_at_crossing(
+    gap: Vector3, v: Vector3, is_across_a: bool, is_across_b: bool, square: float, touching: float
+) -> Vector3:
+    """Normal from A to B of segments along ez and v that meet, or nearly so, where the gap says little about it.
+
+    Args:
+        gap: from the nearest point of A to that of B.
+        v: direction of B.
+        is_across_a: whether the nearest point of A is none of its ends, so that the normal is across A.
+        is_across_b: the same of B.
+        square: squared sine of the angle between both.
+        touching: length of the gap that counts as none.
+    """
+    n = gap
+    if is_across_a:
+        n = (n[0], n[1], 0.0)
+    if is_across_b:
+        n = sum_scaled(n, v, -dot(n, v))
+    length = norm(n)
+    if square > _PARALLEL and (length <= touching or (is_across_a and is_across_b)):
+        inverse = math.copysign(1.0, gap[1] * v[0] - gap[0] * v[1]) / math.sqrt(square)
+        return -v[1] * inverse, v[0] * inverse, 0.0
+    return scaled(n, 1.0 / length) if length > touching else tangents(v)[0]
+
+
+@inlined
+def _clamped(z: float, s: float) -> float:
+    return min(max(z, -s), s)
+
+
+@inlined
+def _slope(box: Array, c: Vector3, e: Vector3, t: float) -> float:
+    """g(t) of (1)."""
+    x, y, z = c[0] + t * e[0], c[1] + t * e[1], c[2] + t * e[2]
+    x, y, z = x - _clamped(x, box.size_0), y - _clamped(y, box.size_1), z - _clamped(z, box.size_2)
+    return e[0] * x + e[1] * y + e[2] * z
+
+
+@inlined
+def _narrowed(bracket: Bracket, box: Array, c: Vector3, e: Vector3, t: float, flat: float) -> Bracket:
+    """The last t at which g is not positive, and the first at which it is not negative, with one more point or end.
+
+    There is no branch in it: which way it would go is hard to foretell, and there would be sixteen.
+    """
+    t = _clamped(t, 1.0)
+    g = _slope(box, c, e, t)
+    return max(bracket[0], t if g <= flat else -1.0), min(bracket[1], t if g >= -flat else 1.0)
+
+
+@inlined
+def _nearest_on_segment(box: Array, c: Vector3, e: Vector3, flat: float) -> float:
+    """The t at which (1) is zero, or the end that is nearer; if the segment runs alongside, the middle of that part."""
+    x, y, z = _inverse(e[0]), _inverse(e[1]), _inverse(e[2])
+    bracket = (-1.0, 1.0)
+    bracket = _narrowed(bracket, box, c, e, -1.0, flat)
+    bracket = _narrowed(bracket, box, c, e, 1.0, flat)
+    bracket = _narrowed(bracket, box, c, e, (-box.size_0 - c[0]) * x, flat)
+    bracket = _narrowed(bracket, box, c, e, (box.size_0 - c[0]) * x, flat)
+    bracket = _narrowed(bracket, box, c, e, (-box.size_1 - c[1]) * y, flat)
+    bracket = _narrowed(bracket, box, c, e, (box.size_1 - c[1]) * y, flat)
+    bracket = _narrowed(bracket, box, c, e, (-box.size_2 - c[2]) * z, flat)
+    bracket = _narrowed(bracket, box, c, e, (box.size_2 - c[2]) * z, flat)
+    low, high = bracket
+    if low >= high:
+        return 0.5 * (low + high)
+    at_low, at_high = _slope(box, c, e, low), _slope(box, c, e, high)
+    return low + (high - low) * (at_low / (at_low - at_high))
+
+
+@inlined
+def _inverse(d: float) -> float:
+    return 1.0 / d if abs(d) > 1e-200 else 1e200
+
+
+@inlined
+def _side_across(z_1: float, z_2: float, e_1: float, e_2: float, s_1: float, s_2: float, least: float) -> float:
+    """The height of the side of a box's edges along one axis and the segment, given along the two other axes."""
+    square = e_1 * e_1 + e_2 * e_2
+    if square <= least:
+        return math.inf
+    return (s_1 * abs(e_2) + s_2 * abs(e_1) - abs(z_1 * e_2 - z_2 * e_1)) / math.sqrt(square)
+
+
+@device
+def _entering(
+    box: Array, c: Vector3, e: Vector3, t: float, size: float
+) -> tuple[int, Vector3, float, Vector3, Vector3]:
+    """The solution where a segment enters a box or nearly so, by the lowest side.
+
+    Args and results are those of `_box_and_segment`.
+
+    Args:
+        t: of a point c + t e in the box, in the middle of what is in it.
+    """
+    x, y, z = box.size_0, box.size_1, box.size_2
+    best, side = x + abs(e[0]) - abs(c[0]), 0
+    value = y + abs(e[1]) - abs(c[1])
+    if value < best:
+        best, side = value, 1
+    value = z + abs(e[2]) - abs(c[2])
+    if value < best:
+        best, side = value, 2
+    preference, tolerance, least = _PREFERENCE * size, _INSIDE * size, _PARALLEL * dot(e, e)
+    value = _side_across(c[1], c[2], e[1], e[2], y, z, least)
+    if value < best - preference:
+        best, side = value, 3
+    value = _side_across(c[2], c[0], e[2], e[0], z, x, least)
+    if value < best - preference:
+        best, side = value, 4
+    value = _side_across(c[0], c[1], e[0], e[1], x, y, least)
+    if value < best - preference:
+        best, side = value, 5
+    if side < 3:
+        n = unit_axis(side)
+        toward = math.copysign(1.0, dot(n, c))
+        n = scaled(n, toward)
+        along = dot(n, e)
+        if abs(along) > tolerance:
+            t = -math.copysign(1.0, along)
+        q = sum_scaled(c, e, t)
+        p = sum_scaled(q, n, best)
+        is_inside = True
+    else:
+        n = unit(cross(unit_axis(side - 3), e))
+        if dot(n, c) < 0.0:
+            n = negated(n)
+        # From the middle of the box's edge, which lies in the plane across it that holds the center.
+        p = math.copysign(x, n[0]), math.copysign(y, n[1]), math.copysign(z, n[2])
+        across = cross(unit_axis(side - 3), n)
+        t = (dot(across, p) - dot(across, c)) / dot(across, e)
+        q = sum_scaled(c, e, t)
+        p = sum_scaled(q, n, best)
+        is_inside = (abs(t) - 1.0) * norm(e) <= tolerance
+    is_inside = is_inside and abs(p[0]) <= x + tolerance and abs(p[1]) <= y + tolerance and abs(p[2]) <= z + tolerance
+    return SOLVED if is_inside else UNSOLVED, n, best, p, q
+
+
+@device
+def _box_and_segment(box: Array, c: Vector3, e: Vector3, size: float) -> tuple[int, Vector3, float, Vector3, Vector3]:
+    """The solution for a box and a segment, all in the frame of the box.
+
+    Args:
+        box: the box.
+        c: the middle of the segment.
+        e: from there to its end.
+        size: of both.
+
+    Returns:
+        The status, the normal from the box to the segment, the value, and the points of the box and of the segment.
+    """
+    t = _nearest_on_segment(box, c, e, _FLAT * size * norm(e))
+    q = sum_scaled(c, e, t)
+    p = (_clamped(q[0], box.size_0), _clamped(q[1], box.size_1), _clamped(q[2], box.size_2))
+    n = subtract(q, p)
+    distance = norm(n)
+    if distance > _NEAR * size:
+        return SOLVED, scaled(n, 1.0 / distance), -distance, p, q
+    return _entering(box, c, e, t, size)
+
+
+@inlined
+def solve_box_and_segment(a: Array, b: Array, work: Array) -> int:
+    """Writes the solution for a box and a segment, in either order; returns a status.
+
+    It is UNSOLVED if they touch in some odd way; then the normal and the value are those of the lowest side.
+    """
+    X_AB = work.X_AB
+    origin = (X_AB[9], X_AB[10], X_AB[11])
+    size = a.bound + b.bound
+    if a.kind == BOX:
+        status, n, value, p_A, p_B = _box_and_segment(a, origin, scaled(axis(X_AB, 2), b.size_2), size)
+        set_solution(work, n, value, p_A, p_B)
+        return status
+    half = a.size_2
+    c, e = negated(rotated_back(X_AB, origin)), (X_AB[6] * half, X_AB[7] * half, X_AB[8] * half)
+    status, n, value, q, p = _box_and_segment(b, c, e, size)
+    p_A, p_B = add(rotated(X_AB, p), origin), add(rotated(X_AB, q), origin)
+    set_solution(work, negated(rotated(X_AB, n)), value, p_A, p_B)
+    return status
