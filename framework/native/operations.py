@@ -23,9 +23,11 @@ from merganser.framework.native.block_operations import (
     perceptron,
     saturate_between,
     sparse_product,
+    switch,
     wrap,
 )
 from merganser.framework.native.compile import device, enable_kernel_cache, is_on_disk
+from merganser.framework.native.density_operations import transform, transformed_density
 from merganser.framework.native.expression_operations import expressions
 from merganser.framework.native.random_operations import random_sample
 from merganser.framework.native.trajectory_operations import trajectory
@@ -41,7 +43,10 @@ OPERATIONS: dict[str, Callable[..., None]] = {
         random_sample,
         saturate_between,
         sparse_product,
+        switch,
         trajectory,
+        transform,
+        transformed_density,
         wrap,
     )
 }
@@ -52,7 +57,7 @@ SIGNATURE = (
 )
 COMPLEX_SIGNATURE = (types.CPointer(types.complex128), *SIGNATURE[0][1:]), types.void
 # Those that neither compare values nor call functions of floats, and so compute derivatives by the complex step.
-_OF_COMPLEX = {"add", "affine", "constant", "copy", "gain", "part", "pick", "stack"}
+_OF_COMPLEX = {"add", "affine", "constant", "copy", "gain", "part", "pick", "stack", "transform"}
 
 
 def _operation(function: Callable[..., None]) -> Callable[..., None]:
