@@ -251,7 +251,8 @@ def _run_chunk(run_one: RunOne, task: Any, runs: Sequence[int], seeds: Sequence[
 
 
 def _run_packed_chunk(what: bytes, runs: Sequence[int], seeds: Sequence[int]) -> _EndedChunk:
-    return _run_chunk(*_unpacked(what), runs, seeds)
+    run_one, task = _unpacked(what)
+    return _run_chunk(run_one, task, runs, seeds)
 
 
 @functools.lru_cache(maxsize=4)

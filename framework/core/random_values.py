@@ -40,7 +40,7 @@ class _NoSeeds(ISeedSequence):
         return np.zeros(n_words, dtype)
 
 
-_NO_SEEDS = _NoSeeds()
+_NO_SEEDS: Any = _NoSeeds()
 
 
 class RandomGenerator:
