@@ -1,7 +1,7 @@
 """Runs of a study in other threads, processes or machines, several of them in one task.
 
 To send a task and to take its results costs the main process a millisecond, with some engines several. So a task is a
-chunk of runs that take a tenth of a second together, and of ever fewer runs towards the end of a study, so that all
+chunk of runs that take a fifth of a second together, and of ever fewer runs towards the end of a study, so that all
 workers end at the same time (guided self-scheduling: Polychronopoulos, Kuck 1987).
 """
 
@@ -21,8 +21,8 @@ from merganser.analysis.executors import crosses_processes, make_executor, num_a
 
 __all__ = ["EndedRun", "runs_elsewhere"]
 
-_CHUNK = 0.1  # how long a chunk of runs should take [s]
-_LONGEST_CHUNK = 0.2  # after that a chunk begins no further run [s]
+_CHUNK = 0.2  # how long a chunk of runs should take [s]
+_LONGEST_CHUNK = 0.3  # after that a chunk begins no further run [s]
 _MOST_RUNS = 1000  # of a chunk
 _CHUNKS_TO_COME = 2  # for each worker, of the size of the next one, as long as there is plenty to do
 _PERIOD = 5.0  # between two looks at how many workers there are [s]

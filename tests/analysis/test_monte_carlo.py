@@ -213,13 +213,13 @@ def test_short_runs_are_sent_in_chunks_that_get_smaller_towards_the_end() -> Non
 @pytest.mark.usefixtures("_cloudpickle")
 def test_long_runs_are_sent_one_by_one() -> None:
     pool = InTurn()
-    MonteCarloSimulation(make, pausing(0.11), 0.5, 6, RandomGenerator(2), executor=pool)
+    MonteCarloSimulation(make, pausing(0.21), 0.5, 6, RandomGenerator(2), executor=pool)
     assert pool.sizes == [1] * 6
 
 
 def slow_if_large(system: Any, context: Any) -> float:
     value = final_state(system, context)
-    time.sleep(0.22 if value > 0.57 else 0.002)
+    time.sleep(0.32 if value > 0.57 else 0.002)
     return value
 
 
@@ -259,7 +259,7 @@ def test_a_killed_process_costs_its_chunk_only(tmp_path: Any) -> None:
     pytest.importorskip("cloudpickle", reason="the extra `pickle` is not installed")
     results = MonteCarloSimulation(make, noted, 0.5, 100, RandomGenerator(4), 2)
     assert outputs(results) == outputs(study(100, RandomGenerator(4)))
-    assert 101 <= done.stat().st_size <= 110  # a chunk has ten runs at most
+    assert 101 <= done.stat().st_size <= 120  # a chunk has twenty runs at most
 
 
 SCRIPT = """
