@@ -11,7 +11,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["RayExecutor", "crosses_processes", "make_executor", "packed"]
+__all__ = ["RayExecutor", "crosses_processes", "make_executor", "num_at_a_time", "packed"]
+
+_SUPPOSED_WORKERS = 64  # of an executor that does not tell
 
 
 class RayExecutor(concurrent.futures.Executor):
@@ -35,6 +37,10 @@ class RayExecutor(concurrent.futures.Executor):
         """Schedules a call, and returns its future."""
         future: concurrent.futures.Future[Any] = self._call.remote(fn, args, kwargs).future()
         return future
+
+    def num_workers(self) -> int:
+        """How many calls run at a time: the processors of the cluster."""
+        return int(self._ray.cluster_resources().get("CPU", 1))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Ends Ray, if it was started for this executor."""
@@ -73,6 +79,23 @@ def make_executor(executor: Any, workers: int) -> tuple[concurrent.futures.Execu
         "Expected a concurrent.futures.Executor, a Dask Client or the name of an engine; got "
         f"{type(executor).__name__}."
     )
+
+
+def num_at_a_time(executor: concurrent.futures.Executor, workers: int) -> int:
+    """How many calls an executor runs at a time, at the moment.
+
+    Args:
+        executor: as `make_executor` gives it.
+        workers: what to return if it cannot tell; one stands for not knowing either.
+    """
+    if isinstance(executor, RayExecutor | _DaskExecutor):
+        return executor.num_workers()
+    if hasattr(executor, "_client"):  # of a client of Dask
+        return _num_threads(executor._client)
+    known = getattr(executor, "_max_workers", None)  # of those in the standard library, and of others
+    if isinstance(known, int):
+        return known
+    return workers if workers > 1 else _SUPPOSED_WORKERS
 
 
 def crosses_processes(executor: concurrent.futures.Executor) -> bool:
@@ -114,9 +137,17 @@ class _DaskExecutor(concurrent.futures.Executor):
         future: concurrent.futures.Future[Any] = self._executor.submit(fn, *args, pure=False, **kwargs)
         return future
 
+    def num_workers(self) -> int:
+        return _num_threads(self._client)
+
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._client.close()
         self._cluster.close()
+
+
+def _num_threads(client: Any) -> int:
+    """Of all workers of a cluster of Dask together."""
+    return sum(client.nthreads().values())
 
 
 def _end_with_parent() -> None:

@@ -6,20 +6,16 @@ where, in what order and how many at a time they run.
 
 from __future__ import annotations
 
-import collections
-import concurrent.futures
 import contextlib
 import copy
 import dataclasses
-import functools
 import os
-import pickle
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from merganser.analysis.batch import num_workers
-from merganser.analysis.executors import crosses_processes, make_executor, packed
+from merganser.analysis.chunked_runs import EndedRun, runs_elsewhere
 from merganser.analysis.progress import SimulationProgress
 from merganser.analysis.simulator import Simulator
 from merganser.analysis.study_file import StudyFile
@@ -30,7 +26,6 @@ __all__ = ["FailedRun", "MonteCarloSimulation", "RandomSimulation", "RandomSimul
 
 MakeSimulator = Callable[[RandomGenerator], Simulator]
 Output = Callable[[System, Context], Any]
-_MOST_AHEAD = 64  # runs handed out for each worker that is not known to have ended; bounds what waits in queues
 
 
 @dataclasses.dataclass
@@ -59,14 +54,6 @@ class FailedRun(NamedTuple):
     run: int
     seed: int
     traceback: str
-
-
-class _Ended(NamedTuple):
-    """A run that has ended, one way or another."""
-
-    run: int
-    output: Any
-    error: str | None
 
 
 def RandomSimulation(
@@ -146,9 +133,9 @@ def MonteCarloSimulation(
     missing = [index for index in range(count) if index not in outputs]
     task = (make_simulator, output, float(final_time))
     if executor is None and workers == 1:
-        runs: Iterator[_Ended] = (_run(task, index, seeds[index]) for index in missing)
+        runs: Iterator[EndedRun] = (_run(task, index, seeds[index]) for index in missing)
     else:
-        runs = _runs_elsewhere(task, seeds, missing, executor or "processes", workers)
+        runs = runs_elsewhere(_run, task, seeds, missing, executor or "processes", workers)
     with study, contextlib.closing(runs), _progress(len(missing)) as progress:  # type: ignore[type-var]
         for number, ended in enumerate(runs, 1):
             seed = seeds[ended.run]
@@ -167,104 +154,12 @@ def MonteCarloSimulation(
     return [RandomSimulationResult(RandomGenerator(seeds[index]), outputs[index]) for index in sorted(outputs)]
 
 
-def _runs_elsewhere(
-    task: tuple[Any, ...], seeds: list[int], missing: list[int], executor: Any, workers: int
-) -> Iterator[_Ended]:
-    """The runs as they end, in any order.
-
-    If a process dies, which of the runs handed out has killed it is not known. Those that may have been running are
-    tried again one at a time: one that kills its process then has failed, and all others have their results.
-    """
-    pool, is_ours = make_executor(executor, workers)
-    run: Callable[..., _Ended] = functools.partial(_run, task)
-    if crosses_processes(pool):
-        run = functools.partial(_run_packed, packed(task))
-    waiting = collections.deque(missing)
-    pending: dict[concurrent.futures.Future[_Ended], int] = {}  # in the order in which they were handed out
-    try:
-        while waiting or pending:
-            try:
-                while waiting and len(pending) < _MOST_AHEAD * workers:
-                    pending[pool.submit(run, waiting[0], seeds[waiting[0]])] = waiting[0]
-                    waiting.popleft()
-                done, _ = concurrent.futures.wait(pending, return_when=concurrent.futures.FIRST_COMPLETED)
-                for future in done:
-                    yield _result_of(future, pending[future])
-                    del pending[future]
-            except concurrent.futures.BrokenExecutor as error:
-                if not isinstance(pool, concurrent.futures.ProcessPoolExecutor) or not is_ours:
-                    raise _broken_down(error) from error
-                lost = []
-                for future, index in list(pending.items()):  # all of them end at once now
-                    del pending[future]
-                    if future.exception() is None:
-                        yield future.result()
-                    else:
-                        lost.append(index)
-                pool.shutdown(wait=True)
-                pool, _ = make_executor(executor, workers)
-                most_running = 2 * workers + 1  # with those that stand in the queue to the processes
-                waiting.extendleft(reversed(lost[most_running:]))
-                for index in lost[:most_running]:
-                    yield _run_alone(run, index, seeds[index])
-    finally:
-        for future in pending:
-            future.cancel()
-        if is_ours:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _result_of(future: concurrent.futures.Future[_Ended], index: int) -> _Ended:
-    """How a run has ended; with an error also if its result did not come back.
-
-    Raises:
-        BrokenExecutor: there will be no results any more.
-    """
-    try:
-        return future.result()
-    except concurrent.futures.BrokenExecutor:
-        raise
-    except Exception:  # the engine's: a process of Dask or Ray has died several times, an output cannot be pickled
-        return _Ended(index, None, traceback.format_exc())
-
-
-def _run_alone(run: Callable[..., _Ended], index: int, seed: int) -> _Ended:
-    """A run in a process of its own."""
-    pool, _ = make_executor("processes", 1)
-    with pool:
-        try:
-            return _result_of(pool.submit(run, index, seed), index)
-        except concurrent.futures.BrokenExecutor:
-            return _Ended(
-                index,
-                None,
-                "The process of this run has died: killed from outside, out of memory, or by a crash in compiled code. "
-                "Run it in a process that you can spare.",
-            )
-
-
-def _broken_down(error: Exception) -> RuntimeError:
-    return RuntimeError(
-        f"MonteCarloSimulation: the executor has broken down ({error}). Make a new one; with `file`, the same call "
-        "goes on where this one has ended."
-    )
-
-
-def _run_packed(task: bytes, index: int, seed: int) -> _Ended:
-    return _run(_unpacked(task), index, seed)
-
-
-@functools.lru_cache(maxsize=4)
-def _unpacked(task: bytes) -> Any:
-    return pickle.loads(task)
-
-
-def _run(task: tuple[Any, ...], index: int, seed: int) -> _Ended:
+def _run(task: tuple[Any, ...], index: int, seed: int) -> EndedRun:
     make_simulator, output, final_time = task
     try:
-        return _Ended(index, RandomSimulation(make_simulator, output, final_time, RandomGenerator(seed)), None)
+        return EndedRun(index, RandomSimulation(make_simulator, output, final_time, RandomGenerator(seed)), None)
     except Exception:
-        return _Ended(index, None, traceback.format_exc())
+        return EndedRun(index, None, traceback.format_exc())
 
 
 @contextlib.contextmanager

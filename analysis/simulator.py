@@ -8,7 +8,7 @@ import os
 import sys
 import time as wall_clock
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from merganser.analysis.event_schedule import EventList, EventSchedule, SimultaneousEvents
 from merganser.analysis.integrators import IntegratorBase, RungeKutta3Integrator
@@ -33,8 +33,9 @@ _INITIAL_STEP_SIZE = 1e-4  # [s]
 _MAX_STEP_SIZE = 0.1  # [s]
 
 
-# Loading the compiled loop takes some 0.3 s. Nothing is loaded before this much time has gone into steps [s]. The
-# environment variable MERGANSER_PLAN can ask for it at once, or not at all.
+# Loading the compiled loop takes some 0.3 s. Nothing is loaded before this much time has gone into steps, of all
+# simulators of the process together, since studies make a new one for each short run [s]. The environment variable
+# MERGANSER_PLAN can ask for it at once, or not at all.
 _PATIENCE = 0.3
 _PATIENCE_WITH_COMPILER = 0.05  # numba takes up most of that time; it may be there already
 _PATIENCE_TO_COMPILE = 3.0  # if it has not been compiled on this machine yet
@@ -91,6 +92,8 @@ class Simulator:
         ValueError: the context belongs to another system.
         RuntimeError: the context is part of the context of a larger diagram.
     """
+
+    _time_in_process: ClassVar[float] = 0.0  # that steps of all simulators have taken without a plan [s]
 
     def __init__(self, system: System, context: Context | None = None) -> None:
         if not isinstance(system, System):
@@ -372,12 +375,17 @@ class Simulator:
     def _note_time_without_plan(self, start: float, num_steps: int) -> float:
         """Adds up what steps in Python have cost since `start`, but not what is compiled in them; returns the time."""
         now = wall_clock.perf_counter()
-        self._time_without_plan += min(now - start, num_steps * _LONGEST_STEP)
+        spent = min(now - start, num_steps * _LONGEST_STEP)
+        self._time_without_plan += spent
+        if self._uses_native_plan and self._watch is None:
+            Simulator._time_in_process += spent
         return now
 
     def _usable_plan(self) -> Plan | None:
         """The compiled way to advance, if there is one and it is worth while to load it."""
-        if not self._uses_native_plan or self._watch is not None or self._time_without_plan < self._patience_left():
+        if not self._uses_native_plan or self._watch is not None:
+            return None
+        if Simulator._time_in_process < self._patience_left():
             return None
         if self._plan is None and self._time_without_plan >= self._asks_for_plan_after:
             from merganser.analysis.plan.plan import make_plan
@@ -387,13 +395,13 @@ class Simulator:
         return self._plan if self._integrator._dense_output is None else None
 
     def _patience_left(self) -> float:
-        """How much time steps may take before the compiled loop is loaded [s]."""
+        """How much time steps in this process may take before the compiled loop is loaded [s]."""
         if self._patience in _PATIENCE_IF.values():
             return self._patience
         if _LOOP in sys.modules:
             return 0.0
         patience = _PATIENCE_WITH_COMPILER if "numba" in sys.modules else self._patience
-        if self._time_without_plan < patience:
+        if Simulator._time_in_process < patience:
             return patience
         from merganser.framework.native.compile import is_on_disk
 

@@ -87,6 +87,8 @@ class CacheEntry:
         is_disabled: whether new contexts compute it whenever it is asked for.
         is_storage: whether the value is no result but something that is kept with the Context and copied with it.
         was_observed: whether it has been watched at least once.
+        makes_room_late: whether room for an abstract value is made when it is first asked for, not with the Context;
+            for values that are large and seldom asked for, and can be made without fail.
         known: nodes that a computation has been seen to read, in any Context (bit mask).
     """
 
@@ -107,6 +109,7 @@ class CacheEntry:
         self.is_xcdot = is_xcdot
         self.native: NativeCode | ContextualCode | None = None
         self.is_storage = False
+        self.makes_room_late = False
         self.is_disabled = False
         self.is_learning = prerequisites is None
         self.was_observed = False

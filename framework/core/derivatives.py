@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["DerivativeEvaluator", "compute_for", "slots_behind", "trace_upstream", "upstream"]
 
 # Loading the compiled operations takes some 0.3 s once a process, an operation saves about 5 us each time. Nothing is
-# loaded before this many operations could have been saved.
+# loaded before this many operations could have been saved, by all evaluators of the process together.
 _WORTHWHILE_OPERATIONS = 20_000
 _LOADED = "merganser.framework.native.lowering"
 
@@ -38,6 +38,8 @@ class DerivativeEvaluator:
         uses_tape: whether to use a tape at all.
     """
 
+    _num_saved: ClassVar[int] = 0  # operations that tapes would have saved in this process
+
     def __init__(self, context: Context) -> None:
         self._context = context
         self._store = context._store
@@ -46,7 +48,6 @@ class DerivativeEvaluator:
         self.uses_tape = True
         may_lower = self._store.flat.dtype == np.float64 and may_compile()
         self._num_native = sum(entry.native is not None for entry in self._entries()) if may_lower else 0
-        self._num_saved = 0
 
     def _entries(self) -> list[Any]:
         return [entry for leaf in self._context._layout.leaves() for entry in leaf.system._cache_entries]
@@ -62,8 +63,8 @@ class DerivativeEvaluator:
             if store.invalid & slot.bit:
                 slot.compute()
         if self.uses_tape and self._num_native and tape is None:
-            self._num_saved += self._num_native
-            if self._num_saved > _WORTHWHILE_OPERATIONS or _LOADED in sys.modules:
+            DerivativeEvaluator._num_saved += self._num_native
+            if DerivativeEvaluator._num_saved > _WORTHWHILE_OPERATIONS or _LOADED in sys.modules:
                 self.lower()
 
     def operations(self) -> Any:

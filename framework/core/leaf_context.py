@@ -45,7 +45,11 @@ class LeafContext(Context):
         self._next_state: State | None = None  # and of unrestricted ones
         self._workspace: Any = None  # room for a leaf system that computes on arrays of its own
         self._input_bits = [1 << port._node for port in system._input_ports]
-        self._slots = [self._make_slot(number) for number in range(len(system._cache_entries))]
+        first = layout.first_bit
+        self._slots = [
+            CacheSlot(store, self, entry, number, 1 << (first + number))
+            for number, entry in enumerate(system._cache_entries)
+        ]
         self._xcdot_nodes = groups["xcdot"]
         self._xcdot_slots = [] if system._xcdot_entry is None else [self._slots[system._xcdot_entry]]
         store.slots.extend(self._slots)
@@ -55,16 +59,6 @@ class LeafContext(Context):
         if self._next_discrete is None:
             self._next_discrete = self._discrete.Clone()
         return self._next_discrete
-
-    def _make_slot(self, number: int) -> CacheSlot:
-        entry = self._layout.system._cache_entries[number]
-        offset = self._layout.entry_offsets[number]
-        value: Any
-        if offset is None:
-            value = entry.allocate_value()
-        else:
-            value = _view(entry.model, self._store.flat, offset)  # type: ignore[arg-type]
-        return CacheSlot(self._store, self, entry, number, 1 << (self._layout.first_bit + number), value)
 
     def _read_input(self, index: int) -> BasicVector | AbstractValue | None:
         store = self._store

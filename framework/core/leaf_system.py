@@ -41,7 +41,7 @@ from merganser.framework.core.native_function import NativeFunction
 from merganser.framework.core.ports import InputPort, LeafOutputPort
 from merganser.framework.core.random_values import LeafRandomMethods, RandomDistribution
 from merganser.framework.core.scalar_conversion import SystemScalarConverter
-from merganser.framework.core.state import ContinuousState, DiscreteValues
+from merganser.framework.core.state import ContinuousState
 from merganser.framework.core.system import System
 from merganser.framework.core.values import AbstractValue, BasicVector, Value
 from merganser.framework.core.witness import ActiveWitness, WitnessFunction, WitnessFunctionDirection
@@ -481,13 +481,16 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         self.DoCalcTimeDerivatives(context, context._xcdot)
 
     def _set_defaults(self, context: Any) -> None:
-        context.get_mutable_parameters()._numeric.SetFrom(DiscreteValues(self._numeric_parameter_models))
+        parameters = context.get_mutable_parameters()
+        for group, vector in zip(parameters._numeric._items, self._numeric_parameter_models):
+            group._values[:] = vector._values
         for value, model in zip(context._parameters._abstract._items, self._abstract_parameter_models):
             value.SetFrom(model)
-        self.SetDefaultParameters(context, context._parameters)
+        self.SetDefaultParameters(context, parameters)
         state = context.get_mutable_state()
         state.get_mutable_continuous_state().SetFromVector(self._continuous_model._values)
-        state.get_mutable_discrete_state().SetFrom(DiscreteValues(self._discrete_models))
+        for group, vector in zip(context._discrete._items, self._discrete_models):
+            group._values[:] = vector._values
         for value, model in zip(context._abstract_state._items, self._abstract_state_models):
             value.SetFrom(model)
         self.SetDefaultState(context, state)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from merganser.framework.core.leaf_context import LeafContext
     from merganser.framework.core.native_function import NativeFunction
+    from merganser.framework.core.store import CacheSlot
 
 __all__ = [
     "CONTINUOUS_STATE",
@@ -25,6 +26,7 @@ __all__ = [
     "NativeCode",
     "NextDiscreteStateOf",
     "ParameterOf",
+    "ValueOf",
     "may_compile",
 ]
 
@@ -76,6 +78,13 @@ class NextDiscreteStateOf:
     index: int
 
 
+@dataclasses.dataclass(frozen=True)
+class ValueOf:
+    """Stands for the place of the value of a cache slot, or of a fixed input, of any block."""
+
+    source: Any
+
+
 class _Place:
     def __init__(self, name: str) -> None:
         self._name = name
@@ -94,7 +103,7 @@ LOG = _Place("LOG")  # the log that the block keeps: capacity, then places of th
 
 FAILURE = _Place("FAILURE")  # address of an integer that an operation sets to 1 if it fails; Python then says why
 
-Argument = int | NDArray[Any] | InputOf | ParameterOf | DiscreteStateOf | NextDiscreteStateOf | _Place
+Argument = int | NDArray[Any] | InputOf | ParameterOf | DiscreteStateOf | NextDiscreteStateOf | ValueOf | _Place
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,12 +119,17 @@ class NativeCode:
         settle: called when Python takes over after the operation may have run.
         is_current: tells whether the operation is still right; asked before the loop goes on after Python. If it is
             not, the operation is resolved anew. None if it always is.
+        unasked: cache slots that Python may leave alone where the operation needs them: there is no operation unless
+            these are operations too, with all that they depend on, so that nobody sees that they were computed.
+        sources: the slots that it reads; None for those upstream of the computation.
     """
 
     operation: str | NativeFunction | Operation
     arguments: tuple[Argument, ...]
     settle: Callable[[], None] | None = None
     is_current: Callable[[], bool] | None = None
+    unasked: tuple[CacheSlot, ...] = ()
+    sources: tuple[CacheSlot, ...] | None = None
 
     def resolve(self, context: LeafContext) -> NativeCode | None:
         """The operation in a Context; None if there is none."""

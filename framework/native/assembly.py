@@ -25,6 +25,7 @@ from merganser.framework.core.native_code import (
     NativeCode,
     NextDiscreteStateOf,
     ParameterOf,
+    ValueOf,
 )
 from merganser.framework.core.store import CacheSlot, FixedInputPortValue
 from merganser.framework.native.operations import address_of, has_complex_form
@@ -79,6 +80,7 @@ class Assembly:
         self.settlers: list[Callable[[], None]] = []
         self.checks: list[Callable[[], bool]] = []
         self.waiting: list[tuple[NativeCode | ContextualCode, LeafContext]] = []
+        self._left_to_python: set[int] = set()  # cache entries, by their bits
 
     def __len__(self) -> int:
         return len(self._addresses)
@@ -113,15 +115,45 @@ class Assembly:
 
     def can_add(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> bool:
         """Whether there is an operation, and all its inputs stand in an array of floats."""
+        return self._code_of(native, context) is not None
+
+    def _code_of(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> NativeCode | None:
         code = native.resolve(context) if native is not None else None
         if native is not None and code is None:
             self.waiting.append((native, context))
         if code is not None and self._is_complex and not has_complex_form(code.operation):
-            return False
-        return code is not None and all(_place_of_input(context._inputs[port]) is not None for port in code.inputs())
+            return None
+        if code is None or any(_place_of_input(context._inputs[port]) is None for port in code.inputs()):
+            return None
+        return code
+
+    def find_operations(self, order: Sequence[CacheSlot]) -> tuple[dict[int, list[CacheSlot]], set[int]]:
+        """Which computations are operations, and which of these depend on operations alone.
+
+        Args:
+            order: slots, each after those that it depends on.
+
+        Returns:
+            For each operation, by the id of its slot, what it reads; and the ids of those without Python upstream.
+        """
+        operations: dict[int, list[CacheSlot]] = {}
+        compiled: set[int] = set()
+        for slot in order:
+            code = self._code_of(slot.entry.native, slot.context)
+            if code is None:
+                continue
+            if any(id(source) not in compiled for source in code.unasked):
+                self._left_to_python.add(slot.bit)
+                continue
+            sources = operations[id(slot)] = list(upstream(slot) if code.sources is None else code.sources)
+            if all(id(source) in compiled for source in sources):
+                compiled.add(id(slot))
+        return operations, compiled
 
     def add_entry(self, slot: CacheSlot) -> bool:
         """Adds the computation of a cache entry; returns whether that is possible."""
+        if slot.bit in self._left_to_python:
+            return False
         native, output = slot.entry.native, slot.context._layout.entry_offsets[slot.number]
         return native is not None and self.add(native, slot.context, output or 0)
 
@@ -151,6 +183,10 @@ class Assembly:
         layout = context._layout
         if isinstance(argument, InputOf):
             place = _place_of_input(context._inputs[argument.port_index])
+            if place is None:
+                return False
+        elif isinstance(argument, ValueOf):
+            place = _place_of_input(argument.source)
             if place is None:
                 return False
         elif isinstance(argument, ParameterOf):
@@ -201,19 +237,16 @@ def order_of_computation(
         Slots, each after those that it depends on; and for each the first one found to need it, see trace_upstream.
     """
     order, needed_by = trace_upstream([*needed, *perhaps])
-    is_operation = {id(slot): assembly.can_add(slot.entry.native, slot.context) for slot in order}
-    is_compiled: dict[int, bool] = {}
-    for slot in order:
-        is_compiled[id(slot)] = is_operation[id(slot)] and all(is_compiled[id(source)] for source in upstream(slot))
+    operations, compiled = assembly.find_operations(order)
     wanted = {id(slot) for slot in needed}
     for slot in reversed(order):
-        if id(slot) in wanted and is_operation[id(slot)]:
-            wanted.update(id(source) for source in upstream(slot))
-    chosen = [slot for slot in order if id(slot) in wanted or is_compiled[id(slot)]]
+        if id(slot) in wanted and id(slot) in operations:
+            wanted.update(id(source) for source in operations[id(slot)])
+    chosen = [slot for slot in order if id(slot) in wanted or id(slot) in compiled]
     # Operations read past copies; these are only made where Python may look.
     looked_at = {id(slot) for slot in (*needed, *perhaps)}
     for slot in order:
-        if not is_operation[id(slot)]:
+        if id(slot) not in operations:
             looked_at.update(id(source) for source in upstream(slot))
     return [slot for slot in chosen if id(slot) in looked_at or _origin(slot) is None], needed_by
 

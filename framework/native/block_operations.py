@@ -10,7 +10,7 @@ import numpy as np
 from merganser.framework.native.compile import device
 from merganser.framework.native.tape import integers_at
 
-__all__ = ["interpolate", "perceptron", "saturate_between", "sparse_product", "wrap"]
+__all__ = ["interpolate", "perceptron", "saturate_between", "sparse_product", "switch", "wrap"]
 
 _IDENTITY, _RELU, _TANH = 0, 1, 2  # PerceptronActivationType
 
@@ -46,6 +46,17 @@ def sparse_product(values: Any, numbers: Any, integers: Any) -> None:
     for j in range(num_columns):
         for k in range(integers[starts + j], integers[starts + j + 1]):
             values[y + integers[rows + k]] += numbers[entries + k] * values[u + j]
+
+
+def switch(values: Any, numbers: Any, integers: Any) -> None:
+    """y = u of the selected port; integers: failure, n, its number's place, y, number of ports, then each and its u."""
+    n, selected, y = integers[1], int(values[integers[2]]), integers[3]
+    for k in range(integers[4]):
+        if integers[5 + 2 * k] == selected:
+            for i in range(n):
+                values[y + i] = values[integers[6 + 2 * k] + i]
+            return
+    integers_at(integers[0])[0] = 1
 
 
 def wrap(values: Any, numbers: Any, integers: Any) -> None:

@@ -4,6 +4,9 @@ The registers stand among the constants: first those that hold numbers, then one
 code, the register of its result, then what it needs. Conditions are 1 and 0. Where Python would raise an exception (a
 division by zero, a value that is not a number) the program fails. It computes to the last bit what
 framework/symbolic/trees.py computes.
+
+On the array of a Context of complex numbers a program computes with values and slopes: real parts as for floats, and
+imaginary parts, which are tiny, by the chain rule. So functions that know no complex numbers have derivatives too.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ __all__ = [
     "STORE",
     "SUM",
     "expressions",
+    "expressions_with_slopes",
 ]
 
 LOAD = 0  # which of time, state, input, parameters; element
@@ -162,8 +166,12 @@ def _num_arguments(code: int) -> int:
 
 
 def expressions(values: Any, numbers: Any, integers: Any) -> None:
-    """A program; integers: failure, registers, places of time, state, input, parameters and output, size, program."""
-    registers, end, at = integers[1], 8 + integers[7], 8
+    """A program.
+
+    Integers: failure, registers, places of time, state, input, parameters and output, number of integers in the
+    program, number of registers, program.
+    """
+    registers, end, at = integers[1], 9 + integers[7], 9
     while at < end:
         code = integers[at]
         if code == JUMP:
@@ -185,6 +193,119 @@ def expressions(values: Any, numbers: Any, integers: Any) -> None:
                 numbers[target] = _result(code, numbers, registers, integers, at + 2)
                 at += 2 + _num_arguments(code)
             # What else is not a number is a value like any other to Python too.
+            if code in (LOAD, POWER, FUNCTION) and numbers[target] != numbers[target]:
+                integers_at(integers[0])[0] = 1
+                return
+
+
+@device
+def _slope_of_function(which: int, x: float, y: float) -> float:
+    """The derivative of an elementary function at x, where it is y."""
+    if which == 0:
+        return math.cos(x)
+    if which == 1:
+        return -math.sin(x)
+    if which == 2:
+        return 1.0 + y * y
+    if which in (3, 4):
+        root = math.sqrt(max(1.0 - x * x, 0.0))
+        slope = 1.0 / root if root > 0.0 else math.inf
+        return slope if which == 3 else -slope
+    if which == 5:
+        return 1.0 / (1.0 + x * x)
+    if which == 6:
+        return math.cosh(x)
+    if which == 7:
+        return math.sinh(x)
+    if which == 8:
+        return 1.0 - y * y
+    if which == 9:
+        return y
+    if which == 10:
+        return 1.0 / x if x != 0.0 else math.inf
+    if which == 11:
+        return 1.0 if x >= 0.0 else -1.0
+    return 0.0
+
+
+@device
+def _slope_of_power(base: float, exponent: float, power: float, d_base: float, d_exponent: float) -> float:
+    slope = 0.0
+    if d_base != 0.0:
+        slope = exponent * _power(base, exponent - 1.0) * d_base
+    if d_exponent != 0.0:
+        slope += (math.log(base) if base > 0.0 else math.nan) * power * d_exponent
+    return slope
+
+
+@device
+def _slope_of_list(code: int, r: Any, registers: int, slopes: int, program: Any, at: int) -> float:
+    """The slope of an instruction for any number of registers."""
+    total, slope = r[registers + program[at + 1]], r[slopes + program[at + 1]]
+    for k in range(1, program[at]):
+        value, d_value = r[registers + program[at + 1 + k]], r[slopes + program[at + 1 + k]]
+        if code == SUM:
+            slope = slope + d_value
+        else:
+            slope = slope * value + total * d_value
+            total = total * value
+    return slope
+
+
+@device
+def _slope(code: int, r: Any, registers: int, slopes: int, program: Any, at: int, result: float) -> float:
+    """The slope of an instruction for one or two registers."""
+    if code == FUNCTION:
+        x, dx = r[registers + program[at + 1]], r[slopes + program[at + 1]]
+        return _slope_of_function(program[at], x, result) * dx if dx != 0.0 else 0.0
+    if code in (RELATION, NOT):
+        return 0.0
+    a, da = r[registers + program[at]], r[slopes + program[at]]
+    if code == MOVE:
+        return da
+    b, db = r[registers + program[at + 1]], r[slopes + program[at + 1]]
+    if code == POWER:
+        return _slope_of_power(a, b, result, da, db)
+    if code == ARCTAN2:
+        square = a * a + b * b
+        return (b * da - a * db) / square if square > 0.0 else math.nan
+    if code == MAXIMUM:
+        return db if b > a else da
+    return db if b < a else da
+
+
+def expressions_with_slopes(values: Any, numbers: Any, integers: Any) -> None:
+    """The same for complex numbers; the slopes stand behind the registers."""
+    registers, end, at = integers[1], 9 + integers[7], 9
+    slopes = registers + integers[8]
+    while at < end:
+        code = integers[at]
+        if code == JUMP:
+            at += 2 + integers[at + 1]
+        elif code == JUMP_UNLESS:
+            at += 3 + (integers[at + 2] if numbers[registers + integers[at + 1]] == 0.0 else 0)
+        elif code == STORE:
+            source = integers[at + 2]
+            values[integers[6] + integers[at + 1]] = complex(numbers[registers + source], numbers[slopes + source])
+            at += 3
+        else:
+            target, slope = registers + integers[at + 1], slopes + integers[at + 1]
+            if code == LOAD:
+                value = values[integers[2 + integers[at + 2]] + integers[at + 3]]
+                numbers[target], numbers[slope] = value.real, value.imag
+                at += 4
+            elif code in (SUM, PRODUCT, ALL, ANY):
+                numbers[slope] = 0.0
+                if code in (SUM, PRODUCT):
+                    numbers[slope] = _slope_of_list(code, numbers, registers, slopes, integers, at + 2)
+                numbers[target] = _combined(code, numbers, registers, integers, at + 2)
+                at += 3 + integers[at + 2]
+            else:
+                result = _result(code, numbers, registers, integers, at + 2)
+                if result == result:
+                    numbers[slope] = _slope(code, numbers, registers, slopes, integers, at + 2, result)
+                numbers[target] = result
+                at += 2 + _num_arguments(code)
             if code in (LOAD, POWER, FUNCTION) and numbers[target] != numbers[target]:
                 integers_at(integers[0])[0] = 1
                 return

@@ -23,10 +23,12 @@ from merganser.framework.native.block_operations import (
     perceptron,
     saturate_between,
     sparse_product,
+    switch,
     wrap,
 )
 from merganser.framework.native.compile import device, enable_kernel_cache, is_on_disk
-from merganser.framework.native.expression_operations import expressions
+from merganser.framework.native.density_operations import transform, transformed_density
+from merganser.framework.native.expression_operations import expressions, expressions_with_slopes
 from merganser.framework.native.random_operations import random_sample
 from merganser.framework.native.trajectory_operations import trajectory
 
@@ -41,7 +43,10 @@ OPERATIONS: dict[str, Callable[..., None]] = {
         random_sample,
         saturate_between,
         sparse_product,
+        switch,
         trajectory,
+        transform,
+        transformed_density,
         wrap,
     )
 }
@@ -52,7 +57,11 @@ SIGNATURE = (
 )
 COMPLEX_SIGNATURE = (types.CPointer(types.complex128), *SIGNATURE[0][1:]), types.void
 # Those that neither compare values nor call functions of floats, and so compute derivatives by the complex step.
-_OF_COMPLEX = {"add", "affine", "constant", "copy", "gain", "part", "pick", "stack"}
+_OF_COMPLEX = {
+    "add", "affine", "constant", "copy", "euler_step", "gain", "low_pass", "part", "pick", "pid_control", "shift_in",
+    "sparse_product", "stack", "state_error", "transform",
+}  # fmt: skip
+_FOR_COMPLEX: dict[str, Callable[..., None]] = {"expressions": expressions_with_slopes}  # those that are others then
 
 
 def _operation(function: Callable[..., None]) -> Callable[..., None]:
@@ -83,12 +92,14 @@ def has_complex_form(operation: str | NativeFunction | Operation) -> bool:
 
     Functions of users may: those that cannot be compiled so raise a TypeError when their address is asked for.
     """
-    return isinstance(operation, NativeFunction) or operation in _OF_COMPLEX
+    return isinstance(operation, NativeFunction) or operation in _OF_COMPLEX or operation in _FOR_COMPLEX
 
 
 @functools.cache
 def _address_of(name: str, is_complex: bool) -> int:
-    return CompiledOperation(OPERATIONS[name], COMPLEX_SIGNATURE if is_complex else SIGNATURE).address()
+    if is_complex:
+        return CompiledOperation(_FOR_COMPLEX.get(name, OPERATIONS[name]), COMPLEX_SIGNATURE).address()
+    return CompiledOperation(OPERATIONS[name]).address()
 
 
 class CompiledOperation:

@@ -44,9 +44,10 @@ def expression_code(
     except LookupError:
         return None
     places = [place if group in program.groups else _NOWHERE for group, (place, _) in enumerate(variables)]
-    registers = np.array([*program.constants, *[0.0] * program.num_results])
+    num_registers = len(program.constants) + program.num_results
+    registers = np.array([*program.constants, *[0.0] * (program.num_results + num_registers)])  # then their slopes
     steps = program.steps()
-    return NativeCode("expressions", (FAILURE, registers, *places, target, len(steps), *steps))
+    return NativeCode("expressions", (FAILURE, registers, *places, target, len(steps), num_registers, *steps))
 
 
 class _Result(int):

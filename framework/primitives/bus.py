@@ -10,7 +10,9 @@ from merganser.framework.core.context import Context
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import OUTPUT, NativeCode, ValueOf
 from merganser.framework.core.ports import LeafOutputPort
+from merganser.framework.core.store import CacheSlot
 from merganser.framework.core.values import AbstractValue, BasicVector, Value
 from merganser.framework.primitives._arguments import checked_size
 
@@ -61,9 +63,10 @@ class BusSelector(LeafSystem):
             ValueError: there is an output port of that name.
         """
         size = checked_size(size, f"System '{self.GetSystemPathname()}': size of an output")
-        return super().DeclareVectorOutputPort(
-            name, size, functools.partial(self._calc_vector, self._next_name(name)), self._needs()
-        )
+        signal = self._next_name(name)
+        port = super().DeclareVectorOutputPort(name, size, functools.partial(self._calc_vector, signal), self._needs())
+        port.cache_entry().use_native(_CodeOfSignal(signal, size))
+        return port
 
     def DeclareAbstractOutputPort(  # type: ignore[override]
         self, name: str | UseDefaultName, model_value: AbstractValue
@@ -113,6 +116,36 @@ class BusSelector(LeafSystem):
         return RuntimeError(
             f"{self.GetOutputPort(name).GetFullDescription()}: expected {expected} on the bus, got {found}."
         )
+
+
+class _CodeOfSignal:
+    """A signal as an operation that reads past the bus, where that comes right from a BusCreator.
+
+    All signals on the bus must be computed by operations, as Python computes all of them.
+
+    Args:
+        name: of the signal.
+        size: number of its elements.
+    """
+
+    operation = ""
+
+    def __init__(self, name: str, size: int) -> None:
+        self._name, self._size = name, size
+
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation; None if there is none."""
+        bus = context._inputs[0]
+        creator = bus.context._system if isinstance(bus, CacheSlot) else None
+        if not isinstance(creator, BusCreator) or not creator.HasInputPort(self._name):
+            return None
+        port, inputs = creator.GetInputPort(self._name), bus.context._inputs
+        source = inputs[int(port.get_index())]
+        if source is None or port._size != self._size:
+            return None
+        slots = tuple(source for source in inputs if isinstance(source, CacheSlot))
+        arguments = self._size, ValueOf(source), OUTPUT
+        return NativeCode("copy", arguments, unasked=slots, sources=slots)
 
 
 def _new_bus() -> Value:

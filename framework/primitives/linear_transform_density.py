@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
 from merganser.framework.core.ports import InputPort, OutputPort
 from merganser.framework.core.random_values import RandomDistribution
 from merganser.framework.core.store import FixedInputPortValue
 from merganser.framework.core.values import BasicVector
 from merganser.framework.math import elementwise, inv
 from merganser.framework.primitives._arguments import checked_size
+from merganser.framework.primitives._scalar_functions import left_to_right_product
 from merganser.framework.trajectories._scalars import plain
 
 __all__ = ["LinearTransformDensity"]
@@ -56,6 +58,11 @@ class LinearTransformDensity(LeafSystem):
         inputs = {self.all_input_ports_ticket()}
         self._w_out = self.DeclareVectorOutputPort("w_out", m, self._calc_w_out, inputs)
         self._density = self.DeclareVectorOutputPort("w_out_density", 1, self._calc_density, inputs)
+        self._w_out.cache_entry().use_native(_CodeOfTransform())
+        if m == n > 0:
+            room = np.zeros(n * n)
+            arguments = (FAILURE, distribution.value, n, InputOf(0), InputOf(1), OUTPUT, room)
+            self._density.cache_entry().use_native(NativeCode("transformed_density", arguments))
 
     def get_input_port_w_in(self) -> InputPort:
         """Returns the input port of w_in."""
@@ -113,14 +120,20 @@ class LinearTransformDensity(LeafSystem):
                 f"System '{self.GetSystemPathname()}': the density needs a matrix A that has an inverse, got "
                 f"{values.tolist()}."
             )
+        if A.dtype == np.float64:
+            return self._density_at(self._w_in.EvalBasicVector(context).value()) / abs(_determinant(A))
         w_out = _values(self._transformed(context))
         w_in = inv(A) @ (w_out - self._offset(context))
         # det(A) with its first derivatives: det(V) (1 + tr(inv(V) (A - V))), V being the values of A.
         determinant = np.linalg.det(values) * (1.0 + np.trace(np.linalg.inv(values) @ (A - values)))
+        return self._density_at(w_in) / elementwise.abs(determinant)
+
+    def _density_at(self, w: Array) -> Any:
+        """The density of a vector w_in."""
         density = 1.0
-        for w in w_in.tolist():
-            density = density * self._density_of(w)
-        return density / elementwise.abs(determinant)
+        for element in w.tolist():
+            density = density * self._density_of(element)
+        return density
 
     def _density_of(self, w: Any) -> Any:
         """The density of one element of w_in."""
@@ -139,13 +152,43 @@ class LinearTransformDensity(LeafSystem):
         return np.zeros(self._w_out.size()) if b is None else b.value()
 
     def _transformed(self, context: Context) -> Array:
-        return self._matrix(context) @ self._w_in.EvalBasicVector(context).value() + self._offset(context)
+        w_in = self._w_in.EvalBasicVector(context).value()
+        return left_to_right_product(self._matrix(context), w_in) + self._offset(context)
 
     def _calc_w_out(self, context: Context, output: BasicVector) -> None:
         output.SetFromVector(self._transformed(context))
 
     def _calc_density(self, context: Context, output: BasicVector) -> None:
         output.SetFromVector([self.CalcDensity(context)])
+
+
+class _CodeOfTransform:
+    """w_out as an operation, with b where it is connected."""
+
+    operation = ""
+
+    def resolve(self, context: Any) -> NativeCode:
+        """The operation."""
+        system = context._system
+        b = (True, InputOf(2)) if context._has_input(2) else (False, 0)
+        sizes = system._w_out.size(), system._w_in.size()
+        return NativeCode("transform", (*sizes, InputOf(0), InputOf(1), OUTPUT, *b))
+
+
+def _determinant(A: Array) -> float:
+    """By elimination with row pivots, the same operations in the same order as in compiled code."""
+    A, determinant = A.copy(), 1.0
+    for k in range(len(A)):
+        best = k + int(np.argmax(np.abs(A[k:, k])))
+        if best != k:
+            determinant = -determinant
+            A[[k, best]] = A[[best, k]]
+        pivot = A.item(k, k)
+        determinant = determinant * pivot
+        if pivot == 0.0:
+            return 0.0
+        A[k + 1 :, k + 1 :] -= (A[k + 1 :, k] / pivot)[:, None] * A[k, k + 1 :]
+    return determinant
 
 
 def _values(array: Array) -> NDArray[np.float64]:

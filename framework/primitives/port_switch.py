@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import InputPortIndex
 from merganser.framework.core.leaf_system import LeafSystem
+from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode, ValueOf
 from merganser.framework.core.ports import InputPort
+from merganser.framework.core.store import CacheSlot
 from merganser.framework.core.values import AbstractValue, BasicVector, Value
 from merganser.framework.primitives._arguments import checked_size
 
@@ -36,7 +40,13 @@ class PortSwitch(LeafSystem):
             self.DeclareAbstractOutputPort("value", self._model.Clone, self._copy_abstract, prerequisites)
         else:
             self._size = checked_size(vector_size, "PortSwitch: vector_size", 1)
-            self.DeclareVectorOutputPort("value", self._size, self._copy_vector, prerequisites)
+            # For compiled code, which cannot look into abstract values.
+            number = self._declare_entry(
+                "number of the selected port", BasicVector([0.0]), self._calc_number, {self._selector.ticket()}
+            )
+            prerequisites.add(number.ticket())
+            port = self.DeclareVectorOutputPort("value", self._size, self._copy_vector, prerequisites)
+            port.cache_entry().use_native(_CodeOfSwitch(number._index))
 
     def DeclareInputPort(self, name: str) -> InputPort:  # type: ignore[override]
         """Adds an input to choose from, before any Context is made; returns the port, whose index selects it.
@@ -51,6 +61,9 @@ class PortSwitch(LeafSystem):
     def get_port_selector_input_port(self) -> InputPort:
         """Returns the input port for the index of the input to pass on, an InputPortIndex."""
         return self._selector
+
+    def _calc_number(self, context: Context, output: BasicVector) -> None:
+        output.SetAtIndex(0, float(int(self._selector.EvalAbstract(context).get_value())))
 
     def _selected(self, context: Context) -> InputPort:
         index = int(self._selector.EvalAbstract(context).get_value())
@@ -67,3 +80,26 @@ class PortSwitch(LeafSystem):
 
     def _copy_abstract(self, context: Context, output: AbstractValue) -> None:
         output.SetFrom(self._selected(context).EvalAbstract(context))
+
+
+class _CodeOfSwitch:
+    """Passing on one of several vectors as an operation, where all of them are computed by operations.
+
+    Args:
+        number_entry: the cache entry that has the number of the selected port.
+    """
+
+    operation = ""
+
+    def __init__(self, number_entry: int) -> None:
+        self._number_entry = number_entry
+
+    def resolve(self, context: Any) -> NativeCode:
+        """The operation."""
+        ports = [port for port in range(1, len(context._inputs)) if context._has_input(port)]
+        choices = [item for port in ports for item in (port, InputOf(port))]
+        number = ValueOf(context._slots[self._number_entry])
+        sources = (context._inputs[port] for port in ports)
+        unasked = tuple(source for source in sources if isinstance(source, CacheSlot))
+        arguments = FAILURE, context._system._size, number, OUTPUT, len(ports), *choices
+        return NativeCode("switch", arguments, unasked=unasked)

@@ -71,6 +71,11 @@ class PlantOutputs(PlantSampling):
             "contact_results", lambda: Value(ContactResults(plant)), self._calc_contact_results,
             {self._sample_entry.ticket(), self._contacts_entry.ticket()},
         )  # fmt: skip
+        for port in (
+            self._body_poses_port, self._body_velocities_port, self._body_accelerations_port,
+            self._reaction_forces_port,
+        ):  # fmt: skip
+            port.cache_entry().makes_room_late = True
         self._instance_state_ports = []
         self._instance_acceleration_ports = []
         self._instance_net_actuation_ports = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -63,7 +64,7 @@ class Workspace:
         run_poses, run_rest: the same for the poses alone, and for the rest of the position kinematics.
         run_mass_matrix, run_jacobian, run_point_jacobian, run_center_of_mass_jacobian, run_bias_accelerations,
             run_point_bias, run_inverse_dynamics, run_state_inverse_dynamics, run_derivatives: call kernels with what
-            is missing, see _prepare_runs(), and return new arrays where there is a Result; inverse dynamics without
+            is missing, see _RUNS, and return new arrays where there is a Result; inverse dynamics without
             gravity.
         write_q, write_v, write_x, write_point: write a vector into q, v, x or `point`, if it is an array of float64 of
             that shape with values that may stand there, and return True; otherwise nothing is written, and what they
@@ -186,43 +187,20 @@ class Workspace:
         has_quaternion = topology["mobilizer"] == layout.QUATERNION_FLOATING
         self.q_node = self.v_node = 0
         self.quaternion_starts: Array = topology["q_start"][has_quaternion].astype(np.int64)
-        self._prepare_runs()
 
-    def _prepare_runs(self) -> None:
-        model, position, velocity = (self.topology, self.parameters), self.position, self.velocity
-        self.prepare("run_position", kernels.position_kinematics, *model, self.q, position)
-        if self.is_float:
-            self.prepare("run_poses", kernels.poses, *model, self.q, position)
-            self.prepare("run_rest", kernels.hinges_and_inertias, *model, self.q, position)
+    def __getattr__(self, name: str) -> Any:
+        """Makes a function that calls a kernel when it is first asked for: few Contexts need all of them."""
+        if name in _ROOMS:
+            room, has_quaternions = _ROOMS[name]
+            starts = self.quaternion_starts if has_quaternions else _NO_QUATERNIONS
+            self._prepare_writing(name, getattr(self, room), starts)
+        elif name in _POSITION_PARTS and not self.is_float:
+            setattr(self, name, self.run_position)
+        elif name in _RUNS:
+            self.prepare(name, *_RUNS[name](self))
         else:
-            self.run_poses = self.run_rest = self.run_position
-        self.prepare("run_kinematics", kernels.kinematics, *model, self.q, self.v, position, velocity)
-        self.prepare("run_velocity", kernels.velocity_kinematics, *model, position, self.v, velocity)
-        self.prepare("run_mass_matrix", kernels.mass_matrix, *model, position, self.scratch, Result(self.M_shape))
-        places = (GIVEN, GIVEN, GIVEN, GIVEN, GIVEN, GIVEN)  # of B, the points, A and E
-        self.prepare("run_jacobian", kernels.jacobian, self.topology, position, *places, GIVEN)
-        self.prepare("run_point_jacobian", kernels.jacobian, self.topology, position, *places, Result(self.J_shape))
-        self.prepare(
-            "run_center_of_mass_jacobian", kernels.center_of_mass_jacobian, self.topology, position, *(GIVEN,) * 4,
-            self.scratch, Result((3, *self.v_shape)), self.total_mass,
-        )  # fmt: skip
-        still = (self.topology, position, velocity, self.zeros_v)
-        self.prepare("run_bias_accelerations", kernels.point_accelerations, *still, *places, GIVEN, GIVEN)
-        bias = Result((2, 3))  # alpha_AB_E and a_ABp_E
-        self.prepare("run_point_bias", kernels.point_accelerations, *still, *places, self.room_F, bias)
-        weightless = (*model, self.zero_gravity)
-        inverse, state_inverse = kernels.inverse_dynamics, kernels.state_inverse_dynamics
-        forces = (GIVEN, GIVEN)  # vdot and F_applied
-        tau, room = Result(self.v_shape), (position, velocity, self.scratch)
-        self.prepare("run_inverse_dynamics", inverse, *weightless, position, velocity, *forces, self.scratch, tau)
-        state = (self.q, self.v)
-        self.prepare("run_state_inverse_dynamics", state_inverse, *weightless, *state, *forces, *room, tau)
-        work = (self.tau, self.F_applied, position, velocity, self.scratch)
-        self.prepare("run_derivatives", kernels.state_derivatives, *model, self.gravity, self.x, *work, GIVEN)
-        self._prepare_writing("write_q", self.q, self.quaternion_starts)
-        self._prepare_writing("write_v", self.v, _NO_QUATERNIONS)
-        self._prepare_writing("write_x", self.x, self.quaternion_starts)
-        self._prepare_writing("write_point", self.point, _NO_QUATERNIONS)
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return getattr(self, name)
 
     def prepare(self, name: str, kernel: Any, *arguments: Any, owner: Any = None) -> None:
         """Makes attribute `name` a function that calls a kernel.
@@ -279,11 +257,11 @@ class Workspace:
 
     def view_records(self, numbers: Array, dtype_of: Callable[[Any], np.dtype[Any]]) -> Any:
         """Numbers of the Context, shape [n], as records of the dtype that `dtype_of` makes of a scalar type."""
-        return numbers.view(dtype_of(self.dtype))
+        return numbers.view(_dtype_of_records(dtype_of, self.dtype))
 
     def make_records(self, size: int, dtype_of: Callable[[Any], np.dtype[Any]]) -> Any:
         """New records, all zero, of the dtype that `dtype_of` makes of a scalar type."""
-        return np.zeros(size, dtype_of(self.dtype))
+        return np.zeros(size, _dtype_of_records(dtype_of, self.dtype))
 
     def call(self, kernel: Any, *arguments: Any) -> Any:
         """Calls a kernel, compiled or interpreted as suits the scalar type.
@@ -309,3 +287,53 @@ class Workspace:
 
 def _write_nothing(given: Any) -> None:
     """For scalar types whose values Python checks."""
+
+
+@functools.cache
+def _dtype_of_records(dtype_of: Callable[[Any], np.dtype[Any]], scalar: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of records of a scalar type; to make it again takes 20 us."""
+    return dtype_of(scalar)
+
+
+def _model(w: Workspace) -> tuple[Array, Array]:
+    return w.topology, w.parameters
+
+
+_PLACES = (GIVEN, GIVEN, GIVEN, GIVEN, GIVEN, GIVEN)  # of B, the points, A and E
+_FORCES = (GIVEN, GIVEN)  # vdot and F_applied
+_POSITION_PARTS = ("run_poses", "run_rest")  # which other scalars than floats do together
+# The kernels that a workspace calls, with their arguments; see Workspace.prepare.
+_RUNS: dict[str, Callable[[Workspace], tuple[Any, ...]]] = {
+    "run_position": lambda w: (kernels.position_kinematics, *_model(w), w.q, w.position),
+    "run_poses": lambda w: (kernels.poses, *_model(w), w.q, w.position),
+    "run_rest": lambda w: (kernels.hinges_and_inertias, *_model(w), w.q, w.position),
+    "run_kinematics": lambda w: (kernels.kinematics, *_model(w), w.q, w.v, w.position, w.velocity),
+    "run_velocity": lambda w: (kernels.velocity_kinematics, *_model(w), w.position, w.v, w.velocity),
+    "run_mass_matrix": lambda w: (kernels.mass_matrix, *_model(w), w.position, w.scratch, Result(w.M_shape)),
+    "run_jacobian": lambda w: (kernels.jacobian, w.topology, w.position, *_PLACES, GIVEN),
+    "run_point_jacobian": lambda w: (kernels.jacobian, w.topology, w.position, *_PLACES, Result(w.J_shape)),
+    "run_center_of_mass_jacobian": lambda w: (
+        kernels.center_of_mass_jacobian, w.topology, w.position, *(GIVEN,) * 4, w.scratch, Result((3, *w.v_shape)),
+        w.total_mass,
+    ),
+    "run_bias_accelerations": lambda w: (
+        kernels.point_accelerations, w.topology, w.position, w.velocity, w.zeros_v, *_PLACES, GIVEN, GIVEN,
+    ),
+    "run_point_bias": lambda w: (  # alpha_AB_E and a_ABp_E
+        kernels.point_accelerations, w.topology, w.position, w.velocity, w.zeros_v, *_PLACES, w.room_F, Result((2, 3)),
+    ),
+    "run_inverse_dynamics": lambda w: (
+        kernels.inverse_dynamics, *_model(w), w.zero_gravity, w.position, w.velocity, *_FORCES, w.scratch,
+        Result(w.v_shape),
+    ),
+    "run_state_inverse_dynamics": lambda w: (
+        kernels.state_inverse_dynamics, *_model(w), w.zero_gravity, w.q, w.v, *_FORCES, w.position, w.velocity,
+        w.scratch, Result(w.v_shape),
+    ),
+    "run_derivatives": lambda w: (
+        kernels.state_derivatives, *_model(w), w.gravity, w.x, w.tau, w.F_applied, w.position, w.velocity, w.scratch,
+        GIVEN,
+    ),
+}  # fmt: skip
+# What writes a vector into which array, and whether that has quaternions.
+_ROOMS = {"write_q": ("q", True), "write_v": ("v", False), "write_x": ("x", True), "write_point": ("point", False)}

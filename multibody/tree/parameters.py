@@ -17,23 +17,29 @@ from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints.joint import Joint
 from merganser.multibody.tree.rigid_body import RigidBody
 
-__all__ = ["make_default_constants", "make_default_frames", "make_default_parameters", "write_joint_frames"]
+__all__ = [
+    "make_default_constants",
+    "make_default_frames",
+    "make_default_parameters",
+    "write_adjustable_defaults",
+    "write_joint_frames",
+]
 
 
 def make_default_parameters(
     bodies: Sequence[RigidBody],
     mobilizers: Sequence[Mobilizer],
     joints: Sequence[Joint],
-    actuators: Sequence[JointActuator],
     scalar: Any,
 ) -> npt.NDArray[Any]:
     """Returns one parameter record a mobilized body, the world first, then one a path segment, from the defaults.
+
+    What can be changed after Finalize() is left at zero, see `write_adjustable_defaults`.
 
     Args:
         bodies: all bodies, by index.
         mobilizers: in depth-first order.
         joints: the joint of each mobilizer.
-        actuators: all actuators.
         scalar: type of all fields: float64, complex128 or object.
     """
     segments = [segment for joint in joints for segment in joint._mobilizer_path()]
@@ -50,16 +56,31 @@ def make_default_parameters(
             joint.frame_on_parent().GetFixedPoseInBodyFrame(),
             joint.frame_on_child().GetFixedPoseInBodyFrame(),
         )
-        record["damping"][: joint.num_velocities()] = joint.default_damping_vector()
-        # Rotors add up; numpy sums an empty list to 0.0.
-        record["reflected_inertia"] = float(
-            np.sum([a.default_reflected_inertia() for a in actuators if a.joint() is joint])
-        )
         record["pitch"] = joint._mobilizer_pitch()
     for record, segment in zip(parameters[len(mobilizers) + 1 :], segments):
         record["arc_start"], record["turning_rate"] = segment.arc_start, segment.turning_rate
         _write_pose(record, "R_PF", "p_PoFo_P", segment.X_FM)
     return parameters
+
+
+def write_adjustable_defaults(
+    parameters: npt.NDArray[Any], joints: Sequence[Joint], actuators: Sequence[JointActuator]
+) -> None:
+    """Writes the damping of joints and the reflected inertia of actuators, whose defaults can be changed at any time.
+
+    Args:
+        parameters: the records.
+        joints: the joint of each mobilizer.
+        actuators: all actuators.
+    """
+    damping, inertia = parameters["damping"], parameters["reflected_inertia"]
+    mobods: dict[Joint, int] = {}
+    for mobod, joint in enumerate(joints, start=1):
+        mobods[joint] = mobod
+        damping[mobod, : joint.num_velocities()] = joint._default_damping
+    for actuator in actuators:  # rotors add up; a joint that closes a loop has no record
+        if actuator.joint() in mobods:
+            inertia[mobods[actuator.joint()]] += actuator.default_reflected_inertia()
 
 
 def make_default_frames(frames: Sequence[FixedOffsetFrame], scalar: Any) -> npt.NDArray[Any]:

@@ -67,6 +67,8 @@ class MultibodyTree(TreeComputations):
         self._gravity_field._add_to(self, 0, is_ephemeral=False)
         self.force_elements.append(self._gravity_field)
         self._offset_frames: list[FixedOffsetFrame] = []
+        self._fixed_parameters: dict[Any, npt.NDArray[Any]] = {}  # by scalar: of new Contexts, as far as they are fixed
+        self._fixed_frames: dict[Any, npt.NDArray[Any]] = {}
         self._register_body(RigidBody("world", world_model_instance()))
 
     # -- building --------------------------------------------------------------------------------------------
@@ -450,9 +452,14 @@ class MultibodyTree(TreeComputations):
             RuntimeError: before Finalize().
         """
         self._check_finalized("make_default_parameters")
-        return parameters.make_default_parameters(
-            list(self.bodies), self._mobilizers, self._mobilizer_joints, list(self.actuators), scalar
-        )
+        fixed = self._fixed_parameters.get(scalar)
+        if fixed is None:
+            fixed = self._fixed_parameters[scalar] = parameters.make_default_parameters(
+                list(self.bodies), self._mobilizers, self._mobilizer_joints, scalar
+            )
+        records = fixed.copy()
+        parameters.write_adjustable_defaults(records, self._mobilizer_joints, list(self.actuators))
+        return records
 
     def make_default_constants(self, scalar: Any = np.float64) -> npt.NDArray[Any]:
         """Returns the constants of the force elements but gravity, see kernels/layout.py; errors as above."""
@@ -462,7 +469,10 @@ class MultibodyTree(TreeComputations):
     def make_default_frames(self, scalar: Any = np.float64) -> npt.NDArray[Any]:
         """Returns the poses of the offset frames, see kernels/layout.py; errors as above."""
         self._check_finalized("make_default_frames")
-        return parameters.make_default_frames(self._offset_frames, scalar)
+        fixed = self._fixed_frames.get(scalar)
+        if fixed is None:
+            fixed = self._fixed_frames[scalar] = parameters.make_default_frames(self._offset_frames, scalar)
+        return fixed.copy()
 
     def default_positions(self) -> npt.NDArray[np.float64]:
         """Returns the q that new Contexts start with, from the defaults of the joints, shape [nq]."""

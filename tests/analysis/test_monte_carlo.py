@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import functools
 import json
 import os
@@ -164,6 +165,101 @@ def test_a_worker_that_is_killed_from_outside_costs_nothing_but_time(tmp_path: A
 def test_an_executor_of_the_user_that_breaks_down_is_not_replaced() -> None:
     with concurrent.futures.ProcessPoolExecutor(1) as pool, pytest.raises(RuntimeError, match="has broken down"):
         MonteCarloSimulation(make, dies_if_large, 0.5, 20, RandomGenerator(4), executor=pool)
+
+
+# ---------------------------------------------------------------------- chunks
+
+
+class InTurn(concurrent.futures.Executor):
+    """Makes each call when nobody has anything else to do, and notes how many runs it has."""
+
+    _max_workers = 2
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
+        self.sizes.append(len(args[0]))
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        try:
+            future.set_result(fn(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def pausing(seconds: float) -> Any:
+    def output(system: Any, context: Any) -> float:
+        time.sleep(seconds)
+        return final_state(system, context)
+
+    return output
+
+
+@pytest.fixture
+def _cloudpickle() -> None:
+    pytest.importorskip("cloudpickle", reason="the extra `pickle` is not installed")
+
+
+@pytest.mark.usefixtures("_cloudpickle")
+def test_short_runs_are_sent_in_chunks_that_get_smaller_towards_the_end() -> None:
+    pool = InTurn()
+    results = MonteCarloSimulation(make, pausing(0.002), 0.5, 200, RandomGenerator(2), executor=pool)
+    assert outputs(results) == outputs(study(200, RandomGenerator(2)))
+    assert sum(pool.sizes) >= 200 and len(pool.sizes) < 150
+    assert pool.sizes[0] == 1 and max(pool.sizes) > 2 and pool.sizes[-2:] == [1, 1]
+
+
+@pytest.mark.usefixtures("_cloudpickle")
+def test_long_runs_are_sent_one_by_one() -> None:
+    pool = InTurn()
+    MonteCarloSimulation(make, pausing(0.21), 0.5, 6, RandomGenerator(2), executor=pool)
+    assert pool.sizes == [1] * 6
+
+
+def slow_if_large(system: Any, context: Any) -> float:
+    value = final_state(system, context)
+    time.sleep(0.32 if value > 0.57 else 0.002)
+    return value
+
+
+def test_a_chunk_that_takes_too_long_leaves_its_other_runs_to_others() -> None:
+    pool = InTurn()
+    results = MonteCarloSimulation(make, slow_if_large, 0.5, 100, RandomGenerator(2), executor=pool)
+    assert outputs(results) == outputs(study(100, RandomGenerator(2)))
+    assert sum(pool.sizes) > 100
+
+
+def gives_what_cannot_be_sent(system: Any, context: Any) -> Any:
+    value = final_state(system, context)
+    return (lambda: value) if value > 0.55 else value
+
+
+def test_one_output_that_cannot_be_sent_back_fails_alone() -> None:
+    expected, failures = outputs(study(40, RandomGenerator(4))), []
+    results = MonteCarloSimulation(make, gives_what_cannot_be_sent, 0.5, 40, RandomGenerator(4), 2, failures=failures)
+    assert outputs(results) == [value for value in expected if value <= 0.55]
+    assert sorted(failure.run for failure in failures) == [i for i, value in enumerate(expected) if value > 0.55] != []
+    assert all("pickle" in failure.traceback for failure in failures)
+
+
+def test_a_killed_process_costs_its_chunk_only(tmp_path: Any) -> None:
+    done, killed = tmp_path / "done", tmp_path / "killed"
+
+    def noted(system: Any, context: Any) -> float:
+        with done.open("a") as file:
+            file.write("x")
+        time.sleep(0.01)
+        if done.stat().st_size >= 50:
+            with contextlib.suppress(FileExistsError):
+                killed.touch(exist_ok=False)  # one process only
+                os.kill(os.getpid(), signal.SIGKILL)
+        return final_state(system, context)
+
+    pytest.importorskip("cloudpickle", reason="the extra `pickle` is not installed")
+    results = MonteCarloSimulation(make, noted, 0.5, 100, RandomGenerator(4), 2)
+    assert outputs(results) == outputs(study(100, RandomGenerator(4)))
+    assert 101 <= done.stat().st_size <= 120  # a chunk has twenty runs at most
 
 
 SCRIPT = """

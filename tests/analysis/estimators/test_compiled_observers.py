@@ -11,7 +11,7 @@ from merganser.analysis import Simulator
 from merganser.analysis.estimators import ExtendedKalmanFilter, LuenbergerObserver, UnscentedKalmanFilter
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.native import native
-from merganser.framework.primitives import LinearSystem, LogVectorOutput, Sine
+from merganser.framework.primitives import LinearSystem, LogVectorOutput, Sine, SymbolicVectorSystem
 
 OBSERVERS = [LuenbergerObserver, ExtendedKalmanFilter, UnscentedKalmanFilter]
 FILTERS = OBSERVERS[1:]
@@ -113,6 +113,31 @@ def test_the_compiled_extended_filter_fulfils_the_textbooks_equations(is_discret
         compiled, python = observer._calc_compiled(room, *given), observer._calc_in_python(model, *given)
         for ours, theirs in zip(compiled, python):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("is_discrete", [False, True], ids=["continuous", "discrete"])
+def test_filters_of_expressions_are_compiled_with_exact_jacobians(is_discrete: bool) -> None:
+    sym = pytest.importorskip("merganser.framework.symbolic", reason="needs the extra", exc_type=ImportError)
+    angle, rate, torque = (sym.Variable(name) for name in ("angle", "rate", "torque"))
+    acceleration = torque - 9.81 * sym.sin(angle) - 0.1 * sym.abs(rate) * rate
+    dynamics = [angle + STEP * rate, rate + STEP * acceleration] if is_discrete else [rate, acceleration]
+
+    def model() -> Any:
+        period = STEP if is_discrete else 0.0
+        return SymbolicVectorSystem(
+            state=[angle, rate], input=[torque], dynamics=dynamics, output=[sym.sin(angle)], time_period=period
+        )
+
+    diagram, observer, log = watched(ExtendedKalmanFilter, model(), model())
+    python, _ = run(diagram, log, False)
+    compiled, simulator = run(diagram, log, True)
+    assert not simulator._plan._program.stops
+    np.testing.assert_array_equal(compiled, python)
+    context = observer.GetMyContextFromRoot(simulator.get_context())
+    room, inner = observer._new_room(context), observer._model(context)
+    given = 0.3, np.array([0.7, -0.4]), np.diag([0.1, 0.2]), np.array([0.5]), np.array([0.2])
+    for ours, theirs in zip(observer._calc_compiled(room, *given), observer._calc_in_python(inner, *given)):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9)  # Jacobians by differences
 
 
 def test_a_model_that_is_no_analytic_function_has_its_slopes_nevertheless() -> None:

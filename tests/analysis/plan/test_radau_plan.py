@@ -321,6 +321,7 @@ def test_large_systems_are_left_to_lapack() -> None:
 def test_many_short_advances_get_a_plan_as_a_long_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time that steps take without it adds up, however few of them an advance has."""
     monkeypatch.setattr("merganser.analysis.simulator._LOOP", "something that is not loaded")
+    monkeypatch.setattr(Simulator, "_time_in_process", 0.0)
     simulator, _ = simulator_of(Native(_van_der_pol, 2, "mu", [5.0]), True, x0=[2.0, 0.0])
     simulator._patience = 0.02
     simulator.AdvanceTo(0.01)
@@ -328,6 +329,20 @@ def test_many_short_advances_get_a_plan_as_a_long_one_does(monkeypatch: pytest.M
     for step in range(2, 4000):
         simulator.AdvanceTo(0.01 * step)
         if simulator._plan is not None:
+            return
+    pytest.fail("no plan")
+
+
+def test_many_short_simulations_get_a_plan_as_a_long_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study makes a new simulator for each run: what they have spent adds up."""
+    monkeypatch.setattr("merganser.analysis.simulator._LOOP", "something that is not loaded")
+    monkeypatch.setattr(Simulator, "_time_in_process", 0.0)
+    for number in range(2000):
+        simulator, _ = simulator_of(Native(_van_der_pol, 2, "mu", [5.0]), True, x0=[2.0, 0.0])
+        simulator._patience = 0.02
+        simulator.AdvanceTo(0.1)
+        if simulator._plan is not None:
+            assert number > 1
             return
     pytest.fail("no plan")
 

@@ -14,7 +14,7 @@ from merganser.analysis import (
     Simulator,
 )
 from merganser.framework import DiagramBuilder, InputPortIndex, LeafSystem, Value
-from merganser.framework.native.operations import OPERATIONS, address_of
+from merganser.framework.native.operations import OPERATIONS, address_of, has_complex_form
 from merganser.framework.primitives import (
     Adder,
     ConstantValueSource,
@@ -308,6 +308,11 @@ def test_long_runs_switch_to_the_tape_by_themselves():
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_operation_compiles(name):
     assert address_of(name) != 0
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if has_complex_form(name)])
+def test_operations_for_complex_numbers_compile(name):
+    assert address_of(name, is_complex=True) not in (0, address_of(name))
 
 
 class Failing(LeafSystem):

@@ -61,6 +61,35 @@ def test_compiled_expressions_compute_the_same(name: str) -> None:
         np.testing.assert_array_equal(compiled, python)
 
 
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_on_complex_numbers_compiled_expressions_have_values_and_slopes(name: str) -> None:
+    """Real parts are those of floats to the last bit, imaginary ones a tiny step times the directional derivative."""
+    system = SymbolicVectorSystem(input=[x, y], output=[EXPRESSIONS[name]()])
+    context: Any = system._make_context(np.dtype(np.complex128))
+    fixed = context._fix_input(0, np.zeros(2))
+    slot = context._slots[system.get_output_port()._entry_number]
+    tape = Tape(context, [slot])
+    assert tape.num_operations() == 1
+    rng = np.random.default_rng(5)
+    for u in rng.uniform(-3.0, 3.0, (30, 2)):
+        direction, h = rng.normal(size=2), 1e-6
+        fixed.GetMutableVectorData().SetFromVector(u + 1e-100j * direction)
+        tape.run()
+        (result,) = slot.value.CopyToVector()
+        value, above, below = (outputs(system, u + step * direction)[0].item() for step in (0.0, h, -h))
+        assert result.real == value
+        assert result.imag / 1e-100 == pytest.approx((above - below) / (2.0 * h), rel=1e-6, abs=1e-7)
+
+
+def test_slopes_of_powers_at_zero_and_of_constants_are_finite() -> None:
+    system = SymbolicVectorSystem(input=[x, y], output=[sym.pow(x, 2) + sym.pow(y, 1.5) + sym.sqrt(2.0 + 0.0 * x)])
+    context: Any = system._make_context(np.dtype(np.complex128))
+    context._fix_input(0, np.array([1e-100j, 0.0]))
+    slot = context._slots[system.get_output_port()._entry_number]
+    Tape(context, [slot]).run()
+    assert slot.value.CopyToVector() == [np.sqrt(2.0) + 0.0j]
+
+
 def test_the_arm_that_is_not_chosen_is_not_computed() -> None:
     """log(-1) stands in it."""
     system = SymbolicVectorSystem(input=[x, y], output=[sym.if_then_else(x > 0.0, sym.log(x), y)])
