@@ -6,6 +6,7 @@ import math
 
 from merganser.framework.native import device, kernel
 from merganser.geometry.proximity.closed_forms import solve_in_closed_form
+from merganser.geometry.proximity.cylinders import is_cylinder_and_polytope, solve_cylinder
 from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.gjk import solve_polytopes
 from merganser.geometry.proximity.layout import ELLIPSOID, INEXACT, SEGMENT, SOLVED, UNSOLVED, Hulls
@@ -54,6 +55,10 @@ def solve_pair(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) ->
         n = _start(a, b, work.X_AB)
         if not is_curved(a) and not is_curved(b):
             status = solve_polytopes(a, b, hulls, work, n)
+            if status != UNSOLVED:
+                return status
+        if is_cylinder_and_polytope(a, b):
+            status = solve_cylinder(a, b, hulls, work, n)
             if status != UNSOLVED:
                 return status
     # Below the radius of a ball that rolls inside A - B there is one minimum only: h less this radius is the support
