@@ -28,6 +28,7 @@ from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
     add,
+    axis,
     cross,
     dot,
     negated,
@@ -38,20 +39,24 @@ from merganser.geometry.proximity.vectors import (
     sum_scaled,
 )
 
-__all__ = ["is_cylinder_and_polytope", "solve_cylinder"]
+__all__ = ["has_cylinder", "solve_cylinder"]
 
 _MAX_VERTICES = 40
 _MAX_STEPS = 60
 _GAP = 1e-15  # of the size: (1) that counts as zero
 _NEAR = 1e-7  # of the size: below this distance its gradient beside a rim is uncertain
-_LAST_STEP = 1e-8  # of an edge, after which none follows if it is one of Newton's method
+_GAP_OF_RIM = 1e-14
+_LAST_STEP = 1e-8  # of an edge, or [rad], after which none follows if it is one of Newton's method
+_LARGEST_TURN = 0.7  # [rad]
+_MAX_TURNS = 8
+_ALONG_AXIS = 1e-3  # sine of the angle to the axis of a rim, below which its points are all about as far
 
 
 @device
-def is_cylinder_and_polytope(a: Array, b: Array) -> bool:
-    """Whether one core is a cylinder, the other a segment, box or hull."""
+def has_cylinder(a: Array, b: Array) -> bool:
+    """Whether one core is a cylinder, the other a segment, box, hull or cylinder."""
     if a.kind == CYLINDER:
-        return bool(b.kind < CYLINDER or b.kind == HULL)
+        return bool(b.kind <= CYLINDER or b.kind == HULL)
     return bool(b.kind == CYLINDER and (a.kind < CYLINDER or a.kind == HULL))
 
 
@@ -66,22 +71,35 @@ def solve_cylinder(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3
         work: X_AB and X_BA are given.
         start: unit vector in A, about from A to B.
     """
-    if a.kind == CYLINDER:
-        distance, g, x = _nearest(a, b, hulls, work.X_AB, start, a.bound + b.bound)
-        if distance <= 0.0:
-            return UNSOLVED
-        set_solution(work, g, -distance, sum_scaled(x, g, -distance), x)
-        return SOLVED
-    start_B = negated(rotated(work.X_BA, start))
-    distance, g, x = _nearest(b, a, hulls, work.X_BA, start_B, a.bound + b.bound)
+    size = a.bound + b.bound
+    start_B = negated(rotated_back(work.X_AB, start))
+    is_first = a.kind == CYLINDER  # whether A is the cylinder from which the distance is measured
+    turns = 1
+    if is_first and b.kind == CYLINDER:
+        turns = 2
+        is_first = abs(start[2]) < abs(start_B[2])  # beside the mantle, to which the other one turns its rim
+    for _ in range(turns):
+        c, p = (a, b) if is_first else (b, a)
+        X_CP = work.X_AB if is_first else work.X_BA
+        direction = start if is_first else start_B
+        if turns == 1:
+            distance, g, x = _nearest_of_polytope(c, p, hulls, X_CP, direction, size)
+        else:
+            distance, g, x = _nearest_of_rim(c, p, X_CP, direction, size)
+        if distance > 0.0:
+            break
+        is_first = not is_first
     if distance <= 0.0:
         return UNSOLVED
-    set_from_other_frame(work, g, -distance, x, sum_scaled(x, g, -distance))
+    if is_first:
+        set_solution(work, g, -distance, sum_scaled(x, g, -distance), x)
+    else:
+        set_from_other_frame(work, g, -distance, x, sum_scaled(x, g, -distance))
     return SOLVED
 
 
 @device
-def _nearest(
+def _nearest_of_polytope(
     c: Array, p: Array, hulls: Hulls, X_CP: Array, start: Vector3, size: float
 ) -> tuple[float, Vector3, Vector3]:
     """The point x of a polytope that is nearest to a cylinder: f(x), grad f(x), x; all in C.
@@ -147,6 +165,66 @@ def _nearest(
     return 0.0, none, none
 
 
+@device
+def _nearest_of_rim(c: Array, p: Array, X_CP: Array, start: Vector3, size: float) -> tuple[float, Vector3, Vector3]:
+    """What `_nearest_of_polytope` returns, for another cylinder; f(x) is zero, too, if x is not on its rim.
+
+    Newton's method finds the least f along the rim; (1) tells whether it is that of the whole cylinder.
+    """
+    r, h = c.size_0, c.size_2
+    none = (0.0, 0.0, 0.0)
+    m = rotated_back(X_CP, start)
+    top = -math.copysign(p.size_2, m[2])
+    across = math.sqrt(m[0] * m[0] + m[1] * m[1])
+    if across < _ALONG_AXIS:
+        return 0.0, none, none
+    # The rim: center + R e.
+    cosine, sine = -m[0] / across, -m[1] / across
+    center = add((X_CP[9], X_CP[10], X_CP[11]), scaled(axis(X_CP, 2), top))
+    u, v = scaled(axis(X_CP, 0), p.size_0), scaled(axis(X_CP, 1), p.size_0)
+    step = 0.0
+    for _ in range(_MAX_TURNS):
+        radial = add(scaled(u, cosine), scaled(v, sine))
+        ahead = subtract(scaled(v, cosine), scaled(u, sine))
+        q = add(center, radial)
+        f, slope, curve = _along_arc(r, h, q, ahead, negated(radial))
+        if not f > _NEAR * size or curve <= 0.0:
+            break
+        limit = 0.5 * abs(step) if slope * step > 0.0 else _LARGEST_TURN  # it turned back: the least is in between
+        step = min(max(-slope / curve, -limit), limit)
+        cosine, sine = cosine - step * sine, sine + step * cosine
+        inverse = 1.0 / math.sqrt(1.0 + step * step)
+        cosine, sine = cosine * inverse, sine * inverse
+        if abs(step) < _LAST_STEP:
+            x = add(center, add(scaled(u, cosine), scaled(v, sine)))
+            f, g = _distance(r, h, x)
+            m = rotated_back(X_CP, g)
+            reach = p.size_0 * math.sqrt(m[0] * m[0] + m[1] * m[1]) + p.size_2 * abs(m[2])
+            gap = reach + p.size_0 * (m[0] * cosine + m[1] * sine) + top * m[2]
+            if gap > _GAP_OF_RIM * size:
+                break
+            return f, g, x
+    return 0.0, none, none
+
+
+@inlined
+def _along_arc(r: float, h: float, q: Vector3, u: Vector3, v: Vector3) -> tuple[float, float, float]:
+    """Distance of a point to the cylinder, if it is outside, and its derivatives along a curve: q' = u, q'' = v."""
+    rho = math.sqrt(q[0] * q[0] + q[1] * q[1])
+    outside, above = rho - r, abs(q[2]) - h
+    side = math.copysign(1.0, q[2])
+    climb, lift = side * u[2], side * v[2]
+    if outside <= 0.0:
+        return above, climb, lift
+    spread = (q[0] * u[0] + q[1] * u[1]) / rho
+    bend = (u[0] * u[0] + u[1] * u[1] + q[0] * v[0] + q[1] * v[1] - spread * spread) / rho
+    if above <= 0.0:
+        return outside, spread, bend
+    f = math.sqrt(outside * outside + above * above)
+    slope = (outside * spread + above * climb) / f
+    return f, slope, (spread * spread + outside * bend + climb * climb + above * lift - slope * slope) / f
+
+
 @inlined
 def _distance(r: float, h: float, q: Vector3) -> tuple[float, Vector3]:
     """Distance of a point to the cylinder, and its gradient; not positive inside."""
@@ -174,28 +252,12 @@ def _least_on_edge(r: float, h: float, p: Vector3, w: Vector3) -> tuple[float, V
     t = 0.5
     if across > 0.0:
         t = min(max(-(p[0] * u[0] + p[1] * u[1]) / across, 0.0), 1.0)
-    low, high = 0.0, 1.0
+    low, high, straight = 0.0, 1.0, (0.0, 0.0, 0.0)
     for _ in range(_MAX_STEPS):
         q = sum_scaled(p, u, t)
-        # f' and f'' along the edge.
-        rho_square = q[0] * q[0] + q[1] * q[1]
-        along = q[0] * u[0] + q[1] * u[1]
-        rho = math.sqrt(rho_square)
-        outside, above = rho - r, abs(q[2]) - h
-        climb = math.copysign(u[2], q[2] * u[2])
-        if outside <= 0.0:
-            if above <= 0.0:
-                return 0.0, g, q
-            slope, curve = climb, 0.0
-        else:
-            spread = along / rho
-            bend = (across - spread * spread) / rho
-            if above <= 0.0:
-                slope, curve = spread, bend
-            else:
-                f = math.sqrt(outside * outside + above * above)
-                slope = (outside * spread + above * climb) / f
-                curve = (spread * spread + outside * bend + climb * climb - slope * slope) / f
+        f, slope, curve = _along_arc(r, h, q, u, straight)
+        if f <= 0.0:
+            return 0.0, g, q
         if slope < 0.0:
             low = t
         else:

@@ -6,7 +6,7 @@ import math
 
 from merganser.framework.native import device, kernel
 from merganser.geometry.proximity.closed_forms import solve_in_closed_form
-from merganser.geometry.proximity.cylinders import is_cylinder_and_polytope, solve_cylinder
+from merganser.geometry.proximity.cylinders import has_cylinder, solve_cylinder
 from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.gjk import solve_polytopes
 from merganser.geometry.proximity.layout import ELLIPSOID, INEXACT, SEGMENT, SOLVED, UNSOLVED, Hulls
@@ -57,7 +57,7 @@ def solve_pair(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) ->
             status = solve_polytopes(a, b, hulls, work, n)
             if status != UNSOLVED:
                 return status
-        if is_cylinder_and_polytope(a, b):
+        if has_cylinder(a, b):
             status = solve_cylinder(a, b, hulls, work, n)
             if status != UNSOLVED:
                 return status
