@@ -48,7 +48,7 @@ _NEAR = 1e-7  # of the size: below this distance its gradient beside a rim is un
 _GAP_OF_RIM = 1e-14
 _LAST_STEP = 1e-8  # of an edge, or [rad], after which none follows if it is one of Newton's method
 _LARGEST_TURN = 0.7  # [rad]
-_MAX_TURNS = 8
+_MAX_TURNS = 12
 _ALONG_AXIS = 1e-3  # sine of the angle to the axis of a rim, below which its points are all about as far
 
 
@@ -90,7 +90,7 @@ def solve_cylinder(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3
             break
         is_first = not is_first
     if distance <= 0.0:
-        return UNSOLVED
+        return SOLVED if turns == 2 and _are_side_by_side(a, b, work, size) else UNSOLVED
     if is_first:
         set_solution(work, g, -distance, sum_scaled(x, g, -distance), x)
     else:
@@ -182,19 +182,30 @@ def _nearest_of_rim(c: Array, p: Array, X_CP: Array, start: Vector3, size: float
     cosine, sine = -m[0] / across, -m[1] / across
     center = add((X_CP[9], X_CP[10], X_CP[11]), scaled(axis(X_CP, 2), top))
     u, v = scaled(axis(X_CP, 0), p.size_0), scaled(axis(X_CP, 1), p.size_0)
-    step = 0.0
+    turned, low, high = 0.0, -math.inf, math.inf  # [rad], and between which angles the least is
     for _ in range(_MAX_TURNS):
         radial = add(scaled(u, cosine), scaled(v, sine))
         ahead = subtract(scaled(v, cosine), scaled(u, sine))
         q = add(center, radial)
         f, slope, curve = _along_arc(r, h, q, ahead, negated(radial))
-        if not f > _NEAR * size or curve <= 0.0:
+        if not f > _NEAR * size:
             break
-        limit = 0.5 * abs(step) if slope * step > 0.0 else _LARGEST_TURN  # it turned back: the least is in between
-        step = min(max(-slope / curve, -limit), limit)
-        cosine, sine = cosine - step * sine, sine + step * cosine
-        inverse = 1.0 / math.sqrt(1.0 + step * step)
-        cosine, sine = cosine * inverse, sine * inverse
+        if slope < 0.0:
+            low = turned
+        else:
+            high = turned
+        step = -math.copysign(_LARGEST_TURN, slope)
+        if curve > 0.0:
+            step = min(max(-slope / curve, -_LARGEST_TURN), _LARGEST_TURN)
+        if not low < turned + step < high and high - low < math.inf:
+            step = 0.5 * (low + high) - turned
+        turned += step
+        # Half of the turn has the tangent t, but for a small error where the step is large.
+        half = 0.5 * step
+        t = half * (1.0 + half * half * (1.0 / 3.0 + half * half * (2.0 / 15.0)))
+        scale = 1.0 / (1.0 + t * t)
+        along, aside = (1.0 - t * t) * scale, 2.0 * t * scale
+        cosine, sine = along * cosine - aside * sine, along * sine + aside * cosine
         if abs(step) < _LAST_STEP:
             x = add(center, add(scaled(u, cosine), scaled(v, sine)))
             f, g = _distance(r, h, x)
@@ -205,6 +216,28 @@ def _nearest_of_rim(c: Array, p: Array, X_CP: Array, start: Vector3, size: float
                 break
             return f, g, x
     return 0.0, none, none
+
+
+@device
+def _are_side_by_side(a: Array, b: Array, work: Array, size: float) -> bool:
+    """Writes the solution for two cylinders if it lies between their mantles, on the line across both axes."""
+    X_AB = work.X_AB
+    v, origin = axis(X_AB, 2), (X_AB[9], X_AB[10], X_AB[11])
+    cosine, along = v[2], dot(origin, v)
+    square = 1.0 - cosine * cosine
+    if square < _ALONG_AXIS * _ALONG_AXIS:
+        return False
+    s = (origin[2] - cosine * along) / square
+    t = s * cosine - along
+    p_A, p_B = (0.0, 0.0, s), sum_scaled(origin, v, t)
+    n = subtract(p_B, p_A)
+    between = math.sqrt(dot(n, n))
+    distance = between - a.size_0 - b.size_0
+    if abs(s) > a.size_2 or abs(t) > b.size_2 or distance <= _NEAR * size:
+        return False
+    n = scaled(n, 1.0 / between)
+    set_solution(work, n, -distance, sum_scaled(p_A, n, a.size_0), sum_scaled(p_B, n, -b.size_0))
+    return True
 
 
 @inlined
@@ -243,7 +276,7 @@ def _distance(r: float, h: float, q: Vector3) -> tuple[float, Vector3]:
 
 @device
 def _least_on_edge(r: float, h: float, p: Vector3, w: Vector3) -> tuple[float, Vector3, Vector3]:
-    """The least distance on an edge from p to w, its gradient there, and the place; it is w itself, p at most nearly."""
+    """The least distance on an edge from p to w, its gradient there, and the place, w itself if it is that end."""
     u = subtract(w, p)
     f, g = _distance(r, h, w)
     if dot(g, u) <= 0.0 or f <= 0.0:
