@@ -1,7 +1,7 @@
 """The vertex of a hull that is farthest along a direction: all vertices are looked at, four at a time.
 
 The compiler makes no vector instructions of a loop that looks for the place of a maximum, so they are spelled out here
-(a third of the time of a loop over twelve vertices).
+(5 % of the distance of two hulls of twelve vertices).
 """
 
 from __future__ import annotations
@@ -49,10 +49,13 @@ def _compiled(vertices: Any, first: Any, count: Any, n: Any) -> Any:
     return implementation
 
 
-@intrinsic
-def _scan(typingctx: Any, vertices: Any, first: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
+def _describe(typingctx: Any, vertices: Any, first: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
+    """Numba's description of the scan."""
     signature = types.int64(vertices, types.int64, types.int64, types.float64, types.float64, types.float64)
     return signature, _generate
+
+
+_scan: Any = intrinsic(_describe)
 
 
 def _generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
