@@ -91,6 +91,8 @@ def _searches(kinds: NDArray[np.int64]) -> list[str]:
     names = ["refine"]
     if (others > BOX).any():
         names.append("deepest")
+    if (others == CYLINDER).any():
+        names.append("solve_cylinder")
     if (others == ELLIPSOID).any():
         names.append("deepest_of_smooth")
     if (others == HULL).any():

@@ -13,7 +13,7 @@ import math
 
 from numba import types
 
-from merganser.framework.native import device
+from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.flat_features import try_faces
 from merganser.geometry.proximity.layout import (
     CONE,
@@ -247,7 +247,7 @@ def _restore(work: Array, solution: tuple[float, Vector3, Vector3, Vector3]) -> 
         work.normal[i], work.p_ACa[i], work.p_ACb[i] = n[i], p_A[i], p_B[i]
 
 
-@device
+@inlined
 def _vertex(work: Array, i: int) -> Vector3:
     return work.vertex[i, 0], work.vertex[i, 1], work.vertex[i, 2]
 
@@ -357,25 +357,26 @@ def _add_farthest(
     _add_support(a, b, hulls, work, k, chosen)
 
 
-@device
+@inlined
 def _set_face(work: Array, f: int, i: int, j: int, k: int) -> None:
     """Writes a face, counter-clockwise seen from outside; one without area gets no care."""
-    x = _vertex(work, i)
-    y, z = subtract(_vertex(work, j), x), subtract(_vertex(work, k), x)
-    n = cross(y, z)
+    _set_face_at(work, f, i, j, k, _vertex(work, k))
+
+
+@inlined
+def _set_face_at(work: Array, f: int, i: int, j: int, k: int, z: Vector3) -> None:
+    """Writes a face of which the vertex k is given."""
+    x, y = subtract(_vertex(work, i), z), subtract(_vertex(work, j), z)
+    n = cross(x, y)
     length = norm(n)
+    has_area = length > 1e-14 * (dot(x, x) + dot(y, y))
+    inverse = 1.0 / length if has_area else 0.0
+    n = scaled(n, inverse)
+    height = dot(n, z)
     work.face_vertex[f, 0], work.face_vertex[f, 1], work.face_vertex[f, 2] = i, j, k
-    if length <= 1e-14 * (dot(y, y) + dot(z, z)):
-        work.face_plane[f, 0], work.face_plane[f, 1], work.face_plane[f, 2] = 0.0, 0.0, 0.0
-        work.face_plane[f, 3] = 0.0
-        work.face_key[f] = math.inf
-        return
-    n = scaled(n, 1.0 / length)
-    # The mean of the three heights: each has its own rounding.
-    height = (dot(n, x) + dot(n, _vertex(work, j)) + dot(n, _vertex(work, k))) / 3.0
     work.face_plane[f, 0], work.face_plane[f, 1], work.face_plane[f, 2] = n[0], n[1], n[2]
     work.face_plane[f, 3] = height
-    work.face_key[f] = height
+    work.face_key[f] = height if has_area else math.inf
 
 
 @device
@@ -417,6 +418,6 @@ def _expand(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[in
     for e in range(num_edges):
         if num_faces == MAX_FACES:
             return -1, False
-        _set_face(work, num_faces, work.horizon[e, 0], work.horizon[e, 1], new)
+        _set_face_at(work, num_faces, work.horizon[e, 0], work.horizon[e, 1], new, w)
         num_faces += 1
     return num_faces, num_edges > 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device
+from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.layout import BOX, CONE, CYLINDER, HULL, Hulls
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.supports import piece_point, support_piece
@@ -77,6 +77,14 @@ def contains(g: Array, hulls: Hulls, p: Vector3, tolerance: float) -> bool:
     return bool(abs(p[0]) <= g.size_0 + tolerance and abs(p[1]) <= g.size_1 + tolerance)
 
 
+@inlined
+def _least_reach(g: Array) -> float:
+    """How far a core reaches from its center in any direction, or less [m]."""
+    if g.kind == HULL or g.kind == CONE:
+        return float(-g.bound)
+    return min(g.half_0, min(g.half_1, g.half_2))
+
+
 @device
 def set_from_other_frame(work: Array, n: Vector3, value: float, p_A: Vector3, p_B: Vector3) -> None:
     """Writes a solution that is given in B, with n from B to A."""
@@ -94,8 +102,12 @@ def try_faces(a: Array, b: Array, hulls: Hulls, work: Array, size: float) -> Non
         other = b if turn == 0 else a
         X = work.X_AB if turn == 0 else work.X_BA
         origin = (X[9], X[10], X[11])
+        center = add(rotated(X, (other.center_0, other.center_1, other.center_2)), origin)
+        reach = _least_reach(other)
         for k in range(num_flat_faces(f)):
             n, offset = face_plane(f, hulls, k)
+            if offset - dot(n, center) + reach >= work.value:
+                continue
             q = add(rotated(X, support_point(other, hulls, negated(rotated_back(X, n)))), origin)
             value = offset - dot(n, q)
             if value >= work.value:

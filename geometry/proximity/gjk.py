@@ -9,22 +9,23 @@ Real-Time Collision Detection, sec. 5.1.5). There are finitely many vertices, so
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 from numba import types
 
-from merganser.framework.native import device
+from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.layout import SOLVED, UNSOLVED, Hulls
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.shared_code import shared
-from merganser.geometry.proximity.supports import piece_point, support_of_pair
+from merganser.geometry.proximity.supports import piece_vertex, support_of_pair
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
     add,
     cross,
     dot,
-    norm,
+    negated,
     rotated,
     scaled,
     subtract,
@@ -36,6 +37,8 @@ __all__ = ["solve_polytopes"]
 _MAX_STEPS = 60
 _GAP = 1e-15  # of the size: by how much a vertex must be nearer than the simplex to be of use
 _NEAR = 1e-7  # of the size: below this distance the direction of v is uncertain
+
+Pieces: TypeAlias = tuple[int, int]  # of A and of B
 
 
 @shared(types.int64, (0.0, 0.0, 1.0))
@@ -65,167 +68,153 @@ def _solve_apart(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) 
     """
     size = a.bound + b.bound
     X_AB = work.X_AB
-    count = 0
-    n = start
-    v = (0.0, 0.0, 0.0)
-    distance = math.inf
-    l0, l1, l2 = 1.0, 0.0, 0.0
+    least_gap, least_square = (_GAP * size) ** 2, (_NEAR * size) ** 2
+    # Vertices x, y, z of the simplex, the oldest first, and the pieces that they are of.
+    x, y, z = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    of_x, of_y, of_z = (-1, -1), (-1, -1), (-1, -1)
+    count, square = 0, math.inf
+    v = negated(start)
     is_solved = False
     for _ in range(_MAX_STEPS):
-        piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, X_AB, n)
-        w = subtract(p_A, p_B)
+        piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, X_AB, negated(v))
+        w, of_w = subtract(p_A, p_B), (piece_a, piece_b)
         # h(n) = -(distance of v) at the solution.
-        is_solved = count > 0 and distance + dot(n, w) <= _GAP * size
-        for k in range(count):
-            if work.vertex_piece_a[k] == piece_a and work.vertex_piece_b[k] == piece_b:
-                is_solved = True
-        if is_solved:
+        gap = square - dot(v, w)
+        is_known = (
+            _are_same(of_x, of_w) or (count > 1 and _are_same(of_y, of_w)) or (count > 2 and _are_same(of_z, of_w))
+        )
+        if is_known or (count > 0 and (gap <= 0.0 or gap * gap <= least_gap * square)):
+            is_solved = True
             break
-        work.vertex_piece_a[count], work.vertex_piece_b[count] = piece_a, piece_b
-        _set_vertex(work, count, w)
-        count += 1
-        if count == 1:
-            v = w
-        elif count == 2:
-            v, l0, l1, l2 = _nearest_of_segment(_vertex(work, 0), w)
-        elif count == 3:
-            v, l0, l1, l2 = _nearest_of_triangle(_vertex(work, 0), _vertex(work, 1), w)
+        if count == 0:
+            v, x, of_x, count = w, w, of_w, 1
+        elif count == 1:
+            v, keeps = _nearest_of_segment(x, w)
+            if keeps:
+                y, of_y, count = w, of_w, 2
+            else:
+                x, of_x = w, of_w
         else:
-            face = _nearest_face(work)
-            if face < 0:
+            sides = 4 if count == 2 else _sides_before_origin(x, y, z, w)
+            if sides == 0:
+                _put_vertex(work, 0, x, of_x)
+                _put_vertex(work, 1, y, of_y)
+                _put_vertex(work, 2, z, of_z)
+                _put_vertex(work, 3, w, of_w)
                 return UNSOLVED, 4
-            _drop(work, face)  # one of the first three: the newest stays
-            v, l0, l1, l2 = _nearest_of_triangle(_vertex(work, 0), _vertex(work, 1), w)
-            count = 3
-        count, l0, l1, l2 = _drop_unneeded(work, count, l0, l1, l2)
-        distance = norm(v)
-        if distance <= _NEAR * size:
+            square, left_out, keeps_x, keeps_y = math.inf, 2, False, False
+            for k in range(3):
+                if sides >> k & 1:
+                    u, keeps_first, keeps_second = _nearest_of_triangle(y if k == 0 else x, y if k == 2 else z, w)
+                    if dot(u, u) < square:
+                        v, square, left_out, keeps_x, keeps_y = u, dot(u, u), k, keeps_first, keeps_second
+            if left_out == 0:
+                x, of_x = y, of_y
+            if left_out <= 1:
+                y, of_y = z, of_z
+            if keeps_x and keeps_y:
+                z, of_z, count = w, of_w, 3
+            elif keeps_x or keeps_y:
+                if keeps_y:
+                    x, of_x = y, of_y
+                y, of_y, count = w, of_w, 2
+            else:
+                x, of_x, count = w, of_w, 1
+        square = dot(v, v)
+        if square <= least_square:
             return UNSOLVED, 0
-        n = scaled(v, -1.0 / distance)
     if not is_solved:
         return UNSOLVED, 0
-    p_A, p_B = _witness(a, b, hulls, work, 0, l0)
+    l_x, l_y, l_z = 1.0, 0.0, 0.0
+    if count == 2:
+        l_x, l_y = _weights_of_segment(x, y)
+    elif count == 3:
+        l_x, l_y, l_z = _weights_of_triangle(x, y, z)
+    p_A, p_B = _witness(a, b, hulls, of_x, l_x)
     if count > 1:
-        q_A, q_B = _witness(a, b, hulls, work, 1, l1)
+        q_A, q_B = _witness(a, b, hulls, of_y, l_y)
         p_A, p_B = add(p_A, q_A), add(p_B, q_B)
     if count > 2:
-        q_A, q_B = _witness(a, b, hulls, work, 2, l2)
+        q_A, q_B = _witness(a, b, hulls, of_z, l_z)
         p_A, p_B = add(p_A, q_A), add(p_B, q_B)
-    set_solution(work, n, -distance, p_A, add(rotated(X_AB, p_B), (X_AB[9], X_AB[10], X_AB[11])))
+    distance = math.sqrt(square)
+    p_B = add(rotated(X_AB, p_B), (X_AB[9], X_AB[10], X_AB[11]))
+    set_solution(work, scaled(v, -1.0 / distance), -distance, p_A, p_B)
     return SOLVED, 0
 
 
-@device
-def _witness(a: Array, b: Array, hulls: Hulls, work: Array, k: int, weight: float) -> tuple[Vector3, Vector3]:
-    """The share of vertex k of the simplex in the nearest points, each in its own frame."""
-    d = (0.0, 0.0, 1.0)  # vertices do not depend on the direction
-    p_A = piece_point(a, hulls, work.vertex_piece_a[k], d)
-    p_B = piece_point(b, hulls, work.vertex_piece_b[k], d)
-    return scaled(p_A, weight), scaled(p_B, weight)
+@inlined
+def _are_same(of_x: Pieces, of_y: Pieces) -> bool:
+    return of_x[0] == of_y[0] and of_x[1] == of_y[1]
 
 
 @device
-def _vertex(work: Array, k: int) -> Vector3:
-    return work.vertex[k, 0], work.vertex[k, 1], work.vertex[k, 2]
+def _witness(a: Array, b: Array, hulls: Hulls, pieces: Pieces, weight: float) -> tuple[Vector3, Vector3]:
+    """The share of a vertex of the simplex in the nearest points, each in its own frame."""
+    return scaled(piece_vertex(a, hulls, pieces[0]), weight), scaled(piece_vertex(b, hulls, pieces[1]), weight)
 
 
 @device
-def _set_vertex(work: Array, k: int, w: Vector3) -> None:
+def _put_vertex(work: Array, k: int, w: Vector3, pieces: Pieces) -> None:
+    """Writes vertex k of the expanding polytope."""
     work.vertex[k, 0], work.vertex[k, 1], work.vertex[k, 2] = w[0], w[1], w[2]
+    work.vertex_piece_a[k], work.vertex_piece_b[k] = pieces[0], pieces[1]
 
 
-@device
-def _drop(work: Array, k: int) -> None:
-    """Drops one of the first three vertices of a tetrahedron; the fourth becomes the third."""
-    for i in range(k, 3):
-        _set_vertex(work, i, _vertex(work, i + 1))
-        work.vertex_piece_a[i], work.vertex_piece_b[i] = work.vertex_piece_a[i + 1], work.vertex_piece_b[i + 1]
-
-
-@device
-def _drop_unneeded(work: Array, count: int, l0: float, l1: float, l2: float) -> tuple[int, float, float, float]:
-    """Drops vertices without weight."""
-    kept = 0
-    m0, m1, m2 = 0.0, 0.0, 0.0
-    for k in range(count):
-        weight = l0 if k == 0 else (l1 if k == 1 else l2)
-        if weight <= 0.0:
-            continue
-        if kept < k:
-            _set_vertex(work, kept, _vertex(work, k))
-            work.vertex_piece_a[kept], work.vertex_piece_b[kept] = work.vertex_piece_a[k], work.vertex_piece_b[k]
-        if kept == 0:
-            m0 = weight
-        elif kept == 1:
-            m1 = weight
-        else:
-            m2 = weight
-        kept += 1
-    return kept, m0, m1, m2
-
-
-@device
-def _nearest_of_segment(a: Vector3, b: Vector3) -> tuple[Vector3, float, float, float]:
-    """The point of a segment that is nearest to the origin, and the weights of its ends."""
-    ab = subtract(b, a)
-    along, square = -dot(a, ab), dot(ab, ab)
+@inlined
+def _nearest_of_segment(x: Vector3, w: Vector3) -> tuple[Vector3, bool]:
+    """The point of a segment that is nearest to the origin, and whether it takes x; w is nearer than x."""
+    wx = subtract(x, w)
+    along = -dot(w, wx)
     if along <= 0.0:
-        return a, 1.0, 0.0, 0.0
-    if along >= square:
-        return b, 0.0, 1.0, 0.0
-    t = along / square
-    return sum_scaled(a, ab, t), 1.0 - t, t, 0.0
+        return w, False
+    return sum_scaled(w, wx, min(along / dot(wx, wx), 1.0)), True
 
 
-@device
-def _nearest_of_triangle(a: Vector3, b: Vector3, c: Vector3) -> tuple[Vector3, float, float, float]:
-    """The point of a triangle that is nearest to the origin, and the weights of its corners."""
-    ab, ac = subtract(b, a), subtract(c, a)
-    d1, d2 = -dot(ab, a), -dot(ac, a)
-    d3, d4 = -dot(ab, b), -dot(ac, b)
-    d5, d6 = -dot(ab, c), -dot(ac, c)
-    if d1 <= 0.0 and d2 <= 0.0:
-        return a, 1.0, 0.0, 0.0
-    if d3 >= 0.0 and d4 <= d3:
-        return b, 0.0, 1.0, 0.0
-    if d6 >= 0.0 and d5 <= d6:
-        return c, 0.0, 0.0, 1.0
-    n = cross(ab, ac)
-    # Areas of the triangles that the origin's projection makes with the sides.
-    on_a, on_b, on_c = dot(n, cross(b, c)), dot(n, cross(c, a)), dot(n, cross(a, b))
-    if on_c <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
-        t = d1 / (d1 - d3)
-        return sum_scaled(a, ab, t), 1.0 - t, t, 0.0
-    if on_b <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
-        t = d2 / (d2 - d6)
-        return sum_scaled(a, ac, t), 1.0 - t, 0.0, t
-    if on_a <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
-        t = (d4 - d3) / ((d4 - d3) + (d5 - d6))
-        return sum_scaled(b, subtract(c, b), t), 0.0, 1.0 - t, t
-    square = dot(n, n)
-    return scaled(n, dot(n, a) / square), on_a / square, on_b / square, on_c / square
+@inlined
+def _weights_of_segment(x: Vector3, y: Vector3) -> tuple[float, float]:
+    """The weights of both ends in the point that is nearest to the origin."""
+    yx = subtract(x, y)
+    t = min(-dot(y, yx) / dot(yx, yx), 1.0)
+    return t, 1.0 - t
 
 
-@device
-def _nearest_face(work: Array) -> int:
-    """Of a tetrahedron, the corner among the first three to leave out for the face nearest to the origin.
+@inlined
+def _nearest_of_triangle(x: Vector3, y: Vector3, w: Vector3) -> tuple[Vector3, bool, bool]:
+    """The point of a triangle that is nearest to the origin, and whether it takes x, and y.
 
-    Only faces with the newest corner are looked at; -1 if the origin is within the tetrahedron.
+    It takes w, which is nearer to the origin than the side of x and y.
     """
-    d = _vertex(work, 3)
-    faces, last = 0, -1
-    for k in range(3):
-        n = cross(subtract(_vertex(work, (k + 1) % 3), d), subtract(_vertex(work, (k + 2) % 3), d))
-        # Unless the origin is on the side of the corner left out.
-        if dot(n, d) * dot(n, subtract(_vertex(work, k), d)) >= 0.0:
-            faces, last = faces | 1 << k, k
-    if faces == 0 or faces == 1 << last:
-        return last
-    best, least = -1, math.inf
-    for k in range(3):
-        if faces >> k & 1:
-            v, _, _, _ = _nearest_of_triangle(_vertex(work, (k + 1) % 3), _vertex(work, (k + 2) % 3), d)
-            square = dot(v, v)
-            if square < least:
-                best, least = k, square
-    return best
+    wx, wy = subtract(x, w), subtract(y, w)
+    n = cross(wx, wy)
+    # Areas of the triangles that the origin's projection makes with w and x, and with w and y.
+    on_y, on_x = dot(n, cross(w, x)), -dot(n, cross(w, y))
+    if on_y > 0.0 and on_x > 0.0:
+        return scaled(n, dot(n, w) / dot(n, n)), True, True
+    along_x, along_y = -dot(w, wx), -dot(w, wy)
+    if on_y <= 0.0 and along_x > 0.0:
+        return sum_scaled(w, wx, min(along_x / dot(wx, wx), 1.0)), True, False
+    if on_x <= 0.0 and along_y > 0.0:
+        return sum_scaled(w, wy, min(along_y / dot(wy, wy), 1.0)), False, True
+    return w, False, False
+
+
+@inlined
+def _weights_of_triangle(x: Vector3, y: Vector3, z: Vector3) -> tuple[float, float, float]:
+    """The weights of the corners in the point of the plane that is nearest to the origin."""
+    n = cross(subtract(x, z), subtract(y, z))
+    inverse = 1.0 / dot(n, n)
+    on_x, on_y = dot(n, cross(y, z)) * inverse, dot(n, cross(z, x)) * inverse
+    return on_x, on_y, dot(n, cross(x, y)) * inverse
+
+
+@inlined
+def _sides_before_origin(x: Vector3, y: Vector3, z: Vector3, w: Vector3) -> int:
+    """Bits 0, 1, 2 for the sides of a tetrahedron opposite x, y, z, if the origin is not on their inner side."""
+    wx, wy, wz = subtract(x, w), subtract(y, w), subtract(z, w)
+    across_x, across_y, across_z = cross(wy, wz), cross(wz, wx), cross(wx, wy)
+    volume = dot(wx, across_x)
+    sides = 1 if dot(w, across_x) * volume >= 0.0 else 0
+    sides += 2 if dot(w, across_y) * volume >= 0.0 else 0
+    sides += 4 if dot(w, across_z) * volume >= 0.0 else 0
+    return sides

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from merganser.framework.native import device, inlined, kernel
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
+from merganser.geometry.proximity.cylinders import has_cylinder, solve_cylinder
 from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.gjk import solve_polytopes
 from merganser.geometry.proximity.layout import BOX, ELLIPSOID, HALF_SPACE, INEXACT, SEGMENT, SOLVED, UNSOLVED, Hulls
@@ -81,6 +82,10 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
         n = _start(a, b, work.X_AB)
         if not is_curved(a) and not is_curved(b):
             status = solve_polytopes(a, b, hulls, work, n)
+            if status != UNSOLVED:
+                return status
+        if has_cylinder(a, b):
+            status = solve_cylinder(a, b, hulls, work, n)
             if status != UNSOLVED:
                 return status
     # Below the radius of a ball that rolls inside A - B there is one minimum only: h less this radius is the support

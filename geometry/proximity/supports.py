@@ -42,6 +42,7 @@ from merganser.geometry.proximity.vectors import (
     rotated,
     rotated_back,
 )
+from merganser.geometry.proximity.vertex_scan import MIN_VERTICES, farthest_of
 
 __all__ = [
     "curvatures",
@@ -98,15 +99,10 @@ def support_piece(g: Array, hulls: Hulls, n: Vector3) -> int:
 def _farthest_vertex(g: Array, hulls: Hulls, n: Vector3) -> int:
     """Of few vertices all are looked at; among many, one climbs from vertex to better neighbor."""
     vertices, first = hulls.vertices, g.first_vertex
+    if MIN_VERTICES <= g.num_vertices <= FEW_VERTICES:
+        return farthest_of(vertices, first, g.num_vertices, n)
     best = 0
     greatest = vertices[first, 0] * n[0] + vertices[first, 1] * n[1] + vertices[first, 2] * n[2]
-    if g.num_vertices <= FEW_VERTICES:
-        for i in range(1, g.num_vertices):
-            k = first + i
-            value = vertices[k, 0] * n[0] + vertices[k, 1] * n[1] + vertices[k, 2] * n[2]
-            if value > greatest:
-                best, greatest = i, value
-        return best
     climbing = True
     while climbing:
         climbing = False

@@ -30,7 +30,7 @@ def test_pairs_with_formulas_need_no_search(monkeypatch):
     ("shape", "names"),
     [
         (Box(0.1, 0.1, 0.1), {"refine"}),
-        (Cylinder(0.1, 0.1), {"refine", "deepest"}),
+        (Cylinder(0.1, 0.1), {"refine", "deepest", "solve_cylinder"}),
         (Ellipsoid(0.1, 0.2, 0.3), {"refine", "deepest", "deepest_of_smooth"}),
         (Convex(CORNERS, "cube"), {"refine", "deepest", "solve_polytopes"}),
     ],
