@@ -22,9 +22,8 @@ class UnconnectedInputError(RuntimeError):
 def name_owner(context: Any, system: Any) -> str:
     """Whose context this is, for a message that it is not that of `system`, which may have a twin of the same path."""
     path = context._system.GetSystemPathname()
-    if path == system.GetSystemPathname():
-        return f"another system of the same path, '{path}', which was made by another call"
-    return f"system '{path}'"
+    twin = ", another one of the same path" if path == system.GetSystemPathname() else ""
+    return f"system '{path}'{twin}"
 
 
 def nearest_names(name: str, known: Iterable[str]) -> str:

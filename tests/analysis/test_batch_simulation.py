@@ -379,7 +379,7 @@ def test_wrong_arguments_are_refused() -> None:
         batch.simulate(np.ones((2, 4)), 1.0, parameters={0: np.ones((1, 4))})
     with pytest.raises(ValueError, match="there twice"):
         batch_simulate(system, [context, context], 1.0)
-    with pytest.raises(ValueError, match=r"was given the context of (another )?system"):
+    with pytest.raises(ValueError, match="was given the context of system"):
         batch_simulate(system, [context, VanDerPol().CreateDefaultContext()], 1.0)
     assert batch_simulate(system, [], 1.0) == []
     assert batch.simulate(np.ones((2, 0)), 1.0).states.shape == (2, 0)

@@ -278,7 +278,7 @@ def test_cloned_context_keeps_its_changes(arm: Arm) -> None:
 
 def test_change_in_the_context_of_another_system_is_refused(arm: Arm) -> None:
     foreign = SceneGraph().CreateDefaultContext()
-    with pytest.raises(ValueError, match=r"was given the context of (another )?system"):
+    with pytest.raises(ValueError, match="was given the context of system"):
         arm.graph.RemoveGeometry(foreign, arm.source, arm.ball)
     assert arm.graph.model_inspector().num_geometries() == 1
 

@@ -197,7 +197,7 @@ def test_context_of_another_instance_of_the_same_diagram_is_refused():
     diagram, twin = nested(1)[0], nested(1)[0]
     context = twin.CreateDefaultContext()
     for wrong in (lambda: diagram.get_output_port().Eval(context), lambda: diagram.ValidateContext(context)):
-        with pytest.raises(ValueError, match="was given the context of another system of the same path, '::"):
+        with pytest.raises(ValueError, match=r"was given the context of system '::.*, another one of the same path"):
             wrong()
 
 

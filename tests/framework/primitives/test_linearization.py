@@ -445,5 +445,5 @@ def test_slopes_that_are_not_finite_are_refused() -> None:
 
 
 def test_the_context_of_another_system_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"was given the context of (another )?system"):
+    with pytest.raises(ValueError, match="was given the context of system"):
         Linearize(Pendulum(), Pendulum().CreateDefaultContext())

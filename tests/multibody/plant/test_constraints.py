@@ -181,7 +181,7 @@ def test_parameters_of_other_bodies_or_constraints_are_refused():
             plant.SetDistanceConstraintParams(context, distance, wrong)
     other = Model().plant
     other.Finalize()
-    with pytest.raises(ValueError, match=r"was given the context of (another )?system"):
+    with pytest.raises(ValueError, match="was given the context of system"):
         plant.GetConstraintActiveStatus(other.CreateDefaultContext(), weld)
     with pytest.raises(RuntimeError, match="finalized already"):
         plant.RemoveConstraint(weld)
