@@ -38,7 +38,7 @@ from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 Array = NDArray[Any]
 
 TOLERANCE = 1e-9  # [m]
-MAX_TRIANGLES = 1_000_000  # of one pose
+MAX_TRIANGLES = 30_000_000  # of one pose
 _SEGMENT, _BOX, _CYLINDER, _ELLIPSOID, _CONE, _HULL = range(6)
 
 
