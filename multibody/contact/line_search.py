@@ -1,4 +1,4 @@
-"""The line search: where l(v + alpha dv) has its minimum.
+"""The exact line search: where l(v + alpha dv) has its minimum.
 
     f(alpha) = dl/d alpha = dv^T A (v - v*) + alpha dv^T A dv - sum_c gamma_c(v_c + alpha dv_c) . dv_c      (1)
 

@@ -1,10 +1,9 @@
-"""Newton's method for one island, with a line search.
+"""Newton's method for one island, with exact line search.
 
     grad l = A (v - v*) - J^T gamma,   H = A + J^T G J,   dv = -H^-1 grad l               (1)
 
 starting from the velocities before the step. l is strongly convex and its gradient continuous, so that the method
-converges from everywhere. The line search leaves a tenth of the slope: exact ones, which take twice the evaluations,
-save no steps. The method ends when the momentum that is left is small,
+converges from everywhere. It ends when the momentum that is left is small,
 
     |D grad l| <= eps_a + eps_r max(|D A v|, |D J^T gamma|),   D = diag(A)^-1/2           (2)
 
@@ -12,8 +11,8 @@ or no more than the last bits of impulses that cancel in J^T gamma, or when a st
 rounding does. Where contacts are steep, rounding hides from the line search what very short steps achieve: these are
 taken whole, some times.
 
-Where many contacts stick and slide, steps are cut short by one contact after the other. From the first time on, the
-directions of friction are unknowns of their own (friction_directions.py).
+Where many contacts stick and slide, exact steps are cut short by one contact after the other. From the second time on,
+the directions of friction are unknowns of their own (friction_directions.py), and line searches are rough.
 
 Of contacts of Hunt and Crossley that are far stiffer than their step resolves, friction with a great coefficient makes
 a cone of cliffs, along which steps are short. If the method lingers, it goes on through softer problems: all gains of
@@ -66,8 +65,9 @@ __all__ = ["measure_residual", "minimize_island", "start_island", "take_step"]
 _PATIENCE = 25  # iterations before softer problems are tried
 _STIFFENING = 10.0
 _SHORT = 0.5  # part of a step that was cut short
-_MOST_CUT = 1  # such steps before directions of friction become unknowns
-_ROUGH = 0.1  # tolerance of the line search, of the slope at its start
+_MOST_CUT = 2  # such steps before directions of friction become unknowns
+_EXACT = 1e-8  # tolerance of the line search, of the slope at its start, as in pydrake: the same steps end at the same v
+_ROUGH = 0.1  # the same where what follows does not depend on it
 _TINY = 1e-20  # of twice the kinetic energy: of shorter steps, the line search sees little but rounding
 _MOST_FORCED = 3  # such steps, which are taken whole
 _MANY = 8  # iterations, after which the rounding of the impulses is looked at, every fourth time
@@ -238,8 +238,9 @@ def _minimize(
         slope = dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM])
         slope -= dot_over_trees(problem, trees, velocities[STEP], velocities[MOMENTUM_STAR])
         alpha, searches = find_step_length(
-            problem, approximation, constraints, work.law, work.velocity, work.velocity_step, slope, curvature, _ROUGH
-        )
+            problem, approximation, constraints, work.law, work.velocity, work.velocity_step, slope, curvature,
+            _ROUGH if follows_directions else _EXACT,
+        )  # fmt: skip
         if alpha < _SHORT and num_forced < _MOST_FORCED and curvature <= _TINY * energy_now:
             alpha, num_forced = 1.0, num_forced + 1
         if follows_directions:
