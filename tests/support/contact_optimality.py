@@ -38,9 +38,8 @@ class Optimality(NamedTuple):
 
     Attributes:
         momentum: greatest of all islands, |D (A (v+ - v*) - J^T gamma)| over the tolerance that the solver promises,
-            1e-14 + 1e-6 max(|D A v+|, |D J^T gamma|), with D = diag(A)^-1/2, what rounding of velocities by 1e-15
-            makes of the impulses, and one unit in the last place of each impulse: where impulses of 1e3 N s cancel,
-            no floats do better. The sums are taken with longer floats.
+            1e-14 + 1e-6 max(|D A v+|, |D J^T gamma|), with D = diag(A)^-1/2, and what rounding of velocities by 1e-15
+            makes of the impulses. The sums are taken with longer floats.
         law: greatest violation of the law of a constraint, relative to its velocities or to its impulse.
         num_constraints: of the step.
     """
@@ -105,7 +104,6 @@ def _momentum_error(
     D = np.diag(step.A) ** -0.5
     A, impulse = step.A.astype(np.longdouble), J.T.astype(np.longdouble) @ gamma
     error = A @ (v_next.astype(np.longdouble) - step.v_star) - impulse
-    rounding = rounding + np.finfo(float).eps * np.abs(gamma)
     parts = error, A @ v_next, impulse, np.abs(J).T @ rounding
     worst = 0.0
     for island in set(island_of_velocity):
