@@ -8,8 +8,8 @@ converges from everywhere. It ends when the momentum that is left is small,
     |D grad l| <= eps_a + eps_r max(|D A v|, |D J^T gamma|),   D = diag(A)^-1/2           (2)
 
 or no more than the last bits of impulses that cancel in J^T gamma, or when a step changed no velocity by more than
-rounding does. Where contacts are steep, rounding hides from the line search what very short steps achieve: these are
-taken whole, some times.
+rounding does. Then velocities take up what is left, balance.py. Where contacts are steep, rounding hides from the line
+search what very short steps achieve: these are taken whole, some times.
 
 Where many contacts stick and slide, exact steps are cut short by one contact after the other. From the second time on,
 the directions of friction are unknowns of their own (friction_directions.py), and line searches are rough.
@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
+from merganser.multibody.contact.balance import calc_momentum_left, measure_rounding
 from merganser.multibody.contact.factorization import factor, solve
 from merganser.multibody.contact.friction_directions import forget_directions, soften_hessians, turn_directions
 from merganser.multibody.contact.hessian import assemble_hessian
@@ -50,17 +51,17 @@ from merganser.multibody.contact.products import (
 )
 from merganser.multibody.contact.regularization import LAW_SIZE
 from merganser.multibody.contact.workspace import (
+    HESSIAN_SIZE,
     IMPULSE,
     MOMENTUM,
     MOMENTUM_STAR,
     MOMENTUM_STEP,
     SCALE,
-    SCRATCH,
     STEP,
     Workspace,
 )
 
-__all__ = ["measure_residual", "minimize_island", "start_island", "take_step"]
+__all__ = ["calc_tolerance", "end_search", "measure_residual", "minimize_island", "start_island", "take_step"]
 
 _PATIENCE = 25  # iterations before softer problems are tried
 _STIFFENING = 10.0
@@ -71,7 +72,6 @@ _ROUGH = 0.1  # the same where what follows does not depend on it
 _TINY = 1e-20  # of twice the kinetic energy: of shorter steps, the line search sees little but rounding
 _MOST_FORCED = 3  # such steps, which are taken whole
 _MANY = 8  # iterations, after which the rounding of the impulses is looked at, every fourth time
-_LAST_BITS = 2.0 * 2.0**-52
 _LEAST_SHIFT = 1e-14  # relative, of the diagonal of H
 _ROUNDING = 1e-30  # of twice the kinetic energy: a step of 1e-15 of the velocities
 
@@ -95,42 +95,25 @@ def measure_residual(
 ) -> tuple[float, float]:
     """Computes J^T gamma, and -grad l where dv will be; returns both sides of (2) without tolerances."""
     multiply_jacobian_transpose(problem, trees, constraints, gamma, velocities[IMPULSE])
+    for i in range(trees.shape[0]):
+        tree = problem.trees[trees[i]]
+        for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
+            velocities[STEP, k] = velocities[MOMENTUM_STAR, k] - velocities[MOMENTUM, k] + velocities[IMPULSE, k]
+    return _measure_momentum(problem, trees, velocities)
+
+
+@device
+def _measure_momentum(problem: Problem, trees: Array, velocities: Array) -> tuple[float, float]:
+    """Both sides of (2) without tolerances, -grad l being where dv will be."""
     residual, momentum, impulse = 0.0, 0.0, 0.0
     for i in range(trees.shape[0]):
         tree = problem.trees[trees[i]]
         for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
             scale = velocities[SCALE, k]
-            gradient = velocities[MOMENTUM, k] - velocities[MOMENTUM_STAR, k] - velocities[IMPULSE, k]
-            velocities[STEP, k] = -gradient
-            residual += (scale * gradient) ** 2
+            residual += (scale * velocities[STEP, k]) ** 2
             momentum += (scale * velocities[MOMENTUM, k]) ** 2
             impulse += (scale * velocities[IMPULSE, k]) ** 2
     return math.sqrt(residual), math.sqrt(max(momentum, impulse))
-
-
-@device
-def _measure_rounding(problem: Problem, trees: Array, constraints: Array, gamma: Array, velocities: Array) -> float:
-    """What the last bits of the impulses make of the residual: |D |J|^T |gamma||, times twice the rounding of 1."""
-    total = velocities[SCRATCH]
-    for i in range(trees.shape[0]):
-        tree = problem.trees[trees[i]]
-        for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
-            total[k] = 0.0
-    for i in range(constraints.shape[0]):
-        c = problem.constraints[constraints[i]]
-        for b in range(2 if c["tree_1"] >= 0 else 1):
-            tree = problem.trees[c["tree_0"] if b == 0 else c["tree_1"]]
-            start = c["jacobian_0"] if b == 0 else c["jacobian_1"]
-            for r in range(c["num_rows"]):
-                for k in range(tree["num_v"]):
-                    product = problem.jacobian[start + r * tree["num_v"] + k] * gamma[c["row_start"] + r]
-                    total[tree["v_start"] + k] += abs(product)
-    square = 0.0
-    for i in range(trees.shape[0]):
-        tree = problem.trees[trees[i]]
-        for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
-            square += (velocities[SCALE, k] * total[k]) ** 2
-    return _LAST_BITS * math.sqrt(square)
 
 
 @device
@@ -166,7 +149,9 @@ def minimize_island(
     budget, residual_before = problem.settings["max_iterations"], result["residual"]
     if approximation != SAP:
         budget = min(budget, _PATIENCE)
-    status = _minimize(problem, approximation, trees, constraints, pattern, energy, budget, work, v, gamma_out, result)
+    status = _minimize(
+        problem, approximation, trees, constraints, pattern, energy, budget, v_star, work, v, gamma_out, result
+    )
     if status != NOT_CONVERGED or approximation == SAP or budget < _PATIENCE:
         return status
     bound = 1.0
@@ -174,7 +159,7 @@ def minimize_island(
         greatest = _soften_contacts(problem, constraints, bound, work.law)
         budget, result["residual"] = problem.settings["max_iterations"], residual_before
         status = _minimize(
-            problem, approximation, trees, constraints, pattern, energy, budget, work, v, gamma_out, result
+            problem, approximation, trees, constraints, pattern, energy, budget, v_star, work, v, gamma_out, result
         )
         if not bound < greatest:
             break
@@ -202,13 +187,13 @@ def _minimize(
     pattern: Pattern,
     energy: float,  # v*^T A v*
     budget: int,  # of iterations
+    v_star: Array,
     work: Workspace,
     v: Array,
     gamma_out: Array,
     result: Array,
 ) -> int:
     """Newton's method with the present laws, from the present v, v_c and A v."""
-    settings = problem.settings
     velocities = work.velocities
     is_still = False
     relative = 0.0
@@ -221,11 +206,11 @@ def _minimize(
         if not residual < math.inf:
             return NOT_A_NUMBER
         relative = residual / scale if scale > 0.0 else 0.0
-        tolerance = settings["absolute_tolerance"] + settings["relative_tolerance"] * scale
+        tolerance = calc_tolerance(problem, scale)
         if residual > tolerance and count >= _MANY and count % 4 == 0:
-            tolerance += _measure_rounding(problem, trees, constraints, gamma_out, velocities)
+            tolerance += measure_rounding(problem, trees, constraints, gamma_out, velocities)
         if is_still or residual <= tolerance:
-            result["residual"] = max(result["residual"], relative)
+            end_search(problem, trees, constraints, pattern, residual, scale, gamma_out, v_star, work, v, result)
             return CONVERGED
         if count == budget:
             break
@@ -259,6 +244,43 @@ def _minimize(
         is_still = alpha * alpha * curvature <= _ROUNDING * energy_now
     result["residual"] = max(result["residual"], relative)
     return NOT_CONVERGED
+
+
+@device
+def end_search(
+    problem: Problem,
+    trees: Array,
+    constraints: Array,
+    pattern: Pattern,
+    residual: float,  # both sides of (2), as measured last
+    scale: float,
+    gamma: Array,
+    v_star: Array,
+    work: Workspace,
+    v: Array,
+    result: Array,
+) -> None:
+    """Notes the residual; where impulses cancel so that their last bits matter, velocities balance them first."""
+    if residual + measure_rounding(problem, trees, constraints, gamma, work.velocities) > calc_tolerance(
+        problem, scale
+    ):
+        calc_momentum_left(problem, trees, constraints, gamma, v, v_star, work.velocities)
+        residual, scale = _measure_momentum(problem, trees, work.velocities)
+        if residual > calc_tolerance(problem, scale):
+            for i in range(constraints.shape[0]):
+                c = problem.constraints[constraints[i]]
+                work.hessian[HESSIAN_SIZE * c["row_start"] : HESSIAN_SIZE * (c["row_start"] + c["num_rows"])] = 0.0
+            if _calc_step(problem, trees, constraints, pattern, work):
+                take_step(problem, trees, constraints, 1.0, v, work)
+            calc_momentum_left(problem, trees, constraints, gamma, v, v_star, work.velocities)
+            residual, scale = _measure_momentum(problem, trees, work.velocities)
+    result["residual"] = max(result["residual"], residual / scale if scale > 0.0 else 0.0)
+
+
+@device
+def calc_tolerance(problem: Problem, scale: float) -> float:
+    """The right side of (2)."""
+    return problem.settings["absolute_tolerance"] + problem.settings["relative_tolerance"] * scale
 
 
 @device

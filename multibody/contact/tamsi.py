@@ -34,11 +34,14 @@ from merganser.multibody.contact.layout import (
     Problem,
 )
 from merganser.multibody.contact.newton import (
+    calc_tolerance,
+    end_search,
     measure_residual,
     minimize_island,
     start_island,
     take_step,
 )
+from merganser.multibody.contact.ordering import Pattern
 from merganser.multibody.contact.potential import calc_impulses
 from merganser.multibody.contact.products import multiply_jacobian, multiply_matrix
 from merganser.multibody.contact.regularization import LAW_SIZE
@@ -115,7 +118,7 @@ def calc_tamsi_contact_velocities(
         if outcome == CONVERGED and status > NO_CAPACITY:
             _copy_velocities(problem, island_trees, chosen, v_out, views.velocity, guess, velocity_guess)
             outcome = _search(
-                problem, island_trees, chosen, islands.weight, v_star_in, views, v_out, impulse_out, result_out
+                problem, island_trees, chosen, islands.weight, pattern, v_star_in, views, v_out, impulse_out, result_out
             )
             if outcome != CONVERGED:
                 _copy_velocities(problem, island_trees, chosen, guess, velocity_guess, v_out, views.velocity)
@@ -136,6 +139,7 @@ def _search(
     trees: Array,  # of the island
     constraints: Array,  # of the island
     local: Array,  # scratch: where the velocities of a tree start in the matrix of the island, shape [num_trees]
+    pattern: Pattern,
     v_star: Array,
     work: Workspace,
     v: Array,
@@ -143,19 +147,18 @@ def _search(
     result: Array,
 ) -> int:
     """Newton's method on (1); CONVERGED, NOT_A_NUMBER or NOT_CONVERGED."""
-    settings = problem.settings
     step, unknowns = work.velocities[STEP], work.velocities[SCRATCH]
     n = _number_velocities(problem, trees, local)
     start_island(problem, trees, v, v_star, work.velocities)
-    for count in range(settings["max_iterations"] + 1):
+    for count in range(problem.settings["max_iterations"] + 1):
         _calc_impulses(problem, constraints, work.law, work.velocity, gamma_out, work.hessian)
         residual, scale = measure_residual(problem, trees, constraints, gamma_out, work.velocities)
         if not residual < math.inf:
             return NOT_A_NUMBER
-        if residual <= settings["absolute_tolerance"] + settings["relative_tolerance"] * scale:
-            result["residual"] = max(result["residual"], residual / scale if scale > 0.0 else 0.0)
+        if residual <= calc_tolerance(problem, scale):
+            end_search(problem, trees, constraints, pattern, residual, scale, gamma_out, v_star, work, v, result)
             return CONVERGED
-        if count == settings["max_iterations"]:
+        if count == problem.settings["max_iterations"]:
             break
         _assemble(problem, trees, constraints, local, n, work.hessian, work.factor)
         _gather(problem, trees, local, step, unknowns)

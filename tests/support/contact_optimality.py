@@ -38,8 +38,7 @@ class Optimality(NamedTuple):
 
     Attributes:
         momentum: greatest of all islands, |D (A (v+ - v*) - J^T gamma)| over the tolerance that the solver promises,
-            1e-14 + 1e-6 max(|D A v+|, |D J^T gamma|), with D = diag(A)^-1/2, and what rounding of velocities by 1e-15
-            makes of the impulses. The sums are taken with longer floats.
+            1e-14 + 1e-6 max(|D A v+|, |D J^T gamma|), with D = diag(A)^-1/2. The sums are taken with longer floats.
         law: greatest violation of the law of a constraint, relative to its velocities or to its impulse.
         num_constraints: of the step.
     """
@@ -56,19 +55,18 @@ def measure_optimality(plant: Any, context: Any, step: StepData, v_next: Array, 
     constraints, rows, gamma = room.constraints[:n], room.rows[:num_rows], room.impulses[:num_rows]
     trees = room.model.trees
     J = _dense_jacobian(constraints, trees, room.jacobian, num_rows, len(step.v))
-    violation, rounding = 0.0, np.zeros(num_rows)
+    violation = 0.0
     for c in constraints:
         part = slice(c["row_start"], c["row_start"] + c["num_rows"])
         row = _Row(step, J[part], v_next, rows["g"][part], gamma[part])
         if c["kind"] != CONTACT:
-            difference, slope = _bounded_violation(c, row)
+            difference = _bounded_violation(c, row)
         elif approximation == SAP:
-            difference, slope = _cone_violation(c, row)
+            difference = _cone_violation(c, row)
         else:
-            difference, slope = _hunt_crossley_violation(c, row, approximation)
+            difference = _hunt_crossley_violation(c, row, approximation)
         violation = max(violation, difference)
-        rounding[part] = 1e-15 * slope * np.linalg.norm(row.size)
-    return Optimality(_momentum_error(step, constraints, trees, J, gamma, v_next, rounding), violation, n)
+    return Optimality(_momentum_error(step, constraints, trees, J, gamma, v_next), violation, n)
 
 
 class _Row:
@@ -94,9 +92,7 @@ def _dense_jacobian(constraints: Any, trees: Any, blocks: Array, num_rows: int, 
     return J
 
 
-def _momentum_error(
-    step: StepData, constraints: Any, trees: Any, J: Array, gamma: Array, v_next: Array, rounding: Array
-) -> float:
+def _momentum_error(step: StepData, constraints: Any, trees: Any, J: Array, gamma: Array, v_next: Array) -> float:
     links = [(c["tree_0"], c["tree_1"]) for c in constraints if c["tree_1"] >= 0]
     graph = coo_array((np.ones(len(links)), np.array(links, int).reshape(-1, 2).T), (len(trees), len(trees)))
     _, island_of_tree = connected_components(graph, directed=False)
@@ -104,20 +100,20 @@ def _momentum_error(
     D = np.diag(step.A) ** -0.5
     A, impulse = step.A.astype(np.longdouble), J.T.astype(np.longdouble) @ gamma
     error = A @ (v_next.astype(np.longdouble) - step.v_star) - impulse
-    parts = error, A @ v_next, impulse, np.abs(J).T @ rounding
+    parts = error, A @ v_next, impulse
     worst = 0.0
     for island in set(island_of_velocity):
-        e, p, i, r = (float(np.linalg.norm((D * x)[island_of_velocity == island].astype(float))) for x in parts)
-        worst = max(worst, e / (1e-14 + 1e-6 * max(p, i) + r))
+        e, p, i = (float(np.linalg.norm((D * x)[island_of_velocity == island].astype(float))) for x in parts)
+        worst = max(worst, e / (1e-14 + 1e-6 * max(p, i)))
     return worst
 
 
-def _cone_violation(c: Any, row: _Row) -> tuple[float, float]:
-    """Whether gamma is in the cone F, R gamma + v_c - v^ in its dual F*, and both are orthogonal; and 1 / R."""
+def _cone_violation(c: Any, row: _Row) -> float:
+    """Whether gamma is in the cone F, R gamma + v_c - v^ in its dual F*, and both are orthogonal."""
     h, mu, gamma = row.step.time_step, c["friction"], row.gamma
     reach = h + c["relaxation_time"]
     if row.w == 0.0 or c["stiffness"] == 0.0:
-        return float(np.abs(gamma).max()), 0.0
+        return float(np.abs(gamma).max())
     R_n = max(c["beta"] ** 2 / (4.0 * math.pi**2) * row.w, 1.0 / (h * c["stiffness"] * reach))
     target = np.array([0.0, 0.0, -row.g[2] / reach])
     forced = np.array([_SIGMA * row.w, _SIGMA * row.w, R_n]) * gamma
@@ -127,11 +123,11 @@ def _cone_violation(c: Any, row: _Row) -> tuple[float, float]:
     outside = max(0.0, float(np.hypot(gamma[0], gamma[1])) - mu * gamma[2], -gamma[2]) / (impulse + _TINY)
     dual_outside = max(0.0, mu * float(np.hypot(dual[0], dual[1])) - dual[2]) / (velocity + _TINY)
     orthogonality = abs(float(dual @ gamma)) / (velocity * impulse + _TINY)
-    return max(outside, dual_outside, orthogonality), max(1.0 / R_n, 1.0 / (_SIGMA * row.w))
+    return max(outside, dual_outside, orthogonality)
 
 
-def _hunt_crossley_violation(c: Any, row: _Row, approximation: int) -> tuple[float, float]:
-    """The difference from equations (3) to (5) of hunt_crossley.py, and how much impulses change with velocities."""
+def _hunt_crossley_violation(c: Any, row: _Row, approximation: int) -> float:
+    """The difference from equations (3) to (5) of hunt_crossley.py."""
     h, mu, d = row.step.time_step, c["friction"], c["damping"]
     a, b = h * c["elastic_force"], h * h * c["stiffness"]
     lagged = max(0.0, a) * max(0.0, 1.0 - d * row.before[2])
@@ -155,11 +151,11 @@ def _hunt_crossley_violation(c: Any, row: _Row, approximation: int) -> tuple[flo
         rate = strength * ((2.0 - slip / eps) / eps if slip < eps else 1.0 / slip)
     expected = np.array([-rate * row.v[0], -rate * row.v[1], n])
     slope = (b * (1.0 + d * abs(z)) + d * (a + b * abs(z))) * (1.0 + mu) ** 2 + 2.0 * strength / eps
-    return _difference(row, expected, slope), slope
+    return _difference(row, expected, slope)
 
 
-def _bounded_violation(c: Any, row: _Row) -> tuple[float, float]:
-    """The difference from equations (2) to (4) of regularization.py, and how much impulses change with velocities."""
+def _bounded_violation(c: Any, row: _Row) -> float:
+    """The difference from equations (2) to (4) of regularization.py."""
     h, lower, upper = row.step.time_step, c["lower"], c["upper"]
     limit = 4.0 * math.pi**2 / (c["beta"] ** 2 * row.w) if row.w > 0.0 else math.inf
     if c["kind"] == DRIVE:
@@ -177,7 +173,7 @@ def _bounded_violation(c: Any, row: _Row) -> tuple[float, float]:
         if row.w == 0.0:
             gain = 0.0
         offset = -gain * row.g / reach
-    return _difference(row, np.clip(offset - gain * row.v, lower, upper), gain), gain
+    return _difference(row, np.clip(offset - gain * row.v, lower, upper), gain)
 
 
 def _difference(row: _Row, expected: Array, slope: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,30 @@ def test_momentum_changes_by_the_impulses(approximation: int) -> None:
         matrix, J = dense(problem, A)
         momentum = J.T @ np.concatenate(solution.impulses)
         np.testing.assert_allclose(matrix @ (solution.v - v_star), momentum, atol=1e-12 * (1 + abs(momentum).max()))
+
+
+@pytest.mark.parametrize("approximation", [TAMSI, SIMILAR, LAGGED])
+def test_squeezed_light_body_keeps_its_momentum_beyond_the_last_bits_of_impulses(approximation: int) -> None:
+    mass = 1e-4
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        directions = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        problem = ContactProblem([3], 1e-3, approximation)
+        for side in (1.0, -1.0):
+            J = {0: directions * [[1.0], [side], [side]]}
+            problem.add_contact(J, friction=1.0, stiffness=1e9, phi=-0.1)
+        v_star = 1e-9 * rng.normal(size=3)
+        solution = problem.solve([mass * np.eye(3)], np.zeros(3), v_star)
+        J, gamma = exact(dense(problem, [mass * np.eye(3)])[1]), exact(np.concatenate(solution.impulses))
+        momentum = Fraction(mass) * (exact(solution.v) - exact(v_star))
+        error, scale = momentum - J.T @ gamma, max(abs(J.T @ gamma))
+        assert abs(gamma).max() > 1e4 and scale < 1e-10
+        assert mass**-0.5 * np.linalg.norm(error.astype(float)) <= 1e-14 + 1e-6 * mass**-0.5 * scale
+
+
+def exact(values: Array) -> Any:
+    """The same numbers as fractions."""
+    return np.vectorize(Fraction, otypes=[object])(values)
 
 
 @pytest.mark.parametrize("approximation", CONVEX)
