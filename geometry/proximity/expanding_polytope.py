@@ -14,6 +14,7 @@ import math
 from numba import types
 
 from merganser.framework.native import device, inlined
+from merganser.geometry.proximity.edge_bits import NUM_POINTS, edges_around, lowest_bit, reversed_edges
 from merganser.geometry.proximity.flat_features import try_faces
 from merganser.geometry.proximity.layout import (
     CONE,
@@ -51,6 +52,7 @@ _TOLERANCE = 1e-13  # of the size of the shapes
 _NEIGHBORHOOD = 0.98  # cosine of the angle to a known minimum
 _TILT = 0.1  # [rad], between a minimum and the directions of the first vertices near to it
 _SIDEWAYS = 0.02  # [rad]
+_FEW_FACES = 40  # whose faces that are seen make the bits of one number
 _BESIDE = -1e-7  # barycentric coordinate of what still counts as within a face
 
 
@@ -143,26 +145,21 @@ def _take_face(a: Array, b: Array, hulls: Hulls, work: Array, num_faces: int, ne
 
     A side of A - B may consist of several faces. The origin is nearest to one of them.
     """
-    best, least_weight, l0, l1, l2 = nearest, -math.inf, 0.0, 0.0, 0.0
-    limit = work.face_key[nearest] + 10.0 * tolerance
-    for f in range(num_faces):
-        if work.face_key[f] > limit:
-            continue
-        x = _vertex(work, work.face_vertex[f, 0])
-        y = _vertex(work, work.face_vertex[f, 1])
-        z = _vertex(work, work.face_vertex[f, 2])
-        n = (work.face_plane[f, 0], work.face_plane[f, 1], work.face_plane[f, 2])
-        m0, m1, m2 = dot(n, cross(y, z)), dot(n, cross(z, x)), dot(n, cross(x, y))
-        total = m0 + m1 + m2
-        least = min(m0, min(m1, m2)) / total
-        if least > least_weight:
-            best, least_weight, l0, l1, l2 = f, least, m0 / total, m1 / total, m2 / total
+    best, least_weight = nearest, _least_weight(work, nearest)
+    if least_weight < 0.0:
+        limit = work.face_key[nearest] + 10.0 * tolerance
+        for f in range(num_faces):
+            if work.face_key[f] <= limit and f != nearest:
+                least = _least_weight(work, f)
+                if least > least_weight:
+                    best, least_weight = f, least
     n = (work.face_plane[best, 0], work.face_plane[best, 1], work.face_plane[best, 2])
     if least_weight < _BESIDE:
         return SOLVED if refine(a, b, hulls, work, n) else INEXACT
     p_A, p_B = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    weights = _weights(work, best)
     for c in range(3):
-        weight = l0 if c == 0 else (l1 if c == 1 else l2)
+        weight = weights[c]
         vertex = work.face_vertex[best, c]
         p_A = sum_scaled(p_A, piece_point(a, hulls, work.vertex_piece_a[vertex], n), weight)
         p_B = sum_scaled(p_B, piece_point(b, hulls, work.vertex_piece_b[vertex], n), weight)
@@ -170,6 +167,22 @@ def _take_face(a: Array, b: Array, hulls: Hulls, work: Array, num_faces: int, ne
     X_AB = work.X_AB
     set_solution(work, n, work.face_plane[best, 3], p_A, add(p_B, (X_AB[9], X_AB[10], X_AB[11])))
     return SOLVED
+
+
+@inlined
+def _weights(work: Array, f: int) -> Vector3:
+    """Of the corners of a face, in the point of its plane that is nearest to the origin."""
+    x, y = _vertex(work, work.face_vertex[f, 0]), _vertex(work, work.face_vertex[f, 1])
+    z = _vertex(work, work.face_vertex[f, 2])
+    n = (work.face_plane[f, 0], work.face_plane[f, 1], work.face_plane[f, 2])
+    m0, m1, m2 = dot(n, cross(y, z)), dot(n, cross(z, x)), dot(n, cross(x, y))
+    return scaled((m0, m1, m2), 1.0 / (m0 + m1 + m2))
+
+
+@inlined
+def _least_weight(work: Array, f: int) -> float:
+    weights = _weights(work, f)
+    return min(weights[0], min(weights[1], weights[2]))
 
 
 @device
@@ -386,12 +399,13 @@ def _expand(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[in
     Returns:
         How many faces there are now (negative: too many), and whether the vertex saw any.
     """
+    if new < NUM_POINTS and num_faces <= _FEW_FACES:
+        return _expand_small(work, new, num_faces, tolerance)
     w = _vertex(work, new)
     num_edges = 0
     f = 0
     while f < num_faces:
-        plane = work.face_plane[f]
-        if plane[0] * w[0] + plane[1] * w[1] + plane[2] * w[2] - plane[3] <= tolerance:
+        if _height(work, f, w) <= tolerance:
             f += 1
             continue
         for c in range(3):
@@ -409,15 +423,58 @@ def _expand(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[in
                     return -1, False
                 work.horizon[num_edges, 0], work.horizon[num_edges, 1] = i, j
                 num_edges += 1
-        num_faces -= 1  # the last face takes the place of this one
-        for i in range(4):
-            work.face_plane[f, i] = work.face_plane[num_faces, i]
-        for i in range(3):
-            work.face_vertex[f, i] = work.face_vertex[num_faces, i]
-        work.face_key[f] = work.face_key[num_faces]
+        num_faces -= 1
+        _move_face(work, num_faces, f)
     for e in range(num_edges):
         if num_faces == MAX_FACES:
             return -1, False
         _set_face_at(work, num_faces, work.horizon[e, 0], work.horizon[e, 1], new, w)
         num_faces += 1
     return num_faces, num_edges > 0
+
+
+@inlined
+def _expand_small(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[int, bool]:
+    """Does the same for few vertices, whose edges are bits; which faces are seen cannot be predicted by branches."""
+    w = _vertex(work, new)
+    seen, edges = 0, 0
+    for f in range(num_faces):
+        is_seen = _height(work, f, w) > tolerance
+        around = edges_around(work.face_vertex[f, 0], work.face_vertex[f, 1], work.face_vertex[f, 2])
+        seen |= (1 << f) if is_seen else 0
+        edges |= around if is_seen else 0
+    horizon = edges & ~reversed_edges(edges)  # the faces on the other side of these are not seen
+    while horizon != 0:
+        edge = lowest_bit(horizon)
+        horizon &= horizon - 1
+        f = num_faces
+        if seen != 0:
+            f = lowest_bit(seen)
+            seen &= seen - 1
+        else:
+            num_faces += 1
+        _set_face_at(work, f, edge // NUM_POINTS, edge % NUM_POINTS, new, w)
+    f = num_faces
+    while seen != 0:  # more faces went than came
+        f -= 1
+        if (seen >> f) & 1:
+            num_faces -= 1
+            seen ^= 1 << f
+            _move_face(work, num_faces, f)
+    return num_faces, edges != 0
+
+
+@inlined
+def _height(work: Array, f: int, w: Vector3) -> float:
+    """Of a point above the plane of a face."""
+    plane = work.face_plane[f]
+    return float(plane[0] * w[0] + plane[1] * w[1] + plane[2] * w[2] - plane[3])
+
+
+@inlined
+def _move_face(work: Array, source: int, target: int) -> None:
+    for i in range(4):
+        work.face_plane[target, i] = work.face_plane[source, i]
+    for i in range(3):
+        work.face_vertex[target, i] = work.face_vertex[source, i]
+    work.face_key[target] = work.face_key[source]

@@ -50,7 +50,7 @@ def solve_polytopes(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector
         b: geometry B.
         hulls: vertices of hulls.
         work: X_AB is given.
-        start: unit vector in A, about from A to B.
+        start: direction in A, about from A to B.
     """
     status, num_vertices = _solve_apart(a, b, hulls, work, start)
     if status == UNSOLVED and num_vertices == 4:

@@ -13,6 +13,7 @@ import math
 from merganser.framework.native import device, kernel
 from merganser.geometry.proximity.box_faces import clip_box_faces, steepest_axis
 from merganser.geometry.proximity.features import face_of, line_of
+from merganser.geometry.proximity.hull_reference import by_reference
 from merganser.geometry.proximity.layout import (
     BOX,
     CONE,
@@ -68,7 +69,7 @@ def contact_manifolds(
     contacts_out: Array,  # contact_dtype, shape [capacity]
 ) -> int:
     """Contact points of all pairs, in order; returns how many there are, be there room for them or not."""
-    w = work[0]
+    w, hulls = work[0], by_reference(hulls)
     count = 0
     for k in range(num_pairs):
         i, j = pairs[k, 0], pairs[k, 1]

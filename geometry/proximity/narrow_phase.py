@@ -10,6 +10,7 @@ from merganser.geometry.proximity.closed_forms import solve_half_space, solve_pr
 from merganser.geometry.proximity.cylinders import has_cylinder, solve_cylinder
 from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.gjk import solve_polytopes
+from merganser.geometry.proximity.hull_reference import by_reference
 from merganser.geometry.proximity.layout import BOX, ELLIPSOID, HALF_SPACE, INEXACT, SEGMENT, SOLVED, UNSOLVED, Hulls
 from merganser.geometry.proximity.refine import refine
 from merganser.geometry.proximity.smooth import deepest_of_smooth
@@ -59,7 +60,6 @@ def solve_pair(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) ->
     If it may be rough, it may be UNSOLVED: then the points are missing, and of cores that are apart the distance is at
     least minus the value.
     """
-    # To call a function with the hulls takes 0.03 us, for there are fifty numbers to hand over.
     if a.kind <= ELLIPSOID and b.kind <= ELLIPSOID:
         status = solve_primitives(a, b, work, is_rough)
         if status != UNSOLVED:
@@ -72,18 +72,18 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
     """What `solve_pair` does, for pairs that have no formula, and for half spaces."""
     if a.kind == HALF_SPACE or b.kind == HALF_SPACE:
         return solve_half_space(a, b, hulls, work)
-    set_inverse_pose(work.X_AB, work.X_BA)
     has_sides = a.kind <= BOX and b.kind <= BOX
+    if not has_sides and not is_curved(a) and not is_curved(b):
+        status = solve_polytopes(a, b, hulls, work, _between_centers(a, b, work.X_AB))
+        if status != UNSOLVED:
+            return status
+    set_inverse_pose(work.X_AB, work.X_BA)
     if has_sides:
         if is_rough:
             return UNSOLVED
         n = (work.normal[0], work.normal[1], work.normal[2])
     else:
         n = _start(a, b, work.X_AB)
-        if not is_curved(a) and not is_curved(b):
-            status = solve_polytopes(a, b, hulls, work, n)
-            if status != UNSOLVED:
-                return status
         if has_cylinder(a, b):
             status = solve_cylinder(a, b, hulls, work, n)
             if status != UNSOLVED:
@@ -115,6 +115,13 @@ def set_inverse_pose(X_AB: Array, X_BA: Array) -> None:
         X_BA[9 + r] = -(X_AB[r] * X_AB[9] + X_AB[3 + r] * X_AB[10] + X_AB[6 + r] * X_AB[11])
 
 
+@inlined
+def _between_centers(a: Array, b: Array, X_AB: Array) -> Vector3:
+    """From the center of A to that of B."""
+    center_B = add(rotated(X_AB, (b.center_0, b.center_1, b.center_2)), (X_AB[9], X_AB[10], X_AB[11]))
+    return subtract(center_B, (a.center_0, a.center_1, a.center_2))
+
+
 @device
 def _start(a: Array, b: Array, X_AB: Array) -> Vector3:
     """Where refine.py starts from: the minimum of h for ellipsoids in place of A and B, or near to it.
@@ -122,9 +129,7 @@ def _start(a: Array, b: Array, X_AB: Array) -> Vector3:
     With semi-axes S_A and S_B and M = S_A^2 + R S_B^2 R^T, h(n) = sqrt(n . M n) - n . p is about the support function
     of A - B; at its minimum, where it is -d, (M / sqrt(n . M n) + d) n = p.
     """
-    center_A = (a.center_0, a.center_1, a.center_2)
-    center_B = add(rotated(X_AB, (b.center_0, b.center_1, b.center_2)), (X_AB[9], X_AB[10], X_AB[11]))
-    p = subtract(center_B, center_A)
+    p = _between_centers(a, b, X_AB)
     u, v, w = axis(X_AB, 0), axis(X_AB, 1), axis(X_AB, 2)
     s_u, s_v, s_w = b.half_0 * b.half_0, b.half_1 * b.half_1, b.half_2 * b.half_2
     xx = a.half_0 * a.half_0 + s_u * u[0] * u[0] + s_v * v[0] * v[0] + s_w * w[0] * w[0]
@@ -179,7 +184,7 @@ def signed_distances(
     results_out: Array,  # distance_dtype, shape [>= num_pairs]
 ) -> None:
     """Signed distance, normal and closest points of each pair."""
-    w = work[0]
+    w, hulls = work[0], by_reference(hulls)
     for k in range(num_pairs):
         i, j = pairs[k, 0], pairs[k, 1]
         a, b = geometries[i], geometries[j]

@@ -19,6 +19,7 @@ from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from merganser.framework.native import kernel, kernel_address
+from merganser.geometry.proximity.hull_reference import HullsSample
 from merganser.geometry.proximity.layout import Hulls, geometry_dtype, work_dtype
 
 __all__ = ["prepare", "shared"]
@@ -92,7 +93,8 @@ def prepare(names: Sequence[str]) -> None:
 
 @functools.cache
 def _samples() -> tuple[Any, ...]:
-    """Geometries A and B, hulls and work, of the types that kernels take."""
+    """Geometries A and B, hulls and work, of the types that shared functions take."""
     geometry, work = np.zeros(1, geometry_dtype)[0], np.zeros(1, work_dtype)[0]
     numbers, rows, planes, edges = np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 4)), np.zeros((0, 4), np.int64)
-    return geometry, geometry, Hulls(rows, numbers, numbers, planes, numbers, numbers, edges), work
+    hulls = Hulls(rows, numbers, numbers, planes, numbers, numbers, edges)
+    return geometry, geometry, HullsSample(hulls), work

@@ -42,7 +42,7 @@ from merganser.geometry.proximity.vectors import (
     rotated,
     rotated_back,
 )
-from merganser.geometry.proximity.vertex_scan import MIN_VERTICES, farthest_of
+from merganser.geometry.proximity.vertex_scan import MIN_VERTICES, farthest_of, vertex_at
 
 __all__ = [
     "curvatures",
@@ -127,8 +127,7 @@ def piece_vertex(g: Array, hulls: Hulls, piece: int) -> Vector3:
             g.size_2 if piece & 4 else -g.size_2,
         )
     if kind == HULL:
-        k = g.first_vertex + piece
-        return hulls.vertices[k, 0], hulls.vertices[k, 1], hulls.vertices[k, 2]
+        return vertex_at(hulls.vertices, g.first_vertex + piece)
     if kind in (SEGMENT, CYLINDER):
         return 0.0, 0.0, (g.size_2 if piece == 1 else -g.size_2)
     return 0.0, 0.0, (g.size_2 if kind == CONE and piece == 1 else 0.0)

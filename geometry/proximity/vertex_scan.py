@@ -1,5 +1,6 @@
-"""The vertex of a hull that is farthest along a direction: all vertices are looked at, four at a time.
+"""Vertices of hulls: the one that is farthest along a direction, and where it is.
 
+All vertices are looked at, four at a time.
 The compiler makes no vector instructions of a loop that looks for the place of a maximum, so they are spelled out here
 (5 % of the distance of two hulls of twelve vertices).
 """
@@ -15,7 +16,7 @@ from numba.extending import intrinsic, overload
 
 from merganser.geometry.proximity.vectors import Array, Vector3
 
-__all__ = ["MIN_VERTICES", "farthest_of"]
+__all__ = ["MIN_VERTICES", "farthest_of", "vertex_at"]
 
 _LANES = 4
 MIN_VERTICES = _LANES
@@ -47,6 +48,35 @@ def _compiled(vertices: Any, first: Any, count: Any, n: Any) -> Any:
         return _scan(vertices, first, count, n[0], n[1], n[2])
 
     return implementation
+
+
+def vertex_at(vertices: Array, k: int) -> Vector3:
+    """Row k of vertices, C-contiguous and float64; compiled code expects 0 <= k."""
+    return vertices[k, 0], vertices[k, 1], vertices[k, 2]
+
+
+@overload(vertex_at, inline="never", jit_options={"forceinline": True})
+def _compiled_vertex(vertices: Any, k: Any) -> Any:
+    def implementation(vertices: Any, k: Any) -> Any:
+        return _row(vertices, k)
+
+    return implementation
+
+
+def _describe_row(typingctx: Any, vertices: Any, k: Any) -> Any:
+    """Numba's description of a row, without what numba does for rows that are counted from the end."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        array, row = values
+        data = context.make_array(signature.args[0])(context, builder, array).data
+        base = builder.gep(data, [builder.mul(row, _INTEGER(3))])
+        numbers = [builder.load(builder.gep(base, [_INTEGER(axis)])) for axis in range(3)]
+        return context.make_tuple(builder, signature.return_type, numbers)
+
+    return types.UniTuple(types.float64, 3)(vertices, types.int64), generate
+
+
+_row: Any = intrinsic(_describe_row)
 
 
 def _describe(typingctx: Any, vertices: Any, first: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
