@@ -89,18 +89,17 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) ->
         work.value = math.inf  # no solution yet
         _close_tetrahedron(work)
     while True:
-        nearest, lowest = -1, best - tolerance
+        nearest, lowest = -1, _squared(best - tolerance)
         for f in range(num_faces):
             if work.face_key[f] < lowest:
                 nearest, lowest = f, work.face_key[f]
         if nearest < 0:
             return SOLVED if work.value < math.inf or refine(a, b, hulls, work, n) else INEXACT
-        n = (work.face_plane[nearest, 0], work.face_plane[nearest, 1], work.face_plane[nearest, 2])
-        distance = work.face_plane[nearest, 3]
-        piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, n)
+        m, inverse = _normal(work, nearest), work.face_plane[nearest, 4]
+        piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, m)
         w = subtract(p_A, p_B)
-        value = dot(n, w)
-        gap = value - distance
+        n, value = scaled(m, inverse), dot(m, w) * inverse
+        gap = value - work.face_plane[nearest, 3] * inverse
         is_side = gap <= 10.0 * tolerance  # of A - B itself
         if not curved:
             if is_side:
@@ -147,13 +146,14 @@ def _take_face(a: Array, b: Array, hulls: Hulls, work: Array, num_faces: int, ne
     """
     best, least_weight = nearest, _least_weight(work, nearest)
     if least_weight < 0.0:
-        limit = work.face_key[nearest] + 10.0 * tolerance
+        limit = _squared(work.face_plane[nearest, 3] * work.face_plane[nearest, 4] + 10.0 * tolerance)
         for f in range(num_faces):
             if work.face_key[f] <= limit and f != nearest:
                 least = _least_weight(work, f)
                 if least > least_weight:
                     best, least_weight = f, least
-    n = (work.face_plane[best, 0], work.face_plane[best, 1], work.face_plane[best, 2])
+    inverse = work.face_plane[best, 4]
+    n = scaled(_normal(work, best), inverse)
     if least_weight < _BESIDE:
         return SOLVED if refine(a, b, hulls, work, n) else INEXACT
     p_A, p_B = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -165,7 +165,7 @@ def _take_face(a: Array, b: Array, hulls: Hulls, work: Array, num_faces: int, ne
         p_B = sum_scaled(p_B, piece_point(b, hulls, work.vertex_piece_b[vertex], n), weight)
     p_B = rotated(work.X_AB, p_B)
     X_AB = work.X_AB
-    set_solution(work, n, work.face_plane[best, 3], p_A, add(p_B, (X_AB[9], X_AB[10], X_AB[11])))
+    set_solution(work, n, work.face_plane[best, 3] * inverse, p_A, add(p_B, (X_AB[9], X_AB[10], X_AB[11])))
     return SOLVED
 
 
@@ -174,9 +174,9 @@ def _weights(work: Array, f: int) -> Vector3:
     """Of the corners of a face, in the point of its plane that is nearest to the origin."""
     x, y = _vertex(work, work.face_vertex[f, 0]), _vertex(work, work.face_vertex[f, 1])
     z = _vertex(work, work.face_vertex[f, 2])
-    n = (work.face_plane[f, 0], work.face_plane[f, 1], work.face_plane[f, 2])
-    m0, m1, m2 = dot(n, cross(y, z)), dot(n, cross(z, x)), dot(n, cross(x, y))
-    return scaled((m0, m1, m2), 1.0 / (m0 + m1 + m2))
+    m = _normal(work, f)
+    weights = dot(m, cross(y, z)), dot(m, cross(z, x)), dot(m, cross(x, y))
+    return scaled(weights, 1.0 / (weights[0] + weights[1] + weights[2]))
 
 
 @inlined
@@ -258,6 +258,18 @@ def _restore(work: Array, solution: tuple[float, Vector3, Vector3, Vector3]) -> 
     work.value = value
     for i in range(3):
         work.normal[i], work.p_ACa[i], work.p_ACb[i] = n[i], p_A[i], p_B[i]
+
+
+@inlined
+def _squared(distance: float) -> float:
+    """With the sign of the distance."""
+    return distance * abs(distance)
+
+
+@inlined
+def _normal(work: Array, f: int) -> Vector3:
+    """Outward of a face, not of unit length."""
+    return work.face_plane[f, 0], work.face_plane[f, 1], work.face_plane[f, 2]
 
 
 @inlined
@@ -380,16 +392,17 @@ def _set_face(work: Array, f: int, i: int, j: int, k: int) -> None:
 def _set_face_at(work: Array, f: int, i: int, j: int, k: int, z: Vector3) -> None:
     """Writes a face of which the vertex k is given."""
     x, y = subtract(_vertex(work, i), z), subtract(_vertex(work, j), z)
-    n = cross(x, y)
-    length = norm(n)
-    has_area = length > 1e-14 * (dot(x, x) + dot(y, y))
-    inverse = 1.0 / length if has_area else 0.0
-    n = scaled(n, inverse)
-    height = dot(n, z)
+    m = cross(x, y)
+    square, height = dot(m, m), dot(m, z)
+    has_area = square > (1e-14 * (dot(x, x) + dot(y, y))) ** 2
+    if not has_area:
+        square = 1.0
+    # The next direction waits for the key, but not for the root.
+    work.face_key[f] = height * abs(height) / square if has_area else math.inf
     work.face_vertex[f, 0], work.face_vertex[f, 1], work.face_vertex[f, 2] = i, j, k
-    work.face_plane[f, 0], work.face_plane[f, 1], work.face_plane[f, 2] = n[0], n[1], n[2]
+    work.face_plane[f, 0], work.face_plane[f, 1], work.face_plane[f, 2] = m
     work.face_plane[f, 3] = height
-    work.face_key[f] = height if has_area else math.inf
+    work.face_plane[f, 4] = 1.0 / math.sqrt(square) if has_area else 0.0
 
 
 @device
@@ -468,12 +481,12 @@ def _expand_small(work: Array, new: int, num_faces: int, tolerance: float) -> tu
 def _height(work: Array, f: int, w: Vector3) -> float:
     """Of a point above the plane of a face."""
     plane = work.face_plane[f]
-    return float(plane[0] * w[0] + plane[1] * w[1] + plane[2] * w[2] - plane[3])
+    return float((plane[0] * w[0] + plane[1] * w[1] + plane[2] * w[2] - plane[3]) * plane[4])
 
 
 @inlined
 def _move_face(work: Array, source: int, target: int) -> None:
-    for i in range(4):
+    for i in range(5):
         work.face_plane[target, i] = work.face_plane[source, i]
     for i in range(3):
         work.face_vertex[target, i] = work.face_vertex[source, i]

@@ -126,8 +126,10 @@ work_dtype = np.dtype(
         ("weight", np.float64, MAX_BUNDLE),
         # The expanding polytope.
         ("vertex", np.float64, (MAX_VERTICES, 3)),
-        ("face_plane", np.float64, (MAX_FACES, 4)),
-        ("face_key", np.float64, MAX_FACES),  # by which the nearest face is chosen; infinite if it needs no more care
+        # Outward normal m, its product with points of the face, and 1 / |m|.
+        ("face_plane", np.float64, (MAX_FACES, 5)),
+        # The distance of the plane, squared with its sign; infinite if the face needs no more care.
+        ("face_key", np.float64, MAX_FACES),
         ("face_vertex", np.int64, (MAX_FACES, 3)),
         ("horizon", np.int64, (MAX_FACES, 2)),
         ("vertex_piece_a", np.int64, MAX_VERTICES),
