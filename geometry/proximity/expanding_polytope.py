@@ -33,12 +33,10 @@ from merganser.geometry.proximity.supports import is_curved, piece_point, suppor
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
-    add,
     cross,
     dot,
     negated,
     norm,
-    rotated,
     scaled,
     subtract,
     sum_scaled,
@@ -156,16 +154,11 @@ def _take_face(a: Array, b: Array, hulls: Hulls, work: Array, num_faces: int, ne
     n = scaled(_normal(work, best), inverse)
     if least_weight < _BESIDE:
         return SOLVED if refine(a, b, hulls, work, n) else INEXACT
-    p_A, p_B = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    p_A, depth = (0.0, 0.0, 0.0), work.face_plane[best, 3] * inverse
     weights = _weights(work, best)
     for c in range(3):
-        weight = weights[c]
-        vertex = work.face_vertex[best, c]
-        p_A = sum_scaled(p_A, piece_point(a, hulls, work.vertex_piece_a[vertex], n), weight)
-        p_B = sum_scaled(p_B, piece_point(b, hulls, work.vertex_piece_b[vertex], n), weight)
-    p_B = rotated(work.X_AB, p_B)
-    X_AB = work.X_AB
-    set_solution(work, n, work.face_plane[best, 3] * inverse, p_A, add(p_B, (X_AB[9], X_AB[10], X_AB[11])))
+        p_A = sum_scaled(p_A, piece_point(a, hulls, work.vertex_piece_a[work.face_vertex[best, c]], n), weights[c])
+    set_solution(work, n, depth, p_A, sum_scaled(p_A, n, -depth))
     return SOLVED
 
 

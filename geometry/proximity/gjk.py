@@ -22,11 +22,9 @@ from merganser.geometry.proximity.supports import piece_vertex, support_of_pair
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
-    add,
     cross,
     dot,
     negated,
-    rotated,
     scaled,
     subtract,
     sum_scaled,
@@ -130,28 +128,19 @@ def _solve_apart(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) 
         l_x, l_y = _weights_of_segment(x, y)
     elif count == 3:
         l_x, l_y, l_z = _weights_of_triangle(x, y, z)
-    p_A, p_B = _witness(a, b, hulls, of_x, l_x)
+    p_A = scaled(piece_vertex(a, hulls, of_x[0]), l_x)
     if count > 1:
-        q_A, q_B = _witness(a, b, hulls, of_y, l_y)
-        p_A, p_B = add(p_A, q_A), add(p_B, q_B)
+        p_A = sum_scaled(p_A, piece_vertex(a, hulls, of_y[0]), l_y)
     if count > 2:
-        q_A, q_B = _witness(a, b, hulls, of_z, l_z)
-        p_A, p_B = add(p_A, q_A), add(p_B, q_B)
+        p_A = sum_scaled(p_A, piece_vertex(a, hulls, of_z[0]), l_z)
     distance = math.sqrt(square)
-    p_B = add(rotated(X_AB, p_B), (X_AB[9], X_AB[10], X_AB[11]))
-    set_solution(work, scaled(v, -1.0 / distance), -distance, p_A, p_B)
+    set_solution(work, scaled(v, -1.0 / distance), -distance, p_A, subtract(p_A, v))
     return SOLVED, 0
 
 
 @inlined
 def _are_same(of_x: Pieces, of_y: Pieces) -> bool:
     return of_x[0] == of_y[0] and of_x[1] == of_y[1]
-
-
-@device
-def _witness(a: Array, b: Array, hulls: Hulls, pieces: Pieces, weight: float) -> tuple[Vector3, Vector3]:
-    """The share of a vertex of the simplex in the nearest points, each in its own frame."""
-    return scaled(piece_vertex(a, hulls, pieces[0]), weight), scaled(piece_vertex(b, hulls, pieces[1]), weight)
 
 
 @device
