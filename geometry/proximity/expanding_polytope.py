@@ -29,7 +29,13 @@ from merganser.geometry.proximity.layout import (
 )
 from merganser.geometry.proximity.refine import refine, set_solution
 from merganser.geometry.proximity.shared_code import shared
-from merganser.geometry.proximity.supports import is_curved, piece_point, support_of_pair
+from merganser.geometry.proximity.supports import (
+    has_few_vertices,
+    is_curved,
+    piece_point,
+    support_of_pair,
+    support_of_posed,
+)
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
@@ -62,7 +68,8 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) ->
         a: geometry A.
         b: geometry B.
         hulls: vertices of hulls.
-        work: has either a tetrahedron of vertices of A - B around the origin, or a local minimum of h as the solution.
+        work: has either a tetrahedron of vertices of A - B around the origin, and the vertices of B posed if these are
+            few, or a local minimum of h as the solution.
         num_vertices: 4 in the former case, 0 in the latter.
 
     Returns:
@@ -72,6 +79,7 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) ->
     tolerance = _TOLERANCE * size
     curved = is_curved(a) or is_curved(b)
     is_ruled = a.kind != ELLIPSOID and b.kind != ELLIPSOID and a.kind != CONE and b.kind != CONE
+    is_posed = num_vertices == 4 and has_few_vertices(b)
     num_minima, num_faces = 0, 4
     best = math.inf
     n = (0.0, 0.0, 1.0)
@@ -94,7 +102,10 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) ->
         if nearest < 0:
             return SOLVED if work.value < math.inf or refine(a, b, hulls, work, n) else INEXACT
         m, inverse = _normal(work, nearest), work.face_plane[nearest, 4]
-        piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, m)
+        if is_posed:
+            piece_a, piece_b, p_A, p_B = support_of_posed(a, b, hulls, work, m)
+        else:
+            piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, m)
         w = subtract(p_A, p_B)
         n, value = scaled(m, inverse), dot(m, w) * inverse
         gap = value - work.face_plane[nearest, 3] * inverse

@@ -18,7 +18,13 @@ from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.layout import SOLVED, UNSOLVED, Hulls
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.shared_code import shared
-from merganser.geometry.proximity.supports import piece_vertex, support_of_pair
+from merganser.geometry.proximity.supports import (
+    has_few_vertices,
+    piece_vertex,
+    pose_vertices,
+    support_of_pair,
+    support_of_posed,
+)
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
@@ -65,7 +71,9 @@ def _solve_apart(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) 
         0 if there is none.
     """
     size = a.bound + b.bound
-    X_AB = work.X_AB
+    is_posed = has_few_vertices(b)
+    if is_posed:
+        pose_vertices(b, hulls, work)
     least_gap, least_square = (_GAP * size) ** 2, (_NEAR * size) ** 2
     # Vertices x, y, z of the simplex, the oldest first, and the pieces that they are of.
     x, y, z = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -74,7 +82,10 @@ def _solve_apart(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) 
     v = negated(start)
     is_solved = False
     for _ in range(_MAX_STEPS):
-        piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, X_AB, negated(v))
+        if is_posed:
+            piece_a, piece_b, p_A, p_B = support_of_posed(a, b, hulls, work, negated(v))
+        else:
+            piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, negated(v))
         w, of_w = subtract(p_A, p_B), (piece_a, piece_b)
         # h(n) = -(distance of v) at the solution.
         gap = square - dot(v, w)

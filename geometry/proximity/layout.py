@@ -124,6 +124,7 @@ work_dtype = np.dtype(
         ("cut_b", np.float64, (MAX_BUNDLE, 3)),
         ("gradient", np.float64, (MAX_BUNDLE, 3)),
         ("weight", np.float64, MAX_BUNDLE),
+        ("posed", np.float64, (FEW_VERTICES, 3)),  # vertices of B in A
         # The expanding polytope.
         ("vertex", np.float64, (MAX_VERTICES, 3)),
         # Outward normal m, its product with points of the face, and 1 / |m|.

@@ -46,14 +46,17 @@ from merganser.geometry.proximity.vertex_scan import MIN_VERTICES, farthest_of, 
 
 __all__ = [
     "curvatures",
+    "has_few_vertices",
     "is_curved",
     "piece_point",
     "piece_vertex",
+    "pose_vertices",
     "rolling_radius",
     "semi_axes",
     "smooth_curvatures",
     "smooth_point",
     "support_of_pair",
+    "support_of_posed",
     "support_piece",
 ]
 
@@ -99,7 +102,7 @@ def support_piece(g: Array, hulls: Hulls, n: Vector3) -> int:
 def _farthest_vertex(g: Array, hulls: Hulls, n: Vector3) -> int:
     """Of few vertices all are looked at; among many, one climbs from vertex to better neighbor."""
     vertices, first = hulls.vertices, g.first_vertex
-    if MIN_VERTICES <= g.num_vertices <= FEW_VERTICES:
+    if has_few_vertices(g):
         return farthest_of(vertices, first, g.num_vertices, n)
     best = 0
     greatest = vertices[first, 0] * n[0] + vertices[first, 1] * n[1] + vertices[first, 2] * n[2]
@@ -201,3 +204,25 @@ def support_of_pair(a: Array, b: Array, hulls: Hulls, X_AB: Array, n: Vector3) -
     p_A = piece_point(a, hulls, piece_a, n)
     p_B = piece_point(b, hulls, piece_b, m)
     return piece_a, piece_b, p_A, add(rotated(X_AB, p_B), (X_AB[9], X_AB[10], X_AB[11]))
+
+
+@inlined
+def support_of_posed(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3) -> tuple[int, int, Vector3, Vector3]:
+    """The same after `pose_vertices`, in half the time."""
+    piece_a, piece_b = support_piece(a, hulls, n), farthest_of(work.posed, 0, b.num_vertices, negated(n))
+    return piece_a, piece_b, piece_point(a, hulls, piece_a, n), vertex_at(work.posed, piece_b)
+
+
+@inlined
+def has_few_vertices(g: Array) -> bool:
+    """Whether a core is a hull whose vertices can all be looked at together."""
+    return g.kind == HULL and MIN_VERTICES <= g.num_vertices <= FEW_VERTICES
+
+
+@device
+def pose_vertices(b: Array, hulls: Hulls, work: Array) -> None:
+    """Takes the few vertices of B to A, so that directions and points need not be turned for each support point."""
+    X_AB = work.X_AB
+    for k in range(b.num_vertices):
+        p = add(rotated(X_AB, vertex_at(hulls.vertices, b.first_vertex + k)), (X_AB[9], X_AB[10], X_AB[11]))
+        work.posed[k, 0], work.posed[k, 1], work.posed[k, 2] = p
