@@ -79,7 +79,7 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) ->
     tolerance = _TOLERANCE * size
     curved = is_curved(a) or is_curved(b)
     is_ruled = a.kind != ELLIPSOID and b.kind != ELLIPSOID and a.kind != CONE and b.kind != CONE
-    is_posed = num_vertices == 4 and has_few_vertices(b)
+    is_posed = num_vertices == 4 and has_few_vertices(a) and has_few_vertices(b)
     num_minima, num_faces = 0, 4
     best = math.inf
     n = (0.0, 0.0, 1.0)

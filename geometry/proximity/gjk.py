@@ -71,7 +71,7 @@ def _solve_apart(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) 
         0 if there is none.
     """
     size = a.bound + b.bound
-    is_posed = has_few_vertices(b)
+    is_posed = has_few_vertices(a) and has_few_vertices(b)
     if is_posed:
         pose_vertices(b, hulls, work)
     least_gap, least_square = (_GAP * size) ** 2, (_NEAR * size) ** 2
