@@ -147,7 +147,7 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) ->
     return INEXACT
 
 
-@device
+@inlined
 def _take_face(a: Array, b: Array, hulls: Hulls, work: Array, num_faces: int, nearest: int, tolerance: float) -> int:
     """Writes the solution on the nearest face of a polytope whose faces are sides of A - B.
 
@@ -346,7 +346,7 @@ def _start_anywhere(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3) -
     _close_tetrahedron(work)
 
 
-@device
+@inlined
 def _close_tetrahedron(work: Array) -> None:
     """Makes the four faces of the first four vertices."""
     x = _vertex(work, 0)
@@ -409,7 +409,7 @@ def _set_face_at(work: Array, f: int, i: int, j: int, k: int, z: Vector3) -> Non
     work.face_plane[f, 4] = 1.0 / math.sqrt(square) if has_area else 0.0
 
 
-@device
+@inlined
 def _expand(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[int, bool]:
     """Replaces the faces that a new vertex sees.
 
