@@ -56,7 +56,6 @@ _TOLERANCE = 1e-13  # of the size of the shapes
 _NEIGHBORHOOD = 0.98  # cosine of the angle to a known minimum
 _TILT = 0.1  # [rad], between a minimum and the directions of the first vertices near to it
 _SIDEWAYS = 0.02  # [rad]
-_FEW_FACES = 40  # whose faces that are seen make the bits of one number
 _BESIDE = -1e-7  # barycentric coordinate of what still counts as within a face
 
 
@@ -388,13 +387,14 @@ def _add_farthest(
 
 @inlined
 def _set_face(work: Array, f: int, i: int, j: int, k: int) -> None:
-    """Writes a face, counter-clockwise seen from outside; one without area gets no care."""
+    """Writes a face of the first vertices, counter-clockwise seen from outside."""
     _set_face_at(work, f, i, j, k, _vertex(work, k))
+    work.face_edges[f] = edges_around(i, j, k)
 
 
 @inlined
 def _set_face_at(work: Array, f: int, i: int, j: int, k: int, z: Vector3) -> None:
-    """Writes a face of which the vertex k is given."""
+    """Writes a face of which the vertex k is given; one without area gets no care."""
     x, y = subtract(_vertex(work, i), z), subtract(_vertex(work, j), z)
     m = cross(x, y)
     square, height = dot(m, m), dot(m, z)
@@ -416,7 +416,7 @@ def _expand(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[in
     Returns:
         How many faces there are now (negative: too many), and whether the vertex saw any.
     """
-    if new < NUM_POINTS and num_faces <= _FEW_FACES:
+    if new < NUM_POINTS:
         return _expand_small(work, new, num_faces, tolerance)
     w = _vertex(work, new)
     num_edges = 0
@@ -452,12 +452,15 @@ def _expand(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[in
 
 @inlined
 def _expand_small(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[int, bool]:
-    """Does the same for few vertices, whose edges are bits; which faces are seen cannot be predicted by branches."""
+    """Does the same for few vertices, whose edges are bits; there are at most 18 faces, as each has edges of its own.
+
+    Which faces are seen cannot be predicted, so that there are no branches.
+    """
     w = _vertex(work, new)
     seen, edges = 0, 0
     for f in range(num_faces):
         is_seen = _height(work, f, w) > tolerance
-        around = edges_around(work.face_vertex[f, 0], work.face_vertex[f, 1], work.face_vertex[f, 2])
+        around = work.face_edges[f]
         seen |= (1 << f) if is_seen else 0
         edges |= around if is_seen else 0
     horizon = edges & ~reversed_edges(edges)  # the faces on the other side of these are not seen
@@ -470,7 +473,9 @@ def _expand_small(work: Array, new: int, num_faces: int, tolerance: float) -> tu
             seen &= seen - 1
         else:
             num_faces += 1
-        _set_face_at(work, f, edge // NUM_POINTS, edge % NUM_POINTS, new, w)
+        i, j = edge // NUM_POINTS, edge % NUM_POINTS
+        _set_face_at(work, f, i, j, new, w)
+        work.face_edges[f] = edges_around(i, j, new)
     f = num_faces
     while seen != 0:  # more faces went than came
         f -= 1
@@ -495,3 +500,4 @@ def _move_face(work: Array, source: int, target: int) -> None:
     for i in range(3):
         work.face_vertex[target, i] = work.face_vertex[source, i]
     work.face_key[target] = work.face_key[source]
+    work.face_edges[target] = work.face_edges[source]

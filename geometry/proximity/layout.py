@@ -132,6 +132,7 @@ work_dtype = np.dtype(
         # The distance of the plane, squared with its sign; infinite if the face needs no more care.
         ("face_key", np.float64, MAX_FACES),
         ("face_vertex", np.int64, (MAX_FACES, 3)),
+        ("face_edges", np.int64, MAX_FACES),  # as bits, see edge_bits.py; of faces of the first vertices only
         ("horizon", np.int64, (MAX_FACES, 2)),
         ("vertex_piece_a", np.int64, MAX_VERTICES),
         ("vertex_piece_b", np.int64, MAX_VERTICES),
