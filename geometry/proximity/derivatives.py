@@ -97,7 +97,8 @@ def _find_pieces(
     work: Any,  # work_dtype, shape [1]
 ) -> bool:
     """Finds which pieces balance at a minimum of h, and their weights; they stand in the bundle of `work`."""
-    w, hulls = work[0], by_reference(hulls)
+    w = work[0]
+    hulls = by_reference(hulls)
     set_relative_pose(X_WG, i, j, w.X_AB)
     set_solution(w, (n_0, n_1, n_2), 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     return refine(geometries[i], geometries[j], hulls, w, (n_0, n_1, n_2))

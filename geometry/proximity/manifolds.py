@@ -69,7 +69,8 @@ def contact_manifolds(
     contacts_out: Array,  # contact_dtype, shape [capacity]
 ) -> int:
     """Contact points of all pairs, in order; returns how many there are, be there room for them or not."""
-    w, hulls = work[0], by_reference(hulls)
+    w = work[0]
+    hulls = by_reference(hulls)
     count = 0
     for k in range(num_pairs):
         i, j = pairs[k, 0], pairs[k, 1]

@@ -184,7 +184,8 @@ def signed_distances(
     results_out: Array,  # distance_dtype, shape [>= num_pairs]
 ) -> None:
     """Signed distance, normal and closest points of each pair."""
-    w, hulls = work[0], by_reference(hulls)
+    w = work[0]
+    hulls = by_reference(hulls)
     for k in range(num_pairs):
         i, j = pairs[k, 0], pairs[k, 1]
         a, b = geometries[i], geometries[j]
