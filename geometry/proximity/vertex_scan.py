@@ -1,8 +1,7 @@
 """Vertices of hulls: the one that is farthest along a direction, and where it is.
 
-All vertices are looked at, four at a time.
-The compiler makes no vector instructions of a loop that looks for the place of a maximum, so they are spelled out here
-(5 % of the distance of two hulls of twelve vertices).
+All vertices are looked at, four at a time. The compiler makes no vector instructions of a loop that looks for the place
+of a maximum, so they are spelled out here (5 % of the distance of two hulls of twelve vertices).
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.spatial
 from proximity_shapes import KINDS, gap, least_gap, random_poses, random_shape, support, write_obj
 
 from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, MeshcatCone, Sphere
@@ -51,6 +52,26 @@ def test_the_order_of_a_pair_only_turns_the_answer_around(kind_a, kind_b, tmp_pa
     turned = np.arange(20).reshape(-1, 2)[:, ::-1].ravel()
     back = distances([shapes[i] for i in turned], X_WG[turned])
     np.testing.assert_allclose(back["distance"], there["distance"], atol=TOLERANCE)
+
+
+@pytest.mark.parametrize(("num_a", "num_b"), [(5, 5), (12, 12), (12, 40), (40, 12), (40, 40)])
+def test_depth_of_hulls_is_that_of_the_hull_of_their_difference(num_a, num_b):
+    rng = np.random.default_rng([num_a, num_b])
+    directions = [rng.normal(size=(3, num)) for num in (num_a, num_b) * 20]
+    corners = [0.1 * d / np.linalg.norm(d, axis=0) for d in directions]  # all of them are vertices
+    X_WG = random_poses(40, rng, 0.06)
+    results = distances([Convex(c, f"hull {i}") for i, c in enumerate(corners)], X_WG)
+    points = [(X[:3, :3] @ c + X[:3, 3:]).T for X, c in zip(X_WG, corners)]
+    num_overlapping = 0
+    for p_WA, p_WB, result in zip(points[::2], points[1::2], results):
+        difference = scipy.spatial.ConvexHull((p_WA[:, None] - p_WB).reshape(-1, 3))
+        heights = -difference.equations[:, 3]  # of the faces above the origin
+        if heights.min() > 0.0:
+            assert result["distance"] == pytest.approx(-heights.min(), abs=1e-14)
+            num_overlapping += 1
+        else:
+            assert result["distance"] > 0.0
+    assert num_overlapping > 5
 
 
 def test_closed_forms():
