@@ -39,9 +39,12 @@ def lowest_bit(bits: int) -> int:
     return (int(bits) & -int(bits)).bit_length() - 1
 
 
+_trailing_zeros: Any = trailing_zeros
+
+
 @overload(lowest_bit)
 def _compiled(bits: Any) -> Any:
     def implementation(bits: Any) -> Any:
-        return trailing_zeros(bits)
+        return _trailing_zeros(bits)
 
     return implementation

@@ -49,18 +49,18 @@ def _type_of_sample(sample: HullsSample, _context: Any) -> HullsReference:
 
 
 @register_model(HullsReference)
-class _Model(models.PrimitiveModel):  # type: ignore[misc]
+class _Model(models.PrimitiveModel):
     def __init__(self, manager: Any, fe_type: Any) -> None:
         super().__init__(manager, fe_type, ir.IntType(8).as_pointer())
 
 
 @infer_getattr
-class _Attributes(AttributeTemplate):  # type: ignore[misc]
+class _Attributes(AttributeTemplate):
     key = HullsReference
 
-    def generic_resolve(self, reference: HullsReference, name: str) -> Any:
-        fields = reference.hulls.fields
-        return reference.hulls.types[fields.index(name)] if name in fields else None
+    def generic_resolve(self, value: Any, attr: str) -> Any:  # type: ignore[override]
+        fields = value.hulls.fields
+        return value.hulls.types[fields.index(attr)] if attr in fields else None
 
 
 @lower_getattr_generic(HullsReference)
