@@ -14,12 +14,14 @@ Source: Dekker (1971), sections 4 and 5; Ogita, Rump and Oishi (2005), algorithm
 
 from __future__ import annotations
 
+import math
+
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.layout import Array, Problem
 from merganser.multibody.contact.products import multiply_matrix
 from merganser.multibody.contact.workspace import IMPULSE, MOMENTUM, SCALE, SCRATCH, STEP
 
-__all__ = ["calc_momentum_left", "measure_rounding"]
+__all__ = ["bound_rounding", "calc_momentum_left", "measure_rounding"]
 
 _LAST_BITS = 2.0 * 2.0**-52
 _SPLITTER = 2.0**27 + 1.0
@@ -44,7 +46,25 @@ def measure_rounding(problem: Problem, trees: Array, constraints: Array, gamma: 
         tree = problem.trees[trees[i]]
         for k in range(tree["v_start"], tree["v_start"] + tree["num_v"]):
             square += (velocities[SCALE, k] * total[k]) ** 2
-    return _LAST_BITS * square**0.5
+    return _LAST_BITS * math.sqrt(square)
+
+
+@device
+def bound_rounding(problem: Problem, constraints: Array, gamma: Array, compliance: Array) -> float:
+    """More than `measure_rounding` gives, in a tenth of the time.
+
+    The Frobenius norm of J_c D is the root of the trace of W_c = J_c D^2 J_c^T, which is at most |W_c|_F sqrt(n) for n
+    rows, and w = |W_c|_F / n. The sum over constraints is bounded by Cauchy's inequality.
+    """
+    total = 0.0
+    for i in range(constraints.shape[0]):
+        c = problem.constraints[constraints[i]]
+        n, row = c["num_rows"], c["row_start"]
+        square = 0.0
+        for r in range(row, row + n):
+            square += gamma[r] * gamma[r]
+        total += n * math.sqrt(n) * compliance[row] * square
+    return _LAST_BITS * math.sqrt(constraints.shape[0] * total)
 
 
 @device

@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
-from merganser.multibody.contact.balance import calc_momentum_left, measure_rounding
+from merganser.multibody.contact.balance import bound_rounding, calc_momentum_left, measure_rounding
 from merganser.multibody.contact.factorization import factor, solve
 from merganser.multibody.contact.friction_directions import forget_directions, soften_hessians, turn_directions
 from merganser.multibody.contact.hessian import assemble_hessian
@@ -261,9 +261,8 @@ def end_search(
     result: Array,
 ) -> None:
     """Notes the residual; where impulses cancel so that their last bits matter, velocities balance them first."""
-    if residual + measure_rounding(problem, trees, constraints, gamma, work.velocities) > calc_tolerance(
-        problem, scale
-    ):
+    rounding = bound_rounding(problem, constraints, gamma, work.compliance)
+    if residual + rounding > calc_tolerance(problem, scale):
         calc_momentum_left(problem, trees, constraints, gamma, v, v_star, work.velocities)
         residual, scale = _measure_momentum(problem, trees, work.velocities)
         if residual > calc_tolerance(problem, scale):

@@ -116,8 +116,8 @@ def prepare_step(
         _copy_free_part(given, is_locked, reduction)
     if not factor_trees(problem, reduction.tree_factors):
         return SINGULAR_MATRIX
-    calc_compliance(problem, work.velocities[SCRATCH], reduction.compliance)
-    calc_laws(problem, rows, reduction.compliance, work.velocity, work.law)
+    calc_compliance(problem, work.velocities[SCRATCH], work.compliance)
+    calc_laws(problem, rows, work.compliance, work.velocity, work.law)
     if has_locked(is_locked):
         multiply_jacobian(given, islands.constraint_order, v_out, work.velocity)
         _add_bias(rows, work.velocity)

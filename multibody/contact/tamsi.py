@@ -109,7 +109,7 @@ def calc_tamsi_contact_velocities(
     status = prepare_step(
         given, problem, is_locked_in, rows_in, v_in, v_star_in, islands, reduction, views, v_out, result_out
     )
-    guess, velocity_guess = views.velocities[GUESS], reduction.compliance  # no longer in use
+    guess, velocity_guess = views.velocities[GUESS], reduction.velocity_guess
     for i in range(result_out["num_islands"]):
         island_trees = islands.tree_order[islands.tree_start[i] : islands.tree_start[i + 1]]
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]

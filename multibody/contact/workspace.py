@@ -47,7 +47,7 @@ SCRATCH = 6
 GUESS = 7  # where TAMSI starts
 _NUM_VELOCITY_ARRAYS = 8
 
-_ROW_SIZE = 3 + LAW_SIZE + HESSIAN_SIZE
+_ROW_SIZE = 4 + LAW_SIZE + HESSIAN_SIZE
 _NUM_ISLAND_ARRAYS = 6  # with a number for each tree, as all but the blocks of a pattern have
 _NUM_PANEL_ARRAYS = 5
 
@@ -58,15 +58,16 @@ class Workspace(NamedTuple):
     velocities: Array  # shape [8, num_v], see above
     velocity: Array  # v_c, shape [num_rows]
     velocity_step: Array  # J dv, shape [num_rows]
+    compliance: Array  # w of each constraint, at its first row, shape [num_rows]
     law: Array  # shape [LAW_SIZE num_rows]
     hessian: Array  # G, shape [HESSIAN_SIZE num_rows]
     factor: Array  # panels of U, shape [factor capacity]
 
 
 class Reduction(NamedTuple):
-    """Numbers that are computed once, before the search."""
+    """Numbers that are set once, before the search."""
 
-    compliance: Array  # w of each constraint, at its first row, shape [num_rows]
+    velocity_guess: Array  # v_c where TAMSI starts, shape [num_rows]
     tree_factors: Array  # as `matrix`
     matrix: Array  # as `matrix`, without what belongs to locked velocities
     jacobian: Array  # as `jacobian`, without the columns of locked velocities
@@ -126,13 +127,14 @@ def _first_block(num_trees: int, num_constraints: int) -> int:
 def carve_workspace(num_v: int, num_rows: int, matrix_size: int, jacobian_size: int, work: Array) -> Workspace:
     """Views of the first and of the last part of `work`; the factorization gets what others leave."""
     rows = _NUM_VELOCITY_ARRAYS * num_v
-    law = rows + 2 * num_rows
+    law = rows + 3 * num_rows
     hessian = law + LAW_SIZE * num_rows
     others = hessian + HESSIAN_SIZE * num_rows
     return Workspace(
         work[:rows].reshape((_NUM_VELOCITY_ARRAYS, num_v)),
         work[rows : rows + num_rows],
-        work[rows + num_rows : law],
+        work[rows + num_rows : rows + 2 * num_rows],
+        work[rows + 2 * num_rows : law],
         work[law:hessian],
         work[hessian:others],
         work[others + num_rows + 2 * matrix_size + jacobian_size :],
