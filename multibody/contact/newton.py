@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device
+from merganser.framework.native import device, inlined
 from merganser.multibody.contact.balance import bound_rounding, calc_momentum_left, measure_rounding
 from merganser.multibody.contact.factorization import factor, solve
 from merganser.multibody.contact.friction_directions import forget_directions, soften_hessians, turn_directions
@@ -102,7 +102,7 @@ def measure_residual(
     return _measure_momentum(problem, trees, velocities)
 
 
-@device
+@inlined
 def _measure_momentum(problem: Problem, trees: Array, velocities: Array) -> tuple[float, float]:
     """Both sides of (2) without tolerances, -grad l being where dv will be."""
     residual, momentum, impulse = 0.0, 0.0, 0.0
@@ -246,7 +246,7 @@ def _minimize(
     return NOT_CONVERGED
 
 
-@device
+@inlined
 def end_search(
     problem: Problem,
     trees: Array,
@@ -263,17 +263,33 @@ def end_search(
     """Notes the residual; where impulses cancel so that their last bits matter, velocities balance them first."""
     rounding = bound_rounding(problem, constraints, gamma, work.compliance)
     if residual + rounding > calc_tolerance(problem, scale):
+        residual, scale = _balance(problem, trees, constraints, pattern, gamma, v_star, work, v)
+    result["residual"] = max(result["residual"], residual / scale if scale > 0.0 else 0.0)
+
+
+@device
+def _balance(
+    problem: Problem,
+    trees: Array,
+    constraints: Array,
+    pattern: Pattern,
+    gamma: Array,
+    v_star: Array,
+    work: Workspace,
+    v: Array,
+) -> tuple[float, float]:
+    """Moves v to what the impulses make of v*, if it is not there; returns both sides of (2)."""
+    calc_momentum_left(problem, trees, constraints, gamma, v, v_star, work.velocities)
+    residual, scale = _measure_momentum(problem, trees, work.velocities)
+    if residual > calc_tolerance(problem, scale):
+        for i in range(constraints.shape[0]):
+            c = problem.constraints[constraints[i]]
+            work.hessian[HESSIAN_SIZE * c["row_start"] : HESSIAN_SIZE * (c["row_start"] + c["num_rows"])] = 0.0
+        if _calc_step(problem, trees, constraints, pattern, work):
+            take_step(problem, trees, constraints, 1.0, v, work)
         calc_momentum_left(problem, trees, constraints, gamma, v, v_star, work.velocities)
         residual, scale = _measure_momentum(problem, trees, work.velocities)
-        if residual > calc_tolerance(problem, scale):
-            for i in range(constraints.shape[0]):
-                c = problem.constraints[constraints[i]]
-                work.hessian[HESSIAN_SIZE * c["row_start"] : HESSIAN_SIZE * (c["row_start"] + c["num_rows"])] = 0.0
-            if _calc_step(problem, trees, constraints, pattern, work):
-                take_step(problem, trees, constraints, 1.0, v, work)
-            calc_momentum_left(problem, trees, constraints, gamma, v, v_star, work.velocities)
-            residual, scale = _measure_momentum(problem, trees, work.velocities)
-    result["residual"] = max(result["residual"], residual / scale if scale > 0.0 else 0.0)
+    return residual, scale
 
 
 @device
