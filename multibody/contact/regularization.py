@@ -78,6 +78,9 @@ def calc_compliance(problem: Problem, scratch: Array, w_out: Array) -> None:
         if constraint["num_rows"] == 3:
             w_out[constraint["row_start"]] = _compliance_of_three_rows(problem, constraint)
             continue
+        if constraint["num_rows"] == 1:
+            w_out[constraint["row_start"]] = _compliance_of_one_row(problem, constraint)
+            continue
         total = 0.0
         for r in range(constraint["num_rows"]):
             _divide_row(problem, constraint["tree_0"], constraint["jacobian_0"], r, scratch)
@@ -131,6 +134,23 @@ def _compliance_of_three_rows(problem: Problem, constraint: Array) -> float:
             w_12 += mobility * y * z
     off_diagonal = w_01 * w_01 + w_02 * w_02 + w_12 * w_12
     return math.sqrt(w_00 * w_00 + w_11 * w_11 + w_22 * w_22 + 2.0 * off_diagonal) / 3.0
+
+
+@inlined
+def _compliance_of_one_row(problem: Problem, constraint: Array) -> float:
+    """Equation (1) for limits and drives."""
+    w = 0.0
+    for b in range(2):
+        t = constraint["tree_0"] if b == 0 else constraint["tree_1"]
+        if t < 0:
+            continue
+        tree = problem.trees[t]
+        n, start = tree["num_v"], constraint["jacobian_0"] if b == 0 else constraint["jacobian_1"]
+        for k in range(n):
+            entry = problem.jacobian[start + k]
+            if entry != 0.0:
+                w += entry * entry / problem.matrix[tree["matrix_start"] + k * (n + 1)]
+    return w
 
 
 @device
