@@ -67,7 +67,7 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) ->
         a: geometry A.
         b: geometry B.
         hulls: vertices of hulls.
-        work: has either a tetrahedron of vertices of A - B around the origin, and the vertices of B posed if these are
+        work: has either a tetrahedron of vertices of A - B around the origin, and the vertices of B posed if both have
             few, or a local minimum of h as the solution.
         num_vertices: 4 in the former case, 0 in the latter.
 
@@ -402,7 +402,7 @@ def _set_face_at(work: Array, f: int, i: int, j: int, k: int, z: Vector3) -> Non
     if not has_area:
         square = 1.0
     # The next direction waits for the key, but not for the root.
-    work.face_key[f] = height * abs(height) / square if has_area else math.inf
+    work.face_key[f] = _squared(height) / square if has_area else math.inf
     work.face_vertex[f, 0], work.face_vertex[f, 1], work.face_vertex[f, 2] = i, j, k
     work.face_plane[f, 0], work.face_plane[f, 1], work.face_plane[f, 2] = m
     work.face_plane[f, 3] = height
