@@ -58,6 +58,7 @@ class _Model(models.PrimitiveModel):
 class _Attributes(AttributeTemplate):
     key = HullsReference
 
+    # Numba's own annotation says that this returns NotImplemented, as the method of its base class does.
     def generic_resolve(self, value: Any, attr: str) -> Any:  # type: ignore[override]
         fields = value.hulls.fields
         return value.hulls.types[fields.index(attr)] if attr in fields else None
