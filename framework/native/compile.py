@@ -33,6 +33,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.extending import register_jitable
 
 from merganser.framework.native.announce import announce_compilation
+from merganser.framework.native.helper_code import HelperCompiler, KernelCompiler
 
 __all__ = [
     "cache_directory",
@@ -55,11 +56,13 @@ _KERNEL_FOLDERS = {
     "multibody": ("multibody.kernels", "multibody.contact"),
 }
 _BELOW = {"framework": (), "analysis": ("framework",), "geometry": ("framework",)}
+_HELPER_OPTIONS: dict[str, Any] = {"pipeline_class": HelperCompiler, "no_cfunc_wrapper": True}
 
 
 def device(function: Callable[..., Any]) -> Callable[..., Any]:
     """Marks a helper that kernels call: plain Python when interpreted, inlined when compiled."""
-    return register_jitable(function)
+    helper: Callable[..., Any] = register_jitable(**_HELPER_OPTIONS)(function)
+    return helper
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,7 +70,7 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Left to itself the compiler calls a good part of them, and passes tuples through memory (20 % of a mass matrix).
     """
-    inline: Callable[..., Any] = register_jitable(forceinline=True)(function)
+    inline: Callable[..., Any] = register_jitable(forceinline=True, **_HELPER_OPTIONS)(function)
     return inline
 
 
@@ -77,7 +80,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     The plain Python function stays available as ``.interpreted``, for scalars that numba does not know.
     """
     # Kernels allocate nothing, so they need not count references to their arrays (12 % of an inverse dynamics).
-    numba_options: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
+    numba_options: Any = {"nogil": True, "error_model": "numpy", "_nrt": False, "pipeline_class": KernelCompiler}
     compiled: Any = numba.njit(function, **numba_options)
     if hasattr(compiled, "py_func"):  # absent when NUMBA_DISABLE_JIT=1
         enable_kernel_cache(compiled, function)

@@ -1,0 +1,106 @@
+"""Compilation of helpers: once for all that call them, with no machine code of their own."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numba.core import event
+from numba.core.codegen import JITCodeLibrary
+
+from merganser.framework.native import device, inlined, kernel
+
+Array = np.ndarray
+
+
+@device
+def _last(x: Array) -> float:
+    return float(x[len(x) - 1])
+
+
+@device
+def _by_helper(x: Array) -> float:
+    return _last(x) + 1.0
+
+
+@inlined
+def _by_inlined(x: Array) -> float:
+    return _last(x) + 2.0
+
+
+def _by_all(x: Array) -> float:
+    return _last(x) + _by_helper(x) + _by_inlined(x)
+
+
+@device
+def _third(x: Array) -> float:
+    return float(x[2])
+
+
+@device
+def _second_and_third(x: Array) -> float:
+    return float(x[1]) + _third(x)
+
+
+def _sum_of_three(x: Array) -> float:
+    return float(x[0]) + _second_and_third(x)
+
+
+@device
+def _fails(x: Array) -> float:
+    return float(x.no_such_attribute)
+
+
+def _calls_what_fails(x: Array) -> float:
+    return _fails(x)
+
+
+class _Counter(event.Listener):
+    """How often each function was compiled; requests that are met at once have no events of passes."""
+
+    def __init__(self) -> None:
+        self.numbers: Counter[str] = Counter()
+
+    def on_start(self, event: event.Event) -> None:
+        name = str(event.data["name"])
+        if "native_lowering" in name:
+            self.numbers[str(event.data["qualname"])] += 1
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    monkeypatch.setenv("MERGANSER_CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
+    yield
+
+
+def test_a_helper_is_compiled_once_for_a_kernel_a_helper_and_an_inlined_one() -> None:
+    counter = _Counter()
+    with event.install_listener("numba:run_pass", counter):
+        assert kernel(_by_all)(np.array([5.0, 7.0])) == 7.0 + 8.0 + 9.0
+    of_helper = [n for name, n in counter.numbers.items() if name.endswith("_last")]
+    assert of_helper == [1]
+
+
+def test_only_the_kernel_becomes_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    finalize = JITCodeLibrary._finalize_specific
+
+    def note(library: JITCodeLibrary) -> None:
+        made.append(library.name)
+        finalize(library)
+
+    monkeypatch.setattr(JITCodeLibrary, "_finalize_specific", note)
+    assert kernel(_sum_of_three)(np.array([1.0, 2.0, 4.0])) == 7.0
+    assert [name for name in made if "sum" in name or "third" in name or "helper" in name] == ["_sum_of_three"]
+
+
+def test_garbage_is_collected_again_after_a_compilation_that_failed() -> None:
+    with pytest.raises(Exception, match="no_such_attribute"):
+        kernel(_calls_what_fails)(np.zeros(1))
+    assert gc.isenabled()
