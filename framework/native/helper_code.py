@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
+from llvmlite.binding import Linkage
 from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
@@ -35,6 +36,9 @@ class KernelCompiler(Compiler):
         # A search for garbage takes longer the more there is that is none: a tenth of the whole time, otherwise.
         was_enabled = gc.isenabled()
         gc.disable()
+        if self.state.library is None:
+            self.state.library = _KernelLibrary(self.state.targetctx.codegen(), func.__qualname__)
+            self.state.library.enable_object_caching()
         try:
             return super().compile_extra(func)
         finally:
@@ -51,6 +55,16 @@ class HelperCompiler(KernelCompiler):
         if self.state.library is None:
             self.state.library = _HelperLibrary(context.codegen(), "helper")
             context.get_executable = _identity_of
+
+
+class _KernelLibrary(JITCodeLibrary):
+    """The code of a kernel, which has its helpers for itself: one that is called at one place only is inlined."""
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = Linkage.internal
+        super()._optimize_final_module()
 
 
 class _HelperLibrary(JITCodeLibrary):

@@ -12,6 +12,7 @@ from merganser.framework.native import device
 from merganser.geometry.proximity.boxes import solve_boxes
 from merganser.geometry.proximity.layout import (
     BOX,
+    CYLINDER,
     HALF_SPACE,
     POINT,
     SEGMENT,
@@ -22,7 +23,7 @@ from merganser.geometry.proximity.layout import (
 )
 from merganser.geometry.proximity.points import point_to_core
 from merganser.geometry.proximity.refine import set_solution
-from merganser.geometry.proximity.segments import solve_box_and_segment, solve_segments
+from merganser.geometry.proximity.segments import solve_box_and_segment, solve_cylinder_and_segment, solve_segments
 from merganser.geometry.proximity.supports import piece_point, support_piece
 from merganser.geometry.proximity.vectors import (
     Array,
@@ -68,6 +69,8 @@ def solve_primitives(a: Array, b: Array, work: Array, is_rough: bool) -> int:
         return SOLVED
     if (a.kind == SEGMENT and b.kind == BOX) or (a.kind == BOX and b.kind == SEGMENT):
         return solve_box_and_segment(a, b, work)
+    if (a.kind == SEGMENT and b.kind == CYLINDER) or (a.kind == CYLINDER and b.kind == SEGMENT):
+        return solve_cylinder_and_segment(a, b, work)
     if a.kind == BOX and b.kind == BOX:
         return solve_boxes(a, b, work, is_rough)
     return UNSOLVED

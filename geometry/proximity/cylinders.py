@@ -1,4 +1,4 @@
-"""Distance of a cylinder from a segment, box or hull, if they are apart.
+"""Distance of a cylinder from a box, hull or cylinder, if they are apart.
 
 The distance f of a point to a cylinder has a formula, and is convex (points.py), so one looks for its minimum over the
 vertices, edges and triangles of the other core P. With x the least over the simplex that is known and g = grad f(x),
@@ -20,7 +20,8 @@ from numba import types
 
 from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.flat_features import set_from_other_frame
-from merganser.geometry.proximity.layout import CYLINDER, HULL, SOLVED, UNSOLVED, Hulls
+from merganser.geometry.proximity.layout import BOX, CYLINDER, HULL, SOLVED, UNSOLVED, Hulls
+from merganser.geometry.proximity.points import distance_to_cylinder
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.shared_code import shared
 from merganser.geometry.proximity.supports import piece_vertex, support_piece
@@ -54,10 +55,10 @@ _ALONG_AXIS = 1e-3  # sine of the angle to the axis of a rim, below which its po
 
 @device
 def has_cylinder(a: Array, b: Array) -> bool:
-    """Whether one core is a cylinder, the other a segment, box, hull or cylinder."""
+    """Whether one core is a cylinder, the other a box, hull or cylinder."""
     if a.kind == CYLINDER:
-        return bool(b.kind <= CYLINDER or b.kind == HULL)
-    return bool(b.kind == CYLINDER and (a.kind < CYLINDER or a.kind == HULL))
+        return bool(b.kind in (BOX, CYLINDER, HULL))
+    return bool(b.kind == CYLINDER and a.kind in (BOX, HULL))
 
 
 @shared(types.int64, (0.0, 0.0, 1.0))
@@ -132,7 +133,7 @@ def _nearest_of_polytope(
         if count == 0:
             x, of_x, count = w, of_w, 1
             nearest = w
-            f, g = _distance(r, h, w)
+            f, g = distance_to_cylinder(r, h, w)
         elif count == 1:
             f, g, nearest = _least_on_edge(r, h, x, w)
             if nearest[0] == w[0] and nearest[1] == w[1] and nearest[2] == w[2]:
@@ -208,7 +209,7 @@ def _nearest_of_rim(c: Array, p: Array, X_CP: Array, start: Vector3, size: float
         cosine, sine = along * cosine - aside * sine, along * sine + aside * cosine
         if abs(step) < _LAST_STEP:
             x = add(center, add(scaled(u, cosine), scaled(v, sine)))
-            f, g = _distance(r, h, x)
+            f, g = distance_to_cylinder(r, h, x)
             m = rotated_back(X_CP, g)
             reach = p.size_0 * math.sqrt(m[0] * m[0] + m[1] * m[1]) + p.size_2 * abs(m[2])
             gap = reach + p.size_0 * (m[0] * cosine + m[1] * sine) + top * m[2]
@@ -258,27 +259,11 @@ def _along_arc(r: float, h: float, q: Vector3, u: Vector3, v: Vector3) -> tuple[
     return f, slope, (spread * spread + outside * bend + climb * climb + above * lift - slope * slope) / f
 
 
-@inlined
-def _distance(r: float, h: float, q: Vector3) -> tuple[float, Vector3]:
-    """Distance of a point to the cylinder, and its gradient; not positive inside."""
-    rho = math.sqrt(q[0] * q[0] + q[1] * q[1])
-    outside, above = rho - r, abs(q[2]) - h
-    side = math.copysign(1.0, q[2])
-    if outside <= 0.0:
-        return above, (0.0, 0.0, side)
-    if above <= 0.0:
-        return outside, (q[0] / rho, q[1] / rho, 0.0)
-    distance = math.sqrt(outside * outside + above * above)
-    inverse = 1.0 / distance
-    across = outside * inverse / rho
-    return distance, (q[0] * across, q[1] * across, above * inverse * side)
-
-
 @device
 def _least_on_edge(r: float, h: float, p: Vector3, w: Vector3) -> tuple[float, Vector3, Vector3]:
     """The least distance on an edge from p to w, its gradient there, and the place, w itself if it is that end."""
     u = subtract(w, p)
-    f, g = _distance(r, h, w)
+    f, g = distance_to_cylinder(r, h, w)
     if dot(g, u) <= 0.0 or f <= 0.0:
         return f, g, w
     across = u[0] * u[0] + u[1] * u[1]
@@ -305,7 +290,7 @@ def _least_on_edge(r: float, h: float, p: Vector3, w: Vector3) -> tuple[float, V
         if abs(step) < _LAST_STEP and (is_newton or abs(step) < 1e-16):
             break
     q = sum_scaled(p, u, t)
-    f, g = _distance(r, h, q)
+    f, g = distance_to_cylinder(r, h, q)
     return f, g, q
 
 

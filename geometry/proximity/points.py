@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device
+from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.layout import BOX, CYLINDER, POINT, SEGMENT
 from merganser.geometry.proximity.vectors import Array, Vector3, dot, norm, subtract, unit
 
-__all__ = ["point_to_core"]
+__all__ = ["distance_to_cylinder", "point_to_core"]
 
 _TINY = 1e-300
 _MAX_STEPS = 100
@@ -96,6 +96,22 @@ def _point_to_cylinder(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
     if above > outside:
         return above, (0.0, 0.0, side), (q[0], q[1], side * h)
     return outside, (ux, uy, 0.0), (r * ux, r * uy, q[2])
+
+
+@inlined
+def distance_to_cylinder(r: float, h: float, q: Vector3) -> tuple[float, Vector3]:
+    """Distance of a point to a cylinder of radius r and half length h, and its gradient; not positive inside."""
+    rho = math.sqrt(q[0] * q[0] + q[1] * q[1])
+    outside, above = rho - r, abs(q[2]) - h
+    side = math.copysign(1.0, q[2])
+    if outside <= 0.0:
+        return above, (0.0, 0.0, side)
+    if above <= 0.0:
+        return outside, (q[0] / rho, q[1] / rho, 0.0)
+    distance = math.sqrt(outside * outside + above * above)
+    inverse = 1.0 / distance
+    across = outside * inverse / rho
+    return distance, (q[0] * across, q[1] * across, above * inverse * side)
 
 
 @device

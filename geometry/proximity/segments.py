@@ -1,4 +1,4 @@
-"""Distances of a segment: to a segment, and to a box.
+"""Distances of a segment: to a segment, to a box, and to a cylinder.
 
 The square of the distance of the point c + t e of a segment, -1 <= t <= 1, to a box with half extents s is convex in t,
 and half its derivative
@@ -7,6 +7,13 @@ and half its derivative
 
 is linear between the six places at which some z_i = +-s_i. Looking at these and at both ends one finds between which
 two of them g is zero, and so the nearest point, without a search.
+
+For a cylinder of radius r and half length s, with rho the distance of z from its axis and m = e_1 z_1 + e_2 z_2,
+
+    g(t) = m (1 - r / max(rho, r)) + e_3 (z_3 - clamp(z_3, -s, s))                           (2)
+
+is of one form between four places: beside a rim its zero is that of a quartic, which Halley's method finds in two or
+three steps from where a chord of g has it; elsewhere there is a formula.
 
 A segment that enters the box, or nearly so, has the least of six sides: those of the box, and those across the segment
 and an axis of the box (Gottschalk, Lin, Manocha 1996, OBBTree).
@@ -18,7 +25,8 @@ import math
 from typing import TypeAlias
 
 from merganser.framework.native import device, inlined
-from merganser.geometry.proximity.layout import BOX, SOLVED, UNSOLVED
+from merganser.geometry.proximity.layout import BOX, CYLINDER, SOLVED, UNSOLVED
+from merganser.geometry.proximity.points import distance_to_cylinder
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.vectors import (
     Array,
@@ -39,7 +47,7 @@ from merganser.geometry.proximity.vectors import (
     unit_axis,
 )
 
-__all__ = ["solve_box_and_segment", "solve_segments"]
+__all__ = ["solve_box_and_segment", "solve_cylinder_and_segment", "solve_segments"]
 
 Bracket: TypeAlias = tuple[float, float]
 
@@ -48,6 +56,8 @@ _FLAT = 4e-16  # g of a box and a segment that counts as none, of the squared si
 _NEAR = 1e-6  # of the size: below this distance the direction between nearest points is uncertain
 _TOUCHING = 1e-10  # of the size: the direction between nearest points closer than that is rounding
 _PREFERENCE = 1e-13  # by how much, of the size, the side of two edges must be nearer than that of a face
+_LAST_STEP = 1e-6  # of the half segment, after which none follows if it is one of Halley's method
+_MAX_STEPS = 60
 _INSIDE = 1e-12  # of the size: how far outside of a feature rounding may take a point
 
 
@@ -261,3 +271,95 @@ def solve_box_and_segment(a: Array, b: Array, work: Array) -> int:
     p_A, p_B = add(rotated(X_AB, p), origin), add(rotated(X_AB, q), origin)
     set_solution(work, negated(rotated(X_AB, n)), value, p_A, p_B)
     return status
+
+
+@inlined
+def _slope_beside(r: float, h: float, c: Vector3, e: Vector3, t: float) -> Bracket:
+    """g(t) of (2) times max(rho, r), and the latter."""
+    x, y, z = c[0] + t * e[0], c[1] + t * e[1], c[2] + t * e[2]
+    reach = max(math.sqrt(x * x + y * y), r)
+    return (e[0] * x + e[1] * y) * (reach - r) + e[2] * (z - _clamped(z, h)) * reach, reach
+
+
+@inlined
+def _narrowed_beside(bracket: Bracket, r: float, h: float, c: Vector3, e: Vector3, t: float, flat: float) -> Bracket:
+    """What `_narrowed` does, for a cylinder."""
+    t = _clamped(t, 1.0)
+    g, reach = _slope_beside(r, h, c, e, t)
+    flat *= reach
+    return max(bracket[0], t if g <= flat else -1.0), min(bracket[1], t if g >= -flat else 1.0)
+
+
+@inlined
+def _nearest_to_cylinder(r: float, h: float, c: Vector3, e: Vector3, flat: float) -> float:
+    """The t at which (2) is zero, or the end that is nearer; if the segment runs alongside, the middle of that part."""
+    across, up = _inverse(e[0] * e[0] + e[1] * e[1]), _inverse(e[2])
+    moment = c[0] * e[1] - c[1] * e[0]
+    foot = -(c[0] * e[0] + c[1] * e[1]) * across
+    chord = math.sqrt(max(0.0, r * r - moment * moment * across) * across)
+    bracket = (-1.0, 1.0)
+    bracket = _narrowed_beside(bracket, r, h, c, e, -1.0, flat)
+    bracket = _narrowed_beside(bracket, r, h, c, e, 1.0, flat)
+    bracket = _narrowed_beside(bracket, r, h, c, e, foot - chord, flat)
+    bracket = _narrowed_beside(bracket, r, h, c, e, foot + chord, flat)
+    bracket = _narrowed_beside(bracket, r, h, c, e, (-h - c[2]) * up, flat)
+    bracket = _narrowed_beside(bracket, r, h, c, e, (h - c[2]) * up, flat)
+    low, high = bracket
+    middle = 0.5 * (low + high)
+    if low >= high:
+        return middle
+    if abs(c[2] + middle * e[2]) <= h:
+        return min(max(foot, low), high)
+    return _nearest_to_rim(r, math.copysign(h, c[2] + middle * e[2]), c, e, moment, low, high)
+
+
+@inlined
+def _nearest_to_rim(r: float, h: float, c: Vector3, e: Vector3, moment: float, low: float, high: float) -> float:
+    """The t between two others at which (2) is zero, beside the rim at height h.
+
+    There, g' = |e|^2 - r moment^2 / rho^3, with the moment of the line about the axis.
+    """
+    at_low, reach_low = _slope_beside(r, abs(h), c, e, low)
+    at_high, reach_high = _slope_beside(r, abs(h), c, e, high)
+    at_low, at_high = at_low * reach_high, at_high * reach_low
+    t = low + (high - low) * (at_low / (at_low - at_high))
+    square = dot(e, e)
+    for _ in range(_MAX_STEPS):
+        x, y, z = c[0] + t * e[0], c[1] + t * e[1], c[2] + t * e[2]
+        inverse = 1.0 / math.sqrt(x * x + y * y)
+        m, bend = e[0] * x + e[1] * y, r * moment * moment * inverse * inverse * inverse
+        g, slope, curve = m * (1.0 - r * inverse) + e[2] * (z - h), square - bend, 3.0 * bend * m * inverse * inverse
+        low, high = (t, high) if g < 0.0 else (low, t)
+        step = -2.0 * g * slope / (2.0 * slope * slope - g * curve)
+        is_inside = low < t + step < high
+        if not is_inside:
+            step = 0.5 * (low + high) - t
+        t += step
+        if abs(step) < _LAST_STEP and (is_inside or abs(step) < 1e-16):
+            break
+    return t
+
+
+@inlined
+def solve_cylinder_and_segment(a: Array, b: Array, work: Array) -> int:
+    """Writes the solution for a cylinder and a segment, in either order; returns a status, UNSOLVED if they overlap."""
+    X_AB = work.X_AB
+    origin = (X_AB[9], X_AB[10], X_AB[11])
+    size = a.bound + b.bound
+    if a.kind == CYLINDER:
+        r, h, c, e = a.size_0, a.size_2, origin, scaled(axis(X_AB, 2), b.size_2)
+    else:
+        half = a.size_2
+        r, h = b.size_0, b.size_2
+        c, e = negated(rotated_back(X_AB, origin)), (X_AB[6] * half, X_AB[7] * half, X_AB[8] * half)
+    q = sum_scaled(c, e, _nearest_to_cylinder(r, h, c, e, _FLAT * size * norm(e)))
+    distance, n = distance_to_cylinder(r, h, q)
+    if not distance > _NEAR * size:
+        return UNSOLVED
+    p = sum_scaled(q, n, -distance)
+    if a.kind == CYLINDER:
+        set_solution(work, n, -distance, p, q)
+    else:
+        p_A, p_B = add(rotated(X_AB, q), origin), add(rotated(X_AB, p), origin)
+        set_solution(work, negated(rotated(X_AB, n)), -distance, p_A, p_B)
+    return SOLVED

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from trial import core_of, icosahedron, lowest
 
-from merganser.geometry import Box, Capsule, Ellipsoid, Sphere
+from merganser.geometry import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 from merganser.geometry.proximity.closed_forms import solve_primitives
 from merganser.geometry.proximity.layout import SOLVED, work_dtype
@@ -24,7 +24,7 @@ from merganser.geometry.proximity.narrow_phase import set_relative_pose
 
 PAIRS = [
     ("capsule", "capsule"), ("capsule", "box"), ("box", "capsule"), ("box", "box"), ("sphere", "box"),
-    ("sphere", "ellipsoid"), ("ellipsoid", "sphere"),
+    ("sphere", "ellipsoid"), ("ellipsoid", "sphere"), ("capsule", "cylinder"), ("cylinder", "capsule"),
 ]  # fmt: skip
 CUBE = Rotation.create_group("O").as_matrix()  # all turns of a cube
 TOLERANCE = 1e-11  # [m]
@@ -57,6 +57,8 @@ def is_in(shape, p, tolerance):
     if isinstance(shape, Ellipsoid):
         axes = np.array([shape.a(), shape.b(), shape.c()])
         return np.linalg.norm(p / axes) <= 1.0 + tolerance / axes.min()
+    if isinstance(shape, Cylinder):
+        return np.hypot(p[0], p[1]) <= shape.radius() + tolerance and abs(p[2]) <= shape.length() / 2.0 + tolerance
     half = shape.length() / 2.0 if isinstance(shape, Capsule) else 0.0
     return np.hypot(np.hypot(p[0], p[1]), max(abs(p[2]) - half, 0.0)) <= shape.radius() + tolerance
 
@@ -87,6 +89,7 @@ def test_formulas_are_right_apart_and_overlapping(kinds, how, tmp_path):
     pool = {kind: [random_shape(kind, rng, tmp_path) for _ in range(10)] for kind in kinds}
     if how == "along each other":
         pool |= {"box": [Box(*size) for size in sizes], "capsule": [Capsule(0.05, size[2]) for size in sizes]}
+        pool |= {"cylinder": [Cylinder(size[0], size[2]) for size in sizes]}
     shapes = [pool[kind][rng.integers(10)] for kind in kinds * 100]
     X_WG = poses(how, 100, rng)
     for i, result in enumerate(distances(shapes, X_WG)):
@@ -154,6 +157,19 @@ def test_a_capsule_along_another_or_along_a_face_touches_in_the_middle_of_where_
     result, _ = pair_at(Box(1.0, 1.0, 0.2), Capsule(0.1, 0.4), [0.5, 0.0, 0.19], lying)  # one end beyond the side
     inside = 0.5 * (0.5 + 0.5 - 0.2 * axis[0])
     assert result["p_WCa"][0] == pytest.approx(inside, abs=1e-9)
+
+
+def test_a_capsule_along_a_cylinder_or_over_its_end_is_nearest_in_the_middle_of_where_it_is_as_near():
+    result, _ = pair_at(Cylinder(0.1, 1.0), Capsule(0.1, 0.4), [0.25, 0.0, 0.5])
+    assert result["distance"] == pytest.approx(0.05, abs=1e-15)
+    assert result["p_WCa"][2] == pytest.approx(0.4, abs=1e-12)  # between 0.3 and 0.5
+    lying = Rotation.from_rotvec([0.0, np.pi / 2, 0.0]).as_matrix()
+    result, _ = pair_at(Capsule(0.1, 0.4), Cylinder(0.3, 1.0), [0.65, 0.0, -0.3], lying)
+    assert result["distance"] == pytest.approx(0.05, abs=1e-15)
+    assert result["p_WCa"][2] == pytest.approx(-0.1, abs=1e-12)  # between -0.2 and 0.0
+    result, _ = pair_at(Capsule(0.1, 0.4), Cylinder(0.3, 1.0), [0.65, 0.4, 0.0], lying)  # beside a rim
+    assert result["distance"] == pytest.approx(np.hypot(0.15, 0.1) - 0.1, abs=1e-15)
+    assert result["p_WCb"][2] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_nearly_parallel_capsules_are_nearest_at_an_end():
