@@ -7,9 +7,12 @@ vertices, edges and triangles of the other core P. With x the least over the sim
 
 so x is the solution if g . (x - w) is zero; else w joins the simplex, and vertices that are not needed leave it
 (Wolfe 1976, Finding the nearest point in a polytope, for f the distance to a point). As P has finitely many vertices,
-this ends at the very solution. The least of f over an edge lies beside the mantle, where it is that of two lines, or
-beside a rim, where f' is monotone and Newton's method finds it; that within a triangle is where the cylinder reaches
-farthest along its normal.
+this ends at the very solution. The least of f over an edge is that of a segment and a cylinder (segments.py); that
+within a triangle is where the cylinder reaches farthest along its normal.
+
+Of two cylinders, the rim of one is nearest to the other, or their mantles are, on the line across both axes. Newton's
+method goes along the rim for the least f; (1), with the whole cylinder for P, tells whether it is the solution. Mantles
+of nearly parallel axes come first, because along them f hardly changes.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from merganser.geometry.proximity.flat_features import set_from_other_frame
 from merganser.geometry.proximity.layout import BOX, CYLINDER, HULL, SOLVED, UNSOLVED, Hulls
 from merganser.geometry.proximity.points import distance_to_cylinder
 from merganser.geometry.proximity.refine import set_solution
+from merganser.geometry.proximity.segments import nearest_to_cylinder
 from merganser.geometry.proximity.shared_code import shared
 from merganser.geometry.proximity.supports import piece_vertex, support_piece
 from merganser.geometry.proximity.vectors import (
@@ -43,14 +47,15 @@ from merganser.geometry.proximity.vectors import (
 __all__ = ["has_cylinder", "solve_cylinder"]
 
 _MAX_VERTICES = 40
-_MAX_STEPS = 60
 _GAP = 1e-15  # of the size: (1) that counts as zero
 _NEAR = 1e-7  # of the size: below this distance its gradient beside a rim is uncertain
 _GAP_OF_RIM = 1e-14
-_LAST_STEP = 1e-8  # of an edge, or [rad], after which none follows if it is one of Newton's method
+_LAST_STEP = 1e-8  # [rad], after which none follows if it is one of Newton's method
 _LARGEST_TURN = 0.7  # [rad]
 _MAX_TURNS = 12
-_ALONG_AXIS = 1e-3  # sine of the angle to the axis of a rim, below which its points are all about as far
+_NEARLY_PARALLEL = 0.999  # cosine of the angle between axes, above which mantles are looked at first
+_PARALLEL = 1e-20  # squared sine of the angle between lines that count as parallel
+_ALONG_AXIS = 1e-12  # sine of the angle to the axis of a rim, below which all its points are as far
 
 
 @device
@@ -78,6 +83,8 @@ def solve_cylinder(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3
     turns = 1
     if is_first and b.kind == CYLINDER:
         turns = 2
+        if abs(work.X_AB[8]) > _NEARLY_PARALLEL and _are_side_by_side(a, b, work, size):
+            return SOLVED
         is_first = abs(start[2]) < abs(start_B[2])  # beside the mantle, to which the other one turns its rim
     for _ in range(turns):
         c, p = (a, b) if is_first else (b, a)
@@ -135,7 +142,7 @@ def _nearest_of_polytope(
             nearest = w
             f, g = distance_to_cylinder(r, h, w)
         elif count == 1:
-            f, g, nearest = _least_on_edge(r, h, x, w)
+            f, g, nearest = _least_on_edge(r, h, x, w, size)
             if nearest[0] == w[0] and nearest[1] == w[1] and nearest[2] == w[2]:
                 x, of_x = w, of_w
             else:
@@ -145,7 +152,7 @@ def _nearest_of_polytope(
             to_x = g
             for k in range(2 if count == 2 else 0, 3):
                 u, v = (y if k == 0 else x), (y if k == 2 else z)
-                value, slope, at, keeps_u, keeps_v = _least_on_triangle(r, h, u, v, w, to_x)
+                value, slope, at, keeps_u, keeps_v = _least_on_triangle(r, h, u, v, w, to_x, size)
                 if value < best:
                     best, g, nearest, left_out, keeps_x, keeps_y = value, slope, at, k, keeps_u, keeps_v
             f = best
@@ -176,20 +183,24 @@ def _nearest_of_rim(c: Array, p: Array, X_CP: Array, start: Vector3, size: float
     none = (0.0, 0.0, 0.0)
     m = rotated_back(X_CP, start)
     top = -math.copysign(p.size_2, m[2])
+    center = add((X_CP[9], X_CP[10], X_CP[11]), scaled(axis(X_CP, 2), top))
+    f, g = distance_to_cylinder(r, h, center)
+    if f > 0.0:
+        m = rotated_back(X_CP, g)
     across = math.sqrt(m[0] * m[0] + m[1] * m[1])
     if across < _ALONG_AXIS:
         return 0.0, none, none
     # The rim: center + R e.
     cosine, sine = -m[0] / across, -m[1] / across
-    center = add((X_CP[9], X_CP[10], X_CP[11]), scaled(axis(X_CP, 2), top))
     u, v = scaled(axis(X_CP, 0), p.size_0), scaled(axis(X_CP, 1), p.size_0)
+    nearly_none = 0.5 * (_NEAR * size) ** 2
     turned, low, high = 0.0, -math.inf, math.inf  # [rad], and between which angles the least is
     for _ in range(_MAX_TURNS):
         radial = add(scaled(u, cosine), scaled(v, sine))
         ahead = subtract(scaled(v, cosine), scaled(u, sine))
         q = add(center, radial)
-        f, slope, curve = _along_arc(r, h, q, ahead, negated(radial))
-        if not f > _NEAR * size:
+        half_square, slope, curve = _along_arc(r, h, q, ahead, negated(radial))
+        if not half_square > nearly_none:
             break
         if slope < 0.0:
             low = turned
@@ -224,11 +235,15 @@ def _are_side_by_side(a: Array, b: Array, work: Array, size: float) -> bool:
     """Writes the solution for two cylinders if it lies between their mantles, on the line across both axes."""
     X_AB = work.X_AB
     v, origin = axis(X_AB, 2), (X_AB[9], X_AB[10], X_AB[11])
-    cosine, along = v[2], dot(origin, v)
-    square = 1.0 - cosine * cosine
-    if square < _ALONG_AXIS * _ALONG_AXIS:
-        return False
-    s = (origin[2] - cosine * along) / square
+    cosine, along, square = v[2], dot(origin, v), v[0] * v[0] + v[1] * v[1]
+    if square > _PARALLEL:
+        s = (origin[2] - cosine * along) / square
+    else:  # the middle of where they lie side by side
+        reach = b.size_2 * abs(cosine)
+        low, high = max(-a.size_2, origin[2] - reach), min(a.size_2, origin[2] + reach)
+        if low > high:
+            return False
+        s = 0.5 * (low + high)
     t = s * cosine - along
     p_A, p_B = (0.0, 0.0, s), sum_scaled(origin, v, t)
     n = subtract(p_B, p_A)
@@ -243,60 +258,41 @@ def _are_side_by_side(a: Array, b: Array, work: Array, size: float) -> bool:
 
 @inlined
 def _along_arc(r: float, h: float, q: Vector3, u: Vector3, v: Vector3) -> tuple[float, float, float]:
-    """Distance of a point to the cylinder, if it is outside, and its derivatives along a curve: q' = u, q'' = v."""
+    """Half the squared distance of a point to the cylinder, and its derivatives along a curve: q' = u, q'' = v."""
     rho = math.sqrt(q[0] * q[0] + q[1] * q[1])
-    outside, above = rho - r, abs(q[2]) - h
-    side = math.copysign(1.0, q[2])
-    climb, lift = side * u[2], side * v[2]
-    if outside <= 0.0:
-        return above, climb, lift
-    spread = (q[0] * u[0] + q[1] * u[1]) / rho
-    bend = (u[0] * u[0] + u[1] * u[1] + q[0] * v[0] + q[1] * v[1] - spread * spread) / rho
-    if above <= 0.0:
-        return outside, spread, bend
-    f = math.sqrt(outside * outside + above * above)
-    slope = (outside * spread + above * climb) / f
-    return f, slope, (spread * spread + outside * bend + climb * climb + above * lift - slope * slope) / f
+    outside, above = max(rho - r, 0.0), max(abs(q[2]) - h, 0.0)
+    half_square, slope, curve = 0.5 * (outside * outside + above * above), 0.0, 0.0
+    if above > 0.0:
+        side = math.copysign(1.0, q[2])
+        slope, curve = above * side * u[2], u[2] * u[2] + above * side * v[2]
+    if outside > 0.0:
+        inverse = 1.0 / rho
+        spread = (q[0] * u[0] + q[1] * u[1]) * inverse
+        slope += outside * spread
+        curve += spread * spread
+        curve += outside * inverse * (u[0] * u[0] + u[1] * u[1] + q[0] * v[0] + q[1] * v[1] - spread * spread)
+    return half_square, slope, curve
 
 
 @device
-def _least_on_edge(r: float, h: float, p: Vector3, w: Vector3) -> tuple[float, Vector3, Vector3]:
+def _least_on_edge(r: float, h: float, p: Vector3, w: Vector3, size: float) -> tuple[float, Vector3, Vector3]:
     """The least distance on an edge from p to w, its gradient there, and the place, w itself if it is that end."""
-    u = subtract(w, p)
+    e = scaled(subtract(w, p), 0.5)
     f, g = distance_to_cylinder(r, h, w)
-    if dot(g, u) <= 0.0 or f <= 0.0:
+    if dot(g, e) <= 0.0 or f <= 0.0:
         return f, g, w
-    across = u[0] * u[0] + u[1] * u[1]
-    t = 0.5
-    if across > 0.0:
-        t = min(max(-(p[0] * u[0] + p[1] * u[1]) / across, 0.0), 1.0)
-    low, high, straight = 0.0, 1.0, (0.0, 0.0, 0.0)
-    for _ in range(_MAX_STEPS):
-        q = sum_scaled(p, u, t)
-        f, slope, curve = _along_arc(r, h, q, u, straight)
-        if f <= 0.0:
-            return 0.0, g, q
-        if slope < 0.0:
-            low = t
-        else:
-            high = t
-        step = -slope / curve if curve > 0.0 else math.inf
-        is_newton = low < t + step < high
-        if not is_newton:
-            if slope == 0.0 or (t == 0.0 and slope > 0.0):
-                break
-            step = -t if low == 0.0 and slope > 0.0 and step <= -t else 0.5 * (low + high) - t
-        t += step
-        if abs(step) < _LAST_STEP and (is_newton or abs(step) < 1e-16):
-            break
-    q = sum_scaled(p, u, t)
+    c = scaled(add(p, w), 0.5)
+    t = nearest_to_cylinder(r, h, c, e, size)
+    if t >= 1.0:
+        return f, g, w
+    q = sum_scaled(c, e, t)
     f, g = distance_to_cylinder(r, h, q)
     return f, g, q
 
 
 @device
 def _least_on_triangle(
-    r: float, h: float, x: Vector3, y: Vector3, w: Vector3, outward: Vector3
+    r: float, h: float, x: Vector3, y: Vector3, w: Vector3, outward: Vector3, size: float
 ) -> tuple[float, Vector3, Vector3, bool, bool]:
     """The least distance on a triangle, its gradient there, the place, and whether it takes x, and y; it takes w.
 
@@ -305,6 +301,7 @@ def _least_on_triangle(
         h: half length of the cylinder.
         x, y, w: corners.
         outward: about from the cylinder to the triangle.
+        size: of both cores together [m].
     """
     wx, wy = subtract(x, w), subtract(y, w)
     n = cross(wx, wy)
@@ -327,7 +324,7 @@ def _least_on_triangle(
             return f, n, at, True, True  # most likely they overlap if it is not positive
     best_f, best_g, best, keeps_x = math.inf, n, w, False
     for k in range(2):
-        f, g, at = _least_on_edge(r, h, x if k == 0 else y, w)
+        f, g, at = _least_on_edge(r, h, x if k == 0 else y, w, size)
         if f < best_f:
             best_f, best_g, best, keeps_x = f, g, at, k == 0
     if best[0] == w[0] and best[1] == w[1] and best[2] == w[2]:

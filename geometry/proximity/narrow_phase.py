@@ -83,11 +83,11 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
             return UNSOLVED
         n = (work.normal[0], work.normal[1], work.normal[2])
     else:
-        n = _start(a, b, work.X_AB)
         if has_cylinder(a, b):
-            status = solve_cylinder(a, b, hulls, work, n)
+            status = solve_cylinder(a, b, hulls, work, unit(_between_centers(a, b, work.X_AB)))
             if status != UNSOLVED:
                 return status
+        n = _start(a, b, work.X_AB)
     # Below the radius of a ball that rolls inside A - B there is one minimum only: h less this radius is the support
     # function of a convex set, from which the origin is apart. Nor is there another where A and B are apart.
     solved = refine(a, b, hulls, work, n)

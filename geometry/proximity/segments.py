@@ -47,7 +47,7 @@ from merganser.geometry.proximity.vectors import (
     unit_axis,
 )
 
-__all__ = ["solve_box_and_segment", "solve_cylinder_and_segment", "solve_segments"]
+__all__ = ["nearest_to_cylinder", "solve_box_and_segment", "solve_cylinder_and_segment", "solve_segments"]
 
 Bracket: TypeAlias = tuple[float, float]
 
@@ -56,7 +56,7 @@ _FLAT = 4e-16  # g of a box and a segment that counts as none, of the squared si
 _NEAR = 1e-6  # of the size: below this distance the direction between nearest points is uncertain
 _TOUCHING = 1e-10  # of the size: the direction between nearest points closer than that is rounding
 _PREFERENCE = 1e-13  # by how much, of the size, the side of two edges must be nearer than that of a face
-_LAST_STEP = 1e-6  # of the half segment, after which none follows if it is one of Halley's method
+_LAST_STEP = 1e-7  # of the half segment, after which none follows if it is one of Halley's method
 _MAX_STEPS = 60
 _INSIDE = 1e-12  # of the size: how far outside of a feature rounding may take a point
 
@@ -291,8 +291,9 @@ def _narrowed_beside(bracket: Bracket, r: float, h: float, c: Vector3, e: Vector
 
 
 @inlined
-def _nearest_to_cylinder(r: float, h: float, c: Vector3, e: Vector3, flat: float) -> float:
+def nearest_to_cylinder(r: float, h: float, c: Vector3, e: Vector3, size: float) -> float:
     """The t at which (2) is zero, or the end that is nearer; if the segment runs alongside, the middle of that part."""
+    flat = _FLAT * size * norm(e)
     across, up = _inverse(e[0] * e[0] + e[1] * e[1]), _inverse(e[2])
     moment = c[0] * e[1] - c[1] * e[0]
     foot = -(c[0] * e[0] + c[1] * e[1]) * across
@@ -352,7 +353,7 @@ def solve_cylinder_and_segment(a: Array, b: Array, work: Array) -> int:
         half = a.size_2
         r, h = b.size_0, b.size_2
         c, e = negated(rotated_back(X_AB, origin)), (X_AB[6] * half, X_AB[7] * half, X_AB[8] * half)
-    q = sum_scaled(c, e, _nearest_to_cylinder(r, h, c, e, _FLAT * size * norm(e)))
+    q = sum_scaled(c, e, nearest_to_cylinder(r, h, c, e, size))
     distance, n = distance_to_cylinder(r, h, q)
     if not distance > _NEAR * size:
         return UNSOLVED

@@ -172,6 +172,23 @@ def test_a_capsule_along_a_cylinder_or_over_its_end_is_nearest_in_the_middle_of_
     assert result["p_WCb"][2] == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-6, 1e-4, 1e-3, 0.02])
+def test_cylinders_with_nearly_parallel_axes_have_exact_distances(angle):
+    # Side by side: both axes are across x, and cross at z = 0.1.
+    about_x = Rotation.from_rotvec([angle, 0.0, 0.0]).as_matrix()
+    result, _ = pair_at(Cylinder(0.1, 1.0), Cylinder(0.2, 0.6), [0.5, 0.0, 0.1], about_x)
+    assert result["status"] == SOLVED
+    assert result["distance"] == pytest.approx(0.2, abs=1e-12)
+    np.testing.assert_allclose(result["p_WCb"] - result["p_WCa"], [0.2, 0.0, 0.0], atol=1e-8)
+    if angle == 0.0 or angle >= 1e-6:
+        assert result["p_WCa"][2] == pytest.approx(0.1, abs=1e-3)
+    # One over the other: the lowest point of the upper rim is over the lower end.
+    about_y = Rotation.from_rotvec([0.0, angle, 0.0]).as_matrix()
+    result, _ = pair_at(Cylinder(0.3, 1.0), Cylinder(0.2, 0.6), [0.0, 0.0, 1.0], about_y)
+    assert result["status"] == SOLVED
+    assert result["distance"] == pytest.approx(0.5 - 0.3 * np.cos(angle) - 0.2 * np.sin(angle), abs=1e-12)
+
+
 def test_nearly_parallel_capsules_are_nearest_at_an_end():
     angle, half = 5e-8, 0.5
     result, _ = pair_at(
