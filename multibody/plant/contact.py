@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.math import RigidTransform
-from merganser.geometry import ProximityProperties
+from merganser.geometry import ProximityProperties, SceneGraphInspector
 from merganser.multibody import kernels
 from merganser.multibody.contact import contact_velocities, make_settings, tamsi_contact_velocities
 from merganser.multibody.contact.geometry_poses import geometry_poses
@@ -284,10 +284,7 @@ class PlantContact(PlantConstraints):
         Raises:
             UnconnectedInputError: there is no SceneGraph to ask.
         """
-        value = context._read_input(self._geometry_query_port._index)
-        if value is None:
-            raise self._missing_scene_graph()
-        query = value.get_value()
+        query = self._query_object(context)
         queries = query.proximity_queries()
         layout = queries.layout
         if room.layout is not layout or room.penetration_allowance != self._penetration_allowance:
@@ -307,13 +304,36 @@ class PlantContact(PlantConstraints):
         pairs, contacts = queries.engine.contact_manifolds(X_WG, 0.0, candidates)
         return pairs, contacts
 
-    def _missing_scene_graph(self) -> Exception:
+    def EvalSceneGraphInspector(self, context: Any) -> SceneGraphInspector:
+        """Returns the inspector of the SceneGraph that is connected to the port `geometry_query`.
+
+        It knows the geometries as they are in this Context, with what has been added, changed and removed there.
+
+        Raises:
+            ValueError: the context is not one of this plant.
+            UnconnectedInputError: no SceneGraph is connected.
+        """
+        self.ValidateContext(context)
+        inspector: SceneGraphInspector = self._query_object(context).inspector()
+        return inspector
+
+    def _query_object(self, context: Any) -> Any:
+        """What the port `geometry_query` receives.
+
+        Raises:
+            UnconnectedInputError: there is no SceneGraph to ask.
+        """
+        value = context._read_input(self._geometry_query_port._index)
+        if value is not None:
+            return value.get_value()
         from merganser.framework import UnconnectedInputError
 
-        return UnconnectedInputError(
-            f"{self._geometry_query_port.GetFullDescription()} is not connected, but plant "
-            f"'{self.GetSystemPathname()}' has {self.num_collision_geometries()} collision geometries. Make the plant "
-            "with AddMultibodyPlantSceneGraph(), or connect the port to scene_graph.get_query_output_port()."
+        count = self.num_collision_geometries()
+        raise UnconnectedInputError(
+            f"{self._geometry_query_port.GetFullDescription()} is not connected"
+            + (f", but plant '{self.GetSystemPathname()}' has {count} collision geometries" if count else "")
+            + ". Make the plant with AddMultibodyPlantSceneGraph(), or connect the port to "
+            "scene_graph.get_query_output_port()."
         )
 
     def _read_materials(self, room: ContactRoom, layout: Any, inspector: Any) -> None:
@@ -426,11 +446,8 @@ class PlantContact(PlantConstraints):
 
     def _touches(self, context: Any, w: Workspace) -> bool:
         """Whether any geometries overlap, in a context of complex numbers or AutoDiffXd."""
-        value = context._read_input(self._geometry_query_port._index)
-        if value is None:
-            raise self._missing_scene_graph()
+        query = self._query_object(context)
         self._eval_position(context)
-        query = value.get_value()
         queries, inspector = query.proximity_queries(), query.inspector()
         X_WG = np.zeros((len(queries.layout.geometry_ids), 4, 4))
         for X, id in zip(X_WG, queries.layout.geometry_ids):

@@ -224,3 +224,27 @@ def test_bad_shapes_are_refused_and_leave_nothing_behind():
     plant.Finalize()
     with pytest.raises(RuntimeError, match="finalized already"):
         plant.RegisterCollisionGeometry(body, X_BG, box, "c", friction)
+
+
+def test_the_inspector_of_a_context_knows_what_has_changed_there():
+    builder = DiagramBuilder()
+    plant, scene_graph = AddMultibodyPlantSceneGraph(builder, 0.0)
+    id = plant.RegisterCollisionGeometry(
+        plant.world_body(), RigidTransform(), Sphere(0.1), "ball", CoulombFriction(1, 1)
+    )
+    plant.Finalize()
+    diagram = builder.Build()
+    context = diagram.CreateDefaultContext()
+    inspector = plant.EvalSceneGraphInspector(plant.GetMyContextFromRoot(context))
+    assert inspector.GetShape(id).radius() == 0.1
+    scene_graph.ChangeShape(scene_graph.GetMyMutableContextFromRoot(context), plant.get_source_id(), id, Sphere(0.2))
+    assert plant.EvalSceneGraphInspector(plant.GetMyContextFromRoot(context)).GetShape(id).radius() == 0.2
+    with pytest.raises(ValueError, match="was given the context of"):
+        plant.EvalSceneGraphInspector(context)
+
+
+def test_a_plant_without_a_scene_graph_has_no_inspector():
+    plant = MultibodyPlant(0.0)
+    plant.Finalize()
+    with pytest.raises(RuntimeError, match=r"geometry_query.* is not connected\. Make the plant with"):
+        plant.EvalSceneGraphInspector(plant.CreateDefaultContext())
