@@ -70,11 +70,10 @@ class _KernelLibrary(JITCodeLibrary):
 class _HelperLibrary(JITCodeLibrary):
     """The code of a helper and of all that it calls, as the frontend has made it."""
 
-    def finalize(self) -> None:
-        self._raise_if_finalized()
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
         self._finalized = True
 
 
