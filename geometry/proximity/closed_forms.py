@@ -10,9 +10,11 @@ import math
 
 from merganser.framework.native import device
 from merganser.geometry.proximity.boxes import solve_boxes
+from merganser.geometry.proximity.ellipsoids import solve_ellipsoid_and_segment
 from merganser.geometry.proximity.layout import (
     BOX,
     CYLINDER,
+    ELLIPSOID,
     HALF_SPACE,
     POINT,
     SEGMENT,
@@ -71,6 +73,8 @@ def solve_primitives(a: Array, b: Array, work: Array, is_rough: bool) -> int:
         return solve_box_and_segment(a, b, work)
     if (a.kind == SEGMENT and b.kind == CYLINDER) or (a.kind == CYLINDER and b.kind == SEGMENT):
         return solve_cylinder_and_segment(a, b, work)
+    if (a.kind == SEGMENT and b.kind == ELLIPSOID) or (a.kind == ELLIPSOID and b.kind == SEGMENT):
+        return solve_ellipsoid_and_segment(a, b, work)
     if a.kind == BOX and b.kind == BOX:
         return solve_boxes(a, b, work, is_rough)
     return UNSOLVED

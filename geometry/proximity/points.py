@@ -22,7 +22,7 @@ from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.layout import BOX, CYLINDER, POINT, SEGMENT
 from merganser.geometry.proximity.vectors import Array, Vector3, dot, norm, subtract, unit
 
-__all__ = ["distance_to_cylinder", "point_to_core"]
+__all__ = ["distance_to_cylinder", "point_to_core", "point_to_ellipsoid"]
 
 _TINY = 1e-300
 _MAX_STEPS = 100
@@ -48,7 +48,7 @@ def point_to_core(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
         return _point_to_box(g, q)
     if kind == CYLINDER:
         return _point_to_cylinder(g, q)
-    return _point_to_ellipsoid(g, q)
+    return point_to_ellipsoid(g.size_0, g.size_1, g.size_2, q)
 
 
 @device
@@ -115,8 +115,8 @@ def distance_to_cylinder(r: float, h: float, q: Vector3) -> tuple[float, Vector3
 
 
 @device
-def _point_to_ellipsoid(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
-    a, b, c = g.size_0, g.size_1, g.size_2
+def point_to_ellipsoid(a: float, b: float, c: float, q: Vector3) -> tuple[float, Vector3, Vector3]:
+    """What `point_to_core` returns, for semi-axes a, b, c."""
     least = min(a, min(b, c))
     # With s = t + a_min^2 nothing is lost where t comes close to -a_min^2.
     da, db, dc = (a - least) * (a + least), (b - least) * (b + least), (c - least) * (c + least)
@@ -132,7 +132,7 @@ def _point_to_ellipsoid(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
         fa, fb, fc = wa * ra * ra, wb * rb * rb, wc * rc * rc
         value = fa + fb + fc
         if s == lowest and value <= 1.0:
-            x = _beyond_focus(g, q, da, db, dc)
+            x = _beyond_focus(a, b, c, q, da, db, dc)
             n = unit((x[0] / (a * a), x[1] / (b * b), x[2] / (c * c)))
             return dot(n, subtract(q, x)), n, x
         step = value * (math.sqrt(value) - 1.0) / (fa * ra + fb * rb + fc * rc)
@@ -146,9 +146,8 @@ def _point_to_ellipsoid(g: Array, q: Vector3) -> tuple[float, Vector3, Vector3]:
 
 
 @device
-def _beyond_focus(g: Array, q: Vector3, da: float, db: float, dc: float) -> Vector3:
+def _beyond_focus(a: float, b: float, c: float, q: Vector3, da: float, db: float, dc: float) -> Vector3:
     """The nearest point if Q lies in the middle plane across the shortest axis, too deep for (1): t = -a_min^2."""
-    a, b, c = g.size_0, g.size_1, g.size_2
     x = a * a * q[0] / da if da > 0.0 else 0.0
     y = b * b * q[1] / db if db > 0.0 else 0.0
     z = c * c * q[2] / dc if dc > 0.0 else 0.0

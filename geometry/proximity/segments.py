@@ -25,6 +25,7 @@ import math
 from typing import TypeAlias
 
 from merganser.framework.native import device, inlined
+from merganser.geometry.proximity.flat_features import set_from_other_frame
 from merganser.geometry.proximity.layout import BOX, CYLINDER, SOLVED, UNSOLVED
 from merganser.geometry.proximity.points import distance_to_cylinder
 from merganser.geometry.proximity.refine import set_solution
@@ -361,6 +362,5 @@ def solve_cylinder_and_segment(a: Array, b: Array, work: Array) -> int:
     if a.kind == CYLINDER:
         set_solution(work, n, -distance, p, q)
     else:
-        p_A, p_B = add(rotated(X_AB, q), origin), add(rotated(X_AB, p), origin)
-        set_solution(work, negated(rotated(X_AB, n)), -distance, p_A, p_B)
+        set_from_other_frame(work, n, -distance, q, p)
     return SOLVED

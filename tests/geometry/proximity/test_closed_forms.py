@@ -25,6 +25,7 @@ from merganser.geometry.proximity.narrow_phase import set_relative_pose
 PAIRS = [
     ("capsule", "capsule"), ("capsule", "box"), ("box", "capsule"), ("box", "box"), ("sphere", "box"),
     ("sphere", "ellipsoid"), ("ellipsoid", "sphere"), ("capsule", "cylinder"), ("cylinder", "capsule"),
+    ("capsule", "ellipsoid"), ("ellipsoid", "capsule"),
 ]  # fmt: skip
 CUBE = Rotation.create_group("O").as_matrix()  # all turns of a cube
 TOLERANCE = 1e-11  # [m]
