@@ -14,7 +14,7 @@ import gc
 from typing import Any
 
 from llvmlite.binding import Linkage
-from numba import _dynfunc  # type: ignore[attr-defined]
+from numba import _dynfunc  # type: ignore[attr-defined]  # written in C, without types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 
