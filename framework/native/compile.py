@@ -33,7 +33,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.extending import register_jitable
 
 from merganser.framework.native.announce import announce_compilation
-from merganser.framework.native.helper_code import HelperCompiler, KernelCompiler
+from merganser.framework.native.compilers import HelperCompiler, KernelCompiler
 
 __all__ = [
     "cache_directory",

@@ -40,34 +40,39 @@ def solve_ellipsoid_and_segment(a: Array, b: Array, work: Array) -> int:
     """Writes the solution for an ellipsoid and a segment, in either order; if they overlap, it returns UNSOLVED."""
     X_AB = work.X_AB
     origin = (X_AB[9], X_AB[10], X_AB[11])
-    size = a.bound + b.bound
+    near = _NEAR * (a.bound + b.bound)
     if a.kind == ELLIPSOID:
-        distance, n, q = _nearest_of_segment(a, origin, axis(X_AB, 2), b.size_2, _NEAR * size)
-        if not distance > _NEAR * size:
-            return UNSOLVED
-        set_solution(work, n, -distance, sum_scaled(q, n, -distance), q)
+        axes, half = (a.size_0, a.size_1, a.size_2), b.size_2
+        c, u = origin, axis(X_AB, 2)
     else:
+        axes, half = (b.size_0, b.size_1, b.size_2), a.size_2
         c, u = negated(rotated_back(X_AB, origin)), (X_AB[6], X_AB[7], X_AB[8])
-        distance, n, q = _nearest_of_segment(b, c, u, a.size_2, _NEAR * size)
-        if not distance > _NEAR * size:
-            return UNSOLVED
-        set_from_other_frame(work, n, -distance, q, sum_scaled(q, n, -distance))
+    distance, n, q = _nearest_of_segment(axes, c, u, half, near)
+    if not distance > near:
+        return UNSOLVED
+    p = sum_scaled(q, n, -distance)
+    if a.kind == ELLIPSOID:
+        set_solution(work, n, -distance, p, q)
+    else:
+        set_from_other_frame(work, n, -distance, q, p)
     return SOLVED
 
 
 @device
-def _nearest_of_segment(g: Array, c: Vector3, u: Vector3, half: float, near: float) -> tuple[float, Vector3, Vector3]:
+def _nearest_of_segment(
+    axes: Vector3, c: Vector3, u: Vector3, half: float, near: float
+) -> tuple[float, Vector3, Vector3]:
     """The distance of a segment to an ellipsoid, its gradient, and the nearest point of the segment; all in its frame.
 
     Args:
-        g: the ellipsoid.
+        axes: semi-axes of the ellipsoid.
         c: the middle of the segment.
         u: its direction, a unit vector.
         half: half its length.
         near: distance of the line at less than which it is taken to meet the ellipsoid.
     """
-    s_0, s_1, s_2 = g.size_0, g.size_1, g.size_2
-    distance, n = _distance_of_line(g, c, u)
+    s_0, s_1, s_2 = axes
+    distance, n = _distance_of_line(axes, c, u)
     if distance > near:
         # The point of the ellipsoid that is the farthest along n, S^2 n / |S n|.
         x = (s_0 * s_0 * n[0], s_1 * s_1 * n[1], s_2 * s_2 * n[2])
@@ -85,22 +90,24 @@ def _nearest_of_segment(g: Array, c: Vector3, u: Vector3, half: float, near: flo
 
 
 @inlined
-def _distance_of_line(g: Array, c: Vector3, u: Vector3) -> tuple[float, Vector3]:
+def _distance_of_line(axes: Vector3, c: Vector3, u: Vector3) -> tuple[float, Vector3]:
     """Signed distance of the line through c along u to an ellipsoid, and its gradient, which is across u."""
+    s_0, s_1, s_2 = axes
     e1, e2 = tangents(u)
-    v1 = (g.size_0 * e1[0], g.size_1 * e1[1], g.size_2 * e1[2])
-    v2 = (g.size_0 * e2[0], g.size_1 * e2[1], g.size_2 * e2[2])
+    v1 = (s_0 * e1[0], s_1 * e1[1], s_2 * e1[2])
+    v2 = (s_0 * e2[0], s_1 * e2[1], s_2 * e2[2])
     m_11, m_12, m_22 = dot(v1, v1), dot(v1, v2), dot(v2, v2)
-    # Eigenvalues, the smaller one from the determinant so that nothing cancels, and the eigenvector of the greater.
+    # Eigenvalues, and the eigenvector of the greater one; the smaller one from det M = |S e1 x S e2|^2, whose terms do
+    # not cancel.
     half = 0.5 * (m_11 - m_22)
     root = math.sqrt(half * half + m_12 * m_12)
     greatest = 0.5 * (m_11 + m_22) + root
-    least = max(m_11 * m_22 - m_12 * m_12, 0.0) / greatest
+    w = (s_1 * s_2 * u[0], s_2 * s_0 * u[1], s_0 * s_1 * u[2])
+    least = dot(w, w) / greatest
     x, y = (half + root, m_12) if half >= 0.0 else (m_12, root - half)
     length = math.sqrt(x * x + y * y)
     x, y = (x / length, y / length) if length > 0.0 else (1.0, 0.0)
     f1, f2 = add(scaled(e1, x), scaled(e2, y)), add(scaled(e1, -y), scaled(e2, x))
-    distance, n, _ = point_to_ellipsoid(
-        math.sqrt(greatest), math.sqrt(least), math.sqrt(greatest), (dot(c, f1), dot(c, f2), 0.0)
-    )
+    alpha, beta = math.sqrt(greatest), math.sqrt(least)
+    distance, n, _ = point_to_ellipsoid(alpha, beta, alpha, (dot(c, f1), dot(c, f2), 0.0))
     return distance, add(scaled(f1, n[0]), scaled(f2, n[1]))

@@ -275,7 +275,7 @@ def solve_box_and_segment(a: Array, b: Array, work: Array) -> int:
 
 
 @inlined
-def _slope_beside(r: float, h: float, c: Vector3, e: Vector3, t: float) -> Bracket:
+def _slope_beside(r: float, h: float, c: Vector3, e: Vector3, t: float) -> tuple[float, float]:
     """g(t) of (2) times max(rho, r), and the latter."""
     x, y, z = c[0] + t * e[0], c[1] + t * e[1], c[2] + t * e[2]
     reach = max(math.sqrt(x * x + y * y), r)

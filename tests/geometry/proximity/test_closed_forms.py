@@ -222,3 +222,15 @@ def test_an_ellipsoid_as_thin_as_a_sheet():
     for p in ([0.5, 0.2, 0.0], [2.0, 0.0, 1e-5], [0.0, 0.0, 1e-4], [0.9, 0.3, 0.5]):
         result, X_WG = pair_at(a, b, p)
         prove([a, b], X_WG, result)
+
+
+@pytest.mark.parametrize("thickness", [1e-3, 1e-5])
+def test_a_capsule_beside_an_ellipsoid_as_thin_as_a_sheet(thickness):
+    rng = np.random.default_rng(4)
+    a, b = Ellipsoid(1.0, 0.7, thickness), Capsule(0.1, 0.8)
+    for R_AB in Rotation.random(20, random_state=4).as_matrix():
+        along = R_AB[:, 2] * [1.0, 1.0, 0.0] if rng.integers(2) else rng.normal(size=3)
+        p_AB = along * rng.uniform(0.3, 3.0) + [0.0, 0.0, rng.uniform(0.5, 1.0)]
+        result, X_WG = pair_at(a, b, p_AB, R_AB)
+        assert result["distance"] > -0.1
+        prove([a, b], X_WG, result)

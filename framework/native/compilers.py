@@ -36,25 +36,25 @@ class KernelCompiler(Compiler):
         # A search for garbage takes longer the more there is that is none: a tenth of the whole time, otherwise.
         was_enabled = gc.isenabled()
         gc.disable()
-        if self.state.library is None:
-            self.state.library = _KernelLibrary(self.state.targetctx.codegen(), func.__qualname__)
-            self.state.library.enable_object_caching()
         try:
+            self._make_library(func.__qualname__)
             return super().compile_extra(func)
         finally:
             if was_enabled:
                 gc.enable()
 
+    def _make_library(self, name: str) -> None:
+        self.state.library = _KernelLibrary(self.state.targetctx.codegen(), name)
+        self.state.library.enable_object_caching()
+
 
 class HelperCompiler(KernelCompiler):
     """The same, but for the machine code."""
 
-    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
-        super().__init__(typingctx, targetctx, library, *others)
+    def _make_library(self, name: str) -> None:
         context = self.state.targetctx  # a copy of the context, for this function only
-        if self.state.library is None:
-            self.state.library = _HelperLibrary(context.codegen(), "helper")
-            context.get_executable = _identity_of
+        self.state.library = _HelperLibrary(context.codegen(), name)
+        context.get_executable = _identity_of
 
 
 class _KernelLibrary(JITCodeLibrary):
