@@ -34,12 +34,17 @@ from merganser.geometry.proximity.vectors import (
     scaled,
     subtract,
     sum_scaled,
+    tangents,
 )
 
 __all__ = ["solve_polytopes"]
 
 _MAX_STEPS = 60
 _GAP = 1e-15  # of the size: by how much a vertex must be nearer than the simplex to be of use
+_TILT = 1.0  # tangent of the angle between the first three directions and the start
+_SIDE_TILT = _TILT * math.sqrt(0.75)
+_FLAT = 1e-10  # squared area of a triangle, of the size, below which its normal is uncertain
+_TINY = 1e-300
 _NEAR = 1e-7  # of the size: below this distance the direction of v is uncertain
 
 Pieces: TypeAlias = tuple[int, int]  # of A and of B
@@ -76,28 +81,22 @@ def _solve_apart(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) 
         pose_vertices(b, hulls, work)
     least_gap, least_square = (_GAP * size) ** 2, (_NEAR * size) ** 2
     # Vertices x, y, z of the simplex, the oldest first, and the pieces that they are of.
-    x, y, z = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    of_x, of_y, of_z = (-1, -1), (-1, -1), (-1, -1)
-    count, square = 0, math.inf
-    v = negated(start)
+    v, count, x, y, z, of_x, of_y, of_z = _first_simplex(a, b, hulls, work, is_posed, start, _FLAT * size**4)
+    square = dot(v, v)
+    if square <= least_square:
+        return UNSOLVED, 0
     is_solved = False
     for _ in range(_MAX_STEPS):
-        if is_posed:
-            piece_a, piece_b, p_A, p_B = support_of_posed(a, b, hulls, work, negated(v))
-        else:
-            piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, negated(v))
-        w, of_w = subtract(p_A, p_B), (piece_a, piece_b)
+        w, of_w = _vertex_along(a, b, hulls, work, is_posed, negated(v))
         # h(n) = -(distance of v) at the solution.
         gap = square - dot(v, w)
         is_known = (
             _are_same(of_x, of_w) or (count > 1 and _are_same(of_y, of_w)) or (count > 2 and _are_same(of_z, of_w))
         )
-        if is_known or (count > 0 and (gap <= 0.0 or gap * gap <= least_gap * square)):
+        if is_known or gap <= 0.0 or gap * gap <= least_gap * square:
             is_solved = True
             break
-        if count == 0:
-            v, x, of_x, count = w, w, of_w, 1
-        elif count == 1:
+        if count == 1:
             v, keeps = _nearest_of_segment(x, w)
             if keeps:
                 y, of_y, count = w, of_w, 2
@@ -152,6 +151,63 @@ def _solve_apart(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) 
 @inlined
 def _are_same(of_x: Pieces, of_y: Pieces) -> bool:
     return of_x[0] == of_y[0] and of_x[1] == of_y[1]
+
+
+@inlined
+def _first_simplex(
+    a: Array, b: Array, hulls: Hulls, work: Array, is_posed: bool, start: Vector3, least_area: float
+) -> tuple[Vector3, int, Vector3, Vector3, Vector3, Pieces, Pieces, Pieces]:
+    """Vertices that lie around the start, three at most; none of them waits for another to be found.
+
+    Returns:
+        The point of the simplex that is nearest to the origin, the number of its vertices, and these with their pieces.
+    """
+    e1, e2 = tangents(start)
+    x, of_x = _vertex_along(a, b, hulls, work, is_posed, sum_scaled(start, e1, _TILT))
+    beside = sum_scaled(start, e1, -0.5 * _TILT)
+    y, of_y = _vertex_along(a, b, hulls, work, is_posed, sum_scaled(beside, e2, _SIDE_TILT))
+    z, of_z = _vertex_along(a, b, hulls, work, is_posed, sum_scaled(beside, e2, -_SIDE_TILT))
+    m = cross(subtract(x, z), subtract(y, z))
+    square = dot(m, m)
+    if square > least_area and dot(m, cross(y, z)) > 0.0 and dot(m, cross(z, x)) > 0.0 and dot(m, cross(x, y)) > 0.0:
+        return scaled(m, dot(m, z) / square), 3, x, y, z, of_x, of_y, of_z
+    v, left_out, keeps_x, keeps_y = _nearest_of_sides(x, y, z)
+    if left_out == 0:
+        x, of_x = y, of_y
+    if left_out <= 1:
+        y, of_y = z, of_z
+    if not keeps_x:
+        x, of_x = y, of_y
+    return v, (2 if keeps_x and keeps_y else 1), x, y, z, of_x, of_y, of_z
+
+
+@inlined
+def _vertex_along(a: Array, b: Array, hulls: Hulls, work: Array, is_posed: bool, n: Vector3) -> tuple[Vector3, Pieces]:
+    """The vertex of A - B that is the farthest along n, and what it is of."""
+    if is_posed:
+        piece_a, piece_b, p_A, p_B = support_of_posed(a, b, hulls, work, n)
+    else:
+        piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, n)
+    return subtract(p_A, p_B), (piece_a, piece_b)
+
+
+@inlined
+def _nearest_of_sides(x: Vector3, y: Vector3, z: Vector3) -> tuple[Vector3, int, bool, bool]:
+    """The point on the sides of a triangle, which may have no area, that is nearest to the origin.
+
+    Returns:
+        The point, the number of the corner that is not on its side, and whether it takes the first and the second of
+        the two others.
+    """
+    nearest, square, left_out, keeps_first, keeps_second = x, math.inf, 0, False, False
+    for k in range(3):
+        first, second = (y if k == 0 else x), (y if k == 2 else z)
+        side = subtract(first, second)
+        t = min(max(-dot(second, side) / max(dot(side, side), _TINY), 0.0), 1.0)
+        u = sum_scaled(second, side, t)
+        if dot(u, u) < square:
+            nearest, square, left_out, keeps_first, keeps_second = u, dot(u, u), k, t > 0.0, t < 1.0
+    return nearest, left_out, keeps_first, keeps_second
 
 
 @device

@@ -74,7 +74,7 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
         return solve_half_space(a, b, hulls, work)
     has_sides = a.kind <= BOX and b.kind <= BOX
     if not has_sides and not is_curved(a) and not is_curved(b):
-        status = solve_polytopes(a, b, hulls, work, _between_centers(a, b, work.X_AB))
+        status = solve_polytopes(a, b, hulls, work, unit(_between_centers(a, b, work.X_AB)))
         if status != UNSOLVED:
             return status
     set_inverse_pose(work.X_AB, work.X_BA)
