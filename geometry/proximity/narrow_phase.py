@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from typing import TypeAlias
 
 from merganser.framework.native import device, inlined, kernel
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
 from merganser.geometry.proximity.cylinders import has_cylinder, solve_cylinder
+from merganser.geometry.proximity.ellipsoid_pairs import add_diagonal, ellipsoid_matrix, minimum_of_ellipsoids
 from merganser.geometry.proximity.expanding_polytope import deepest
+from merganser.geometry.proximity.flat_features import contains
 from merganser.geometry.proximity.gjk import solve_polytopes
 from merganser.geometry.proximity.hull_reference import by_reference
-from merganser.geometry.proximity.layout import BOX, ELLIPSOID, HALF_SPACE, INEXACT, SEGMENT, SOLVED, UNSOLVED, Hulls
+from merganser.geometry.proximity.layout import (
+    BOX,
+    CYLINDER,
+    ELLIPSOID,
+    HALF_SPACE,
+    HULL,
+    INEXACT,
+    SEGMENT,
+    SOLVED,
+    UNSOLVED,
+    Hulls,
+)
 from merganser.geometry.proximity.refine import refine
 from merganser.geometry.proximity.smooth import deepest_of_smooth
 from merganser.geometry.proximity.supports import is_curved, rolling_radius
-from merganser.geometry.proximity.vectors import Array, Vector3, add, axis, dot, norm, rotated, subtract, unit
+from merganser.geometry.proximity.vectors import Array, Vector3, add, axis, dot, rotated, rotated_back, subtract, unit
+
+_ROUNDING = 1e-13  # of the size
 
 Vector4: TypeAlias = tuple[float, float, float, float]
 
@@ -93,9 +107,27 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
     solved = refine(a, b, hulls, work, n)
     if has_sides or work.value < rolling_radius(a) + rolling_radius(b):
         return SOLVED if solved else INEXACT
+    if _contain_balls(a, b, hulls, work):
+        return SOLVED
     if _is_smooth(a, b):
         return deepest_of_smooth(a, b, hulls, work)
     return deepest(a, b, hulls, work, 0)
+
+
+@device
+def _contain_balls(a: Array, b: Array, hulls: Hulls, work: Array) -> bool:
+    """Whether a ball around a nearest point lies in the other core, with the depth of the solution as its radius.
+
+    If so, A - B contains this ball around the origin, and the solution is the least minimum.
+    """
+    depth = work.value - _ROUNDING * (a.bound + b.bound)
+    X_AB = work.X_AB
+    if a.kind in (BOX, CYLINDER, HULL) and contains(a, hulls, (work.p_ACb[0], work.p_ACb[1], work.p_ACb[2]), -depth):
+        return True
+    if b.kind not in (BOX, CYLINDER, HULL):
+        return False
+    p_BA = work.p_ACa[0] - X_AB[9], work.p_ACa[1] - X_AB[10], work.p_ACa[2] - X_AB[11]
+    return contains(b, hulls, rotated_back(X_AB, p_BA), -depth)
 
 
 @device
@@ -124,33 +156,11 @@ def _between_centers(a: Array, b: Array, X_AB: Array) -> Vector3:
 
 @device
 def _start(a: Array, b: Array, X_AB: Array) -> Vector3:
-    """Where refine.py starts from: the minimum of h for ellipsoids in place of A and B, or near to it.
-
-    With semi-axes S_A and S_B and M = S_A^2 + R S_B^2 R^T, h(n) = sqrt(n . M n) - n . p is about the support function
-    of A - B; at its minimum, where it is -d, (M / sqrt(n . M n) + d) n = p.
-    """
+    """Where refine.py starts from: the minimum of h for ellipsoids in place of A and B, or near to it."""
     p = _between_centers(a, b, X_AB)
-    u, v, w = axis(X_AB, 0), axis(X_AB, 1), axis(X_AB, 2)
-    s_u, s_v, s_w = b.half_0 * b.half_0, b.half_1 * b.half_1, b.half_2 * b.half_2
-    xx = a.half_0 * a.half_0 + s_u * u[0] * u[0] + s_v * v[0] * v[0] + s_w * w[0] * w[0]
-    yy = a.half_1 * a.half_1 + s_u * u[1] * u[1] + s_v * v[1] * v[1] + s_w * w[1] * w[1]
-    zz = a.half_2 * a.half_2 + s_u * u[2] * u[2] + s_v * v[2] * v[2] + s_w * w[2] * w[2]
-    xy = s_u * u[0] * u[1] + s_v * v[0] * v[1] + s_w * w[0] * w[1]
-    xz = s_u * u[0] * u[2] + s_v * v[0] * v[2] + s_w * w[0] * w[2]
-    yz = s_u * u[1] * u[2] + s_v * v[1] * v[2] + s_w * w[1] * w[2]
-    n = unit(p)
-    square = xx * n[0] * n[0] + yy * n[1] * n[1] + zz * n[2] * n[2]
-    square += 2.0 * (xy * n[0] * n[1] + xz * n[0] * n[2] + yz * n[1] * n[2])
-    h = math.sqrt(square)
-    shift = h * max(0.0, norm(p) - h) + 1e-3 * (xx + yy + zz)
-    xx, yy, zz = xx + shift, yy + shift, zz + shift
-    return unit(
-        (
-            (yy * zz - yz * yz) * p[0] + (xz * yz - xy * zz) * p[1] + (xy * yz - xz * yy) * p[2],
-            (xz * yz - xy * zz) * p[0] + (xx * zz - xz * xz) * p[1] + (xy * xz - xx * yz) * p[2],
-            (xy * yz - xz * yy) * p[0] + (xy * xz - xx * yz) * p[1] + (xx * yy - xy * xy) * p[2],
-        )
-    )
+    matrix = ellipsoid_matrix((b.half_0, b.half_1, b.half_2), axis(X_AB, 0), axis(X_AB, 1), axis(X_AB, 2))
+    matrix = add_diagonal(matrix, a.half_0, a.half_1, a.half_2)
+    return unit(minimum_of_ellipsoids(matrix, p, a.bound + b.bound))
 
 
 @inlined
