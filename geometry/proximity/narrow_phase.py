@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 from merganser.framework.native import device, inlined, kernel
@@ -9,7 +10,7 @@ from merganser.geometry.proximity.closed_forms import solve_half_space, solve_pr
 from merganser.geometry.proximity.cylinders import has_cylinder, solve_cylinder
 from merganser.geometry.proximity.ellipsoid_pairs import add_diagonal, ellipsoid_matrix, minimum_of_ellipsoids
 from merganser.geometry.proximity.expanding_polytope import deepest
-from merganser.geometry.proximity.flat_features import contains
+from merganser.geometry.proximity.flat_features import contains, try_faces
 from merganser.geometry.proximity.gjk import solve_polytopes
 from merganser.geometry.proximity.hull_reference import by_reference
 from merganser.geometry.proximity.layout import (
@@ -101,6 +102,11 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
             status = solve_cylinder(a, b, hulls, work, unit(_between_centers(a, b, work.X_AB)))
             if status != UNSOLVED:
                 return status
+            if a.kind != HULL and b.kind != HULL:  # hulls have too many faces for this
+                work.value = math.inf
+                try_faces(a, b, hulls, work, a.bound + b.bound)
+                if work.value < math.inf and _contain_balls(a, b, hulls, work):
+                    return SOLVED
         n = _start(a, b, work.X_AB)
     # Below the radius of a ball that rolls inside A - B there is one minimum only: h less this radius is the support
     # function of a convex set, from which the origin is apart. Nor is there another where A and B are apart.
