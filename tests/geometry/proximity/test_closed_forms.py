@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from trial import core_of, icosahedron, lowest
 
+import merganser.geometry.proximity.narrow_phase as narrow_phase
 from merganser.geometry import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 from merganser.geometry.proximity.closed_forms import solve_primitives
@@ -25,7 +26,8 @@ from merganser.geometry.proximity.narrow_phase import set_relative_pose
 PAIRS = [
     ("capsule", "capsule"), ("capsule", "box"), ("box", "capsule"), ("box", "box"), ("sphere", "box"),
     ("sphere", "ellipsoid"), ("ellipsoid", "sphere"), ("capsule", "cylinder"), ("cylinder", "capsule"),
-    ("capsule", "ellipsoid"), ("ellipsoid", "capsule"),
+    ("capsule", "ellipsoid"), ("ellipsoid", "capsule"), ("ellipsoid", "ellipsoid"), ("box", "ellipsoid"),
+    ("ellipsoid", "box"), ("cylinder", "ellipsoid"), ("ellipsoid", "cylinder"),
 ]  # fmt: skip
 CUBE = Rotation.create_group("O").as_matrix()  # all turns of a cube
 TOLERANCE = 1e-11  # [m]
@@ -122,6 +124,48 @@ def test_segments_and_boxes_need_no_search(kinds, how, tmp_path):
     for i in range(0, 200, 2):
         set_relative_pose(X_WG, i, i + 1, work.X_AB)
         assert solve_primitives(geometries[i], geometries[i + 1], work, False) == SOLVED
+
+
+@pytest.mark.parametrize("kind", ["ellipsoid", "box", "cylinder"])
+def test_ellipsoids_that_are_apart_need_no_search(kind, tmp_path):
+    rng = np.random.default_rng(3)
+    shapes = [random_shape(k, rng, tmp_path) for k in ("ellipsoid", kind) * 100]
+    X_WG = poses("at random", 100, rng)
+    apart = distances(shapes, X_WG)["distance"] > 1e-6
+    arrays = ProximityArrays(shapes, range(200))
+    work = np.zeros(1, work_dtype).view(np.recarray)[0]
+    geometries = arrays.geometries.view(np.recarray)
+    solved = []
+    for i in 2 * np.flatnonzero(apart):
+        for a, b in ((i, i + 1), (i + 1, i)):
+            set_relative_pose(X_WG, a, b, work.X_AB)
+            solved.append(solve_primitives(geometries[a], geometries[b], work, False) == SOLVED)
+    assert len(solved) > 50
+    assert np.mean(solved) > 0.97
+
+
+@pytest.mark.parametrize("base", [Box(0.4, 0.4, 0.2), Cylinder(0.2, 0.2)], ids=["box", "cylinder"])
+def test_cylinders_on_flat_faces_need_no_search(base, monkeypatch):
+    """The base contains a ball around the lowest point of a cylinder, as large as it is deep."""
+
+    def search(*_arguments):
+        raise AssertionError("the minimum of h was looked for")
+
+    monkeypatch.setattr(narrow_phase, "refine", search)
+    monkeypatch.setattr(narrow_phase, "deepest", search)
+    rng = np.random.default_rng(4)
+    arrays = ProximityArrays([base, Cylinder(0.05, 0.1)], range(2))
+    geometries = arrays.geometries.view(np.recarray)
+    work = np.zeros(1, work_dtype).view(np.recarray)[0]
+    for across in (0.0, np.pi / 2.0):
+        for turned in Rotation.from_rotvec(rng.normal(scale=1e-3, size=(20, 3))) * Rotation.from_rotvec([across, 0, 0]):
+            X_WG = np.tile(np.eye(4), (2, 1, 1))
+            X_WG[1, :3, :3], X_WG[1, :3, 3] = turned.as_matrix(), [*rng.uniform(-0.1, 0.1, 2), 0.149]
+            set_relative_pose(X_WG, 0, 1, work.X_AB)
+            assert narrow_phase.solve_pair(geometries[0], geometries[1], arrays.hulls, work, False) == SOLVED
+            up = turned.as_matrix()[2]
+            reach = 0.05 * abs(up[2]) + 0.05 * np.hypot(up[0], up[1])
+            assert work.value == pytest.approx(0.1 - (0.149 - reach), abs=1e-14)
 
 
 def pair_at(a, b, p_AB, R_AB=None):
