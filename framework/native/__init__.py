@@ -10,6 +10,7 @@ from merganser.framework.native.compile import (
     specialize,
 )
 from merganser.framework.native.entry_points import Given, Result, bind
+from merganser.framework.native.parallel_compilation import compile_ahead, is_missing
 from merganser.framework.native.user_functions import native
 
 __all__ = [
@@ -17,8 +18,10 @@ __all__ = [
     "Result",
     "bind",
     "cache_directory",
+    "compile_ahead",
     "device",
     "inlined",
+    "is_missing",
     "kernel",
     "kernel_address",
     "native",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from numba.core import event
 
-__all__ = ["announce_compilation"]
+__all__ = ["announce_compilation", "announced"]
 
 _PACKAGE = "merganser."
 _MESSAGE = "merganser: compiling {name} (first run only, kept for the next) ..."
@@ -21,7 +23,12 @@ class _Announcer(event.Listener):
         self._depth = 0
 
     def on_start(self, event: Any) -> None:
-        function = event.data["dispatcher"].py_func
+        self.start(event.data["dispatcher"].py_func)
+
+    def on_end(self, event: Any) -> None:
+        self.end(event.data["dispatcher"].py_func)
+
+    def start(self, function: Any) -> None:
         if not _is_ours(function):
             return
         self._depth += 1
@@ -31,13 +38,16 @@ class _Announcer(event.Listener):
             )
             sys.stderr.flush()
 
-    def on_end(self, event: Any) -> None:
-        if not _is_ours(event.data["dispatcher"].py_func):
+    def end(self, function: Any) -> None:
+        if not _is_ours(function):
             return
         self._depth -= 1
         if self._depth == 0 and _is_wanted():
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
+
+
+_announcer = _Announcer()
 
 
 def _is_ours(function: Any) -> bool:
@@ -50,7 +60,17 @@ def announce_compilation() -> None:
 
     Nothing is shown where the environment variable MERGANSER_PROGRESS is 0.
     """
-    event.register("numba:compile", _Announcer())
+    event.register("numba:compile", _announcer)
+
+
+@contextlib.contextmanager
+def announced(function: Any) -> Iterator[None]:
+    """Announces a function that another process compiles."""
+    _announcer.start(function)
+    try:
+        yield
+    finally:
+        _announcer.end(function)
 
 
 def _is_wanted() -> bool:

@@ -34,6 +34,7 @@ from numba.extending import register_jitable
 
 from merganser.framework.native.announce import announce_compilation
 from merganser.framework.native.compilers import HelperCompiler, KernelCompiler
+from merganser.framework.native.parallel_compilation import wait_for
 
 __all__ = [
     "cache_directory",
@@ -77,14 +78,15 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 def kernel(function: Callable[..., Any]) -> Any:
     """Marks an entry point: a compiled function that is specialized to its argument types on first call.
 
-    The plain Python function stays available as ``.interpreted``, for scalars that numba does not know.
+    The plain Python function stays available as ``.interpreted``, for scalars that numba does not know; it has the
+    kernel as ``.kernel``.
     """
     # Kernels allocate nothing, so they need not count references to their arrays (12 % of an inverse dynamics).
     numba_options: Any = {"nogil": True, "error_model": "numpy", "_nrt": False, "pipeline_class": KernelCompiler}
     compiled: Any = numba.njit(function, **numba_options)
     if hasattr(compiled, "py_func"):  # absent when NUMBA_DISABLE_JIT=1
         enable_kernel_cache(compiled, function)
-    compiled.interpreted = function
+    compiled.interpreted, function.kernel = function, compiled  # type: ignore[attr-defined]
     return compiled
 
 
@@ -131,6 +133,7 @@ def find_overload(kernel: Any, arguments: tuple[Any, ...]) -> Any:
     if overload is None:
         signature = tuple(numba.typeof(argument) for argument in arguments)
         if signature not in kernel.overloads:
+            wait_for(kernel)
             kernel.compile(signature)
         overload = _overloads[key] = kernel.overloads[signature]
     return overload

@@ -177,7 +177,7 @@ def _point_of_box(half: float, n: float, g: float) -> tuple[float, bool]:
 
 @inlined
 def _beside_axis(n_z: float, hessian: Symmetric, g: Vector3, r: float, half: float) -> Vector3:
-    """A step from the axis of a cylinder of radius r, along which the rest of h falls faster than the cylinder's rises."""
+    """A step away from the axis of a cylinder of radius r, to where h falls."""
     reach = math.sqrt(g[0] * g[0] + g[1] * g[1])
     x, y = -g[0] / reach, -g[1] / reach
     bend = hessian[0] * x * x + hessian[1] * y * y + 2.0 * hessian[3] * x * y - (half + n_z * g[2])

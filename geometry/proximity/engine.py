@@ -21,7 +21,7 @@ from merganser.geometry.proximity.layout import (
 from merganser.geometry.proximity.manifolds import contact_manifolds
 from merganser.geometry.proximity.narrow_phase import signed_distances
 
-__all__ = ["ProximityEngine"]
+__all__ = ["ProximityEngine", "manifolds_job"]
 
 Array = NDArray[Any]
 _POSES, _PAIRS = np.zeros((1, 4, 4)), np.zeros((1, 2), np.int64)  # of the types that kernels take
@@ -159,11 +159,16 @@ class ProximityEngine:
         arrays, X_WG = self._arrays, np.ascontiguousarray(X_WG, np.float64)
         pairs = np.ascontiguousarray(pairs, np.int64)
         while True:
-            run = self._bind(
-                contact_manifolds, arrays.geometries, arrays.hulls, Given(_POSES), Given(_PAIRS), Given(0), Given(0.0),
-                self._work, self._contacts,
-            )  # fmt: skip
+            given = Given(_POSES), Given(_PAIRS), Given(0), Given(0.0)
+            run = self._bind(contact_manifolds, arrays.geometries, arrays.hulls, *given, self._work, self._contacts)
             count = run(X_WG, pairs, len(pairs), margin)
             if count <= len(self._contacts):
                 return pairs, self._contacts[:count]
             self._contacts = np.zeros(2 * count, contact_dtype)
+
+
+def manifolds_job() -> tuple[Any, tuple[Any, ...]]:
+    """The kernel of contact manifolds, and arguments of the types that engines call it with; for `compile_ahead`."""
+    arrays = ProximityArrays([], [])
+    room = np.zeros(1, work_dtype), np.zeros(0, contact_dtype)
+    return contact_manifolds, (arrays.geometries, arrays.hulls, _POSES, _PAIRS, 0, 0.0, *room)

@@ -22,7 +22,7 @@ from merganser.framework.native import kernel, kernel_address
 from merganser.geometry.proximity.hull_reference import HullsSample
 from merganser.geometry.proximity.layout import Hulls, geometry_dtype, work_dtype
 
-__all__ = ["prepare", "shared"]
+__all__ = ["job_of", "prepare", "shared"]
 
 # By name of the function: its kernel, its cell, and samples of what follows the first four arguments.
 _SHARED: dict[str, tuple[Any, NDArray[np.int64], tuple[Any, ...]]] = {}
@@ -86,9 +86,16 @@ def _call_at(name: str, restype: Any, arguments: Any) -> Any:
 def prepare(names: Sequence[str]) -> None:
     """Compiles shared functions, or takes them from the disk; to be called before a kernel calls them."""
     for function_name in names:
-        code, cell, others = _SHARED[function_name]
+        cell = _SHARED[function_name][1]
+        code, arguments = job_of(function_name)
         if cell[0] == 0 and hasattr(code, "overloads"):  # not with NUMBA_DISABLE_JIT=1
-            cell[0] = kernel_address(code, *_samples(), *others)
+            cell[0] = kernel_address(code, *arguments)
+
+
+def job_of(function_name: str) -> tuple[Any, tuple[Any, ...]]:
+    """The kernel that a shared function is, and arguments of its types; for `compile_ahead`."""
+    code, _, others = _SHARED[function_name]
+    return code, (*_samples(), *others)
 
 
 @functools.cache

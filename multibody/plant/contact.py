@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.math import RigidTransform
+from merganser.framework.native import compile_ahead, is_missing
 from merganser.geometry import ProximityProperties, SceneGraphInspector
+from merganser.geometry.proximity.engine import manifolds_job
+from merganser.geometry.proximity.shared_code import job_of
 from merganser.multibody import kernels
 from merganser.multibody.contact import contact_velocities, make_settings, tamsi_contact_velocities
 from merganser.multibody.contact.geometry_poses import geometry_poses
@@ -28,7 +31,7 @@ from merganser.multibody.contact.plant_layout import (
     material_dtype,
 )
 from merganser.multibody.contact.plant_problem import find_limits
-from merganser.multibody.contact.plant_step import start_step
+from merganser.multibody.contact.plant_step import end_step, start_step
 from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.plant.constraints import PlantConstraints
 from merganser.multibody.plant.contact_arrays import (
@@ -38,6 +41,7 @@ from merganser.multibody.plant.contact_arrays import (
     ContactRoom,
     ContactSample,
     conclude_step,
+    end_step_arguments,
 )
 from merganser.multibody.plant.contact_enums import DiscreteContactApproximation
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
@@ -105,6 +109,8 @@ class PlantContact(PlantConstraints):
         w.contact_sample = None
         if w.drives is not None and not self._can_hold:
             return self._call_controlled_step(w, result)
+        if self._can_hold and w.is_float and w.contact is None:
+            self._compile_contact_ahead(w)
         status: int = w.call(
             kernels.discrete_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
             w.position, w.velocity, w.scratch, result,
@@ -128,6 +134,21 @@ class PlantContact(PlantConstraints):
             return self._call_controlled_step(w, result)
         return 0
 
+    def _compile_contact_ahead(self, w: Workspace) -> None:
+        """Has other processes compile what the first step with contact will need, from its end on."""
+        if not is_missing(start_step):
+            return
+        room, settings, v_star = self._contact_room(w), self._settings_of_contact(), np.zeros(len(w.v))
+        results = w.x, w.F_applied, v_star, v_star, room.forces, NO_CONTACTS, NO_PAIRS
+        jobs = [
+            (_solver_of(settings), _solver_arguments(w, room, settings, v_star, 0, 0, 0)),
+            (start_step, self._start_step_arguments(w, room, NO_PAIRS, NO_CONTACTS, room.links, room.drives, w.x)),
+            (end_step, end_step_arguments(
+                room, w, self._time_step, w.q, w.F_applied, w.position, NO_PAIRS, NO_CONTACTS, results
+            )),
+        ]  # fmt: skip
+        compile_ahead([job_of("refine"), *jobs, manifolds_job()] if self._may_touch else jobs)
+
     def _contact_room(self, w: Workspace) -> ContactRoom:
         if w.contact is None:
             w.contact = ContactRoom(self._contact_model_arrays, len(w.topology), len(w.v))
@@ -138,19 +159,14 @@ class PlantContact(PlantConstraints):
         self, context: Any, w: Workspace, room: ContactRoom, pairs: Array, contacts: Array, links: Array, result: Array
     ) -> None:
         """Solves the contact problem; `result` holds the state after the step without constraints, and receives it."""
-        model, settings, num_q = room.model, self._settings_of_contact(), len(w.q)
+        model, num_q = room.model, len(w.q)
         drives = self._drives_of_problem(w, room)
         room.reserve(
             len(contacts),
             2 * len(model.limits) + len(links) + len(drives),
             2 * len(model.limits) + 6 * len(links) + len(drives),
         )
-        w.call(
-            start_step, w.topology, w.parameters, model.trees, model.tree_of_mobod, model.tree_of_velocity,
-            room.materials, model.limits, links, drives, settings, self._near_rigid_threshold, w.q, w.v, result,
-            w.position, pairs, contacts, w.scratch, room.matrix, room.is_locked, room.constraints, room.rows,
-            room.jacobian, room.frames, room.source, room.counts,
-        )  # fmt: skip
+        w.call(start_step, *self._start_step_arguments(w, room, pairs, contacts, links, drives, result))
         num_constraints, num_rows, jacobian_size, _, _ = room.counts.tolist()
         self._call_solver(context, w, room, result[num_q:], num_constraints, num_rows, jacobian_size)
         F_applied = w.F_applied if w.has_applied_forces else w.zeros_F
@@ -160,20 +176,28 @@ class PlantContact(PlantConstraints):
             efforts = room.impulses[num_rows - len(drives) : num_rows] / self._time_step
             w.net_actuation[controllers.inputs] = efforts
 
+    def _start_step_arguments(
+        self, w: Workspace, room: ContactRoom, pairs: Array, contacts: Array, links: Array, drives: Array, x_star: Array
+    ) -> tuple[Any, ...]:
+        model = room.model
+        return (
+            w.topology, w.parameters, model.trees, model.tree_of_mobod, model.tree_of_velocity, room.materials,
+            model.limits, links, drives, self._settings_of_contact(), self._near_rigid_threshold, w.q, w.v, x_star,
+            w.position, pairs, contacts, w.scratch, room.matrix, room.is_locked, room.constraints, room.rows,
+            room.jacobian, room.frames, room.source, room.counts,
+        )  # fmt: skip
+
     def _call_solver(
         self, context: Any, w: Workspace, room: ContactRoom, v_star: Array, num_constraints: int, num_rows: int,
         jacobian_size: int,
     ) -> None:  # fmt: skip
         settings = self._settings_of_contact()
-        solver = tamsi_contact_velocities if settings["approximation"] == TAMSI else contact_velocities
-        arguments = room.constraints[:num_constraints], room.rows[:num_rows], room.jacobian[:jacobian_size]
+        solver = _solver_of(settings)
         status = NO_CAPACITY
         while status == NO_CAPACITY:
             room.reserve_work(num_constraints, num_rows, jacobian_size)
-            status = w.call(
-                solver, settings, room.model.trees, room.matrix, room.is_locked, w.v, v_star, *arguments,
-                room.pairs, room.work, room.integer_work, room.v_next, room.impulses[:num_rows], room.statistics,
-            )  # fmt: skip
+            arguments = _solver_arguments(w, room, settings, v_star, num_constraints, num_rows, jacobian_size)
+            status = w.call(solver, *arguments)
             if status == NO_CAPACITY:
                 room.grow()
             if status == NOT_CONVERGED and settings["approximation"] != SAP:
@@ -486,3 +510,18 @@ def _real(values: Any) -> Array:
     """The numbers without derivatives."""
     array = np.asarray(values)
     return np.array([real_part(x) for x in array.ravel().tolist()]).reshape(array.shape)
+
+
+def _solver_of(settings: Any) -> Any:
+    return tamsi_contact_velocities if settings["approximation"] == TAMSI else contact_velocities
+
+
+def _solver_arguments(
+    w: Workspace, room: ContactRoom, settings: Any, v_star: Array, num_constraints: int, num_rows: int,
+    jacobian_size: int,
+) -> tuple[Any, ...]:  # fmt: skip
+    return (
+        settings, room.model.trees, room.matrix, room.is_locked, w.v, v_star, room.constraints[:num_constraints],
+        room.rows[:num_rows], room.jacobian[:jacobian_size], room.pairs, room.work, room.integer_work, room.v_next,
+        room.impulses[:num_rows], room.statistics,
+    )  # fmt: skip

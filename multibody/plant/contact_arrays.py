@@ -24,7 +24,15 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyTree
 
-__all__ = ["NO_CONTACTS", "NO_PAIRS", "ContactModelArrays", "ContactRoom", "ContactSample", "conclude_step"]
+__all__ = [
+    "NO_CONTACTS",
+    "NO_PAIRS",
+    "ContactModelArrays",
+    "ContactRoom",
+    "ContactSample",
+    "conclude_step",
+    "end_step_arguments",
+]
 
 Array = NDArray[Any]
 
@@ -247,11 +255,20 @@ def conclude_step(
     num_contacts, num_v = int(room.counts[3]), len(w.v)
     tau, tau_joints, forces = np.empty(num_v), np.empty(num_v), np.empty((num_contacts, NUM_FORCE_VALUES))
     kept, geometries = np.empty(num_contacts, contact_dtype), np.empty((num_contacts, 2), np.int64)
-    model = room.model
-    w.call(
-        end_step, w.topology, model.trees, model.tree_of_mobod, room.materials, room.links, time_step, q, room.v_next,
-        F_applied, position, pairs, contacts, room.constraints, room.jacobian, room.frames, room.source, room.counts,
-        room.impulses, x_next, room.F_Bo_W, tau, tau_joints, forces, kept, geometries,
-    )  # fmt: skip
+    results = x_next, room.F_Bo_W, tau, tau_joints, forces, kept, geometries
+    w.call(end_step, *end_step_arguments(room, w, time_step, q, F_applied, position, pairs, contacts, results))
     ids, counts = room.geometry_ids(), room.statistics.item()
     return ContactSample(ids, room.bodies, geometries, kept, forces, tau, tau_joints, counts)
+
+
+def end_step_arguments(
+    room: ContactRoom, w: Workspace, time_step: float, q: Array, F_applied: Array, position: Array, pairs: Array,
+    contacts: Array, results: tuple[Array, ...],
+) -> tuple[Any, ...]:  # fmt: skip
+    """Those of the kernel end_step, of which the results are the last."""
+    model = room.model
+    return (
+        w.topology, model.trees, model.tree_of_mobod, room.materials, room.links, time_step, q, room.v_next,
+        F_applied, position, pairs, contacts, room.constraints, room.jacobian, room.frames, room.source, room.counts,
+        room.impulses, *results,
+    )  # fmt: skip

@@ -6,10 +6,12 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from contact_scenes import APPROXIMATIONS, Fill, Scene, add_free_body, add_ground, contact_library, free_state, material
 
+import merganser.multibody.plant.contact as contact_module
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform
@@ -55,6 +57,18 @@ def test_box_rests_on_four_corners_that_share_its_weight(approximation: str) -> 
         assert abs(info.separation_speed()) < 1e-6
     tau = scene.plant.get_generalized_contact_forces_output_port(LIB.default_model_instance()).Eval(scene.context)
     np.testing.assert_allclose(tau, [0.0, 0.0, 0.0, 0.0, 0.0, 2.0 * 9.81], atol=1e-4)
+
+
+@pytest.mark.parametrize("approximation", ["kTamsi", "kSap"])
+def test_other_processes_compile_the_kernels_of_a_step_with_contact(approximation, monkeypatch) -> None:
+    jobs: list[Any] = []
+    monkeypatch.setattr(contact_module, "is_missing", lambda _kernel: True)
+    monkeypatch.setattr(contact_module, "compile_ahead", jobs.extend)
+    steady(approximation)
+    called = [(kernel, arguments) for kernel, arguments in jobs if kernel.overloads]
+    assert len(called) >= 4
+    for kernel, arguments in called:  # of the very types with which the step has called them
+        assert tuple(map(numba.typeof, arguments)) in kernel.overloads
 
 
 def test_contact_results_are_empty_before_the_first_step_and_in_the_air() -> None:

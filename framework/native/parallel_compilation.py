@@ -1,0 +1,126 @@
+"""Compiling kernels in other processes while this one compiles those that it needs first.
+
+Numba compiles in one thread, and a first step with contact needs a minute of it. Whoever knows what comes next hands it
+to `compile_ahead`. Its helpers go through the list, keep what they make on the disk, where this process finds it, and
+leave out what another process has begun with: who compiles a kernel claims it by a file first. `wait_for`, called
+before a kernel is compiled here, claims it, or waits for the helper that has. A helper that fails only costs time.
+"""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numba
+
+from merganser.framework.native.announce import announced
+
+__all__ = ["Job", "compile_ahead", "is_missing", "num_helpers", "wait_for"]
+
+Job: TypeAlias = tuple[Any, tuple[Any, ...]]  # a kernel, and arguments of the types that it will be called with
+
+_MAX_HELPERS = 2
+_CODE = "import sys; sys.path[:] = {path!r}; from merganser.framework.native.parallel_compilation import help_; help_()"
+_PATIENCE = 0.01  # [s], between looks at what helpers have done
+
+_helpers: list[subprocess.Popen[bytes]] = []
+_claims: dict[Any, Path] = {}  # of kernels that helpers have been asked for; another file tells that it is on the disk
+
+
+def num_helpers() -> int:
+    """How many processes may help this one: as many as there are other processors, and no more than two.
+
+    None help a process that is a helper itself, or a worker of multiprocessing. The environment variable
+    MERGANSER_COMPILE_HELPERS limits their number, too.
+    """
+    if multiprocessing.parent_process() is not None or not Path(sys.executable or "").name.startswith("python"):
+        return 0
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(0, min(processors - 1, int(os.environ.get("MERGANSER_COMPILE_HELPERS", _MAX_HELPERS))))
+
+
+def compile_ahead(jobs: Sequence[Job]) -> None:
+    """Has other processes compile kernels, in this order, but for those that are on the disk already.
+
+    What this process needs last comes first, so that it seldom needs what a helper has just begun with.
+    """
+    jobs = [job for job in jobs if is_missing(job[0])]
+    number = num_helpers()
+    if not jobs or not number:
+        return
+    folder = Path(_folder().name)
+    _claims.update((kernel, folder / "-".join(_place_of(kernel))) for kernel, _ in jobs)
+    order = [(str(_claims[k]), *_place_of(k), tuple(map(numba.typeof, values))) for k, values in jobs]
+    for _ in range(number):
+        try:
+            helper = subprocess.Popen(
+                [sys.executable, "-c", _CODE.format(path=sys.path)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, env={**os.environ, "MERGANSER_COMPILE_HELPERS": "0"}, start_new_session=True,
+            )  # fmt: skip
+            assert helper.stdin is not None
+            _helpers.append(helper)
+            with helper.stdin as pipe:
+                pipe.write(pickle.dumps(order))
+        except OSError:  # there can be no more processes, or this one has ended at once
+            return
+
+
+def is_missing(kernel: Any) -> bool:
+    """Whether a kernel can be compiled and kept, and has not been; of which types does not matter here."""
+    if kernel in _claims or not hasattr(kernel, "overloads"):  # the latter with NUMBA_DISABLE_JIT=1
+        return False
+    file = getattr(kernel._cache, "_cache_file", None)  # there is none if nothing can be kept
+    return file is not None and not kernel.overloads and not os.path.exists(file._index_path)
+
+
+def wait_for(kernel: Any) -> None:
+    """Sees that no helper begins with a kernel any more; waits for one that has, until it succeeds or fails."""
+    claim = _claims.pop(kernel, None)
+    if claim is None or _is_claimed_here(claim):
+        return
+    with announced(kernel.py_func):
+        while not _done(claim).exists() and any(helper.poll() is None for helper in _helpers):
+            time.sleep(_PATIENCE)
+
+
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Where claims are, as long as this process lives."""
+    return tempfile.TemporaryDirectory(prefix="merganser-")
+
+
+def _done(claim: Path) -> Path:
+    return claim.with_name(f"{claim.name}-done")
+
+
+def _is_claimed_here(claim: Path) -> bool:
+    """Claims a kernel, unless that has been done before."""
+    try:
+        claim.touch(exist_ok=False)
+    except OSError:
+        return False
+    return True
+
+
+def _place_of(kernel: Any) -> tuple[str, str]:
+    """The module of the function that a kernel is made of, and its name there."""
+    return kernel.py_func.__module__, kernel.py_func.__name__
+
+
+def help_() -> None:
+    """What a helper does with the list that it reads from its standard input, while the process lives that wrote it."""
+    for claim, module, name, signature in pickle.load(sys.stdin.buffer):
+        if _is_claimed_here(Path(claim)):
+            __import__(module)
+            function = getattr(sys.modules[module], name)
+            getattr(function, "kernel", function).compile(signature)
+            _done(Path(claim)).touch(exist_ok=False)

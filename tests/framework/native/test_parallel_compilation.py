@@ -1,0 +1,74 @@
+"""Kernels that other processes compile while this one is busy."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from merganser.framework.native import parallel_compilation
+
+_SCRIPT = """
+import os, sys, time
+import numpy as np
+from merganser.framework.native import compile_ahead, is_missing, specialize
+from merganser.multibody.kernels.checked_arrays import is_finite, spread_forces
+
+values = np.ones(3)
+assert is_missing(is_finite)
+sys.executable = {executable!r} or sys.executable
+compile_ahead([(is_finite, (values,))])
+assert not is_missing(is_finite), "asked for twice"
+end = time.monotonic() + {patience}
+while time.monotonic() < end and not os.path.exists(is_finite._cache._cache_file._index_path):
+    time.sleep(0.05)
+code = specialize(is_finite, values)
+assert code(values) and not code(np.array([1.0, np.nan, 1.0]))
+print(sum(is_finite.stats.cache_hits.values()), sum(is_finite.stats.cache_misses.values()))
+"""
+
+
+def run(folder, patience, executable=""):
+    """How often the kernel came from the disk, and how often it was compiled here.
+
+    Args:
+        folder: of the kernels.
+        patience: how long this process looks whether a helper has compiled the kernel, before it needs it [s].
+        executable: that of helpers.
+    """
+    script = _SCRIPT.format(executable=executable, patience=patience)
+    environment = {**os.environ, "MERGANSER_CACHE_DIR": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+needs_helpers = pytest.mark.skipif(parallel_compilation.num_helpers() == 0, reason="there is one processor only")
+
+
+@needs_helpers
+def test_a_kernel_comes_from_the_helper_that_has_compiled_it(tmp_path):
+    assert run(tmp_path, 60.0) == ["1", "0"]
+
+
+@needs_helpers
+def test_a_kernel_that_no_helper_has_begun_with_is_compiled_here(tmp_path):
+    assert run(tmp_path, 0.0) == ["0", "1"]
+
+
+@needs_helpers
+def test_helpers_that_end_at_once_leave_the_kernel_to_this_process(tmp_path):
+    (tmp_path / "python").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / "python").chmod(0o755)
+    assert run(tmp_path / "kernels", 0.5, str(tmp_path / "python")) == ["0", "1"]
+
+
+@pytest.mark.parametrize(("processors", "allowed", "expected"), [(1, "", 0), (2, "", 1), (8, "", 2), (8, "0", 0)])
+def test_there_are_helpers_for_other_processors_if_they_are_allowed(processors, allowed, expected, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(processors)), raising=False)
+    monkeypatch.delenv("MERGANSER_COMPILE_HELPERS", raising=False)
+    if allowed:
+        monkeypatch.setenv("MERGANSER_COMPILE_HELPERS", allowed)
+    assert parallel_compilation.num_helpers() == expected
