@@ -1,4 +1,5 @@
-"""Pairs with a formula: points, segments, boxes, and half spaces with whatever has a support function.
+"""Pairs with a formula, or a few steps of a method for roots: points, segments, boxes, ellipsoids, and half spaces with
+whatever has a support function.
 
 Each writes the solution of refine.py, (1) there: the unit vector n from A to B (out of A - B), the value h(n), which is
 minus the signed distance, and one point of each core, all in A.
