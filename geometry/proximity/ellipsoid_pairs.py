@@ -106,18 +106,12 @@ def _go_down(core: Array, matrix: Symmetric, c: Vector3, size: float) -> tuple[b
             p_z, is_free_z = _point_of_box(z, n[2], g[2])
             p = (p_x, p_y, p_z)
         elif is_round:
-            p_x, p_y = -g[0], -g[1]
-            rho = math.sqrt(n[0] * n[0] + n[1] * n[1])
-            if rho > 0.0:
-                ux, uy = n[0] / rho, n[1] / rho
-                p_x, p_y, turn = x * ux, x * uy, x / rho
-                hessian = _sum(hessian, (turn * uy * uy, turn * ux * ux, 0.0, -turn * ux * uy, 0.0, 0.0))
-            elif p_x * p_x + p_y * p_y > x * x:
+            p_x, p_y, hessian, is_free_x = _point_of_rim(x, n, g, hessian)
+            if is_free_x and p_x * p_x + p_y * p_y > x * x:
                 v = _beside_axis(n[2], hessian, g, x, z)
                 length, inverse_length = 1.0, 1.0
                 continue
-            else:
-                is_free_x, is_free_y = True, True
+            is_free_y = is_free_x
             p_z, is_free_z = _point_of_box(z, n[2], g[2])
             p = (p_x, p_y, p_z)
         else:
@@ -136,14 +130,9 @@ def _go_down(core: Array, matrix: Symmetric, c: Vector3, size: float) -> tuple[b
         if not is_convex:
             break
         square = dot(d, d)
-        nx, ny, nz = sum_scaled(n, d, -1.0 if square < _LARGEST_STEP**2 else -_LARGEST_STEP / math.sqrt(square))
-        if is_box:
-            nx, ny = (nx if p[0] * nx > 0.0 else 0.0), (ny if p[1] * ny > 0.0 else 0.0)
+        v = sum_scaled(n, d, -1.0 if square < _LARGEST_STEP**2 else -_LARGEST_STEP / math.sqrt(square))
         if is_box or is_round:
-            nz = nz if p[2] * nz > 0.0 else 0.0
-        if is_round and nx * n[0] + ny * n[1] <= 0.0:
-            nx, ny = 0.0, 0.0
-        v = (nx, ny, nz)
+            v = _stopped_at_kinks(v, n, p, is_box)
         length, inverse_length = _length(v)
     return False, n, p, m
 
@@ -173,6 +162,29 @@ def _point_of_box(half: float, n: float, g: float) -> tuple[float, bool]:
     if n == 0.0:
         return (-g, True) if abs(g) <= half else (-math.copysign(half, g), False)
     return math.copysign(half, n), False
+
+
+@inlined
+def _point_of_rim(r: float, n: Vector3, g: Vector3, hessian: Symmetric) -> tuple[float, float, Symmetric, bool]:
+    """The coordinates of p across the axis of a cylinder, the Hessian with that of the cylinder, and whether n is along
+    the axis; then p is what balances r, be it in the cylinder or not.
+    """
+    rho = math.sqrt(n[0] * n[0] + n[1] * n[1])
+    if rho == 0.0:
+        return -g[0], -g[1], hessian, True
+    x, y, bend = n[0] / rho, n[1] / rho, r / rho
+    return r * x, r * y, _sum(hessian, (bend * y * y, bend * x * x, 0.0, -bend * x * y, 0.0, 0.0)), False
+
+
+@inlined
+def _stopped_at_kinks(v: Vector3, n: Vector3, p: Vector3, is_box: bool) -> Vector3:
+    """The end of a step from n, where p is the point of a box or cylinder; on the kinks that it would have crossed."""
+    x, y, z = v
+    if is_box:
+        x, y = (x if p[0] * x > 0.0 else 0.0), (y if p[1] * y > 0.0 else 0.0)
+    elif x * n[0] + y * n[1] <= 0.0:
+        x, y = 0.0, 0.0
+    return x, y, (z if p[2] * z > 0.0 else 0.0)
 
 
 @inlined
