@@ -72,6 +72,13 @@ def _nearest_of_segment(
         near: distance of the line at less than which it is taken to meet the ellipsoid.
     """
     s_0, s_1, s_2 = axes
+    along = dot(c, u)
+    if abs(along) >= half:  # one end is probably the nearest, and is so if the distance rises from there
+        end = -math.copysign(half, along)
+        q = sum_scaled(c, u, end)
+        distance, n, _ = point_to_ellipsoid(s_0, s_1, s_2, q)
+        if distance > near and dot(n, u) * end <= 0.0:
+            return distance, n, q
     distance, n = _distance_of_line(axes, c, u)
     if distance > near:
         # The point of the ellipsoid that is the farthest along n, S^2 n / |S n|.
