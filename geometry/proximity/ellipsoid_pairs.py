@@ -223,7 +223,7 @@ def minimum_of_ellipsoids(matrix: Symmetric, c: Vector3, size: float) -> Vector3
     """About the minimum of h for two ellipsoids, whose support functions have the matrices M1 and M2.
 
     With s1 = sqrt(n . M1 n), s2 alike, and the distance d, (M1 / s1 + M2 / s2 + d) n = c there. Here both s are half
-    the size, and d is what the size leaves of |c|.
+    the size, and d is about what the size leaves of |c|.
 
     Args:
         matrix: M1 + M2.
@@ -231,7 +231,7 @@ def minimum_of_ellipsoids(matrix: Symmetric, c: Vector3, size: float) -> Vector3
         size: the sum of the radii of balls around them.
     """
     xx, yy, zz, xy, xz, yz = matrix
-    shift = 0.5 * size * max(0.0, norm(c) - size) + _LEAST_SHIFT * (xx + yy + zz)
+    shift = 0.25 * max(0.0, dot(c, c) - size * size) + _LEAST_SHIFT * (xx + yy + zz)
     return _adjugate_times((xx + shift, yy + shift, zz + shift, xy, xz, yz), c)
 
 
