@@ -45,12 +45,15 @@ __all__ = ["Symmetric", "add_diagonal", "ellipsoid_matrix", "minimum_of_ellipsoi
 
 Symmetric: TypeAlias = tuple[float, float, float, float, float, float]  # xx, yy, zz, xy, xz, yz
 
-_MAX_STEPS = 12
+_MAX_STEPS = 20
 _LARGEST_STEP = 0.7  # [rad]
+_SHORTER = 0.3  # what is left of a step after which h is greater
+_SLACK = 1e-13  # of the size: by how much rounding may have h rise
 _LARGEST_TILT = 0.5  # [rad], from the axis of a cylinder
 _TOLERANCE = 1e-12  # of the size: |r|
 _NEAR = 1e-9  # of the size: distance of a point at less than which its direction is uncertain
 _LEAST_SHIFT = 1e-3  # of the trace, so that flat shapes have an inverse, too
+_LIFT = 0.1  # of the size: stands for -h in (2) where h is too large, far from the minimum
 _STIFFNESS = 0.1  # of the size: k of (2)
 
 
@@ -91,7 +94,8 @@ def _go_down(core: Array, matrix: Symmetric, c: Vector3, size: float) -> tuple[b
     if not length > 0.0:
         return False, n, p, m
     inverse_length = 1.0 / length
-    stiffness, largest = _STIFFNESS * size, (_TOLERANCE * size) ** 2
+    stiffness, largest, slack = _STIFFNESS * size, (_TOLERANCE * size) ** 2, _SLACK * size
+    lowest, before, p_before, d = math.inf, v, v, v
     x, y, z = core.size_0, core.size_1, core.size_2
     is_box, is_round = core.kind == BOX, core.kind == CYLINDER
     for _ in range(_MAX_STEPS):
@@ -123,14 +127,25 @@ def _go_down(core: Array, matrix: Symmetric, c: Vector3, size: float) -> tuple[b
         r = sum_scaled(r, n, -h)
         if dot(r, r) <= largest:
             return True, n, p, subtract(c, m)
-        hessian = _on_sphere(hessian, n, h, stiffness)
+        if h > lowest:  # the last step was too long
+            d = scaled(d, _SHORTER)
+            v = subtract(before, d)
+            if is_box or is_round:
+                v = _stopped_at_kinks(v, before, p_before, is_box)
+            length, inverse_length = _length(v)
+            continue
+        lowest, before, p_before = h + slack, n, p
+        bend = _on_sphere(hessian, n, h, stiffness)
         if is_free_x or is_free_y or is_free_z:
-            hessian = _without(hessian, is_free_x, is_free_y, is_free_z)
-        d, is_convex = _solve(hessian, r)
+            bend = _without(bend, is_free_x, is_free_y, is_free_z)
+        d, is_convex = _solve(bend, r)
         if not is_convex:
-            break
+            bend = _on_sphere(hessian, n, -_LIFT * size, stiffness)
+            d, is_convex = _solve(_without(bend, is_free_x, is_free_y, is_free_z), r)
         square = dot(d, d)
-        v = sum_scaled(n, d, -1.0 if square < _LARGEST_STEP**2 else -_LARGEST_STEP / math.sqrt(square))
+        if square > _LARGEST_STEP**2:
+            d = scaled(d, _LARGEST_STEP / math.sqrt(square))
+        v = subtract(n, d)
         if is_box or is_round:
             v = _stopped_at_kinks(v, n, p, is_box)
         length, inverse_length = _length(v)
