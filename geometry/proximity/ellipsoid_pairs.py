@@ -46,6 +46,7 @@ __all__ = ["Symmetric", "add_diagonal", "ellipsoid_matrix", "minimum_of_ellipsoi
 Symmetric: TypeAlias = tuple[float, float, float, float, float, float]  # xx, yy, zz, xy, xz, yz
 
 _MAX_STEPS = 20
+_ROUND = 1.5  # ratio of semi-axes
 _LARGEST_STEP = 0.7  # [rad]
 _SHORTER = 0.3  # what is left of a step after which h is greater
 _SLACK = 1e-13  # of the size: by how much rounding may have h rise
@@ -73,8 +74,11 @@ def solve_ellipsoid(a: Array, b: Array, work: Array) -> int:
     else:
         core, ellipsoid, c = b, a, negated(rotated_back(X_AB, origin))
         u, v, w = (X_AB[0], X_AB[1], X_AB[2]), (X_AB[3], X_AB[4], X_AB[5]), (X_AB[6], X_AB[7], X_AB[8])
-    matrix = ellipsoid_matrix((ellipsoid.size_0, ellipsoid.size_1, ellipsoid.size_2), u, v, w)
-    is_found, n, p, q = _go_down(core, matrix, c, a.bound + b.bound)
+    s_0, s_1, s_2 = ellipsoid.size_0, ellipsoid.size_1, ellipsoid.size_2
+    matrix = ellipsoid_matrix((s_0, s_1, s_2), u, v, w)
+    is_like_ball = max(s_0, max(s_1, s_2)) < _ROUND * min(s_0, min(s_1, s_2))
+    start = _start(core, matrix, c, a.bound + b.bound, is_like_ball)
+    is_found, n, p, q = _go_down(core, matrix, c, a.bound + b.bound, start)
     value = dot(n, subtract(p, q))
     if not is_found or value >= rolling_radius(a) + rolling_radius(b):
         return UNSOLVED
@@ -86,10 +90,11 @@ def solve_ellipsoid(a: Array, b: Array, work: Array) -> int:
 
 
 @device
-def _go_down(core: Array, matrix: Symmetric, c: Vector3, size: float) -> tuple[bool, Vector3, Vector3, Vector3]:
+def _go_down(
+    core: Array, matrix: Symmetric, c: Vector3, size: float, start: Vector3
+) -> tuple[bool, Vector3, Vector3, Vector3]:
     """Whether a critical point of (1) was found; if so n, and the nearest points of the core and of the ellipsoid."""
-    v = _start(core, matrix, c, size)
-    n, m, p = v, v, v
+    v, n, m, p = start, start, start, start
     length = norm(v)
     if not length > 0.0:
         return False, n, p, m
@@ -110,7 +115,7 @@ def _go_down(core: Array, matrix: Symmetric, c: Vector3, size: float) -> tuple[b
             p_z, is_free_z = _point_of_box(z, n[2], g[2])
             p = (p_x, p_y, p_z)
         elif is_round:
-            p_x, p_y, hessian, is_free_x = _point_of_rim(x, n, g, hessian)
+            p_x, p_y, hessian, is_free_x = _point_of_rim(x, v, length, g, hessian)
             if is_free_x and p_x * p_x + p_y * p_y > x * x:
                 v = _beside_axis(n[2], hessian, g, x, z)
                 length, inverse_length = 1.0, 1.0
@@ -126,7 +131,8 @@ def _go_down(core: Array, matrix: Symmetric, c: Vector3, size: float) -> tuple[b
         h = dot(n, r)
         r = sum_scaled(r, n, -h)
         if dot(r, r) <= largest:
-            return True, n, p, subtract(c, m)
+            excess = dot(n, n) - 1.0  # of the last length, which may be that of a long step
+            return True, scaled(n, 1.0 - excess * (0.5 - 0.375 * excess)), p, subtract(c, m)
         if h > lowest:  # the last step was too long
             d = scaled(d, _SHORTER)
             v = subtract(before, d)
@@ -153,13 +159,18 @@ def _go_down(core: Array, matrix: Symmetric, c: Vector3, size: float) -> tuple[b
 
 
 @inlined
-def _start(core: Array, matrix: Symmetric, c: Vector3, size: float) -> Vector3:
-    """A direction near the minimum: towards a point of the ellipsoid, from the nearest point of the core."""
+def _start(core: Array, matrix: Symmetric, c: Vector3, size: float, is_like_ball: bool) -> Vector3:
+    """A direction near the minimum: towards a point of the ellipsoid, from the nearest point of the core.
+
+    If the ellipsoid is like a ball, its center serves as well as a point of its surface.
+    """
     half_x, half_y, half_z = core.half_0, core.half_1, core.half_2
-    n = minimum_of_ellipsoids(add_diagonal(matrix, half_x, half_y, half_z), c, size)
-    if core.kind == ELLIPSOID:
-        return n
-    q = subtract(c, _ellipsoid_point(matrix, n)[0])
+    n, q = c, c
+    if core.kind == ELLIPSOID or not is_like_ball:
+        n = minimum_of_ellipsoids(add_diagonal(matrix, half_x, half_y, half_z), c, size)
+        if core.kind == ELLIPSOID:
+            return n
+        q = subtract(c, _ellipsoid_point(matrix, n)[0])
     near = _NEAR * size
     if core.kind == BOX:
         x, y = q[0] - min(max(q[0], -half_x), half_x), q[1] - min(max(q[1], -half_y), half_y)
@@ -180,14 +191,17 @@ def _point_of_box(half: float, n: float, g: float) -> tuple[float, bool]:
 
 
 @inlined
-def _point_of_rim(r: float, n: Vector3, g: Vector3, hessian: Symmetric) -> tuple[float, float, Symmetric, bool]:
+def _point_of_rim(
+    r: float, v: Vector3, length: float, g: Vector3, hessian: Symmetric
+) -> tuple[float, float, Symmetric, bool]:
     """The coordinates of p across the axis of a cylinder, the Hessian with that of the cylinder, and whether n is along
-    the axis; then p is what balances r, be it in the cylinder or not.
+    the axis; then p is what balances r, be it in the cylinder or not. v is n times its length.
     """
-    rho = math.sqrt(n[0] * n[0] + n[1] * n[1])
+    rho = math.sqrt(v[0] * v[0] + v[1] * v[1])
     if rho == 0.0:
         return -g[0], -g[1], hessian, True
-    x, y, bend = n[0] / rho, n[1] / rho, r / rho
+    inverse = 1.0 / rho
+    x, y, bend = v[0] * inverse, v[1] * inverse, r * length * inverse
     return r * x, r * y, _sum(hessian, (bend * y * y, bend * x * x, 0.0, -bend * x * y, 0.0, 0.0)), False
 
 
@@ -289,7 +303,7 @@ def _on_sphere(hessian: Symmetric, n: Vector3, h: float, stiffness: float) -> Sy
 def _length(v: Vector3) -> tuple[float, float]:
     """|v| and its inverse; if v is nearly a unit vector, up to the fourth power of its excess, without a root."""
     excess = dot(v, v) - 1.0
-    if abs(excess) > 0.2:
+    if abs(excess) > 0.05:
         length = norm(v)
         return length, 1.0 / length
     half = 0.5 * excess
