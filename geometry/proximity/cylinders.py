@@ -44,7 +44,7 @@ from merganser.geometry.proximity.vectors import (
     sum_scaled,
 )
 
-__all__ = ["has_cylinder", "solve_cylinder"]
+__all__ = ["are_nearly_parallel", "has_cylinder", "solve_cylinder"]
 
 _MAX_VERTICES = 40
 _GAP = 1e-15  # of the size: (1) that counts as zero
@@ -66,6 +66,12 @@ def has_cylinder(a: Array, b: Array) -> bool:
     return bool(b.kind == CYLINDER and a.kind in (BOX, HULL))
 
 
+@inlined
+def are_nearly_parallel(a: Array, b: Array, X_AB: Array) -> bool:
+    """Whether two cores are cylinders whose axes are almost along each other."""
+    return bool(a.kind == CYLINDER and b.kind == CYLINDER and abs(X_AB[8]) > _NEARLY_PARALLEL)
+
+
 @shared(types.int64, (0.0, 0.0, 1.0))
 def solve_cylinder(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> int:
     """Writes the solution for a cylinder and a polytope; returns a status, UNSOLVED if they overlap or nearly touch.
@@ -83,7 +89,7 @@ def solve_cylinder(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3
     turns = 1
     if is_first and b.kind == CYLINDER:
         turns = 2
-        if abs(work.X_AB[8]) > _NEARLY_PARALLEL and _are_side_by_side(a, b, work, size):
+        if are_nearly_parallel(a, b, work.X_AB) and _are_side_by_side(a, b, work, size):
             return SOLVED
         is_first = abs(start[2]) < abs(start_B[2])  # beside the mantle, to which the other one turns its rim
     for _ in range(turns):

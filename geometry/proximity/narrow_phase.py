@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from merganser.framework.native import device, inlined, kernel
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
-from merganser.geometry.proximity.cylinders import has_cylinder, solve_cylinder
+from merganser.geometry.proximity.cylinder_pairs import solve_cylinder_and_core
+from merganser.geometry.proximity.cylinders import are_nearly_parallel, has_cylinder, solve_cylinder
 from merganser.geometry.proximity.ellipsoid_pairs import add_diagonal, ellipsoid_matrix, minimum_of_ellipsoids
 from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.flat_features import contains, try_faces
@@ -98,16 +99,13 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
             return UNSOLVED
         n = (work.normal[0], work.normal[1], work.normal[2])
     else:
+        work.value = math.inf
         if has_cylinder(a, b):
-            status = solve_cylinder(a, b, hulls, work, unit(_between_centers(a, b, work.X_AB)))
+            status = _solve_cylinder(a, b, hulls, work)
             if status != UNSOLVED:
                 return status
-            if a.kind != HULL and b.kind != HULL:  # hulls have too many faces for this
-                work.value = math.inf
-                try_faces(a, b, hulls, work, a.bound + b.bound)
-                if work.value < math.inf and _contain_balls(a, b, hulls, work):
-                    return SOLVED
-        n = _start(a, b, work.X_AB)
+        is_near = work.value < math.inf
+        n = (work.normal[0], work.normal[1], work.normal[2]) if is_near else _start(a, b, work.X_AB)
     # Below the radius of a ball that rolls inside A - B there is one minimum only: h less this radius is the support
     # function of a convex set, from which the origin is apart. Nor is there another where A and B are apart.
     solved = refine(a, b, hulls, work, n)
@@ -118,6 +116,31 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
     if _is_smooth(a, b):
         return deepest_of_smooth(a, b, hulls, work)
     return deepest(a, b, hulls, work, 0)
+
+
+@device
+def _solve_cylinder(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
+    """Writes the solution for a cylinder and a box, hull or cylinder.
+
+    Returns:
+        A status; if UNSOLVED, a minimum of h is left in `work`, or the infinite value that it had.
+    """
+    has_hull = a.kind == HULL or b.kind == HULL
+    if not has_hull and not are_nearly_parallel(a, b, work.X_AB):
+        if solve_cylinder_and_core(a, b, work) == SOLVED:
+            if work.value < 0.0 or _contain_balls(a, b, hulls, work):
+                return SOLVED
+        else:
+            work.value = math.inf
+    value = work.value
+    status = solve_cylinder(a, b, hulls, work, unit(_between_centers(a, b, work.X_AB)))
+    if status == UNSOLVED:
+        work.value = value
+        if not has_hull:  # which have too many faces for this
+            try_faces(a, b, hulls, work, a.bound + b.bound)
+            if work.value < value and _contain_balls(a, b, hulls, work):
+                return SOLVED
+    return int(status)
 
 
 @device
