@@ -60,6 +60,7 @@ from merganser.geometry.proximity.vectors import (
 __all__ = ["solve_cylinder_and_core"]
 
 _ON_AXIS = 1e-12  # sine of the angle to the axis of the other
+_NEAR_AXIS = 0.03
 _REGULAR = 1e-6  # squared sine of the angle between kinks that meet at a point
 _LARGEST_TILT = 0.5  # [rad], from the axis of the other
 
@@ -111,6 +112,9 @@ def _go_down(
         n = scaled(v, inverse_length)
         across = sum_scaled(v, e, -dot(v, e))
         reach = norm(across)
+        if reach < _NEAR_AXIS * length:  # what rounding has left along e matters
+            across = sum_scaled(across, e, -dot(across, e))
+            reach = norm(across)
         is_on_axis = not reach > _ON_AXIS * length
         t = scaled(across, 0.0 if is_on_axis else 1.0 / reach)
         bend = 0.0 if is_on_axis else radius * length / reach

@@ -20,6 +20,7 @@ import merganser.geometry.proximity.narrow_phase as narrow_phase
 from merganser.geometry import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 from merganser.geometry.proximity.closed_forms import solve_primitives
+from merganser.geometry.proximity.cylinder_pairs import solve_cylinder_and_core
 from merganser.geometry.proximity.layout import SOLVED, work_dtype
 from merganser.geometry.proximity.narrow_phase import set_relative_pose
 
@@ -142,6 +143,26 @@ def test_ellipsoids_that_are_apart_need_no_search(kind, tmp_path):
             solved.append(solve_primitives(geometries[a], geometries[b], work, False) == SOLVED)
     assert len(solved) > 50
     assert np.mean(solved) > 0.97
+
+
+@pytest.mark.parametrize("kind", ["box", "cylinder"])
+def test_cylinders_that_are_apart_seldom_need_a_search(kind, tmp_path):
+    rng = np.random.default_rng(5)
+    shapes = [random_shape(k, rng, tmp_path) for k in ("cylinder", kind) * 100]
+    X_WG = poses("at random", 100, rng)
+    results = distances(shapes, X_WG)
+    geometries = ProximityArrays(shapes, range(200)).geometries.view(np.recarray)
+    work = np.zeros(1, work_dtype).view(np.recarray)[0]
+    solved = []
+    for i in np.flatnonzero(results["distance"] > 1e-6):
+        for a, b in ((2 * i, 2 * i + 1), (2 * i + 1, 2 * i)):
+            set_relative_pose(X_WG, a, b, work.X_AB)
+            solved.append(solve_cylinder_and_core(geometries[a], geometries[b], work) == SOLVED)
+            if solved[-1]:
+                rounding = geometries[a].radius + geometries[b].radius
+                assert -work.value - rounding == pytest.approx(results["distance"][i], abs=1e-12)
+    assert len(solved) > 50
+    assert np.mean(solved) > 0.9
 
 
 @pytest.mark.parametrize("base", [Box(0.4, 0.4, 0.2), Cylinder(0.2, 0.2)], ids=["box", "cylinder"])
