@@ -13,6 +13,8 @@ within a triangle is where the cylinder reaches farthest along its normal.
 Of two cylinders, the rim of one is nearest to the other, or their mantles are, on the line across both axes. Newton's
 method goes along the rim for the least f; (1), with the whole cylinder for P, tells whether it is the solution. Mantles
 of nearly parallel axes come first, because along them f hardly changes.
+
+Unless P is a hull, or the axes are nearly parallel, the steps of cylinder_pairs.py come before all this.
 """
 
 from __future__ import annotations
