@@ -34,7 +34,7 @@ from numba.extending import register_jitable
 
 from merganser.framework.native.announce import announce_compilation
 from merganser.framework.native.compilers import HelperCompiler, KernelCompiler
-from merganser.framework.native.parallel_compilation import wait_for
+from merganser.framework.native.parallel_compilation import note_kernel, wait_for
 
 __all__ = [
     "cache_directory",
@@ -78,15 +78,15 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 def kernel(function: Callable[..., Any]) -> Any:
     """Marks an entry point: a compiled function that is specialized to its argument types on first call.
 
-    The plain Python function stays available as ``.interpreted``, for scalars that numba does not know; it has the
-    kernel as ``.kernel``.
+    The plain Python function stays available as ``.interpreted``, for scalars that numba does not know.
     """
     # Kernels allocate nothing, so they need not count references to their arrays (12 % of an inverse dynamics).
     numba_options: Any = {"nogil": True, "error_model": "numpy", "_nrt": False, "pipeline_class": KernelCompiler}
     compiled: Any = numba.njit(function, **numba_options)
     if hasattr(compiled, "py_func"):  # absent when NUMBA_DISABLE_JIT=1
         enable_kernel_cache(compiled, function)
-    compiled.interpreted, function.kernel = function, compiled  # type: ignore[attr-defined]
+        note_kernel(compiled)
+    compiled.interpreted = function
     return compiled
 
 

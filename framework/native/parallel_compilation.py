@@ -24,7 +24,7 @@ import numba
 
 from merganser.framework.native.announce import announced
 
-__all__ = ["Job", "compile_ahead", "is_missing", "num_helpers", "wait_for"]
+__all__ = ["Job", "compile_ahead", "is_missing", "note_kernel", "num_helpers", "wait_for"]
 
 Job: TypeAlias = tuple[Any, tuple[Any, ...]]  # a kernel, and arguments of the types that it will be called with
 
@@ -32,8 +32,14 @@ _MAX_HELPERS = 2
 _CODE = "import sys; sys.path[:] = {path!r}; from merganser.framework.native.parallel_compilation import help_; help_()"
 _PATIENCE = 0.01  # [s], between looks at what helpers have done
 
+_kernels: dict[tuple[str, str], Any] = {}  # by their places
 _helpers: list[subprocess.Popen[bytes]] = []
 _claims: dict[Any, Path] = {}  # of kernels that helpers have been asked for; another file tells that it is on the disk
+
+
+def note_kernel(kernel: Any) -> None:
+    """Makes a kernel known to helpers, which import its module to find it."""
+    _kernels[_place_of(kernel)] = kernel
 
 
 def num_helpers() -> int:
@@ -121,6 +127,5 @@ def help_() -> None:
     for claim, module, name, signature in pickle.load(sys.stdin.buffer):
         if _is_claimed_here(Path(claim)):
             __import__(module)
-            function = getattr(sys.modules[module], name)
-            getattr(function, "kernel", function).compile(signature)
+            _kernels[module, name].compile(signature)
             _done(Path(claim)).touch(exist_ok=False)

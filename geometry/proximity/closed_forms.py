@@ -11,8 +11,8 @@ import math
 
 from merganser.framework.native import device
 from merganser.geometry.proximity.boxes import solve_boxes
+from merganser.geometry.proximity.ellipsoid_and_segment import solve_ellipsoid_and_segment
 from merganser.geometry.proximity.ellipsoid_pairs import solve_ellipsoid
-from merganser.geometry.proximity.ellipsoids import solve_ellipsoid_and_segment
 from merganser.geometry.proximity.layout import (
     BOX,
     CYLINDER,

@@ -53,16 +53,14 @@ from merganser.geometry.proximity.vectors import (
     scaled,
     subtract,
     sum_scaled,
-    unit,
     unit_axis,
 )
 
 __all__ = ["solve_cylinder_and_core"]
 
 _ON_AXIS = 1e-12  # sine of the angle to the axis of the other
-_NEAR_AXIS = 0.03
+_NEAR_AXIS = 0.03  # the same; below it rounding along the axis is taken away
 _REGULAR = 1e-6  # squared sine of the angle between kinks that meet at a point
-_LARGEST_TILT = 0.5  # [rad], from the axis of the other
 
 
 @device
@@ -87,9 +85,9 @@ def solve_cylinder_and_core(a: Array, b: Array, work: Array) -> int:
         return UNSOLVED
     value = dot(n, subtract(p, q))
     if is_core_a:
-        set_solution(work, n, value, p, q)
+        set_solution(work, n, value, p, sum_scaled(p, n, -value))
     else:
-        set_from_other_frame(work, n, value, q, p)
+        set_from_other_frame(work, n, value, sum_scaled(p, n, -value), p)
     return SOLVED
 
 
@@ -112,7 +110,7 @@ def _go_down(
         n = scaled(v, inverse_length)
         across = sum_scaled(v, e, -dot(v, e))
         reach = norm(across)
-        if reach < _NEAR_AXIS * length:  # what rounding has left along e matters
+        if reach < _NEAR_AXIS * length:
             across = sum_scaled(across, e, -dot(across, e))
             reach = norm(across)
         is_on_axis = not reach > _ON_AXIS * length
@@ -136,7 +134,7 @@ def _go_down(
             p_x, p_y, hessian, is_free_x = point_of_rim(x, v, length, g, hessian)
             is_free_y = is_free_x
             if is_free_x and p_x * p_x + p_y * p_y > x * x:
-                v = beside_axis(n[2], hessian, g, x, z)
+                v = beside_axis(n, hessian, (g[0], g[1], 0.0), x, z + n[2] * g[2])
                 length, inverse_length = 1.0, 1.0
                 side = math.copysign(1.0, dot(v, e))
                 continue
@@ -146,7 +144,7 @@ def _go_down(
         if is_on_axis:
             beside = sum_scaled(r, e, -dot(r, e))
             if dot(beside, beside) > radius * radius:
-                v = _beside_other_axis(n, hessian, beside, radius, dot(n, r))
+                v = beside_axis(n, hessian, beside, radius, dot(n, r))
                 length, inverse_length = 1.0, 1.0
                 continue
             m, r = subtract(m, beside), subtract(r, beside)
@@ -156,6 +154,7 @@ def _go_down(
             return True, polished(n), p, subtract(c, m)
         if h > lowest:  # the last step was too long
             d, side, n, p = scaled(d, SHORTER), side_before, before, p_before
+            across = sum_scaled(n, e, -dot(n, e))
         elif is_on_axis or (on_mantle and (is_free_x or is_free_y or is_free_z)):
             return False, n, p, m
         else:
@@ -217,15 +216,6 @@ def _place_on_mantle(
     if not square > _REGULAR:
         return 0.0, False
     return -(e_x * (p_x + w[0]) + e_y * (p_y + w[1]) + e_z * (math.copysign(z, v[2]) + w[2])) / square, True
-
-
-@inlined
-def _beside_other_axis(n: Vector3, hessian: Symmetric, beside: Vector3, radius: float, h: float) -> Vector3:
-    """A step away from the axis of the other, to where h falls."""
-    reach = norm(beside)
-    u = scaled(beside, -1.0 / reach)
-    tilt = (reach - radius) / max(dot(u, times(hessian, u)) - h, (reach - radius) / _LARGEST_TILT)
-    return unit(sum_scaled(n, u, tilt))
 
 
 @inlined

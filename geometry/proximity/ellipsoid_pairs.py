@@ -87,9 +87,9 @@ def solve_ellipsoid(a: Array, b: Array, work: Array) -> int:
     if not is_found or value >= rolling_radius(a) + rolling_radius(b):
         return UNSOLVED
     if is_core_a:
-        set_solution(work, n, value, p, q)
+        set_solution(work, n, value, p, sum_scaled(p, n, -value))
     else:
-        set_from_other_frame(work, n, value, q, p)
+        set_from_other_frame(work, n, value, sum_scaled(p, n, -value), p)
     return SOLVED
 
 
@@ -121,7 +121,7 @@ def _go_down(
         elif is_round:
             p_x, p_y, hessian, is_free_x = point_of_rim(x, v, length, g, hessian)
             if is_free_x and p_x * p_x + p_y * p_y > x * x:
-                v = beside_axis(n[2], hessian, g, x, z)
+                v = beside_axis(n, hessian, (g[0], g[1], 0.0), x, z + n[2] * g[2])
                 length, inverse_length = 1.0, 1.0
                 continue
             is_free_y = is_free_x

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from merganser.framework.native import inlined
 from merganser.geometry.proximity.layout import BOX
-from merganser.geometry.proximity.vectors import Array, Vector3, dot, norm, scaled, unit
+from merganser.geometry.proximity.vectors import Array, Vector3, dot, norm, scaled, sum_scaled, unit
 
 __all__ = [
     "LARGEST_STEP", "LIFT", "MAX_STEPS", "SHORTER", "SLACK", "STIFFNESS", "TOLERANCE", "Symmetric", "added",
@@ -109,13 +109,20 @@ def stopped_at_kinks(v: Vector3, n: Vector3, p: Vector3, is_box: bool) -> Vector
 
 
 @inlined
-def beside_axis(n_z: float, hessian: Symmetric, g: Vector3, r: float, half: float) -> Vector3:
-    """A step away from the axis of a cylinder of radius r, to where h falls."""
-    reach = math.sqrt(g[0] * g[0] + g[1] * g[1])
-    x, y = -g[0] / reach, -g[1] / reach
-    bend = hessian[0] * x * x + hessian[1] * y * y + 2.0 * hessian[3] * x * y - (half + n_z * g[2])
-    tilt = (reach - r) / max(bend, (reach - r) / _LARGEST_TILT)
-    return unit((tilt * x, tilt * y, n_z))
+def beside_axis(n: Vector3, hessian: Symmetric, beside: Vector3, radius: float, h: float) -> Vector3:
+    """A step from n on the axis of a cylinder to where h falls.
+
+    Args:
+        n: along the axis.
+        hessian: that of h without the cylinder.
+        beside: the part of r across the axis, longer than the radius.
+        radius: of the cylinder.
+        h: at n.
+    """
+    reach = norm(beside)
+    u = scaled(beside, -1.0 / reach)
+    tilt = (reach - radius) / max(dot(u, times(hessian, u)) - h, (reach - radius) / _LARGEST_TILT)
+    return unit(sum_scaled(n, u, tilt))
 
 
 @inlined

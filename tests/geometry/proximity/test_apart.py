@@ -11,9 +11,6 @@ from merganser.geometry.proximity.vertex_scan import farthest_of
 NUM_POSES = 200
 
 
-NEWTON = [("cylinder", "cylinder"), ("box", "cylinder"), ("cylinder", "box")]  # found by Newton's method
-
-
 @pytest.mark.parametrize(
     "kinds",
     [
@@ -43,7 +40,7 @@ def test_the_plane_across_the_nearest_points_separates_both_shapes(kinds, tmp_pa
             -distance, abs=1e-13
         )
         between = results["p_WCa"][k] - results["p_WCb"][k] - distance * n_W
-        assert np.linalg.norm(between) < (1e-12 if kinds in NEWTON else 1e-14)
+        assert np.linalg.norm(between) < 1e-14
 
 
 @numba.njit
