@@ -150,13 +150,12 @@ def _go_down(
             m, r = subtract(m, beside), subtract(r, beside)
         h = dot(n, r)
         r = sum_scaled(r, n, -h)
-        if dot(r, r) <= largest:
+        is_fixed = is_on_axis or (on_mantle and (is_free_x or is_free_y or is_free_z))  # r along n, to rounding of n
+        if dot(r, r) <= largest or (is_fixed and h <= lowest):
             return True, polished(n), p, subtract(c, m)
         if h > lowest:  # the last step was too long
             d, side, n, p = scaled(d, SHORTER), side_before, before, p_before
             across = sum_scaled(n, e, -dot(n, e))
-        elif is_on_axis or (on_mantle and (is_free_x or is_free_y or is_free_z)):
-            return False, n, p, m
         else:
             lowest, before, p_before, side_before = h + slack, n, p, side
             if on_mantle:

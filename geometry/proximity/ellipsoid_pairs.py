@@ -67,7 +67,8 @@ def solve_ellipsoid(a: Array, b: Array, work: Array) -> int:
     """Writes the solution for an ellipsoid and an ellipsoid, box or cylinder, in either order.
 
     Returns:
-        SOLVED; or UNSOLVED if they overlap deeply, or if a few steps are not enough, as with very thin ellipsoids.
+        SOLVED; or UNSOLVED: if they overlap so deeply that the solution need not be the least one, or if a few steps
+        are not enough, as with very thin ellipsoids, where the value is infinite then.
     """
     X_AB = work.X_AB
     origin = (X_AB[9], X_AB[10], X_AB[11])
@@ -83,14 +84,15 @@ def solve_ellipsoid(a: Array, b: Array, work: Array) -> int:
     is_like_ball = max(s_0, max(s_1, s_2)) < _ROUND * min(s_0, min(s_1, s_2))
     start = _start(core, matrix, c, a.bound + b.bound, is_like_ball)
     is_found, n, p, q = _go_down(core, matrix, c, a.bound + b.bound, start)
-    value = dot(n, subtract(p, q))
-    if not is_found or value >= rolling_radius(a) + rolling_radius(b):
+    if not is_found:
+        work.value = math.inf
         return UNSOLVED
+    value = dot(n, subtract(p, q))
     if is_core_a:
         set_solution(work, n, value, p, sum_scaled(p, n, -value))
     else:
         set_from_other_frame(work, n, value, sum_scaled(p, n, -value), p)
-    return SOLVED
+    return SOLVED if value < rolling_radius(a) + rolling_radius(b) else UNSOLVED
 
 
 @device

@@ -11,7 +11,7 @@ from merganser.geometry.proximity.cylinder_pairs import solve_cylinder_and_core
 from merganser.geometry.proximity.cylinders import are_nearly_parallel, has_cylinder, solve_cylinder
 from merganser.geometry.proximity.ellipsoid_pairs import add_diagonal, ellipsoid_matrix, minimum_of_ellipsoids
 from merganser.geometry.proximity.expanding_polytope import deepest
-from merganser.geometry.proximity.flat_features import contains, try_faces
+from merganser.geometry.proximity.flat_features import try_faces
 from merganser.geometry.proximity.gjk import solve_polytopes
 from merganser.geometry.proximity.hull_reference import by_reference
 from merganser.geometry.proximity.layout import (
@@ -26,12 +26,11 @@ from merganser.geometry.proximity.layout import (
     UNSOLVED,
     Hulls,
 )
+from merganser.geometry.proximity.proofs import is_least
 from merganser.geometry.proximity.refine import refine
 from merganser.geometry.proximity.smooth import deepest_of_smooth
 from merganser.geometry.proximity.supports import is_curved, rolling_radius
-from merganser.geometry.proximity.vectors import Array, Vector3, add, axis, dot, rotated, rotated_back, subtract, unit
-
-_ROUNDING = 1e-13  # of the size
+from merganser.geometry.proximity.vectors import Array, Vector3, add, axis, dot, rotated, subtract, unit
 
 Vector4: TypeAlias = tuple[float, float, float, float]
 
@@ -99,7 +98,11 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
             return UNSOLVED
         n = (work.normal[0], work.normal[1], work.normal[2])
     else:
-        work.value = math.inf
+        if _has_ellipsoid_steps(a, b):
+            if work.value < math.inf and is_least(a, b, hulls, work):
+                return SOLVED
+        else:
+            work.value = math.inf
         if has_cylinder(a, b):
             status = _solve_cylinder(a, b, hulls, work)
             if status != UNSOLVED:
@@ -111,7 +114,7 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
     solved = refine(a, b, hulls, work, n)
     if has_sides or work.value < rolling_radius(a) + rolling_radius(b):
         return SOLVED if solved else INEXACT
-    if _contain_balls(a, b, hulls, work):
+    if is_least(a, b, hulls, work):
         return SOLVED
     if _is_smooth(a, b):
         return deepest_of_smooth(a, b, hulls, work)
@@ -128,7 +131,7 @@ def _solve_cylinder(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
     has_hull = a.kind == HULL or b.kind == HULL
     if not has_hull and not are_nearly_parallel(a, b, work.X_AB):
         if solve_cylinder_and_core(a, b, work) == SOLVED:
-            if work.value < 0.0 or _contain_balls(a, b, hulls, work):
+            if work.value < 0.0 or is_least(a, b, hulls, work):
                 return SOLVED
         else:
             work.value = math.inf
@@ -138,25 +141,17 @@ def _solve_cylinder(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
         work.value = value
         if not has_hull:  # which have too many faces for this
             try_faces(a, b, hulls, work, a.bound + b.bound)
-            if work.value < value and _contain_balls(a, b, hulls, work):
+            if work.value < value and is_least(a, b, hulls, work):
                 return SOLVED
     return int(status)
 
 
 @device
-def _contain_balls(a: Array, b: Array, hulls: Hulls, work: Array) -> bool:
-    """Whether a ball around a nearest point lies in the other core, with the depth of the solution as its radius.
-
-    If so, A - B contains this ball around the origin, and the solution is the least minimum.
-    """
-    depth = work.value - _ROUNDING * (a.bound + b.bound)
-    X_AB = work.X_AB
-    if a.kind in (BOX, CYLINDER, HULL) and contains(a, hulls, (work.p_ACb[0], work.p_ACb[1], work.p_ACb[2]), -depth):
-        return True
-    if b.kind not in (BOX, CYLINDER, HULL):
-        return False
-    p_BA = work.p_ACa[0] - X_AB[9], work.p_ACa[1] - X_AB[10], work.p_ACa[2] - X_AB[11]
-    return contains(b, hulls, rotated_back(X_AB, p_BA), -depth)
+def _has_ellipsoid_steps(a: Array, b: Array) -> bool:
+    """Whether one core is an ellipsoid, the other an ellipsoid, box or cylinder."""
+    if a.kind == ELLIPSOID:
+        return bool(b.kind in (BOX, CYLINDER, ELLIPSOID))
+    return bool(b.kind == ELLIPSOID and a.kind in (BOX, CYLINDER))
 
 
 @device

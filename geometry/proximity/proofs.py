@@ -1,0 +1,129 @@
+"""Whether a minimum of h is the least one, told from its nearest points without a search.
+
+With n the direction of the minimum, h(n) = d its value, and p of A, q of B the nearest points, p - q = d n: A - B
+contains the ball of radius d around the origin, so that no other minimum is less, if for all unit vectors m
+
+    F_A(m) + F_B(-m) >= d (1 - m . n),    F_A(m) = h_A(m) - m . p, F_B(-m) = h_B(-m) + m . q      (1)
+
+F of a core is never negative, and F = 0 along the normals of the core at its nearest point. One way to (1) is a ball
+around the nearest point of the other core. Cores other than cones and hulls have another one, by two bounds of F. Of
+a cylinder with radius r, axis e, and p at the distance s from the axis and k from the nearer end,
+
+    F(m) >= k |m . e| + (r - s) |m - (m . e) e| + s (m . u)^2 / 2 >= m^T R m / 2,
+    R = 2 k e e^T + 2 (r - s) (I - e e^T) + s u u^T                                             (2)
+
+where u is along the rim; of a box with axes e_i and p at the distances k_i from its nearer sides, R = sum 2 k_i e_i
+e_i^T; of an ellipsoid with semi-axes S along the axes E, R = (E S^2 E^T - p p^T) / max(S); of a segment 2 k e e^T. And
+with c the chord of the core from p against its own n, F(m) >= c max(0, -m . n). Let R be the sum for both cores, with
+the least eigenvalue w across n, and c that of both chords. Then (1) holds where m . n >= -x if w (1 - x) >= 2 d, and
+where m . n <= -x if c x >= d (1 + x). Both do for x = d / (c - d) if
+
+    w (c - 2 d) >= 2 d (c - d)                                                                  (3)
+"""
+
+from __future__ import annotations
+
+import math
+
+from merganser.framework.native import device, inlined
+from merganser.geometry.proximity.flat_features import contains
+from merganser.geometry.proximity.layout import BOX, CYLINDER, ELLIPSOID, HULL, Hulls
+from merganser.geometry.proximity.sphere_steps import Symmetric, added
+from merganser.geometry.proximity.vectors import Array, Vector3, axis, cross, dot, norm, rotated_back, sum_scaled
+
+__all__ = ["is_least"]
+
+_ROUNDING = 1e-13  # of the size
+
+
+@device
+def is_least(a: Array, b: Array, hulls: Hulls, work: Array) -> bool:
+    """Whether the minimum of h in `work` is proven to be the least one; if not, it may be so still."""
+    depth = work.value - _ROUNDING * (a.bound + b.bound)
+    if a.kind <= ELLIPSOID and b.kind <= ELLIPSOID:
+        return _is_curved_enough(a, b, work, depth)
+    return _is_ball_contained(a, b, hulls, work, depth)
+
+
+@device
+def _is_ball_contained(a: Array, b: Array, hulls: Hulls, work: Array, depth: float) -> bool:
+    """Whether a ball around a nearest point lies in the other core, with the depth as its radius."""
+    X_AB = work.X_AB
+    if a.kind in (BOX, CYLINDER, HULL) and contains(a, hulls, (work.p_ACb[0], work.p_ACb[1], work.p_ACb[2]), -depth):
+        return True
+    if b.kind not in (BOX, CYLINDER, HULL):
+        return False
+    p_BA = work.p_ACa[0] - X_AB[9], work.p_ACa[1] - X_AB[10], work.p_ACa[2] - X_AB[11]
+    return contains(b, hulls, rotated_back(X_AB, p_BA), -depth)
+
+
+@device
+def _is_curved_enough(a: Array, b: Array, work: Array, depth: float) -> bool:
+    """Whether (3) holds, for all but cones, hulls and half spaces."""
+    X_AB = work.X_AB
+    n = (work.normal[0], work.normal[1], work.normal[2])
+    p = (work.p_ACa[0], work.p_ACa[1], work.p_ACa[2])
+    q = (work.p_ACb[0] - X_AB[9], work.p_ACb[1] - X_AB[10], work.p_ACb[2] - X_AB[11])
+    R_A, chord_A = _bounds(a, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), p, n)
+    R_B, chord_B = _bounds(b, axis(X_AB, 0), axis(X_AB, 1), axis(X_AB, 2), q, n)
+    chord = chord_A + chord_B
+    if not chord > 2.0 * depth:
+        return False
+    xx, yy, zz, xy, xz, yz = added(R_A, R_B)
+    least = 2.0 * depth * (chord - depth) / (chord - 2.0 * depth)
+    # As R n = 0, the eigenvalues across n have this sum and product.
+    total = xx + yy + zz
+    product = xx * yy - xy * xy + xx * zz - xz * xz + yy * zz - yz * yz
+    return total >= 2.0 * least and product >= least * (total - least)
+
+
+@inlined
+def _bounds(g: Array, e_x: Vector3, e_y: Vector3, e_z: Vector3, p: Vector3, n: Vector3) -> tuple[Symmetric, float]:
+    """R of (2), and the chord through p along n, for a core with the given axes; p is from its center."""
+    x, y, z = g.size_0, g.size_1, g.size_2
+    if g.kind == ELLIPSOID:
+        return _bounds_of_ellipsoid((x, y, z), e_x, e_y, e_z, p, n)
+    along = dot(p, e_z)
+    R = _weighted(2.0 * max(z - abs(along), 0.0), e_z)
+    tilt = abs(dot(n, e_z))
+    if g.kind < BOX:
+        return R, 0.0
+    chord = _chord(z, tilt)
+    if g.kind == BOX:
+        R = added(R, _weighted(2.0 * max(x - abs(dot(p, e_x)), 0.0), e_x))
+        R = added(R, _weighted(2.0 * max(y - abs(dot(p, e_y)), 0.0), e_y))
+        return R, min(chord, min(_chord(x, abs(dot(n, e_x))), _chord(y, abs(dot(n, e_y)))))
+    beside = sum_scaled(p, e_z, -along)
+    s = norm(beside)
+    k = 2.0 * max(x - s, 0.0)
+    R = added(R, (k, k, k, 0.0, 0.0, 0.0))
+    R = added(R, _weighted(-k, e_z))
+    R = added(R, _weighted(1.0 / s if s > 0.0 else 0.0, cross(e_z, beside)))
+    return R, min(chord, _chord(x, math.sqrt(max(1.0 - tilt * tilt, 0.0))))
+
+
+@inlined
+def _bounds_of_ellipsoid(
+    axes: Vector3, e_x: Vector3, e_y: Vector3, e_z: Vector3, p: Vector3, n: Vector3
+) -> tuple[Symmetric, float]:
+    x, y, z = axes
+    longest = 1.0 / max(x, max(y, z))
+    R = added(_weighted(x * x * longest, e_x), _weighted(y * y * longest, e_y))
+    R = added(added(R, _weighted(z * z * longest, e_z)), _weighted(-longest, p))
+    n_x, n_y, n_z = dot(n, e_x) / x, dot(n, e_y) / y, dot(n, e_z) / z
+    return R, 2.0 * abs(dot(p, e_x) * n_x / x + dot(p, e_y) * n_y / y + dot(p, e_z) * n_z / z) / (
+        n_x * n_x + n_y * n_y + n_z * n_z
+    )
+
+
+@inlined
+def _weighted(k: float, e: Vector3) -> Symmetric:
+    """k e e^T."""
+    x, y, z = k * e[0], k * e[1], k * e[2]
+    return x * e[0], y * e[1], z * e[2], x * e[1], x * e[2], y * e[2]
+
+
+@inlined
+def _chord(half: float, tilt: float) -> float:
+    """The length at which a line with this slope crosses from one side to the other."""
+    return 2.0 * half / tilt if tilt > 0.0 else math.inf
