@@ -89,6 +89,9 @@ def _searches(kinds: NDArray[np.int64]) -> list[str]:
     if (others == SEGMENT).all() or (len(others) == 1 and others[0] <= ELLIPSOID):
         return []
     names = ["refine"]
+    by_steps = others[(others >= BOX) & (others <= ELLIPSOID)]
+    if len(by_steps) > 1 and (by_steps > BOX).any():
+        names.append("take_steps")
     if (others > BOX).any():
         names.append("deepest")
     if (others == CYLINDER).any():

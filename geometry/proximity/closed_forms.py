@@ -12,7 +12,6 @@ import math
 from merganser.framework.native import device
 from merganser.geometry.proximity.boxes import solve_boxes
 from merganser.geometry.proximity.ellipsoid_and_segment import solve_ellipsoid_and_segment
-from merganser.geometry.proximity.ellipsoid_pairs import solve_ellipsoid
 from merganser.geometry.proximity.layout import (
     BOX,
     CYLINDER,
@@ -79,8 +78,6 @@ def solve_primitives(a: Array, b: Array, work: Array, is_rough: bool) -> int:
         return solve_ellipsoid_and_segment(a, b, work)
     if a.kind == BOX and b.kind == BOX:
         return solve_boxes(a, b, work, is_rough)
-    if a.kind == ELLIPSOID or b.kind == ELLIPSOID:
-        return solve_ellipsoid(a, b, work)
     return UNSOLVED
 
 

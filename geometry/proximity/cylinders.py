@@ -14,7 +14,7 @@ Of two cylinders, the rim of one is nearest to the other, or their mantles are, 
 method goes along the rim for the least f; (1), with the whole cylinder for P, tells whether it is the solution. Mantles
 of nearly parallel axes come first, because along them f hardly changes.
 
-Unless P is a hull, or the axes are nearly parallel, the steps of cylinder_pairs.py come before all this.
+Unless P is a hull, or the axes are nearly parallel, the steps of lane_pairs.py come before all this.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from merganser.geometry.proximity.vectors import (
     sum_scaled,
 )
 
-__all__ = ["are_nearly_parallel", "has_cylinder", "solve_cylinder"]
+__all__ = ["NEARLY_PARALLEL", "has_cylinder", "solve_cylinder"]
 
 _MAX_VERTICES = 40
 _GAP = 1e-15  # of the size: (1) that counts as zero
@@ -55,7 +55,7 @@ _GAP_OF_RIM = 1e-14
 _LAST_STEP = 1e-8  # [rad], after which none follows if it is one of Newton's method
 _LARGEST_TURN = 0.7  # [rad]
 _MAX_TURNS = 12
-_NEARLY_PARALLEL = 0.999  # cosine of the angle between axes, above which mantles are looked at first
+NEARLY_PARALLEL = 0.999  # cosine of the angle between axes, above which mantles are looked at first
 _PARALLEL = 1e-20  # squared sine of the angle between lines that count as parallel
 _ALONG_AXIS = 1e-12  # sine of the angle to the axis of a rim, below which all its points are as far
 
@@ -69,9 +69,9 @@ def has_cylinder(a: Array, b: Array) -> bool:
 
 
 @inlined
-def are_nearly_parallel(a: Array, b: Array, X_AB: Array) -> bool:
+def _are_nearly_parallel(a: Array, b: Array, X_AB: Array) -> bool:
     """Whether two cores are cylinders whose axes are almost along each other."""
-    return bool(a.kind == CYLINDER and b.kind == CYLINDER and abs(X_AB[8]) > _NEARLY_PARALLEL)
+    return bool(a.kind == CYLINDER and b.kind == CYLINDER and abs(X_AB[8]) > NEARLY_PARALLEL)
 
 
 @shared(types.int64, (0.0, 0.0, 1.0))
@@ -91,7 +91,7 @@ def solve_cylinder(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3
     turns = 1
     if is_first and b.kind == CYLINDER:
         turns = 2
-        if are_nearly_parallel(a, b, work.X_AB) and _are_side_by_side(a, b, work, size):
+        if _are_nearly_parallel(a, b, work.X_AB) and _are_side_by_side(a, b, work, size):
             return SOLVED
         is_first = abs(start[2]) < abs(start_B[2])  # beside the mantle, to which the other one turns its rim
     for _ in range(turns):

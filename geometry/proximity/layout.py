@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.native.lanes import NUM_LANES
+
 __all__ = [
     "BOX",
     "CONE",
@@ -116,6 +118,10 @@ work_dtype = np.dtype(
         ("value", np.float64),
         ("p_ACa", np.float64, 3),
         ("p_ACb", np.float64, 3),
+        # Pairs side by side, see lane_pairs.py; solutions of pairs from number first_ahead to end_ahead.
+        ("lanes", np.float64, (33, NUM_LANES)),
+        ("first_ahead", np.int64),
+        ("end_ahead", np.int64),
         # The bundle of refine.py.
         ("bundle", np.int64),  # how many pieces are in it
         ("piece_a", np.int64, MAX_BUNDLE),

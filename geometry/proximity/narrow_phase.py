@@ -6,17 +6,24 @@ import math
 from typing import TypeAlias
 
 from merganser.framework.native import device, inlined, kernel
+from merganser.framework.native.lanes import NUM_LANES
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
-from merganser.geometry.proximity.cylinder_pairs import solve_cylinder_and_core
-from merganser.geometry.proximity.cylinders import are_nearly_parallel, has_cylinder, solve_cylinder
+from merganser.geometry.proximity.cylinders import has_cylinder, solve_cylinder
 from merganser.geometry.proximity.ellipsoid_pairs import add_diagonal, ellipsoid_matrix, minimum_of_ellipsoids
 from merganser.geometry.proximity.expanding_polytope import deepest
-from merganser.geometry.proximity.flat_features import try_faces
+from merganser.geometry.proximity.flat_features import contains, try_faces
 from merganser.geometry.proximity.gjk import solve_polytopes
 from merganser.geometry.proximity.hull_reference import by_reference
+from merganser.geometry.proximity.lane_pairs import (
+    goes_by_steps,
+    num_alike,
+    polish,
+    set_lane,
+    take_solution,
+    take_steps,
+)
 from merganser.geometry.proximity.layout import (
     BOX,
-    CYLINDER,
     ELLIPSOID,
     HALF_SPACE,
     HULL,
@@ -30,26 +37,45 @@ from merganser.geometry.proximity.proofs import is_least
 from merganser.geometry.proximity.refine import refine
 from merganser.geometry.proximity.smooth import deepest_of_smooth
 from merganser.geometry.proximity.supports import is_curved, rolling_radius
-from merganser.geometry.proximity.vectors import Array, Vector3, add, axis, dot, rotated, subtract, unit
+from merganser.geometry.proximity.vectors import (
+    Array,
+    Vector3,
+    add,
+    axis,
+    dot,
+    rotated,
+    rotated_back,
+    scaled,
+    subtract,
+    unit,
+)
 
 Vector4: TypeAlias = tuple[float, float, float, float]
+Pose: TypeAlias = tuple[float, ...]
 
-__all__ = ["set_inverse_pose", "set_relative_pose", "signed_distances", "solve_pair"]
+__all__ = ["begin_pairs", "set_inverse_pose", "set_relative_pose", "signed_distances", "solve_pair"]
 
 
 @inlined
 def set_relative_pose(X_WG: Array, i: int, j: int, X_AB: Array) -> None:
-    """X_AB = X_WA^-1 X_WB of geometries A (i) and B (j); the difference comes first, so that offsets do not matter."""
+    """X_AB = X_WA^-1 X_WB of geometries A (i) and B (j)."""
+    X = _relative_pose(X_WG, i, j)
+    X_AB[0], X_AB[1], X_AB[2], X_AB[9] = X[0], X[1], X[2], X[9]
+    X_AB[3], X_AB[4], X_AB[5], X_AB[10] = X[3], X[4], X[5], X[10]
+    X_AB[6], X_AB[7], X_AB[8], X_AB[11] = X[6], X[7], X[8], X[11]
+
+
+@inlined
+def _relative_pose(X_WG: Array, i: int, j: int) -> Pose:
+    """X_AB; the difference of the origins comes first, so that offsets do not matter."""
     # All is read before something is written: otherwise compiled code reads it anew after each number that it writes.
     x, y, z = _row(X_WG, j, 0), _row(X_WG, j, 1), _row(X_WG, j, 2)
     u, v, w = _row(X_WG, i, 0), _row(X_WG, i, 1), _row(X_WG, i, 2)
     p = x[3] - u[3], y[3] - v[3], z[3] - w[3]
-    first = _combined(u[0], v[0], w[0], x, y, z, p)
-    second = _combined(u[1], v[1], w[1], x, y, z, p)
-    third = _combined(u[2], v[2], w[2], x, y, z, p)
-    X_AB[0], X_AB[1], X_AB[2], X_AB[9] = first
-    X_AB[3], X_AB[4], X_AB[5], X_AB[10] = second
-    X_AB[6], X_AB[7], X_AB[8], X_AB[11] = third
+    a = _combined(u[0], v[0], w[0], x, y, z, p)
+    b = _combined(u[1], v[1], w[1], x, y, z, p)
+    c = _combined(u[2], v[2], w[2], x, y, z, p)
+    return a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2], a[3], b[3], c[3]
 
 
 @inlined
@@ -69,17 +95,54 @@ def _combined(u: float, v: float, w: float, x: Vector4, y: Vector4, z: Vector4, 
 
 
 @inlined
-def solve_pair(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> int:
-    """Writes the solution for the cores of A and B, posed by X_AB, into `work`; returns a status.
+def begin_pairs(work: Array) -> None:
+    """To be called before the first of several pairs is solved."""
+    work.end_ahead = 0
+
+
+@inlined
+def solve_pair(
+    geometries: Array, hulls: Hulls, X_WG: Array, pairs: Array, k: int, num_pairs: int, work: Array, is_rough: bool
+) -> int:
+    """Writes the solution for the cores of pair number k into `work`; returns a status.
+
+    The pose X_AB is written, too, unless the pair goes by steps.
+
+    Pairs are to be solved in their order: some that follow may be solved with this one, which is faster.
 
     If it may be rough, it may be UNSOLVED: then the points are missing, and of cores that are apart the distance is at
     least minus the value.
     """
-    if a.kind <= ELLIPSOID and b.kind <= ELLIPSOID:
-        status = solve_primitives(a, b, work, is_rough)
-        if status != UNSOLVED:
-            return status
+    i, j = pairs[k, 0], pairs[k, 1]
+    a, b = geometries[i], geometries[j]
+    status = UNSOLVED
+    if goes_by_steps(a.kind, b.kind):
+        if k >= work.end_ahead:
+            _solve_ahead(geometries, hulls, X_WG, pairs, k, num_pairs, work)
+        status = take_solution(work, k - work.first_ahead)
+        if status == UNSOLVED:
+            set_relative_pose(X_WG, i, j, work.X_AB)
+    else:
+        set_relative_pose(X_WG, i, j, work.X_AB)
+        if a.kind <= ELLIPSOID and b.kind <= ELLIPSOID:
+            status = solve_primitives(a, b, work, is_rough)
+    if status != UNSOLVED:
+        return status
     return _search(a, b, hulls, work, is_rough)
+
+
+@device
+def _solve_ahead(
+    geometries: Array, hulls: Hulls, X_WG: Array, pairs: Array, k: int, num_pairs: int, work: Array
+) -> None:
+    """Takes steps for pair number k and those after it that are of the same kinds."""
+    count = num_alike(geometries, pairs, k, num_pairs)
+    for lane in range(NUM_LANES):
+        row = k + min(lane, count - 1)
+        i, j = pairs[row, 0], pairs[row, 1]
+        set_lane(geometries[i], geometries[j], _relative_pose(X_WG, i, j), work.lanes, lane)
+    take_steps(geometries[pairs[k, 0]], geometries[pairs[k, 1]], hulls, work, False)
+    work.first_ahead, work.end_ahead = k, k + count
 
 
 @device
@@ -98,10 +161,7 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
             return UNSOLVED
         n = (work.normal[0], work.normal[1], work.normal[2])
     else:
-        if _has_ellipsoid_steps(a, b):
-            if work.value < math.inf and is_least(a, b, hulls, work):
-                return SOLVED
-        else:
+        if not goes_by_steps(a.kind, b.kind):
             work.value = math.inf
         if has_cylinder(a, b):
             status = _solve_cylinder(a, b, hulls, work)
@@ -113,12 +173,16 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
     # function of a convex set, from which the origin is apart. Nor is there another where A and B are apart.
     solved = refine(a, b, hulls, work, n)
     if has_sides or work.value < rolling_radius(a) + rolling_radius(b):
-        return SOLVED if solved else INEXACT
-    if is_least(a, b, hulls, work):
-        return SOLVED
-    if _is_smooth(a, b):
-        return deepest_of_smooth(a, b, hulls, work)
-    return deepest(a, b, hulls, work, 0)
+        status = SOLVED if solved else INEXACT
+    elif is_least(a, b, hulls, work):
+        status = SOLVED
+    elif _is_smooth(a, b):
+        status = deepest_of_smooth(a, b, hulls, work)
+    else:
+        status = deepest(a, b, hulls, work, 0)
+    if goes_by_steps(a.kind, b.kind):
+        polish(a, b, hulls, work)
+    return status
 
 
 @device
@@ -128,30 +192,28 @@ def _solve_cylinder(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
     Returns:
         A status; if UNSOLVED, a minimum of h is left in `work`, or the infinite value that it had.
     """
-    has_hull = a.kind == HULL or b.kind == HULL
-    if not has_hull and not are_nearly_parallel(a, b, work.X_AB):
-        if solve_cylinder_and_core(a, b, work) == SOLVED:
-            if work.value < 0.0 or is_least(a, b, hulls, work):
-                return SOLVED
-        else:
-            work.value = math.inf
+    if a.kind != HULL and b.kind != HULL:  # which have too many faces for this
+        value = work.value
+        try_faces(a, b, hulls, work, a.bound + b.bound)
+        if work.value < value and (work.value < 0.0 or is_least(a, b, hulls, work)):
+            return SOLVED
+        if work.value < math.inf and _is_midpoint_inside(a, b, hulls, work):
+            return UNSOLVED
     value = work.value
     status = solve_cylinder(a, b, hulls, work, unit(_between_centers(a, b, work.X_AB)))
     if status == UNSOLVED:
         work.value = value
-        if not has_hull:  # which have too many faces for this
-            try_faces(a, b, hulls, work, a.bound + b.bound)
-            if work.value < value and is_least(a, b, hulls, work):
-                return SOLVED
     return int(status)
 
 
 @device
-def _has_ellipsoid_steps(a: Array, b: Array) -> bool:
-    """Whether one core is an ellipsoid, the other an ellipsoid, box or cylinder."""
-    if a.kind == ELLIPSOID:
-        return bool(b.kind in (BOX, CYLINDER, ELLIPSOID))
-    return bool(b.kind == ELLIPSOID and a.kind in (BOX, CYLINDER))
+def _is_midpoint_inside(a: Array, b: Array, hulls: Hulls, work: Array) -> bool:
+    """Whether the point between both points of the solution is inside of both cores, so that they overlap."""
+    X_AB = work.X_AB
+    p_A = add((work.p_ACa[0], work.p_ACa[1], work.p_ACa[2]), (work.p_ACb[0], work.p_ACb[1], work.p_ACb[2]))
+    p_A = scaled(p_A, 0.5)
+    p_B = rotated_back(X_AB, subtract(p_A, (X_AB[9], X_AB[10], X_AB[11])))
+    return bool(contains(a, hulls, p_A, 0.0) and contains(b, hulls, p_B, 0.0))
 
 
 @device
@@ -220,10 +282,8 @@ def signed_distances(
     """Signed distance, normal and closest points of each pair."""
     w = work[0]
     hulls = by_reference(hulls)
+    begin_pairs(w)
     for k in range(num_pairs):
         i, j = pairs[k, 0], pairs[k, 1]
-        a, b = geometries[i], geometries[j]
-        set_relative_pose(X_WG, i, j, w.X_AB)
-        status = solve_pair(a, b, hulls, w, False)
-        results_out[k].status = status
-        write_result(a, b, X_WG, i, w, results_out[k])
+        results_out[k].status = solve_pair(geometries, hulls, X_WG, pairs, k, num_pairs, w, False)
+        write_result(geometries[i], geometries[j], X_WG, i, w, results_out[k])

@@ -26,12 +26,13 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.lanes import Lanes, Mask, larger, smaller, square_root, where
 from merganser.geometry.proximity.flat_features import contains
 from merganser.geometry.proximity.layout import BOX, CYLINDER, ELLIPSOID, HULL, Hulls
 from merganser.geometry.proximity.sphere_steps import Symmetric, added
-from merganser.geometry.proximity.vectors import Array, Vector3, axis, cross, dot, norm, rotated_back, sum_scaled
+from merganser.geometry.proximity.vectors import Array, Vector3, axis, cross, dot, rotated_back, subtract, sum_scaled
 
-__all__ = ["is_least"]
+__all__ = ["are_curved_enough", "is_least"]
 
 _ROUNDING = 1e-13  # of the size
 
@@ -39,91 +40,99 @@ _ROUNDING = 1e-13  # of the size
 @device
 def is_least(a: Array, b: Array, hulls: Hulls, work: Array) -> bool:
     """Whether the minimum of h in `work` is proven to be the least one; if not, it may be so still."""
-    depth = work.value - _ROUNDING * (a.bound + b.bound)
-    if a.kind <= ELLIPSOID and b.kind <= ELLIPSOID:
-        return _is_curved_enough(a, b, work, depth)
-    return _is_ball_contained(a, b, hulls, work, depth)
-
-
-@device
-def _is_ball_contained(a: Array, b: Array, hulls: Hulls, work: Array, depth: float) -> bool:
-    """Whether a ball around a nearest point lies in the other core, with the depth as its radius."""
     X_AB = work.X_AB
-    if a.kind in (BOX, CYLINDER, HULL) and contains(a, hulls, (work.p_ACb[0], work.p_ACb[1], work.p_ACb[2]), -depth):
+    p_A, p_B = (work.p_ACa[0], work.p_ACa[1], work.p_ACa[2]), (work.p_ACb[0], work.p_ACb[1], work.p_ACb[2])
+    if a.kind <= ELLIPSOID and b.kind <= ELLIPSOID:
+        sizes_A, sizes_B = (a.size_0, a.size_1, a.size_2), (b.size_0, b.size_1, b.size_2)
+        n = (work.normal[0], work.normal[1], work.normal[2])
+        return are_curved_enough(
+            a.kind, b.kind, sizes_A, sizes_B, X_AB, a.bound + b.bound, n, work.value, p_A, p_B
+        )
+    depth = work.value - _ROUNDING * (a.bound + b.bound)
+    if a.kind in (BOX, CYLINDER, HULL) and contains(a, hulls, p_B, -depth):
         return True
     if b.kind not in (BOX, CYLINDER, HULL):
         return False
-    p_BA = work.p_ACa[0] - X_AB[9], work.p_ACa[1] - X_AB[10], work.p_ACa[2] - X_AB[11]
-    return contains(b, hulls, rotated_back(X_AB, p_BA), -depth)
+    return contains(b, hulls, rotated_back(X_AB, subtract(p_A, (X_AB[9], X_AB[10], X_AB[11]))), -depth)
 
 
-@device
-def _is_curved_enough(a: Array, b: Array, work: Array, depth: float) -> bool:
-    """Whether (3) holds, for all but cones, hulls and half spaces."""
-    X_AB = work.X_AB
-    n = (work.normal[0], work.normal[1], work.normal[2])
-    p = (work.p_ACa[0], work.p_ACa[1], work.p_ACa[2])
-    q = (work.p_ACb[0] - X_AB[9], work.p_ACb[1] - X_AB[10], work.p_ACb[2] - X_AB[11])
-    R_A, chord_A = _bounds(a, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), p, n)
-    R_B, chord_B = _bounds(b, axis(X_AB, 0), axis(X_AB, 1), axis(X_AB, 2), q, n)
+@inlined
+def are_curved_enough(
+    kind_A: int,
+    kind_B: int,
+    sizes_A: Vector3,
+    sizes_B: Vector3,
+    X_AB: Array,
+    size: Lanes,
+    n: Vector3,
+    value: Lanes,
+    p_A: Vector3,
+    p_B: Vector3,
+) -> Mask:
+    """Whether (3) holds, for one pair or several; not for cones, hulls and half spaces.
+
+    Args:
+        kind_A, kind_B: of the cores.
+        sizes_A, sizes_B: their measures.
+        X_AB: pose, as in `work`.
+        size: of the pair.
+        n, value, p_A, p_B: the minimum of h; all in A.
+    """
+    depth = value - _ROUNDING * size
+    x, y, z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+    R_A, chord_A = _bounds(kind_A, sizes_A, x, y, z, p_A, n)
+    p_BB_A = subtract(p_B, (X_AB[9], X_AB[10], X_AB[11]))
+    R_B, chord_B = _bounds(kind_B, sizes_B, axis(X_AB, 0), axis(X_AB, 1), axis(X_AB, 2), p_BB_A, n)
     chord = chord_A + chord_B
-    if not chord > 2.0 * depth:
-        return False
+    is_long = chord > 2.0 * depth
     xx, yy, zz, xy, xz, yz = added(R_A, R_B)
-    least = 2.0 * depth * (chord - depth) / (chord - 2.0 * depth)
+    least = 2.0 * depth * (chord - depth) / where(is_long, chord - 2.0 * depth, 1.0)
     # As R n = 0, the eigenvalues across n have this sum and product.
     total = xx + yy + zz
     product = xx * yy - xy * xy + xx * zz - xz * xz + yy * zz - yz * yz
-    return total >= 2.0 * least and product >= least * (total - least)
+    return is_long & (total >= 2.0 * least) & (product >= least * (total - least))
 
 
 @inlined
-def _bounds(g: Array, e_x: Vector3, e_y: Vector3, e_z: Vector3, p: Vector3, n: Vector3) -> tuple[Symmetric, float]:
+def _bounds(
+    kind: int, sizes: Vector3, e_x: Vector3, e_y: Vector3, e_z: Vector3, p: Vector3, n: Vector3
+) -> tuple[Symmetric, Lanes]:
     """R of (2), and the chord through p along n, for a core with the given axes; p is from its center."""
-    x, y, z = g.size_0, g.size_1, g.size_2
-    if g.kind == ELLIPSOID:
-        return _bounds_of_ellipsoid((x, y, z), e_x, e_y, e_z, p, n)
-    along = dot(p, e_z)
-    R = _weighted(2.0 * max(z - abs(along), 0.0), e_z)
-    tilt = abs(dot(n, e_z))
-    if g.kind < BOX:
-        return R, 0.0
+    x, y, z = sizes
+    along, tilt = dot(p, e_z), abs(dot(n, e_z))
+    if kind == ELLIPSOID:
+        longest = 1.0 / larger(x, larger(y, z))
+        R = added(_weighted(x * x * longest, e_x), _weighted(y * y * longest, e_y))
+        R = added(added(R, _weighted(z * z * longest, e_z)), _weighted(-longest, p))
+        n_x, n_y, n_z = dot(n, e_x) / x, dot(n, e_y) / y, dot(n, e_z) / z
+        product = dot(p, e_x) * n_x / x + dot(p, e_y) * n_y / y + along * n_z / z
+        return R, 2.0 * abs(product) / (n_x * n_x + n_y * n_y + n_z * n_z)
+    R = _weighted(2.0 * larger(z - abs(along), 0.0), e_z)
+    if kind < BOX:
+        return R, 0.0 * along
     chord = _chord(z, tilt)
-    if g.kind == BOX:
-        R = added(R, _weighted(2.0 * max(x - abs(dot(p, e_x)), 0.0), e_x))
-        R = added(R, _weighted(2.0 * max(y - abs(dot(p, e_y)), 0.0), e_y))
-        return R, min(chord, min(_chord(x, abs(dot(n, e_x))), _chord(y, abs(dot(n, e_y)))))
+    if kind == BOX:
+        R = added(R, _weighted(2.0 * larger(x - abs(dot(p, e_x)), 0.0), e_x))
+        R = added(R, _weighted(2.0 * larger(y - abs(dot(p, e_y)), 0.0), e_y))
+        return R, smaller(chord, smaller(_chord(x, abs(dot(n, e_x))), _chord(y, abs(dot(n, e_y)))))
     beside = sum_scaled(p, e_z, -along)
-    s = norm(beside)
-    k = 2.0 * max(x - s, 0.0)
-    R = added(R, (k, k, k, 0.0, 0.0, 0.0))
+    s = square_root(dot(beside, beside))
+    k = 2.0 * larger(x - s, 0.0)
+    R = added(R, (k, k, k, 0.0 * k, 0.0 * k, 0.0 * k))
     R = added(R, _weighted(-k, e_z))
-    R = added(R, _weighted(1.0 / s if s > 0.0 else 0.0, cross(e_z, beside)))
-    return R, min(chord, _chord(x, math.sqrt(max(1.0 - tilt * tilt, 0.0))))
+    R = added(R, _weighted(where(s > 0.0, 1.0 / where(s > 0.0, s, 1.0), 0.0), cross(e_z, beside)))
+    return R, smaller(chord, _chord(x, square_root(larger(1.0 - tilt * tilt, 0.0))))
 
 
 @inlined
-def _bounds_of_ellipsoid(
-    axes: Vector3, e_x: Vector3, e_y: Vector3, e_z: Vector3, p: Vector3, n: Vector3
-) -> tuple[Symmetric, float]:
-    x, y, z = axes
-    longest = 1.0 / max(x, max(y, z))
-    R = added(_weighted(x * x * longest, e_x), _weighted(y * y * longest, e_y))
-    R = added(added(R, _weighted(z * z * longest, e_z)), _weighted(-longest, p))
-    n_x, n_y, n_z = dot(n, e_x) / x, dot(n, e_y) / y, dot(n, e_z) / z
-    return R, 2.0 * abs(dot(p, e_x) * n_x / x + dot(p, e_y) * n_y / y + dot(p, e_z) * n_z / z) / (
-        n_x * n_x + n_y * n_y + n_z * n_z
-    )
-
-
-@inlined
-def _weighted(k: float, e: Vector3) -> Symmetric:
+def _weighted(k: Lanes, e: Vector3) -> Symmetric:
     """k e e^T."""
     x, y, z = k * e[0], k * e[1], k * e[2]
     return x * e[0], y * e[1], z * e[2], x * e[1], x * e[2], y * e[2]
 
 
 @inlined
-def _chord(half: float, tilt: float) -> float:
+def _chord(half: Lanes, tilt: Lanes) -> Lanes:
     """The length at which a line with this slope crosses from one side to the other."""
-    return 2.0 * half / tilt if tilt > 0.0 else math.inf
+    is_tilted = tilt > 0.0
+    return where(is_tilted, 2.0 * half / where(is_tilted, tilt, 1.0), math.inf)

@@ -39,6 +39,13 @@ def test_only_the_searches_of_the_shapes_at_hand_are_compiled(shape, names, monk
     assert needed([Capsule(0.1, 0.2), shape], monkeypatch) == names
 
 
+@pytest.mark.parametrize("shape", [Cylinder(0.1, 0.1), Ellipsoid(0.1, 0.2, 0.3)])
+def test_ellipsoids_and_cylinders_need_their_steps_beside_each_other_and_boxes(shape, monkeypatch):
+    assert "take_steps" in needed([shape, shape], monkeypatch)
+    assert "take_steps" in needed([Box(0.1, 0.1, 0.1), shape], monkeypatch)
+    assert "take_steps" not in needed([HalfSpace(), Capsule(0.1, 0.2), Convex(CORNERS, "cube"), shape], monkeypatch)
+
+
 def test_a_cone_or_hull_needs_its_search_for_points(monkeypatch):
     assert needed([MeshcatCone(0.1, 0.1, 0.1)], monkeypatch) == {"refine", "deepest"}
     assert "solve_polytopes" in needed([Convex(CORNERS, "cube")], monkeypatch)

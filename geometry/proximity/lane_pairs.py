@@ -1,0 +1,212 @@
+"""Pairs of ellipsoids, cylinders and boxes, solved by Newton's method, `NUM_LANES` of them side by side.
+
+Compiled code works on all lanes by the same vector instructions, so that as many pairs cost hardly more than one
+(lanes.py). A pair that comes alone is in all lanes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import types
+
+from merganser.framework.native import device, inlined
+from merganser.framework.native.lanes import (
+    NUM_LANES,
+    Lanes,
+    any_of,
+    lanes_at,
+    larger,
+    set_lanes,
+    smaller,
+    spread,
+    where,
+)
+from merganser.geometry.proximity.cylinder_pairs import start_of_cylinder, steps_of_cylinder
+from merganser.geometry.proximity.cylinders import NEARLY_PARALLEL
+from merganser.geometry.proximity.ellipsoid_pairs import ellipsoid_matrix, start_of_ellipsoid, steps_of_ellipsoid
+from merganser.geometry.proximity.layout import BOX, CYLINDER, ELLIPSOID, SOLVED, UNSOLVED, Hulls
+from merganser.geometry.proximity.proofs import are_curved_enough
+from merganser.geometry.proximity.refine import set_solution
+from merganser.geometry.proximity.shared_code import shared
+from merganser.geometry.proximity.vectors import (
+    Array,
+    Vector3,
+    add,
+    axis,
+    dot,
+    negated,
+    rotated,
+    rotated_back,
+    subtract,
+    sum_scaled,
+)
+
+__all__ = ["goes_by_steps", "num_alike", "polish", "set_lane", "take_solution", "take_steps"]
+
+# Rows of work.lanes: of pairs, X_AB comes first; of solutions, counted from _POLISHED or _SOLVED, what `work` has of
+# them, and what is known.
+_SIZES_A, _SIZES_B, _SIZE, _START = 12, 15, 18, 19
+_NORMAL, _VALUE, _P_A, _P_B, _IS_LEAST = 0, 3, 4, 7, 10
+_POLISHED, _SOLVED = 0, 22
+_SAME = 1e-9  # of the size: by how much rounding may have a minimum rise that is polished
+
+
+@inlined
+def goes_by_steps(kind_A: int, kind_B: int) -> bool:
+    """Whether both cores are ellipsoids, cylinders or boxes, but not both of them boxes."""
+    return bool(BOX <= kind_A <= ELLIPSOID and BOX <= kind_B <= ELLIPSOID and kind_A + kind_B > 2 * BOX)
+
+
+@inlined
+def num_alike(geometries: Array, pairs: Array, k: int, num_pairs: int) -> int:
+    """How many pairs from number k on have cores of the same kinds and lanes for each of them."""
+    kind_A, kind_B = geometries[pairs[k, 0]].kind, geometries[pairs[k, 1]].kind
+    count = 1
+    while count < NUM_LANES and k + count < num_pairs:
+        if geometries[pairs[k + count, 0]].kind != kind_A or geometries[pairs[k + count, 1]].kind != kind_B:
+            break
+        count += 1
+    return count
+
+
+@inlined
+def set_lane(a: Array, b: Array, X_AB: Array, lanes: Array, lane: int) -> None:
+    """Puts a pair into a lane."""
+    for i in range(12):
+        lanes[i, lane] = X_AB[i]
+    lanes[_SIZES_A, lane], lanes[_SIZES_A + 1, lane], lanes[_SIZES_A + 2, lane] = a.size_0, a.size_1, a.size_2
+    lanes[_SIZES_B, lane], lanes[_SIZES_B + 1, lane], lanes[_SIZES_B + 2, lane] = b.size_0, b.size_1, b.size_2
+    lanes[_SIZE, lane] = a.bound + b.bound
+
+
+@device
+def polish(a: Array, b: Array, hulls: Hulls, work: Array) -> None:
+    """Takes the minimum in `work` to rounding.
+
+    Cores in nearly the same place have minima that differ little, opposite to each other or mirrored at the planes of
+    symmetry, so that all these directions are tried, one in each lane; the least minimum is taken.
+    """
+    lanes = work.lanes
+    set_lane(a, b, work.X_AB, lanes, 0)
+    for row in range(_SIZE + 1):
+        set_lanes(lanes, row, spread(lanes[row, 0]))
+    for lane in range(NUM_LANES):
+        for i in range(3):
+            lanes[_START + i, lane] = -work.normal[i] if (lane >> i) & 1 else work.normal[i]
+    take_steps(a, b, hulls, work, True)
+    least, best = work.value + _SAME * (a.bound + b.bound), -1
+    for lane in range(NUM_LANES):
+        if lanes[_POLISHED + _VALUE, lane] < least:  # infinite if nothing was found
+            least, best = lanes[_POLISHED + _VALUE, lane], lane
+    if best >= 0:
+        _take_solution(work, _POLISHED, best)
+
+
+@inlined
+def take_solution(work: Array, lane: int) -> int:
+    """Writes the solution of a lane into `work`.
+
+    Returns:
+        SOLVED; or UNSOLVED: if it is a minimum that is not known to be the least, or if there is none, with an infinite
+        value.
+    """
+    _take_solution(work, _SOLVED, lane)
+    return SOLVED if work.lanes[_SOLVED + _IS_LEAST, lane] == 1.0 else UNSOLVED
+
+
+@inlined
+def _take_solution(work: Array, first: int, lane: int) -> None:
+    n, p_A, p_B = first + _NORMAL, first + _P_A, first + _P_B
+    lanes = work.lanes
+    set_solution(
+        work,
+        (lanes[n, lane], lanes[n + 1, lane], lanes[n + 2, lane]),
+        lanes[first + _VALUE, lane],
+        (lanes[p_A, lane], lanes[p_A + 1, lane], lanes[p_A + 2, lane]),
+        (lanes[p_B, lane], lanes[p_B + 1, lane], lanes[p_B + 2, lane]),
+    )
+
+
+@shared(types.int64, False)
+def take_steps(a: Array, b: Array, hulls: Hulls, work: Array, is_near: bool) -> int:
+    """Solves the pairs in `work.lanes`, all of which have cores like A and B; returns 0.
+
+    Args:
+        a: geometry A of one of them.
+        b: geometry B.
+        hulls: vertices of hulls.
+        work: lanes are given.
+        is_near: whether a direction near the minimum is given, too. If so, the solution takes the place of the pairs;
+            otherwise it stands below them.
+    """
+    lanes = work.lanes
+    first = _POLISHED if is_near else _SOLVED
+    X_AB = (
+        lanes_at(lanes, 0), lanes_at(lanes, 1), lanes_at(lanes, 2), lanes_at(lanes, 3), lanes_at(lanes, 4),
+        lanes_at(lanes, 5), lanes_at(lanes, 6), lanes_at(lanes, 7), lanes_at(lanes, 8), lanes_at(lanes, 9),
+        lanes_at(lanes, 10), lanes_at(lanes, 11),
+    )  # fmt: skip
+    sizes_A, sizes_B, size = _vector_at(lanes, _SIZES_A), _vector_at(lanes, _SIZES_B), lanes_at(lanes, _SIZE)
+    kind_A, kind_B = a.kind, b.kind
+    origin = (X_AB[9], X_AB[10], X_AB[11])
+    has_ellipsoid = kind_A == ELLIPSOID or kind_B == ELLIPSOID
+    is_core_A = kind_B == ELLIPSOID if has_ellipsoid else kind_B == CYLINDER
+    if is_core_A:
+        core, sizes, others, c = kind_A, sizes_A, sizes_B, origin
+        u, v, w = axis(X_AB, 0), axis(X_AB, 1), axis(X_AB, 2)
+    else:
+        core, sizes, others, c = kind_B, sizes_B, sizes_A, negated(rotated_back(X_AB, origin))
+        u, v, w = (X_AB[0], X_AB[1], X_AB[2]), (X_AB[3], X_AB[4], X_AB[5]), (X_AB[6], X_AB[7], X_AB[8])
+    rolling = 0.0 * size
+    start = c
+    if is_near:
+        start = _vector_at(lanes, _START)
+        if not is_core_A:
+            start = negated(rotated_back(X_AB, start))
+    elif has_ellipsoid:
+        start = start_of_ellipsoid(core, sizes, others, u, v, w, c, size)
+    else:
+        start = start_of_cylinder(core, sizes, others[2], w, c, size)
+    if has_ellipsoid:
+        is_found, n, p, q = steps_of_ellipsoid(core, sizes, ellipsoid_matrix(others, u, v, w), c, size, start)
+        rolling = _rolling_radius(others)
+        if core == ELLIPSOID:
+            rolling = rolling + _rolling_radius(sizes)
+    else:
+        is_found, n, p, q = steps_of_cylinder(core, sizes, others[0], others[2], w, c, size, start)
+        if core == CYLINDER:
+            is_found = is_found & (abs(X_AB[8]) <= NEARLY_PARALLEL)
+    value = dot(n, subtract(p, q))
+    q = sum_scaled(p, n, -value)
+    if not is_core_A:
+        n = negated(rotated(X_AB, n))
+        p, q = add(rotated(X_AB, q), origin), add(rotated(X_AB, p), origin)
+    is_least = value < rolling
+    if any_of(is_found & ~is_least):
+        is_least = is_least | are_curved_enough(kind_A, kind_B, sizes_A, sizes_B, X_AB, size, n, value, p, q)
+    _set_vector(lanes, first + _NORMAL, n)
+    set_lanes(lanes, first + _VALUE, where(is_found, value, spread(math.inf)))
+    _set_vector(lanes, first + _P_A, p)
+    _set_vector(lanes, first + _P_B, q)
+    set_lanes(lanes, first + _IS_LEAST, where(is_found & is_least, spread(1.0), spread(0.0)))
+    return 0
+
+
+@inlined
+def _rolling_radius(axes: Vector3) -> Lanes:
+    """The least radius of curvature of an ellipsoid with these semi-axes."""
+    least = smaller(axes[0], smaller(axes[1], axes[2]))
+    return least * least / larger(axes[0], larger(axes[1], axes[2]))
+
+
+@inlined
+def _vector_at(lanes: Array, row: int) -> Vector3:
+    return lanes_at(lanes, row), lanes_at(lanes, row + 1), lanes_at(lanes, row + 2)
+
+
+@inlined
+def _set_vector(lanes: Array, row: int, v: Vector3) -> None:
+    set_lanes(lanes, row, v[0])
+    set_lanes(lanes, row + 1, v[1])
+    set_lanes(lanes, row + 2, v[2])
