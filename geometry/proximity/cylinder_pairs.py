@@ -44,7 +44,7 @@ __all__ = ["start_of_cylinder", "steps_of_cylinder"]
 
 _ON_AXIS = 1e-12  # sine of the angle to the axis of the other
 _NEAR_AXIS = 0.03  # the same; below it rounding along the axis is taken away
-_REGULAR = 1e-6  # squared sine of the angle between kinks that meet at a point
+_REGULAR = 1e-16  # squared sine of the angle between kinks that meet at a point
 
 
 @inlined

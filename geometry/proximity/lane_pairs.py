@@ -49,6 +49,7 @@ __all__ = ["goes_by_steps", "num_alike", "polish", "set_lane", "take_solution", 
 _SIZES_A, _SIZES_B, _SIZE, _START = 12, 15, 18, 19
 _NORMAL, _VALUE, _P_A, _P_B, _IS_LEAST = 0, 3, 4, 7, 10
 _POLISHED, _SOLVED = 0, 22
+_TILT = 0.01  # of directions that polishing starts from
 _SAME = 1e-9  # of the size: by how much rounding may have a minimum rise that is polished
 
 
@@ -85,7 +86,8 @@ def polish(a: Array, b: Array, hulls: Hulls, work: Array) -> None:
     """Takes the minimum in `work` to rounding.
 
     Cores in nearly the same place have minima that differ little, opposite to each other or mirrored at the planes of
-    symmetry, so that all these directions are tried, one in each lane; the least minimum is taken.
+    symmetry, so that all these directions are tried, one in each lane; the least minimum is taken. They are tilted,
+    lest one be a saddle point between two minima. Of cylinders with nearly the same axis, minima lie across both.
     """
     lanes = work.lanes
     set_lane(a, b, work.X_AB, lanes, 0)
@@ -93,7 +95,12 @@ def polish(a: Array, b: Array, hulls: Hulls, work: Array) -> None:
         set_lanes(lanes, row, spread(lanes[row, 0]))
     for lane in range(NUM_LANES):
         for i in range(3):
-            lanes[_START + i, lane] = -work.normal[i] if (lane >> i) & 1 else work.normal[i]
+            lanes[_START + i, lane] = (-work.normal[i] if (lane >> i) & 1 else work.normal[i]) + _TILT * (i + 1)
+    if a.kind == CYLINDER and b.kind == CYLINDER:
+        for lane in range(2):  # across both axes
+            side = 1.0 - 2.0 * lane
+            lanes[_START, 1 + lane], lanes[_START + 1, 1 + lane] = -side * work.X_AB[5], side * work.X_AB[2]
+            lanes[_START + 2, 1 + lane] = 0.0
     take_steps(a, b, hulls, work, True)
     least, best = work.value + _SAME * (a.bound + b.bound), -1
     for lane in range(NUM_LANES):
@@ -175,7 +182,7 @@ def take_steps(a: Array, b: Array, hulls: Hulls, work: Array, is_near: bool) -> 
             rolling = rolling + _rolling_radius(sizes)
     else:
         is_found, n, p, q = steps_of_cylinder(core, sizes, others[0], others[2], w, c, size, start)
-        if core == CYLINDER:
+        if core == CYLINDER and not is_near:
             is_found = is_found & (abs(X_AB[8]) <= NEARLY_PARALLEL)
     value = dot(n, subtract(p, q))
     q = sum_scaled(p, n, -value)

@@ -197,12 +197,13 @@ def _on_sphere(hessian: Symmetric, n: Vector3, h: Lanes, stiffness: Lanes) -> Sy
 @inlined
 def length_of(v: Vector3) -> tuple[Lanes, Lanes]:
     """|v| and its inverse; of nearly a unit vector up to the fourth power of its excess, without a root."""
-    excess = dot(v, v) - 1.0
+    square = dot(v, v)
+    excess = square - 1.0
     half = 0.5 * excess
     length, inverse = 1.0 + half * (1.0 - half * (0.5 - half * 0.5)), 1.0 - half * (1.0 - half * (1.5 - half * 2.5))
     is_far = abs(excess) > 0.05
     if any_of(is_far):
-        root = square_root(1.0 + excess)
+        root = square_root(square)
         length, inverse = where(is_far, root, length), where(is_far, 1.0 / root, inverse)
     return length, inverse
 
