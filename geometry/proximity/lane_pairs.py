@@ -13,12 +13,9 @@ from numba import types
 from merganser.framework.native import device, inlined
 from merganser.framework.native.lanes import (
     NUM_LANES,
-    Lanes,
     any_of,
     lanes_at,
-    larger,
     set_lanes,
-    smaller,
     spread,
     where,
 )
@@ -29,6 +26,7 @@ from merganser.geometry.proximity.layout import BOX, CYLINDER, ELLIPSOID, SOLVED
 from merganser.geometry.proximity.proofs import are_curved_enough
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.shared_code import shared
+from merganser.geometry.proximity.supports import least_radius
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
@@ -177,9 +175,9 @@ def take_steps(a: Array, b: Array, hulls: Hulls, work: Array, is_near: bool) -> 
         start = start_of_cylinder(core, sizes, others[2], w, c, size)
     if has_ellipsoid:
         is_found, n, p, q = steps_of_ellipsoid(core, sizes, ellipsoid_matrix(others, u, v, w), c, size, start)
-        rolling = _rolling_radius(others)
+        rolling = least_radius(others)
         if core == ELLIPSOID:
-            rolling = rolling + _rolling_radius(sizes)
+            rolling = rolling + least_radius(sizes)
     else:
         is_found, n, p, q = steps_of_cylinder(core, sizes, others[0], others[2], w, c, size, start)
         if core == CYLINDER and not is_near:
@@ -198,13 +196,6 @@ def take_steps(a: Array, b: Array, hulls: Hulls, work: Array, is_near: bool) -> 
     _set_vector(lanes, first + _P_B, q)
     set_lanes(lanes, first + _IS_LEAST, where(is_found & is_least, spread(1.0), spread(0.0)))
     return 0
-
-
-@inlined
-def _rolling_radius(axes: Vector3) -> Lanes:
-    """The least radius of curvature of an ellipsoid with these semi-axes."""
-    least = smaller(axes[0], smaller(axes[1], axes[2]))
-    return least * least / larger(axes[0], larger(axes[1], axes[2]))
 
 
 @inlined

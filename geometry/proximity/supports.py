@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
+from merganser.framework.native.lanes import Lanes, larger, smaller
 from merganser.geometry.proximity.layout import (
     BOX,
     CONE,
@@ -48,6 +49,7 @@ __all__ = [
     "curvatures",
     "has_few_vertices",
     "is_curved",
+    "least_radius",
     "piece_point",
     "piece_vertex",
     "pose_vertices",
@@ -76,10 +78,14 @@ def rolling_radius(g: Array) -> float:
     It is the least radius of curvature (Blaschke's rolling theorem; Schneider 2014, Convex Bodies: The Brunn-Minkowski
     Theory, sec. 3.2: such a ball is a summand of the core).
     """
-    if g.kind == ELLIPSOID:
-        least = min(g.size_0, min(g.size_1, g.size_2))
-        return float(least * least / max(g.size_0, max(g.size_1, g.size_2)))
-    return 0.0
+    return float(least_radius((g.size_0, g.size_1, g.size_2))) if g.kind == ELLIPSOID else 0.0
+
+
+@inlined
+def least_radius(axes: tuple[Lanes, Lanes, Lanes]) -> Lanes:
+    """The least radius of curvature of an ellipsoid with these semi-axes."""
+    least = smaller(axes[0], smaller(axes[1], axes[2]))
+    return least * least / larger(axes[0], larger(axes[1], axes[2]))
 
 
 @inlined
