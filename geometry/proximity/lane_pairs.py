@@ -1,7 +1,7 @@
 """Pairs of ellipsoids, cylinders and boxes, solved by Newton's method, `NUM_LANES` of them side by side.
 
 Compiled code works on all lanes by the same vector instructions, so that as many pairs cost hardly more than one
-(lanes.py). A pair that comes alone is in all lanes.
+(lanes.py). A pair that comes alone is in several lanes.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ from merganser.geometry.proximity.vectors import (
     sum_scaled,
 )
 
-__all__ = ["goes_by_steps", "num_alike", "polish", "set_lane", "take_solution", "take_steps"]
+__all__ = ["choose_pairs", "combination", "goes_by_steps", "polish", "set_lane", "take_solution", "take_steps"]
 
-# Rows of work.lanes: of pairs, X_AB comes first; of solutions, counted from _POLISHED or _SOLVED, what `work` has of
-# them, and what is known.
+# Rows of work.lanes: of pairs, X_AB comes first; of solutions, counted from _POLISHED, or from _SOLVED for each
+# combination of kinds, what `work` has of them, and what is known.
 _SIZES_A, _SIZES_B, _SIZE, _START = 12, 15, 18, 19
 _NORMAL, _VALUE, _P_A, _P_B, _IS_LEAST = 0, 3, 4, 7, 10
-_POLISHED, _SOLVED = 0, 22
+_POLISHED, _SOLVED, _ROWS = 0, 22, 11
+_HORIZON = 64  # how far ahead one looks for pairs of the same kinds
 _TILT = 0.01  # of directions that polishing starts from
 _SAME = 1e-9  # of the size: by how much rounding may have a minimum rise that is polished
 
@@ -58,14 +59,23 @@ def goes_by_steps(kind_A: int, kind_B: int) -> bool:
 
 
 @inlined
-def num_alike(geometries: Array, pairs: Array, k: int, num_pairs: int) -> int:
-    """How many pairs from number k on have cores of the same kinds and lanes for each of them."""
+def combination(kind_A: int, kind_B: int) -> int:
+    """The number of a combination of such kinds."""
+    return 3 * (kind_A - BOX) + kind_B - BOX
+
+
+@inlined
+def choose_pairs(geometries: Array, pairs: Array, k: int, num_pairs: int, work: Array) -> int:
+    """Notes in `work.ahead` pair number k and some of those after it with cores of the same kinds; returns how many."""
     kind_A, kind_B = geometries[pairs[k, 0]].kind, geometries[pairs[k, 1]].kind
-    count = 1
-    while count < NUM_LANES and k + count < num_pairs:
-        if geometries[pairs[k + count, 0]].kind != kind_A or geometries[pairs[k + count, 1]].kind != kind_B:
-            break
-        count += 1
+    chosen = work.ahead[combination(kind_A, kind_B)]
+    chosen[0], count = k, 1
+    for row in range(k + 1, min(k + _HORIZON, num_pairs)):
+        if geometries[pairs[row, 0]].kind == kind_A and geometries[pairs[row, 1]].kind == kind_B:
+            chosen[count] = row
+            count += 1
+            if count == NUM_LANES:
+                break
     return count
 
 
@@ -109,15 +119,21 @@ def polish(a: Array, b: Array, hulls: Hulls, work: Array) -> None:
 
 
 @inlined
-def take_solution(work: Array, lane: int) -> int:
-    """Writes the solution of a lane into `work`.
+def take_solution(work: Array, number: int, lane: int) -> int:
+    """Writes the solution of a pair into `work`.
+
+    Args:
+        work: pairs have been solved.
+        number: of the combination of kinds.
+        lane: that of the pair.
 
     Returns:
         SOLVED; or UNSOLVED: if it is a minimum that is not known to be the least, or if there is none, with an infinite
         value.
     """
-    _take_solution(work, _SOLVED, lane)
-    return SOLVED if work.lanes[_SOLVED + _IS_LEAST, lane] == 1.0 else UNSOLVED
+    first = _SOLVED + _ROWS * number
+    _take_solution(work, first, lane)
+    return SOLVED if work.lanes[first + _IS_LEAST, lane] == 1.0 else UNSOLVED
 
 
 @inlined
@@ -146,7 +162,7 @@ def take_steps(a: Array, b: Array, hulls: Hulls, work: Array, is_near: bool) -> 
             otherwise it stands below them.
     """
     lanes = work.lanes
-    first = _POLISHED if is_near else _SOLVED
+    first = _POLISHED if is_near else _SOLVED + _ROWS * combination(a.kind, b.kind)
     X_AB = (
         lanes_at(lanes, 0), lanes_at(lanes, 1), lanes_at(lanes, 2), lanes_at(lanes, 3), lanes_at(lanes, 4),
         lanes_at(lanes, 5), lanes_at(lanes, 6), lanes_at(lanes, 7), lanes_at(lanes, 8), lanes_at(lanes, 9),

@@ -118,10 +118,11 @@ work_dtype = np.dtype(
         ("value", np.float64),
         ("p_ACa", np.float64, 3),
         ("p_ACb", np.float64, 3),
-        # Pairs side by side, see lane_pairs.py; solutions of pairs from number first_ahead to end_ahead.
-        ("lanes", np.float64, (33, NUM_LANES)),
-        ("first_ahead", np.int64),
-        ("end_ahead", np.int64),
+        # Pairs side by side, see lane_pairs.py; of each combination of kinds the pairs that have been solved ahead.
+        ("lanes", np.float64, (121, NUM_LANES)),
+        ("ahead", np.int64, (9, NUM_LANES)),
+        ("num_ahead", np.int64, 9),
+        ("next_lane", np.int64, 9),
         # The bundle of refine.py.
         ("bundle", np.int64),  # how many pieces are in it
         ("piece_a", np.int64, MAX_BUNDLE),

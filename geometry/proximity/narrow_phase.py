@@ -15,8 +15,9 @@ from merganser.geometry.proximity.flat_features import contains, try_faces
 from merganser.geometry.proximity.gjk import solve_polytopes
 from merganser.geometry.proximity.hull_reference import by_reference
 from merganser.geometry.proximity.lane_pairs import (
+    choose_pairs,
+    combination,
     goes_by_steps,
-    num_alike,
     polish,
     set_lane,
     take_solution,
@@ -97,7 +98,8 @@ def _combined(u: float, v: float, w: float, x: Vector4, y: Vector4, z: Vector4, 
 @inlined
 def begin_pairs(work: Array) -> None:
     """To be called before the first of several pairs is solved."""
-    work.end_ahead = 0
+    for number in range(work.num_ahead.shape[0]):
+        work.num_ahead[number], work.next_lane[number] = 0, 0
 
 
 @inlined
@@ -108,7 +110,7 @@ def solve_pair(
 
     The pose X_AB is written, too, unless the pair goes by steps.
 
-    Pairs are to be solved in their order: some that follow may be solved with this one, which is faster.
+    All pairs are to be solved once, in their order: some that follow are solved with this one, which is faster.
 
     If it may be rough, it may be UNSOLVED: then the points are missing, and of cores that are apart the distance is at
     least minus the value.
@@ -117,9 +119,13 @@ def solve_pair(
     a, b = geometries[i], geometries[j]
     status = UNSOLVED
     if goes_by_steps(a.kind, b.kind):
-        if k >= work.end_ahead:
+        number = combination(a.kind, b.kind)
+        lane = work.next_lane[number]
+        if lane == work.num_ahead[number]:
             _solve_ahead(geometries, hulls, X_WG, pairs, k, num_pairs, work)
-        status = take_solution(work, k - work.first_ahead)
+            lane = 0
+        work.next_lane[number] = lane + 1
+        status = take_solution(work, number, lane)
         if status == UNSOLVED:
             set_relative_pose(X_WG, i, j, work.X_AB)
     else:
@@ -135,14 +141,16 @@ def solve_pair(
 def _solve_ahead(
     geometries: Array, hulls: Hulls, X_WG: Array, pairs: Array, k: int, num_pairs: int, work: Array
 ) -> None:
-    """Takes steps for pair number k and those after it that are of the same kinds."""
-    count = num_alike(geometries, pairs, k, num_pairs)
+    """Takes steps for pair number k and some of those after it that are of the same kinds."""
+    count = choose_pairs(geometries, pairs, k, num_pairs, work)
+    a, b = geometries[pairs[k, 0]], geometries[pairs[k, 1]]
+    number = combination(a.kind, b.kind)
     for lane in range(NUM_LANES):
-        row = k + min(lane, count - 1)
+        row = work.ahead[number, min(lane, count - 1)]
         i, j = pairs[row, 0], pairs[row, 1]
         set_lane(geometries[i], geometries[j], _relative_pose(X_WG, i, j), work.lanes, lane)
-    take_steps(geometries[pairs[k, 0]], geometries[pairs[k, 1]], hulls, work, False)
-    work.first_ahead, work.end_ahead = k, k + count
+    take_steps(a, b, hulls, work, False)
+    work.num_ahead[number] = count
 
 
 @device
