@@ -205,7 +205,7 @@ def take_steps(a: Array, b: Array, hulls: Hulls, work: Array, is_near: bool) -> 
         p, q = add(rotated(X_AB, q), origin), add(rotated(X_AB, p), origin)
     is_least = value < rolling
     if any_of(is_found & ~is_least):
-        is_least = is_least | are_curved_enough(kind_A, kind_B, sizes_A, sizes_B, X_AB, size, n, value, p, q)
+        is_least = is_least | are_curved_enough(kind_A, kind_B, sizes_A, sizes_B, X_AB, size, value, p, q)
     _set_vector(lanes, first + _NORMAL, n)
     set_lanes(lanes, first + _VALUE, where(is_found, value, spread(math.inf)))
     _set_vector(lanes, first + _P_A, p)

@@ -10,26 +10,25 @@ around the nearest point of the other core. Cores other than cones and hulls hav
 a cylinder with radius r, axis e, and p at the distance s from the axis and k from the nearer end,
 
     F(m) >= k |m . e| + (r - s) |m - (m . e) e| + s (m . u)^2 / 2 >= m^T R m / 2,
-    R = 2 k e e^T + 2 (r - s) (I - e e^T) + s u u^T                                             (2)
+    R = 2 k e e^T + 2 (r - s) (I - e e^T) + (s^2 / r) u u^T                                     (2)
 
 where u is along the rim; of a box with axes e_i and p at the distances k_i from its nearer sides, R = sum 2 k_i e_i
 e_i^T; of an ellipsoid with semi-axes S along the axes E, R = (E S^2 E^T - p p^T) / max(S); of a segment 2 k e e^T. And
-with c the chord of the core from p against its own n, F(m) >= c max(0, -m . n). Let R be the sum for both cores, with
-the least eigenvalue w across n, and c that of both chords. Then (1) holds where m . n >= -x if w (1 - x) >= 2 d, and
-where m . n <= -x if c x >= d (1 + x). Both do for x = d / (c - d) if
+if the core reaches at least as far as c from p against its own n, F(m) >= c max(0, -m . n). Let R be the sum for both
+cores, with the least eigenvalue w across n, and c that of both. Then (1) holds where m . n >= -x if w (1 - x) >= 2 d,
+and where m . n <= -x if c x >= d (1 + x). Both do for x = d / (c - d) if
 
     w (c - 2 d) >= 2 d (c - d)                                                                  (3)
 """
 
 from __future__ import annotations
 
-import math
-
 from merganser.framework.native import device, inlined
-from merganser.framework.native.lanes import Lanes, Mask, larger, smaller, square_root, where
+from merganser.framework.native.lanes import Lanes, Mask, larger, smaller, square_root
 from merganser.geometry.proximity.flat_features import contains
 from merganser.geometry.proximity.layout import BOX, CYLINDER, ELLIPSOID, HULL, Hulls
 from merganser.geometry.proximity.sphere_steps import Symmetric, added
+from merganser.geometry.proximity.supports import least_radius
 from merganser.geometry.proximity.vectors import Array, Vector3, axis, cross, dot, rotated_back, subtract, sum_scaled
 
 __all__ = ["are_curved_enough", "is_least"]
@@ -44,9 +43,8 @@ def is_least(a: Array, b: Array, hulls: Hulls, work: Array) -> bool:
     p_A, p_B = (work.p_ACa[0], work.p_ACa[1], work.p_ACa[2]), (work.p_ACb[0], work.p_ACb[1], work.p_ACb[2])
     if a.kind <= ELLIPSOID and b.kind <= ELLIPSOID:
         sizes_A, sizes_B = (a.size_0, a.size_1, a.size_2), (b.size_0, b.size_1, b.size_2)
-        n = (work.normal[0], work.normal[1], work.normal[2])
         return are_curved_enough(
-            a.kind, b.kind, sizes_A, sizes_B, X_AB, a.bound + b.bound, n, work.value, p_A, p_B
+            a.kind, b.kind, sizes_A, sizes_B, X_AB, a.bound + b.bound, work.value, p_A, p_B
         )
     depth = work.value - _ROUNDING * (a.bound + b.bound)
     if a.kind in (BOX, CYLINDER, HULL) and contains(a, hulls, p_B, -depth):
@@ -64,7 +62,6 @@ def are_curved_enough(
     sizes_B: Vector3,
     X_AB: Array,
     size: Lanes,
-    n: Vector3,
     value: Lanes,
     p_A: Vector3,
     p_B: Vector3,
@@ -76,52 +73,47 @@ def are_curved_enough(
         sizes_A, sizes_B: their measures.
         X_AB: pose, as in `work`.
         size: of the pair.
-        n, value, p_A, p_B: the minimum of h; all in A.
+        value, p_A, p_B: the minimum of h; all in A.
     """
     depth = value - _ROUNDING * size
     x, y, z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-    R_A, chord_A = _bounds(kind_A, sizes_A, x, y, z, p_A, n)
+    R_A, reach_A = _bounds(kind_A, sizes_A, x, y, z, p_A)
     p_BB_A = subtract(p_B, (X_AB[9], X_AB[10], X_AB[11]))
-    R_B, chord_B = _bounds(kind_B, sizes_B, axis(X_AB, 0), axis(X_AB, 1), axis(X_AB, 2), p_BB_A, n)
-    chord = chord_A + chord_B
-    is_long = chord > 2.0 * depth
+    R_B, reach_B = _bounds(kind_B, sizes_B, axis(X_AB, 0), axis(X_AB, 1), axis(X_AB, 2), p_BB_A)
+    c = reach_A + reach_B
     xx, yy, zz, xy, xz, yz = added(R_A, R_B)
-    least = 2.0 * depth * (chord - depth) / where(is_long, chord - 2.0 * depth, 1.0)
+    least = 2.0 * depth * (c - depth) / larger(c - 2.0 * depth, depth)
     # As R n = 0, the eigenvalues across n have this sum and product.
     total = xx + yy + zz
     product = xx * yy - xy * xy + xx * zz - xz * xz + yy * zz - yz * yz
-    return is_long & (total >= 2.0 * least) & (product >= least * (total - least))
+    return (c >= 3.0 * depth) & (total >= 2.0 * least) & (product >= least * (total - least))
 
 
 @inlined
 def _bounds(
-    kind: int, sizes: Vector3, e_x: Vector3, e_y: Vector3, e_z: Vector3, p: Vector3, n: Vector3
+    kind: int, sizes: Vector3, e_x: Vector3, e_y: Vector3, e_z: Vector3, p: Vector3
 ) -> tuple[Symmetric, Lanes]:
-    """R of (2), and the chord through p along n, for a core with the given axes; p is from its center."""
+    """R and the least c of (2), for a core with the given axes; p is from its center."""
     x, y, z = sizes
-    along, tilt = dot(p, e_z), abs(dot(n, e_z))
     if kind == ELLIPSOID:
         longest = 1.0 / larger(x, larger(y, z))
         R = added(_weighted(x * x * longest, e_x), _weighted(y * y * longest, e_y))
         R = added(added(R, _weighted(z * z * longest, e_z)), _weighted(-longest, p))
-        n_x, n_y, n_z = dot(n, e_x) / x, dot(n, e_y) / y, dot(n, e_z) / z
-        product = dot(p, e_x) * n_x / x + dot(p, e_y) * n_y / y + along * n_z / z
-        return R, 2.0 * abs(product) / (n_x * n_x + n_y * n_y + n_z * n_z)
+        return R, 2.0 * least_radius(sizes)
+    along = dot(p, e_z)
     R = _weighted(2.0 * larger(z - abs(along), 0.0), e_z)
     if kind < BOX:
         return R, 0.0 * along
-    chord = _chord(z, tilt)
     if kind == BOX:
         R = added(R, _weighted(2.0 * larger(x - abs(dot(p, e_x)), 0.0), e_x))
         R = added(R, _weighted(2.0 * larger(y - abs(dot(p, e_y)), 0.0), e_y))
-        return R, smaller(chord, smaller(_chord(x, abs(dot(n, e_x))), _chord(y, abs(dot(n, e_y)))))
+        return R, 2.0 * smaller(z, smaller(x, y))
     beside = sum_scaled(p, e_z, -along)
-    s = square_root(dot(beside, beside))
-    k = 2.0 * larger(x - s, 0.0)
+    k = 2.0 * larger(x - square_root(dot(beside, beside)), 0.0)
     R = added(R, (k, k, k, 0.0 * k, 0.0 * k, 0.0 * k))
     R = added(R, _weighted(-k, e_z))
-    R = added(R, _weighted(where(s > 0.0, 1.0 / where(s > 0.0, s, 1.0), 0.0), cross(e_z, beside)))
-    return R, smaller(chord, _chord(x, square_root(larger(1.0 - tilt * tilt, 0.0))))
+    R = added(R, _weighted(1.0 / x, cross(e_z, beside)))
+    return R, 2.0 * smaller(x, z)
 
 
 @inlined
@@ -129,10 +121,3 @@ def _weighted(k: Lanes, e: Vector3) -> Symmetric:
     """k e e^T."""
     x, y, z = k * e[0], k * e[1], k * e[2]
     return x * e[0], y * e[1], z * e[2], x * e[1], x * e[2], y * e[2]
-
-
-@inlined
-def _chord(half: Lanes, tilt: Lanes) -> Lanes:
-    """The length at which a line with this slope crosses from one side to the other."""
-    is_tilted = tilt > 0.0
-    return where(is_tilted, 2.0 * half / where(is_tilted, tilt, 1.0), math.inf)
