@@ -207,9 +207,9 @@ def _is_rough(a: Array, b: Array, work: Array) -> bool:
 
 @device
 def _are_in_one_place(a: Array, b: Array, work: Array) -> bool:
-    """Whether the centers are nearer to each other than the solution is deep."""
+    """Whether the centers are nearer to each other than twice the depth of the solution."""
     offset = _between_centers(a, b, work.X_AB)
-    return bool(dot(offset, offset) < work.value * work.value)
+    return bool(dot(offset, offset) < (2.0 * work.value) ** 2)
 
 
 @device
@@ -220,9 +220,8 @@ def _solve_cylinder(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
         A status; if UNSOLVED, a minimum of h is left in `work`, or the infinite value that it had.
     """
     if a.kind != HULL and b.kind != HULL:  # which have too many faces for this
-        value = work.value
         try_faces(a, b, hulls, work, a.bound + b.bound)
-        if work.value < value and (work.value < 0.0 or is_least(a, b, hulls, work)):
+        if work.value < 0.0 or (work.value < math.inf and is_least(a, b, hulls, work)):
             return SOLVED
         if work.value < math.inf and _is_midpoint_inside(a, b, hulls, work):
             return UNSOLVED

@@ -19,17 +19,42 @@ cores, with the least eigenvalue w across n, and c that of both. Then (1) holds 
 and where m . n <= -x if c x >= d (1 + x). Both do for x = d / (c - d) if
 
     w (c - 2 d) >= 2 d (c - d)                                                                  (3)
+
+Where two edges or rims cross at a small angle, w is small, but only along one direction v across n, and even along it
+h soon grows, because n leaves the normals of one core or the other. Let W be the other eigenvalue, along z: where
+(m . z)^2 >= 4 d / W = a^2, (1) holds. For the other m, let g be from the mirror image of p or q, in one of the planes
+of symmetry, to p (of B, back). The image is a point of the core, so that the left side of (1) is at least -m . g, and
+is 2 d, which is enough, from an angle f to n on, with
+
+    cos f = -(g_v sqrt(1 - b^2) + g_n b) / G,  b = (2 d + a |g_z|) / (G sqrt(1 - a^2)),  G^2 = g_n^2 + g_v^2      (4)
+
+on the side of v; with -g_v on the other side. Before that w (1 + sqrt(1 - a^2) cos f) >= 2 d is enough, if f is
+acute.
 """
 
 from __future__ import annotations
+
+import math
 
 from merganser.framework.native import device, inlined
 from merganser.framework.native.lanes import Lanes, Mask, larger, smaller, square_root
 from merganser.geometry.proximity.flat_features import contains
 from merganser.geometry.proximity.layout import BOX, CYLINDER, ELLIPSOID, HULL, Hulls
-from merganser.geometry.proximity.sphere_steps import Symmetric, added
+from merganser.geometry.proximity.sphere_steps import Symmetric, added, times
 from merganser.geometry.proximity.supports import least_radius
-from merganser.geometry.proximity.vectors import Array, Vector3, axis, cross, dot, rotated_back, subtract, sum_scaled
+from merganser.geometry.proximity.vectors import (
+    Array,
+    Vector3,
+    axis,
+    cross,
+    dot,
+    rotated_back,
+    scaled,
+    subtract,
+    sum_scaled,
+    tangents,
+    unit_axis,
+)
 
 __all__ = ["are_curved_enough", "is_least"]
 
@@ -43,9 +68,10 @@ def is_least(a: Array, b: Array, hulls: Hulls, work: Array) -> bool:
     p_A, p_B = (work.p_ACa[0], work.p_ACa[1], work.p_ACa[2]), (work.p_ACb[0], work.p_ACb[1], work.p_ACb[2])
     if a.kind <= ELLIPSOID and b.kind <= ELLIPSOID:
         sizes_A, sizes_B = (a.size_0, a.size_1, a.size_2), (b.size_0, b.size_1, b.size_2)
-        return are_curved_enough(
-            a.kind, b.kind, sizes_A, sizes_B, X_AB, a.bound + b.bound, work.value, p_A, p_B
-        )
+        size = a.bound + b.bound
+        if are_curved_enough(a.kind, b.kind, sizes_A, sizes_B, X_AB, size, work.value, p_A, p_B):
+            return True
+        return bool(a.kind >= BOX and b.kind >= BOX and _is_cut_off(a, b, work, p_A, p_B))
     depth = work.value - _ROUNDING * (a.bound + b.bound)
     if a.kind in (BOX, CYLINDER, HULL) and contains(a, hulls, p_B, -depth):
         return True
@@ -87,6 +113,47 @@ def are_curved_enough(
     total = xx + yy + zz
     product = xx * yy - xy * xy + xx * zz - xz * xz + yy * zz - yz * yz
     return (c >= 3.0 * depth) & (total >= 2.0 * least) & (product >= least * (total - least))
+
+
+@device
+def _is_cut_off(a: Array, b: Array, work: Array, p_A: Vector3, p_B: Vector3) -> bool:
+    """Whether (1) holds by (4), for one pair of boxes, cylinders or ellipsoids."""
+    X_AB = work.X_AB
+    depth = work.value
+    n = (work.normal[0], work.normal[1], work.normal[2])
+    x, y, z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+    e_x, e_y, e_z = axis(X_AB, 0), axis(X_AB, 1), axis(X_AB, 2)
+    q = subtract(p_B, (X_AB[9], X_AB[10], X_AB[11]))
+    R_A, _ = _bounds(a.kind, (a.size_0, a.size_1, a.size_2), x, y, z, p_A)
+    R_B, _ = _bounds(b.kind, (b.size_0, b.size_1, b.size_2), e_x, e_y, e_z, q)
+    R = added(R_A, R_B)
+    t, s = tangents(n)
+    R_t, R_s = times(R, t), times(R, s)
+    tt, ts, ss = dot(t, R_t), dot(s, R_t), dot(s, R_s)
+    spread = math.hypot(0.5 * (tt - ss), ts)
+    w, W = 0.5 * (tt + ss) - spread, 0.5 * (tt + ss) + spread
+    if not (w > depth and 16.0 * depth < W):
+        return False
+    turn = 0.5 * math.atan2(2.0 * ts, tt - ss)  # from t to the direction of W
+    along = sum_scaled(scaled(t, math.cos(turn)), s, math.sin(turn))
+    v = cross(along, n)
+    band = math.sqrt(4.0 * depth / W)
+    left = math.sqrt(1.0 - band * band)
+    on_side, on_other = -1.0, -1.0  # cos f
+    for i in range(6):
+        e, p = (unit_axis(i), p_A) if i < 3 else (axis(X_AB, i - 3), q)
+        g = scaled(e, (2.0 if i < 3 else -2.0) * dot(p, e))
+        g_n, g_v, g_z = dot(g, n), dot(g, v), abs(dot(g, along))
+        least = (2.0 * depth + band * g_z) / left
+        if not g_n >= least:
+            continue
+        G = math.hypot(g_n, g_v)
+        sine = least / G
+        cosine = math.sqrt(1.0 - sine * sine)
+        on_side = max(on_side, -(g_v * cosine + g_n * sine) / G)
+        on_other = max(on_other, (g_v * cosine - g_n * sine) / G)
+    lowest = min(on_side, on_other)
+    return w * (1.0 + (left * lowest if lowest > 0.0 else lowest)) >= 2.0 * depth
 
 
 @inlined
