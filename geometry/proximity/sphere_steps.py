@@ -42,9 +42,11 @@ SHORTER = 0.3  # what is left of a step after which h is greater
 SLACK = 1e-13  # of the size: by how much rounding may have h rise
 TOLERANCE = 1e-12  # of the size: |r|
 STIFFNESS = 0.1  # of the size: k of (1)
-LIFT = 0.1  # of the size: stands for -h in (1) where h is too large, far from the minimum
+LIFT = 0.05  # of the size: stands for -h in (1) where h is too large, far from the minimum
 _LARGEST_STEP = 0.7  # [rad]
-_LARGEST_TILT = 0.5  # [rad], from the axis of a cylinder
+_LEAST_WAY_DOWN = 0.3  # [rad], of a step where h is concave, which does not end at the minimum nearby
+_LARGEST_TILT = 0.25  # [rad], from the axis of a cylinder
+_TINY = 1e-30  # square of a length that counts as zero
 _NEAR = 1e-9  # of the size: distance of a point at less than which its direction is uncertain
 
 
@@ -166,8 +168,8 @@ def newton_step(
     d, is_convex = _solve(_without(_on_sphere(hessian, n, h, stiffness), free), r)
     if any_of(~is_convex):
         other, _ = _solve(_without(_on_sphere(hessian, n, -LIFT * size, stiffness), free), r)
-        square = larger(dot(other, other), 1e-30)
-        d = either(is_convex, d, scaled(other, larger(0.3 / square_root(square), 1.0)))
+        length = square_root(larger(dot(other, other), _TINY))
+        d = either(is_convex, d, scaled(other, larger(_LEAST_WAY_DOWN / length, 1.0)))
     return d
 
 
