@@ -38,6 +38,7 @@ from merganser.geometry.proximity.vectors import (
     rotated_back,
     subtract,
     sum_scaled,
+    tangents,
 )
 
 __all__ = ["choose_pairs", "combination", "goes_by_steps", "polish", "set_lane", "take_solution", "take_steps"]
@@ -48,7 +49,8 @@ _SIZES_A, _SIZES_B, _SIZE, _START = 12, 15, 18, 19
 _NORMAL, _VALUE, _P_A, _P_B, _IS_LEAST = 0, 3, 4, 7, 10
 _POLISHED, _SOLVED, _ROWS = 0, 22, 11
 _HORIZON = 64  # how far ahead one looks for pairs of the same kinds
-_TILT = 0.01  # of directions that polishing starts from
+_ASIDE = 0.01  # [rad], of the directions that polishing starts from if they are mirrored
+_AROUND = 0.08  # [rad], the same, on tangents of the minimum, if they lie around it
 _SAME = 1e-9  # of the size: by how much rounding may have a minimum rise that is polished
 
 
@@ -90,25 +92,38 @@ def set_lane(a: Array, b: Array, X_AB: Array, lanes: Array, lane: int) -> None:
 
 
 @device
-def polish(a: Array, b: Array, hulls: Hulls, work: Array) -> None:
-    """Takes the minimum in `work` to rounding.
+def polish(a: Array, b: Array, hulls: Hulls, work: Array, is_mirrored: bool) -> None:
+    """Takes the minimum in `work` to rounding, or finds a lower one like it.
 
-    Cores in nearly the same place have minima that differ little, opposite to each other or mirrored at the planes of
-    symmetry, so that all these directions are tried, one in each lane; the least minimum is taken. They are tilted,
-    lest one be a saddle point between two minima. Of cylinders with nearly the same axis, minima lie across both.
+    Steps start from eight directions around it: a search may take two minima so near to each other for one.
+
+    Args:
+        a: geometry A.
+        b: geometry B.
+        hulls: vertices of hulls.
+        work: has a minimum.
+        is_mirrored: whether the cores are in nearly the same place. Then minima differ little that are opposite to each
+            other or mirrored at the planes of symmetry, so that steps start from there. They start a little aside, lest
+            it be a saddle point. Of cylinders with nearly the same axis, minima lie across both.
     """
     lanes = work.lanes
     set_lane(a, b, work.X_AB, lanes, 0)
     for row in range(_SIZE + 1):
         set_lanes(lanes, row, spread(lanes[row, 0]))
+    n = (work.normal[0], work.normal[1], work.normal[2])
+    t, s = tangents(n)
     for lane in range(NUM_LANES):
-        for i in range(3):
-            lanes[_START + i, lane] = (-work.normal[i] if (lane >> i) & 1 else work.normal[i]) + _TILT * (i + 1)
-    if a.kind == CYLINDER and b.kind == CYLINDER:
-        for lane in range(2):  # across both axes
-            side = 1.0 - 2.0 * lane
-            lanes[_START, 1 + lane], lanes[_START + 1, 1 + lane] = -side * work.X_AB[5], side * work.X_AB[2]
-            lanes[_START + 2, 1 + lane] = 0.0
+        if is_mirrored:
+            x, y, z = _flipped(n[0], lane), _flipped(n[1], lane >> 1), _flipped(n[2], lane >> 2)
+            _set_start(lanes, lane, (x + _ASIDE, y + 2.0 * _ASIDE, z + 3.0 * _ASIDE))
+        else:
+            to_t, to_s = _flipped(_AROUND, lane), _flipped(_AROUND, lane >> 1)
+            if lane & 4 == 0:  # on one of both tangents, others between them
+                to_t, to_s = (to_t, 0.0) if lane & 2 == 0 else (0.0, to_t)
+            _set_start(lanes, lane, sum_scaled(sum_scaled(n, t, to_t), s, to_s))
+    if is_mirrored and a.kind == CYLINDER and b.kind == CYLINDER:
+        _set_start(lanes, 1, (-work.X_AB[5], work.X_AB[2], 0.0))
+        _set_start(lanes, 2, (work.X_AB[5], -work.X_AB[2], 0.0))
     take_steps(a, b, hulls, work, True)
     least, best = work.value + _SAME * (a.bound + b.bound), -1
     for lane in range(NUM_LANES):
@@ -116,6 +131,16 @@ def polish(a: Array, b: Array, hulls: Hulls, work: Array) -> None:
             least, best = lanes[_POLISHED + _VALUE, lane], lane
     if best >= 0:
         _take_solution(work, _POLISHED, best)
+
+
+@inlined
+def _flipped(x: float, lane: int) -> float:
+    return -x if lane & 1 else x
+
+
+@inlined
+def _set_start(lanes: Array, lane: int, v: Vector3) -> None:
+    lanes[_START, lane], lanes[_START + 1, lane], lanes[_START + 2, lane] = v[0], v[1], v[2]
 
 
 @inlined

@@ -48,11 +48,8 @@ from merganser.geometry.proximity.vectors import (
     rotated_back,
     scaled,
     subtract,
-    sum_scaled,
     unit,
 )
-
-_ROUNDING = 1e-13  # of the size
 
 Vector4: TypeAlias = tuple[float, float, float, float]
 Pose: TypeAlias = tuple[float, ...]
@@ -191,18 +188,9 @@ def _search(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> in
         status = deepest_of_smooth(a, b, hulls, work)
     else:
         status = deepest(a, b, hulls, work, 0)
-    if goes_by_steps(a.kind, b.kind) and (_is_rough(a, b, work) or _are_in_one_place(a, b, work)):
-        polish(a, b, hulls, work)
+    if goes_by_steps(a.kind, b.kind):
+        polish(a, b, hulls, work, _are_in_one_place(a, b, work))
     return status
-
-
-@device
-def _is_rough(a: Array, b: Array, work: Array) -> bool:
-    """Whether the points of the solution are not as far from each other, or not in the direction, as they should be."""
-    n = (work.normal[0], work.normal[1], work.normal[2])
-    p_A, p_B = (work.p_ACa[0], work.p_ACa[1], work.p_ACa[2]), (work.p_ACb[0], work.p_ACb[1], work.p_ACb[2])
-    aside = sum_scaled(subtract(p_A, p_B), n, -work.value)
-    return bool(dot(aside, aside) > (_ROUNDING * (a.bound + b.bound)) ** 2)
 
 
 @device

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from trial import core_of, icosahedron, lowest
 
 from merganser.framework.native.lanes import NUM_LANES
-from merganser.geometry import Cylinder, Ellipsoid
+from merganser.geometry import Box, Cylinder, Ellipsoid
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 from merganser.geometry.proximity.lane_pairs import (
     _IS_LEAST,
@@ -119,3 +119,15 @@ def test_cylinders_with_nearly_the_same_axis_and_center_part_across_both_axes(an
     assert result["distance"] == pytest.approx(-0.09, abs=1e-15)
     np.testing.assert_allclose(result["p_WCa"] - result["p_WCb"], -0.09 * result["nhat_BA_W"], atol=1e-15)
     assert abs(result["nhat_BA_W"] @ [0.6, -0.8, 0.0]) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_two_minima_within_ten_degrees_of_each_other_are_told_apart():
+    """The end of a cylinder on the corner of a box; the higher minimum exceeds the lower one by 4e-7 m."""
+    shapes = [Cylinder(0.04244753300883655, 0.05071492624727972), Box(0.1036779323, 0.1020413833, 0.0711914)]
+    X_WG = np.tile(np.eye(4), (2, 1, 1))
+    turn = [-0.23656484828765778, 0.07103398262899482, 2.5332990478511386]
+    X_WG[1, :3, :3] = Rotation.from_rotvec(turn).as_matrix()
+    X_WG[1, :3, 3] = [0.021661506934649508, 0.03520736887933633, -0.06968719509310196]
+    result = engine_of(shapes).signed_distances(X_WG, np.array([[0, 1]]))[0]
+    assert result["nhat_BA_W"] == pytest.approx([-0.039318, 0.025096, 0.998912], abs=1e-6)
+    assert least_value(shapes, *X_WG, -result["distance"]) >= -result["distance"] - 1e-9
