@@ -28,6 +28,7 @@ from merganser.geometry.proximity.sphere_steps import (
     beside_axis,
     either,
     from_core,
+    known_length,
     length_of,
     newton_step,
     on_axis_of,
@@ -73,12 +74,7 @@ def steps_of_cylinder(
     """
     x, y, z = sizes
     is_box = kind == BOX
-    v = start
-    length = square_root(dot(v, v))
-    is_lost = ~(length > 0.0)
-    v = (v[0], v[1], where(is_lost, 1.0, v[2]))
-    length = where(is_lost, 1.0, length)
-    inverse_length = 1.0 / length
+    v, length, inverse_length, is_lost = known_length(start)
     largest, slack = TOLERANCE**2 * size * size, SLACK * size
     lowest, before, p_before, d = math.inf * size, v, v, v
     is_found, found_n, found_p, found_q = is_lost & ~is_lost, v, v, v
@@ -169,7 +165,7 @@ def _across(v: Vector3, e: Vector3, length: Lanes) -> tuple[Vector3, Mask, Lanes
 
 
 @inlined
-def _hessian_across(bend: float, e: Vector3, t: Vector3) -> Symmetric:
+def _hessian_across(bend: Lanes, e: Vector3, t: Vector3) -> Symmetric:
     """bend (I - e e^T - t t^T)."""
     return (
         bend * (1.0 - e[0] * e[0] - t[0] * t[0]),

@@ -28,6 +28,7 @@ from merganser.geometry.proximity.sphere_steps import (
     beside_axis,
     either,
     from_core,
+    known_length,
     length_of,
     newton_step,
     point_of_box,
@@ -88,12 +89,7 @@ def steps_of_ellipsoid(
         size: of the pair.
         start: direction to start from.
     """
-    v = start
-    length = square_root(dot(v, v))
-    is_lost = ~(length > 0.0)
-    v = (v[0], v[1], where(is_lost, 1.0, v[2]))
-    length = where(is_lost, 1.0, length)
-    inverse_length = 1.0 / length
+    v, length, inverse_length, is_lost = known_length(start)
     largest, slack = TOLERANCE**2 * size * size, SLACK * size
     lowest, before, p_before, d = math.inf * size, v, v, v
     is_found, found_n, found_p, found_q = is_lost & ~is_lost, v, v, v
@@ -187,7 +183,7 @@ def minimum_of_ellipsoids(matrix: Symmetric, c: Vector3, size: float) -> Vector3
 
 
 @inlined
-def _ellipsoid_point(matrix: Symmetric, n: Vector3) -> tuple[Vector3, float]:
+def _ellipsoid_point(matrix: Symmetric, n: Vector3) -> tuple[Vector3, Lanes]:
     """M n / sqrt(n . M n), and the inverse of the root."""
     product = times(matrix, n)
     inverse = 1.0 / square_root(dot(n, product))
@@ -195,7 +191,7 @@ def _ellipsoid_point(matrix: Symmetric, n: Vector3) -> tuple[Vector3, float]:
 
 
 @inlined
-def _hessian(matrix: Symmetric, m: Vector3, inverse: float) -> Symmetric:
+def _hessian(matrix: Symmetric, m: Vector3, inverse: Lanes) -> Symmetric:
     """The second derivatives of sqrt(n . M n), at `_ellipsoid_point`."""
     return (
         (matrix[0] - m[0] * m[0]) * inverse,

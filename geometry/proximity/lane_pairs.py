@@ -68,13 +68,12 @@ def combination(kind_A: int, kind_B: int) -> int:
 
 @inlined
 def choose_pairs(geometries: Array, pairs: Array, k: int, num_pairs: int, work: Array) -> int:
-    """Notes in `work.ahead` pair number k and some of those after it with cores of the same kinds; returns how many."""
+    """Notes pair k and some after it with cores of the same kinds in `work.chosen`; returns how many."""
     kind_A, kind_B = geometries[pairs[k, 0]].kind, geometries[pairs[k, 1]].kind
-    chosen = work.ahead[combination(kind_A, kind_B)]
-    chosen[0], count = k, 1
+    work.chosen[0], count = k, 1
     for row in range(k + 1, min(k + _HORIZON, num_pairs)):
         if geometries[pairs[row, 0]].kind == kind_A and geometries[pairs[row, 1]].kind == kind_B:
-            chosen[count] = row
+            work.chosen[count] = row
             count += 1
             if count == NUM_LANES:
                 break

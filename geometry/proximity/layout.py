@@ -118,9 +118,10 @@ work_dtype = np.dtype(
         ("value", np.float64),
         ("p_ACa", np.float64, 3),
         ("p_ACb", np.float64, 3),
-        # Pairs side by side, see lane_pairs.py; of each combination of kinds the pairs that have been solved ahead.
+        # Pairs side by side, and their numbers, see lane_pairs.py; of each combination of kinds, how many pairs have
+        # been solved ahead, and which of them comes next.
         ("lanes", np.float64, (121, NUM_LANES)),
-        ("ahead", np.int64, (9, NUM_LANES)),
+        ("chosen", np.int64, NUM_LANES),
         ("num_ahead", np.int64, 9),
         ("next_lane", np.int64, 9),
         # The bundle of refine.py.

@@ -144,13 +144,12 @@ def _solve_ahead(
     """Takes steps for pair number k and some of those after it that are of the same kinds."""
     count = choose_pairs(geometries, pairs, k, num_pairs, work)
     a, b = geometries[pairs[k, 0]], geometries[pairs[k, 1]]
-    number = combination(a.kind, b.kind)
     for lane in range(NUM_LANES):
-        row = work.ahead[number, min(lane, count - 1)]
+        row = work.chosen[min(lane, count - 1)]
         i, j = pairs[row, 0], pairs[row, 1]
         set_lane(geometries[i], geometries[j], _relative_pose(X_WG, i, j), work.lanes, lane)
     take_steps(a, b, hulls, work, False)
-    work.num_ahead[number] = count
+    work.num_ahead[combination(a.kind, b.kind)] = count
 
 
 @device

@@ -30,9 +30,9 @@ from merganser.geometry.proximity.layout import BOX
 from merganser.geometry.proximity.vectors import Vector3, dot, scaled, sum_scaled
 
 __all__ = [
-    "LIFT", "MAX_STEPS", "SHORTER", "SLACK", "STIFFNESS", "TOLERANCE", "Symmetric", "added", "adjugate_times",
-    "beside_axis", "either", "from_core", "length_of", "newton_step", "on_axis_of", "point_of_box", "point_of_rim",
-    "polished", "shortened", "stopped_at_kinks", "times",
+    "LIFT", "MAX_STEPS", "SHORTER", "SLACK", "TOLERANCE", "Symmetric", "added", "adjugate_times",
+    "beside_axis", "either", "from_core", "known_length", "length_of", "newton_step", "on_axis_of", "point_of_box",
+    "point_of_rim", "polished", "shortened", "stopped_at_kinks", "times",
 ]  # fmt: skip
 
 Symmetric: TypeAlias = tuple[Lanes, Lanes, Lanes, Lanes, Lanes, Lanes]  # xx, yy, zz, xy, xz, yz
@@ -41,7 +41,7 @@ MAX_STEPS = 20
 SHORTER = 0.3  # what is left of a step after which h is greater
 SLACK = 1e-13  # of the size: by how much rounding may have h rise
 TOLERANCE = 1e-12  # of the size: |r|
-STIFFNESS = 0.1  # of the size: k of (1)
+_STIFFNESS = 0.1  # of the size: k of (1)
 LIFT = 0.05  # of the size: stands for -h in (1) where h is too large, far from the minimum
 _LARGEST_STEP = 0.7  # [rad]
 _LEAST_WAY_DOWN = 0.3  # [rad], of a step where h is concave, which does not end at the minimum nearby
@@ -164,7 +164,7 @@ def newton_step(
     hessian: Symmetric, n: Vector3, h: Lanes, r: Vector3, free: tuple[Mask, Mask, Mask], size: Lanes
 ) -> Vector3:
     """-d of (1), kept from axes where p balances r."""
-    stiffness = STIFFNESS * size
+    stiffness = _STIFFNESS * size
     d, is_convex = _solve(_without(_on_sphere(hessian, n, h, stiffness), free), r)
     if any_of(~is_convex):
         other, _ = _solve(_without(_on_sphere(hessian, n, -LIFT * size, stiffness), free), r)
@@ -194,6 +194,15 @@ def _on_sphere(hessian: Symmetric, n: Vector3, h: Lanes, stiffness: Lanes) -> Sy
         hessian[4] + k * n[0] * n[2],
         hessian[5] + k * n[1] * n[2],
     )
+
+
+@inlined
+def known_length(v: Vector3) -> tuple[Vector3, Lanes, Lanes, Mask]:
+    """A direction, its length and the inverse, and whether it has none; then it is some other one."""
+    length = square_root(dot(v, v))
+    has_none = ~(length > 0.0)
+    length = where(has_none, 1.0, length)
+    return (v[0], v[1], where(has_none, 1.0, v[2])), length, 1.0 / length, has_none
 
 
 @inlined
