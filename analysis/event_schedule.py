@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING
+import operator
+from typing import TYPE_CHECKING, NoReturn
 
+from merganser.analysis.integrators.step_size import RESOLUTION
 from merganser.framework import Context, System, TriggerType
 from merganser.framework.core.events import EventKind
 
@@ -54,6 +56,7 @@ class EventSchedule:
         periodic = [event for _, event in self._ordered if event.trigger is TriggerType.kPeriodic]
         self._clocks = list({(event.period, event.offset): event for event in periodic}.values())
         self._next_times = [math.nan] * len(self._clocks)
+        self._latest = min((clock.period for clock in self._clocks), default=math.inf) / RESOLUTION
         self._asked_at = math.nan
         self._of_clocks: dict[tuple[int, ...], SimultaneousEvents] = {}
         self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
@@ -64,6 +67,8 @@ class EventSchedule:
         if not self._clocks:
             return math.inf, ()
         next_times = self._next_times
+        if not -self._latest <= time <= self._latest:
+            self._refuse(time)
         has_gone_back = not time >= self._asked_at
         self._asked_at = time
         for number, clock in enumerate(self._clocks):
@@ -73,6 +78,18 @@ class EventSchedule:
             return next_times[0], _FIRST_CLOCK
         next_time = min(next_times)
         return next_time, tuple([n for n, clock_time in enumerate(next_times) if clock_time == next_time])
+
+    def _refuse(self, time: float) -> NoReturn:
+        """Says which event happens more often than time can tell."""
+        period, context, event = min(
+            ((event.period, context, event) for context, event in self._ordered if event.period),
+            key=operator.itemgetter(0),
+        )
+        raise RuntimeError(
+            f"The {event.kind.value} event of system '{context._system.GetSystemPathname()}' with the period "
+            f"{period} s happens more often than time can resolve at {time} s, which is about "
+            f"{RESOLUTION * abs(time):.3g} s. Begin at an earlier time, or declare a longer period."
+        )
 
     def has_events_of(self, other: EventSchedule) -> bool:
         """Whether the events are the same ones as those of another schedule, in the same contexts."""
@@ -96,6 +113,8 @@ class EventSchedule:
 
     def clocks_at(self, time: float) -> tuple[int, ...]:
         """The clocks that strike at exactly `time`."""
+        if not -self._latest <= time <= self._latest:
+            self._refuse(time)
         just_before = math.nextafter(time, -math.inf)
         return tuple(n for n, clock in enumerate(self._clocks) if clock.next_time(just_before) == time)
 

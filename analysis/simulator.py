@@ -104,6 +104,10 @@ class Simulator:
         self._target_rate = 0.0
         self._publishes_every_step = False
         self._journal: list[Updates] = []  # updates of this step that are made, but not yet noted
+        self._owed: EventList = []  # publish events of the last step, until all of them have happened
+        self._num_paid = [0]  # how many of them have
+        self._takes_from_plan = False  # whether the plan has, or may have, done something that is not yet noted
+        self._is_advancing = False
         self._publishes_at_initialization = False
         self._uses_native_plan = True
         wanted = os.environ.get("MERGANSER_PLAN", "") if may_compile() else "never"
@@ -122,6 +126,7 @@ class Simulator:
         self._context = context
         self._has_continuous_state = context.num_continuous_states() > 0
         self._is_initialized = False
+        self._owed = []
         self._schedule: Any = None  # of the events, made by Initialize
         self._drop_plan()
 
@@ -270,7 +275,12 @@ class Simulator:
         if params is not None and not isinstance(params, InitializeParams):
             raise TypeError(f"Simulator.Initialize takes InitializeParams, got {type(params).__name__}.")
         with_initialization = not (params is not None and params.suppress_initialization_events)
-        self._is_initialized = False
+        self._is_initialized = self._takes_from_plan = False
+        self._owed = []
+        if not math.isfinite(self._time()):
+            raise RuntimeError(
+                f"Simulator.Initialize: the time in the context is {self._time()} s; set a finite one before."
+            )
         schedule = EventSchedule(self._system, self._context)
         if self._schedule is None or not self._schedule.has_events_of(schedule):
             self._schedule = schedule
@@ -311,6 +321,10 @@ class Simulator:
                 was changed without calling `Initialize`.
         """
         boundary_time = checked_number(boundary_time, "AdvanceTo: boundary time [s]")
+        if self._is_advancing:
+            raise RuntimeError(
+                "Simulator.AdvanceTo was called by a callback or monitor of this simulation, which it is advancing."
+            )
         if not self._is_initialized:
             initial = self.Initialize()
             if not initial.succeeded():
@@ -330,16 +344,26 @@ class Simulator:
         self._journal.clear()
         status = SimulatorStatus(boundary_time)
         progress = SimulationProgress(time, boundary_time)
+        mark = self._context._store.mark()
+        self._is_advancing = True
         try:
             self._advance(time, boundary_time, status, progress)
         except KeyboardInterrupt:
-            self._finish_updates()
-            if self._time() != self._expected_time:  # it came when the step was complete but not yet noted
-                self._note_step(self._time())
+            self._context._store.return_to(mark)
+            self._note_what_is_done()
             raise
         finally:
+            self._is_advancing = False
             progress.close()
         return status
+
+    def _note_what_is_done(self) -> None:
+        """Completes what an interrupt has cut short, so that the next advance goes on from there."""
+        if self._plan is not None:
+            self._take_from_plan(self._plan)
+        self._finish_updates()
+        if self._time() != self._expected_time:  # it came when the step was complete but not yet noted
+            self._note_step(self._time())
 
     def AdvancePendingEvents(self) -> SimulatorStatus:
         """Carries out the updates that are due at the current time, without letting time pass."""
@@ -351,6 +375,10 @@ class Simulator:
         """Steps until the boundary time, or until something ends the simulation."""
         start = wall_clock.perf_counter()
         num_steps = 0
+        if self._owed:
+            self._publish_what_is_owed(status)
+            if status._reason is not _NONE_SO_FAR:
+                return
         plan, rest, next_rest = self._usable_plan(), 0, 1
         while True:
             if plan is not None and rest == 0:
@@ -415,24 +443,42 @@ class Simulator:
         while True:
             if self._target_rate > 0.0:
                 self._wait(self._time())
-            plan.pending = self._pending
+            plan.begin(self._pending)
+            self._takes_from_plan = True
             try:
                 is_complete = plan.advance(boundary_time, progress, must_look)
             finally:
-                self._num_steps += plan.num_steps
-                self._num_unrestricted_updates += plan.num_state_updates
-                self._num_discrete_updates += plan.num_updates
-                self._num_publishes += plan.num_publishes
-                self._pending = plan.pending
-                self._expected_time = self._time()
+                self._take_from_plan(plan)
             self._was_effective(plan.status, status)
+            has_left_events = bool(self._owed)
+            if has_left_events:
+                self._publish_what_is_owed(status)
             if plan.num_steps:
                 self._look(status)
-            if not is_complete:
+            if not (is_complete or has_left_events):
                 return False
-            if not must_look or self._time() >= boundary_time or status._reason is not _NONE_SO_FAR:
+            is_at_end = self._time() >= boundary_time or status._reason is not _NONE_SO_FAR
+            if is_at_end or not (must_look or has_left_events):
                 return True
             progress.update(self._time())
+
+    def _take_from_plan(self, plan: Plan) -> None:
+        """Takes over where the plan has stopped: once for each of its advances."""
+        if not self._takes_from_plan:
+            return
+        plan.leave()
+        self._pending, self._owed, self._num_paid[0] = plan.pending, plan.owed, 0
+        self._expected_time = self._time()
+        counts = (
+            self._num_steps + plan.num_steps,
+            self._num_unrestricted_updates + plan.num_state_updates,
+            self._num_discrete_updates + plan.num_updates,
+            self._num_publishes + plan.num_publishes,
+        )
+        (
+            self._num_steps, self._num_unrestricted_updates, self._num_discrete_updates, self._num_publishes,
+            self._takes_from_plan,
+        ) = *counts, False  # fmt: skip
 
     def _advance_one_step(self, time: float, boundary_time: float, status: SimulatorStatus) -> float:
         """One step from `time`; returns the time where it ends."""
@@ -464,8 +510,8 @@ class Simulator:
             self._context._set_time(target)
             time = target
         self._note_step(time)
-        if self._pending.publish:
-            self._publish(self._pending.publish, status)
+        if self._owed:
+            self._publish_what_is_owed(status)
         self._look(status)
         if watch is not None and watch.triggered:
             self._check_for_accumulation(watch, status)
@@ -487,6 +533,8 @@ class Simulator:
             self._pending = schedule.step_events_with(struck, watch.triggered_events())
         else:
             self._pending = schedule.step_events(clocks) if time >= next_time else schedule.per_step
+        self._owed = self._pending.publish
+        self._num_paid[0] = 0
         self._expected_time = time
         self._num_steps += 1
 
@@ -520,6 +568,19 @@ class Simulator:
 
     def _publish(self, events: EventList, status: SimulatorStatus) -> None:
         outcome = execute(events, EventKind.PUBLISH)
+        self._num_publishes += self._was_effective(outcome, status)
+
+    def _publish_what_is_owed(self, status: SimulatorStatus) -> None:
+        """Carries out the publish events of the last step; after an interrupt, those that are left.
+
+        An event whose handler was interrupted happens again, one whose handler raised an exception does not.
+        """
+        try:
+            outcome = execute(self._owed[self._num_paid[0] :], EventKind.PUBLISH, num_done=self._num_paid)
+        except Exception:
+            self._owed = []
+            raise
+        self._owed = []
         self._num_publishes += self._was_effective(outcome, status)
 
     def _force_publish(self) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from merganser.analysis.integrators.dense_output import DenseOutput
 from merganser.analysis.integrators.settings import IntegratorSettings
-from merganser.analysis.integrators.step_size import next_step_size
+from merganser.analysis.integrators.step_size import RESOLUTION, is_too_fine, next_step_size
 from merganser.framework import Context, System
 from merganser.framework.core.nonfinite import blame_derivatives, is_finite
 
@@ -234,7 +234,7 @@ class IntegratorBase(IntegratorSettings):
         if first is None:
             longest = self._max_step_size
             first = self.first_step_share * longest if math.isfinite(longest) else _FIRST_STEP_SIZE
-        self._ideal_step_size = min(max(first, self._min_step_size), self._max_step_size)
+        self._ideal_step_size = min(max(first, self.get_working_minimum_step_size()), self._max_step_size)
         self._is_initialized = True
 
     def IntegrateNoFurtherThanTime(self, publish_time: float, update_time: float, boundary_time: float) -> StepResult:
@@ -331,6 +331,8 @@ class IntegratorBase(IntegratorSettings):
         is_last = room <= STRETCH * self._max_step_size
         if not is_last:
             room = self._max_step_size
+            if is_too_fine(room, time):
+                self._refuse_step_size(time)
         self._x_start[:] = self._x
         self._knows_start = False
         try:
@@ -342,6 +344,13 @@ class IntegratorBase(IntegratorSettings):
             raise
         self._note_step(h, is_last)
         return is_last
+
+    def _refuse_step_size(self, time: float) -> NoReturn:
+        raise RuntimeError(
+            f"{type(self).__name__} of system '{self._system.GetSystemPathname()}': at time {time} s steps of "
+            f"{self._max_step_size} s at most are shorter than what time can resolve there, about "
+            f"{RESOLUTION * abs(time):.3g} s. Set a larger maximum step size, or begin at an earlier time."
+        )
 
     def _finish_step(self, time: float, end: float | None) -> None:
         """Sets the time to exactly `end`, and records the step if asked to."""

@@ -62,6 +62,12 @@ class ExplicitRungeKutta(IntegratorBase):
         self._c = np.array(tableau.c)
         self._stages = [(tableau.c[i], self._scaled[i, :i], self._k[:i], self._k[i]) for i in range(1, num_stages)]
 
+    def _evaluate_start(self) -> None:
+        if not self._knows_start and self._derivatives.are_current():  # the last stage of the step before
+            self._xdot_start[:] = self._xdot
+            self._knows_start = True
+        super()._evaluate_start()
+
     def _step(self, time: float, h: float) -> float:
         k, change = self._k, self._work
         if h != self._scaled_for:
@@ -89,6 +95,9 @@ class ExplicitRungeKutta(IntegratorBase):
         operations = None if self._is_searching_for_blame else self._derivatives.operations()
         if operations is not None:
             return self._native_step(operations, time, h)
+        return self._step_stage_by_stage(time, h)
+
+    def _step_stage_by_stage(self, time: float, h: float) -> float:
         k = self._k
         self._evaluate_start()
         for c, h_a, k_before, k_here in self._stages:
@@ -103,18 +112,24 @@ class ExplicitRungeKutta(IntegratorBase):
     def _native_step(self, operations: tuple[Any, ...], time: float, h: float) -> float:
         *tape, mask = operations
         store, down, ends = self._store, self._down, self._ends_in_last_stage
+        if not self._knows_start and self._derivatives.are_current():
+            self._evaluate_start()
         arguments = (*tape, time, h, self._c, self._scaled, self._x_start, self._knows_start, ends, self._k, store.flat)
         if self._native_code is None:
             from merganser.analysis.integrators.native_step import runge_kutta_step
             from merganser.framework.native import specialize
 
             self._native_code = specialize(runge_kutta_step, *arguments)
-        self._num_derivative_evaluations += len(self._k) - self._knows_start
-        self._knows_start = True
-        store.invalid |= down["time"] | down["xc"]
+        num_evaluations = len(self._k) - self._knows_start
+        moved = down["time"] | down["xc"]
+        store.invalid |= moved
         error: float = self._native_code(*arguments)
-        if ends:
-            store.invalid &= ~mask
+        if self._derivatives.have_failed():  # Python says why
+            self._move_back(time)
+            return self._step_stage_by_stage(time, h)
+        self._num_derivative_evaluations += num_evaluations
+        self._knows_start = True
+        store.invalid &= ~mask if ends else ~mask | moved
         return 0.0 if self._is_fixed_step else error
 
 

@@ -73,12 +73,22 @@ class RadauMethod(ImplicitIntegrator):
         operations = None if self._is_searching_for_blame else self._derivatives.operations()
         try:
             if operations is not None:
-                self._num_derivative_evaluations += stepper.finish(*operations[:4])
-            else:
+                num_evaluations = stepper.finish(*operations[:4])
+                if not self._derivatives.have_failed():
+                    self._num_derivative_evaluations += num_evaluations
+                else:  # Python says why
+                    stepper.restore()
+                    self._move_back(time)
+                    stepper.begin(time, h, False)
+                    operations = None
+            if operations is None:
                 while (wanted := stepper.go_on()) != OVER:
                     if wanted != DERIVATIVES_HERE:
                         store.invalid |= down["time"] | down["xc"]
                     self._evaluate()
+        except BaseException:
+            stepper.restore(keeps_counts=True)
+            raise
         finally:
             stepper.take_counts(self._counts, self._error_counts)
         store.invalid |= down["time"] | down["xc"]

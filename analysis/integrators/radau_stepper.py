@@ -159,10 +159,17 @@ class RadauStepper:
         """The outcome of an attempt, see IntegratorBase._step."""
         return self._reals.item(f.ERROR)
 
-    def restore(self) -> None:
-        """Returns all that is kept to what it was before the step in progress, so that it can be taken anew."""
+    def restore(self, keeps_counts: bool = False) -> None:
+        """Returns all that is kept to what it was before the step in progress, so that it can be taken anew.
+
+        Args:
+            keeps_counts: whether what has been counted in this step goes on to count.
+        """
+        counts = self._integers[_COUNTS].copy()
         self._integers[f.PHASE] = f.RESTORE
         self._run(*self._call)
+        if keeps_counts:
+            self._integers[_COUNTS] = counts
 
     def take_counts(self, counts: NewtonCounts, error_counts: NewtonCounts) -> None:
         """Adds what has been counted since the last time to the counts for the result and for the error estimate."""

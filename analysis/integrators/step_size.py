@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["next_step_size"]
+__all__ = ["RESOLUTION", "is_too_fine", "next_step_size"]
+
+RESOLUTION = 2.0**-52  # of time, about: the distance to the next number, as a share of it
+_LEAST_TIME = 1e-30  # where time is less, this counts [s]
 
 _SAFETY = 0.9
 _SHRINK_LIMIT = 0.1
@@ -39,3 +42,8 @@ def next_step_size(h: float, error: float, accuracy: float, order: int) -> float
     if error <= accuracy:
         return min(wanted, _GROWTH_LIMIT * h) if wanted >= _GROWTH_THRESHOLD * h else h
     return min(max(wanted, _SHRINK_LIMIT * h), _SHRINK_THRESHOLD * h)
+
+
+def is_too_fine(interval: float, time: float) -> bool:
+    """Whether a period or step [s] is less than what time can resolve: the sum of both is rounded to something else."""
+    return not interval >= RESOLUTION * max(abs(time), _LEAST_TIME)

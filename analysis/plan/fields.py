@@ -1,4 +1,4 @@
-"""What the loop of a plan keeps between calls: the fields of two arrays, one of integers and one of floats."""
+"""What the loop of a plan keeps between calls: the fields of arrays of integers and floats."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ import itertools
     STOPPED,  # as asked for by an event handler
     PYTHON,  # the operation number AT is left to Python; afterwards the loop goes on
     PYTHON_STEP,  # the step that begins now is left to Python
+    PYTHON_PUBLISH,  # the publish events at the end of the step that has just been taken are left to Python
     NEEDS_GROUP,  # simultaneous events that occur for the first time: the clocks in DUE
     NEEDS_ROOM,  # a log is full
-) = range(7)
+) = range(8)
 
 _number = itertools.count()
 # Fields of integers. First what changes:
@@ -41,6 +42,8 @@ PENDING = next(_number)  # group of events that are due; -1 if there are none
 DUE = next(_number)  # bits of the clocks that strike at NEXT_TIME
 CHANGED = next(_number)  # since Python last looked: bit 0 for time and continuous state, others for updates of groups
 NEEDS_ALL = next(_number)  # whether something but time and continuous state has changed since the last derivatives
+KNOWS_DERIVATIVES = next(_number)  # whether those in the flat array are those of the present time and state
+KNEW_DERIVATIVES = next(_number)  # the same, when the step in progress began
 STATE_IS_UPDATED = next(_number)  # whether the unrestricted updates of the group that is pending have been made
 HAS_EFFECT = next(_number)  # whether an event of the group in progress had something to do
 MUST_STOP = next(_number)  # whether to stop once the events in progress are done
@@ -72,8 +75,8 @@ ALL_BEGIN = next(_number)  # operations that compute the derivatives: all of the
 ALL_END = next(_number)
 STAGE_BEGIN = next(_number)  # those that depend on time or continuous state
 STAGE_END = next(_number)
+CHANGING = next(_number)  # what the derivatives depend on: bits WITH_TIME, WITH_STATE
 NUM_QUATERNIONS = next(_number)  # of length 1 in the state
-NUM_GROUPS = next(_number)
 NUM_CLOCKS = next(_number)
 # Addresses of arrays:
 REALS = next(_number)  # the fields of floats
@@ -82,7 +85,9 @@ NUMBERS = next(_number)  # constants of operations
 ADDRESSES = next(_number)  # of operations
 STARTS = next(_number)  # of their integers
 FAILURE = next(_number)  # what operations that fail set to 1
-GROUPS = next(_number)  # shape [NUM_GROUPS, GROUP_SIZE]
+GROUPS = next(_number)  # shape [number of groups, GROUP_SIZE]
+PLACES_OF_GROUPS = next(_number)  # where a group is found by its clocks: its number + 1 or 0, see group_place()
+LAST_PLACE = next(_number)  # the last index there, a power of 2 minus 1
 CLOCKS = next(_number)  # period, offset and next time of each clock, shape [NUM_CLOCKS, 3]
 STAGE_TIMES = next(_number)  # c of the method
 WEIGHTS = next(_number)  # rows of a, then b, then b - b_hat, shape [NUM_STAGES + 2, NUM_STAGES]
@@ -90,6 +95,7 @@ SCALED = next(_number)  # the same times h
 QUATERNIONS = next(_number)  # where they start in the state
 X_START = next(_number)  # state at the start of the step
 DERIVATIVES = next(_number)  # at the stages, shape [NUM_STAGES, NUM_STATES]; of Radau methods those at the start
+WATCH = next(_number)  # when to look for signals, see below
 RADAU = next(_number)  # fields of the compiled Radau steps (integrators/radau_fields.py)
 RADAU_REALS = next(_number)
 RADAU_STEP = next(_number)  # the operation that takes them
@@ -113,6 +119,19 @@ LARGEST_STEP_SIZE = next(_number)
 SMALLEST_STEP_SIZE = next(_number)
 FIRST_STEP_SIZE = next(_number)
 NUM_REALS = next(_number)
+
+_number = itertools.count()
+# A third array, of integers, says how long the loop may run before Python looks for signals and shows progress.
+SECONDS = next(_number)  # what the clock of the C library shows: seconds, then nanoseconds
+NANOSECONDS = next(_number)
+GET_TIME = next(_number)  # address of that clock; 0 if there is none
+WHICH_CLOCK = next(_number)
+PASSES = next(_number)  # how many times to pass by without a look at the clock
+PASSES_LEFT = next(_number)
+LAST_LOOK = next(_number)  # when it was last looked at [ns]
+SLICE_END = next(_number)  # when to return [ns]; 0: count from now on
+NUM_WATCH = next(_number)
+MOST_PASSES = 64
 
 # Columns of a group: simultaneous events. Lists of operations are given by begin and end.
 _number = itertools.count()
@@ -144,6 +163,11 @@ HAS_NATIVE_PUBLISHES = 8
 HAS_LOGS = 16
 NEEDS_PYTHON_STEP = 32
 HAS_STATE_UPDATES = 64
+CHANGES_DERIVATIVES = 128  # whether the time derivatives depend on what the updates change
+
+WITH_TIME, WITH_STATE = 1, 2
+
+SLICE = 10_000_000  # how long the loop runs before it returns for a moment [ns]
 
 # The bits of CHANGED: bit 0 for time and continuous state, then one for each group; the last serves all that remain.
 FIRST_GROUP_BIT = 1

@@ -15,15 +15,17 @@ from typing import Any
 
 from merganser.analysis.integrators import radau_fields as rf
 from merganser.analysis.integrators.base import CUT_SHORT, SLIVER, STRETCH
-from merganser.analysis.integrators.step_size import next_step_size
+from merganser.analysis.integrators.step_size import is_too_fine, next_step_size
 from merganser.analysis.plan import fields as f
 from merganser.framework.native import device, kernel
-from merganser.framework.native.tape import call_operation, doubles_at, integers_at
+from merganser.framework.native.tape import call_clock, call_operation, doubles_at, integers_at
 
-__all__ = ["advance", "time_after"]
+__all__ = ["advance", "group_place", "time_after"]
 
+_is_too_fine = device(is_too_fine)
 _next_step_size = device(next_step_size)
 _GO_ON = -1
+_SPREAD = 0x1E3779B97F4A7C15  # its product with small numbers has bits all over; beyond 64 bits they do not count
 
 
 @kernel
@@ -61,13 +63,44 @@ def advance(
 
 
 @device
+def _must_pause(i: Any) -> bool:
+    """Whether the loop has run for so long that Python is to look for signals."""
+    watch = integers_at(i[f.WATCH])
+    watch[f.PASSES_LEFT] -= 1
+    if watch[f.PASSES_LEFT] > 0:
+        return False
+    if watch[f.GET_TIME] == 0:
+        watch[f.PASSES_LEFT] = f.MOST_PASSES
+        return True
+    call_clock(watch[f.GET_TIME], watch[f.WHICH_CLOCK], i[f.WATCH])
+    now = 1_000_000_000 * watch[f.SECONDS] + watch[f.NANOSECONDS]
+    if watch[f.SLICE_END] == 0:
+        watch[f.SLICE_END] = now + f.SLICE
+    elif now - watch[f.LAST_LOOK] > f.SLICE // 100:
+        watch[f.PASSES] = 1
+    else:
+        watch[f.PASSES] = min(2 * watch[f.PASSES], f.MOST_PASSES)
+    watch[f.PASSES_LEFT] = watch[f.PASSES]
+    watch[f.LAST_LOOK] = now
+    must_pause: bool = now >= watch[f.SLICE_END]
+    return must_pause
+
+
+@device
 def _run(i: Any, begin: int, end: int) -> bool:
-    """Runs a list of operations, from where it was left; returns whether it is complete."""
+    """Runs a list of operations, from where it was left, up to its end or to one that is left to Python.
+
+    Returns:
+        Whether nothing is left to Python. That is also so when an operation has failed before: what reads its result
+        must not be called, and the caller is to look for failures first of all.
+    """
     addresses, starts = integers_at(i[f.ADDRESSES]), integers_at(i[f.STARTS])
     values, numbers = i[f.VALUES], i[f.NUMBERS]
     n = begin + i[f.PASSED]
     while n < end:
         if addresses[n] == 0:
+            if integers_at(i[f.FAILURE])[0] != 0:
+                break
             i[f.AT] = n
             i[f.PASSED] = n + 1 - begin
             return False
@@ -88,7 +121,7 @@ def _group(i: Any) -> Any:
 
 @device
 def _begin(i: Any) -> int:
-    if i[f.STEPS_LEFT] <= 0:
+    if i[f.STEPS_LEFT] <= 0 or _must_pause(i):
         return f.PAUSE
     i[f.PHASE] = f.TARGET
     if i[f.PENDING] >= 0:
@@ -142,6 +175,8 @@ def _update_state(i: Any) -> int:
 
 @device
 def _note_updates(i: Any) -> None:
+    if _group(i)[f.GROUP_FLAGS] & f.CHANGES_DERIVATIVES:
+        i[f.KNOWS_DERIVATIVES] = 0
     i[f.CHANGED] |= 1 << min(f.FIRST_GROUP_BIT + i[f.PENDING], f.LAST_GROUP_BIT)
     i[f.NEEDS_ALL] = 1
 
@@ -153,6 +188,9 @@ def _update(i: Any) -> int:
     if i[f.PHASE] == f.UPDATE_INPUTS:
         if not _run(i, group[f.UPDATE_INPUTS_BEGIN], group[f.UPDATE_INPUTS_END]):
             return f.PYTHON
+        if _has_failed(i):
+            i[f.PHASE] = f.BEGIN
+            return f.PYTHON_STEP
         i[f.PHASE] = f.UPDATE
         i[f.PASSED], i[f.RESUMES_AT] = i[f.RESUMES_AT], 0
     if not _run(i, group[f.UPDATE_BEGIN], group[f.UPDATE_END]):
@@ -178,6 +216,8 @@ def _publish(i: Any) -> int:
             i[f.ROOM_IN_LOGS] -= 1
         if not _run(i, group[f.PUBLISH_INPUTS_BEGIN], group[f.PUBLISH_INPUTS_END]):
             return f.PYTHON
+        if _has_failed(i):
+            return f.PYTHON_PUBLISH
         i[f.PHASE] = f.PUBLISH
         i[f.PASSED], i[f.RESUMES_AT] = i[f.RESUMES_AT], 0
     if not _run(i, group[f.PUBLISH_BEGIN], group[f.PUBLISH_END]):
@@ -201,12 +241,14 @@ def time_after(period: float, offset: float, time: float) -> float:
 
 
 @device
-def _strike_after(i: Any, r: Any, time: float) -> None:
-    """Finds the first time after `time` when clocks strike, and which they are."""
+def _strike_after(i: Any, r: Any, time: float) -> bool:
+    """Finds the first time after `time` when clocks strike, and which they are; False if time cannot resolve it."""
     clocks = doubles_at(i[f.CLOCKS])
     next_time = math.inf
     for n in range(i[f.NUM_CLOCKS]):
         if not clocks[3 * n + 2] > time:
+            if _is_too_fine(clocks[3 * n], time):
+                return False
             clocks[3 * n + 2] = time_after(clocks[3 * n], clocks[3 * n + 1], time)
         next_time = min(next_time, clocks[3 * n + 2])
     due = 0
@@ -215,25 +257,40 @@ def _strike_after(i: Any, r: Any, time: float) -> None:
             due |= 1 << n
     r[f.NEXT_TIME] = next_time
     i[f.DUE] = due
+    return next_time > time
+
+
+@device
+def group_place(clocks: int, last_place: int) -> int:
+    """Where to begin to look for a group of clocks; if another one stands there, the next places follow."""
+    return ((clocks * _SPREAD) >> 40) & last_place
+
+
+@device
+def _find_group(i: Any, due: int) -> int:
+    """The number of the group of these clocks; -1 if there is none."""
+    groups, places, last_place = integers_at(i[f.GROUPS]), integers_at(i[f.PLACES_OF_GROUPS]), i[f.LAST_PLACE]
+    place = group_place(due, last_place)
+    while places[place] > 0:
+        n = places[place] - 1
+        if groups[f.GROUP_SIZE * n + f.GROUP_CLOCKS] == due:
+            return n
+        place = (place + 1) & last_place
+    return -1
 
 
 @device
 def _note(i: Any, r: Any, values: Any) -> int:
     """Counts the step and makes the events pending that are due where it ends."""
     due = i[f.DUE] if values[0] >= r[f.NEXT_TIME] else 0
-    groups = integers_at(i[f.GROUPS])
-    found = -1
-    for n in range(i[f.NUM_GROUPS]):
-        if groups[f.GROUP_SIZE * n + f.GROUP_CLOCKS] == due:
-            found = n
-            break
+    found = _find_group(i, due)
     if found < 0:
         i[f.DUE] = due
         return f.NEEDS_GROUP
     i[f.PENDING] = found
     i[f.NUM_STEPS] += 1
     i[f.STEPS_LEFT] -= 1
-    flags = groups[f.GROUP_SIZE * found + f.GROUP_FLAGS]
+    flags = _group(i)[f.GROUP_FLAGS]
     i[f.HAS_EFFECT] = flags & f.HAS_NATIVE_PUBLISHES
     i[f.PHASE] = f.PUBLISH_INPUTS if flags & f.HAS_PUBLISHES else f.END
     return _GO_ON
@@ -247,7 +304,9 @@ def _choose_target(i: Any, r: Any, values: Any) -> int:
     i[f.PENDING] = -1
     i[f.STATE_IS_UPDATED] = 0
     time = values[0]
-    _strike_after(i, r, time)
+    if not _strike_after(i, r, time):
+        i[f.PHASE] = f.BEGIN
+        return f.PYTHON_STEP
     target = r[f.NEXT_TIME] if r[f.NEXT_TIME] < r[f.BOUNDARY] else r[f.BOUNDARY]
     r[f.TARGET_TIME] = target
     r[f.STEP_START] = time
@@ -263,11 +322,17 @@ def _choose_target(i: Any, r: Any, values: Any) -> int:
     i[f.IS_LAST] = room <= STRETCH * r[f.MAX_STEP_SIZE]
     if not i[f.IS_LAST]:
         room = r[f.MAX_STEP_SIZE]
+        if _is_too_fine(room, time):
+            i[f.PHASE] = f.BEGIN
+            return f.PYTHON_STEP
     r[f.ROOM] = room
     x_start = doubles_at(i[f.X_START])
     for j in range(n):
         x_start[j] = values[1 + j]
-    i[f.KNOWS_START] = 0
+    i[f.KNOWS_START] = i[f.KNEW_DERIVATIVES] = 0
+    if i[f.KNOWS_DERIVATIVES] and not i[f.IS_RADAU]:
+        i[f.KNOWS_START] = i[f.KNEW_DERIVATIVES] = 1
+        _take_derivatives(i, values, 0)
     i[f.EVALUATIONS_BEFORE] = i[f.NUM_EVALUATIONS]
     i[f.SHRINKAGES_BEFORE] = i[f.NUM_SHRINKAGES]
     i[f.FAILURES_BEFORE] = i[f.NUM_FAILURES]
@@ -284,6 +349,22 @@ def _choose_target(i: Any, r: Any, values: Any) -> int:
 
 
 @device
+def _take_derivatives(i: Any, values: Any, stage: int) -> None:
+    n = i[f.NUM_STATES]
+    xdot = doubles_at(i[f.DERIVATIVES] + 8 * n * stage)
+    for j in range(n):
+        xdot[j] = values[1 + n + j]  # (1)
+
+
+@device
+def _note_move(i: Any) -> None:
+    """Time and continuous state have changed."""
+    i[f.CHANGED] |= 1
+    if i[f.CHANGING]:
+        i[f.KNOWS_DERIVATIVES] = 0
+
+
+@device
 def _move(i: Any, values: Any, time: float, row: int, num_stages: int) -> None:
     """Time, and x = x_start + sum_k h w_k f_k."""
     n = i[f.NUM_STATES]
@@ -295,7 +376,7 @@ def _move(i: Any, values: Any, time: float, row: int, num_stages: int) -> None:
             change += weights[k] * xdot[n * k + j]
         values[1 + j] = x_start[j] + change
     values[0] = time
-    i[f.CHANGED] |= 1
+    _note_move(i)
 
 
 @device
@@ -305,13 +386,18 @@ def _move_back(i: Any, r: Any, values: Any) -> None:
     for j in range(i[f.NUM_STATES]):
         values[1 + j] = x_start[j]
     values[0] = r[f.STEP_START]
-    i[f.CHANGED] |= 1
+    _note_move(i)
 
 
 @device
 def _leave_to_python(i: Any, r: Any, values: Any) -> int:
     """A step that is not a regular one: Python repeats it, and says what is wrong or deals with it."""
     _move_back(i, r, values)
+    if i[f.KNEW_DERIVATIVES]:
+        n, xdot = i[f.NUM_STATES], doubles_at(i[f.DERIVATIVES])
+        for j in range(n):
+            values[1 + n + j] = xdot[j]
+        i[f.KNOWS_DERIVATIVES] = 1
     i[f.NUM_EVALUATIONS] = i[f.EVALUATIONS_BEFORE]
     i[f.NUM_SHRINKAGES] = i[f.SHRINKAGES_BEFORE]
     i[f.NUM_FAILURES] = i[f.FAILURES_BEFORE]
@@ -346,7 +432,7 @@ def _go_on_with_radau(i: Any, r: Any, values: Any) -> int:
     call_operation(i[f.RADAU_STEP], i[f.VALUES], i[f.NUMBERS], i[f.RADAU])
     wanted = integers_at(i[f.RADAU])[rf.WANTED]
     if wanted != rf.DERIVATIVES_HERE:
-        i[f.CHANGED] |= 1
+        _note_move(i)
     if wanted == rf.OVER:
         return _judge(i, r, values, doubles_at(i[f.RADAU_REALS])[rf.ERROR])
     i[f.PHASE] = f.EVALUATE
@@ -366,6 +452,8 @@ def _next_stage(i: Any, r: Any, values: Any) -> int:
 
 @device
 def _evaluate(i: Any, r: Any, values: Any) -> int:
+    if i[f.PASSED] == 0 and _must_pause(i):
+        return f.PAUSE
     if i[f.NEEDS_ALL]:
         if not _run(i, i[f.ALL_BEGIN], i[f.ALL_END]):
             return f.PYTHON
@@ -375,13 +463,10 @@ def _evaluate(i: Any, r: Any, values: Any) -> int:
     if _has_failed(i):
         return _leave_to_python(i, r, values)
     i[f.NUM_EVALUATIONS] += 1
-    i[f.KNOWS_START] = 1
+    i[f.KNOWS_START] = i[f.KNOWS_DERIVATIVES] = 1
     if i[f.IS_RADAU]:
         return _go_on_with_radau(i, r, values)
-    n = i[f.NUM_STATES]
-    xdot = doubles_at(i[f.DERIVATIVES] + 8 * n * i[f.STAGE])
-    for j in range(n):
-        xdot[j] = values[1 + n + j]  # (1)
+    _take_derivatives(i, values, i[f.STAGE])
     return _next_stage(i, r, values)
 
 
@@ -468,6 +553,8 @@ def _scale_quaternions(i: Any, values: Any) -> None:
         length = math.sqrt(w * w + x * x + y * y + z * z)
         if length != 1.0 and length != 0.0:
             i[f.CHANGED] |= 1
+            if i[f.CHANGING] & f.WITH_STATE:
+                i[f.KNOWS_DERIVATIVES] = 0
             for k in range(4):
                 values[q + k] /= length
 
@@ -479,6 +566,8 @@ def _accept(i: Any, r: Any, values: Any) -> int:
     if is_last and values[0] != r[f.TARGET_TIME]:
         values[0] = r[f.TARGET_TIME]
         i[f.CHANGED] |= 1
+        if i[f.CHANGING] & f.WITH_TIME:
+            i[f.KNOWS_DERIVATIVES] = 0
     _scale_quaternions(i, values)
     if i[f.NUM_INTEGRATOR_STEPS] == 0:
         r[f.FIRST_STEP_SIZE] = h

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,18 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.plan import fields as f
+from merganser.analysis.plan.loop import group_place
 from merganser.framework.core.derivatives import compute_for, slots_behind
 from merganser.framework.core.events import DeclaredEvent, EventKind, EventStatus
 from merganser.framework.core.execution import call_handler, compute_updates
 from merganser.framework.core.store import CacheSlot
 from merganser.framework.native.assembly import Assembly, order_of_computation, place_relative_to
+from merganser.framework.native.growing_array import GrowingArray
 
 if TYPE_CHECKING:
     from merganser.analysis.event_schedule import EventList, EventSchedule
     from merganser.framework import Context
     from merganser.framework.core.leaf_context import LeafContext
 
-__all__ = ["HandlerStop", "Program", "SlotStop"]
+__all__ = ["HandlerStop", "Program", "SlotStop", "key_of"]
+
+_FIRST_PLACES = 64  # for groups; a power of 2
 
 
 class SlotStop:
@@ -78,16 +83,23 @@ class HandlerStop:
 class Program:
     """Operations on one Context tree, and where the loop returns to Python.
 
+    A program that an exception or interrupt has left while it was being made or added to is not to be used.
+
     Args:
         context: the root context.
         schedule: of its events.
-        known_groups: bits of the clocks of the groups that are known to occur.
+        known_groups: bits of the clocks of the groups that are known to occur, in the order of their numbers.
         reads: what event handlers are known to read, by the number of their leaf system and of the event.
 
     Attributes:
         stops: what is left to Python, by number of the operation.
-        groups: shape [number of groups, GROUP_SIZE], see fields.py.
-        updated: for each group the mask of the cache entries that depend on what its updates change.
+        group_numbers: the number of each group, by the bits of its clocks.
+        groups, places_of_groups: what the loop needs to know of the groups, see fields.py.
+        publishes: the publish events of each group.
+        changes: for each bit of CHANGED the mask of the cache entries that depend on what has changed.
+        derivatives: mask of the time derivatives.
+        constants: mask of the operations among what these depend on that neither time nor continuous state changes.
+        most_samples: how many samples may be added to a log at once.
         logs: the logs that operations write to.
         failure, settlers, checks: see Assembly.
     """
@@ -100,8 +112,14 @@ class Program:
         self._reads = reads
         self._assembly = Assembly(self._store)
         self.stops: dict[int, SlotStop | HandlerStop] = {}
-        self.groups: NDArray[Any] = np.zeros((0, f.GROUP_SIZE), dtype=np.int64)
-        self.updated: list[int] = []
+        self.group_numbers: dict[int, int] = {}
+        self.publishes: list[EventList] = []
+        self._rows: list[int] = []
+        self._row_array = GrowingArray(np.int64)
+        self.places_of_groups: NDArray[Any] = np.zeros(_FIRST_PLACES, dtype=np.int64)
+        down = context._layout.down
+        self.changes = [down["time"] | down["xc"], *[0] * f.LAST_GROUP_BIT]
+        self.most_samples = 1
         self._add_derivatives(context)
         for clocks in known_groups:
             self._add_group(clocks)
@@ -111,6 +129,10 @@ class Program:
         """Adds a group of simultaneous events, by the bits of the clocks that strike."""
         self._add_group(clocks)
         self._finish()
+
+    def clocks_of(self, group: int) -> int:
+        """The bits of the clocks of a group."""
+        return self._rows[f.GROUP_SIZE * group + f.GROUP_CLOCKS]
 
     def may_be_lowered_further(self) -> bool:
         """Whether something that was left to Python is an operation by now."""
@@ -122,6 +144,8 @@ class Program:
 
     def _finish(self) -> None:
         self.addresses, self.starts, self.integers, self.numbers = self._assembly.finish()
+        self._row_array.follow(self._rows)
+        self.groups = self._row_array.values()
         self.logs, self.settlers = self._assembly.logs, self._assembly.settlers
         self.failure, self.checks = self._assembly.failure, self._assembly.checks
 
@@ -136,6 +160,9 @@ class Program:
         for slot in changing:
             valid &= ~slot.bit
         self.stage_range, _ = self._add_entries(changing, needed_by, valid)
+        self.constants, self.derivatives = valid, 0
+        for slot in targets:
+            self.derivatives |= slot.bit
 
     def _add_entries(
         self, order: Sequence[CacheSlot], needed_by: dict[int, CacheSlot], valid: int = 0
@@ -160,45 +187,70 @@ class Program:
     def _add_group(self, clocks: int) -> None:
         numbers = tuple(n for n in range(self._schedule.num_clocks()) if clocks >> n & 1)
         events = self._schedule.step_events(numbers)
-        row = np.zeros(f.GROUP_SIZE, dtype=np.int64)
+        row = [0] * f.GROUP_SIZE
         row[f.GROUP_CLOCKS] = clocks
-        self.groups = np.ascontiguousarray(np.vstack([self.groups, row]))
-        self.updated.append(0)
+        changes = 0
         if events.unrestricted and not self._are_native(events.unrestricted):
-            self.groups[-1, f.GROUP_FLAGS] = f.NEEDS_PYTHON_STEP
+            row[f.GROUP_FLAGS] = f.NEEDS_PYTHON_STEP
         elif events.unrestricted:
-            self._add_state_updates(events.unrestricted)
+            changes |= self._add_state_updates(row, events.unrestricted)
         if events.discrete:
-            self._add_updates(events.discrete)
+            changes |= self._add_updates(row, events.discrete)
         if events.publish:
-            self._add_publishes(events.publish)
+            self._add_publishes(row, events.publish)
+        if changes & self.derivatives:
+            row[f.GROUP_FLAGS] |= f.CHANGES_DERIVATIVES
+        number = len(self.publishes)
+        self.changes[min(f.FIRST_GROUP_BIT + number, f.LAST_GROUP_BIT)] |= changes
+        self.publishes.append(events.publish)
+        self._rows += row
+        self._note_place(clocks, number)
+        self.group_numbers[clocks] = number
 
-    def _add_state_updates(self, events: EventList) -> None:
-        """Unrestricted updates that are operations: they change discrete state and see to abstract state themselves."""
-        row = self.groups[-1]
+    def _note_place(self, clocks: int, number: int) -> None:
+        """Notes where the loop finds a group; at least half of the places stay empty."""
+        if 2 * number >= len(self.places_of_groups):
+            self.places_of_groups = np.zeros(2 * len(self.places_of_groups), dtype=np.int64)
+            for known, known_number in self.group_numbers.items():
+                self._note_place(known, known_number)
+        last_place = len(self.places_of_groups) - 1
+        place = group_place(clocks, last_place)
+        while self.places_of_groups[place]:
+            place = place + 1 & last_place
+        self.places_of_groups[place] = number + 1
+
+    def _add_state_updates(self, row: list[int], events: EventList) -> int:
+        """Unrestricted updates that are operations: they change discrete state and see to abstract state themselves.
+
+        Returns:
+            The mask of what depends on what they change.
+        """
         row[f.GROUP_FLAGS] |= f.HAS_STATE_UPDATES
         by_leaf = _by_leaf(events)
         row[f.STATE_INPUTS_BEGIN], row[f.STATE_INPUTS_END], _ = self._add_inputs(by_leaf, [True] * len(by_leaf))
         row[f.STATE_BEGIN] = len(self._assembly)
+        changes = 0
         for leaf in by_leaf:
             down = leaf[0][0]._layout.down
-            self.updated[-1] |= down["xc"] | down["xd"] | down["xa"]
+            changes |= down["xc"] | down["xd"] | down["xa"]
             self._add_native_updates(leaf)
         row[f.STATE_END] = row[f.STATE_COMMIT_BEGIN] = len(self._assembly)
         for leaf in by_leaf:
             self._add_commit(leaf[0][0])
         row[f.STATE_COMMIT_END] = len(self._assembly)
+        return changes
 
-    def _add_updates(self, events: EventList) -> None:
-        row = self.groups[-1]
+    def _add_updates(self, row: list[int], events: EventList) -> int:
+        """Discrete updates; returns the mask of what depends on what they change."""
         row[f.GROUP_FLAGS] |= f.HAS_UPDATES
         by_leaf = _by_leaf(events)
         native = [self._are_native(leaf) for leaf in by_leaf]
         row[f.UPDATE_INPUTS_BEGIN], row[f.UPDATE_INPUTS_END], valid = self._add_inputs(by_leaf, native)
         row[f.UPDATE_BEGIN] = len(self._assembly)
+        changes = 0
         for leaf, is_native in zip(by_leaf, native):
             context = leaf[0][0]
-            self.updated[-1] |= context._layout.down["xd"]
+            changes |= context._layout.down["xd"]
             if is_native:
                 row[f.GROUP_FLAGS] |= f.HAS_NATIVE_UPDATES
                 self._add_native_updates(leaf)
@@ -209,6 +261,7 @@ class Program:
         for leaf in by_leaf:
             self._add_commit(leaf[0][0])
         row[f.COMMIT_END] = len(self._assembly)
+        return changes
 
     def _add_native_updates(self, events: EventList) -> None:
         """The operations of a leaf system's updates; groups that they leave alone keep their values."""
@@ -235,25 +288,27 @@ class Program:
             if following.size()
         ]
 
-    def _add_publishes(self, events: EventList) -> None:
-        row = self.groups[-1]
+    def _add_publishes(self, row: list[int], events: EventList) -> None:
+        """Publish events, one operation each."""
         row[f.GROUP_FLAGS] |= f.HAS_PUBLISHES
         single = [[item] for item in events]
         native = [self._are_native(item) for item in single]
         row[f.PUBLISH_INPUTS_BEGIN], row[f.PUBLISH_INPUTS_END], valid = self._add_inputs(single, native)
         row[f.PUBLISH_BEGIN] = len(self._assembly)
-        num_logs = len(self._assembly.logs)
+        num_samples: Counter[int] = Counter()
         for item, is_native in zip(single, native):
             if is_native:
                 row[f.GROUP_FLAGS] |= f.HAS_NATIVE_PUBLISHES
                 context, event = item[0]
                 assert event.native is not None
                 self._assembly.add(event.native, context)
+                num_samples[id(context)] += self._assembly.writes_to_log(event.native, context)
             else:
                 self._add_handler(item, EventKind.PUBLISH, valid)
         row[f.PUBLISH_END] = len(self._assembly)
-        if len(self._assembly.logs) > num_logs:
+        if any(num_samples.values()):
             row[f.GROUP_FLAGS] |= f.HAS_LOGS
+            self.most_samples = max(self.most_samples, *num_samples.values())
 
     def _add_handler(self, events: EventList, kind: EventKind, valid: int) -> None:
         reads = self._reads.get(key_of(events), 0)

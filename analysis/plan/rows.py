@@ -188,6 +188,7 @@ class Lane:
         if not self.is_usable():
             raise LookupError
         plan._enter(math.inf, -1, 0)
+        plan._integers[f.KNOWS_DERIVATIVES] = 0
         self._fields = plan._integers[:_NUM_CHANGING].copy()
         self._reals = plan._reals.copy()
         self._note_start_of_radau()
@@ -261,6 +262,7 @@ class Lane:
         plan, marks = self._plan, self._marks
         marks[STEPS_LEFT] = num_steps
         just_before = np.nextafter(rows[:, 0], -np.inf)
+        plan._begin_slice()
         while True:
             outcome: int = advance_rows(
                 self._loop, plan._place, self._fields, self._reals, self._radau_fields, self._radau_reals,
@@ -269,7 +271,7 @@ class Lane:
             if outcome == f.NEEDS_GROUP:
                 plan._add_group(plan._integers.item(f.DUE))
             elif outcome == f.NEEDS_ROOM:
-                plan._make_room_in_logs()
+                plan._place_logs()
             elif outcome == f.DONE:
                 return 0
             elif outcome == f.PAUSE:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from merganser.framework.core.dependencies import TicketMethods
+from merganser.framework.core.dependencies import LEARNING, TicketMethods
 from merganser.framework.core.errors import note_place
 from merganser.framework.core.indices import CacheIndex, DependencyTicket
 from merganser.framework.core.native_code import (
@@ -150,7 +150,9 @@ class CacheEntry:
     def learn(self, reads: int) -> None:
         """Notes that the computation reads these nodes."""
         self.was_observed = True
-        self.known |= reads
+        if reads & ~self.known:
+            with LEARNING:
+                self.known |= reads
 
     def describe(self) -> str:
         """Names the computation and its system, for messages."""

@@ -7,11 +7,15 @@ of dependencies is the OR of such bits; a ticket names one node or a group of no
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 
 from merganser.framework.core.indices import DependencyTicket
 
-__all__ = ["DependencyTable", "TicketMethods", "bits"]
+__all__ = ["LEARNING", "DependencyTable", "TicketMethods", "bits"]
+
+# Held while something is noted about dependencies, which all Contexts of a system share.
+LEARNING = threading.RLock()
 
 # Nodes that every leaf system has, by bit number.
 TIME, ACCURACY, Q, V, Z = range(5)

@@ -44,6 +44,9 @@ class DerivativeEvaluator:
         self._context = context
         self._store = context._store
         self._slots = [slot for slot in context._xcdot_slots if slot.entry.vector_size]
+        self._mask = 0
+        for slot in self._slots:
+            self._mask |= slot.bit
         self._tape: Any = None
         self.uses_tape = True
         may_lower = self._store.flat.dtype == np.float64 and may_compile()
@@ -66,6 +69,15 @@ class DerivativeEvaluator:
             DerivativeEvaluator._num_saved += self._num_native
             if DerivativeEvaluator._num_saved > _WORTHWHILE_OPERATIONS or _LOADED in sys.modules:
                 self.lower()
+
+    def are_current(self) -> bool:
+        """Whether nothing is out of date."""
+        return not self._store.invalid & self._mask
+
+    def have_failed(self) -> bool:
+        """Whether one of the `operations` has failed since this was last asked, so that the results are wrong."""
+        has_failed: bool = self._tape.has_failed()
+        return has_failed
 
     def operations(self) -> Any:
         """The operations of the tape, see Tape.operations(); None as long as there is no tape."""

@@ -21,7 +21,9 @@ EventList = Sequence[tuple["LeafContext", DeclaredEvent]]
 Updates = tuple[EventKind, list[tuple["LeafContext", Any]]]
 
 
-def execute(events: EventList, kind: EventKind, journal: list[Updates] | None = None) -> EventStatus:
+def execute(
+    events: EventList, kind: EventKind, journal: list[Updates] | None = None, num_done: list[int] | None = None
+) -> EventStatus:
     """Carries out the events of one kind.
 
     If a handler raises or reports failure, the state stays as it was.
@@ -31,6 +33,7 @@ def execute(events: EventList, kind: EventKind, journal: list[Updates] | None = 
         kind: which to carry out.
         journal: the updates are added here before they are made, so that who catches an interrupt in their midst can
             complete them by `make_updates`.
+        num_done: its only element counts the publish events whose handlers have returned.
 
     Returns:
         The most severe status that any handler returned.
@@ -40,6 +43,8 @@ def execute(events: EventList, kind: EventKind, journal: list[Updates] | None = 
         for context, event in events:
             if event.kind is kind:
                 _call(context, event, status)
+            if num_done is not None:  # no signal is looked at between the return of a handler and this
+                num_done[0] += 1
         return status
     status, updates = compute_updates(events, kind)
     if status.failed() or status.did_nothing():

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.core.dependencies import ACCURACY, TIME, Q, V, Z, bits
+from merganser.framework.core.dependencies import ACCURACY, LEARNING, TIME, Q, V, Z, bits
 from merganser.framework.core.errors import AlgebraicLoopError
 
 if TYPE_CHECKING:
@@ -234,19 +234,24 @@ class RootLayout:
     def add_dependencies(self, leaf: LeafLayout, number: int, nodes: int) -> None:
         """Cache entry `number` of `leaf` depends on `nodes` too: updates all masks upstream.
 
+        All Contexts of the tree share them, and threads may learn at the same time: one after the other, and that the
+        entry depends on the nodes is said when the masks are complete, since nobody adds to them after that.
+
         Raises:
             AlgebraicLoopError: one of the nodes is itself downstream of the entry.
         """
+        with LEARNING:
+            self._add_dependencies(leaf, number, nodes)
+
+    def _add_dependencies(self, leaf: LeafLayout, number: int, nodes: int) -> None:
         new = nodes & ~leaf.dependencies[number]
         if not new:
             return
-        self.version += 1
         delta = self.entry_down[leaf.first_bit + number]
         for node in bits(new):
             source = self._entry_behind(leaf, node)
             if source is not None and delta >> (source[0].first_bit + source[1]) & 1:
                 raise AlgebraicLoopError(self._describe_loop(leaf, number, source))
-        leaf.dependencies[number] |= new
         stack = [(leaf, node) for node in bits(new)]
         while stack:
             here, node = stack.pop()
@@ -260,6 +265,8 @@ class RootLayout:
                 upstream, entry = source
                 self.entry_down[upstream.first_bit + entry] |= delta
                 stack.extend((upstream, n) for n in bits(upstream.dependencies[entry]))
+        leaf.dependencies[number] |= new
+        self.version += 1
 
     def _entry_behind(self, leaf: LeafLayout, node: int) -> tuple[LeafLayout, int] | None:
         """The cache entry that a node stands for: its own, or the one that feeds an input port."""

@@ -66,6 +66,21 @@ class Store:
             )
         self.invalid |= mask
 
+    def mark(self) -> tuple[int, int, int]:
+        """What computations are in progress, for `return_to`."""
+        return self.reads, self.computing, len(self.stack)
+
+    def return_to(self, mark: tuple[int, int, int]) -> None:
+        """Puts right what an interrupt has left of the computations that have begun since the mark.
+
+        That is usually done already; not so if it came just where a computation was about to do it itself.
+        """
+        self.reads, self.computing, depth = mark
+        del self.stack[depth:]
+        if self.learnt and not self.stack:  # until that is noted, nothing that was computed since may be kept
+            self.learnt = []
+            self.invalid = (1 << self.layout.num_entries) - 1
+
     def apply_learnt(self) -> None:
         """Tells the layout what computations have been seen to read.
 
@@ -79,7 +94,7 @@ class Store:
         try:
             for slot, reads in reversed(learnt):
                 self.layout.add_dependencies(slot.context._layout, slot.number, reads)
-        except AlgebraicLoopError:
+        except BaseException:  # what was not noted is learnt anew, as everything is computed anew
             self.invalid = (1 << self.layout.num_entries) - 1
             raise
 
@@ -133,26 +148,30 @@ class CacheSlot:
         if (depth + 1) % _DEPTH_STEP == 0:
             _allow_depth(depth + 1)
         try:
-            store.reads = 0
-            store.computing = outer_computing | bit
-            store.stack.append(self)
-            entry.calc(self.context, self.value)
-        except Exception as error:
-            self.note_failure(error)
+            try:
+                store.reads = 0
+                store.computing = outer_computing | bit
+                store.stack.append(self)
+                entry.calc(self.context, self.value)
+            except Exception as error:
+                self.note_failure(error)
+                raise
+            else:
+                if entry.is_learning:
+                    entry.learn(store.reads)
+                    if store.reads & ~self.context._layout.dependencies[self.number]:
+                        store.learnt.append((self, store.reads))
+                store.invalid &= self.clearing
+            finally:
+                # Set outright, not stepped back: what an interrupt has cut short further in is put right here as well.
+                store.reads = outer_reads
+                store.computing = outer_computing
+                del store.stack[depth:]
+                if store.learnt and not store.stack:
+                    store.apply_learnt()
+        except BaseException:  # an interrupt may have come just there; this costs nothing otherwise
+            store.return_to((outer_reads, outer_computing, depth))
             raise
-        else:
-            store.invalid &= self.clearing
-            if entry.is_learning:
-                entry.learn(store.reads)
-                if store.reads & ~self.context._layout.dependencies[self.number]:
-                    store.learnt.append((self, store.reads))
-        finally:
-            # Set outright, not stepped back: what an interrupt has cut short further in is put right here as well.
-            store.reads = outer_reads
-            store.computing = outer_computing
-            del store.stack[depth:]
-            if store.learnt and not store.stack:
-                store.apply_learnt()
 
     def _refusal(self) -> Exception:
         """Why the value cannot be computed now: it asks for itself, or the cache is frozen."""

@@ -28,6 +28,7 @@ from merganser.framework.core.native_code import (
     ValueOf,
 )
 from merganser.framework.core.store import CacheSlot, FixedInputPortValue
+from merganser.framework.native.growing_array import GrowingArray
 from merganser.framework.native.operations import address_of, has_complex_form
 
 if TYPE_CHECKING:
@@ -53,15 +54,23 @@ class LogPlace:
 
     def log(self) -> Any:
         """The VectorLog."""
-        system: Any = self._context._system
-        return system.GetLog(self._context)
+        return _log_of(self._context)
+
+
+def _has_log(code: NativeCode) -> bool:
+    return any(argument is LOG for argument in code.arguments)
+
+
+def _log_of(context: LeafContext) -> Any:
+    system: Any = context._system
+    return system.GetLog(context)
 
 
 class Assembly:
     """A growing list of operations on the values of one Context tree, floats or complex numbers.
 
     Attributes:
-        logs: the logs that operations write to.
+        logs: the logs that operations write to, each once for every event that writes to it.
         failure: one integer, which operations that fail set to 1.
         waiting: native code that is no operation yet, with the contexts of its blocks.
         settlers: to be called when Python takes over, see NativeCode.settle.
@@ -75,6 +84,9 @@ class Assembly:
         self._integers: list[int] = []
         self._addresses: list[int] = []
         self._starts: list[int] = []  # positions in the list of integers
+        self._known: dict[tuple[int, ...], tuple[int, int]] = {}  # address and start of what was added before
+        self._kept: list[Any] = []  # what these are known by
+        self._arrays = GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.float64)
         self.logs: list[LogPlace] = []
         self.failure: NDArray[Any] = np.zeros(1, dtype=np.int64)
         self.settlers: list[Callable[[], None]] = []
@@ -96,22 +108,34 @@ class Assembly:
         Returns:
             Whether it could be added; not if an input has no place in an array of floats.
         """
-        code = native.resolve(context)
-        if code is None or (self._is_complex and not has_complex_form(code.operation)):
-            return False
-        numbers, integers = len(self._numbers), len(self._integers)
-        num_logs = len(self.logs)
-        for argument in code.arguments:
-            if not self._add_argument(argument, context, output):
-                del self._numbers[numbers:], self._integers[integers:], self.logs[num_logs:]
+        key = id(native), id(context), output
+        if key not in self._known:
+            code = native.resolve(context)
+            if code is None or (self._is_complex and not has_complex_form(code.operation)):
                 return False
-        self._addresses.append(address_of(code.operation, self._is_complex))
-        self._starts.append(integers)
-        if code.settle is not None:
-            self.settlers.append(code.settle)
-        if code.is_current is not None:
-            self.checks.append(code.is_current)
+            address, integers = address_of(code.operation, self._is_complex), len(self._integers)
+            numbers, num_logs = len(self._numbers), len(self.logs)
+            for argument in code.arguments:
+                if not self._add_argument(argument, context, output):
+                    del self._numbers[numbers:], self._integers[integers:], self.logs[num_logs:]
+                    return False
+            if code.settle is not None:
+                self.settlers.append(code.settle)
+            if code.is_current is not None:
+                self.checks.append(code.is_current)
+            self._known[key] = address, integers
+            self._kept.append(native)
+        self._append(*self._known[key])
         return True
+
+    def _append(self, address: int, start: int) -> None:
+        self._addresses.append(address)
+        self._starts.append(start)
+
+    def writes_to_log(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> bool:
+        """Whether an operation adds to a log."""
+        code = self._code_of(native, context)
+        return code is not None and _has_log(code)
 
     def can_add(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> bool:
         """Whether there is an operation, and all its inputs stand in an array of floats."""
@@ -124,6 +148,8 @@ class Assembly:
         if code is not None and self._is_complex and not has_complex_form(code.operation):
             return None
         if code is None or any(_place_of_input(context._inputs[port]) is None for port in code.inputs()):
+            return None
+        if _has_log(code) and not _log_of(context)._holds_floats():
             return None
         return code
 
@@ -159,25 +185,30 @@ class Assembly:
 
     def add_copy(self, size: int, source: int, target: int) -> None:
         """Adds a copy of some numbers from one place to another."""
-        self._addresses.append(address_of("copy", self._is_complex))
-        self._starts.append(len(self._integers))
-        self._integers.extend((size, source, target))
+        key = size, source, target, 0
+        if key not in self._known:
+            self._known[key] = address_of("copy", self._is_complex), len(self._integers)
+            self._integers.extend((size, source, target))
+        self._append(*self._known[key])
 
     def add_python(self) -> int:
         """Adds a place where the loop returns to Python; returns its number."""
-        self._addresses.append(PYTHON)
-        self._starts.append(0)
+        self._append(PYTHON, 0)
         return len(self._addresses) - 1
 
     def finish(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Returns addresses of operations and of their integers, then the integers and the numbers themselves.
 
-        The caller keeps all four, since only their addresses are passed on.
+        The caller keeps all four, since only their addresses are passed on. When it is called again after more has
+        been added, that is added to these arrays; those from before are not to be used any more.
         """
-        numbers = np.array(self._numbers or [0.0])
-        integers = np.array(self._integers or [0], dtype=np.int64)
-        starts = integers.ctypes.data + _ITEM * np.array(self._starts, dtype=np.int64)
-        return np.array(self._addresses, dtype=np.int64), starts, integers, numbers
+        addresses, starts, integers, numbers = self._arrays
+        numbers.follow(self._numbers)
+        if integers.follow(self._integers):
+            starts.forget()
+        starts.follow(self._starts, integers.address(), _ITEM)
+        addresses.follow(self._addresses)
+        return addresses.values(), starts.values(), integers.values(), numbers.values()
 
     def _add_argument(self, argument: Any, context: LeafContext, output: int) -> bool:
         layout = context._layout

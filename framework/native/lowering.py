@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Tape"]
 
+_NONE = -1  # no state of what feeds which input
+
 
 class Tape:
     """The way to bring some cache entries of one Context up to date.
@@ -51,9 +53,15 @@ class Tape:
 
     def is_allowed(self) -> bool:
         """Whether the tape may run: all entries are cached, none is frozen or in the midst of its computation."""
-        if self._store.routing != self._routing:  # an input was fixed since, or caching switched
+        if self._store.routing != self._routing:  # an input was fixed since, caching switched, or this cut short
             self._lower()
         return self._is_cached and not self._store.computing & self._mask
+
+    def has_failed(self) -> bool:
+        """Whether an operation has failed since this was asked last, so that its result is not to be used."""
+        has_failed = bool(self._failure[0])
+        self._failure[0] = 0
+        return has_failed
 
     def run(self) -> None:
         """Brings the entries up to date."""
@@ -64,7 +72,7 @@ class Tape:
             if isinstance(segment, tuple):
                 addresses, starts, mask = segment
                 self._run(addresses, starts, self._values, self._numbers_place)
-                if self._failure[0]:
+                if self.has_failed():
                     self._explain(mask)
                 store.invalid &= ~mask
             elif store.invalid & segment.bit:
@@ -72,7 +80,6 @@ class Tape:
 
     def _explain(self, mask: int) -> None:
         """Computes in Python what an operation could not, for an exception that says why."""
-        self._failure[0] = 0
         for slot in self._order:
             if slot.bit & mask & self._store.invalid:
                 compute_for(slot, self._needed_by)
@@ -80,7 +87,8 @@ class Tape:
     # ------------------------------------------------------------------ lowering
 
     def _lower(self) -> None:
-        self._routing = self._store.routing
+        """Makes the tape anew; if that is interrupted, it is made anew before it is used again."""
+        self._routing, routing = _NONE, self._store.routing
         assembly = Assembly(self._store)
         order, self._needed_by = order_of_computation(assembly, self._targets)
         self._order, self._failure = order, assembly.failure
@@ -106,3 +114,4 @@ class Tape:
         self._values, self._numbers_place = self._store.flat.ctypes.data, self._numbers.ctypes.data
         example: NDArray[Any] = np.zeros(1, dtype=np.int64)
         self._run = specialize(run_operations, example, example, self._values, self._numbers_place)
+        self._routing = routing

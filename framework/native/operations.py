@@ -115,7 +115,7 @@ class CompiledOperation:
         if self._compiled is None:
             with global_compiler_lock:  # threads wait for the first one's code rather than make their own
                 if self._compiled is None:
-                    compiled = CFunc(self._function, self._signature, {}, {})
+                    compiled = CFunc(self._function, self._signature, {}, {"error_model": "numpy"})
                     enable_kernel_cache(compiled, self._function)
                     compiled.compile()
                     self._compiled = compiled

@@ -13,6 +13,7 @@ from merganser.framework.native.compile import device, kernel
 
 __all__ = [
     "call_asking_kernel",
+    "call_clock",
     "call_kernel",
     "call_operation",
     "call_operations",
@@ -41,6 +42,20 @@ def _call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, int
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64, types.int64), generate
+
+
+def _call_clock(typingctx: Any, address: Any, clock: Any, time: Any) -> Any:
+    """Calls `clock_gettime` of the C library: the number of a clock, and where seconds and nanoseconds go."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        int_p = ir.IntType(64).as_pointer()
+        function_type = ir.FunctionType(ir.IntType(32), [ir.IntType(32), int_p])
+        function = builder.inttoptr(arguments[0], function_type.as_pointer())
+        clock_number = builder.trunc(arguments[1], ir.IntType(32))
+        builder.call(function, [clock_number, builder.inttoptr(arguments[2], int_p)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
 
 
 def _call_at(restype: Any, given: Any) -> Any:
@@ -98,6 +113,7 @@ def _complexes_at(typingctx: Any, address: Any) -> Any:
 
 
 call_asking_kernel: Any = intrinsic(_call_asking_kernel)
+call_clock: Any = intrinsic(_call_clock)
 call_kernel: Any = intrinsic(_call_kernel)
 call_operation: Any = intrinsic(_call_operation)
 call_quiet_kernel: Any = intrinsic(_call_quiet_kernel)

@@ -62,16 +62,18 @@ class VectorLog:
         values = np.asarray(sample)
         if values.size != len(self._data):
             raise ValueError(f"VectorLog: samples have {len(self._data)} elements, got shape {values.shape}.")
-        if values.dtype.kind in "cO" and values.dtype != self._data.dtype:
-            self._data = self._data.astype(values.dtype)
-            self._times = self._times.astype(values.dtype)
+        if values.dtype.kind not in "biufcO":
+            raise TypeError(f"VectorLog: samples are numbers, got elements of type {values.dtype}.")
         number = self.num_samples()
-        if number == len(self._times):
-            self.Reserve(2 * number)
         VectorLog.num_edits += 1
+        dtype = np.result_type(values.dtype, self._data.dtype)
+        if dtype.kind in "cO" and dtype != self._data.dtype:
+            self._take_arrays(len(self._times), dtype)
+        if number == len(self._times):
+            self._take_arrays(2 * number, self._data.dtype)
         self._times[number] = time
         self._data[:, number] = values.reshape(-1)
-        self._count[0] = number + 1
+        self._count[0] = number + 1  # last, so that an interrupt before leaves no sample
 
     def _plain_state(self) -> list[Array]:
         return [self.sample_times(), self.data()]
@@ -89,17 +91,25 @@ class VectorLog:
         """Makes room for at least `capacity` samples in all."""
         if capacity <= len(self._times):
             return
-        times = np.empty(capacity, self._times.dtype)
-        data = np.empty((len(self._data), capacity), self._data.dtype, order="F")
+        VectorLog.num_edits += 1
+        self._take_arrays(capacity, self._data.dtype)
+
+    def _take_arrays(self, capacity: int, dtype: Any) -> None:
+        """Moves the samples to larger arrays, or to those of another type of numbers."""
+        times = np.empty(capacity, dtype)
+        data = np.empty((len(self._data), capacity), dtype, order="F")
         times[: self.num_samples()] = self.sample_times()
         data[:, : self.num_samples()] = self.data()
         self._times, self._data = times, data
-        VectorLog.num_edits += 1
 
     def Clear(self) -> None:
         """Forgets all samples."""
         self._count[0] = 0.0
         VectorLog.num_edits += 1
+
+    def _holds_floats(self) -> bool:
+        """Whether compiled code may write to it."""
+        return self._times.dtype == self._data.dtype == np.float64
 
     def _native_arrays(self) -> tuple[Array, Array, Array]:
         """Times, data and number of samples, for compiled code to write to."""

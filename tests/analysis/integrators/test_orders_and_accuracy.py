@@ -106,7 +106,7 @@ def test_the_last_stage_is_not_computed_again_as_the_first_of_the_next_step(name
     integrator = solve_with_steps(MAKERS[name], problem, 0.125)
     assert integrator.get_num_steps_taken() == 16
     assert integrator.get_system().evaluations == 16 * new + 1
-    assert integrator.get_num_derivative_evaluations() == 16 * (new + 1)  # asked for
+    assert integrator.get_num_derivative_evaluations() == 16 * new + 1
 
 
 # ---------------------------------------------------------------------- what all have in common

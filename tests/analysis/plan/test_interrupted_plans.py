@@ -1,0 +1,153 @@
+"""What comes in the midst of the plan, or of making it, leaves a simulation that goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import merganser.analysis.plan.plan as plan_module
+import merganser.analysis.plan.program as program_module
+import merganser.analysis.simulator as simulator_module
+import merganser.framework.native.assembly as assembly_module
+import merganser.framework.native.growing_array as growing_array_module
+import merganser.framework.native.lowering as lowering_module
+from merganser.analysis import BogackiShampine3Integrator, Radau3Integrator, Simulator
+from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
+from merganser.framework.primitives import Gain, LogVectorOutput, SymbolicVectorSystem, ZeroOrderHold
+from merganser.framework.symbolic import Variable
+
+_LOWERING = (program_module, assembly_module, growing_array_module, lowering_module)
+_ALL = (*_LOWERING, plan_module, simulator_module)
+_END = 0.249  # where no event is due, since an advance from there makes the updates that an advance to it leaves
+
+
+class Counter(LeafSystem):
+    """Counts in Python, at two rates; its output is read by an update and by a log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.DeclareVectorInputPort("u", 1)
+        group = self.DeclareDiscreteState(BasicVector([0.0]))
+        self.DeclarePeriodicDiscreteUpdateEvent(0.05, 0.0, self._count)
+        self.DeclarePeriodicDiscreteUpdateEvent(0.03, 0.01, self._count)
+        self.DeclareStateOutputPort("y", group)
+        self.DeclareVectorOutputPort("z", 1, self._calc)
+
+    def _count(self, context: Any, values: Any) -> None:
+        values.set_value(0, values.value(0) + 1.0 + 0.1 * self.get_input_port().Eval(context))
+
+    def _calc(self, context: Any, output: Any) -> None:
+        output.SetFromVector(2.0 * context.get_discrete_state_vector().value())
+
+
+def simulation(method: Any = BogackiShampine3Integrator) -> tuple[Simulator, list[Any]]:
+    """Continuous and discrete state, compiled and not, at several rates, with logs."""
+    builder = DiagramBuilder()
+    x, v, u = Variable("x"), Variable("v"), Variable("u")
+    oscillator = builder.AddSystem(SymbolicVectorSystem(state=[x, v], input=[u], dynamics=[v, u - 9.0 * x], output=[x]))
+    gain, hold = builder.AddSystem(Gain(-0.5, 1)), builder.AddSystem(ZeroOrderHold(0.02, 1))
+    counter = builder.AddSystem(Counter())
+    builder.Connect(oscillator.get_output_port(), gain.get_input_port())
+    builder.Connect(gain.get_output_port(), hold.get_input_port())
+    builder.Connect(hold.get_output_port(), oscillator.get_input_port())
+    builder.Connect(oscillator.get_output_port(), counter.get_input_port())
+    sinks = [
+        LogVectorOutput(oscillator.get_output_port(), builder, 0.01),
+        LogVectorOutput(counter.GetOutputPort("y"), builder),
+        LogVectorOutput(counter.GetOutputPort("z"), builder, 0.03),
+    ]
+    simulator = Simulator(builder.Build())
+    simulator._patience = 0.0
+    integrator = simulator.reset_integrator(method(simulator.get_system(), simulator.get_context()))
+    integrator.set_maximum_step_size(0.02)
+    integrator.set_target_accuracy(1e-5)
+    context = simulator.get_mutable_context()
+    context.SetContinuousState([1.0, 0.0])
+    simulator.Initialize()
+    return simulator, sinks
+
+
+def outcome(simulator: Simulator, sinks: list[Any]) -> list[Any]:
+    """State, logs and counts of events; those of derivatives differ, as what was cut short is repeated."""
+    context = simulator.get_context()
+    logs = [sink.FindLog(context) for sink in sinks]
+    return [
+        context.get_time(),
+        context.get_continuous_state_vector().CopyToVector().tolist(),
+        [context.get_discrete_state(n).CopyToVector().tolist() for n in range(context.num_discrete_state_groups())],
+        [(log.sample_times().tolist(), log.data().tolist()) for log in logs],
+        simulator.get_num_steps_taken(),
+        simulator.get_num_discrete_updates(),
+        simulator.get_integrator().get_num_steps_taken(),
+    ]
+
+
+def advance_with(trace: Callable[..., Any], simulator: Simulator) -> None:
+    previous = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        simulator.AdvanceTo(_END)
+    finally:
+        sys.settrace(previous)
+
+
+class Fault:
+    """Raises an error when a Python function of some modules is called for the nth time.
+
+    Signals are looked at there, where a loop goes back and where a function written in C has returned.
+    """
+
+    def __init__(self, modules: tuple[ModuleType, ...], error: BaseException | None = None, number: int = -1) -> None:
+        self._files = {str(Path(module.__file__ or "")) for module in modules}
+        self._error = error
+        self._left = number
+        self.num_calls = 0
+
+    def __call__(self, frame: Any, event: str, argument: Any) -> None:
+        name = frame.f_code.co_name
+        if frame.f_code.co_filename in self._files and not name.startswith("<") and name not in _NOT_AT_RISK:
+            self.num_calls += 1
+            self._left -= 1
+            if self._left == 0:
+                assert self._error is not None
+                raise self._error
+
+
+# What runs while an interrupt is being dealt with, or before the loop has begun; and callbacks, which may fail.
+_NOT_AT_RISK = ("AdvanceTo", "_note_what_is_done", "_finish_updates", "serve")
+
+
+def calls_in(modules: tuple[ModuleType, ...], method: Any) -> tuple[int, list[Any]]:
+    """How often functions of some modules are called, and what comes of the simulation."""
+    fault = Fault(modules)
+    simulator, sinks = simulation(method)
+    advance_with(fault, simulator)
+    assert simulator._plan is not None
+    return fault.num_calls, outcome(simulator, sinks)
+
+
+@pytest.mark.parametrize("method", [BogackiShampine3Integrator, Radau3Integrator])
+@pytest.mark.parametrize(
+    ("modules", "errors"),
+    [(_LOWERING, (MemoryError, OSError)), (_ALL, (KeyboardInterrupt,))],
+    ids=["lowering fails", "interrupts"],
+)
+def test_a_plan_cut_short_in_any_function_goes_on_as_if_nothing_had_happened(
+    modules: tuple[ModuleType, ...], errors: tuple[type[BaseException], ...], method: Any
+) -> None:
+    num_calls, expected = calls_in(modules, method)
+    assert num_calls > 500
+    rng = np.random.default_rng(num_calls)
+    for number in rng.choice(num_calls, size=60, replace=False) + 1:
+        error = errors[number % len(errors)]()
+        simulator, sinks = simulation(method)
+        with pytest.raises(type(error)):
+            advance_with(Fault(modules, error, number), simulator)
+        simulator.AdvanceTo(_END)
+        assert outcome(simulator, sinks) == expected, f"{type(error).__name__} in call {number}"
