@@ -451,7 +451,18 @@ class Plan:
             self._note_what_is_known()
         if self._log_edits != VectorLog.num_edits:  # somebody has added to a log, cleared it or made room
             self._place_logs()
-        return self._heed(stop, status) if isinstance(stop, HandlerStop) else True
+        if isinstance(stop, SlotStop):
+            return True
+        if self._store.invalid & stop.inputs:  # the handler has changed what the events after it read
+            self._read_inputs_again()
+        return self._heed(stop, status)
+
+    def _read_inputs_again(self) -> None:
+        """Lets the loop bring up to date what the events in progress read, then go on with those that are left."""
+        i = self._fields
+        i[f.RESUMES_AT] = i[f.PASSED]
+        i[f.PHASE] = _HANDLING[i[f.PHASE]]
+        i[f.PASSED] = 0
 
     def _heed(self, stop: HandlerStop, status: EventStatus | None) -> bool:
         """Notes what event handlers have read and returned; returns whether to go on."""
@@ -476,16 +487,14 @@ class Plan:
     def _lower_within_step(self) -> None:
         """Takes a new program; a step that was in progress begins again."""
         i = self._fields
-        phase = i[f.PHASE]
-        if phase in _EVALUATING:
+        if i[f.PHASE] in _EVALUATING:
             self._return_to_start_of_step(keeps_counts=False)
             if i[f.KNEW_DERIVATIVES]:
                 n = i[f.NUM_STATES]
                 self._store.flat[1 + n : 1 + 2 * n] = self._derivatives[0]
                 i[f.KNOWS_DERIVATIVES] = 1
             self._note_changes()
-        elif phase in _HANDLING:  # reads first what the new program says, then goes on where it was
-            i[f.RESUMES_AT] = i[f.PASSED]
-            i[f.PHASE] = _HANDLING[phase]
+        elif i[f.PHASE] in _HANDLING:
+            self._read_inputs_again()
         i[f.PASSED] = 0
         self._lower()

@@ -52,13 +52,16 @@ class HandlerStop:
 
     Attributes:
         reads: nodes of the leaf system that the handlers have been seen to read.
+        valid: mask of the entries that the loop has computed when it comes here.
+        inputs: mask of all entries that the events of the group read, as far as that is known.
     """
 
-    def __init__(self, events: EventList, kind: EventKind, reads: int, valid: int) -> None:
+    def __init__(self, events: EventList, kind: EventKind, reads: int, valid: int, inputs: int) -> None:
         self.events = events
         self.kind = kind
         self.reads = reads
         self.valid = valid
+        self.inputs = inputs
 
     def serve(self) -> EventStatus | None:
         """Calls the handlers; the results of updates stay where the loop finds them.
@@ -120,6 +123,7 @@ class Program:
         down = context._layout.down
         self.changes = [down["time"] | down["xc"], *[0] * f.LAST_GROUP_BIT]
         self.most_samples = 1
+        self._places: dict[LeafContext, list[tuple[int, tuple[int, int]]]] = {}
         self._add_derivatives(context)
         for clocks in known_groups:
             self._add_group(clocks)
@@ -227,7 +231,7 @@ class Program:
         """
         row[f.GROUP_FLAGS] |= f.HAS_STATE_UPDATES
         by_leaf = _by_leaf(events)
-        row[f.STATE_INPUTS_BEGIN], row[f.STATE_INPUTS_END], _ = self._add_inputs(by_leaf, [True] * len(by_leaf))
+        row[f.STATE_INPUTS_BEGIN], row[f.STATE_INPUTS_END], *_ = self._add_inputs(by_leaf, [True] * len(by_leaf))
         row[f.STATE_BEGIN] = len(self._assembly)
         changes = 0
         for leaf in by_leaf:
@@ -245,7 +249,7 @@ class Program:
         row[f.GROUP_FLAGS] |= f.HAS_UPDATES
         by_leaf = _by_leaf(events)
         native = [self._are_native(leaf) for leaf in by_leaf]
-        row[f.UPDATE_INPUTS_BEGIN], row[f.UPDATE_INPUTS_END], valid = self._add_inputs(by_leaf, native)
+        row[f.UPDATE_INPUTS_BEGIN], row[f.UPDATE_INPUTS_END], *masks = self._add_inputs(by_leaf, native)
         row[f.UPDATE_BEGIN] = len(self._assembly)
         changes = 0
         for leaf, is_native in zip(by_leaf, native):
@@ -256,7 +260,7 @@ class Program:
                 self._add_native_updates(leaf)
             else:
                 self._add_present_values(context)
-                self._add_handler(leaf, EventKind.DISCRETE_UPDATE, valid)
+                self._add_handler(leaf, EventKind.DISCRETE_UPDATE, *masks)
         row[f.UPDATE_END] = row[f.COMMIT_BEGIN] = len(self._assembly)
         for leaf in by_leaf:
             self._add_commit(leaf[0][0])
@@ -281,19 +285,22 @@ class Program:
 
     def _discrete_places(self, context: LeafContext) -> list[tuple[int, tuple[int, int]]]:
         """For each group of the discrete state: the place of its next value, then its own place and size."""
-        room = context._room_for_update()
-        return [
-            (place_relative_to(self._store.flat, following._values), (offset, following.size()))
-            for following, offset in zip(room._items, context._layout.discrete_offsets)
-            if following.size()
-        ]
+        places = self._places.get(context)
+        if places is None:
+            room = context._room_for_update()
+            places = self._places[context] = [
+                (place_relative_to(self._store.flat, following._values), (offset, following.size()))
+                for following, offset in zip(room._items, context._layout.discrete_offsets)
+                if following.size()
+            ]
+        return places
 
     def _add_publishes(self, row: list[int], events: EventList) -> None:
         """Publish events, one operation each."""
         row[f.GROUP_FLAGS] |= f.HAS_PUBLISHES
         single = [[item] for item in events]
         native = [self._are_native(item) for item in single]
-        row[f.PUBLISH_INPUTS_BEGIN], row[f.PUBLISH_INPUTS_END], valid = self._add_inputs(single, native)
+        row[f.PUBLISH_INPUTS_BEGIN], row[f.PUBLISH_INPUTS_END], *masks = self._add_inputs(single, native)
         row[f.PUBLISH_BEGIN] = len(self._assembly)
         num_samples: Counter[int] = Counter()
         for item, is_native in zip(single, native):
@@ -304,21 +311,21 @@ class Program:
                 self._assembly.add(event.native, context)
                 num_samples[id(context)] += self._assembly.writes_to_log(event.native, context)
             else:
-                self._add_handler(item, EventKind.PUBLISH, valid)
+                self._add_handler(item, EventKind.PUBLISH, *masks)
         row[f.PUBLISH_END] = len(self._assembly)
         if any(num_samples.values()):
             row[f.GROUP_FLAGS] |= f.HAS_LOGS
             self.most_samples = max(self.most_samples, *num_samples.values())
 
-    def _add_handler(self, events: EventList, kind: EventKind, valid: int) -> None:
+    def _add_handler(self, events: EventList, kind: EventKind, valid: int, inputs: int) -> None:
         reads = self._reads.get(key_of(events), 0)
-        self.stops[self._assembly.add_python()] = HandlerStop(events, kind, reads, valid)
+        self.stops[self._assembly.add_python()] = HandlerStop(events, kind, reads, valid, inputs)
 
     def _are_native(self, events: EventList) -> bool:
         return all(self._assembly.can_add(event.native, context) for context, event in events)
 
-    def _add_inputs(self, lists: Sequence[EventList], native: Sequence[bool]) -> tuple[int, int, int]:
-        """Adds what brings the inputs of events up to date.
+    def _add_inputs(self, lists: Sequence[EventList], native: Sequence[bool]) -> tuple[int, int, int, int]:
+        """Adds what brings the inputs of events up to date; returns its range, and `valid` and `inputs` of HandlerStop.
 
         What operations read is always needed; what Python handlers read, only as far as it is compiled, since they
         may ask for it or not.
@@ -334,7 +341,10 @@ class Program:
                 perhaps.extend(slots_behind(context, self._reads.get(key_of(events), 0)))
         order, needed_by = order_of_computation(self._assembly, needed, perhaps)
         (begin, end), valid = self._add_entries(order, needed_by)
-        return begin, end, valid
+        inputs = 0
+        for slot in order:
+            inputs |= slot.bit
+        return begin, end, valid, inputs
 
     def _sources(self, context: LeafContext, event: DeclaredEvent) -> list[CacheSlot]:
         code = event.native.resolve(context) if event.native is not None else None

@@ -18,7 +18,7 @@ from merganser.analysis import (
     Simulator,
 )
 from merganser.framework import Diagram, DiagramBuilder, LeafSystem
-from merganser.framework.primitives import Gain, Integrator
+from merganser.framework.primitives import ConstantVectorSource, Gain, Integrator, ZeroOrderHold
 
 WRONG = (TypeError, ValueError)
 
@@ -321,3 +321,96 @@ def test_numbers_just_below_overflow_are_no_failure() -> None:
     simulator.AdvanceTo(0.5)
     x = simulator.get_context().get_continuous_state_vector().CopyToVector()
     np.testing.assert_allclose(x, [5e199, 5e307])
+
+
+# ---------------------------------------------------------------------- what time can resolve
+
+
+class Ticking(LeafSystem):
+    """Counts, and has a state if asked to."""
+
+    def __init__(self, period: float, has_state: bool = False) -> None:
+        super().__init__()
+        self.set_name("clock")
+        self.DeclareDiscreteState(1)
+        if period:
+            self.DeclarePeriodicDiscreteUpdateEvent(period, 0.0, self._count)
+        if has_state:
+            self.DeclareContinuousState(1)
+
+    def _count(self, context: Any, values: Any) -> None:
+        values.set_value(0, values.value(0) + 1.0)
+
+    def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
+        derivatives.SetFromVector([1.0])
+
+
+@pytest.mark.parametrize("use_plan", [True, False])
+@pytest.mark.parametrize(("period", "time"), [(1.0, 1e17), (10.0, 1e17), (1e-9, 1e8), (1e-320, 1.0), (1e-320, 0.0)])
+def test_a_period_that_time_cannot_resolve_is_an_error_at_once(period: float, time: float, use_plan: bool) -> None:
+    builder = DiagramBuilder()
+    builder.AddSystem(Ticking(period))
+    hold, source = builder.AddSystem(ZeroOrderHold(2.0 * period, 1)), builder.AddSystem(ConstantVectorSource([1.0]))
+    builder.Connect(source.get_output_port(), hold.get_input_port())
+    simulator = Simulator(builder.Build())
+    simulator.set_use_native_plan(use_plan)
+    simulator._patience = 0.0
+    simulator.get_mutable_context().SetTime(time)
+    message = r"discrete update event of system '::Diagram::clock' with the period .* s happens more often than time"
+    with pytest.raises(RuntimeError, match=message):
+        simulator.Initialize()
+        simulator.AdvanceTo(time + max(1.0, 1e-6 * time))
+    assert simulator.get_context().get_time() == time
+
+
+@pytest.mark.parametrize("use_plan", [True, False])
+@pytest.mark.parametrize("is_fixed", [True, False])
+@pytest.mark.parametrize(("step", "time"), [(0.1, 1e17), (1e-320, 1.0), (1e-320, 0.0), (1e-9, 1e8)])
+def test_a_step_that_time_cannot_resolve_is_an_error_at_once(
+    step: float, time: float, is_fixed: bool, use_plan: bool
+) -> None:
+    diagram = chain(lambda _: 1.0)
+    simulator = Simulator(diagram)
+    simulator.set_use_native_plan(use_plan)
+    simulator._patience = 0.0
+    integrator = simulator.get_mutable_integrator()
+    integrator.set_maximum_step_size(step)
+    integrator.request_initial_step_size_target(step)
+    integrator.set_fixed_step_mode(is_fixed)
+    simulator.get_mutable_context().SetTime(time)
+    simulator.Initialize()
+    message = r"RungeKutta3Integrator of system '::robot': at time .* s steps of .* are shorter than what time can"
+    with pytest.raises(RuntimeError, match=message):
+        simulator.AdvanceTo(time + max(1.0, 1e-6 * time))
+    assert simulator.get_context().get_time() == time
+
+
+def test_a_first_step_that_time_cannot_resolve_is_one_that_it_can() -> None:
+    simulator = Simulator(chain(lambda _: 1.0))
+    simulator.get_mutable_integrator().request_initial_step_size_target(1e-320)
+    simulator.get_mutable_context().SetTime(1e6)
+    simulator.Initialize()
+    simulator.AdvanceTo(1e6 + 1.0)
+    assert simulator.get_num_steps_taken() < 60
+
+
+@pytest.mark.parametrize("time", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("system", [lambda: Ticking(0.1), lambda: Ticking(0.0, True)])
+def test_a_simulation_begins_at_a_finite_time(system: Callable[[], LeafSystem], time: float) -> None:
+    simulator = Simulator(system())
+    simulator.get_mutable_context().SetTime(time)
+    with pytest.raises(RuntimeError, match=r"the time in the context is .* s; set a finite one"):
+        simulator.Initialize()
+    simulator.get_mutable_context().SetTime(1.0)
+    simulator.AdvanceTo(1.2)
+    assert simulator.get_context().get_time() == 1.2
+
+
+def test_times_and_steps_of_any_size_that_time_resolves_are_fine() -> None:
+    for scale in (1e-15, 1e12):
+        simulator = Simulator(Ticking(0.1 * scale, True))
+        integrator = simulator.get_mutable_integrator()
+        integrator.set_maximum_step_size(0.03 * scale)
+        integrator.set_fixed_step_mode(True)
+        simulator.AdvanceTo(1.05 * scale)
+        assert simulator.get_context().get_discrete_state_vector()[0] == 11.0

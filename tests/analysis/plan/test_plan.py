@@ -336,3 +336,40 @@ def test_other_threads_run_while_the_compiled_loop_does(monkeypatch: pytest.Monk
         longest_wait, last = max(longest_wait, now - last), now
     assert simulator.get_context().get_time() == 5.0
     assert longest_wait < 0.5 * (last - start)  # with the lock held it would be all of it
+
+
+@pytest.mark.parametrize(("method", "new"), [(BogackiShampine3Integrator, 3), (RungeKutta5Integrator, 6)])
+@pytest.mark.parametrize("use", ["the plan", "compiled steps", "Python"])
+def test_the_last_stage_serves_the_next_step_unless_something_changes_the_derivatives(
+    method: Any, new: int, use: str
+) -> None:
+    def evaluations_of(period: float | None) -> tuple[int, int]:
+        builder = DiagramBuilder()
+        integrator, gain = builder.AddSystem(Integrator([1.0])), builder.AddSystem(Gain(k=-1.0, size=1))
+        builder.Connect(integrator.get_output_port(), gain.get_input_port())
+        if period is None:
+            builder.Connect(gain.get_output_port(), integrator.get_input_port())
+        else:
+            hold = builder.AddSystem(ZeroOrderHold(period, 1))
+            builder.Connect(gain.get_output_port(), hold.get_input_port())
+            builder.Connect(hold.get_output_port(), integrator.get_input_port())
+        LogVectorOutput(gain.get_output_port(), builder, 0.1)
+        simulator = Simulator(builder.Build())
+        simulator.set_use_native_plan(use == "the plan")
+        simulator._patience = 0.0
+        context = simulator.get_mutable_context()
+        integration = simulator.reset_integrator(method(simulator.get_system(), context))
+        integration.set_fixed_step_mode(True)
+        integration.set_maximum_step_size(0.0625)
+        if use == "compiled steps":
+            context._get_derivative_evaluator().lower()
+        else:
+            context._get_derivative_evaluator().uses_tape = False
+        for end in (0.25, 0.7, 0.7, 1.1, 2.0):
+            simulator.AdvanceTo(end)
+        return integration.get_num_derivative_evaluations(), integration.get_num_steps_taken()
+
+    count, steps = evaluations_of(None)
+    assert steps > 32 and count == new * steps + 1
+    count, steps = evaluations_of(0.5)  # four updates, the first one before the first step
+    assert count == new * steps + 4

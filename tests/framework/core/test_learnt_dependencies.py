@@ -1,5 +1,9 @@
 """What a callback reads is found out by watching it, and found out again when it reads something else."""
 
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 from framework_blocks import Accumulator, Scaled
 
 from merganser.framework import DiagramBuilder, LeafSystem, Value
@@ -109,3 +113,52 @@ def test_prerequisites_include_ports_declared_later():
         late.FixValue(context, value)
         assert y.Eval(context).tolist() == [value]
     assert system.HasDirectFeedthrough(0, 0)
+
+
+def test_threads_that_learn_at_the_same_time_miss_nothing():
+    """All contexts share what is learnt; a value that is stale would be one of the step before."""
+
+    class Sum(LeafSystem):
+        def __init__(self, num_inputs):
+            super().__init__()
+            for n in range(num_inputs):
+                self.DeclareVectorInputPort(f"u{n}", 1)
+            self.DeclareVectorOutputPort("y", 1, self._calc)
+
+        def _calc(self, context, output):
+            total = context.get_time()
+            for n in range(self.num_input_ports()):
+                total += self.get_input_port(n).Eval(context)[0]
+            output.SetFromVector([total])
+
+    num_layers, num_threads = 6, 8
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(num_threads) as threads:
+            for _ in range(100):
+                builder = DiagramBuilder()
+                layer = [builder.AddSystem(Sum(0)), builder.AddSystem(Sum(0))]
+                for _ in range(num_layers):
+                    following = [builder.AddSystem(Sum(2)), builder.AddSystem(Sum(2))]
+                    for system in following:
+                        for n in range(2):
+                            builder.Connect(layer[n].get_output_port(), system.get_input_port(n))
+                    layer = following
+                builder.ExportOutput(layer[0].get_output_port(), "y")
+                diagram = builder.Build()
+                contexts = [diagram.CreateDefaultContext() for _ in range(num_threads)]
+                start = threading.Barrier(num_threads)
+
+                def evaluate(context, diagram=diagram, start=start):
+                    start.wait()
+                    values = []
+                    for time in (1.0, 2.0):
+                        context.SetTime(time)
+                        values.append(diagram.get_output_port().Eval(context)[0])
+                    return values
+
+                expected = sum(2.0**k for k in range(num_layers + 1))
+                assert list(threads.map(evaluate, contexts)) == [[expected, 2.0 * expected]] * num_threads
+    finally:
+        sys.setswitchinterval(interval)

@@ -1,0 +1,212 @@
+"""What Python callbacks change while the compiled loop runs is heeded, as in steps that are taken in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from merganser.analysis import Simulator
+from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
+from merganser.framework.core.events import TriggerType
+from merganser.framework.primitives import (
+    ConstantVectorSource,
+    Gain,
+    Integrator,
+    LogVectorOutput,
+    VectorLog,
+    VectorLogSink,
+    ZeroOrderHold,
+)
+
+CALLBACKS = ["derivatives", "output", "logged output", "update", "publish"]
+
+
+class Actor(LeafSystem):
+    """Does something once, in one of its callbacks, when a given time has come."""
+
+    def __init__(self, where: str, time: float) -> None:
+        super().__init__()
+        self._where, self._time = where, time
+        self.action: Callable[[Any], Any] = lambda _: None
+        self.DeclareVectorInputPort("u", 1)
+        self.DeclareContinuousState(BasicVector([1.0]))
+        self.DeclareDiscreteState(1)
+        self.DeclarePeriodicDiscreteUpdateEvent(0.05, 0.0, self._update)
+        self.DeclarePeriodicPublishEvent(0.05, 0.0, self._publish)
+        self.DeclareVectorOutputPort("y", 1, self._output)
+        self.DeclareVectorOutputPort("logged", 1, self._logged_output)
+
+    def _act(self, where: str, context: Any) -> None:
+        if where == self._where and context.get_time() >= self._time:
+            self._where = "nowhere"
+            self.action(context)
+
+    def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
+        self._act("derivatives", context)
+        derivatives.SetFromVector([self.GetInputPort("u").Eval(context)[0] - context.get_continuous_state_vector()[0]])
+
+    def _update(self, context: Any, values: Any) -> None:
+        self._act("update", context)
+        values.set_value(0, values.value(0) + context.get_continuous_state_vector()[0])
+
+    def _publish(self, context: Any) -> None:
+        self._act("publish", context)
+
+    def _output(self, context: Any, output: Any) -> None:
+        self._act("output", context)
+        output.SetFromVector(context.get_continuous_state_vector().CopyToVector())
+
+    def _logged_output(self, context: Any, output: Any) -> None:
+        self._act("logged output", context)
+        output.SetFromVector(context.get_continuous_state_vector().CopyToVector())
+
+
+class World:
+    """An actor in a loop with compiled blocks, with logs of both.
+
+    Attributes:
+        log: of a compiled block, with room for a few more samples.
+    """
+
+    def __init__(self, use_plan: bool, where: str, time: float = 0.42) -> None:
+        builder = DiagramBuilder()
+        self.actor = builder.AddNamedSystem("actor", Actor(where, time))
+        self.source = builder.AddSystem(ConstantVectorSource([2.0]))
+        gain, hold = builder.AddSystem(Gain(0.5, 1)), builder.AddSystem(ZeroOrderHold(0.05, 1))
+        scaled, self.total = builder.AddSystem(Gain(3.0, 1)), builder.AddSystem(Integrator(1))
+        builder.Connect(self.actor.GetOutputPort("y"), gain.get_input_port())
+        builder.Connect(gain.get_output_port(), hold.get_input_port())
+        builder.Connect(hold.get_output_port(), self.actor.get_input_port())
+        builder.Connect(self.source.get_output_port(), scaled.get_input_port())
+        builder.Connect(scaled.get_output_port(), self.total.get_input_port())
+        sink = builder.AddSystem(VectorLogSink(1, {TriggerType.kPerStep, TriggerType.kPeriodic}, 0.05))
+        builder.Connect(self.total.get_output_port(), sink.get_input_port())
+        sinks = [sink, LogVectorOutput(self.actor.GetOutputPort("logged"), builder, 0.05)]
+        self.simulator = Simulator(builder.Build())
+        self.simulator.set_use_native_plan(use_plan)
+        self.simulator._patience = 0.0
+        integrator = self.simulator.get_mutable_integrator()
+        integrator.set_fixed_step_mode(True)
+        integrator.set_maximum_step_size(0.01)
+        self.root = self.simulator.get_mutable_context()
+        self.logs = [sink.FindMutableLog(self.root) for sink in sinks]
+        self.log = self.logs[0]
+        self.log._take_arrays(32, np.float64)
+
+    def run(self, action: Callable[[Any], Any], end: float = 1.0) -> list[Any]:
+        """All that can be seen after a simulation in which the actor does something."""
+        self.actor.action = action
+        self.simulator.AdvanceTo(end)
+        root = self.root
+        return [
+            root.get_time(), root.get_continuous_state_vector().CopyToVector().tolist(),
+            [root.get_discrete_state(n).CopyToVector().tolist() for n in range(root.num_discrete_state_groups())],
+            *[(log.sample_times().real.tolist(), log.data().tolist()) for log in self.logs],
+            self.simulator.get_num_steps_taken(), self.simulator.get_num_publishes(),
+        ]  # fmt: skip
+
+
+def with_and_without_plan(where: str, action: Callable[[World], Any], **options: Any) -> list[Any]:
+    """What is seen with the plan, which must be what is seen without it."""
+    seen = []
+    for use_plan in (True, False):
+        world = World(use_plan, where, **options)
+        seen.append(world.run(lambda _, world=world: action(world)))
+    assert seen[0] == seen[1]
+    return seen[0]
+
+
+LOG_ACTIONS: dict[str, Callable[[VectorLog], Any]] = {
+    "reserves": lambda log: log.Reserve(5000),
+    "clears": lambda log: log.Clear(),
+    "adds one": lambda log: log.AddData(0.5, [7.0]),
+    "adds up to the brim": lambda log: [log.AddData(0.5, [7.0]) for _ in range(len(log._times) - log.num_samples())],
+    "adds until it moves": lambda log: [log.AddData(0.5, [7.0]) for _ in range(300)],
+    "adds a complex number": lambda log: log.AddData(0.5, [1.0 + 2.0j]),
+    "adds an object": lambda log: log.AddData(0.5, np.array([7.0], dtype=object)),
+}
+
+
+@pytest.mark.parametrize("action", LOG_ACTIONS)
+@pytest.mark.parametrize("where", CALLBACKS)
+def test_a_log_that_any_callback_changes_goes_on_from_there(where: str, action: str) -> None:
+    both = []
+    for use_plan in (True, False):
+        world = World(use_plan, where)
+        seen = world.run(lambda _, world=world: LOG_ACTIONS[action](world.log))
+        if action == "adds up to the brim":  # which is not at the same place with and without plan
+            seen[3] = [(time, x) for time, x in zip(seen[3][0], seen[3][1][0]) if x != 7.0]
+        elif where == "logged output":  # when that is computed, before others are logged or after, is not said
+            seen[3] = len(seen[3][0]) > 60
+        both.append(seen)
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("sample", [[1.0 + 2.0j], np.array([7.0], dtype=object)])
+def test_a_log_of_other_numbers_than_floats_is_written_to_as_it_should_be(sample: Any) -> None:
+    both = []
+    for use_plan in (True, False):
+        world = World(use_plan, "nowhere")
+        world.log.AddData(-1.0, sample)
+        both.append(world.run(lambda _: None))
+        assert world.log.data().dtype == np.asarray(sample).dtype
+        world.log.Clear()
+        world.simulator.AdvanceTo(1.3)
+        assert world.log.num_samples() > 30
+    assert both[0] == both[1]
+    assert both[0][3][1][0][0] == np.asarray(sample)[0] and both[0][3][1][0][-1] == pytest.approx(6.0)
+
+
+def test_samples_that_are_no_numbers_are_refused() -> None:
+    log = VectorLog(1)
+    with pytest.raises(TypeError, match="VectorLog: samples are numbers, got elements of type <U1"):
+        log.AddData(0.0, ["a"])
+    assert log.num_samples() == 0
+
+
+@pytest.mark.parametrize("where", ["publish", "update"])
+@pytest.mark.parametrize("what", ["parameter", "continuous state", "discrete state", "cache", "declarations", "log"])
+def test_a_context_or_system_that_a_handler_changes_is_heeded(where: str, what: str) -> None:
+    def act(world: World) -> None:
+        root = world.root
+        if what == "parameter":
+            context = world.source.GetMyMutableContextFromRoot(root)
+            world.source.get_mutable_source_value(context).SetFromVector([5.0])
+        elif what == "continuous state":
+            root.SetContinuousState([3.0, 4.0])
+        elif what == "discrete state":
+            context = world.actor.GetMyMutableContextFromRoot(root)
+            context.SetDiscreteState([9.0])
+        elif what == "cache":
+            root.DisableCaching()
+        elif what == "log":
+            world.log.Clear()
+            root.SetAllCacheEntriesOutOfDate()
+        else:
+            world.actor.DeclareVectorInputPort("another", 3)
+            world.actor.DeclarePeriodicPublishEvent(0.02, 0.0, lambda context: None)
+
+    with_and_without_plan(where, act)
+
+
+@pytest.mark.parametrize("where", CALLBACKS)
+@pytest.mark.parametrize("use_plan", [True, False])
+def test_a_callback_cannot_advance_the_simulation_that_it_is_part_of(where: str, use_plan: bool) -> None:
+    world = World(use_plan, where)
+    with pytest.raises(RuntimeError, match="AdvanceTo was called by a callback or monitor of this simulation"):
+        world.run(lambda _: world.simulator.AdvanceTo(2.0))
+    world.simulator.AdvanceTo(1.0)
+    assert world.root.get_time() == 1.0
+
+
+def test_a_sink_with_two_triggers_loses_no_sample_where_its_log_is_full() -> None:
+    both = []
+    for use_plan in (True, False):
+        world = World(use_plan, "nowhere")
+        both.append(world.run(lambda _: None, end=20.0)[3])
+    assert both[0] == both[1]
+    times = np.array(both[0][0])
+    assert np.count_nonzero(np.diff(times) == 0.0) >= 400  # twice at once where a period ends
