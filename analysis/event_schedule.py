@@ -7,7 +7,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, NoReturn
 
-from merganser.analysis.integrators.step_size import RESOLUTION
+from merganser.analysis.integrators.step_size import RESOLUTION, is_too_fine
 from merganser.framework import Context, System, TriggerType
 from merganser.framework.core.events import EventKind
 
@@ -56,7 +56,8 @@ class EventSchedule:
         periodic = [event for _, event in self._ordered if event.trigger is TriggerType.kPeriodic]
         self._clocks = list({(event.period, event.offset): event for event in periodic}.values())
         self._next_times = [math.nan] * len(self._clocks)
-        self._latest = min((clock.period for clock in self._clocks), default=math.inf) / RESOLUTION
+        shortest = min((clock.period for clock in self._clocks), default=math.inf)
+        self._latest = -1.0 if is_too_fine(shortest, 0.0) else shortest / RESOLUTION  # time that can be resolved
         self._asked_at = math.nan
         self._of_clocks: dict[tuple[int, ...], SimultaneousEvents] = {}
         self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])

@@ -394,7 +394,7 @@ def test_a_first_step_that_time_cannot_resolve_is_one_that_it_can() -> None:
     assert simulator.get_num_steps_taken() < 60
 
 
-@pytest.mark.parametrize("time", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("time", [math.inf, -math.inf])
 @pytest.mark.parametrize("system", [lambda: Ticking(0.1), lambda: Ticking(0.0, True)])
 def test_a_simulation_begins_at_a_finite_time(system: Callable[[], LeafSystem], time: float) -> None:
     simulator = Simulator(system())
