@@ -38,6 +38,7 @@ class SystemLayout:
         self.root = root
         self.system = system
         self.parent = parent
+        self.number = len(parent.children) if parent is not None else 0  # among the subsystems of its Diagram
         self.children: list[SystemLayout] = []
         self.declaration_count = system._declaration_count()
         self.xc_range = (0, 0)
