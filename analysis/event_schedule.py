@@ -17,7 +17,6 @@ __all__ = ["EventList", "EventSchedule", "SimultaneousEvents"]
 
 EventList = list[tuple["LeafContext", "DeclaredEvent"]]
 
-_FIRST_CLOCK = (0,)
 _KINDS = (EventKind.UNRESTRICTED_UPDATE, EventKind.DISCRETE_UPDATE, EventKind.PUBLISH)
 # Among simultaneous events of one leaf system, those of lower rank come first.
 _RANKS = {
@@ -58,21 +57,28 @@ class EventSchedule:
         self._of_clocks: dict[tuple[int, ...], SimultaneousEvents] = {}
         self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
         self.per_step = self._events_of(())
+        self._next = math.nan, self.per_step  # the answer to the last question
 
-    def next_timed(self, time: float) -> tuple[float, tuple[int, ...]]:
-        """The time of the next periodic events after `time` (infinity: there are none), and their clocks."""
-        if not self._clocks:
-            return math.inf, ()
+    def next_timed(self, time: float) -> tuple[float, SimultaneousEvents]:
+        """The time of the next periodic events after `time` (infinity: there are none), and all that is due then."""
+        if self._asked_at <= time < self._next[0]:
+            self._asked_at = time
+            return self._next
         next_times = self._next_times
         has_gone_back = not time >= self._asked_at
         self._asked_at = time
+        next_time = math.inf
+        due: tuple[int, ...] = ()
         for number, clock in enumerate(self._clocks):
-            if has_gone_back or not next_times[number] > time:
-                next_times[number] = clock.next_time(time)
-        if len(next_times) == 1:
-            return next_times[0], _FIRST_CLOCK
-        next_time = min(next_times)
-        return next_time, tuple([n for n, clock_time in enumerate(next_times) if clock_time == next_time])
+            clock_time = next_times[number]
+            if has_gone_back or not clock_time > time:
+                clock_time = next_times[number] = clock.next_time(time)
+            if clock_time < next_time:
+                next_time, due = clock_time, (number,)
+            elif clock_time == next_time:
+                due += (number,)
+        self._next = next_time, self._of_clocks.get(due) or self._events_of(due)
+        return self._next
 
     def has_events_of(self, other: EventSchedule) -> bool:
         """Whether the events are the same ones as those of another schedule, in the same contexts."""
@@ -109,9 +115,8 @@ class EventSchedule:
         triggers = {TriggerType.kInitialization} if with_initialization else set()
         return self._select(clocks, triggers | {TriggerType.kPerStep}).publish
 
-    def step_events_with(self, clocks: tuple[int, ...], witnessed: EventList) -> SimultaneousEvents:
-        """The same together with the events of witness functions that have triggered."""
-        events = self.step_events(clocks)
+    def with_witnessed(self, events: SimultaneousEvents, witnessed: EventList) -> SimultaneousEvents:
+        """These events together with those of witness functions that have triggered."""
         return _by_kind(self._in_order([*events.unrestricted, *events.discrete, *events.publish, *witnessed]))
 
     def _in_order(self, events: EventList) -> EventList:

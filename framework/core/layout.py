@@ -84,6 +84,7 @@ class LeafLayout(SystemLayout):
     def __init__(self, root: RootLayout, system: LeafSystem, parent: SystemLayout | None) -> None:
         super().__init__(root, system, parent)
         self.xdot_offset = 0
+        self.xd_range = (0, 0)
         self.discrete_offsets: list[int] = []
         self.numeric_offsets: list[int] = []
         self.entry_offsets: list[int | None] = []
@@ -153,9 +154,11 @@ class RootLayout:
             leaf.xdot_offset = leaf.xc_range[0] + self.num_xc
         offset += self.num_xc
         for leaf in self.leaf_list:
+            start = offset
             for model in leaf.system._discrete_models:
                 leaf.discrete_offsets.append(offset)
                 offset += model.size()
+            leaf.xd_range = (start, offset)
         for leaf in self.leaf_list:
             for model in leaf.system._numeric_parameter_models:
                 leaf.numeric_offsets.append(offset)
