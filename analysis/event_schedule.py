@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.events import DeclaredEvent
     from merganser.framework.core.leaf_context import LeafContext
 
-__all__ = ["EventList", "EventSchedule", "SimultaneousEvents"]
+__all__ = ["NOTHING", "EventList", "EventSchedule", "SimultaneousEvents"]
 
 EventList = list[tuple["LeafContext", "DeclaredEvent"]]
 
@@ -36,6 +36,9 @@ class SimultaneousEvents:
     publish: EventList
 
 
+NOTHING = SimultaneousEvents([], [], [])
+
+
 class EventSchedule:
     """Knows when the declared events of a system happen.
 
@@ -48,8 +51,8 @@ class EventSchedule:
     """
 
     def __init__(self, system: System, context: Context) -> None:
-        self._leaf_numbers = {id(part): number for number, part in enumerate(context._all_contexts())}
-        self._ordered = self._in_order(system._declared_events(context))
+        self._declared = system._declared_events(context)
+        self._ordered = _in_order(self._declared)
         periodic = [event for _, event in self._ordered if event.trigger is TriggerType.kPeriodic]
         self._clocks = list({(event.period, event.offset): event for event in periodic}.values())
         self._next_times = [math.nan] * len(self._clocks)
@@ -80,10 +83,10 @@ class EventSchedule:
         self._next = next_time, self._of_clocks.get(due) or self._events_of(due)
         return self._next
 
-    def has_events_of(self, other: EventSchedule) -> bool:
-        """Whether the events are the same ones as those of another schedule, in the same contexts."""
-        mine, theirs = self._ordered, other._ordered
-        return len(mine) == len(theirs) and all(a[0] is b[0] and a[1] is b[1] for a, b in zip(mine, theirs))
+    def is_up_to_date(self, system: System, context: Context) -> bool:
+        """Whether these are still all events that the system has declared, in the same contexts."""
+        mine, present = self._declared, system._declared_events(context)
+        return len(mine) == len(present) and all(a[0] is b[0] and a[1] is b[1] for a, b in zip(mine, present))
 
     def num_clocks(self) -> int:
         """Number of clocks."""
@@ -117,18 +120,15 @@ class EventSchedule:
 
     def with_witnessed(self, events: SimultaneousEvents, witnessed: EventList) -> SimultaneousEvents:
         """These events together with those of witness functions that have triggered."""
-        return _by_kind(self._in_order([*events.unrestricted, *events.discrete, *events.publish, *witnessed]))
-
-    def _in_order(self, events: EventList) -> EventList:
-        """The events of a simulation by leaf system, then by rank, then as they were declared."""
-        relevant = [item for item in events if item[1].trigger in _RANKS]
-        return sorted(relevant, key=lambda item: (self._leaf_numbers[id(item[0])], _RANKS[item[1].trigger]))
+        return _by_kind(_in_order([*events.unrestricted, *events.discrete, *events.publish, *witnessed]))
 
     def _events_of(self, clocks: tuple[int, ...]) -> SimultaneousEvents:
         events = self._of_clocks[clocks] = self._select(clocks, {TriggerType.kPerStep})
         return events
 
     def _select(self, clocks: tuple[int, ...], triggers: set[TriggerType]) -> SimultaneousEvents:
+        if not self._ordered:
+            return NOTHING
         struck = {(self._clocks[number].period, self._clocks[number].offset) for number in clocks}
         return _by_kind([
             (context, event)
@@ -138,6 +138,14 @@ class EventSchedule:
         ])  # fmt: skip
 
 
+def _in_order(events: EventList) -> EventList:
+    """The events of a simulation by leaf system, then by rank, then as they were declared."""
+    relevant = [item for item in events if item[1].trigger in _RANKS]
+    return sorted(relevant, key=lambda item: (item[0]._layout.leaf_number, _RANKS[item[1].trigger]))
+
+
 def _by_kind(events: EventList) -> SimultaneousEvents:
+    if not events:
+        return NOTHING
     lists = ([item for item in events if item[1].kind is kind] for kind in _KINDS)
     return SimultaneousEvents(*lists)

@@ -10,7 +10,7 @@ import time as wall_clock
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from merganser.analysis.event_schedule import EventList, EventSchedule, SimultaneousEvents
+from merganser.analysis.event_schedule import NOTHING, EventList, EventSchedule, SimultaneousEvents
 from merganser.analysis.integrators import IntegratorBase, RungeKutta3Integrator
 from merganser.analysis.progress import SimulationProgress
 from merganser.analysis.simulator_status import SimulatorStatus
@@ -48,7 +48,6 @@ _LOOP = "merganser.analysis.plan.loop"
 
 # Why an advance ends, as long as nothing else has happened.
 _NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
-_NOTHING = SimultaneousEvents([], [], [])
 
 
 @dataclasses.dataclass
@@ -272,9 +271,8 @@ class Simulator:
             raise TypeError(f"Simulator.Initialize takes InitializeParams, got {type(params).__name__}.")
         with_initialization = not (params is not None and params.suppress_initialization_events)
         self._is_initialized = False
-        schedule = EventSchedule(self._system, self._context)
-        if self._schedule is None or not self._schedule.has_events_of(schedule):
-            self._schedule = schedule
+        if self._schedule is None or not self._schedule.is_up_to_date(self._system, self._context):
+            self._schedule = EventSchedule(self._system, self._context)
             self._drop_plan()
         has_witnesses = self._system._may_have_witnesses()
         self._watch = WitnessWatch(self._system, self._context, self._integrator) if has_witnesses else None
@@ -387,7 +385,7 @@ class Simulator:
         """The compiled way to advance, if there is one and it is worth while to load it."""
         if not self._uses_native_plan or self._watch is not None:
             return None
-        if Simulator._time_in_process < self._patience_left():
+        if self._plan is None and Simulator._time_in_process < self._patience_left():
             return None
         if self._plan is None and self._time_without_plan >= self._asks_for_plan_after:
             from merganser.analysis.plan.plan import make_plan
@@ -441,16 +439,15 @@ class Simulator:
         if self._target_rate > 0.0:
             self._wait(time)
         pending = self._pending
-        if pending is not _NOTHING:
+        if pending is not NOTHING:
             if pending.unrestricted:
                 self._unrestricted_update(pending.unrestricted, status)
                 if status.succeeded():
                     self._pending = SimultaneousEvents([], pending.discrete, [])
-            if pending.discrete:
-                self._discrete_update(pending.discrete, status)
+            self._discrete_update(pending.discrete, status)
             if status._reason is not _NONE_SO_FAR:
                 return time
-            self._pending = _NOTHING
+            self._pending = NOTHING
             if self._journal:
                 self._journal.clear()
         self._next_timed = self._schedule.next_timed(time)
@@ -468,7 +465,7 @@ class Simulator:
             store.invalid |= self._down["time"]
             store.flat[0] = time = target
         self._note_step(time)
-        if self._pending is not _NOTHING and self._pending.publish:
+        if self._pending is not NOTHING:
             self._publish(self._pending.publish, status)
         if self._publishes_every_step or self._monitor is not None:
             self._look(status)
@@ -514,14 +511,20 @@ class Simulator:
                 status._stop(reason, self._time(), watched.witness.get_system(), message)
 
     def _unrestricted_update(self, events: EventList, status: SimulatorStatus) -> None:
+        if not events:
+            return
         outcome = execute(events, EventKind.UNRESTRICTED_UPDATE, self._journal)
         self._num_unrestricted_updates += outcome is SUCCEEDED or self._was_effective(outcome, status)
 
     def _discrete_update(self, events: EventList, status: SimulatorStatus) -> None:
+        if not events:
+            return
         outcome = execute(events, EventKind.DISCRETE_UPDATE, self._journal)
         self._num_discrete_updates += outcome is SUCCEEDED or self._was_effective(outcome, status)
 
     def _publish(self, events: EventList, status: SimulatorStatus) -> None:
+        if not events:
+            return
         outcome = execute(events, EventKind.PUBLISH)
         self._num_publishes += outcome is SUCCEEDED or self._was_effective(outcome, status)
 

@@ -89,6 +89,7 @@ class LeafLayout(SystemLayout):
         self.numeric_offsets: list[int] = []
         self.entry_offsets: list[int | None] = []
         self.first_bit = 0
+        self.leaf_number = 0  # among all leaf systems of the tree, in order
         # What each cache entry depends on (mask of nodes), and what is downstream of each node (mask of entries).
         self.dependencies: list[int] = []
         self.down_nodes: list[int] = [0] * len(system._dependency_table.names)
@@ -110,6 +111,8 @@ class RootLayout:
         self.of_system: dict[int, SystemLayout] = {}
         self.top = self._add(root, None)
         self.leaf_list = list(self.top.leaves())
+        for number, leaf in enumerate(self.leaf_list):
+            leaf.leaf_number = number
         self.num_entries = 0
         self.version = 0  # counts what has been learnt about dependencies
         self.entry_down: list[int] = []

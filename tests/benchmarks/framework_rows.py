@@ -1,13 +1,14 @@
-"""Rows about what a user waits for between the steps: making diagrams and contexts, short advances, Python callbacks."""
+"""Rows about making diagrams and contexts, short advances, Python callbacks and logs."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from libraries import ROOT, Library, Row, load
+from libraries import ROOT, Library, Row, compile_operations, load
 
 _PENDULUM = ROOT / "examples" / "models" / "double_pendulum.urdf"
 _TICKS = 2000  # of one run with Python callbacks
@@ -27,7 +28,7 @@ def connected(library: Library, systems: list[Any]) -> Any:
     builder = library.framework.DiagramBuilder()
     for system in systems:
         builder.AddSystem(system)
-    for upstream, system in zip(systems, systems[1:]):
+    for upstream, system in itertools.pairwise(systems):
         builder.Connect(upstream.get_output_port(0), system.get_input_port(0))
     builder.ExportInput(systems[0].get_input_port(0))
     return builder
@@ -185,14 +186,15 @@ def python_events(library: Library, kind: str) -> Callable[[], Any]:
 # ---------------------------------------------------------------------- logs of everything
 
 
-def acrobot(library: Library, *more: str) -> Callable[[], Any]:
+def acrobot(library: Library, what: tuple[str, ...]) -> Callable[[], Any]:
     """A second of an acrobot in steps of 1 ms.
 
     Args:
         library: of the two.
-        more: output ports of the plant that are logged at each step; `poses`: a Python block turns the body poses
+        what: output ports of the plant that are logged at each step; `poses`: a Python block turns the body poses
             into a vector, which is logged; `controller`: a Python block computes the torque.
     """
+    compile_operations(library)
     framework, primitives = library.framework, library.primitives
     builder = framework.DiagramBuilder()
     plant = builder.AddSystem(library.plant.MultibodyPlant(1e-3))
@@ -201,15 +203,15 @@ def acrobot(library: Library, *more: str) -> Callable[[], Any]:
     plant.Finalize()
     sinks = [
         primitives.LogVectorOutput(plant.GetOutputPort(name), builder)
-        for name in more
+        for name in what
         if name not in ("poses", "controller")
     ]
-    if "poses" in more:
+    if "poses" in what:
         watcher = builder.AddSystem(_watcher(library, plant))
         builder.Connect(plant.get_body_poses_output_port(), watcher.get_input_port(0))
         sinks.append(primitives.LogVectorOutput(watcher.get_output_port(0), builder))
     torque = plant.get_actuation_input_port()
-    if "controller" in more:
+    if "controller" in what:
         controller = builder.AddSystem(_damper(library, plant))
         builder.Connect(plant.get_state_output_port(), controller.get_input_port(0))
         builder.Connect(controller.get_output_port(0), torque)
@@ -283,8 +285,7 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
     yield row(f"{_ADVANCES} x FixValue, AdvanceTo(+1 ms), read: linear system", short_advances)
     for kind in ("discrete update", "publish", "unrestricted update", "abstract port"):
         yield row(f"Python blocks, {_TICKS} events: {kind}", python_events, kind=kind)
-    for what in (
-        (), ("state",), ("generalized_acceleration",), ("net_actuation",), ("state", "generalized_acceleration",
-        "net_actuation"), ("poses",), ("controller",),
-    ):  # fmt: skip
-        yield row(f"acrobot, 1000 steps, logged: {', '.join(what) or 'nothing'}", lambda lib, what=what: acrobot(lib, *what))
+    several = ("state", "generalized_acceleration", "net_actuation")
+    for what in ((), *((port,) for port in several), several, ("poses",), ("controller",)):
+        name = f"acrobot, 1000 steps, logged: {', '.join(what) or 'nothing'}"
+        yield row(name, functools.partial(acrobot, what=what))
