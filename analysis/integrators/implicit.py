@@ -151,6 +151,10 @@ class ImplicitIntegrator(IntegratorBase):
 
     # ------------------------------------------------------------------ Jacobians and stages
 
+    def reset_context(self, context: Context) -> None:
+        super().reset_context(context)
+        self._prepare_all()  # at once, since settings drop some of it again
+
     def _prepare(self) -> None:
         if self._x.dtype == object:
             raise TypeError(

@@ -475,6 +475,20 @@ class Context(CacheControl):
 
     # ------------------------------------------------------------------ helpers
 
+    def _part_of(self, system: System) -> Any:
+        """The part of this context that belongs to `system`, this one or one inside at any depth; None for others."""
+        layout = self._layout.root.layout_of(system)
+        numbers = []
+        while layout is not None and layout is not self._layout:
+            numbers.append(layout.number)
+            layout = layout.parent
+        if layout is None:
+            return None
+        context: Any = self
+        for number in reversed(numbers):
+            context = context._children[number]
+        return context
+
     def _all_contexts(self) -> list[Context]:
         """This context and all below it, depth first."""
         return [self]

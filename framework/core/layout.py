@@ -38,6 +38,7 @@ class SystemLayout:
         self.root = root
         self.system = system
         self.parent = parent
+        self.number = len(parent.children) if parent is not None else 0  # among the subsystems of its Diagram
         self.children: list[SystemLayout] = []
         self.declaration_count = system._declaration_count()
         self.xc_range = (0, 0)
@@ -83,10 +84,12 @@ class LeafLayout(SystemLayout):
     def __init__(self, root: RootLayout, system: LeafSystem, parent: SystemLayout | None) -> None:
         super().__init__(root, system, parent)
         self.xdot_offset = 0
+        self.xd_range = (0, 0)
         self.discrete_offsets: list[int] = []
         self.numeric_offsets: list[int] = []
         self.entry_offsets: list[int | None] = []
         self.first_bit = 0
+        self.leaf_number = 0  # among all leaf systems of the tree, in order
         # What each cache entry depends on (mask of nodes), and what is downstream of each node (mask of entries).
         self.dependencies: list[int] = []
         self.down_nodes: list[int] = [0] * len(system._dependency_table.names)
@@ -108,6 +111,8 @@ class RootLayout:
         self.of_system: dict[int, SystemLayout] = {}
         self.top = self._add(root, None)
         self.leaf_list = list(self.top.leaves())
+        for number, leaf in enumerate(self.leaf_list):
+            leaf.leaf_number = number
         self.num_entries = 0
         self.version = 0  # counts what has been learnt about dependencies
         self.entry_down: list[int] = []
@@ -152,9 +157,11 @@ class RootLayout:
             leaf.xdot_offset = leaf.xc_range[0] + self.num_xc
         offset += self.num_xc
         for leaf in self.leaf_list:
+            start = offset
             for model in leaf.system._discrete_models:
                 leaf.discrete_offsets.append(offset)
                 offset += model.size()
+            leaf.xd_range = (start, offset)
         for leaf in self.leaf_list:
             for model in leaf.system._numeric_parameter_models:
                 leaf.numeric_offsets.append(offset)

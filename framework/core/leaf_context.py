@@ -33,16 +33,18 @@ class LeafContext(Context):
         self._xd_nodes = groups["xd"]
         self._xa_nodes = groups["xa"]
         self._p_nodes = groups["pn"] | groups["pa"]
-        self._discrete = DiscreteValues(
-            [_view(model, flat, offset) for model, offset in zip(system._discrete_models, layout.discrete_offsets)]
-        )
+        start, end = layout.xd_range
+        self._xd = flat[start:end]
+        self._discrete = self._discrete_in(self._xd)
         self._abstract_state = AbstractValues([model.Clone() for model in system._abstract_state_models])
         self._parameters = Parameters(
             [_view(m, flat, offset) for m, offset in zip(system._numeric_parameter_models, layout.numeric_offsets)],
             [model.Clone() for model in system._abstract_parameter_models],
         )
         self._next_discrete: DiscreteValues | None = None  # room for the results of discrete updates
-        self._next_state: State | None = None  # and of unrestricted ones
+        self._next_xd = self._xd  # the same as one array, once there is room
+        self._next_state: State | None = None  # room for the results of unrestricted updates
+        self._next_state_xd = self._xd
         self._workspace: Any = None  # room for a leaf system that computes on arrays of its own
         self._input_bits = [1 << port._node for port in system._input_ports]
         first = layout.first_bit
@@ -54,11 +56,53 @@ class LeafContext(Context):
         self._xcdot_slots = [] if system._xcdot_entry is None else [self._slots[system._xcdot_entry]]
         store.slots.extend(self._slots)
 
+    # ------------------------------------------------------------------ updates
+
+    def _discrete_in(self, values: Array) -> DiscreteValues:
+        """The groups of the discrete state, as views of an array of all their elements."""
+        first = self._layout.xd_range[0]
+        models, offsets = self._system._discrete_models, self._layout.discrete_offsets
+        return DiscreteValues([_view(model, values, offset - first) for model, offset in zip(models, offsets)])
+
     def _room_for_update(self) -> DiscreteValues:
         """Where discrete updates leave their results."""
         if self._next_discrete is None:
-            self._next_discrete = self._discrete.Clone()
+            self._next_xd = self._xd.copy()
+            self._next_discrete = self._discrete_in(self._next_xd)
         return self._next_discrete
+
+    def _copied_discrete_values(self) -> DiscreteValues:
+        """A copy of the discrete state, in room that is kept for it."""
+        room = self._room_for_update()
+        self._next_xd[:] = self._xd
+        return room
+
+    def _copied_state(self) -> State:
+        """A copy of the whole state, in room that is kept for it."""
+        state = self._next_state
+        if state is None:
+            self._next_state_xd = self._xd.copy()
+            groups = self._discrete_in(self._next_state_xd)
+            state = self._next_state = State(self._xc._detached(), groups, self._abstract_state.Clone())
+            return state
+        if len(self._xc._vector._values):
+            state._continuous._vector._values[:] = self._xc._vector._values
+        self._next_state_xd[:] = self._xd
+        for box, present in zip(state._abstract._items, self._abstract_state._items):
+            box.SetFrom(present)
+        return state
+
+    def _take_over(self, values: DiscreteValues | State) -> None:
+        """Makes the state what an update has left in the room for it."""
+        if values is self._next_discrete:
+            self._xd[:] = self._next_xd
+            return
+        assert isinstance(values, State) and values is self._next_state
+        if len(self._xc._vector._values):
+            self._xc._vector._values[:] = values._continuous._vector._values
+        self._xd[:] = self._next_state_xd
+        for box, following in zip(self._abstract_state._items, values._abstract._items):
+            box.SetFrom(following)
 
     def _read_input(self, index: int) -> BasicVector | AbstractValue | None:
         store = self._store
