@@ -37,11 +37,11 @@ from merganser.framework.native.compilers import HelperCompiler, KernelCompiler
 from merganser.framework.native.parallel_compilation import note_kernel, wait_for
 
 __all__ = [
+    "PreparedKernel",
     "cache_directory",
     "device",
     "enable_kernel_cache",
     "inlined",
-    "is_on_disk",
     "kernel",
     "kernel_address",
     "source_hash",
@@ -159,17 +159,23 @@ def kernel_address(kernel: Any, *arguments: Any) -> int:
     return address
 
 
+class PreparedKernel:
+    """A kernel for arguments of the given types, with the method of an operation."""
+
+    def __init__(self, kernel: Any, *arguments: Any) -> None:
+        self._kernel, self._arguments = kernel, arguments
+
+    def address(self) -> int:
+        """Where its code stands; compiled, or taken from the disk, when first asked for."""
+        return kernel_address(self._kernel, *self._arguments)
+
+
 def cache_directory(package: str = "") -> Path:
     """The folder of this version's compiled kernels of a package; of kernels outside this one, if none is given."""
     root = os.environ.get("MERGANSER_CACHE_DIR")
     if root is None:
         root = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "merganser")
     return Path(root) / f"{package or 'user'}-kernels-{source_hash(package)[:16]}"
-
-
-def is_on_disk(package: str, name: str) -> bool:
-    """Whether a kernel has been compiled and kept before; by its package, and its file and name with a dot between."""
-    return any(cache_directory(package).glob(f"{name}-*.nbi"))
 
 
 @functools.cache
