@@ -403,7 +403,7 @@ class Simulator:
         patience = _PATIENCE_WITH_COMPILER if "numba" in sys.modules else self._patience
         if Simulator._time_in_process < patience:
             return patience
-        from merganser.framework.native.compile import is_on_disk
+        from merganser.framework.native.kernel_cache import is_on_disk
 
         return patience if is_on_disk("analysis", "loop.advance") else _PATIENCE_TO_COMPILE
 

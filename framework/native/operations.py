@@ -26,9 +26,10 @@ from merganser.framework.native.block_operations import (
     switch,
     wrap,
 )
-from merganser.framework.native.compile import device, enable_kernel_cache, is_on_disk
+from merganser.framework.native.compile import device, enable_kernel_cache
 from merganser.framework.native.density_operations import transform, transformed_density
 from merganser.framework.native.expression_operations import expressions, expressions_with_slopes
+from merganser.framework.native.kernel_cache import is_on_disk
 from merganser.framework.native.random_operations import random_sample
 from merganser.framework.native.trajectory_operations import trajectory
 
