@@ -13,14 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis  # noqa: F401  # loaded here, once
-import numba
 import pytest
-from fresh_processes import run_each
-
-import merganser.analysis
-import merganser.geometry.proximity
-import merganser.multibody.controllers
-import merganser.multibody.parsing
+from fresh_processes import get_ready, run_each
 
 TESTS = Path(__file__).resolve().parents[1]
 _LEFT_OUT = ("reference", "examples", "benchmarks", "support")
@@ -42,7 +36,7 @@ def main(places: list[str]) -> int:
     if not given:
         folders = [path for path in sorted(TESTS.iterdir()) if path.is_dir() and path.name not in _LEFT_OUT]
         files = [file for folder in folders for file in sorted(folder.rglob("test_*.py"))]
-    numba.core.registry.cpu_target.target_context.refresh()  # half a second for each file otherwise
+    get_ready()
     outcomes = run_each((str(file), _run(file)) for file in files)
     failures = [outcome for outcome in outcomes if not outcome.passed]
     for outcome in failures:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from fresh_processes import run_each
+from fresh_processes import get_ready, run_each
 from public_calls import Call, Scene, flattened, plant_calls, query_calls
 
 __all__ = ["all_cases"]
@@ -141,7 +141,7 @@ def _agree(a: list[Any], b: list[Any]) -> bool:
 
 def main(words: list[str]) -> int:
     """Runs the cases whose names contain all words; prints those that fail, and returns how many."""
-    numba.core.registry.cpu_target.target_context.refresh()
+    get_ready()
     outcomes = run_each(case for case in all_cases() if all(word in case[0] for word in words))
     failures = [outcome for outcome in outcomes if not outcome.passed]
     for outcome in failures:

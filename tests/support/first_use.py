@@ -16,7 +16,7 @@ from typing import Any
 import numba
 import numpy as np
 from block_cases import numbers, split
-from fresh_processes import run_each
+from fresh_processes import get_ready, run_each
 from public_calls import SCALARS, SHAPES, Call, flattened, plant_calls, port_calls, query_calls
 from system_cases import BLOCKS, CASES
 
@@ -149,7 +149,7 @@ def _simulation(time_step: float) -> Callable[[], None]:
 
 def main(words: list[str]) -> int:
     """Runs the cases whose names contain all words; prints those that fail, and returns how many."""
-    numba.core.registry.cpu_target.target_context.refresh()  # half a second for each case otherwise
+    get_ready()
     outcomes = run_each(case for case in all_cases() if all(word in case[0] for word in words))
     failures = [outcome for outcome in outcomes if not outcome.passed]
     for outcome in failures:

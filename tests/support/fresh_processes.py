@@ -7,6 +7,7 @@ a crash ends that case alone.
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
@@ -17,7 +18,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-__all__ = ["Outcome", "run_each"]
+import numba
+
+__all__ = ["Outcome", "get_ready", "run_each"]
 
 _LIMIT = 600  # [s], after which a case is taken for one that hangs
 
@@ -42,6 +45,13 @@ class Outcome:
     def passed(self) -> bool:
         """Whether it neither raised nor crashed."""
         return self.status == "passed"
+
+
+def get_ready() -> None:
+    """Imports what most cases need, and has numba load what it needs to load kernels: a second for each otherwise."""
+    for name in ("analysis", "geometry.proximity", "multibody.contact", "multibody.controllers", "multibody.parsing"):
+        importlib.import_module(f"merganser.{name}")
+    numba.core.registry.cpu_target.target_context.refresh()
 
 
 def run_each(cases: Iterable[tuple[str, Callable[[], Any]]], num_processes: int | None = None) -> list[Outcome]:
