@@ -1,5 +1,6 @@
 """Lines of programs for pydrake do the same here and there: each function below runs against both packages."""
 
+import dataclasses
 import importlib
 import itertools
 
@@ -71,3 +72,41 @@ def test_actuation_ports_may_be_left_unconnected_in_every_combination(time_step)
             continue  # pydrake's net actuation has the feedforward of disarmed controllers, its step has not
         there, here = both(run_arm, time_step, num_controlled, *connected)
         np.testing.assert_allclose(here, there, rtol=1e-9, atol=1e-9, err_msg=f"{num_controlled} {connected}")
+
+
+# -- classes -------------------------------------------------------------------------------------------
+
+
+def shared_classes():
+    """Classes that both packages have: name, theirs, ours."""
+    there, here = (vars(importlib.import_module(f"{home}.all")) for home in HOMES)
+    names = sorted(name for name in there.keys() & here.keys() if not name.startswith("_"))
+    pairs = [(name, there[name], here[name]) for name in names]
+    return [(name, *pair) for name, *pair in pairs if all(isinstance(each, type) for each in pair)]
+
+
+def test_what_may_be_a_default_of_a_dataclass_field_there_may_here():
+    classes = shared_classes()
+    assert len(classes) > 250
+    refused = [name for name, theirs, ours in classes if theirs.__hash__ is not None and ours.__hash__ is None]
+    assert not refused
+
+
+def test_configs_are_defaults_of_dataclass_fields():
+    for home in HOMES:
+        drake = Package(home)
+
+        @dataclasses.dataclass
+        class Scenario:
+            simulator: object = drake.SimulatorConfig(max_step_size=0.1)
+            plant: object = drake.MultibodyPlantConfig()
+
+        assert Scenario().simulator.max_step_size == 0.1
+
+
+def test_equal_settings_have_equal_hashes_even_after_they_have_changed():
+    drake = Package("merganser")
+    a, b = drake.SimulatorConfig(), drake.SimulatorConfig()
+    assert a == b and hash(a) == hash(b)
+    a.max_step_size = b.max_step_size = 0.25
+    assert a == b and hash(a) == hash(b)
