@@ -22,6 +22,7 @@ from merganser.framework.core.events import EventKind
 from merganser.framework.core.execution import SUCCEEDED, Updates, execute, make_updates
 from merganser.framework.core.later_code import LaterCode, want
 from merganser.framework.core.native_code import may_compile
+from merganser.framework.core.records import hash_of_type
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -59,6 +60,8 @@ class InitializeParams:
         suppress_initialization_events: whether to leave out initialization events, because the state in the
             context is already the one to start from.
     """
+
+    __hash__ = hash_of_type
 
     suppress_initialization_events: bool = False
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.core.cache_control import CacheControl
 from merganser.framework.core.context_file import save_context
 from merganser.framework.core.context_values import put_values, reduce_context, take_values
-from merganser.framework.core.dependencies import ACCURACY, TIME, Q, V, Z
+from merganser.framework.core.dependencies import ACCURACY, ELSEWHERE, TIME, Q, V, Z
 from merganser.framework.core.derivatives import DerivativeEvaluator
 from merganser.framework.core.errors import UnconnectedInputError
 from merganser.framework.core.layout import SystemLayout
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Context"]
 
 Array = NDArray[Any]
+_TIME_NODE, _ELSEWHERE_NODE = 1 << TIME, 1 << ELSEWHERE
 _XC_NODES = 1 << Q | 1 << V | 1 << Z
 _ACCEPTED = {"f": "biuf", "c": "biufc"}  # kinds of numbers that fit into an array of floats, of complex numbers
 
@@ -83,7 +84,8 @@ class Context(CacheControl):
     def get_time(self) -> float:
         """Returns the time [s]."""
         store = self._store
-        store.reads |= 1 << TIME
+        reader = store.reader
+        store.reads |= _TIME_NODE if reader is self or reader is None else _ELSEWHERE_NODE
         return store.flat.item(0)
 
     def SetTime(self, time_sec: float) -> None:
@@ -103,7 +105,7 @@ class Context(CacheControl):
 
     def get_accuracy(self) -> float | None:
         """Returns the accuracy that results should have, if anybody asked for one."""
-        self._store.reads |= 1 << ACCURACY
+        self._store.note_read(self, 1 << ACCURACY)
         return self._store.accuracy
 
     def SetAccuracy(self, accuracy: float | None) -> None:
@@ -125,12 +127,12 @@ class Context(CacheControl):
 
     def get_continuous_state(self) -> ContinuousState:
         """Returns the continuous state."""
-        self._store.reads |= _XC_NODES
+        self._store.note_read(self, _XC_NODES)
         return self._xc
 
     def get_continuous_state_vector(self) -> BasicVector:
         """Returns the continuous state as one vector."""
-        self._store.reads |= _XC_NODES
+        self._store.note_read(self, _XC_NODES)
         return self._xc._vector
 
     def get_mutable_continuous_state(self) -> ContinuousState:
@@ -158,7 +160,7 @@ class Context(CacheControl):
 
     def _read_derivatives(self) -> ContinuousState:
         """The time derivatives of the continuous state, brought up to date."""
-        self._store.reads |= self._xcdot_nodes
+        self._store.note_read(self, self._xcdot_nodes)
         self._get_derivative_evaluator().update()
         return self._xcdot
 
@@ -175,12 +177,12 @@ class Context(CacheControl):
 
     def get_discrete_state(self, index: int | None = None) -> Any:
         """Returns the discrete state, or its group `index`."""
-        self._store.reads |= self._xd_nodes
+        self._store.note_read(self, self._xd_nodes)
         return self._discrete if index is None else self._item(self._discrete, index, "discrete state group")
 
     def get_discrete_state_vector(self) -> BasicVector:
         """Returns the only discrete state group."""
-        self._store.reads |= self._xd_nodes
+        self._store.note_read(self, self._xd_nodes)
         return self._only_group()
 
     def get_mutable_discrete_state(self, index: int | None = None) -> Any:
@@ -214,7 +216,7 @@ class Context(CacheControl):
 
     def get_abstract_state(self, index: int | None = None) -> Any:
         """Returns the abstract state, or its variable `index`."""
-        self._store.reads |= self._xa_nodes
+        self._store.note_read(self, self._xa_nodes)
         return self._abstract_state if index is None else self._item(self._abstract_state, index, "abstract state")
 
     def get_mutable_abstract_state(self, index: int | None = None) -> Any:
@@ -230,7 +232,10 @@ class Context(CacheControl):
 
     def get_state(self) -> State:
         """Returns the whole state."""
-        self._store.reads |= _XC_NODES | self._xd_nodes | self._xa_nodes
+        self._store.note_read(self, _XC_NODES | self._xd_nodes | self._xa_nodes)
+        return self._whole_state()
+
+    def _whole_state(self) -> State:
         if self._state is None:
             self._state = State(self._xc, self._discrete, self._abstract_state)
         return self._state
@@ -239,7 +244,7 @@ class Context(CacheControl):
         """Returns the whole state for changing it."""
         down = self._layout.down
         self._store.change(down["xc"] | down["xd"] | down["xa"], self)
-        return self.get_state()
+        return self._whole_state()
 
     def num_total_states(self) -> int:
         """Number of state variables, continuous, discrete and abstract."""
@@ -270,7 +275,7 @@ class Context(CacheControl):
 
     def get_parameters(self) -> Parameters:
         """Returns the parameters."""
-        self._store.reads |= self._p_nodes
+        self._store.note_read(self, self._p_nodes)
         return self._parameters
 
     def get_mutable_parameters(self) -> Parameters:
@@ -280,7 +285,7 @@ class Context(CacheControl):
 
     def get_numeric_parameter(self, index: int) -> BasicVector:
         """Returns numeric parameter group `index`."""
-        self._store.reads |= self._p_nodes
+        self._store.note_read(self, self._p_nodes)
         return self._item(self._parameters._numeric, index, "numeric parameter")
 
     def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
@@ -290,7 +295,7 @@ class Context(CacheControl):
 
     def get_abstract_parameter(self, index: int) -> AbstractValue:
         """Returns abstract parameter `index`."""
-        self._store.reads |= self._p_nodes
+        self._store.note_read(self, self._p_nodes)
         return self._item(self._parameters._abstract, index, "abstract parameter")
 
     def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:

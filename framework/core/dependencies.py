@@ -14,8 +14,8 @@ from merganser.framework.core.indices import DependencyTicket
 __all__ = ["DependencyTable", "TicketMethods", "bits"]
 
 # Nodes that every leaf system has, by bit number.
-TIME, ACCURACY, Q, V, Z = range(5)
-_FIXED_NODES = ("time", "accuracy", "q", "v", "z")
+TIME, ACCURACY, Q, V, Z, ELSEWHERE = range(6)  # ELSEWHERE: anything that is read of another system's context
+_FIXED_NODES = ("time", "accuracy", "q", "v", "z", "elsewhere")
 
 # Tickets that every system has.
 _NOTHING, _TIME, _ACCURACY, _Q, _V, _Z, _XC, _XD, _XA, _X, _PN, _PA, _P, _U = range(14)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.core.dependencies import ACCURACY, TIME, Q, V, Z, bits
+from merganser.framework.core.dependencies import ACCURACY, ELSEWHERE, TIME, Q, V, Z, bits
 from merganser.framework.core.errors import AlgebraicLoopError
 
 if TYPE_CHECKING:
@@ -278,6 +278,9 @@ class RootLayout:
 
     def _note_downstream(self, leaf: LeafLayout, node: int, delta: int) -> None:
         """Adds `delta` to the masks of the category of a node, for the leaf and all Diagrams around it."""
+        if node == ELSEWHERE:
+            self._note_downstream_of_everything(delta)
+            return
         port = leaf.input_of_node.get(node)
         if port is not None:
             for layout, index in leaf.input_chains[port]:
@@ -287,6 +290,17 @@ class RootLayout:
         if category is not None:
             for ancestor in leaf.ancestors():
                 ancestor.down[category] |= delta
+
+    def _note_downstream_of_everything(self, delta: int) -> None:
+        """Adds `delta` to the masks of all that can change by itself: which of it was read elsewhere is not known."""
+        for layout in self.systems:
+            for category in _CATEGORIES:
+                layout.down[category] |= delta
+            layout.down_inputs = [mask | delta for mask in layout.down_inputs]
+        for leaf in self.leaf_list:
+            for node in range(len(leaf.down_nodes)):
+                if node not in leaf.entry_of_node and self._entry_behind(leaf, node) is None:
+                    leaf.down_nodes[node] |= delta
 
     def _describe_loop(self, leaf: LeafLayout, number: int, end: tuple[LeafLayout, int]) -> str:
         """Spells out the way from cache entry `number` of `leaf` down to the entry `end`, which feeds it again."""

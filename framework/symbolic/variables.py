@@ -22,7 +22,6 @@ class Variables:
 
     __slots__ = ("_by_id",)
     _by_id: dict[int, Variable]
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, variables: Iterable[Variable] = ()) -> None:
         """Makes a set.
@@ -80,6 +79,9 @@ class Variables:
     def EqualTo(self, other: Variables) -> bool:
         """Whether both sets have the same variables."""
         return self._by_id.keys() == other._by_id.keys()
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._by_id))
 
     def __eq__(self, other: object) -> bool:
         return self.EqualTo(other) if isinstance(other, Variables) else NotImplemented

@@ -81,7 +81,7 @@ class HeldRoom:
     def is_current(self) -> bool:
         """Whether model and Context are as they were, and all arrays have been large enough."""
         plant, room = self._plant, self._room
-        if plant._actuator_table is not self._table or self._lacks_room():
+        if plant._actuators_in(self._context) is not self._table or self._lacks_room():
             return False
         if not plant._can_hold:
             return True
@@ -114,7 +114,7 @@ class HeldRoom:
         if self._is_ready and self.is_current():
             return True  # arrays stay where operations look for them
         plant, room = self._plant, self._room
-        self._is_ready, self._table = False, plant._actuator_table
+        self._is_ready, self._table = False, plant._actuators_in(self._context)
         num_inputs = len(plant._driven_velocities)
         self._feedforward, self._desired = np.zeros(num_inputs), np.zeros((2, num_inputs))
         if plant._can_hold:
