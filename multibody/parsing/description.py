@@ -174,6 +174,11 @@ class JointDescription:
     path: PiecewiseConstantCurvatureTrajectory | None = None
     frames: tuple[FrameReference, FrameReference] | None = None
 
+    @property
+    def has_one_degree_of_freedom(self) -> bool:
+        """Whether one number is its position."""
+        return self.type in ("revolute", "prismatic", "screw", "curvilinear")
+
 
 @dataclass(frozen=True)
 class ActuatorDescription:

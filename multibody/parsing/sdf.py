@@ -13,7 +13,7 @@ from pathlib import Path
 import networkx as nx
 
 from merganser.multibody.parsing.bushing_reader import read_bushing
-from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic
+from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic, usable_couplers
 from merganser.multibody.parsing.description import (
     BodyReference,
     DocumentDescription,
@@ -103,11 +103,12 @@ class _DocumentReader:
             read_bushing(bushing, lambda child: frame_reference(child.text, scope), lambda child: child.vector_text(3))
             for bushing in node.find_all("drake:linear_bushing_rpy")
         ]
-        model.couplers = [
+        couplers = (
             read_mimic(mimic, scope.name, joint_node.attributes["name"])
             for joint_node in node.find_all("joint", "drake:joint")
             for mimic in joint_node.find_all("drake:mimic")
-        ]
+        )
+        model.couplers = usable_couplers(couplers, model.joints, self._diagnostics)
         model.ball_constraints = [
             read_ball_constraint(
                 constraint, lambda child: scope.body_of(child.text, child), lambda child: child.vector_text(3)
@@ -130,7 +131,7 @@ class _DocumentReader:
                 self._diagnostics.warn(node.location, f"<{tag}> of link '{name}' has no effect.")
         return LinkDescription(
             name,
-            _read_inertial(node, name, scope),
+            _read_inertial(node, name, scope, self._diagnostics),
             node.location,
             self._geometry.read_visuals(node, scope),
             self._geometry.read_collisions(node, scope),
@@ -138,7 +139,7 @@ class _DocumentReader:
         )
 
 
-def _read_inertial(link: XmlNode, name: str, scope: SdfScope) -> SpatialInertia:
+def _read_inertial(link: XmlNode, name: str, scope: SdfScope, diagnostics: Diagnostics) -> SpatialInertia:
     node = link.find_or_empty("inertial")
     if node.parse_bool(node.attributes.get("auto", "false")):
         raise node.error(
@@ -147,7 +148,7 @@ def _read_inertial(link: XmlNode, name: str, scope: SdfScope) -> SpatialInertia:
     inertia = node.find_or_empty("inertia")
     mass = node.float_child("mass", _DEFAULT_MASS)
     moments = {key: inertia.float_child(key, default) for key, default in _DEFAULT_MOMENTS.items()}
-    return make_inertia(node, name, mass, link_pose(node, link, scope), moments)
+    return make_inertia(node, name, mass, link_pose(node, link, scope), moments, diagnostics)
 
 
 def _read_frame(node: XmlNode, scope: SdfScope) -> FrameDescription:

@@ -16,7 +16,7 @@ import numpy as np
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.actuator_reader import read_controller_gains
 from merganser.multibody.parsing.bushing_reader import read_bushing
-from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic
+from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic, usable_couplers
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
@@ -79,6 +79,7 @@ class _RobotReader:
     def read(self, robot: XmlNode) -> ModelDescription:
         model = ModelDescription(self._name, robot.location)
         for material in robot.find_all("material"):
+            material.require_attribute("name")
             self._geometry.read_material(material)
         for link in robot.find_all("link"):
             self._read_link(link, model)
@@ -93,11 +94,12 @@ class _RobotReader:
             read_bushing(node, self._frame_reference, lambda child: child.vector_attribute("value", 3))
             for node in robot.find_all("drake:linear_bushing_rpy")
         ]
-        model.couplers = [
+        couplers = (
             read_mimic(mimic, self._name, node.attributes["name"], multiplier=1.0, offset=0.0)
             for node in joint_nodes
             for mimic in node.find_all("mimic")
-        ]
+        )
+        model.couplers = usable_couplers(couplers, model.joints, self._diagnostics)
         model.ball_constraints = [
             read_ball_constraint(
                 node,
@@ -140,6 +142,7 @@ class _RobotReader:
             mass.float_attribute("value", 0.0),
             read_origin(node.find("origin")),
             {name: moments.float_attribute(name, 0.0) for name in _MOMENTS},
+            self._diagnostics,
         )
 
     def _read_joint(self, node: XmlNode) -> JointDescription | None:
@@ -154,6 +157,9 @@ class _RobotReader:
             )
             return None
         check_joint_type(node, name, type_name, (*_STANDARD_TYPES, "floating", "planar"), (*_DRAKE_TYPES, "planar"))
+        if type_name == "fixed":
+            X_PJ = read_origin(node.find("origin"))
+            return JointDescription(name, "fixed", parent, child, node.location, X_PJ=X_PJ)
         self._warn_about_unused(node, name)
         if type_name not in _STANDARD_TYPES:
             return self._read_rarer_joint(node, name, type_name, parent, child)
@@ -258,7 +264,7 @@ class _RobotReader:
 
     def _read_actuator(self, node: XmlNode, joint_name: str, effort_limit: float) -> ActuatorDescription:
         for reduction in node.find_all("mechanicalReduction"):
-            if reduction.float_text() != 1.0:
+            if not _is_one(reduction.text):
                 self._diagnostics.warn(
                     reduction.location,
                     f"<mechanicalReduction> {reduction.text} has no effect; use <drake:gear_ratio>.",
@@ -284,6 +290,13 @@ class _RobotReader:
             read_origin(node),
             node.location,
         )
+
+
+def _is_one(text: str) -> bool:
+    try:
+        return float(text) == 1.0
+    except ValueError:
+        return False
 
 
 def _attribute_number(node: XmlNode, name: str) -> float:

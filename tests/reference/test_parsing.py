@@ -16,6 +16,7 @@ from merganser.geometry import Role
 from merganser.multibody import tree
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
+from tests.support.odd_models import CUBE_OBJ, ODD_DOCUMENTS
 
 drake = pytest.importorskip("pydrake.all", reason="pydrake is not installed (extra `reference`)")
 drake_tree = pytest.importorskip("pydrake.multibody.tree")
@@ -260,7 +261,7 @@ def assert_same_shape(shape, reference) -> None:
         if hasattr(reference, measure) and kind not in ("Mesh", "Convex"):
             assert getattr(shape, measure)() == getattr(reference, measure)()
     if kind in ("Mesh", "Convex"):
-        assert Path(shape.source().path()) == Path(reference.source().path())
+        assert Path(shape.source().path()).resolve() == Path(reference.source().path()).resolve()
         np.testing.assert_array_equal(shape.scale3(), reference.scale3())
 
 
@@ -316,3 +317,15 @@ def test_our_example_file_gives_the_same_plant_as_in_pydrake(name):
 )
 def test_document_that_uses_every_kind_of_pose_gives_the_same_plant_as_in_pydrake(text, file_type):
     assert_same_plant(*read_both(text=text, file_type=file_type))
+
+
+@pytest.mark.parametrize("case", ODD_DOCUMENTS)
+def test_document_that_is_not_by_the_book_gives_the_same_plant_as_in_pydrake(case):
+    text, file_type = ODD_DOCUMENTS[case]
+    assert_same_plant(*read_both(text=text, file_type=file_type))
+
+
+def test_mesh_file_gives_the_same_plant_as_in_pydrake(tmp_path):
+    path = tmp_path / "cube.obj"
+    path.write_text(CUBE_OBJ)
+    assert_same_plant(*read_both(path))
