@@ -6,7 +6,7 @@ the child link's frame, so poses need no resolving. The link name `world` means 
 
 from __future__ import annotations
 
-__all__ = ["read_urdf"]
+__all__ = ["read_robot", "read_urdf"]
 
 from math import inf
 from typing import Any
@@ -35,7 +35,7 @@ from merganser.multibody.parsing.joint_reader import (
     check_limits,
     check_nonnegative,
     nearest_rotation_with_z,
-    read_filter_group,
+    read_filter_groups,
     read_path,
     unit_axis,
 )
@@ -64,8 +64,13 @@ def read_urdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) 
     """
     if root.tag != "robot":
         raise root.error(f"a URDF document starts with <robot>, not with <{root.tag}>.")
-    reader = _RobotReader(root.require_attribute("name"), package_map, diagnostics)
-    return DocumentDescription(root.location, [reader.read(root)])
+    model = read_robot(root, root.require_attribute("name"), package_map, diagnostics)
+    return DocumentDescription(root.location, [model])
+
+
+def read_robot(robot: XmlNode, name: str, package_map: PackageMap, diagnostics: Diagnostics) -> ModelDescription:
+    """Describes a <robot> under another, perhaps scoped, name; raises as read_urdf() does."""
+    return _RobotReader(name, package_map, diagnostics).read(robot)
 
 
 class _RobotReader:
@@ -108,9 +113,7 @@ class _RobotReader:
             )
             for node in robot.find_all("drake:ball_constraint")
         ]
-        model.filter_groups = [
-            read_filter_group(node, "link") for node in robot.find_all("drake:collision_filter_group")
-        ]
+        model.filter_groups = read_filter_groups(robot)
         for node in robot.find_all(*_UNSUPPORTED):
             self._diagnostics.warn(node.location, f"<{node.tag}> is not supported; it has no effect.")
         return model

@@ -47,7 +47,7 @@ def check_document(document: DocumentDescription) -> None:
         for side, X_BJ in (("parent", joint.X_PJ), ("child", joint.X_CJ))
         if X_BJ is not None
     ]
-    own_frames = [(f"{frame.body.model}::{frame.name}", frame.location) for frame in frames]
+    own_frames = [(f"{frame.model}::{frame.name}", frame.location) for frame in frames]
     _check_unique("frame", link_frames + joint_frames + own_frames)
     joint_names = {f"{joint.child.model}::{joint.name}" for joint in joints}
     for model in models:

@@ -145,6 +145,9 @@ BAD_SDF = {
     ),
     "no geometry": (sdf('<link name="c"><visual name="v"/></link>'), ["<geometry>"]),
     "visual twice": (sdf(f'<link name="c">{EMPTY_VISUAL * 2}</link>'), ["already has a visual 'v'"]),
+    "moving joint of a static model": (
+        sdf_joint("<axis/>").replace("</model>", "<static>true</static></model>"), ["static", "'j'", "revolute"]
+    ),
     "model without link": (sdf('<model name="n"/>'), ["no link"]),
     "include of nothing": (sdf("<include><uri>package://nowhere</uri></include>"), ["'nowhere'"]),
 }
