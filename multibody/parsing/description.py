@@ -126,12 +126,18 @@ class LinkDescription:
 
 @dataclass(frozen=True)
 class FrameDescription:
-    """A frame F fixed on a body B."""
+    """A frame F fixed on a body B; it belongs to the model of B, if no other is named."""
 
     name: str
     body: BodyReference
     X_BF: RigidTransform
     location: SourceLocation
+    own_model: str = ""
+
+    @property
+    def model(self) -> str:
+        """The model that it belongs to."""
+        return self.own_model or self.body.model
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,11 @@ class JointDescription:
     screw_pitch: float = 0.0
     path: PiecewiseConstantCurvatureTrajectory | None = None
     frames: tuple[FrameReference, FrameReference] | None = None
+
+    @property
+    def has_one_degree_of_freedom(self) -> bool:
+        """Whether one number is its position."""
+        return self.type in ("revolute", "prismatic", "screw", "curvilinear")
 
 
 @dataclass(frozen=True)
@@ -257,7 +268,11 @@ class CollisionFilterGroupDescription:
 
 @dataclass
 class ModelDescription:
-    """A model: one model instance of a plant."""
+    """A model: one model instance of a plant.
+
+    Attributes:
+        is_added_first: it comes before the models of its document that are not.
+    """
 
     name: str
     location: SourceLocation
@@ -272,6 +287,7 @@ class ModelDescription:
     nested: list[ModelDescription] = field(default_factory=list)
     world_visuals: list[GeometryDescription] = field(default_factory=list)
     world_collisions: list[GeometryDescription] = field(default_factory=list)
+    is_added_first: bool = False
 
     def with_nested(self) -> list[ModelDescription]:
         """This model and all models nested in it, outer ones first."""

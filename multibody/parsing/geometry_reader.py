@@ -10,6 +10,7 @@ __all__ = [
     "read_compliance",
     "read_contact_numbers",
     "read_friction",
+    "round_shape",
 ]
 
 import numpy as np
@@ -54,6 +55,13 @@ def positive(node: XmlNode, shape: str, dimensions: dict[str, float]) -> tuple[f
         if not value > 0:
             raise node.error(f"the {shape} has {name} {value:g}; it has to be positive.")
     return tuple(float(value) for value in dimensions.values())
+
+
+def round_shape(node: XmlNode, kind: str, dimensions: dict[str, float]) -> ShapeDescription:
+    """A shape with radii and lengths, all of them positive; a sphere without radius is a point."""
+    if kind == "Sphere" and dimensions["radius"] == 0.0:
+        return ShapeDescription(kind, (0.0,))
+    return ShapeDescription(kind, positive(node, kind.lower(), dimensions))
 
 
 def drake_value(node: XmlNode) -> float:

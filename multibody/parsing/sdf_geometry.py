@@ -24,6 +24,7 @@ from merganser.multibody.parsing.geometry_reader import (
     read_compliance,
     read_contact_numbers,
     read_friction,
+    round_shape,
 )
 from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.sdf_scope import SdfScope, read_pose
@@ -127,7 +128,7 @@ def _named(link: XmlNode, role: str) -> list[tuple[XmlNode, str]]:
 
 def _round(node: XmlNode, kind: str, *names: str) -> ShapeDescription:
     dimensions = {name: node.float_child(name) for name in names}
-    return ShapeDescription(kind, positive(node, kind.lower(), dimensions))
+    return round_shape(node, kind, dimensions)
 
 
 def _ellipsoid(node: XmlNode) -> ShapeDescription:
@@ -151,6 +152,8 @@ def _read_diffuse(material: XmlNode | None) -> np.ndarray | None:
     diffuse = None if material is None else material.find("diffuse")
     if diffuse is None:
         return None
+    if not diffuse.text:
+        return np.array([0.0, 0.0, 0.0, 1.0])  # the default of SDF
     values = diffuse.vector_text((3, 4))
     rgba = np.append(values, 1.0)[:4]
     if rgba.min() < 0 or rgba.max() > 1:
