@@ -165,7 +165,7 @@ def _ask_for_help() -> None:
 @contextlib.contextmanager
 def _only_one() -> Iterator[bool]:
     """Whether no other process of this machine compiles later code; none begins with it in this context."""
-    from merganser.framework.native.compile import cache_directory
+    from merganser.framework.native.kernel_cache import cache_directory
 
     try:
         import fcntl
@@ -187,12 +187,12 @@ def _only_one() -> Iterator[bool]:
 
 def _is_kept(code: LaterCode) -> bool:
     """Whether the disk has it."""
-    from merganser.framework.native.compile import cache_directory
+    from merganser.framework.native.kernel_cache import SUFFIX, cache_directory
 
     _, package, *_, file = code.module.split(".")
     start = f"{file}.{code.function}-"
     names = _names_in(cache_directory(package))
-    return any(name.startswith(start) and name.endswith(".nbc") for name in names)
+    return any(name.startswith(start) and name.endswith(SUFFIX) for name in names)
 
 
 def _names_in(folder: Path) -> tuple[str, ...]:

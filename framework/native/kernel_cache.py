@@ -39,7 +39,7 @@ from numba.core.serialize import dumps
 
 from merganser.framework.native.fingerprints import fingerprint
 
-__all__ = ["KernelCache", "cache_directory", "package_of", "source_hash"]
+__all__ = ["SUFFIX", "KernelCache", "cache_directory", "package_of", "source_hash"]
 
 # Folders and files of kernels, by the package that they belong to; kernels call helpers of their own package and of
 # those below.
@@ -51,7 +51,7 @@ _KERNEL_FOLDERS = {
 }
 _BELOW = {"framework": (), "analysis": ("framework",), "geometry": ("framework",)}
 
-_SUFFIX = ".nbk"
+SUFFIX = ".nbk"
 _MARK = b"merganser kernel 1\n"
 _HASH_SIZE = 16  # bytes
 _LONGEST_NAME = 100
@@ -72,7 +72,8 @@ def cache_directory(package: str = "") -> Path:
 @functools.cache
 def source_hash(package: str = "") -> str:
     """Hash of every kernel source that kernels of a package may use, of numba's version and of Python's."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    checks = "checks indices" if numba.config.BOUNDSCHECK else ""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version} {checks}".encode())
     package_root = Path(__file__).resolve().parents[2]
     used = (*_BELOW[package], package) if package in _BELOW else tuple(_KERNEL_FOLDERS)
     for folder in (folder for name in used for folder in _KERNEL_FOLDERS[name]):
@@ -208,7 +209,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
             names = os.listdir(self._folder)
         except OSError:
             return []
-        return [self._folder / name for name in names if name.startswith(start) and name.endswith(_SUFFIX)]
+        return [self._folder / name for name in names if name.startswith(start) and name.endswith(SUFFIX)]
 
     def _name(self) -> str:
         code = self._function.__code__
@@ -217,7 +218,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
         return f"{name}-{code.co_firstlineno if self._package else str(self._known_by())[:16]}"
 
     def _path(self, key: str) -> Path:
-        return self._folder / f"{self._name()}.{hashlib.sha256(key.encode()).hexdigest()[:16]}{_SUFFIX}"
+        return self._folder / f"{self._name()}.{hashlib.sha256(key.encode()).hexdigest()[:16]}{SUFFIX}"
 
     def _key(self, sig: Any, codegen: Any) -> str | None:
         """Tells all compiled codes of functions of this name apart; None for one that is not kept."""

@@ -168,7 +168,8 @@ def _weld_to_world(root: ModelDescription) -> None:
     moving = next((joint for model in models for joint in model.joints if joint.type != "fixed"), None)
     if moving is not None:
         raise ParsingError(
-            moving.location, f"joint '{moving.name}' of the static model '{root.name}' is {moving.type}; expected fixed."
+            moving.location,
+            f"joint '{moving.name}' of the static model '{root.name}' is {moving.type}; expected fixed.",
         )
     welds = nx.Graph()
     welds.add_node(BodyReference.world())
