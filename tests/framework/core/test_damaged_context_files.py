@@ -173,7 +173,8 @@ DAMAGES = {
     "generator at True": (set_position(True), "not at True"),
     "generator that is text": (replace_object("RandomGenerator", "words"), "has a RandomGenerator"),
     "object where there is none": (
-        lambda arrays, header: header["abstract"][1].__setitem__("plain", {"object": "VectorLog", "state": 1}), "VectorLog",
+        lambda arrays, header: header["abstract"][1].__setitem__("plain", {"object": "VectorLog", "state": 1}),
+        "VectorLog",
     ),
     "array that is not there": (
         lambda arrays, header: header["abstract"][1].__setitem__("plain", {"array": "array_99"}), "array_99",
@@ -341,7 +342,7 @@ def test_empty_archive_is_refused(tmp_path):
 def test_objects_that_could_not_be_put_back_are_not_saved(tmp_path):
     system = LeafSystem()
     system.DeclareAbstractState(Value([RandomGenerator(1)]))
-    with pytest.raises(TypeError, match="holds an object of type RandomGenerator.*allow_pickle=True"):
+    with pytest.raises(TypeError, match=r"holds an object of type RandomGenerator.*allow_pickle=True"):
         system.CreateDefaultContext().Save(tmp_path / "c.npz")
 
 
