@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.core.context_values import ContextValues, put_values, take_values
-from merganser.framework.core.plain_values import Unplain, from_plain, to_plain
+from merganser.framework.core.plain_values import Loading, Unplain, from_plain, to_plain
 from merganser.framework.core.values import AbstractValue, Value
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def save_context(context: Context, path: str | os.PathLike[str], allow_pickle: b
         "version": _VERSION,
         "structure": _structure(context._system),
         "accuracy": values.accuracy,
-        "abstract": [_encoded(b.get_value(), arrays, w, allow_pickle) for b, w in zip(boxes, where)],
+        "abstract": [_encoded(_held(b), arrays, w, allow_pickle) for b, w in zip(boxes, where)],
         "fixed": [
             [number, index, _encoded_input(context, number, index, value, arrays, allow_pickle)]
             for number, index, value in values.fixed
@@ -190,14 +190,17 @@ class _Reader:
             time = self._arrays["time"]
             if time.shape != () or time.dtype not in _SCALARS:
                 raise ValueError(f"expected one number, float64 or complex128; it is {_kind(time)}")
-            context = system._make_context(time.dtype)
+        context = system._make_context(time.dtype)
+        system.SetDefaultContext(context)  # objects that take over what was saved are those of a default context
+        with self._entry("time"):
             context.SetTime(time[()])
         with self._entry("accuracy"):
             accuracy = self._header["accuracy"]
             context.SetAccuracy(None if accuracy is None else accuracy * 1.0)
+        self._loading = Loading(context._store.flat.dtype)
         old = take_values(context)
         numbers = [self._numbers(f"numbers_{i}", array) for i, array in enumerate(old.numbers)]
-        abstract = self._abstract([*old.abstract, *old.kept], context)
+        abstract = self._abstract(old, context)
         with self._entry("fixed"):
             saved_inputs = list(self._header["fixed"])
         fixed = [self._fixed(i, entry, context) for i, entry in enumerate(saved_inputs)]
@@ -229,16 +232,20 @@ class _Reader:
                 raise ValueError(f"the system has {_kind(expected)}, the file {_kind(array)}")
             return array
 
-    def _abstract(self, boxes: list[AbstractValue], context: Context) -> list[AbstractValue]:
+    def _abstract(self, old: ContextValues, context: Context) -> list[AbstractValue]:
+        """All abstract values; parameters first, as they may tell what identifiers stand for in this program."""
+        boxes = [*old.abstract, *old.kept]
         with self._entry("abstract"):
             saved = list(self._header["abstract"])
             if len(saved) != len(boxes):
                 raise ValueError(f"the system has {len(boxes)} abstract values, the file {len(saved)}")
-        values: list[AbstractValue] = []
-        for encoded, box, where in zip(saved, boxes, _names_of_abstract(context)):
-            with self._entry(where):
-                values.append(Value(self._value(encoded, box.get_value(), context)))
-        return values
+        names, first = _names_of_abstract(context), len(context._abstract_state._items)
+        values: dict[int, AbstractValue] = {}
+        for i in (*range(first, len(boxes)), *range(first)):
+            with self._entry(names[i]):
+                value = self._value(saved[i], _held(boxes[i]))
+                values[i] = Value(value.get_value() if value is boxes[i] else value)
+        return [values[i] for i in range(len(boxes))]
 
     def _fixed(self, index: int, entry: Any, context: Context) -> tuple[int, int, Any]:
         """The number of the subcontext, the port, and the value of an input that was fixed."""
@@ -255,16 +262,16 @@ class _Reader:
             if ("vector" in encoded) != (port._size is not None):
                 raise ValueError("a vector port takes a vector, an abstract port none")
             if "vector" not in encoded:
-                return number, port_index, Value(self._value(encoded, None, context))
-            scalar = context._store.flat.dtype
-            vector = from_plain(encoded["vector"], self._arrays, None, scalar)
+                return number, port_index, Value(self._value(encoded, None))
+            scalar = self._loading.scalar
+            vector = from_plain(encoded["vector"], self._arrays, None, self._loading)
             if not isinstance(vector, np.ndarray) or vector.shape != (port._size,) or vector.dtype != scalar:
                 raise ValueError(f"expected an array of {scalar} and shape {(port._size,)}")
             return number, port_index, vector
 
-    def _value(self, encoded: Any, current: Any, context: Context) -> Any:
+    def _value(self, encoded: Any, current: Any) -> Any:
         if "plain" in encoded:
-            return from_plain(encoded["plain"], self._arrays, current, context._store.flat.dtype)
+            return from_plain(encoded["plain"], self._arrays, current, self._loading)
         name = encoded["pickle"]
         if not self._allow_pickle:
             raise _NeedsPickle
@@ -283,6 +290,11 @@ class _Reader:
                     )
         if len(saved) != len(wanted):
             raise ValueError(f"{where}: it consists of {len(wanted)} systems, the one in the file of {len(saved)}.")
+
+
+def _held(box: AbstractValue) -> Any:
+    """What is to be saved: a value, or a box that knows more about it."""
+    return box if hasattr(box, "_plain_state") else box.get_value()
 
 
 class _NeedsPickle(Exception):

@@ -99,7 +99,7 @@ class RandomGenerator:
         state: Any = self._state.get_state(legacy=False)["state"]
         return [state["key"], int(state["pos"])]
 
-    def _set_plain_state(self, state: Any, scalar: Any) -> None:
+    def _set_plain_state(self, state: Any, loading: Any) -> None:
         words, position = state
         if not (isinstance(words, np.ndarray) and words.dtype == np.uint32 and words.shape == (_NUM_WORDS,)):
             raise ValueError(f"a generator has {_NUM_WORDS} words of 32 bits")

@@ -16,11 +16,13 @@ Where compiled code is kept on the disk, and when it is out of date, stands in k
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numba
 import numpy as np
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import register_jitable
 
 from merganser.framework.native.announce import announce_compilation
@@ -140,3 +142,10 @@ class PreparedKernel:
 
 
 announce_compilation()
+if hasattr(os, "register_at_fork"):
+    # A process that is forked while a thread compiles would wait for ever for that thread, which it does not have.
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )

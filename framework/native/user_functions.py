@@ -17,7 +17,7 @@ from merganser.framework.native.compile import enable_kernel_cache
 from merganser.framework.native.fingerprints import fingerprint
 from merganser.framework.native.operations import COMPLEX_SIGNATURE, SIGNATURE
 
-__all__ = ["CompiledFunction", "native"]
+__all__ = ["CompiledFunction", "global_compiler_lock", "native"]
 
 
 def native(function: Callable[..., None]) -> NativeFunction:

@@ -59,7 +59,7 @@ class AbstractLog:
                 raise Unplain(f"a log of objects of type {type(value).__name__}")
         return [list(self._times), list(self._values)]
 
-    def _set_plain_state(self, state: Any, scalar: Any) -> None:
+    def _set_plain_state(self, state: Any, loading: Any) -> None:
         times, values = state
         if not (isinstance(times, list) and isinstance(values, list) and len(times) == len(values)):
             raise ValueError("a log has a list of times, and one of as many samples")

@@ -76,10 +76,10 @@ class VectorLog:
     def _plain_state(self) -> list[Array]:
         return [self.sample_times(), self.data()]
 
-    def _set_plain_state(self, state: Any, scalar: Any) -> None:
-        times, data = state
-        if not all(isinstance(array, np.ndarray) and array.dtype in (float, scalar) for array in state):
-            raise ValueError(f"times and samples of a log are arrays of {scalar}")  # compiled code writes such to them
+    def _set_plain_state(self, state: Any, loading: Any) -> None:
+        times, data = state  # compiled code will write to them
+        if not all(isinstance(array, np.ndarray) and array.dtype in (float, loading.scalar) for array in state):
+            raise ValueError(f"times and samples of a log are arrays of {loading.scalar}")
         if times.dtype != data.dtype or times.ndim != 1 or data.shape != (len(self._data), len(times)):
             raise ValueError(
                 f"a log of {len(self._data)} elements has as many rows and a column for each time; got "
