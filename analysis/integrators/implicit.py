@@ -16,6 +16,7 @@ from merganser.analysis.integrators.jacobian import (
     difference_jacobian,
 )
 from merganser.analysis.integrators.newton import NewtonCounts, NewtonSolver
+from merganser.framework import Context
 
 __all__ = ["ImplicitIntegrator"]
 
