@@ -141,7 +141,7 @@ class IntegratorBase(IntegratorSettings):
         self._x_start = self._x.copy()
         self._xdot_start = self._xdot.copy()
         self._work = self._x.copy()
-        self._quaternions = context._layout.root.unit_quaternions()
+        self._quaternions = context._layout.root.unit_quaternions
         self._derivatives = context._get_derivative_evaluator()
         self._prepare()
         self._is_prepared = True

@@ -106,7 +106,7 @@ class Plan:
         i[f.REALS], i[f.VALUES] = self._reals.ctypes.data, self._store.flat.ctypes.data
         i[f.CLOCKS], i[f.NUM_CLOCKS] = self._clocks.ctypes.data, len(self._clocks)
         i[f.NUM_STATES] = n
-        self._quaternions = np.array(self._store.layout.unit_quaternions(), dtype=np.int64)
+        self._quaternions = np.array(self._store.layout.unit_quaternions, dtype=np.int64)
         i[f.NUM_QUATERNIONS], i[f.QUATERNIONS] = len(self._quaternions), self._quaternions.ctypes.data
         self._stepper: RadauStepper | None = None
         if n == 0:

@@ -408,7 +408,7 @@ class System(
         """Returns room for time derivatives."""
         layout = self._get_layout()
         vector = _window(filled(layout.num_xc, self._scalar))
-        return ContinuousState._of(vector, layout.top.xc_partition)
+        return ContinuousState._of(vector, layout.top)
 
     def AllocateDiscreteVariables(self) -> DiscreteValues:
         """Returns room for discrete state."""
