@@ -270,3 +270,23 @@ def test_random_variables_without_a_value_are_drawn_by_a_generator():
     assert (x + x).Evaluate({x: 2.0}, generator=drake.RandomGenerator(3)) == 4.0
     with pytest.raises(RuntimeError, match="x"):
         (x + x).Evaluate({})
+
+
+# -- templates -----------------------------------------------------------------------------------------
+
+
+def test_a_template_that_is_called_takes_the_class_that_fits_the_arguments():
+    for home in HOMES:
+        drake = Package(home)
+        plant = drake.MultibodyPlant(0.0)
+        plant.Finalize()
+        assert type(drake.MultibodyForces_(plant)) is drake.MultibodyForces
+        assert type(drake.RigidTransform_([1.0, 2.0, 3.0])) is drake.RigidTransform
+        assert type(drake.BasicVector_([1.0])) is drake.BasicVector
+        assert isinstance(drake.ConstantVectorSource_([1.0]), drake.ConstantVectorSource)
+        p = np.array([drake.AutoDiffXd(x, [1.0]) for x in range(3)])
+        assert isinstance(drake.RigidTransform_(p=p).translation()[0], drake.AutoDiffXd)
+        with pytest.raises(TypeError, match="LeafSystem_: .*without arguments"):
+            drake.LeafSystem_()
+        with pytest.raises(TypeError):
+            drake.Adder_("no number", None, 3)
