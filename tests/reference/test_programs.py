@@ -286,7 +286,36 @@ def test_a_template_that_is_called_takes_the_class_that_fits_the_arguments():
         assert isinstance(drake.ConstantVectorSource_([1.0]), drake.ConstantVectorSource)
         p = np.array([drake.AutoDiffXd(x, [1.0]) for x in range(3)])
         assert isinstance(drake.RigidTransform_(p=p).translation()[0], drake.AutoDiffXd)
-        with pytest.raises(TypeError, match="LeafSystem_: .*without arguments"):
+        with pytest.raises(TypeError, match=r"LeafSystem_: .*without arguments"):
             drake.LeafSystem_()
         with pytest.raises(TypeError):
             drake.Adder_("no number", None, 3)
+
+
+# -- arrays --------------------------------------------------------------------------------------------
+
+
+def matrices_given_as_vectors(drake):
+    double = np.array([[0.0, 1.0], [0.0, 0.0]])
+    one = [1.0]
+    system = drake.LinearSystem(A=[-2.0], B=one, C=one, D=[0.0])
+    affine = drake.AffineSystem(A=one, B=one, f0=one, C=one, D=one, y0=[0.0])
+    column = drake.LinearSystem(A=double, B=[0.0, 1.0], C=np.eye(2), D=[0.0, 3.0])
+    return (
+        system.A(), affine.C(), column.B(), column.D(), drake.ControllabilityMatrix(system),
+        drake.ContinuousAlgebraicRiccatiEquation([[0.0]], one, one, one),
+        drake.ContinuousAlgebraicRiccatiEquation(double, [0.0, 1.0], np.eye(2), one),
+        drake.DiscreteAlgebraicRiccatiEquation(one, one, one, one), drake.RealContinuousLyapunovEquation([-1.0], one),
+        drake.RealDiscreteLyapunovEquation([0.5], one), drake.SteadyStateKalmanFilter([-1.0], one, one, one),
+        drake.LinearQuadraticRegulator(double, [0.0, 1.0], np.eye(2), one),
+        drake.DiscreteTimeLinearQuadraticRegulator(one, one, one, one),
+        drake.MatrixGain(D=[2.0]).D(), drake.LinearSystem(np.array([[0.5]]), one, one, [0.0], 0.1).B(),
+    )  # fmt: skip
+
+
+def test_a_vector_stands_for_a_matrix_of_one_column():
+    there, here = (numbers(result) for result in both(matrices_given_as_vectors))
+    for ours, theirs in zip(here, there):
+        np.testing.assert_allclose(np.hstack(ours), np.hstack(theirs), rtol=1e-9, atol=1e-12)
+    with pytest.raises(ValueError, match=r"C: expected shape \(2, 2\), got \(2, 1\)"):
+        Package("merganser").LinearSystem(A=np.eye(2), B=[0.0, 1.0], C=[1.0, 0.0], D=[0.0, 0.0])
