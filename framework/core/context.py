@@ -6,11 +6,12 @@ import copy
 import numbers
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.cache_control import CacheControl
 from merganser.framework.core.context_file import save_context
 from merganser.framework.core.context_values import put_values, reduce_context, take_values
@@ -194,13 +195,20 @@ class Context(CacheControl):
         self._store.change(self._layout.down["xd"], self)
         return vector
 
-    def SetDiscreteState(self, *args: Any) -> None:
-        """`SetDiscreteState(values)` for the only group, `(index, values)` for one, `(discrete_values)` for all."""
+    @overload
+    def SetDiscreteState(self, xd: ArrayLike | DiscreteValues) -> None: ...
+    @overload
+    def SetDiscreteState(self, group_index: int, xd: ArrayLike) -> None: ...
+    def SetDiscreteState(self, *args: Any, **kwargs: Any) -> None:
+        """`SetDiscreteState(xd)` for the only group or, given DiscreteValues, for all; `(group_index, xd)` for one."""
+        if kwargs:
+            names = ("xd",) if len(args) + len(kwargs) == 1 else ("group_index", "xd")
+            args = tuple(bind_overload("SetDiscreteState", names, {}, args, kwargs).values())
         if len(args) == 1 and isinstance(args[0], DiscreteValues):
             self.get_mutable_discrete_state().SetFrom(args[0])
             return
         if len(args) not in (1, 2):
-            raise TypeError(f"SetDiscreteState takes (values) or (index, values); got {len(args)} arguments.")
+            raise TypeError(f"SetDiscreteState takes (xd) or (group_index, xd); got {len(args)} arguments.")
         index, values = args if len(args) == 2 else (None, args[0])
         group = self._only_group() if index is None else self._item(self._discrete, index, "discrete state group")
         checked = self._checked(values, group.size(), "discrete state")

@@ -47,7 +47,7 @@ class Store:
         learnt: computations that have read more than the layout knows about, with what they read.
         changed: bit mask of the cache entries that depend on what the computations in progress have changed; None if
             they have changed nothing.
-        num_disturbances: counts the changes that computations have made.
+        num_disturbances: counts the changes by computations on which something depends, or may depend.
         no_continuous_state: that of all parts that have none.
         routing: counts the changes of what feeds which input port and of what is cached.
     """
@@ -88,7 +88,8 @@ class Store:
         for slot, _ in self.learnt:  # already computed, but not yet known to depend on what it has read
             mask |= self.layout.entry_down[slot.context._layout.first_bit + slot.number]
         self.changed = mask | (self.changed or 0)
-        self.num_disturbances += 1
+        is_unknown = any(slot.entry.is_learning and not slot.entry.was_observed for slot in self.stack)
+        self.num_disturbances += mask != 0 or is_unknown
         for slot in reversed(self.stack):
             if slot.bit & mask:
                 self._log_disturbance(slot, context)
