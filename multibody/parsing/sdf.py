@@ -12,7 +12,6 @@ from pathlib import Path
 
 import networkx as nx
 
-from merganser.multibody.parsing.bushing_reader import read_bushing
 from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic, usable_couplers
 from merganser.multibody.parsing.description import (
     BodyReference,
@@ -22,7 +21,9 @@ from merganser.multibody.parsing.description import (
     LinkDescription,
     ModelDescription,
 )
+from merganser.multibody.parsing.drake_tags import warn_about_unknown_tags
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError
+from merganser.multibody.parsing.force_element_reader import read_bushing, read_spring_damper
 from merganser.multibody.parsing.inertia import make_inertia
 from merganser.multibody.parsing.joint_reader import read_filter_groups
 from merganser.multibody.parsing.package_map import PackageMap
@@ -38,7 +39,7 @@ from merganser.multibody.tree import SpatialInertia
 _DEFAULT_MASS = 1.0
 _DEFAULT_MOMENTS = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
 # These change the motion of the model, so leaving them out is worth a warning.
-_UNSUPPORTED = ("gripper", "drake:tendon_constraint")
+_UNSUPPORTED = ("gripper",)
 
 
 def read_sdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
@@ -82,6 +83,7 @@ class _DocumentReader:
             document.joints.append(joint)
             document.actuators += [] if actuator is None else [actuator]
         document.frames = [_read_frame(node, world) for node in world.node.find_all("frame")]
+        warn_about_unknown_tags(world.node, self._diagnostics)
         return document
 
     def _read_model(self, scope: SdfScope) -> ModelDescription:
@@ -103,6 +105,12 @@ class _DocumentReader:
         model.bushings = [
             read_bushing(bushing, lambda child: frame_reference(child.text, scope), lambda child: child.vector_text(3))
             for bushing in node.find_all("drake:linear_bushing_rpy")
+        ]
+        model.spring_dampers = [
+            read_spring_damper(
+                spring, lambda child: scope.body_of(child.text, child), lambda child: child.vector_text(3)
+            )
+            for spring in node.find_all("drake:linear_spring_damper")
         ]
         couplers = (
             read_mimic(mimic, scope.name, joint_node.attributes["name"])
@@ -168,7 +176,8 @@ def _weld_to_world(root: ModelDescription) -> None:
     moving = next((joint for model in models for joint in model.joints if joint.type != "fixed"), None)
     if moving is not None:
         raise ParsingError(
-            moving.location, f"joint '{moving.name}' of the static model '{root.name}' is {moving.type}; expected fixed."
+            moving.location,
+            f"joint '{moving.name}' of the static model '{root.name}' is {moving.type}; expected fixed.",
         )
     welds = nx.Graph()
     welds.add_node(BodyReference.world())
