@@ -30,6 +30,7 @@ from merganser.multibody.tree import (
     CurvilinearJoint,
     FixedOffsetFrame,
     LinearBushingRollPitchYaw,
+    LinearSpringDamper,
     PdControllerGains,
     PlanarJoint,
     PrismaticJoint,
@@ -102,6 +103,10 @@ class _DocumentBuilder:
         self._add_joints_and_frames(model)
         for bushing in model.bushings:
             self._add_bushing(bushing)
+        for spring in model.spring_dampers:
+            ends = self._bodies[spring.body_A], spring.p_AP, self._bodies[spring.body_B], spring.p_BQ
+            constants = spring.free_length, spring.stiffness, spring.damping
+            self._plant.AddForceElement(LinearSpringDamper(*ends, *constants))
         self._add_constraints(model)
 
     def _add_joints_and_frames(self, owner: ModelDescription | DocumentDescription) -> None:

@@ -23,6 +23,7 @@ __all__ = [
     "LinkDescription",
     "ModelDescription",
     "ShapeDescription",
+    "SpringDamperDescription",
 ]
 
 from dataclasses import dataclass, field
@@ -222,6 +223,26 @@ class BushingDescription:
 
 
 @dataclass(frozen=True)
+class SpringDamperDescription:
+    """A spring and damper between a point P of body A and a point Q of body B; positions have the shape [3] [m].
+
+    Attributes:
+        free_length: without force of the spring [m].
+        stiffness: [N/m].
+        damping: [N s/m].
+    """
+
+    body_A: BodyReference
+    p_AP: np.ndarray
+    body_B: BodyReference
+    p_BQ: np.ndarray
+    location: SourceLocation
+    free_length: float
+    stiffness: float
+    damping: float
+
+
+@dataclass(frozen=True)
 class CouplerDescription:
     """A joint that mimics another one of the same model: q0 = gear_ratio q1 + offset.
 
@@ -281,6 +302,7 @@ class ModelDescription:
     actuators: list[ActuatorDescription] = field(default_factory=list)
     frames: list[FrameDescription] = field(default_factory=list)
     bushings: list[BushingDescription] = field(default_factory=list)
+    spring_dampers: list[SpringDamperDescription] = field(default_factory=list)
     couplers: list[CouplerDescription] = field(default_factory=list)
     ball_constraints: list[BallConstraintDescription] = field(default_factory=list)
     filter_groups: list[CollisionFilterGroupDescription] = field(default_factory=list)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "drake_value",
+    "is_illustrated",
     "make_friction",
     "mesh_shape",
     "positive",
@@ -62,6 +63,12 @@ def round_shape(node: XmlNode, kind: str, dimensions: dict[str, float]) -> Shape
     if kind == "Sphere" and dimensions["radius"] == 0.0:
         return ShapeDescription(kind, (0.0,))
     return ShapeDescription(kind, positive(node, kind.lower(), dimensions))
+
+
+def is_illustrated(visual: XmlNode) -> bool:
+    """Whether a <visual> is to be seen by people, and not only by cameras."""
+    properties = visual.find_or_empty("drake:illustration_properties")
+    return properties.parse_bool(properties.attributes.get("enabled", "true"))
 
 
 def drake_value(node: XmlNode) -> float:

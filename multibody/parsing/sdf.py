@@ -10,7 +10,6 @@ __all__ = ["read_sdf"]
 
 from pathlib import Path
 
-from merganser.multibody.parsing.bushing_reader import read_bushing
 from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic, usable_couplers
 from merganser.multibody.parsing.description import (
     BodyReference,
@@ -20,7 +19,9 @@ from merganser.multibody.parsing.description import (
     LinkDescription,
     ModelDescription,
 )
+from merganser.multibody.parsing.drake_tags import warn_about_unknown_tags
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError
+from merganser.multibody.parsing.force_element_reader import read_bushing, read_spring_damper
 from merganser.multibody.parsing.inertia import make_inertia
 from merganser.multibody.parsing.joint_reader import read_filter_groups
 from merganser.multibody.parsing.package_map import PackageMap
@@ -36,7 +37,7 @@ from merganser.multibody.tree import SpatialInertia
 _DEFAULT_MASS = 1.0
 _DEFAULT_MOMENTS = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
 # These change the motion of the model, so leaving them out is worth a warning.
-_UNSUPPORTED = ("gripper", "drake:tendon_constraint")
+_UNSUPPORTED = ("gripper",)
 
 
 def read_sdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
@@ -80,6 +81,7 @@ class _DocumentReader:
             document.joints.append(joint)
             document.actuators += [] if actuator is None else [actuator]
         document.frames = [_read_frame(node, world) for node in world.node.find_all("frame")]
+        warn_about_unknown_tags(world.node, self._diagnostics)
         return document
 
     def _read_model(self, scope: SdfScope) -> ModelDescription:
@@ -101,6 +103,12 @@ class _DocumentReader:
         model.bushings = [
             read_bushing(bushing, lambda child: frame_reference(child.text, scope), lambda child: child.vector_text(3))
             for bushing in node.find_all("drake:linear_bushing_rpy")
+        ]
+        model.spring_dampers = [
+            read_spring_damper(
+                spring, lambda child: scope.body_of(child.text, child), lambda child: child.vector_text(3)
+            )
+            for spring in node.find_all("drake:linear_spring_damper")
         ]
         couplers = (
             read_mimic(mimic, scope.name, joint_node.attributes["name"])

@@ -18,6 +18,7 @@ from merganser.multibody.parsing.description import (
 )
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.geometry_reader import (
+    is_illustrated,
     make_friction,
     mesh_shape,
     positive,
@@ -45,7 +46,7 @@ class SdfGeometryReader:
         visuals = []
         for node, name in _named(link, "visual"):
             shape, X_SG = self._read_shape(node.require("geometry"))
-            if shape is not None:
+            if shape is not None and is_illustrated(node):
                 X_BG = link_pose(node, link, scope) @ X_SG
                 rgba = _read_diffuse(node.find("material"))
                 visuals.append(GeometryDescription(name, X_BG, shape, node.location, rgba=rgba))

@@ -15,7 +15,6 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.actuator_reader import read_controller_gains
-from merganser.multibody.parsing.bushing_reader import read_bushing
 from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic, usable_couplers
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
@@ -27,7 +26,9 @@ from merganser.multibody.parsing.description import (
     LinkDescription,
     ModelDescription,
 )
+from merganser.multibody.parsing.drake_tags import warn_about_unknown_tags
 from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.parsing.force_element_reader import read_bushing, read_spring_damper
 from merganser.multibody.parsing.geometry_reader import drake_value
 from merganser.multibody.parsing.inertia import make_inertia
 from merganser.multibody.parsing.joint_reader import (
@@ -48,7 +49,7 @@ _STANDARD_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic"
 _DRAKE_TYPES = ("ball", "universal", "screw", "curvilinear")  # these stand in a <drake:joint>, planar in either
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 # These change the motion of the model, so leaving them out is worth a warning.
-_UNSUPPORTED = ("loop_joint", "drake:tendon_constraint")
+_UNSUPPORTED = ("loop_joint",)
 
 
 def read_urdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
@@ -99,6 +100,10 @@ class _RobotReader:
             read_bushing(node, self._frame_reference, lambda child: child.vector_attribute("value", 3))
             for node in robot.find_all("drake:linear_bushing_rpy")
         ]
+        model.spring_dampers = [
+            read_spring_damper(node, self._named_body, lambda child: child.vector_attribute("value", 3))
+            for node in robot.find_all("drake:linear_spring_damper")
+        ]
         couplers = (
             read_mimic(mimic, self._name, node.attributes["name"], multiplier=1.0, offset=0.0)
             for node in joint_nodes
@@ -106,20 +111,20 @@ class _RobotReader:
         )
         model.couplers = usable_couplers(couplers, model.joints, self._diagnostics)
         model.ball_constraints = [
-            read_ball_constraint(
-                node,
-                lambda child: self._body(child.require_attribute("name")),
-                lambda child: child.vector_attribute("value", 3),
-            )
+            read_ball_constraint(node, self._named_body, lambda child: child.vector_attribute("value", 3))
             for node in robot.find_all("drake:ball_constraint")
         ]
         model.filter_groups = read_filter_groups(robot)
         for node in robot.find_all(*_UNSUPPORTED):
             self._diagnostics.warn(node.location, f"<{node.tag}> is not supported; it has no effect.")
+        warn_about_unknown_tags(robot, self._diagnostics)
         return model
 
     def _frame_reference(self, node: XmlNode) -> FrameReference:
         return FrameReference(self._name, node.require_attribute("name"))
+
+    def _named_body(self, node: XmlNode) -> BodyReference:
+        return self._body(node.require_attribute("name"))
 
     def _body(self, name: str) -> BodyReference:
         return BodyReference.world() if name == "world" else BodyReference(self._name, name)

@@ -12,6 +12,7 @@ from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.parsing.description import GeometryDescription, ShapeDescription
 from merganser.multibody.parsing.errors import Diagnostics, SourceLocation
 from merganser.multibody.parsing.geometry_reader import (
+    is_illustrated,
     mesh_shape,
     positive,
     read_compliance,
@@ -77,7 +78,8 @@ class UrdfGeometryReader:
             material = node.find("material")
             rgba = None if material is None else self.read_material(material)
             X_BG = read_origin(node.find("origin"))
-            visuals.append(GeometryDescription(name, X_BG, shape, node.location, rgba=rgba))
+            if is_illustrated(node):
+                visuals.append(GeometryDescription(name, X_BG, shape, node.location, rgba=rgba))
         return visuals
 
     def read_collisions(self, link: XmlNode) -> list[GeometryDescription]:

@@ -91,9 +91,12 @@ def _check_constraints(
                     f"joint '{coupler.joint0}' mimics joint '{coupler.joint1}', but '{name}' is no joint of model "
                     f"'{coupler.model}' that moves. {nearest_names(name, names)}",
                 )
-    for ball in model.ball_constraints:
-        for body in (ball.body_A, ball.body_B):
-            _check_body(body, bodies, "a ball constraint is on", ball.location)
+    for what, pair in (
+        *(("ball constraint", ball) for ball in model.ball_constraints),
+        *(("spring and damper", spring) for spring in model.spring_dampers),
+    ):
+        for body in (pair.body_A, pair.body_B):
+            _check_body(body, bodies, f"a {what} is on", pair.location)
 
 
 def _check_bushings(model: ModelDescription, known_frames: set[str]) -> None:

@@ -180,6 +180,7 @@ def assert_same_plant(ours: Side, theirs: Side) -> None:
     assert_same_joints(ours, theirs)
     assert_same_actuators(ours, theirs)
     assert_same_geometries(ours, theirs)
+    assert ours.plant.num_force_elements() == theirs.plant.num_force_elements()
     assert ours.plant.num_constraints() == theirs.plant.num_constraints()
     groups, expected_groups = (side.parser.GetCollisionFilterGroups() for side in (ours, theirs))
     assert groups.groups() == expected_groups.groups()

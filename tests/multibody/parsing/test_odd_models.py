@@ -109,6 +109,55 @@ def test_point_touches_the_ground_as_a_sphere_does():
     assert -1e-3 < z < 0.0
 
 
+# ---------------------------------------------------------------------- what Drake reads, and nobody here
+
+
+def read_text(text: str, file_type: str, is_strict: bool = False) -> MultibodyPlant:
+    plant, _ = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.0)
+    parser = Parser(plant)
+    if is_strict:
+        parser.SetStrictParsing()
+    parser.AddModelsFromString(text, file_type)
+    return plant
+
+
+UNKNOWN = {
+    "urdf": """<robot name="r"><link name="a" drake:mood="good"><visual><geometry><box size="1 1 1"/></geometry>
+<drake:perception_properties enabled="false"/></visual></link>
+<drake:tendon_constraint><drake:anything/></drake:tendon_constraint>
+<link name="b"><collision><geometry><box size="1 1 1"/></geometry>
+<drake:proximity_properties><drake:mu_statik value="1"/><drake:mu_dynamic value="1"/></drake:proximity_properties>
+</collision></link><drake:tendon_constraint/></robot>""",
+    "sdf": """<sdf version="1.9"><model name="m"><link name="a" drake:mood="good"/>
+
+<model name="n"><drake:tendon_constraint><drake:anything/></drake:tendon_constraint><link name="b"/>
+<collision name="c">
+<drake:proximity_properties><drake:mu_statik>1</drake:mu_statik></drake:proximity_properties></collision></model>
+<drake:tendon_constraint/></model></sdf>""",
+}
+
+
+@pytest.mark.parametrize("file_type", UNKNOWN)
+def test_each_kind_of_unknown_tag_of_drake_is_told_once_with_its_first_line(file_type, caplog):
+    read_text(UNKNOWN[file_type], file_type)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"<literal-string>.{file_type}:1: attribute 'drake:mood' is not supported; it has no effect.",
+        f"<literal-string>.{file_type}:3: <drake:tendon_constraint> is not supported; it has no effect; the joints "
+        "move without it (nor have 1 others below).",
+        f"<literal-string>.{file_type}:5: <drake:mu_statik> is not supported; it has no effect.",
+    ]
+    with pytest.raises(ParsingError, match=r":1: attribute 'drake:mood'.*strict"):
+        read_text(UNKNOWN[file_type], file_type, is_strict=True)
+
+
+def test_visual_that_is_no_illustration_is_not_seen():
+    visual = '<visual name="{0}"><geometry><box size="1 1 1"/></geometry>{1}</visual>'
+    off = '<drake:illustration_properties enabled="false"/>'
+    text = f'<robot name="r"><link name="a">{visual.format("v", "")}{visual.format("w", off)}</link></robot>'
+    plant = read_text(text, "urdf", is_strict=True)
+    assert len(plant.GetVisualGeometriesForBody(plant.GetBodyByName("a"))) == 1
+
+
 # ---------------------------------------------------------------------- meshes
 
 
