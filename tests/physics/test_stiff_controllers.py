@@ -43,7 +43,8 @@ class Sliders:
         properties = material(lib, 0.5, point_stiffness=2.0 * STIFFNESS, dissipation=1.0)
         for i in range(NUM_SLIDERS):
             body = plant.AddRigidBody(f"body{i}", lib.SpatialInertia.SolidSphereWithMass(self.mass[i], RADIUS))
-            frame = plant.AddFrame(lib.FixedOffsetFrame(f"rail{i}", plant.world_frame(), lib.RigidTransform([i, 0.0, 0.0])))
+            X_WP = lib.RigidTransform([i, 0.0, 0.0])
+            frame = plant.AddFrame(lib.FixedOffsetFrame(f"rail{i}", plant.world_frame(), X_WP))
             lower = self.limit[i] if self.has_limit[i] else -math.inf
             rail = lib.PrismaticJoint(f"joint{i}", frame, body.body_frame(), [0, 0, 1], lower, math.inf)
             motor = plant.AddJointActuator(f"motor{i}", plant.AddJoint(rail))

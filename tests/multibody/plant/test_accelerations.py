@@ -35,7 +35,8 @@ def spinning_arm(lib: SimpleNamespace, plant: Any) -> None:
     """Which turns by radians in a step."""
     last = plant.world_frame()
     for i in range(3):
-        body = plant.AddRigidBody(f"body{i}" if i < 2 else "body", lib.SpatialInertia.SolidBoxWithMass(1.0, 0.3, 0.1, 0.1))
+        inertia = lib.SpatialInertia.SolidBoxWithMass(1.0, 0.3, 0.1, 0.1)
+        body = plant.AddRigidBody(f"body{i}" if i < 2 else "body", inertia)
         frame = plant.AddFrame(lib.FixedOffsetFrame(f"F{i}", last, lib.RigidTransform([0.2, 0.0, 0.1])))
         plant.AddJoint(lib.RevoluteJoint(f"joint{i}", frame, body.body_frame(), [0, 1, 0] if i % 2 else [1, 0, 1]))
         last = body.body_frame()
