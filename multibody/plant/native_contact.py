@@ -133,7 +133,7 @@ class HeldRoom:
     def _take_drives(self) -> None:
         controllers = self._table.controllers
         self._room.drives = plant_drives = np.zeros(len(controllers.inputs), drive_dtype)
-        plant_drives["q"], plant_drives["v"] = controllers.positions, controllers.velocities
+        plant_drives["v"] = controllers.velocities
         plant_drives["p"], plant_drives["d"] = controllers.p, controllers.d
         plant_drives["limit"] = controllers.limits
 
@@ -195,14 +195,15 @@ class HeldRoom:
         fields[o.PUT_DESIRED_STATE] = kernel_address(checked_arrays.put_desired_state, inputs, w.q, self._desired)
         fields[o.CONTROLLED_STEP] = kernel_address(
             kernels.controlled_step, w.topology, w.parameters, w.gravity, plant.time_step(), w.x, w.tau, w.F_applied,
-            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.work, drives.effort, w.x,
+            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.kick, drives.work, drives.effort,
+            w.x,
         )  # fmt: skip
         for field, array in (
             (o.ACTUATED_MOBODS, table.mobods), (o.FEEDFORWARD, self._feedforward), (o.DESIRED, self._desired),
             (o.CONTROLLED_INPUTS, controllers.inputs), (o.CONTROLLED_POSITIONS, controllers.positions),
             (o.PROPORTIONAL_GAINS, controllers.p), (o.DERIVATIVE_GAINS, controllers.d),
             (o.DRIVE_NUMBERS, drives.numbers), (o.DRIVE_VALUES, drives.values), (o.DRIVE_WORK, drives.work),
-            (o.DRIVE_EFFORT, drives.effort),
+            (o.DRIVE_EFFORT, drives.effort), (o.KICK, drives.kick),
         ):  # fmt: skip
             fields[field] = array.ctypes.data
 
