@@ -17,10 +17,10 @@ from merganser.analysis.integrators import radau_fields as rf
 from merganser.analysis.integrators.base import CUT_SHORT, SLIVER, STRETCH
 from merganser.analysis.integrators.step_size import is_too_fine, next_step_size
 from merganser.analysis.plan import fields as f
-from merganser.framework.native import device, kernel
+from merganser.framework.native import PreparedKernel, device, kernel
 from merganser.framework.native.tape import call_clock, call_operation, doubles_at, integers_at
 
-__all__ = ["advance", "group_place", "time_after"]
+__all__ = ["LOOP", "advance", "group_place", "time_after"]
 
 _is_too_fine = device(is_too_fine)
 _next_step_size = device(next_step_size)
@@ -463,7 +463,8 @@ def _evaluate(i: Any, r: Any, values: Any) -> int:
     if _has_failed(i):
         return _leave_to_python(i, r, values)
     i[f.NUM_EVALUATIONS] += 1
-    i[f.KNOWS_START] = i[f.KNOWS_DERIVATIVES] = 1
+    i[f.KNOWS_START] = 1
+    i[f.KNOWS_DERIVATIVES] = not i[f.CHANGING] & f.BY_CALCULATIONS
     if i[f.IS_RADAU]:
         return _go_on_with_radau(i, r, values)
     _take_derivatives(i, values, i[f.STAGE])
@@ -580,3 +581,6 @@ def _accept(i: Any, r: Any, values: Any) -> int:
         r[f.SMALLEST_STEP_SIZE] = h
     i[f.PHASE] = f.NOTE
     return _GO_ON
+
+
+LOOP = PreparedKernel(advance, 0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.analysis.event_schedule import EventList, SimultaneousEvents
+from merganser.analysis.event_schedule import NOTHING, EventList, SimultaneousEvents
 from merganser.analysis.integrators.explicit_runge_kutta import ExplicitRungeKutta
 from merganser.analysis.integrators.radau import RadauMethod
 from merganser.analysis.plan import fields as f
@@ -34,7 +34,6 @@ _CALLS_BETWEEN_LOOKS = 256  # how often it is asked whether what was not worth w
 _EVALUATING = (f.ATTEMPT, f.EVALUATE)
 _HANDLING = {f.UPDATE: f.UPDATE_INPUTS, f.PUBLISH: f.PUBLISH_INPUTS}
 _PUBLISHING = (f.PUBLISH_INPUTS, f.PUBLISH)
-_NOTHING = SimultaneousEvents([], [], [])
 _MOST_CLOCKS = 60  # they are bits of an integer
 _INTEGRATOR_COUNTS = (
     ("_num_derivative_evaluations", f.NUM_EVALUATIONS),
@@ -105,6 +104,8 @@ class Plan:
         integers: Any = self._integers
         self._fields = memoryview(integers)  # the same, faster for single ones
         self._reals = np.zeros(f.NUM_REALS)
+        reals: Any = self._reals
+        self._real_fields = memoryview(reals)
         self._clocks = np.array([(*clock, -np.inf) for clock in schedule.clocks()]).reshape(-1, 3)
         watch: Any = np.zeros(f.NUM_WATCH, dtype=np.int64)
         self._integers[f.WATCH] = watch.ctypes.data
@@ -113,9 +114,10 @@ class Plan:
         self._watch[f.WHICH_CLOCK] = getattr(wall_clock, "CLOCK_MONOTONIC", 0)
         self._num_calls = 0
         self._is_running = self._is_serving = self._has_failed = self._drops_publishes = False
-        self.pending = _NOTHING
+        self._disturbances = 0  # BY_CALCULATIONS once a calculation has changed something
+        self.pending = NOTHING
         self.owed: EventList = []
-        self.begin(_NOTHING)
+        self.begin(NOTHING)
         self._set_up_method()
         self._lower()
         self._place = self._integers.ctypes.data
@@ -130,7 +132,7 @@ class Plan:
         i[f.REALS], i[f.VALUES] = self._reals.ctypes.data, self._store.flat.ctypes.data
         i[f.CLOCKS], i[f.NUM_CLOCKS] = self._clocks.ctypes.data, len(self._clocks)
         i[f.NUM_STATES] = n
-        self._quaternions = np.array(self._store.layout.unit_quaternions(), dtype=np.int64)
+        self._quaternions = np.array(self._store.layout.unit_quaternions, dtype=np.int64)
         i[f.NUM_QUATERNIONS], i[f.QUATERNIONS] = len(self._quaternions), self._quaternions.ctypes.data
         self._stepper: RadauStepper | None = None
         if n == 0:
@@ -189,7 +191,7 @@ class Plan:
         i[f.STAGE_BEGIN], i[f.STAGE_END] = program.stage_range
         down = self._context._layout.down
         reads_time, reads_state = bool(down["time"] & program.derivatives), bool(down["xc"] & program.derivatives)
-        i[f.CHANGING] = f.WITH_TIME * reads_time | f.WITH_STATE * reads_state
+        i[f.CHANGING] = f.WITH_TIME * reads_time | f.WITH_STATE * reads_state | self._disturbances
         self._mask_of_changes: dict[int, int] = {}
         self._version = version
         self._place_logs()
@@ -217,7 +219,7 @@ class Plan:
             room = min(room, (len(times) - log.num_samples()) // most - 1)
         self._log_arrays = log_arrays  # kept alive while the loop knows where they are
         self._log_edits = VectorLog.num_edits
-        self._fields[f.ROOM_IN_LOGS] = room
+        self._room_in_logs = self._fields[f.ROOM_IN_LOGS] = room
 
     # ------------------------------------------------------------------ running
 
@@ -267,7 +269,8 @@ class Plan:
         return is_same and self._program.is_current()
 
     def _events_of(self, clocks: int) -> SimultaneousEvents:
-        return self._schedule.step_events(tuple(n for n in range(len(self._clocks)) if clocks >> n & 1))
+        numbers = [n for n in range(len(self._clocks)) if clocks >> n & 1] if clocks else []
+        return self._schedule.step_events(tuple(numbers))
 
     def _group_of(self, pending: SimultaneousEvents) -> int | None:
         """The number of a group of pending events; -1 if there are none, None if it is not among the usual ones."""
@@ -282,27 +285,24 @@ class Plan:
         return self._program.group_numbers[clocks]
 
     def _enter(self, boundary_time: float, group: int, num_steps: int) -> None:
-        i, r, method = self._fields, self._reals, self._integrator
-        i[f.PHASE], i[f.PASSED], i[f.RESUMES_AT], i[f.PENDING] = f.BEGIN, 0, 0, group
-        i[f.CHANGED], i[f.NEEDS_ALL], i[f.MUST_STOP] = 0, 1, 0
-        i[f.NUM_STATE_UPDATES] = i[f.STATE_IS_UPDATED] = 0
-        i[f.NUM_STEPS] = i[f.NUM_UPDATES] = i[f.NUM_PUBLISHES] = i[f.NUM_EVALUATIONS] = i[f.NUM_SHRINKAGES] = 0
-        i[f.NUM_FAILURES] = 0
-        i[f.STEPS_LEFT] = num_steps
+        i, r, method = self._fields, self._real_fields, self._integrator
+        self._integers[: f.NUM_STATES] = 0  # among them the phase, BEGIN, and all counts
+        i[f.PENDING], i[f.NEEDS_ALL], i[f.STEPS_LEFT] = group, 1, num_steps
+        i[f.ROOM_IN_LOGS] = self._room_in_logs
         self._begin_slice()
         i[f.NUM_INTEGRATOR_STEPS], i[f.IS_FIXED_STEP] = method._num_steps_taken, method._is_fixed_step
-        r[f.BOUNDARY] = boundary_time
-        r[f.MAX_STEP_SIZE : f.FIRST_STEP_SIZE + 1] = (
-            method._max_step_size, method._min_step_size, method._ideal_step_size, method._previous_step_size,
-            method._largest_step_size, method._smallest_step_size, method._actual_initial_step_size,
-        )  # fmt: skip
-        r[f.ACCURACY] = method.get_accuracy_in_use()
+        r[f.BOUNDARY], r[f.ACCURACY] = boundary_time, method.get_accuracy_in_use()
+        r[f.MAX_STEP_SIZE], r[f.MIN_STEP_SIZE] = method._max_step_size, method._min_step_size
+        r[f.IDEAL_STEP_SIZE], r[f.PREVIOUS_STEP_SIZE] = method._ideal_step_size, method._previous_step_size
+        r[f.LARGEST_STEP_SIZE], r[f.SMALLEST_STEP_SIZE] = method._largest_step_size, method._smallest_step_size
+        r[f.FIRST_STEP_SIZE] = method._actual_initial_step_size
         if self._stepper is not None:
             assert isinstance(method, RadauMethod)
             if method._find_stepper() is not self._stepper:  # the integrator was given its context anew
                 self._set_up_radau(method)
             self._stepper.note_settings(method)
-        self._clocks[:, 2] = -np.inf
+        if len(self._clocks):
+            self._clocks[:, 2] = -np.inf
         self._note_what_is_known()
         self._is_running = True
 
@@ -336,7 +336,7 @@ class Plan:
         """What is due where the loop has stopped, and what of the publish events of the last step is missing."""
         i, owed = self._fields, []
         group = i[f.PENDING]
-        self.pending = _NOTHING if group < 0 else self._events_of(self._program.clocks_of(group))
+        self.pending = NOTHING if group < 0 else self._events_of(self._program.clocks_of(group))
         if i[f.PHASE] == f.NOTE:  # the step has ended, and what is due there could not be found out
             is_time = self._store.flat.item(0) >= self._reals.item(f.NEXT_TIME)
             self.pending = self._events_of(i[f.DUE] if is_time else 0)
@@ -416,9 +416,14 @@ class Plan:
                 num_stops += 1
                 if num_stops % _STOPS_BETWEEN_LOOKS == 0:
                     progress.update(store.flat.item(0))
-                if not self._serve(self._program.stops[fields[f.AT]]):
+                stop = self._program.stops[fields[f.AT]]
+                if not self._serve(stop):
                     return f.STOPPED
-                if not self._is_current():
+                if isinstance(stop, HandlerStop):
+                    is_current = stop.is_followed_by_another or self._is_current()
+                else:
+                    is_current = self._version == store.layout.version and self._routing == store.routing
+                if not is_current:
                     self._lower_within_step()
             elif outcome == f.PAUSE and fields[f.STEPS_LEFT] > 0:
                 if self._program.may_be_lowered_further():
@@ -437,6 +442,7 @@ class Plan:
         i = self._fields
         self._note_changes()
         self._store.invalid &= ~stop.valid
+        num_disturbances = self._store.num_disturbances
         i[f.PASSED] -= 1  # it will have been passed when it has returned
         self._is_serving = True
         try:
@@ -447,6 +453,10 @@ class Plan:
         finally:
             self._is_serving = False
         i[f.PASSED] += 1
+        if self._store.num_disturbances != num_disturbances:
+            self._disturbances = f.BY_CALCULATIONS
+            i[f.CHANGING] |= f.BY_CALCULATIONS
+            i[f.NEEDS_ALL] = 1
         if i[f.PHASE] not in _EVALUATING:
             self._note_what_is_known()
         if self._log_edits != VectorLog.num_edits:  # somebody has added to a log, cleared it or made room

@@ -54,7 +54,10 @@ class HandlerStop:
         reads: nodes of the leaf system that the handlers have been seen to read.
         valid: mask of the entries that the loop has computed when it comes here.
         inputs: mask of all entries that the events of the group read, as far as that is known.
+        is_followed_by_another: whether the loop does nothing before it comes to the next one.
     """
+
+    is_followed_by_another = False
 
     def __init__(self, events: EventList, kind: EventKind, reads: int, valid: int, inputs: int) -> None:
         self.events = events
@@ -72,6 +75,7 @@ class HandlerStop:
         context, event = self.events[0]
         store = context._store
         outer_reads, store.reads = store.reads, 0
+        outer_reader, store.reader = store.reader, context
         try:
             if self.kind is EventKind.PUBLISH:
                 return call_handler(context, event)
@@ -80,7 +84,7 @@ class HandlerStop:
             return compute_updates(self.events, self.kind)[0]
         finally:
             self.reads |= store.reads
-            store.reads = outer_reads
+            store.reads, store.reader = outer_reads, outer_reader
 
 
 class Program:
@@ -303,6 +307,7 @@ class Program:
         row[f.PUBLISH_INPUTS_BEGIN], row[f.PUBLISH_INPUTS_END], *masks = self._add_inputs(single, native)
         row[f.PUBLISH_BEGIN] = len(self._assembly)
         num_samples: Counter[int] = Counter()
+        previous = None
         for item, is_native in zip(single, native):
             if is_native:
                 row[f.GROUP_FLAGS] |= f.HAS_NATIVE_PUBLISHES
@@ -310,16 +315,20 @@ class Program:
                 assert event.native is not None
                 self._assembly.add(event.native, context)
                 num_samples[id(context)] += self._assembly.writes_to_log(event.native, context)
+                previous = None
             else:
-                self._add_handler(item, EventKind.PUBLISH, *masks)
+                if previous is not None:
+                    previous.is_followed_by_another = True
+                previous = self._add_handler(item, EventKind.PUBLISH, *masks)
         row[f.PUBLISH_END] = len(self._assembly)
         if any(num_samples.values()):
             row[f.GROUP_FLAGS] |= f.HAS_LOGS
             self.most_samples = max(self.most_samples, *num_samples.values())
 
-    def _add_handler(self, events: EventList, kind: EventKind, valid: int, inputs: int) -> None:
-        reads = self._reads.get(key_of(events), 0)
-        self.stops[self._assembly.add_python()] = HandlerStop(events, kind, reads, valid, inputs)
+    def _add_handler(self, events: EventList, kind: EventKind, valid: int, inputs: int) -> HandlerStop:
+        stop = HandlerStop(events, kind, self._reads.get(key_of(events), 0), valid, inputs)
+        self.stops[self._assembly.add_python()] = stop
+        return stop
 
     def _are_native(self, events: EventList) -> bool:
         return all(self._assembly.can_add(event.native, context) for context, event in events)
