@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from merganser.analysis.event_schedule import NOTHING, EventList, EventSchedule, SimultaneousEvents
+from merganser.analysis.initialize_params import InitializeParams
 from merganser.analysis.integrators import IntegratorBase, RungeKutta3Integrator
 from merganser.analysis.progress import SimulationProgress
 from merganser.analysis.simulator_status import SimulatorStatus
@@ -22,7 +22,6 @@ from merganser.framework.core.events import EventKind
 from merganser.framework.core.execution import SUCCEEDED, Updates, execute, make_updates
 from merganser.framework.core.later_code import LaterCode, want
 from merganser.framework.core.native_code import may_compile
-from merganser.framework.core.records import hash_of_type
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -33,7 +32,6 @@ __all__ = ["InitializeParams", "Simulator"]
 _ACCURACY = 1e-4
 _INITIAL_STEP_SIZE = 1e-4  # [s]
 _MAX_STEP_SIZE = 0.1  # [s]
-
 
 # Loading the compiled loop takes some 0.3 s. Nothing is loaded before this much time has gone into steps, of all
 # simulators of the process together, since studies make a new one for each short run [s]. The environment variable
@@ -50,20 +48,6 @@ _LOOP = LaterCode("merganser.analysis.plan.loop", "LOOP", "advance")
 
 # Why an advance ends, as long as nothing else has happened.
 _NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
-
-
-@dataclasses.dataclass
-class InitializeParams:
-    """Options of `Simulator.Initialize`.
-
-    Attributes:
-        suppress_initialization_events: whether to leave out initialization events, because the state in the
-            context is already the one to start from.
-    """
-
-    __hash__ = hash_of_type
-
-    suppress_initialization_events: bool = False
 
 
 class Simulator:
@@ -282,9 +266,7 @@ class Simulator:
         self._is_initialized = self._takes_from_plan = False
         self._owed = []
         if not math.isfinite(self._time()):
-            raise RuntimeError(
-                f"Simulator.Initialize: the time in the context is {self._time()} s; set a finite one before."
-            )
+            raise RuntimeError(f"Simulator.Initialize: the time in the context is {self._time()} s; set a finite one.")
         if self._schedule is None or not self._schedule.is_up_to_date(self._system, self._context):
             self._schedule = EventSchedule(self._system, self._context)
             self._drop_plan()
@@ -327,9 +309,7 @@ class Simulator:
         """
         boundary_time = checked_number(boundary_time, "AdvanceTo: boundary time [s]")
         if self._is_advancing:
-            raise RuntimeError(
-                "Simulator.AdvanceTo was called by a callback or monitor of this simulation, which it is advancing."
-            )
+            raise RuntimeError("Simulator.AdvanceTo was called by a callback or monitor of this simulation itself.")
         if not self._is_initialized:
             initial = self.Initialize()
             if not initial.succeeded():
@@ -349,12 +329,11 @@ class Simulator:
         self._journal.clear()
         status = SimulatorStatus(boundary_time)
         progress = SimulationProgress(time, boundary_time)
-        mark = self._context._store.mark()
-        self._is_advancing = True
+        mark, self._is_advancing = self._store.mark(), True
         try:
             self._advance(time, boundary_time, status, progress)
         except KeyboardInterrupt:
-            self._context._store.return_to(mark)
+            self._store.return_to(mark)
             self._note_what_is_done()
             raise
         finally:
@@ -472,18 +451,14 @@ class Simulator:
         if not self._takes_from_plan:
             return
         plan.leave()
-        self._pending, self._owed, self._num_paid[0] = plan.pending, plan.owed, 0
-        self._expected_time = self._time()
-        counts = (
-            self._num_steps + plan.num_steps,
-            self._num_unrestricted_updates + plan.num_state_updates,
-            self._num_discrete_updates + plan.num_updates,
-            self._num_publishes + plan.num_publishes,
-        )
-        (
-            self._num_steps, self._num_unrestricted_updates, self._num_discrete_updates, self._num_publishes,
-            self._takes_from_plan,
-        ) = *counts, False  # fmt: skip
+        time = self._time()
+        # From here on no signal is looked at.
+        self._takes_from_plan = False
+        self._pending, self._owed, self._num_paid[0], self._expected_time = plan.pending, plan.owed, 0, time
+        self._num_steps += plan.num_steps
+        self._num_unrestricted_updates += plan.num_state_updates
+        self._num_discrete_updates += plan.num_updates
+        self._num_publishes += plan.num_publishes
 
     def _advance_one_step(self, time: float, boundary_time: float, status: SimulatorStatus) -> float:
         """One step from `time`; returns the time where it ends."""
@@ -521,7 +496,7 @@ class Simulator:
         if self._publishes_every_step or self._monitor is not None:
             self._look(status)
         if watch is not None and watch.triggered:
-            self._check_for_accumulation(watch, status)
+            watch.end_if_accumulating(status)
         return time
 
     def _look(self, status: SimulatorStatus) -> None:
@@ -550,18 +525,6 @@ class Simulator:
             is_discrete = kind is EventKind.DISCRETE_UPDATE
             self._pending = SimultaneousEvents([], [] if is_discrete else self._pending.discrete, [])
         self._journal.clear()
-
-    def _check_for_accumulation(self, watch: WitnessWatch, status: SimulatorStatus) -> None:
-        """Ends the advance where a witness function would trigger without end."""
-        for watched in watch.triggered:
-            end = watched.accumulation_time(watch.scale())
-            if end is not None and status.succeeded():
-                message = (
-                    f"{watched.witness._describe()} triggers ever faster, without end before time {end} s; let its "
-                    "event handler bring the system to rest when too little motion is left"
-                )
-                reason = SimulatorStatus.ReturnReason.kZenoBehavior
-                status._stop(reason, self._time(), watched.witness.get_system(), message)
 
     def _unrestricted_update(self, events: EventList, status: SimulatorStatus) -> None:
         if not events:

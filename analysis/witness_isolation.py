@@ -41,6 +41,7 @@ from merganser.framework.core.events import EventKind
 
 if TYPE_CHECKING:
     from merganser.analysis.event_schedule import EventList
+    from merganser.analysis.simulator_status import SimulatorStatus
 
 __all__ = ["WatchedWitness", "WitnessWatch"]
 
@@ -141,6 +142,18 @@ class WitnessWatch:
         self._slopes_at_end: tuple[float, np.ndarray, dict[WatchedWitness, float]] | None = None
         self.is_stale = True  # whether other witness functions may have come into effect
         self.triggered: list[WatchedWitness] = []  # those that have triggered where the last step ended
+
+    def end_if_accumulating(self, status: SimulatorStatus) -> None:
+        """Ends the advance where a witness function would trigger without end."""
+        for watched in self.triggered:
+            end = watched.accumulation_time(self.scale())
+            if end is not None and status.succeeded():
+                message = (
+                    f"{watched.witness._describe()} triggers ever faster, without end before time {end} s; let its "
+                    "event handler bring the system to rest when too little motion is left"
+                )
+                reason = status.ReturnReason.kZenoBehavior
+                status._stop(reason, self._context.get_time(), watched.witness.get_system(), message)
 
     def step_towards(self, time: float, target: float) -> None:
         """Takes one step of the integrator, or less than that if witness functions trigger in it.

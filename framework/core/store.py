@@ -154,13 +154,14 @@ class Store:
         Raises:
             AlgebraicLoopError: one of them reads what depends on itself.
         """
-        learnt, self.learnt = self.learnt, []
         try:
-            for slot, reads in reversed(learnt):
+            for slot, reads in reversed(self.learnt):
                 self.layout.add_dependencies(slot.context._layout, slot.number, reads)
         except BaseException:  # what was not noted is learnt anew, as everything is computed anew
+            self.learnt = []
             self.invalid = (1 << self.layout.num_entries) - 1
             raise
+        self.learnt = []
 
 
 class CacheSlot:

@@ -15,6 +15,7 @@ import merganser.framework as framework
 import merganser.framework.core.execution as execution
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, LeafSystem
+from merganser.framework.core.store import CacheSlot
 from merganser.framework.primitives import Gain, Integrator
 
 
@@ -180,3 +181,52 @@ def test_an_advance_interrupted_at_any_line_makes_each_update_once() -> None:
 
 # What runs while an interrupt is being dealt with, or before the loop has begun.
 _NOT_AT_RISK = {"AdvanceTo", "_finish_updates"}
+
+
+def test_an_evaluation_interrupted_at_any_line_of_the_cache_leaves_a_context_that_can_be_used() -> None:
+    """Also in the midst of what a computation does when it ends, where others have learnt what they depend on."""
+    file = str(Path(sys.modules[CacheSlot.__module__].__file__ or ""))
+    num_lines, fatal = 0, -1
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal num_lines
+        if frame.f_code.co_filename != file or frame.f_code.co_name == "return_to":
+            return None
+        if event == "line":
+            num_lines += 1
+            if num_lines == fatal:
+                raise KeyboardInterrupt
+        return trace
+
+    def values_after(context: Any, time: float) -> Any:
+        context.SetTime(time)
+        context.SetContinuousState([time, 2.0 * time])
+        return diagram.EvalTimeDerivatives(context).CopyToVector().tolist()
+
+    def evaluate_traced(fatal_line: int) -> int:
+        """Evaluates the derivatives of a system that has learnt nothing yet; returns how many lines that has taken."""
+        nonlocal diagram, context, num_lines, fatal
+        diagram = simulation(lambda: None).get_system()
+        context = diagram.CreateDefaultContext()
+        num_lines, fatal = 0, fatal_line
+        previous = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            values_after(context, 1.0)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(previous)
+        return num_lines
+
+    diagram: Any = None
+    context: Any = None
+    total = evaluate_traced(-1)
+    assert total > 60
+    for line in range(1, total):
+        evaluate_traced(line)
+        store = context._store
+        assert store.computing == 0 and store.stack == [] and store.reader is None, f"interrupted at line {line}"
+        fresh = diagram.CreateDefaultContext()
+        for time in (2.0, 3.0):
+            assert values_after(context, time) == values_after(fresh, time), f"interrupted at line {line}"
