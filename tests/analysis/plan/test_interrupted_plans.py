@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -18,8 +20,9 @@ import merganser.framework.native.assembly as assembly_module
 import merganser.framework.native.growing_array as growing_array_module
 import merganser.framework.native.lowering as lowering_module
 from merganser.analysis import BogackiShampine3Integrator, Radau3Integrator, Simulator
+from merganser.analysis.progress import SimulationProgress
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
-from merganser.framework.primitives import Gain, LogVectorOutput, SymbolicVectorSystem, ZeroOrderHold
+from merganser.framework.primitives import Gain, LinearSystem, LogVectorOutput, SymbolicVectorSystem, ZeroOrderHold
 from merganser.framework.symbolic import Variable
 
 _LOWERING = (program_module, assembly_module, growing_array_module, lowering_module)
@@ -152,3 +155,70 @@ def test_a_plan_cut_short_in_any_function_goes_on_as_if_nothing_had_happened(
             advance_with(Fault(modules, error, number), simulator)
         simulator.AdvanceTo(_END)
         assert outcome(simulator, sinks) == expected, f"{type(error).__name__} in call {number}"
+
+
+class Struck(BaseException):
+    """What a signal raises in these tests."""
+
+
+def test_signals_at_random_moments_change_nothing() -> None:
+    def strike(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    simulator, sinks = simulation()
+    simulator.AdvanceTo(_END)
+    expected = outcome(simulator, sinks)
+    rng = np.random.default_rng(11)
+    previous = signal.signal(signal.SIGALRM, strike)
+    num_struck = 0
+    try:
+        for _ in range(60):
+            simulator, sinks = simulation()
+            while simulator.get_context().get_time() < _END or simulator._owed:
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 0.02) if num_struck < 90 else 0.0)
+                    simulator.AdvanceTo(_END)
+                    signal.setitimer(signal.ITIMER_REAL, 0.0)
+                except KeyboardInterrupt:
+                    num_struck += 1
+            assert outcome(simulator, sinks) == expected
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, previous)
+    assert num_struck > 30
+
+
+@pytest.mark.parametrize("size", [1, 300])
+def test_the_compiled_loop_looks_for_signals_all_the_time(size: int) -> None:
+    """However long a step takes, or a hundred thousand of them."""
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(size, size)) - 40.0 * np.eye(size)
+    system = LinearSystem(A, np.zeros((size, 0)), np.eye(size), np.zeros((size, 0)))
+    simulator = Simulator(system)
+    simulator._patience = 0.0
+    integrator = simulator.get_mutable_integrator()
+    integrator.set_fixed_step_mode(True)
+    integrator.set_maximum_step_size(1e-7)
+    simulator.AdvanceTo(1e-5)
+    assert simulator._plan is not None
+    times: list[float] = []
+    update = SimulationProgress.update
+
+    def note(self: Any, now: float) -> None:
+        times.append(time.process_time())
+        update(self, now)
+
+    with pytest.MonkeyPatch.context() as patch:
+        # Progress is shown where Python looks for signals.
+        patch.setattr(SimulationProgress, "update", note)
+        previous = signal.signal(signal.SIGALRM, _raise_struck)
+        signal.setitimer(signal.ITIMER_REAL, 1.0)
+        with pytest.raises(Struck):
+            simulator.AdvanceTo(1e9)
+        signal.signal(signal.SIGALRM, previous)
+    assert len(times) > 5
+    assert max(np.diff(times)) < 0.1
+
+
+def _raise_struck(number: int, frame: Any) -> None:
+    raise Struck

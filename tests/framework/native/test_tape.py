@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ from merganser.analysis import (
     Simulator,
 )
 from merganser.framework import DiagramBuilder, InputPortIndex, LeafSystem, Value
-from merganser.framework.native.operations import OPERATIONS, address_of, has_complex_form
+from merganser.framework.native.operations import OPERATIONS, CompiledOperation, address_of, has_complex_form
 from merganser.framework.primitives import (
     Adder,
     ConstantValueSource,
@@ -340,3 +342,17 @@ def test_input_that_a_callback_does_not_read_is_not_computed():
     _, context = contexts(diagram)
     context.SetTime(1.0)
     assert derivatives(diagram, context).tolist() == [2.0]
+
+
+def _quotient(values, numbers, integers):
+    values[0] = values[1] / values[2]
+
+
+def test_operations_divide_as_numpy_does():
+    """Not as Python does: an exception could not leave the operation, whose result would stay unwritten."""
+    values = np.array([7.0, 1.0, 0.0])
+    numbers, integers = np.zeros(1), np.zeros(1, dtype=np.int64)
+    arguments = (ctypes.c_void_p(array.ctypes.data) for array in (values, numbers, integers))
+    operation = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    operation(CompiledOperation(_quotient).address())(*arguments)
+    assert values[0] == np.inf
