@@ -165,12 +165,14 @@ def _ask_for_help() -> None:
 @contextlib.contextmanager
 def _only_one() -> Iterator[bool]:
     """Whether no other process of this machine compiles later code; none begins with it in this context."""
-    from merganser.framework.native.compile import cache_directory
+    from merganser.framework.native.kernel_cache import cache_directory
 
     try:
         import fcntl
 
-        file = os.open(cache_directory().parent / "later.lock", os.O_RDWR | os.O_CREAT)
+        folder = cache_directory().parent
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = os.open(folder / "later.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except (ImportError, OSError):  # not on this system, or nothing can be kept anyway
         yield True
         return
@@ -187,12 +189,12 @@ def _only_one() -> Iterator[bool]:
 
 def _is_kept(code: LaterCode) -> bool:
     """Whether the disk has it."""
-    from merganser.framework.native.compile import cache_directory
+    from merganser.framework.native.kernel_cache import SUFFIX, cache_directory
 
     _, package, *_, file = code.module.split(".")
     start = f"{file}.{code.function}-"
     names = _names_in(cache_directory(package))
-    return any(name.startswith(start) and name.endswith(".nbc") for name in names)
+    return any(name.startswith(start) and name.endswith(SUFFIX) for name in names)
 
 
 def _names_in(folder: Path) -> tuple[str, ...]:

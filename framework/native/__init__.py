@@ -2,15 +2,14 @@
 
 from merganser.framework.native.compile import (
     PreparedKernel,
-    cache_directory,
     device,
     inlined,
     kernel,
     kernel_address,
-    source_hash,
     specialize,
 )
 from merganser.framework.native.entry_points import Given, Result, bind
+from merganser.framework.native.kernel_cache import cache_directory, source_hash
 from merganser.framework.native.parallel_compilation import compile_ahead, is_at_hand, is_missing
 from merganser.framework.native.user_functions import native
 

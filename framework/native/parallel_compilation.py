@@ -121,14 +121,12 @@ def is_missing(kernel: Any) -> bool:
     """Whether a kernel can be compiled and kept, and has not been; of which types does not matter here."""
     if kernel in _claims or not hasattr(kernel, "overloads"):  # the latter with NUMBA_DISABLE_JIT=1
         return False
-    file = getattr(kernel._cache, "_cache_file", None)  # there is none if nothing can be kept
-    return file is not None and not kernel.overloads and not os.path.exists(file._index_path)
+    return not kernel.overloads and not kernel._cache.is_filled() and kernel._cache.can_be_filled()
 
 
 def is_at_hand(kernel: Any) -> bool:
     """Whether a kernel has been compiled, here or before."""
-    file = getattr(kernel._cache, "_cache_file", None)
-    return bool(kernel.overloads) or (file is not None and os.path.exists(file._index_path))
+    return not hasattr(kernel, "overloads") or bool(kernel.overloads) or kernel._cache.is_filled()
 
 
 def wait_for(kernel: Any) -> None:

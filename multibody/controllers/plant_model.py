@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework import Context, LeafSystem, Value
+from merganser.framework import AbstractValue, Context, LeafSystem
 from merganser.framework.core import later_code
 from merganser.framework.core.cache import CacheEntry
 from merganser.multibody.plant import MultibodyPlant
@@ -16,6 +16,18 @@ from merganser.multibody.tree import MultibodyForces
 __all__ = ["PlantModel", "checked_gains", "require_fully_actuated", "require_plant"]
 
 Array = NDArray[Any]
+
+
+class _Bench(AbstractValue):
+    """The box of a context to compute in, of which files need nothing: its state is set before each computation."""
+
+    __slots__ = ()
+
+    def _plain_state(self) -> None:
+        return None
+
+    def _set_plain_state(self, state: Any, loading: Any) -> None:
+        """There is nothing to restore."""
 
 
 class PlantModel:
@@ -44,8 +56,8 @@ class PlantModel:
             self._parameters.SetTimeStateAndParametersFrom(plant_context)
         self._entry: CacheEntry = owner._declare_storage("plant context", self._new_context)
 
-    def _new_context(self) -> Value:
-        return Value(self._parameters.Clone())
+    def _new_context(self) -> AbstractValue:
+        return _Bench(self._parameters.Clone())
 
     def context(self, context: Context) -> Context:
         """The plant's context in a context of the controller."""

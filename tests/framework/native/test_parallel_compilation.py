@@ -21,7 +21,7 @@ sys.executable = {executable!r} or sys.executable
 compile_ahead([(is_finite, (values,))])
 assert not is_missing(is_finite), "asked for twice"
 end = time.monotonic() + {patience}
-while time.monotonic() < end and not os.path.exists(is_finite._cache._cache_file._index_path):
+while time.monotonic() < end and not is_finite._cache.is_filled():
     time.sleep(0.05)
 code = specialize(is_finite, values)
 assert code(values) and not code(np.array([1.0, np.nan, 1.0]))
