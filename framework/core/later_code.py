@@ -170,7 +170,9 @@ def _only_one() -> Iterator[bool]:
     try:
         import fcntl
 
-        file = os.open(cache_directory().parent / "later.lock", os.O_RDWR | os.O_CREAT)
+        folder = cache_directory().parent
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = os.open(folder / "later.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except (ImportError, OSError):  # not on this system, or nothing can be kept anyway
         yield True
         return

@@ -40,7 +40,7 @@ from numba.core.serialize import dumps
 
 from merganser.framework.native.fingerprints import fingerprint
 
-__all__ = ["SUFFIX", "KernelCache", "cache_directory", "package_of", "source_hash"]
+__all__ = ["SUFFIX", "KernelCache", "cache_directory", "keep", "package_of", "read_kept", "source_hash"]
 
 # Folders and files of kernels, by the package that they belong to; kernels call helpers of their own package and of
 # those below.
@@ -141,54 +141,23 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
         """
         rtsys.initialize(target_context)
         key = self._keys[str(sig)] = self._key(sig, target_context.codegen())
-        if key is None or _distrust(self._folder):
+        if key is None:
             return None
-        path = self._path(key)
-        try:
-            content = path.read_bytes()
-        except OSError:  # most often it is not there
-            return None
-        try:
-            result = CompileResult._rebuild(target_context, *pickle.loads(_unpacked(content, path, key)))
+
+        def rebuild(data: bytes) -> Any:
+            result = CompileResult._rebuild(target_context, *pickle.loads(data))
             if tuple(result.signature.args) != tuple(getattr(sig, "args", sig)):
                 raise ValueError("it is of other types")
-        except MemoryError:
-            raise
-        except Exception as error:  # of any type, from whatever the file names
-            _remove(path)
-            _warn_once(
-                "damage",
-                f"A file of compiled kernels in '{self._folder}' cannot be used and is thrown away: '{path.name}' "
-                f"({type(error).__name__}: {error}). What was in it is compiled anew.",
-            )
-            return None
-        _note_use(self._folder)
-        return result
+            return result
+
+        return read_kept(self._path(key), key, rebuild)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keeps what was compiled for arguments of these types, if that is possible."""
         key = self._keys.pop(str(sig), None)
         if key is None or data.library.has_dynamic_globals or any(not code.can_cache for code in data.lifted):
             return
-        if _distrust(self._folder):
-            return
-        path = self._path(key)
-        try:
-            content = _packed(dumps(data._reduce()), path, key)
-            _make_folder(self._folder)
-            _write(path, content)
-        except Exception as error:  # a full disk, a folder of others, or what cannot be pickled
-            if isinstance(error, OSError):
-                _unwritable.add(self._folder)
-            _warn_once(
-                "nothing kept",
-                f"Compiled kernels cannot be kept in '{self._folder}' ({getattr(error, 'strerror', None) or error}): "
-                "every process will compile them anew. Set the environment variable MERGANSER_CACHE_DIR to another "
-                "folder.",
-            )
-        else:
-            _note_use(self._folder)
-            _remove_old_folders(self._folder.parent)
+        keep(self._path(key), key, lambda: dumps(data._reduce()))
 
     # ------------------------------------------------------------------ what others ask
 
@@ -244,6 +213,59 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
 
 
 # ---------------------------------------------------------------------- files
+
+
+def read_kept(path: Path, key: str, rebuild: Callable[[bytes], Any]) -> Any:
+    """What was kept in a file, made of its data; None if there is nothing that can be used.
+
+    Args:
+        path: of the file, in a folder of kernels.
+        key: tells what is in it from whatever else could stand in a file of that name.
+        rebuild: makes of the data what is wanted; data that are damaged in no way that a hash shows make it raise.
+    """
+    if _distrust(path.parent):
+        return None
+    try:
+        content = path.read_bytes()
+    except OSError:  # most often it is not there
+        return None
+    try:
+        result = rebuild(_unpacked(content, path, key))
+    except MemoryError:
+        raise
+    except Exception as error:  # of any type, from whatever the file names
+        _remove(path)
+        _warn_once(
+            "damage",
+            f"A file of compiled kernels in '{path.parent}' cannot be used and is thrown away: '{path.name}' "
+            f"({type(error).__name__}: {error}). What was in it is compiled anew.",
+        )
+        return None
+    _note_use(path.parent)
+    return result
+
+
+def keep(path: Path, key: str, make: Callable[[], bytes]) -> None:
+    """Writes what is to be kept, if that is possible; see read_kept()."""
+    folder = path.parent
+    if _distrust(folder):
+        return
+    try:
+        content = _packed(make(), path, key)
+        _make_folder(folder)
+        _write(path, content)
+    except Exception as error:  # a full disk, a folder of others, or what cannot be pickled
+        if isinstance(error, OSError):
+            _unwritable.add(folder)
+        _warn_once(
+            "nothing kept",
+            f"Compiled kernels cannot be kept in '{folder}' ({getattr(error, 'strerror', None) or error}): "
+            "every process will compile them anew. Set the environment variable MERGANSER_CACHE_DIR to another "
+            "folder.",
+        )
+    else:
+        _note_use(folder)
+        _remove_old_folders(folder.parent)
 
 
 def _packed(data: bytes, path: Path, key: str) -> bytes:
