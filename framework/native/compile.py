@@ -31,6 +31,7 @@ from merganser.framework.native.kernel_cache import KernelCache
 from merganser.framework.native.parallel_compilation import note_kernel, wait_for
 
 __all__ = [
+    "PreparedKernel",
     "device",
     "enable_kernel_cache",
     "inlined",
@@ -127,6 +128,17 @@ def kernel_address(kernel: Any, *arguments: Any) -> int:
     overload = find_overload(kernel, arguments)
     address: int = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
     return address
+
+
+class PreparedKernel:
+    """A kernel for arguments of the given types, with the method of an operation."""
+
+    def __init__(self, kernel: Any, *arguments: Any) -> None:
+        self._kernel, self._arguments = kernel, arguments
+
+    def address(self) -> int:
+        """Where its code stands; compiled, or taken from the disk, when first asked for."""
+        return kernel_address(self._kernel, *self._arguments)
 
 
 announce_compilation()

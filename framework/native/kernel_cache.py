@@ -35,11 +35,12 @@ from typing import Any
 import numba
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from merganser.framework.native.fingerprints import fingerprint
 
-__all__ = ["KernelCache", "cache_directory", "is_on_disk", "package_of", "source_hash"]
+__all__ = ["SUFFIX", "KernelCache", "cache_directory", "make_folder", "names_in", "package_of", "source_hash"]
 
 # Folders and files of kernels, by the package that they belong to; kernels call helpers of their own package and of
 # those below.
@@ -51,13 +52,14 @@ _KERNEL_FOLDERS = {
 }
 _BELOW = {"framework": (), "analysis": ("framework",), "geometry": ("framework",)}
 
-_SUFFIX = ".nbk"
+SUFFIX = ".nbk"
 _MARK = b"merganser kernel 1\n"
 _HASH_SIZE = 16  # bytes
 _LONGEST_NAME = 100
 _FOLDERS = re.compile(r"\.?[a-z]+-kernels-[0-9a-f]{16}(-removed)?")
 _DAY = 24 * 3600.0  # [s]
 _UNUSED = 30 * _DAY
+_CLOCK_OF_FOLDERS = 2_000_000_000  # a folder that was changed longer ago has another time after the next change [ns]
 _OPEN_TO_OTHERS = 0o022
 
 
@@ -67,11 +69,6 @@ def cache_directory(package: str = "") -> Path:
     if not root:
         root = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "merganser")
     return Path(root) / f"{package or 'user'}-kernels-{source_hash(package)[:16]}"
-
-
-def is_on_disk(package: str, name: str) -> bool:
-    """Whether a kernel has been compiled and kept before; by its package, and its file and name with a dot between."""
-    return any(cache_directory(package).glob(f"{name}-*{_SUFFIX}"))
 
 
 @functools.cache
@@ -137,8 +134,12 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
             _remove(path)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was compiled for arguments of these types; None if there is nothing that can be used."""
-        target_context.refresh()  # numba: "to ensure it is initialized"
+        """What was compiled for arguments of these types; None if there is nothing that can be used.
+
+        Numba's own method calls target_context.refresh() first, for all that knows how to compile anything, which takes
+        0.4 s. Machine code only needs the functions of numba's runtime that it calls.
+        """
+        rtsys.initialize(target_context)
         key = self._keys[str(sig)] = self._key(sig, target_context.codegen())
         if key is None or _distrust(self._folder):
             return None
@@ -174,7 +175,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
         path = self._path(key)
         try:
             content = _packed(dumps(data._reduce()), path, key)
-            _make_folder(self._folder)
+            make_folder(self._folder)
             _write(path, content)
         except Exception as error:  # a full disk, a folder of others, or what cannot be pickled
             if isinstance(error, OSError):
@@ -208,12 +209,8 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
 
     def _files(self) -> list[Path]:
         """All files of the function."""
-        start = f"{self._name()}."
-        try:
-            names = os.listdir(self._folder)
-        except OSError:
-            return []
-        return [self._folder / name for name in names if name.startswith(start) and name.endswith(_SUFFIX)]
+        start, names = f"{self._name()}.", names_in(self._folder)
+        return [self._folder / name for name in names if name.startswith(start) and name.endswith(SUFFIX)]
 
     def _name(self) -> str:
         code = self._function.__code__
@@ -222,7 +219,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
         return f"{name}-{code.co_firstlineno if self._package else str(self._known_by())[:16]}"
 
     def _path(self, key: str) -> Path:
-        return self._folder / f"{self._name()}.{hashlib.sha256(key.encode()).hexdigest()[:16]}{_SUFFIX}"
+        return self._folder / f"{self._name()}.{hashlib.sha256(key.encode()).hexdigest()[:16]}{SUFFIX}"
 
     def _key(self, sig: Any, codegen: Any) -> str | None:
         """Tells all compiled codes of functions of this name apart; None for one that is not kept."""
@@ -285,10 +282,25 @@ def _remove(path: Path) -> None:
 _unwritable: set[Path] = set()  # folders that could not be written to
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     """Makes a folder, and the one around it, open to this user alone."""
     for place in (folder.parent, folder):
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def names_in(folder: Path) -> tuple[str, ...]:
+    """The files in a folder; looked for only where it was changed, as this is asked often."""
+    try:
+        changed = folder.stat().st_mtime_ns
+        is_settled = time.time_ns() - changed > _CLOCK_OF_FOLDERS
+        return _names_then(folder, changed) if is_settled else tuple(os.listdir(folder))
+    except OSError:
+        return ()
+
+
+@functools.lru_cache(maxsize=8)
+def _names_then(folder: Path, changed: int) -> tuple[str, ...]:
+    return tuple(os.listdir(folder))
 
 
 def _distrust(folder: Path) -> bool:

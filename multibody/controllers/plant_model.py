@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import AbstractValue, Context, LeafSystem
+from merganser.framework.core import later_code
 from merganser.framework.core.cache import CacheEntry
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import MultibodyForces
@@ -34,9 +35,6 @@ class PlantModel:
 
     So a controller may be evaluated in several Contexts at a time, in threads too.
 
-    Attributes:
-        num_calls: how often the plant was asked.
-
     Args:
         owner: the controller; called while it is being made.
         plant: finalized; it is shared, not copied.
@@ -53,7 +51,6 @@ class PlantModel:
         self.plant = plant
         if plant_context is not None:
             plant._check_context(plant_context)
-        self.num_calls = 0
         self._parameters = plant.CreateDefaultContext()
         if plant_context is not None:
             self._parameters.SetTimeStateAndParametersFrom(plant_context)
@@ -69,7 +66,7 @@ class PlantModel:
 
     def at(self, context: Context, x: Array) -> Context:
         """The plant's context with positions and velocities x, shape [num_multibody_states]."""
-        self.num_calls += 1
+        later_code.note_call()
         plant_context = self.context(context)
         self.plant.SetPositionsAndVelocities(plant_context, x)
         return plant_context

@@ -162,8 +162,8 @@ class MultibodyPlant(PlantLoops):
 
     def _advance(self, context: Any, result: Any) -> Workspace:
         """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
-        self._native_dynamics.num_calls += 1
         w = self._workspace(context)
+        self._native_dynamics.note_call(w)
         if self._pitches:
             self._check_pitches("The motion", w)
         self._gather_forces(context, w)

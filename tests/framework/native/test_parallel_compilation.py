@@ -38,7 +38,7 @@ def run(folder, patience, executable=""):
         executable: that of helpers.
     """
     script = _SCRIPT.format(executable=executable, patience=patience)
-    environment = {**os.environ, "MERGANSER_CACHE_DIR": str(folder), "MERGANSER_COMPILE_HELPERS": "2"}
+    environment = {**os.environ, "MERGANSER_CACHE_DIR": str(folder), "MERGANSER_COMPILE_HELPERS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment
     )  # fmt: skip
