@@ -95,7 +95,7 @@ def _is_in(module: str, folders: tuple[str, ...]) -> bool:
     return any(module == folder or module.startswith(f"{folder}.") for folder in folders)
 
 
-class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
+class KernelCache(_Cache):
     """What numba asks for compiled code of one function, and gives it to.
 
     Args:
