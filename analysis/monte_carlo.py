@@ -28,7 +28,7 @@ MakeSimulator = Callable[[RandomGenerator], Simulator]
 Output = Callable[[System, Context], Any]
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class RandomSimulationResult:
     """What one run has given.
 

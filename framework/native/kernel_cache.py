@@ -55,7 +55,8 @@ def cache_directory(package: str = "") -> Path:
 @functools.cache
 def source_hash(package: str = "") -> str:
     """Hash of every kernel source that kernels of a package may use, of numba's version and of Python's."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    checks = "checks indices" if numba.config.BOUNDSCHECK else ""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version} {checks}".encode())
     package_root = Path(__file__).resolve().parents[2]
     used = (*_BELOW[package], package) if package in _BELOW else tuple(_KERNEL_FOLDERS)
     for folder in (folder for name in used for folder in _KERNEL_FOLDERS[name]):

@@ -349,14 +349,27 @@ class PlantConstraints(PlantContactSettings):
         return p_BQ
 
     def _gather_forces(self, context: Any, w: Workspace) -> None:
-        """As PlantInputs does, and refuses what continuous dynamics do not know: constraints."""
-        if self._has_constraints and self._time_step == 0.0:
-            raise RuntimeError(
-                f"Plant '{self.GetSystemPathname()}' is continuous and has {self.num_constraints()} constraints. "
-                "Continuous time does not support constraints: give the plant a time step, or use loop joints "
-                f"(AddLoopJoint). {_REMEDY}"
+        """As PlantInputs does, and tells what continuous dynamics leave out: constraints."""
+        if self._has_constraints and self._time_step == 0.0 and self._active_constraints(context):
+            names = ", ".join(self._describe_constraint(spec) for spec in self._active_constraints(context))
+            self._warn_once(
+                "constraints in continuous time",
+                f"Plant '{self.GetSystemPathname()}' is continuous: its dynamics leave out the constraints that it has "
+                f"({names}). Give the plant a time step, use loop joints (AddLoopJoint), or switch the constraints off "
+                "(SetConstraintActiveStatus).",
             )
         super()._gather_forces(context, w)
+
+    def _describe_constraint(self, spec: ConstraintSpec) -> str:
+        tree = self._tree
+        if isinstance(spec, CouplerConstraintSpec):
+            first, second = (tree.get_joint(joint).name() for joint in (spec.joint0, spec.joint1))
+            return f"coupler of joints '{first}' and '{second}'"
+        kind = type(spec).__name__.removesuffix("ConstraintSpec").lower()
+        source: Any = spec.params if isinstance(spec, DistanceConstraintSpec) else spec
+        A, B = (source.bodyA(), source.bodyB()) if source is not spec else (source.body_A, source.body_B)
+        first, second = (tree.get_body(body).name() for body in (A, B))
+        return f"{kind} constraint of bodies '{first}' and '{second}'"
 
     # ------------------------------------------------------------------ checks
 

@@ -188,15 +188,11 @@ class MultibodyPlant(PlantLoops):
     def EvalBodySpatialAccelerationInWorld(self, context: Any, body: RigidBody) -> SpatialAcceleration:
         """Returns the spatial acceleration A_WB_W of a body at its origin, in the world frame.
 
-        It follows from the forces at the moment; for a discrete plant it is the mean over the next step, from
-        (v+ - v) / h.
+        It follows from all forces at the moment, those of contact, joint limits and constraints included; for a
+        discrete plant it is the mean over the next step, from (v+ - v) / h.
         """
         mobod = self._mobod("EvalBodySpatialAccelerationInWorld", body)
-        w = self._advance(context, np.empty_like(self._workspace(context).x))
-        A_WB_W = w.scratch[mobod]["A_WB_W"].copy()
-        # The algorithm lets the world accelerate by -g instead of pulling at every body.
-        A_WB_W[3:] += w.gravity
-        return SpatialAcceleration(A_WB_W if mobod else np.zeros(6, w.dtype))
+        return SpatialAcceleration(self._eval_body_dynamics_now(context).A_WB_W[mobod].copy())
 
     def _conclude(self, context: Any, w: Workspace, status: int, result: Any) -> None:
         """Marks the kinematics that a step has computed on its way as current; raises if the step failed."""

@@ -166,7 +166,7 @@ class NativeDynamics:
         w = plant._workspace(context)
         if not (w.is_float and self._is_possible(context)):
             return None
-        code, is_held = self._choose_operation(w)
+        code, is_held = self._choose_operation(context, w)
         if not code.is_worth_while():
             return None
         room, held = self._room_of(w), None
@@ -185,22 +185,17 @@ class NativeDynamics:
 
     def _is_possible(self, context: Any) -> bool:
         plant = self._plant
-        table = plant._actuator_table or plant._look_at_actuators()
-        is_python = plant._has_loops or context._has_input(plant._spatial_force_port._index) or bool(table.mixed)
+        is_python = plant._has_loops or context._has_input(plant._spatial_force_port._index)
         if not plant.is_discrete():
-            is_python = is_python or plant._may_touch or plant._has_constraints or bool(table.controlled)
+            is_controlled = bool(plant._actuators_in(context).controlled)
+            is_python = is_python or plant._may_touch or plant._has_constraints or is_controlled
         if is_python:
             return False
         entry = plant._cache_entries[plant._xcdot_entry] if plant._xcdot_entry is not None else None
-        if entry is not None and entry.is_learning and not entry.was_observed:
-            return False  # what it depends on is not known yet
-        if not all(context._has_input(plant._desired_state_ports[instance]._index) for instance in table.controlled):
-            return False
-        has_whole = context._has_input(plant._actuation_port._index)
-        others = ((i, port) for i, port in plant._driven_instances if i not in table.controlled)
-        return has_whole or all(context._has_input(port._index) for _, port in others)
+        # While it learns, what it depends on is not known yet.
+        return entry is None or not entry.is_learning or entry.was_observed
 
-    def _choose_operation(self, w: Workspace) -> tuple[LaterCode, bool]:
+    def _choose_operation(self, context: Any, w: Workspace) -> tuple[LaterCode, bool]:
         """The operation, and whether it is the one that holds things.
 
         Plants without contact get that when they have first come to a joint limit, as its kernels take long to compile.
@@ -208,9 +203,7 @@ class NativeDynamics:
         plant = self._plant
         if not plant.is_discrete():
             return _DERIVATIVES, False
-        table = plant._actuator_table
-        assert table is not None
-        is_held = plant._may_touch or plant._has_constraints or bool(table.controlled)
+        is_held = plant._may_touch or plant._has_constraints or bool(plant._actuators_in(context).controlled)
         is_held = is_held or (w.contact is not None and self._is_contact_compiled())
         return (_HELD_STEP, True) if is_held else (_STEP, False)
 
@@ -235,8 +228,6 @@ class NativeDynamics:
     def _arguments(self, context: Any, w: Workspace, room: SampleRoom, held: HeldRoom | None) -> tuple[Argument, ...]:
         """The integers of the operation, as kernels/operation_fields.py numbers them."""
         plant = self._plant
-        table = plant._actuator_table
-        assert table is not None
         fields: list[Argument] = [0] * o.NUM_FIELDS
         state = DiscreteStateOf(0) if plant.is_discrete() else CONTINUOUS_STATE
         fields[o.FAILURE], fields[o.STATE] = FAILURE, state
@@ -264,7 +255,7 @@ class NativeDynamics:
             fields[o.LIMIT_STIFFNESS], fields[o.LIMIT_DISSIPATION] = stiffness.ctypes.data, dissipation.ctypes.data
         if plant.has_sampled_output_ports():
             fields[o.SAMPLE], fields[o.COUNT] = room.states.ctypes.data, room.count.ctypes.data
-        sources, desired = self._sources(context), self._desired_sources()
+        sources, desired = self._sources(context), self._desired_sources(context)
         fields[o.NUM_SOURCES], fields[o.NUM_DESIRED_SOURCES] = len(sources) // 3, len(desired) // 3
         if held is not None:
             held.fill(fields)
@@ -296,6 +287,8 @@ class NativeDynamics:
         """Where actuation comes from: for each port how many inputs, the address of which they are, and the place."""
         plant = self._plant
         sources: list[Argument] = []
+        if plant._has_actuators:
+            plant._log_undriven(context, plant._actuators_in(context))
         if plant._has_actuators and context._has_input(plant._actuation_port._index):
             every = plant._every_input
             sources.extend((len(every), every.ctypes.data, InputOf(plant._actuation_port._index)))
@@ -305,14 +298,11 @@ class NativeDynamics:
                 sources.extend((len(inputs), inputs.ctypes.data, InputOf(port._index)))
         return sources
 
-    def _desired_sources(self) -> list[Argument]:
+    def _desired_sources(self, context: Any) -> list[Argument]:
         """The same of the desired states of model instances with PD controllers."""
         plant = self._plant
-        table = plant._actuator_table
-        assert table is not None
         sources: list[Argument] = []
-        for instance in table.controlled:
-            inputs = plant._tree.coordinates.inputs[instance]
+        for instance, inputs in plant._actuators_in(context).controlled.items():
             sources.extend((len(inputs), inputs.ctypes.data, InputOf(plant._desired_state_ports[instance]._index)))
         return sources
 

@@ -81,7 +81,7 @@ class HeldRoom:
     def is_current(self) -> bool:
         """Whether model and Context are as they were, and all arrays have been large enough."""
         plant, room = self._plant, self._room
-        if plant._actuator_table is not self._table or self._lacks_room():
+        if plant._actuators_in(self._context) is not self._table or self._lacks_room():
             return False
         if not plant._can_hold:
             return True
@@ -114,7 +114,7 @@ class HeldRoom:
         if self._is_ready and self.is_current():
             return True  # arrays stay where operations look for them
         plant, room = self._plant, self._room
-        self._is_ready, self._table = False, plant._actuator_table
+        self._is_ready, self._table = False, plant._actuators_in(self._context)
         num_inputs = len(plant._driven_velocities)
         self._feedforward, self._desired = np.zeros(num_inputs), np.zeros((2, num_inputs))
         if plant._can_hold:
@@ -133,7 +133,7 @@ class HeldRoom:
     def _take_drives(self) -> None:
         controllers = self._table.controllers
         self._room.drives = plant_drives = np.zeros(len(controllers.inputs), drive_dtype)
-        plant_drives["q"], plant_drives["v"] = controllers.positions, controllers.velocities
+        plant_drives["v"] = controllers.velocities
         plant_drives["p"], plant_drives["d"] = controllers.p, controllers.d
         plant_drives["limit"] = controllers.limits
 
@@ -195,14 +195,15 @@ class HeldRoom:
         fields[o.PUT_DESIRED_STATE] = kernel_address(checked_arrays.put_desired_state, inputs, w.q, self._desired)
         fields[o.CONTROLLED_STEP] = kernel_address(
             kernels.controlled_step, w.topology, w.parameters, w.gravity, plant.time_step(), w.x, w.tau, w.F_applied,
-            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.work, drives.effort, w.x,
+            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.kick, drives.work, drives.effort,
+            w.x,
         )  # fmt: skip
         for field, array in (
             (o.ACTUATED_MOBODS, table.mobods), (o.FEEDFORWARD, self._feedforward), (o.DESIRED, self._desired),
             (o.CONTROLLED_INPUTS, controllers.inputs), (o.CONTROLLED_POSITIONS, controllers.positions),
             (o.PROPORTIONAL_GAINS, controllers.p), (o.DERIVATIVE_GAINS, controllers.d),
             (o.DRIVE_NUMBERS, drives.numbers), (o.DRIVE_VALUES, drives.values), (o.DRIVE_WORK, drives.work),
-            (o.DRIVE_EFFORT, drives.effort),
+            (o.DRIVE_EFFORT, drives.effort), (o.KICK, drives.kick),
         ):  # fmt: skip
             fields[field] = array.ctypes.data
 

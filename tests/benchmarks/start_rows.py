@@ -21,7 +21,8 @@ __all__ = ["PROGRAMS", "Times", "print_table"]
 
 _OURS = {
     "framework": "merganser.framework", "analysis": "merganser.analysis",
-    "primitives": "merganser.framework.primitives", "plant": "merganser.multibody.plant", "tree": "merganser.multibody.tree",
+    "primitives": "merganser.framework.primitives", "plant": "merganser.multibody.plant",
+    "tree": "merganser.multibody.tree",
     "math": "merganser.framework.math", "geometry": "merganser.geometry",
     "controllers": "merganser.multibody.controllers", "parsing": "merganser.multibody.parsing",
 }  # fmt: skip
