@@ -20,7 +20,9 @@ from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.execution import SUCCEEDED, Updates, execute, make_updates
+from merganser.framework.core.later_code import LaterCode, want
 from merganser.framework.core.native_code import may_compile
+from merganser.framework.core.records import hash_of_type
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -41,10 +43,10 @@ _PATIENCE_WITH_COMPILER = 0.05  # numba takes up most of that time; it may be th
 _PATIENCE_TO_COMPILE = 3.0  # if it has not been compiled on this machine yet
 _PATIENCE_IF = {"always": 0.0, "never": math.inf}
 _STEPS_BETWEEN_LOOKS = 64
-_SHORT_WHILE = 0.01  # [s]
+_SHORT_WHILE, _LONG_WHILE = 0.01, 0.5  # [s]
 _LONGEST_REST = 64  # steps in Python before the plan is asked again
 _LONGEST_STEP = 0.002  # more than that is compilation, or is not in the loop [s]
-_LOOP = "merganser.analysis.plan.loop"
+_LOOP = LaterCode("merganser.analysis.plan.loop", "LOOP", "advance")
 
 # Why an advance ends, as long as nothing else has happened.
 _NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
@@ -58,6 +60,8 @@ class InitializeParams:
         suppress_initialization_events: whether to leave out initialization events, because the state in the
             context is already the one to start from.
     """
+
+    __hash__ = hash_of_type
 
     suppress_initialization_events: bool = False
 
@@ -275,6 +279,8 @@ class Simulator:
             self._schedule = EventSchedule(self._system, self._context)
             self._drop_plan()
         has_witnesses = self._system._may_have_witnesses()
+        if self._uses_native_plan:
+            want(_LOOP)
         self._watch = WitnessWatch(self._system, self._context, self._integrator) if has_witnesses else None
         self.ResetStatistics()
         self._integrator.Initialize()
@@ -391,21 +397,20 @@ class Simulator:
             from merganser.analysis.plan.plan import make_plan
 
             self._plan = make_plan(self._context, self._schedule, self._integrator)
-            self._asks_for_plan_after = 2.0 * self._time_without_plan + _SHORT_WHILE
+            while_until_then = min(self._time_without_plan + _SHORT_WHILE, _LONG_WHILE)
+            self._asks_for_plan_after = self._time_without_plan + while_until_then
         return self._plan if self._integrator._dense_output is None else None
 
     def _patience_left(self) -> float:
         """How much time steps in this process may take before the compiled loop is loaded [s]."""
         if self._patience in _PATIENCE_IF.values():
             return self._patience
-        if _LOOP in sys.modules:
+        if _LOOP.module in sys.modules:
             return 0.0
         patience = _PATIENCE_WITH_COMPILER if "numba" in sys.modules else self._patience
         if Simulator._time_in_process < patience:
             return patience
-        from merganser.framework.native.compile import is_on_disk
-
-        return patience if is_on_disk("analysis", "loop.advance") else _PATIENCE_TO_COMPILE
+        return patience if _LOOP.is_worth_while(Simulator._time_in_process >= _PATIENCE_TO_COMPILE) else math.inf
 
     def _advance_by_plan(
         self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress

@@ -67,6 +67,7 @@ class HandlerStop:
         context, event = self.events[0]
         store = context._store
         outer_reads, store.reads = store.reads, 0
+        outer_reader, store.reader = store.reader, context
         try:
             if self.kind is EventKind.PUBLISH:
                 return call_handler(context, event)
@@ -75,7 +76,7 @@ class HandlerStop:
             return compute_updates(self.events, self.kind)[0]
         finally:
             self.reads |= store.reads
-            store.reads = outer_reads
+            store.reads, store.reader = outer_reads, outer_reader
 
 
 class Program:

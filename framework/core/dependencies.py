@@ -14,8 +14,8 @@ from merganser.framework.core.indices import DependencyTicket
 __all__ = ["DependencyTable", "TicketMethods", "bits"]
 
 # Nodes that every leaf system has, by bit number.
-TIME, ACCURACY, Q, V, Z = range(5)
-_FIXED_NODES = ("time", "accuracy", "q", "v", "z")
+TIME, ACCURACY, Q, V, Z, ELSEWHERE = range(6)  # ELSEWHERE: anything that is read of another system's context
+_FIXED_NODES = ("time", "accuracy", "q", "v", "z", "elsewhere")
 
 # Tickets that every system has.
 _NOTHING, _TIME, _ACCURACY, _Q, _V, _Z, _XC, _XD, _XA, _X, _PN, _PA, _P, _U = range(14)
@@ -48,7 +48,7 @@ class DependencyTable:
         self.groups: dict[str, int] = {"xd": 0, "xa": 0, "pn": 0, "pa": 0, "u": 0, "cache": 0, "xcdot": 0}
         self.group_nodes: dict[str, list[int]] = {name: [] for name in self.groups}
         # For each node the kind of value it is, as contexts tell them apart, and its number among those.
-        self.places: list[tuple[str, int]] = [("time", 0), ("accuracy", 0), ("xc", 0), ("xc", 0), ("xc", 0)]
+        self.places = [("time", 0), ("accuracy", 0), ("xc", 0), ("xc", 0), ("xc", 0), ("elsewhere", 0)]
         self.groups.update({name: 1 << node for node, name in enumerate(_FIXED_NODES)})
         self._masks: dict[int, int] = {}
         self._next_ticket = _FIRST_FREE_TICKET

@@ -9,6 +9,7 @@ from merganser.framework.core.arguments import checked_index
 from merganser.framework.core.diagram import Diagram, find_system, require_ports
 from merganser.framework.core.feedthrough import refuse_algebraic_loops
 from merganser.framework.core.indices import InputPortIndex, OutputPortIndex, UseDefaultName, kUseDefaultName
+from merganser.framework.core.keywords import also_named
 from merganser.framework.core.ports import InputPort, OutputPort
 from merganser.framework.core.system import System
 from merganser.framework.core.templates import generic_class, instantiate
@@ -204,6 +205,7 @@ class DiagramBuilder:
         self._exported[input] = name
         return InputPortIndex(len(self._inputs) - 1)
 
+    @also_named(diagram_port_name="diagram_port", diagram_port_index="diagram_port")
     def ConnectInput(self, diagram_port: str | int, input: InputPort) -> None:
         """Feeds one more subsystem's input port from an input port that the diagram already has."""
         self._require_not_built()

@@ -297,6 +297,8 @@ class RootLayout:
                     behind.append(source)
             elif kind == "cache":
                 behind.append((leaf, number))
+            elif kind == "elsewhere":
+                self._note_downstream_of_everything(delta)
             else:
                 for down in leaf.downs:
                     down[kind] |= delta
@@ -308,6 +310,17 @@ class RootLayout:
         if kind == "cache":
             return leaf, index
         return leaf.sources[index] if kind == "u" else None
+
+    def _note_downstream_of_everything(self, delta: int) -> None:
+        """Adds `delta` to the masks of all that can change by itself: which of it was read elsewhere is not known."""
+        for layout in self.systems:
+            for category in _CATEGORIES:
+                layout.down[category] |= delta
+            layout.down_inputs = [mask | delta for mask in layout.down_inputs]
+        for leaf in self.leaf_list:
+            for node in range(len(leaf.down_nodes)):
+                if self._entry_behind(leaf, node) is None:
+                    leaf.down_nodes[node] |= delta
 
     def _describe_loop(self, leaf: LeafLayout, number: int, end: tuple[LeafLayout, int]) -> str:
         """Spells out the way from cache entry `number` of `leaf` down to the entry `end`, which feeds it again."""

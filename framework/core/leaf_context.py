@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from merganser.framework.core.context import Context
+from merganser.framework.core.dependencies import ELSEWHERE
 from merganser.framework.core.layout import LeafLayout
 from merganser.framework.core.state import AbstractValues, DiscreteValues, Parameters, State
 from merganser.framework.core.store import CacheSlot, Store, new_slot
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["LeafContext"]
 
 Array = NDArray[Any]
+_ELSEWHERE_NODE = 1 << ELSEWHERE
 
 
 class LeafContext(Context):
@@ -109,7 +111,8 @@ class LeafContext(Context):
 
     def _read_input(self, index: int) -> BasicVector | AbstractValue | None:
         store = self._store
-        store.reads |= self._layout.input_bits[index]
+        reader = store.reader
+        store.reads |= self._layout.input_bits[index] if reader is self or reader is None else _ELSEWHERE_NODE
         source = self._inputs[index]
         if source is None:
             return None
@@ -121,19 +124,20 @@ class LeafContext(Context):
         """The slot of cache entry `number`, brought up to date."""
         slot = self._slots[number]
         store = self._store
-        store.reads |= 1 << slot.entry.node
+        reader = store.reader
+        store.reads |= 1 << slot.entry.node if reader is self or reader is None else _ELSEWHERE_NODE
         if store.invalid & slot.bit:
             slot.compute()
         return slot
 
     def _has_input(self, index: int) -> bool:
-        self._store.reads |= self._layout.input_bits[index]
+        self._store.note_read(self, self._layout.input_bits[index])
         return self._inputs[index] is not None
 
     # A single group, variable or parameter is read and changed without touching what depends on the others.
 
     def _read_node(self, group: str, index: int) -> None:
-        self._store.reads |= 1 << self._layout.group_nodes[group][index]
+        self._store.note_read(self, 1 << self._layout.group_nodes[group][index])
 
     def _change_node(self, group: str, index: int) -> None:
         layout = self._layout

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.values import AbstractValue, BasicVector, IndexedVector, VectorBase
 
 __all__ = ["AbstractValues", "ContinuousState", "DiscreteValues", "Parameters", "State"]
@@ -22,7 +23,7 @@ class ContinuousState:
     the other, so that each subsystem's are contiguous and the q of a Diagram are scattered.
 
     Args:
-        vector: all variables; shared, not copied.
+        state: all variables, by default none; shared, not copied.
         num_q: number of generalized positions.
         num_v: number of generalized velocities, at most num_q.
         num_z: number of other variables; by default all that are not q or v.
@@ -32,9 +33,9 @@ class ContinuousState:
     _structure: Any  # has the index arrays of q, v and z as `xc_partition`
 
     def __init__(
-        self, vector: BasicVector | ArrayLike, num_q: int = 0, num_v: int = 0, num_z: int | None = None
+        self, state: BasicVector | ArrayLike = (), num_q: int = 0, num_v: int = 0, num_z: int | None = None
     ) -> None:
-        self._vector = vector if isinstance(vector, BasicVector) else BasicVector(vector)
+        self._vector = state if isinstance(state, BasicVector) else BasicVector(state)
         n = self._vector.size()
         if num_z is None:
             num_z = n - num_q - num_v
@@ -172,8 +173,8 @@ class _Groups:
 
     __slots__ = ("_items",)
 
-    def __init__(self, items: Sequence[Any] = ()) -> None:
-        self._items = list(items)
+    def __init__(self, data: Sequence[Any] = ()) -> None:
+        self._items = list(data)
 
     def _get(self, index: int, what: str) -> Any:
         try:
@@ -187,9 +188,19 @@ class _Groups:
 
 
 class DiscreteValues(_Groups):
-    """Discrete variables xd, in groups."""
+    """Discrete variables xd, in groups.
+
+    Args:
+        data: the groups, or the only one.
+        datum: the only group, by name.
+    """
 
     __slots__ = ()
+
+    def __init__(self, data: Sequence[BasicVector] | BasicVector = (), *, datum: BasicVector | None = None) -> None:
+        if datum is not None:
+            data = datum
+        super().__init__([data] if isinstance(data, BasicVector) else data)
 
     def num_groups(self) -> int:
         """Number of groups."""
@@ -223,12 +234,16 @@ class DiscreteValues(_Groups):
         """Returns group `index` as an array that shares memory with it."""
         return self.get_vector(index).value()
 
-    def set_value(self, *args: Any) -> None:
-        """`set_value(values)` for the only group, or `set_value(index, values)`."""
-        if len(args) not in (1, 2):
-            raise TypeError(f"set_value takes (values) or (index, values); got {len(args)} arguments.")
-        index, values = args if len(args) == 2 else (None, args[0])
-        (self._only() if index is None else self.get_vector(index)).SetFromVector(values)
+    @overload
+    def set_value(self, value: ArrayLike) -> None: ...
+    @overload
+    def set_value(self, index: int, value: ArrayLike) -> None: ...
+    def set_value(self, *args: Any, **kwargs: Any) -> None:
+        """`set_value(value)` for the only group, or `set_value(index, value)`."""
+        names = ("value",) if len(args) + len(kwargs) == 1 else ("index", "value")
+        given = bind_overload("DiscreteValues.set_value", names, {}, args, kwargs)
+        group = self.get_vector(given["index"]) if "index" in given else self._only()
+        group.SetFromVector(given["value"])
 
     def SetFrom(self, other: DiscreteValues) -> None:
         """Overwrites all groups with another's of the same sizes; if one does not fit, all stay as they are."""
@@ -295,14 +310,19 @@ class AbstractValues(_Groups):
 
 
 class State:
-    """All state variables x = (xc, xd, xa)."""
+    """All state variables x = (xc, xd, xa); by default none."""
 
     __slots__ = ("_abstract", "_continuous", "_discrete")
 
-    def __init__(self, continuous: ContinuousState, discrete: DiscreteValues, abstract: AbstractValues) -> None:
-        self._continuous = continuous
-        self._discrete = discrete
-        self._abstract = abstract
+    def __init__(
+        self,
+        continuous: ContinuousState | None = None,
+        discrete: DiscreteValues | None = None,
+        abstract: AbstractValues | None = None,
+    ) -> None:
+        self._continuous = ContinuousState() if continuous is None else continuous
+        self._discrete = DiscreteValues() if discrete is None else discrete
+        self._abstract = AbstractValues() if abstract is None else abstract
 
     def get_continuous_state(self) -> ContinuousState:
         """Returns xc."""
@@ -341,12 +361,32 @@ class State:
 
 
 class Parameters:
-    """Numeric and abstract parameters."""
+    """Numeric and abstract parameters.
+
+    Args:
+        numeric: groups of numeric parameters; or the abstract parameters, if they are the only argument.
+        abstract: abstract parameters.
+        vec: the only group of numeric parameters.
+        value: the only abstract parameter.
+    """
 
     __slots__ = ("_abstract", "_numeric")
 
-    def __init__(self, numeric: Sequence[BasicVector] = (), abstract: Sequence[AbstractValue] = ()) -> None:
-        self._numeric = DiscreteValues(numeric)
+    def __init__(
+        self,
+        numeric: Sequence[BasicVector] | Sequence[AbstractValue] = (),
+        abstract: Sequence[AbstractValue] = (),
+        *,
+        vec: BasicVector | None = None,
+        value: AbstractValue | None = None,
+    ) -> None:
+        if vec is not None:
+            numeric = [vec]
+        if value is not None:
+            abstract = [value]
+        if len(numeric) and isinstance(numeric[0], AbstractValue):
+            numeric, abstract = (), numeric  # type: ignore[assignment]
+        self._numeric = DiscreteValues(numeric)  # type: ignore[arg-type]
         self._abstract = AbstractValues(abstract)
 
     def num_numeric_parameter_groups(self) -> int:

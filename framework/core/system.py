@@ -6,10 +6,11 @@ import abc
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.constraints import ConstraintMethods
 from merganser.framework.core.context import Context
 from merganser.framework.core.copying import copy_system
@@ -182,17 +183,19 @@ class System(
         """Whether any output depends at the same instant on any input."""
         return any(self._feedthrough_inputs(i) for i in range(len(self._output_ports)))
 
-    def HasDirectFeedthrough(self, *ports: int) -> bool:
-        """`HasDirectFeedthrough(output)` or `(input, output)`: whether the output depends at once on (that) input."""
-        if len(ports) not in (1, 2):
-            raise TypeError(
-                f"System '{self.GetSystemPathname()}': HasDirectFeedthrough takes (output) or (input, output); got "
-                f"{len(ports)} arguments."
-            )
-        if len(ports) == 2:
-            self.get_input_port(ports[0])  # checks the index
-        inputs = self._feedthrough_inputs(ports[-1])
-        return bool(inputs) if len(ports) == 1 else int(ports[0]) in inputs
+    @overload
+    def HasDirectFeedthrough(self, output_port: int) -> bool: ...
+    @overload
+    def HasDirectFeedthrough(self, input_port: int, output_port: int) -> bool: ...
+    def HasDirectFeedthrough(self, *args: int, **kwargs: int) -> bool:
+        """Whether an output depends at once on an input, or on any: `(input_port, output_port)` or `(output_port)`."""
+        names = ("output_port",) if len(args) + len(kwargs) == 1 else ("input_port", "output_port")
+        where = f"System '{self.GetSystemPathname()}': HasDirectFeedthrough"
+        ports = bind_overload(where, names, {}, args, kwargs)
+        if "input_port" in ports:
+            self.get_input_port(ports["input_port"])  # checks the index
+        inputs = self._feedthrough_inputs(ports["output_port"])
+        return int(ports["input_port"]) in inputs if "input_port" in ports else bool(inputs)
 
     def GetDirectFeedthroughs(self) -> list[tuple[int, int]]:
         """All pairs (input port, output port) with direct feedthrough."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
@@ -110,12 +111,17 @@ class BasicVector(VectorBase):
 
     Args:
         data: the elements, or the number of elements (which are then not a number until set).
+        size: the number of elements, by name.
     """
 
     __slots__ = ("_values",)
     _values: Array
 
-    def __init__(self, data: int | ArrayLike) -> None:
+    def __init__(self, data: int | ArrayLike | None = None, *, size: int | None = None) -> None:
+        if (data is None) == (size is None):
+            raise TypeError("A BasicVector takes either its elements or its size.")
+        if data is None:
+            data = operator.index(size)  # type: ignore[arg-type]
         if isinstance(data, (int, np.integer)):
             if data < 0:
                 raise ValueError(f"A BasicVector cannot have {data} elements.")

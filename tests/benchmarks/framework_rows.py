@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from libraries import ROOT, Library, Row, compile_operations, load
+from libraries import ROOT, Library, Row, load
 
 _PENDULUM = ROOT / "examples" / "models" / "double_pendulum.urdf"
 _TICKS = 2000  # of one run with Python callbacks
@@ -203,7 +203,6 @@ def acrobot(library: Library, what: tuple[str, ...]) -> Callable[[], Any]:
         what: output ports of the plant that are logged at each step; `poses`: a Python block turns the body poses
             into a vector, which is logged; `controller`: a Python block computes the torque.
     """
-    compile_operations(library)
     framework, primitives = library.framework, library.primitives
     builder = framework.DiagramBuilder()
     plant = builder.AddSystem(library.plant.MultibodyPlant(1e-3))
