@@ -319,3 +319,16 @@ def test_a_vector_stands_for_a_matrix_of_one_column():
         np.testing.assert_allclose(np.hstack(ours), np.hstack(theirs), rtol=1e-9, atol=1e-12)
     with pytest.raises(ValueError, match=r"C: expected shape \(2, 2\), got \(2, 1\)"):
         Package("merganser").LinearSystem(A=np.eye(2), B=[0.0, 1.0], C=[1.0, 0.0], D=[0.0, 0.0])
+
+
+# -- indices -------------------------------------------------------------------------------------------
+
+
+def test_indices_are_made_of_integers_alone():
+    names = "BodyIndex", "JointIndex", "FrameIndex", "ModelInstanceIndex", "InputPortIndex", "DependencyTicket"
+    for home, name in itertools.product(HOMES, names):
+        index_type = getattr(Package(home), name)
+        for value in (1.5, 2.0, np.float64(3.0), "1", 1 << 31):
+            with pytest.raises(TypeError):
+                index_type(value)
+        assert [int(index_type(value)) for value in (-1, True, np.int64(3), np.array(2))] == [-1, 1, 3, 2]
