@@ -126,7 +126,7 @@ class CacheEntry:
         if self._declared is None:
             return self.known
         # Looked up anew, because "all input ports" includes those that were declared later.
-        return self.system._dependency_table.mask(self._declared, self.describe())
+        return self.system._dependency_table.mask(self._declared, self.describe)
 
     def use_native(self, code: NativeCode | ContextualCode) -> None:
         """Says that an operation computes the same; what it depends on follows from its arguments if it has any."""

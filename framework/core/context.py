@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import numbers
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -59,13 +60,9 @@ class Context(CacheControl):
     _abstract_state: AbstractValues
     _parameters: Parameters
     _xcdot: ContinuousState
-    _xcdot_slots: list[CacheSlot]  # the derivatives of each leaf system at or below this one
-
-    # Nodes that reading a kind of value marks as read (leaf systems only; see dependencies.py).
-    _xd_nodes = 0
-    _xa_nodes = 0
-    _p_nodes = 0
-    _xcdot_nodes = 0
+    _xcdot_slots: Sequence[CacheSlot]  # the derivatives of each leaf system at or below this one
+    _state: State | None = None
+    _derivative_evaluator: DerivativeEvaluator | None = None
 
     def __init__(self, store: Store, layout: SystemLayout, parent: DiagramContext | None) -> None:
         self._store = store
@@ -74,11 +71,12 @@ class Context(CacheControl):
         self._parent = parent
         self._inputs = [None] * len(layout.sources)
         start, end = layout.xc_range
-        self._xc = ContinuousState._of(_window(store.flat[start:end]), layout.xc_partition)
-        shift = store.layout.num_xc
-        self._xcdot = ContinuousState._of(_window(store.flat[start + shift : end + shift]), layout.xc_partition)
-        self._state: State | None = None
-        self._derivative_evaluator: DerivativeEvaluator | None = None
+        if start == end:
+            self._xc = self._xcdot = store.no_continuous_state
+        else:
+            shift = store.layout.num_xc
+            self._xc = ContinuousState._of(_window(store.flat[start:end]), layout)
+            self._xcdot = ContinuousState._of(_window(store.flat[start + shift : end + shift]), layout)
 
     # ------------------------------------------------------------------ time and accuracy
 
@@ -161,7 +159,7 @@ class Context(CacheControl):
 
     def _read_derivatives(self) -> ContinuousState:
         """The time derivatives of the continuous state, brought up to date."""
-        self._store.note_read(self, self._xcdot_nodes)
+        self._store.note_read(self, self._layout.xcdot_nodes)
         self._get_derivative_evaluator().update()
         return self._xcdot
 
@@ -178,12 +176,12 @@ class Context(CacheControl):
 
     def get_discrete_state(self, index: int | None = None) -> Any:
         """Returns the discrete state, or its group `index`."""
-        self._store.note_read(self, self._xd_nodes)
+        self._store.note_read(self, self._layout.xd_nodes)
         return self._discrete if index is None else self._item(self._discrete, index, "discrete state group")
 
     def get_discrete_state_vector(self) -> BasicVector:
         """Returns the only discrete state group."""
-        self._store.note_read(self, self._xd_nodes)
+        self._store.note_read(self, self._layout.xd_nodes)
         return self._only_group()
 
     def get_mutable_discrete_state(self, index: int | None = None) -> Any:
@@ -224,7 +222,7 @@ class Context(CacheControl):
 
     def get_abstract_state(self, index: int | None = None) -> Any:
         """Returns the abstract state, or its variable `index`."""
-        self._store.note_read(self, self._xa_nodes)
+        self._store.note_read(self, self._layout.xa_nodes)
         return self._abstract_state if index is None else self._item(self._abstract_state, index, "abstract state")
 
     def get_mutable_abstract_state(self, index: int | None = None) -> Any:
@@ -240,7 +238,7 @@ class Context(CacheControl):
 
     def get_state(self) -> State:
         """Returns the whole state."""
-        self._store.note_read(self, _XC_NODES | self._xd_nodes | self._xa_nodes)
+        self._store.note_read(self, _XC_NODES | self._layout.xd_nodes | self._layout.xa_nodes)
         return self._whole_state()
 
     def _whole_state(self) -> State:
@@ -283,7 +281,7 @@ class Context(CacheControl):
 
     def get_parameters(self) -> Parameters:
         """Returns the parameters."""
-        self._store.note_read(self, self._p_nodes)
+        self._store.note_read(self, self._layout.p_nodes)
         return self._parameters
 
     def get_mutable_parameters(self) -> Parameters:
@@ -293,7 +291,7 @@ class Context(CacheControl):
 
     def get_numeric_parameter(self, index: int) -> BasicVector:
         """Returns numeric parameter group `index`."""
-        self._store.note_read(self, self._p_nodes)
+        self._store.note_read(self, self._layout.p_nodes)
         return self._item(self._parameters._numeric, index, "numeric parameter")
 
     def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
@@ -303,7 +301,7 @@ class Context(CacheControl):
 
     def get_abstract_parameter(self, index: int) -> AbstractValue:
         """Returns abstract parameter `index`."""
-        self._store.note_read(self, self._p_nodes)
+        self._store.note_read(self, self._layout.p_nodes)
         return self._item(self._parameters._abstract, index, "abstract parameter")
 
     def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
@@ -323,8 +321,9 @@ class Context(CacheControl):
         self._require_root("Clone")
         store = self._store
         clone = make_context(store.layout, store.flat.dtype)
-        clone._copy_values_from(self)
-        clone._set_time(store.flat[0])
+        clone._store.flat[:] = store.flat
+        clone._abstract_state.SetFrom(self._abstract_state)
+        clone._parameters._abstract.SetFrom(self._parameters._abstract)
         clone._copy_fixed_inputs_from(self)
         clone._store.accuracy = store.accuracy
         for mine, copied in zip(store.slots, clone._store.slots):
@@ -487,6 +486,20 @@ class Context(CacheControl):
             self._store.routing += 1
 
     # ------------------------------------------------------------------ helpers
+
+    def _part_of(self, system: System) -> Any:
+        """The part of this context that belongs to `system`, this one or one inside at any depth; None for others."""
+        layout = self._layout.root.layout_of(system)
+        numbers = []
+        while layout is not None and layout is not self._layout:
+            numbers.append(layout.number)
+            layout = layout.parent
+        if layout is None:
+            return None
+        context: Any = self
+        for number in reversed(numbers):
+            context = context._children[number]
+        return context
 
     def _all_contexts(self) -> list[Context]:
         """This context and all below it, depth first."""

@@ -29,7 +29,8 @@ class ContinuousState:
         num_z: number of other variables; by default all that are not q or v.
     """
 
-    __slots__ = ("_partition", "_vector")
+    __slots__ = ("_structure", "_vector")
+    _structure: Any  # has the index arrays of q, v and z as `xc_partition`
 
     def __init__(
         self, state: BasicVector | ArrayLike = (), num_q: int = 0, num_v: int = 0, num_z: int | None = None
@@ -44,14 +45,22 @@ class ContinuousState:
                 f"and {num_z} others: the numbers must add up, and velocities may not outnumber positions."
             )
         index = np.arange(n)
-        self._partition = (index[:num_q], index[num_q : num_q + num_v], index[num_q + num_v :])
+        self._structure = _Structure((index[:num_q], index[num_q : num_q + num_v], index[num_q + num_v :]))
 
     @classmethod
-    def _of(cls, vector: BasicVector, partition: tuple[Array, Array, Array]) -> ContinuousState:
+    def _of(cls, vector: BasicVector, structure: Any) -> ContinuousState:
+        """A state of these variables; `structure` is that of another state, or a layout (see layout.py)."""
         state = object.__new__(cls)
         state._vector = vector
-        state._partition = partition
+        state._structure = structure
         return state
+
+    def __reduce__(self) -> Any:
+        return _restore_state, (self._vector, self._partition)
+
+    @property
+    def _partition(self) -> tuple[Array, Array, Array]:
+        return self._structure.xc_partition
 
     def size(self) -> int:
         """Number of variables."""
@@ -143,7 +152,20 @@ class ContinuousState:
         self._vector[index] = value
 
     def _detached(self) -> ContinuousState:
-        return ContinuousState._of(self._vector.Clone(), self._partition)
+        return ContinuousState._of(self._vector.Clone(), self._structure)
+
+
+class _Structure:
+    """How a state that stands for itself is split."""
+
+    __slots__ = ("xc_partition",)
+
+    def __init__(self, xc_partition: tuple[Array, Array, Array]) -> None:
+        self.xc_partition = xc_partition
+
+
+def _restore_state(vector: BasicVector, partition: tuple[Array, Array, Array]) -> ContinuousState:
+    return ContinuousState._of(vector, _Structure(partition))
 
 
 class _Groups:

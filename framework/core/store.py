@@ -17,16 +17,18 @@ from merganser.framework.core.dependencies import ELSEWHERE, TIME
 from merganser.framework.core.errors import AlgebraicLoopError, log_once, note_place
 from merganser.framework.core.layout import RootLayout, describe_loop
 from merganser.framework.core.scalars import filled
+from merganser.framework.core.state import ContinuousState, _window
 from merganser.framework.core.values import AbstractValue, BasicVector, Value
 
 if TYPE_CHECKING:
     from merganser.framework.core.cache import CacheEntry
     from merganser.framework.core.leaf_context import LeafContext
 
-__all__ = ["CacheSlot", "FixedInputPortValue", "Store"]
+__all__ = ["CacheSlot", "FixedInputPortValue", "Store", "new_slot"]
 
 _TIME_NODE = 1 << TIME
 _logger = logging.getLogger("merganser.framework")
+_NO_STRUCTURE = ContinuousState([])._structure
 _DEPTH_STEP = 32  # how often a long chain of computations looks at the recursion limit
 _FRAMES_PER_COMPUTATION = 30  # Python frames, generously: six in the framework, the others in callbacks
 
@@ -46,12 +48,13 @@ class Store:
         changed: bit mask of the cache entries that depend on what the computations in progress have changed; None if
             they have changed nothing.
         num_disturbances: counts the changes by computations on which something depends, or may depend.
+        no_continuous_state: that of all parts that have none.
         routing: counts the changes of what feeds which input port and of what is cached.
     """
 
     __slots__ = (
-        "accuracy", "changed", "computing", "flat", "invalid", "layout", "learnt", "num_disturbances", "reader",
-        "reads", "routing", "slots", "stack",
+        "accuracy", "changed", "computing", "flat", "invalid", "layout", "learnt", "no_continuous_state",
+        "num_disturbances", "reader", "reads", "routing", "slots", "stack",
     )  # fmt: skip
 
     def __init__(self, layout: RootLayout, dtype: Any = np.float64) -> None:
@@ -59,6 +62,7 @@ class Store:
         is_numeric = np.dtype(dtype) != object
         scalar = layout.top.system._scalar
         self.flat: NDArray[Any] = np.zeros(layout.num_flat, dtype) if is_numeric else filled(layout.num_flat, scalar)
+        self.no_continuous_state = ContinuousState._of(_window(self.flat[:0]), _NO_STRUCTURE)
         self.invalid = (1 << layout.num_entries) - 1
         self.computing = 0
         self.reads = 0
@@ -157,27 +161,15 @@ class CacheSlot:
 
     value: BasicVector | AbstractValue
 
-    def __init__(self, store: Store, context: LeafContext, entry: CacheEntry, number: int, bit: int) -> None:
+    def __init__(self, store: Store, context: LeafContext, entry: CacheEntry, number: int) -> None:
+        layout = context._layout
+        index = layout.first_bit + number
         self.store = store
         self.context = context
         self.entry = entry
         self.number = number
-        self.bit = bit
-        self.clearing = -1 if entry.is_disabled else ~bit
-        if entry.vector_size is None and not entry.makes_room_late:
-            self.value = entry.allocate_value()
-
-    def __getattr__(self, name: str) -> Any:
-        """Makes the view of a vector when it is first asked for: that would take a third of the time of a Context."""
-        if name != "value":
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        if self.entry.vector_size is None:
-            self.value = self.entry.allocate_value()
-            return self.value
-        offset = self.context._layout.entry_offsets[self.number]
-        model: Any = self.entry.model
-        self.value = model._view_of(self.store.flat[offset : offset + model.size()])
-        return self.value
+        self.bit = layout.root.entry_bits[index]
+        self.clearing = -1 if entry.is_disabled else layout.root.entry_clearings[index]
 
     def note_failure(self, error: Exception) -> None:
         """Adds to an exception that it came while this value was being computed."""
@@ -227,6 +219,38 @@ class CacheSlot:
             )
         loop = store.stack[store.stack.index(self) :]
         return AlgebraicLoopError(describe_loop([(s.context._system, s.number) for s in reversed(loop)]))
+
+
+class _SlotWithoutValue(CacheSlot):
+    """A slot whose value is made when it is first asked for; then it becomes a plain one, which is faster to read.
+
+    Making the views of all vectors with the Context would take a third of its time.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "value":
+            raise AttributeError(f"'CacheSlot' object has no attribute '{name}'")
+        entry: CacheEntry = self.entry
+        if entry.vector_size is None:
+            value: Any = entry.allocate_value()
+        else:
+            offset = self.context._layout.entry_offsets[self.number]
+            model: Any = entry.model
+            value = model._view_of(self.store.flat[offset : offset + model.size()])
+        self.value = value
+        self.__class__ = CacheSlot  # type: ignore[assignment]
+        return value
+
+
+def new_slot(store: Store, context: LeafContext, entry: CacheEntry, number: int) -> CacheSlot:
+    """The slot of cache entry `number` in a Context."""
+    if entry.vector_size is not None or entry.makes_room_late:
+        return _SlotWithoutValue(store, context, entry, number)
+    slot = CacheSlot(store, context, entry, number)
+    slot.value = entry.allocate_value()
+    return slot
 
 
 class FixedInputPortValue:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -75,6 +76,7 @@ class System(
         """Makes the empty lists that declarations fill, before any `__init__` runs."""
         self._name = ""
         self._parent = None
+        self._names_around: Counter[str] | None = None  # of the systems in the same builder, as long as it has them
         self._input_ports = []
         self._output_ports = []
         self._layout_cache: RootLayout | None = None
@@ -100,6 +102,9 @@ class System(
                     raise ValueError(
                         f"Diagram '{self._parent.GetSystemPathname()}' already has a subsystem named '{name}'."
                     )
+        if self._names_around is not None:
+            self._names_around[self._name] -= 1
+            self._names_around[name] += 1
         self._name = name
 
     def GetSystemName(self) -> str:
@@ -237,19 +242,12 @@ class System(
         """Returns this system's part of the context of the whole diagram."""
         if not isinstance(root_context, Context):
             raise self._no_context(root_context)
-        layout = root_context._layout.root.layout_of(self)
-        if layout is None or root_context._parent is not None:
+        context = root_context._part_of(self)
+        if context is None or root_context._parent is not None:
             raise ValueError(
                 f"System '{self.GetSystemPathname()}' is not part of system "
                 f"'{root_context._system.GetSystemPathname()}', whose context was given; pass the root context."
             )
-        path = []
-        while layout.parent is not None:
-            path.append(layout.parent.children.index(layout))
-            layout = layout.parent
-        context = root_context
-        for index in reversed(path):
-            context = context._children[index]  # type: ignore[attr-defined]
         return context
 
     def GetMyMutableContextFromRoot(self, root_context: Context) -> Context:
@@ -413,7 +411,7 @@ class System(
         """Returns room for time derivatives."""
         layout = self._get_layout()
         vector = _window(filled(layout.num_xc, self._scalar))
-        return ContinuousState._of(vector, layout.top.xc_partition)
+        return ContinuousState._of(vector, layout.top)
 
     def AllocateDiscreteVariables(self) -> DiscreteValues:
         """Returns room for discrete state."""
@@ -508,8 +506,8 @@ class System(
         return copy_system(self, memo)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The layout follows from the rest, and knows systems by their addresses.
-        return {**self.__dict__, "_layout_cache": None}
+        # The layout follows from the rest, and knows systems by their addresses. A copy is in no builder.
+        return {**self.__dict__, "_layout_cache": None, "_names_around": None}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return new_system, (origin_of(self), self._scalar), self.__getstate__()

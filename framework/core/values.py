@@ -18,6 +18,7 @@ __all__ = ["AbstractValue", "BasicVector", "IndexedVector", "Value", "VectorBase
 Array = NDArray[Any]
 T = TypeVar("T")
 _new = object.__new__
+_ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))  # types of values that never change
 
 
 class VectorBase(abc.ABC):
@@ -248,7 +249,8 @@ class AbstractValue:
 
     def SetFrom(self, other: AbstractValue) -> None:
         """Replaces the value by a copy of another box's."""
-        self._value = copy.deepcopy(other._value)
+        value = other._value
+        self._value = value if type(value) in _ATOMS else copy.deepcopy(value)
 
     def Clone(self) -> AbstractValue:
         """Returns a box of the same type around a deep copy of the value."""

@@ -14,6 +14,7 @@ from merganser.framework.core.nonfinite import blame_input
 from merganser.geometry import QueryObject
 from merganser.multibody import kernels
 from merganser.multibody.kernels import checked_arrays
+from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
 from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.drives import ActuatorTable, Controllers, Drives, clamp
@@ -233,7 +234,8 @@ class PlantInputs(PlantForceElements):
         if self._time_step == 0.0:
             u[inputs] = clamp(offset - d * w.v[controllers.velocities], controllers.limits)
         elif len(inputs):
-            w.drives = self._set_drives(context, w, controllers, offset)
+            error = x_d[0, inputs] - w.q[controllers.positions]
+            w.drives = self._set_drives(context, w, controllers, (u_ff[inputs], error, x_d[1, inputs]), offset)
             u[inputs] = 0.0 * u[inputs]
         return u
 
@@ -249,8 +251,8 @@ class PlantInputs(PlantForceElements):
                 raise RuntimeError(blame_input(context, port._index))
         return x_d
 
-    def _set_drives(self, context: Any, w: Workspace, controllers: Controllers, offset: Any) -> Drives:
-        """The controllers as the kernel takes them."""
+    def _set_drives(self, context: Any, w: Workspace, controllers: Controllers, parts: Any, offset: Any) -> Drives:
+        """The controllers as the kernel takes them, with their offsets and the parts of these."""
         if w.scalar.__name__ == "Expression":
             raise RuntimeError(
                 f"The step of plant '{self.GetSystemPathname()}' decides which PD-controlled actuators reach their "
@@ -260,13 +262,15 @@ class PlantInputs(PlantForceElements):
             self._blame_inputs(context, offset)
         drives = self._drives_of(w, controllers)
         drives.offset[:] = offset
+        for column, part in zip((FEEDFORWARD, ERROR, VELOCITY_TARGET), parts):
+            drives.values[:, column] = part
         return drives
 
     def _drives_of(self, w: Workspace, controllers: Controllers) -> Drives:
         """The room for these controllers in a workspace."""
         drives: Drives | None = w.room_for_drives
         if drives is None or drives.controllers is not controllers:
-            drives = w.room_for_drives = Drives(controllers, w.dtype, self._time_step)
+            drives = w.room_for_drives = Drives(controllers, w.dtype, self._time_step, len(w.v))
         return drives
 
     def _call_controlled_step(self, w: Workspace, result: Any) -> int:
@@ -274,7 +278,8 @@ class PlantInputs(PlantForceElements):
         drives: Drives = w.drives
         status: int = w.call(
             kernels.controlled_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
-            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.work, drives.effort, result,
+            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.kick, drives.work, drives.effort,
+            result,
         )  # fmt: skip
         w.net_actuation[drives.controllers.inputs] = drives.effort
         return status

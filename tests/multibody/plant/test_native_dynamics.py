@@ -28,7 +28,7 @@ WAYS = ("never", "always")
 
 @pytest.fixture(autouse=True)
 def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.multibody.plant.native_code._ENOUGH_CALLS", 0)
+    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_worth_while", lambda _code: True)
 
 
 def arm(time_step: float, sampled: bool = True, springs: bool = False) -> MultibodyPlant:
@@ -260,6 +260,23 @@ def test_joints_that_swing_into_their_limits_do_so_in_the_plan_as_in_python(time
         found.append((data.copy(), plant.GetPositionsAndVelocities(context)))
     for python, native in zip(*found):
         np.testing.assert_array_equal(native, python)
+
+
+def test_what_is_on_the_disk_is_used_from_the_first_steps_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    from merganser.analysis.plan.loop import LOOP
+    from merganser.multibody.kernels.operations import STEP
+
+    LOOP.address(), STEP.address()
+    monkeypatch.undo()
+    plant = arm(0.002)
+    builder = DiagramBuilder()
+    builder.AddSystem(plant)
+    simulator = Simulator(builder.Build())
+    plant.get_actuation_input_port().FixValue(
+        plant.GetMyMutableContextFromRoot(simulator.get_mutable_context()), np.zeros(plant.num_actuators())
+    )
+    simulator.AdvanceTo(10.0)
+    assert plant._native_dynamics.num_calls < 2500
 
 
 @pytest.mark.parametrize("time_step", [0.0, 0.002])

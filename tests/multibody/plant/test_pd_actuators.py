@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from contact_scenes import Scene, add_free_body, add_ground, contact_library, material
 from plants import box_inertia, free_box, set_random_state
 
 from merganser.analysis import Simulator
+from merganser.framework.math import RigidTransform
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import JointActuator, PdControllerGains, PrismaticJoint, RevoluteJoint
 
@@ -352,3 +354,49 @@ def test_complex_step_through_saturated_and_free_controllers_equals_differences(
     exact = step(x + 1e-100j * direction, np.complex128).imag / 1e-100
     differences = (step(x + 1e-6 * direction) - step(x - 1e-6 * direction)) / 2e-6
     np.testing.assert_allclose(exact, differences, rtol=0.0, atol=1e-7 * np.abs(exact).max())
+
+
+# -- the same with and without contact ----------------------------------------------------------------
+
+
+def arm_beside_a_ball(height, rate, gains):
+    """An arm that turns at a rate, with drives of some gains, and a ball above the ground that it does not touch."""
+    lib = contact_library("ours")
+
+    def fill(lib, plant):
+        parent = plant.world_frame()
+        for i in range(3):
+            body = plant.AddRigidBody(f"link{i}", lib.SpatialInertia.SolidBoxWithMass(1.0 + i, 0.1, 0.1, 0.3))
+            frame = plant.AddFrame(lib.FixedOffsetFrame(f"F{i}", parent, lib.RigidTransform([0.1, 0.0, 0.2])))
+            joint = plant.AddJoint(lib.RevoluteJoint(f"joint{i}", frame, body.body_frame(), [0.3, 1.0, i]))
+            motor = plant.AddJointActuator(f"motor{i}", joint, 1e3 if i == 1 else INF)
+            motor.set_controller_gains(lib.PdControllerGains(p=gains[0], d=gains[1]))
+            parent = body.body_frame()
+        add_free_body(lib, plant, "ball", lib.Sphere(0.1), material(lib))
+        add_ground(lib, plant, material(lib))
+
+    scene = Scene(lib, H, fill)
+    plant, context = scene.plant, scene.context
+    command(plant, context, [0.5, -0.2, 0.1], [1.0, 0.0, -1.0], [3.0, -2.0, 1.0])
+    plant.SetFreeBodyPose(context, plant.GetBodyByName("ball"), RigidTransform([5.0, 0.0, height]))
+    for i in range(3):
+        joint = plant.GetJointByName(f"joint{i}")
+        joint.set_angle(context, 0.3 * i)
+        joint.set_angular_rate(context, rate * (1.0 + 0.2 * i))
+    return scene
+
+
+@pytest.mark.parametrize("gains", [(100.0, 10.0), (1e7, 1e5)])
+@pytest.mark.parametrize("rate", [1.0, 60.0])
+def test_an_arm_steps_the_same_whether_or_not_something_unrelated_touches(rate, gains):
+    joints = [f"joint{i}" for i in range(3)]
+    after = []
+    for height in (0.099, 0.5):
+        scene = arm_beside_a_ball(height, rate, gains)
+        scene.run(1)
+        assert len(scene.contacts()) == (height < 0.1)
+        angles = [scene.plant.GetJointByName(name).get_angle(scene.context) for name in joints]
+        rates = [scene.plant.GetJointByName(name).get_angular_rate(scene.context) for name in joints]
+        after.append([*angles, *rates, *scene.plant.get_net_actuation_output_port().Eval(scene.context)])
+    np.testing.assert_allclose(*after, rtol=1e-7, atol=1e-7)
+
