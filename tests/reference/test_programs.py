@@ -417,3 +417,27 @@ def test_a_block_may_read_the_context_of_a_plant_to_which_it_is_not_connected():
     there = watched_plant(Package("pydrake"), None)
     for patience in (np.inf, 0.0):
         np.testing.assert_allclose(watched_plant(Package("merganser"), patience), there, rtol=1e-12)
+
+
+# -- all names -----------------------------------------------------------------------------------------
+
+
+def test_functions_of_a_number_take_every_scalar():
+    names = (
+        "abs", "acos", "arccos", "arcsin", "arctan", "asin", "atan", "ceil", "cos", "cosh", "exp", "floor", "log",
+        "sin", "sinh", "sqrt", "tan", "tanh",
+    )  # fmt: skip
+    for name in names:
+        there, here = (getattr(Package(home), name) for home in HOMES)
+        assert here(0.3) == pytest.approx(there(0.3), rel=1e-15)
+        results = [getattr(p, name)(p.AutoDiffXd(0.3, [1.0])) for p in map(Package, HOMES)]
+        is_smooth = name not in ("floor", "ceil")  # these are plain numbers
+        parts = [(r.value(), *r.derivatives()) if is_smooth else (r, 0.0) for r in results]
+        assert parts[1] == pytest.approx(parts[0], rel=1e-14)
+        ours = Package("merganser")
+        x = ours.Variable("x")
+        assert here(ours.Expression(x)).Evaluate({x: 0.3}) == pytest.approx(there(0.3), rel=1e-15)
+    for name in ("pow", "max", "min", "atan2", "arctan2"):
+        there, here = (getattr(Package(home), name) for home in HOMES)
+        assert here(0.3, 2.0) == pytest.approx(there(0.3, 2.0), rel=1e-15)
+        assert type(here(ours.AutoDiffXd(0.3, [1.0]), 2.0)) is ours.AutoDiffXd
