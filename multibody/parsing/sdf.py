@@ -10,8 +10,6 @@ __all__ = ["read_sdf"]
 
 from pathlib import Path
 
-import networkx as nx
-
 from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic, usable_couplers
 from merganser.multibody.parsing.description import (
     BodyReference,
@@ -172,6 +170,8 @@ def _weld_to_world(root: ModelDescription) -> None:
 
     Links that fixed joints already hold are left alone, so that no loop of welds arises.
     """
+    import networkx as nx  # it takes 0.1 s
+
     models = root.with_nested()
     moving = next((joint for model in models for joint in model.joints if joint.type != "fixed"), None)
     if moving is not None:
