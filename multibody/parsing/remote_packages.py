@@ -130,7 +130,8 @@ def _unpack(package_name: str, params: RemoteParams, archive: Path, target: Path
         raise RuntimeError(f"Package '{package_name}': its archive is no valid {kind}: {cause}") from cause
     folder = (target / (params.strip_prefix or "")).resolve()
     if not folder.is_dir() or not folder.is_relative_to(target.resolve()):
-        raise RuntimeError(f"Package '{package_name}': its archive has no folder '{params.strip_prefix}'.")
+        what = f"has no folder '{params.strip_prefix}'" if params.strip_prefix else "is empty"
+        raise RuntimeError(f"Package '{package_name}': its archive {what}.")
     return folder
 
 

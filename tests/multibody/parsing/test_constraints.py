@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import random
 import tarfile
 import zipfile
 from pathlib import Path
@@ -158,7 +159,7 @@ def escaping_tar(path: Path) -> None:
     ("ending", "write"),
     [
         ("tar", escaping_tar),
-        ("tar.gz", lambda path: path.write_bytes(gzip.compress(bytes(2000))[:20])),
+        ("tar.gz", lambda path: path.write_bytes(gzip.compress(random.Random(0).randbytes(5000))[:2000])),
         ("tar.xz", lambda path: path.write_bytes(b"\xfd7zXZ\x00" + bytes(100))),
         ("tar.bz2", lambda path: path.write_bytes(b"BZh9" + bytes(100))),
         ("zip", lambda path: path.write_bytes(b"PK\x03\x04" + bytes(100))),
@@ -169,6 +170,6 @@ def test_a_remote_archive_that_cannot_be_unpacked_is_refused(archive, ending, wr
     write(path)
     package_map = PackageMap()
     package_map.AddRemote("p", remote(path))
-    with pytest.raises(RuntimeError, match="'p': its archive is no valid"):
+    with pytest.raises(RuntimeError, match="'p': its archive is (no valid|empty)"):
         package_map.GetPath("p")
     assert not list(path.parent.rglob("outside"))
