@@ -55,6 +55,8 @@ class SceneGraph(LeafSystem):
         output `query`: QueryObject.
     """
 
+    _keeps_derivatives = True
+
     def __init__(self) -> None:
         super().__init__()
         self._model = GeometryState()
