@@ -170,6 +170,6 @@ def test_a_remote_archive_that_cannot_be_unpacked_is_refused(archive, ending, wr
     write(path)
     package_map = PackageMap()
     package_map.AddRemote("p", remote(path))
-    with pytest.raises(RuntimeError, match="'p': its archive is (no valid|empty)"):
+    with pytest.raises(RuntimeError, match=r"'p': its archive is (no valid|empty)"):
         package_map.GetPath("p")
     assert not list(path.parent.rglob("outside"))
