@@ -11,7 +11,8 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from merganser.framework.native.kernel_cache import SUFFIX, cache_directory, keep, read_kept
+from merganser.framework.native.kept_files import keep, read_kept
+from merganser.framework.native.kernel_cache import SUFFIX, cache_directory
 
 __all__ = ["kept_function"]
 
@@ -28,16 +29,18 @@ def kept_function(codegen: Any, what: Any, write: Callable[[str], Any]) -> int:
     Returns:
         The function's address.
     """
-    key = repr((what, codegen.magic_tuple()))
-    name = f"entry_point_{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+    text = repr((what, codegen.magic_tuple()))
+    name = f"entry_point_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
     if name not in _libraries:
         path = cache_directory("framework") / f"{name}{SUFFIX}"
-        library = read_kept(path, key, lambda data: codegen.unserialize_library(pickle.loads(data)))
-        if library is None:
+        data = read_kept(path, text)
+        if data is None:
             library = write(name)
             library.enable_object_caching()
             library.finalize()
-            keep(path, key, lambda: pickle.dumps(library.serialize_using_object_code()))
+            keep(path, text, pickle.dumps(library.serialize_using_object_code()))
+        else:
+            library = codegen.unserialize_library(pickle.loads(data))
         _libraries[name] = library
     address: int = _libraries[name].get_pointer_to_function(name)
     return address
