@@ -59,7 +59,7 @@ PROGRAMS: dict[str, tuple[str, str]] = {
 from {analysis} import Simulator
 from {framework} import DiagramBuilder, LeafSystem
 from {plant} import AddMultibodyPlantSceneGraph
-from {tree} import RevoluteJoint, SpatialInertia
+from {tree} import RevoluteJoint, SpatialInertia, UnitInertia
 """,
         """
 class Hold(LeafSystem):
@@ -75,7 +75,7 @@ class Hold(LeafSystem):
 
 builder = DiagramBuilder()
 plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
-bob = plant.AddRigidBody("bob", SpatialInertia.PointMass(mass=1.0, position=[0, 0, -1]))
+bob = plant.AddRigidBody("bob", SpatialInertia(1.0, np.array([0.0, 0.0, -1.0]), UnitInertia(1.0, 1.0, 0.0)))
 pin = plant.AddJoint(RevoluteJoint("pin", plant.world_frame(), bob.body_frame(), axis=[0, 1, 0]))
 plant.AddJointActuator("motor", pin)
 plant.Finalize()
@@ -117,7 +117,11 @@ from {plant} import AddMultibodyPlantSceneGraph
         f"""
 builder = DiagramBuilder()
 plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.001)
-Parser(plant).AddModels({str(MODELS / "iiwa_description" / "urdf" / "iiwa14_no_collision.urdf")!r})
+parser = Parser(plant)
+if parser.package_map().Contains("drake_models"):
+    parser.package_map().Remove("drake_models")
+parser.package_map().Add("drake_models", {str(MODELS)!r})
+parser.AddModels({str(MODELS / "iiwa_description" / "urdf" / "iiwa14_no_collision.urdf")!r})
 plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
 plant.Finalize()
 n = plant.num_positions()
@@ -161,7 +165,13 @@ def run(program: str, modules: dict[str, str], folder: str | None = None) -> Tim
 
 
 def print_table(with_reference: bool, is_wanted: Any, with_cold: bool) -> None:
-    """Runs all programs and prints a line for each, for this package and for pydrake."""
+    """Runs all programs and prints a line for each, for this package and for pydrake.
+
+    Args:
+        with_reference: whether pydrake is installed.
+        is_wanted: tells whether a program is, by its name.
+        with_cold: whether to begin with an empty folder of kernels.
+    """
     heads = f"{'import':>8s} {'first step':>11s} {'first 1 s':>10s} {'1 ms later':>11s} {'wall':>8s}"
     print(f"{'whole program':42s} {'':10s} {heads}")
     for name in filter(is_wanted, PROGRAMS):
