@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from merganser.framework.native.kept_files import keep, read_kept
-from merganser.framework.native.kernel_cache import cache_directory
+from merganser.framework.native.kernel_cache import SUFFIX, cache_directory
 
 __all__ = ["kept_function"]
 
@@ -32,7 +32,7 @@ def kept_function(codegen: Any, what: Any, write: Callable[[str], Any]) -> int:
     text = repr((what, codegen.magic_tuple()))
     name = f"entry_point_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
     if name not in _libraries:
-        path = cache_directory("framework") / f"{name}.bin"
+        path = cache_directory("framework") / f"{name}{SUFFIX}"
         data = read_kept(path, text)
         if data is None:
             library = write(name)

@@ -126,7 +126,7 @@ def is_missing(kernel: Any) -> bool:
 
 def is_at_hand(kernel: Any) -> bool:
     """Whether a kernel has been compiled, here or before."""
-    return bool(kernel.overloads) or kernel._cache.is_filled()
+    return not hasattr(kernel, "overloads") or bool(kernel.overloads) or kernel._cache.is_filled()
 
 
 def wait_for(kernel: Any) -> None:
