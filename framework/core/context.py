@@ -29,7 +29,7 @@ from merganser.framework.core.state import (
     _window,
 )
 from merganser.framework.core.store import CacheSlot, FixedInputPortValue, Store
-from merganser.framework.core.values import AbstractValue, BasicVector
+from merganser.framework.core.values import AbstractValue, BasicVector, refuse_mask
 
 if TYPE_CHECKING:
     from merganser.framework.core.diagram_context import DiagramContext
@@ -515,7 +515,7 @@ class Context(CacheControl):
     def _checked(self, values: ArrayLike, size: int, what: str) -> Array:
         if type(values) is np.ndarray and values.shape == (size,) and values.dtype == np.float64:
             return values  # the common case, for half the time
-        array = np.asarray(values)
+        array = refuse_mask(values)
         if array.size != size or (array.ndim > 1 and 1 not in array.shape):
             raise ValueError(
                 f"The {what} of system '{self._system.GetSystemPathname()}' has size {size}; "

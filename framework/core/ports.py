@@ -10,7 +10,7 @@ from merganser.framework.core.errors import name_owner
 from merganser.framework.core.indices import DependencyTicket, InputPortIndex, OutputPortIndex, PortDataType
 from merganser.framework.core.scalars import cast_array, has_nan
 from merganser.framework.core.store import FixedInputPortValue
-from merganser.framework.core.values import AbstractValue, BasicVector, Value
+from merganser.framework.core.values import AbstractValue, BasicVector, Value, refuse_mask
 
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
@@ -168,7 +168,7 @@ class InputPort(_Port):
         if isinstance(value, AbstractValue) and self._size is not None:
             value = value.get_value()
         if self._size is not None:
-            array = np.asarray(value._values if isinstance(value, BasicVector) else value)
+            array = refuse_mask(value._values if isinstance(value, BasicVector) else value)
             if array.shape == (self._size,) and array.dtype.kind == "f":  # nearly always
                 return array
             array = np.atleast_1d(array)

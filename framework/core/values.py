@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.scalars import cast_array
 
-__all__ = ["AbstractValue", "BasicVector", "IndexedVector", "Value", "VectorBase"]
+__all__ = ["AbstractValue", "BasicVector", "IndexedVector", "Value", "VectorBase", "refuse_mask"]
 
 Array = NDArray[Any]
 T = TypeVar("T")
 _new = object.__new__
+_FITTING = {"f": "biufO", "c": "biufcO", "O": "biufcO"}  # kinds of arrays that fit into one of a kind
 _ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))  # types of values that never change
 
 
@@ -127,8 +128,9 @@ class BasicVector(VectorBase):
                 raise ValueError(f"A BasicVector cannot have {data} elements.")
             self._values = np.full(int(data), np.nan)
             return
-        array = np.array(data)
+        array = np.array(refuse_mask(data))
         if array.dtype != object and array.dtype != np.complex128:
+            _require_numbers(array, np.dtype(np.complex128))
             array = array.astype(np.float64)
         self._values = np.atleast_1d(array)
         if self._values.ndim != 1:
@@ -152,7 +154,9 @@ class BasicVector(VectorBase):
             except (TypeError, ValueError):
                 pass  # not a list of numbers: the error below says it better
         if type(value) is not np.ndarray or value.shape != values.shape:
-            value = _as_vector(np.asarray(value), values.shape[0])
+            value = _as_vector(refuse_mask(value), values.shape[0])
+        if value.dtype is not values.dtype:
+            _require_numbers(value, values.dtype)
         values[:] = value
 
     def SetAtIndex(self, index: int, value: Any) -> None:
@@ -301,6 +305,23 @@ class _TypedValueFactory(Generic[T]):
 
     def __repr__(self) -> str:
         return f"Value[{self._item.__name__}]"
+
+
+def refuse_mask(values: Any) -> Array:
+    """The values as an array, which has no mask.
+
+    Raises:
+        TypeError: some of them are masked; what stands behind a mask is no value.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise TypeError(f"Expected numbers, got an array of which some are masked: {values!r}. Fill it in before.")
+    return np.asarray(values)
+
+
+def _require_numbers(array: Array, expected: np.dtype[Any]) -> None:
+    """Raises a TypeError if an array has what does not fit into one of the expected type."""
+    if array.dtype.kind not in _FITTING.get(expected.kind, array.dtype.kind):
+        raise TypeError(f"Expected numbers of type {expected}, got an array of {array.dtype}.")
 
 
 def _as_vector(array: Array, size: int) -> Array:

@@ -55,7 +55,7 @@ def cache_directory(package: str = "") -> Path:
 @functools.cache
 def source_hash(package: str = "") -> str:
     """Hash of every kernel source that kernels of a package may use, of numba's version and of Python's."""
-    checks = "checks indices" if numba.config.BOUNDSCHECK else ""
+    checks = "checks indices" if getattr(numba.config, "BOUNDSCHECK", None) else ""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version} {checks}".encode())
     package_root = Path(__file__).resolve().parents[2]
     used = (*_BELOW[package], package) if package in _BELOW else tuple(_KERNEL_FOLDERS)

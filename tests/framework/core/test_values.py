@@ -12,6 +12,7 @@ from merganser.framework import (
     BasicVector,
     ContinuousState,
     DiscreteValues,
+    LeafSystem,
     Parameters,
     State,
     Value,
@@ -191,3 +192,40 @@ def test_parameters():
     assert parameters.get_mutable_abstract_parameter(0).get_value() == "b"
     with pytest.raises(IndexError, match="no numeric parameter group 1"):
         parameters.get_mutable_numeric_parameter(1)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        np.ma.array([1.0, 2.0], mask=[False, True]),
+        np.zeros(2, [("x", float)]),
+        np.array([1.0, 2.0j]),
+        np.array(["1", "2"]),
+        np.zeros(2, "M8[s]"),
+    ],
+    ids=["masked", "structured", "complex", "text", "dates"],
+)
+def test_arrays_that_hold_no_numbers_are_refused_at_every_door(given):
+    system = LeafSystem()
+    system.DeclareVectorInputPort("u", 2)
+    system.DeclareContinuousState(2)
+    system.DeclareDiscreteState([0.0, 0.0])
+    system.DeclareNumericParameter(BasicVector([0.0, 0.0]))
+    context = system.CreateDefaultContext()
+    vector = BasicVector([0.0, 0.0])
+    doors = [
+        vector.SetFromVector,
+        vector.set_value,
+        context.SetContinuousState,
+        lambda values: context.SetDiscreteState(0, values),
+        context.get_mutable_numeric_parameter(0).SetFromVector,
+        lambda values: system.get_input_port().FixValue(context, values),
+    ]
+    if given.dtype != complex:
+        doors.append(BasicVector)
+    for door in doors:
+        with pytest.raises(TypeError):
+            door(given)
+    assert vector.value().tolist() == context.get_continuous_state_vector().value().tolist() == [0.0, 0.0]
+    vector.SetFromVector(np.ma.array([1.0, 2.0], mask=False))
+    assert vector.value().tolist() == [1.0, 2.0]
