@@ -66,7 +66,7 @@ class LeafContext(Context):
     def _discrete_in(self, values: Array) -> DiscreteValues:
         """The groups of the discrete state, as views of an array of all their elements."""
         first = self._layout.xd_range[0]
-        models, offsets = self._system._discrete_models, self._layout.discrete_offsets
+        models, offsets = self._layout.system._discrete_models, self._layout.discrete_offsets
         return DiscreteValues([_view(model, values, offset - first) for model, offset in zip(models, offsets)])
 
     def _room_for_update(self) -> DiscreteValues:
