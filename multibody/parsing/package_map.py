@@ -41,7 +41,8 @@ class PackageMap:
             raise TypeError(f"PackageMap(other) expects a PackageMap, got {type(other).__name__}.")
         self._paths: dict[str, str] = dict(other._paths) if other is not None else {}
         self._remotes: dict[str, remote_packages.RemoteParams] = dict(other._remotes) if other is not None else {}
-        self._defaults: dict[str, str | remote_packages.RemoteParams] = dict(_default_packages() if other is None else other._defaults)
+        defaults = _default_packages() if other is None else other._defaults
+        self._defaults: dict[str, str | remote_packages.RemoteParams] = dict(defaults)
 
     @staticmethod
     def MakeEmpty() -> PackageMap:
