@@ -5,11 +5,15 @@ from __future__ import annotations
 __all__ = ["PackageMap", "near_files", "resolve_uri"]
 
 import copy
+import functools
+import importlib.util
 import logging
 import os
+from collections import ChainMap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from merganser.framework.core.errors import nearest_names
@@ -25,8 +29,9 @@ _ROS_STOP_MARKERS = ("AMENT_IGNORE", "CATKIN_IGNORE", "COLCON_IGNORE")
 class PackageMap:
     """Maps package names to folders.
 
-    A new map is empty. A package is any folder; folders with a `package.xml` know their own name. Only packages of
-    AddRemote() are ever fetched from elsewhere, when their path is first asked for.
+    A package is any folder; folders with a `package.xml` know their own name. Remote packages are fetched from
+    elsewhere, when their path is first asked for. A new map knows `drake_models`, which is remote, and `drake`, if a
+    drake wheel is installed; packages of these names that are added take their place.
     """
 
     RemoteParams = remote_packages.RemoteParams
@@ -36,11 +41,15 @@ class PackageMap:
             raise TypeError(f"PackageMap(other) expects a PackageMap, got {type(other).__name__}.")
         self._paths: dict[str, str] = dict(other._paths) if other is not None else {}
         self._remotes: dict[str, remote_packages.RemoteParams] = dict(other._remotes) if other is not None else {}
+        defaults = _default_packages() if other is None else other._defaults
+        self._defaults: dict[str, str | remote_packages.RemoteParams] = dict(defaults)
 
     @staticmethod
     def MakeEmpty() -> PackageMap:
         """A map without any package."""
-        return PackageMap()
+        empty = PackageMap()
+        empty._defaults.clear()
+        return empty
 
     def __copy__(self) -> PackageMap:
         return PackageMap(self)
@@ -105,7 +114,8 @@ class PackageMap:
             merged.Add(name, path)
         for name, params in other_map._remotes.items():
             merged.AddRemote(name, params)
-        self._paths, self._remotes = merged._paths, merged._remotes
+        merged._defaults.update(other_map._defaults)
+        self._paths, self._remotes, self._defaults = merged._paths, merged._remotes, merged._defaults
 
     def AddPackageXml(self, filename: str | os.PathLike) -> None:
         """Adds the folder of a `package.xml`, under the name written in it.
@@ -126,20 +136,23 @@ class PackageMap:
             RuntimeError: there is no such package.
         """
         self._check_known(package_name)
-        self._paths.pop(package_name, None)
-        self._remotes.pop(package_name, None)
+        for packages in (self._paths, self._remotes, self._defaults):
+            packages.pop(package_name, None)
 
     def Contains(self, package_name: str) -> bool:
         """Whether the package is known."""
-        return package_name in self._paths or package_name in self._remotes
+        return package_name in self._added() or package_name in self._defaults
+
+    def _added(self) -> set[str]:
+        return {*self._paths, *self._remotes}
 
     def size(self) -> int:
         """The number of packages."""
-        return len(self._paths) + len(self._remotes)
+        return len(self.GetPackageNames())
 
     def GetPackageNames(self) -> list[str]:
         """All package names, sorted."""
-        return sorted([*self._paths, *self._remotes])
+        return sorted({*self._added(), *self._defaults})
 
     def GetPath(self, package_name: str) -> str:
         """The package's folder; a remote package is fetched if it is not in the cache.
@@ -148,9 +161,9 @@ class PackageMap:
             RuntimeError: there is no such package, or it cannot be fetched.
         """
         self._check_known(package_name)
-        if package_name in self._remotes:
-            return str(remote_packages.fetch(package_name, self._remotes[package_name]))
-        return self._paths[package_name]
+        packages: ChainMap[str, Any] = ChainMap(self._paths, self._remotes, self._defaults)
+        found = packages[package_name]
+        return found if isinstance(found, str) else str(remote_packages.fetch(package_name, found))
 
     def _check_known(self, package_name: str) -> None:
         if not self.Contains(package_name):
@@ -213,7 +226,7 @@ class PackageMap:
         """
         parts = _split(url)
         name = unquote(parts.netloc)
-        if folder is None or parts.scheme not in ("package", "model") or not name or self.Contains(name):
+        if folder is None or parts.scheme not in ("package", "model") or not name or name in self._added():
             return
         around = (folder.resolve(), *folder.resolve().parents)
         packages = (parent for parent in around if (parent / _PACKAGE_XML).is_file())
@@ -245,6 +258,18 @@ class PackageMap:
             _logger.warning("Package '%s' is at '%s'; the one at '%s' is ignored.", name, known, folder)
             return
         self.Add(name, folder)
+
+
+@functools.cache
+def _default_packages() -> dict[str, str | remote_packages.RemoteParams]:
+    """The packages that a new map knows: Drake's models, and what comes with a drake wheel (which is not imported)."""
+    packages: dict[str, str | remote_packages.RemoteParams] = {"drake_models": remote_packages.DRAKE_MODELS}
+    wheel = importlib.util.find_spec("pydrake")
+    for folder in (wheel and wheel.submodule_search_locations) or ():
+        share = Path(folder, "share", "drake")
+        if share.is_dir():
+            packages["drake"] = str(share.resolve())
+    return packages
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["RemoteParams", "fetch"]
+__all__ = ["DRAKE_MODELS", "RemoteParams", "fetch"]
 
 import hashlib
 import json
@@ -63,6 +63,20 @@ class RemoteParams:
                 f"{place} has the unsupported archive type '{self.archive_type}', expected one of "
                 f"{', '.join(sorted(set(_ENDINGS.values())))}."
             )
+
+
+_COMMIT = "deee02d4d79937e112cb428e638e7ee44d51305f"
+_REPOSITORY = "RobotLocomotion/models"
+# The models that Drake's examples use, as of Drake 1.51.
+DRAKE_MODELS = RemoteParams(
+    urls=[
+        f"https://github.com/{_REPOSITORY}/archive/{_COMMIT}.tar.gz",
+        f"https://drake-mirror.csail.mit.edu/github/{_REPOSITORY}/{_COMMIT}.tar.gz",
+        f"https://s3.amazonaws.com/drake-mirror/github/{_REPOSITORY}/{_COMMIT}.tar.gz",
+    ],
+    sha256="9f5bc1b923e4de584a030d17c1fcfedfc1ca29e805c453156cab297e6bb89054",
+    strip_prefix=f"models-{_COMMIT}",
+)
 
 
 def fetch(package_name: str, params: RemoteParams) -> Path:

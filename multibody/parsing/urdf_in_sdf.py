@@ -50,9 +50,10 @@ def included_robot(robot: XmlNode, include: XmlNode) -> IncludedRobot:
             children.append(XmlNode("link", link.location, {"name": name}, children=pose))
     for frame in robot.find_all("frame"):
         name, link_name = (frame.require_attribute(key) for key in ("name", "link"))
-        pose = _pose(frame, link_name, frame)
         attributes = {"name": name, "attached_to": link_name}
-        children.append(XmlNode("frame", frame.location, attributes, children=[pose]))
+        children.append(
+            XmlNode("frame", frame.location, attributes, children=[_pose(frame, link_name, frame)])
+        )
     attributes = {"name": robot.require_attribute("name")}
     return IncludedRobot("model", robot.location, attributes, children=children, robot=robot)
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 __all__ = ["check_document"]
 
 from collections.abc import Iterable
+from typing import cast
 
 from merganser.framework.core.errors import nearest_names
 from merganser.multibody.parsing.description import (
+    BallConstraintDescription,
     BodyReference,
     CollisionFilterGroupDescription,
     DocumentDescription,
     JointDescription,
     ModelDescription,
+    SpringDamperDescription,
 )
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 
@@ -105,12 +108,10 @@ def _check_constraints(
                     f"joint '{coupler.joint0}' mimics joint '{coupler.joint1}', but '{name}' is no joint of model "
                     f"'{coupler.model}' that moves. {nearest_names(name, names)}",
                 )
-    for what, pair in (
-        *(("ball constraint", ball) for ball in model.ball_constraints),
-        *(("spring and damper", spring) for spring in model.spring_dampers),
-    ):
-        for body in (pair.body_A, pair.body_B):
-            _check_body(body, bodies, f"a {what} is on", pair.location)
+    for what, pairs in (("ball constraint", model.ball_constraints), ("spring and damper", model.spring_dampers)):
+        for pair in cast("list[BallConstraintDescription | SpringDamperDescription]", pairs):
+            for body in (pair.body_A, pair.body_B):
+                _check_body(body, bodies, f"a {what} is on", pair.location)
 
 
 def _check_bushings(model: ModelDescription, known_frames: set[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from merganser.framework import DiagramBuilder
 from merganser.geometry import Role
 from merganser.multibody import tree
-from merganser.multibody.parsing import Parser
+from merganser.multibody.parsing import PackageMap, Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
 from tests.support.odd_models import CUBE_OBJ, INCLUDES, ODD_DOCUMENTS, write_included_models
 
@@ -340,3 +341,23 @@ def test_mesh_file_gives_the_same_plant_as_in_pydrake(tmp_path):
 def test_included_models_give_the_same_plant_as_in_pydrake(case, tmp_path):
     write_included_models(tmp_path)
     assert_same_plant(*read_both(text=INCLUDES[case], file_type="sdf", packages={"models": tmp_path}))
+
+
+def test_new_map_knows_the_packages_that_pydrake_knows():
+    ours, theirs = PackageMap(), drake.PackageMap()
+    assert ours.GetPackageNames() == theirs.GetPackageNames()
+    assert Path(ours.GetPath("drake")).samefile(theirs.GetPath("drake"))
+    manifest = json.loads(Path(ours.ResolveUrl("package://drake/multibody/parsing/drake_models.json")).read_text())
+    params = ours._defaults["drake_models"]
+    assert (params.urls, params.sha256, params.strip_prefix) == tuple(
+        manifest[key] for key in ("urls", "sha256", "strip_prefix")
+    )
+
+
+SHARE = Path(drake.PackageMap().GetPath("drake"))
+SHARED_FILES = sorted(str(p.relative_to(SHARE)) for kind in ("urdf", "sdf", "obj") for p in SHARE.rglob(f"*.{kind}"))
+
+
+@pytest.mark.parametrize("name", SHARED_FILES)
+def test_file_that_comes_with_pydrake_gives_the_same_plant_as_in_pydrake(name):
+    assert_same_plant(*read_both(SHARE / name))

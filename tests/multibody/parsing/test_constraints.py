@@ -101,7 +101,7 @@ def archive(tmp_path, monkeypatch):
 
 
 def test_a_remote_package_is_fetched_once_and_kept_in_the_cache(archive):
-    package_map = PackageMap()
+    package_map = PackageMap.MakeEmpty()
     params = remote(archive, strip_prefix="top")
     package_map.AddRemote("models", params)
     assert (package_map.GetPackageNames(), package_map.size()) == (["models"], 1)
@@ -117,7 +117,7 @@ def test_a_remote_package_is_fetched_once_and_kept_in_the_cache(archive):
 
 
 def test_a_remote_package_that_cannot_be_fetched_says_why_when_it_is_needed(archive):
-    package_map = PackageMap()
+    package_map = PackageMap.MakeEmpty()
     package_map.AddRemote("changed", remote(archive, "0" * 64))
     missing = remote(archive, strip_prefix="top")
     missing.urls = [(archive.parent / "gone.zip").as_uri()]
@@ -138,7 +138,7 @@ def test_a_remote_package_that_cannot_be_fetched_says_why_when_it_is_needed(arch
     ],
 )
 def test_wrong_parameters_of_a_remote_package_are_refused_at_once(params, message):
-    package_map = PackageMap()
+    package_map = PackageMap.MakeEmpty()
     good = {"urls": ["https://example.invalid/a.zip"], "sha256": "0" * 64}
     with pytest.raises(RuntimeError, match=message):
         package_map.AddRemote("p", PackageMap.RemoteParams(**{**good, **params}))
@@ -168,7 +168,7 @@ def escaping_tar(path: Path) -> None:
 def test_a_remote_archive_that_cannot_be_unpacked_is_refused(archive, ending, write):
     path = archive.with_name(f"bad.{ending}")
     write(path)
-    package_map = PackageMap()
+    package_map = PackageMap.MakeEmpty()
     package_map.AddRemote("p", remote(path))
     with pytest.raises(RuntimeError, match=r"'p': its archive is (no valid|empty)"):
         package_map.GetPath("p")

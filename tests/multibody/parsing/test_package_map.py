@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 
 import pytest
@@ -22,7 +23,7 @@ def packages(tmp_path):
 
 
 def test_address_is_resolved_to_an_existing_path(packages):
-    package_map = PackageMap()
+    package_map = PackageMap.MakeEmpty()
     package_map.AddPackageXml(packages / "a" / "package.xml")
     expected = str(packages / "a" / "mesh.obj")
     for address in ("package://one/mesh.obj", "model://one/mesh.obj", f"file://{expected}"):
@@ -41,14 +42,14 @@ def test_address_is_resolved_to_an_existing_path(packages):
     ],
 )
 def test_address_that_leads_nowhere_is_refused(packages, address, words):
-    package_map = PackageMap()
+    package_map = PackageMap.MakeEmpty()
     package_map.Add("one", packages / "a")
     with pytest.raises(RuntimeError, match=words):
         package_map.ResolveUrl(address)
 
 
 def test_package_cannot_move_unless_removed(packages):
-    package_map = PackageMap()
+    package_map = PackageMap.MakeEmpty()
     package_map.Add("one", packages / "a")
     package_map.Add("one", packages / "a")
     with pytest.raises(RuntimeError, match="already at"):
@@ -61,7 +62,7 @@ def test_package_cannot_move_unless_removed(packages):
 
 
 def test_conflicting_map_is_not_added_in_part(packages):
-    package_map, other = PackageMap(), PackageMap()
+    package_map, other = PackageMap.MakeEmpty(), PackageMap.MakeEmpty()
     package_map.Add("zzz", packages / "a")
     other.Add("aaa", packages / "c")
     other.Add("zzz", packages / "b")
@@ -74,7 +75,7 @@ def test_conflicting_map_is_not_added_in_part(packages):
 
 
 def test_copy_is_independent(packages):
-    package_map = PackageMap()
+    package_map = PackageMap.MakeEmpty()
     package_map.Add("one", packages / "a")
     copied = PackageMap(package_map)
     copied.Remove("one")
@@ -83,7 +84,7 @@ def test_copy_is_independent(packages):
 
 
 def test_folder_is_searched_for_packages_and_the_first_of_a_name_stays(packages, caplog):
-    package_map = PackageMap()
+    package_map = PackageMap.MakeEmpty()
     with caplog.at_level(logging.WARNING):
         package_map.PopulateFromFolder(packages)
     assert package_map.GetPackageNames() == ["one", "three", "two"]
@@ -93,7 +94,7 @@ def test_folder_is_searched_for_packages_and_the_first_of_a_name_stays(packages,
 
 def test_ros_path_does_not_look_inside_packages_nor_past_markers(packages, monkeypatch):
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(packages))
-    package_map = PackageMap()
+    package_map = PackageMap.MakeEmpty()
     package_map.PopulateFromRosPackagePath()
     assert package_map.GetPackageNames() == ["one"]
     with pytest.raises(RuntimeError, match="PopulateFromRosPackagePath"):
@@ -102,7 +103,7 @@ def test_ros_path_does_not_look_inside_packages_nor_past_markers(packages, monke
 
 def test_environment_variable_lists_folders(packages, monkeypatch):
     monkeypatch.setenv("MY_PACKAGES", f"{packages / 'b'}:{packages / 'c'}")
-    package_map = PackageMap()
+    package_map = PackageMap.MakeEmpty()
     package_map.PopulateFromEnvironment("MY_PACKAGES")
     assert package_map.GetPackageNames() == ["one", "three"]
 
@@ -110,7 +111,7 @@ def test_environment_variable_lists_folders(packages, monkeypatch):
 def test_package_without_name_is_refused(tmp_path):
     (tmp_path / "package.xml").write_text("<package>\n<name/></package>")
     with pytest.raises(RuntimeError, match=r"package\.xml:1: .*empty <name>"):
-        PackageMap().AddPackageXml(tmp_path / "package.xml")
+        PackageMap.MakeEmpty().AddPackageXml(tmp_path / "package.xml")
 
 
 def test_model_inside_a_package_finds_its_own_files_before_anybody_adds_the_package(packages):
@@ -132,3 +133,34 @@ def test_package_that_is_not_around_the_model_stays_unknown(packages):
     )
     with pytest.raises(RuntimeError, match=r"box\.urdf:1.*Unknown package 'one'"):
         Parser(MultibodyPlant(0.0)).AddModels(str(model))
+
+
+# ---------------------------------------------------------------------- packages that every map knows
+
+
+def test_new_map_knows_the_models_of_drake_and_an_empty_one_nothing():
+    names = PackageMap().GetPackageNames()
+    assert "drake_models" in names
+    assert ("drake" in names) == (importlib.util.find_spec("pydrake") is not None)
+    assert PackageMap().size() == len(names)
+    assert PackageMap.MakeEmpty().GetPackageNames() == []
+    removed = PackageMap()
+    removed.Remove("drake_models")
+    assert not PackageMap(removed).Contains("drake_models")
+
+
+def test_added_package_takes_the_place_of_one_that_every_map_knows(packages):
+    package_map = PackageMap()
+    package_map.Add("drake_models", packages / "a")
+    assert package_map.GetPath("drake_models") == str((packages / "a").resolve())
+    assert package_map.size() == PackageMap().size()
+
+
+def test_model_inside_a_copy_of_drakes_models_finds_its_files_there(tmp_path):
+    (tmp_path / "package.xml").write_text("<package><name>drake_models</name></package>")
+    (tmp_path / "box.obj").write_text("v 0 0 0")
+    (tmp_path / "box.urdf").write_text(
+        '<robot name="box"><link name="b"><visual><geometry><mesh filename="package://drake_models/box.obj"/></geometry>'
+        "</visual></link></robot>"
+    )
+    Parser(MultibodyPlant(0.0)).AddModels(tmp_path / "box.urdf")
