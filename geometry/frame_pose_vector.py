@@ -59,9 +59,7 @@ class FramePoseVector:
         """
         row = self._rows.get(id)
         if row is None:
-            raise RuntimeError(
-                f"This FramePoseVector has no pose for {id!r}; it has poses for {self._frame_ids}."
-            )
+            raise RuntimeError(f"This FramePoseVector has no pose for {id!r}; it has poses for {self._frame_ids}.")
         return RigidTransform.MakeUnchecked(self._X_PF[row, :3])
 
     def has_id(self, id: FrameId) -> bool:
@@ -94,7 +92,7 @@ class FramePoseVector:
         Raises:
             ValueError: the array has another shape, or a frame comes twice.
         """
-        X_PF = np.array(X_PF, dtype=object if X_PF.dtype == object else np.float64)
+        X_PF = np.array(X_PF, dtype=object if X_PF.dtype == object else np.float64, order="C")
         if X_PF.shape != (len(frame_ids), 4, 4):
             raise ValueError(f"Expected poses of shape ({len(frame_ids)}, 4, 4); given {X_PF.shape}.")
         if list(frame_ids) != self._frame_ids:
@@ -106,7 +104,12 @@ class FramePoseVector:
 
     def poses(self) -> NDArray[Any]:
         """All poses X_PF, in the order of `ids()`, as an array to be read only; shape [size, 4, 4]."""
-        return self._X_PF[: len(self._frame_ids)]
+        X_PF, size = self._X_PF, len(self._frame_ids)
+        return X_PF if len(X_PF) == size else X_PF[:size]
+
+    def has_frames(self, frame_ids: list[FrameId]) -> bool:
+        """Whether these are the frames that have a pose, in this order."""
+        return self._frame_ids == frame_ids
 
     def rows(self, frame_ids: Sequence[FrameId]) -> list[int]:
         """The positions of these frames, all of which must have a pose, in `poses()`."""

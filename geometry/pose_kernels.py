@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.native import device, kernel
 
-__all__ = ["world_poses"]
+__all__ = ["place_frames", "select_poses", "world_poses"]
 
 Array = NDArray[np.float64]
 
@@ -56,3 +56,41 @@ def world_poses(
     for geometry in range(X_FG.shape[0]):
         # X_WG = X_WF X_FG    (2)
         _multiply_poses(X_WF_out, geometry_frames[geometry], X_FG, geometry, X_WG_out, geometry)
+
+
+@kernel
+def place_frames(
+    # Model:
+    rows: NDArray[np.intp],  # of the frames of one source, shape [num_source_frames]
+    # In:
+    X_PF_in: Array,  # what the source tells, shape [num_source_frames, 4, 4]
+    # Out:
+    X_PF_out: Array,  # shape [num_frames, 4, 4]
+) -> bool:
+    """Takes the poses of one source to their places among those of all; returns whether they are finite."""
+    total = 0.0
+    for k in range(rows.shape[0]):
+        for i in range(4):
+            for j in range(4):
+                X_PF_out[rows[k], i, j] = X_PF_in[k, i, j]
+                total += 0.0 * X_PF_in[k, i, j]
+    return total == 0.0
+
+
+@kernel
+def select_poses(
+    # Model:
+    rows: NDArray[np.intp],  # of the geometries that are asked for, shape [n]
+    # In:
+    X_WG_in: Array,  # of all geometries, shape [num_geometries, 4, 4]
+    # Out:
+    X_WG_out: Array,  # shape [>= n, 4, 4]
+) -> bool:
+    """Takes the poses of some geometries out of those of all; returns whether they are finite."""
+    total = 0.0
+    for k in range(rows.shape[0]):
+        for i in range(4):
+            for j in range(4):
+                X_WG_out[k, i, j] = X_WG_in[rows[k], i, j]
+                total += 0.0 * X_WG_in[rows[k], i, j]
+    return total == 0.0

@@ -24,7 +24,7 @@ from merganser.geometry.ids import FrameId, GeometryId, SourceId
 if TYPE_CHECKING:
     from merganser.geometry.geometry_state import GeometryState
 
-__all__ = ["PoseLayout", "WorldPoses"]
+__all__ = ["PoseLayout", "PoseRoom", "WorldPoses"]
 
 Array = NDArray[np.float64]
 
@@ -44,6 +44,40 @@ class WorldPoses:
     X_WF: Array
     X_WG: Array
     layout: PoseLayout
+
+    def copy(self) -> WorldPoses:
+        """Poses that stay as they are."""
+        return WorldPoses(self.X_PF.copy(), self.X_WF.copy(), self.X_WG.copy(), self.layout)
+
+
+class PoseRoom:
+    """Room for poses of floats that are computed again and again.
+
+    Args:
+        layout: the rows of frames and geometries.
+
+    Attributes:
+        poses: the poses, overwritten each time.
+        place_frames: by source, a function that takes the poses of its frames, shape [num_source_frames, 4, 4], to
+            their rows of `poses.X_PF`, and returns whether they are finite.
+        update: a function that computes the poses in the world from those in the parents.
+    """
+
+    __slots__ = ("place_frames", "poses", "update")
+
+    def __init__(self, layout: PoseLayout) -> None:
+        from merganser.framework.native import Given, bind  # numba takes long to import
+        from merganser.geometry.pose_kernels import place_frames, world_poses
+
+        X_PF = np.tile(np.eye(4), (len(layout.frame_rows), 1, 1))
+        self.poses = WorldPoses(X_PF, np.empty(X_PF.shape), np.empty(layout.X_FG.shape), layout)
+        self.place_frames = {
+            source_id: bind(place_frames, rows, Given(X_PF), X_PF)
+            for source_id, (_, rows) in layout.source_frames.items()
+        }
+        self.update = bind(
+            world_poses, layout.parents, layout.geometry_frames, layout.X_FG, X_PF, self.poses.X_WF, self.poses.X_WG
+        )
 
 
 class PoseLayout:
@@ -83,13 +117,7 @@ class PoseLayout:
         return [(rows, self.parents[rows]) for rows in levels]
 
     def calc_world_poses(self, X_PF: Array) -> WorldPoses:
-        """Returns what follows from the poses of all frames in their parents, shape [num_frames, 4, 4]."""
-        if X_PF.dtype == np.float64:
-            from merganser.geometry.pose_kernels import world_poses  # numba takes long to import
-
-            X_WF, X_WG = np.empty(X_PF.shape), np.empty(self.X_FG.shape)
-            world_poses(self.parents, self.geometry_frames, self.X_FG, X_PF, X_WF, X_WG)
-            return WorldPoses(X_PF, X_WF, X_WG, self)
+        """Returns what follows from the poses of all frames in their parents, objects, shape [num_frames, 4, 4]."""
         X_WF = X_PF.copy()
         for rows, parents in self.levels[1:]:  # below the world itself, X_WF = X_PF
             X_WF[rows] = X_WF[parents] @ X_PF[rows]  # (1)

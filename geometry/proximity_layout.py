@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from merganser.geometry.shapes import Shape
 
 if TYPE_CHECKING:
     from merganser.geometry.geometry_state import GeometryState
+    from merganser.geometry.proximity.arrays import ProximityArrays
 
 __all__ = ["ProximityLayout"]
 
@@ -61,6 +63,13 @@ class ProximityLayout:
             state.filters.matrix(ids),
             np.array([poses.geometry_rows[id] for id in ids], np.intp),
         )
+
+    @functools.cached_property
+    def arrays(self) -> ProximityArrays:
+        """What the engines of all Contexts compute on."""
+        from merganser.geometry.proximity.arrays import ProximityArrays  # loads the compiler
+
+        return ProximityArrays(self.shapes, self.frames, self.filtered)
 
     def world_poses(self, poses: WorldPoses) -> NDArray[Any]:
         """Returns the poses X_WG of these geometries, contiguous, shape [n, 4, 4]."""

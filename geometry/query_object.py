@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +23,44 @@ if TYPE_CHECKING:
 __all__ = ["QueryObject"]
 
 
+class PoseSource(Protocol):
+    """What a QueryObject asks.
+
+    Attributes:
+        context: the Context of the SceneGraph, if that is what is asked.
+    """
+
+    context: Any
+
+    def state(self) -> GeometryState:
+        """The geometries."""
+
+    def poses(self) -> WorldPoses:
+        """Where they are."""
+
+    def of_port(self, source_id: SourceId) -> Any:
+        """What feeds the pose port of a source, if there is such a port."""
+
+
+class _Snapshot:
+    """Answers that stay as they are."""
+
+    __slots__ = ("_poses", "_state", "context")
+
+    def __init__(self, state: GeometryState, poses: WorldPoses) -> None:
+        self.context = None
+        self._state, self._poses = state, poses
+
+    def state(self) -> GeometryState:
+        return self._state
+
+    def poses(self) -> WorldPoses:
+        return self._poses
+
+    def of_port(self, source_id: SourceId) -> Any:
+        return None
+
+
 class QueryObject:
     """Answers for one Context of a SceneGraph, as that Context is when asked; see
     `SceneGraph.get_query_output_port`.
@@ -32,30 +69,19 @@ class QueryObject:
     another one keeps the answers of the moment.
     """
 
-    __slots__ = ("_get_pose_source", "_get_poses", "_get_state", "_queries")
+    __slots__ = ("_queries", "_source")
 
     def __init__(self) -> None:
-        self._get_state: Callable[[], GeometryState] | None = None
-        self._get_poses: Callable[[], WorldPoses] | None = None
-        self._get_pose_source: Callable[[SourceId], Any] | None = None
+        self._source: Any = None
         self._queries: ProximityQueries | None = None
 
-    def bind(
-        self,
-        get_state: Callable[[], GeometryState],
-        get_poses: Callable[[], WorldPoses],
-        get_pose_source: Callable[[SourceId], Any] | None = None,
-    ) -> None:
-        """Makes this answer from what the functions return; called by the SceneGraph.
+    def bind(self, source: PoseSource) -> None:
+        """Makes this answer from what a source tells; called by the SceneGraph."""
+        self._source = source
 
-        Args:
-            get_state: the geometries.
-            get_poses: where they are.
-            get_pose_source: what feeds the pose port of a source, if there is such a port.
-        """
-        self._get_state = get_state
-        self._get_poses = get_poses
-        self._get_pose_source = get_pose_source
+    def is_bound_to(self, context: Any) -> bool:
+        """Whether this answers for a Context of the SceneGraph."""
+        return self._source is not None and self._source.context is context
 
     def inspector(self) -> SceneGraphInspector:
         """Returns the inspector of the sources, frames and geometries in the Context.
@@ -63,9 +89,9 @@ class QueryObject:
         Raises:
             RuntimeError: this QueryObject belongs to no Context.
         """
-        if self._get_state is None:
+        if self._source is None:
             raise _not_bound("inspector")
-        return SceneGraphInspector(self._get_state)
+        return SceneGraphInspector(self._source.state)
 
     def GetPoseInWorld(
         self, frame_id: FrameId | GeometryId | None = None, *, geometry_id: GeometryId | None = None
@@ -97,7 +123,7 @@ class QueryObject:
         return _pose(poses.X_PF, self._known_row(row, frame_id))
 
     def world_poses(self) -> WorldPoses:
-        """Returns all poses as arrays, to be read only.
+        """Returns all poses as arrays, to be read only, and before anything changes in the Context.
 
         Raises:
             RuntimeError: as for `GetPoseInWorld`.
@@ -120,7 +146,7 @@ class QueryObject:
             RuntimeError: two half spaces may meet; poses as for `GetPoseInWorld`.
         """
         queries, poses = self._proximity("ComputePointPairPenetration")
-        return queries.penetrations(self._state(), poses)
+        return queries.penetrations(self._source.state, poses)
 
     def ComputeSignedDistancePairwiseClosestPoints(self, max_distance: float = np.inf) -> list[SignedDistancePair]:
         """Returns the signed distance and the nearest points of all pairs of geometries, filtered ones apart.
@@ -135,7 +161,7 @@ class QueryObject:
             RuntimeError: as for `ComputePointPairPenetration`; `max_distance` is NaN.
         """
         queries, poses = self._proximity("ComputeSignedDistancePairwiseClosestPoints")
-        return queries.signed_distances(self._state(), poses, float(max_distance))
+        return queries.signed_distances(self._source.state, poses, float(max_distance))
 
     def ComputeSignedDistancePairClosestPoints(
         self, geometry_id_A: GeometryId, geometry_id_B: GeometryId
@@ -149,7 +175,7 @@ class QueryObject:
                 spaces.
         """
         queries, poses = self._proximity("ComputeSignedDistancePairClosestPoints")
-        return queries.signed_distance(self._state(), poses, geometry_id_A, geometry_id_B)
+        return queries.signed_distance(self._source.state, poses, geometry_id_A, geometry_id_B)
 
     def ComputeSignedDistanceToPoint(self, p_WQ: ArrayLike, threshold: float = np.inf) -> list[SignedDistanceToPoint]:
         """Returns the signed distance of all geometries from a point Q, with its gradient.
@@ -174,7 +200,7 @@ class QueryObject:
     def HasCollisions(self) -> bool:
         """Returns whether any two geometries overlap, filtered pairs apart."""
         queries, poses = self._proximity("HasCollisions")
-        return queries.has_collisions(self._state(), poses)
+        return queries.has_collisions(self._source.state, poses)
 
     def ComputeContactManifolds(self, margin: float = 0.0) -> tuple[list[tuple[GeometryId, GeometryId]], NDArray[Any]]:
         """Returns several points for each pair of geometries that touch, so that a face rests on its corners.
@@ -217,17 +243,22 @@ class QueryObject:
     # ------------------------------------------------------------------ helpers
 
     def _state(self) -> GeometryState:
-        assert self._get_state is not None
-        return self._get_state()
+        state: GeometryState = self._source.state()
+        return state
 
     def _proximity(self, function: str) -> tuple[ProximityQueries, WorldPoses]:
         """What answers proximity queries, made anew when the geometries have changed, and the poses now."""
-        poses = self._poses(function)
-        return self.proximity_queries(), poses
+        source, queries = self._source, self._queries
+        if source is None:
+            raise _not_bound(function)
+        poses = source.poses()
+        if queries is None or queries.layout is not source.state().proximity_layout():
+            queries = self.proximity_queries()
+        return queries, poses
 
     def proximity_queries(self) -> ProximityQueries:
         """Returns what answers proximity queries for the geometries as they are now, wherever they are."""
-        layout = self._state().proximity_layout()
+        layout = self._source.state().proximity_layout()
         if self._queries is None or self._queries.layout is not layout:
             from merganser.geometry.proximity.queries import ProximityQueries  # loads the compiler
 
@@ -236,18 +267,18 @@ class QueryObject:
 
     def takes_poses_from(self, source_id: SourceId, slot: Any) -> bool:
         """Whether a source's poses come directly from the cache entry of an output port in some Context."""
-        return self._get_pose_source is not None and self._get_pose_source(source_id) is slot
+        return self._source is not None and self._source.of_port(source_id) is slot
 
     def _poses(self, function: str) -> WorldPoses:
-        if self._get_poses is None:
+        if self._source is None:
             raise _not_bound(function)
-        return self._get_poses()
+        poses: WorldPoses = self._source.poses()
+        return poses
 
     def _known_row(self, row: int | None, item_id: Any) -> int:
         """The row, unless the id is unknown: then the error about it."""
         if row is None:
-            assert self._get_state is not None
-            state = self._get_state()
+            state = self._state()
             if isinstance(item_id, GeometryId):
                 state.geometry(item_id)
             state.frame(item_id)
@@ -255,9 +286,8 @@ class QueryObject:
 
     def __copy__(self) -> QueryObject:
         snapshot = QueryObject()
-        if self._get_state is not None and self._get_poses is not None:
-            state, poses = copy.deepcopy(self._get_state()), self._get_poses()
-            snapshot.bind(lambda: state, lambda: poses)
+        if self._source is not None:
+            snapshot.bind(_Snapshot(copy.deepcopy(self._source.state()), self._source.poses().copy()))
         return snapshot
 
     def __deepcopy__(self, memo: dict[int, Any]) -> QueryObject:

@@ -30,6 +30,7 @@ from merganser.geometry.geometry_instance import GeometryInstance
 from merganser.geometry.geometry_state import GeometryState
 from merganser.geometry.ids import WORLD_FRAME_ID, FrameId, GeometryId, SourceId
 from merganser.geometry.inspector import SceneGraphInspector
+from merganser.geometry.pose_layout import PoseRoom, WorldPoses
 from merganser.geometry.properties import GeometryProperties
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.roles import Role, RoleAssign
@@ -52,12 +53,20 @@ class SceneGraph(LeafSystem):
     Ports:
         input `<source name>_pose`, one for each source: FramePoseVector.
         output `query`: QueryObject.
+
+    Args:
+        config: default proximity properties, see set_config().
     """
 
-    def __init__(self) -> None:
+    _keeps_derivatives = True
+
+    def __init__(self, config: SceneGraphConfig | None = None) -> None:
         super().__init__()
         self._model = GeometryState()
         self._config = SceneGraphConfig()
+        if config is not None:
+            default_values(config)
+            self._config = copy.deepcopy(config)
         self._prototype: GeometryState | None = None  # of what Contexts get: the model with the default properties
         self._pose_ports: dict[SourceId, InputPort] = {}
         self._state_index = self.DeclareAbstractParameter(Value(GeometryState()))
@@ -374,59 +383,87 @@ class SceneGraph(LeafSystem):
     def _calc_query(self, context: Any, output: AbstractValue) -> None:
         """Binds the QueryObject of this Context to it; nothing is computed before somebody asks."""
         query: QueryObject = output.get_mutable_value()
-        query.bind(
-            lambda: _unobserved(context, self._state),
-            lambda: _unobserved(context, self._world_poses.Eval),
-            lambda source_id: context._inputs[self._pose_ports[source_id].get_index()],
-        )
+        if not query.is_bound_to(context):
+            query.bind(_Source(self, context))
 
     def _calc_world_poses(self, context: Any, output: AbstractValue) -> None:
-        state = self._state(context)
+        state: GeometryState = context._parameters._abstract._items[self._state_index].get_value()
         layout = state.pose_layout()
-        shape = (len(layout.frame_rows), 4, 4)
-        X_PF = np.empty(shape) if self._scalar is float else ScalarArray.of(shape, self._scalar)
+        if self._scalar is float:
+            room = output.get_value()
+            if room is None or room.poses.layout is not layout:
+                room = PoseRoom(layout)
+                output.set_value(room)
+            for source_id, place in room.place_frames.items():
+                if not place(self._poses_of_source(context, state, source_id)):
+                    raise self._not_finite(context, state, source_id)
+            room.update()
+            return
+        X_PF = ScalarArray.of((len(layout.frame_rows), 4, 4), self._scalar)
         X_PF[0] = np.eye(4)  # the world in itself
-        for source_id, (frame_ids, rows) in layout.source_frames.items():
-            X_PF[rows] = self._poses_of_source(context, state, source_id, frame_ids)
+        for source_id, (_, rows) in layout.source_frames.items():
+            X_PF[rows] = self._poses_of_source(context, state, source_id)
         output.set_value(layout.calc_world_poses(X_PF))
 
-    def _poses_of_source(
-        self, context: Any, state: GeometryState, source_id: SourceId, frame_ids: list[FrameId]
-    ) -> NDArray[Any]:
-        """The poses X_PF that a source tells for its frames, in the order of `frame_ids`, checked."""
+    def _poses_of_source(self, context: Any, state: GeometryState, source_id: SourceId) -> NDArray[Any]:
+        """The poses X_PF that a source tells for its frames, in the order of the layout."""
         port = self._pose_ports[source_id]
-        poses: FramePoseVector = port.Eval(context)
-        given = poses.ids()
+        value = context._read_input(port._index)
+        poses: FramePoseVector = port.Eval(context) if value is None else value.get_value()
+        frame_ids, _ = state.pose_layout().source_frames[source_id]
         X_PF = poses.poses()
-        if given != frame_ids:
+        if not poses.has_frames(frame_ids):
+            given = poses.ids()
             if set(given) != set(frame_ids):
                 raise _wrong_frames(port, state, frame_ids, given)
             X_PF = X_PF[poses.rows(frame_ids)]
-        if X_PF.dtype == object:  # which has been checked by whoever computed it
-            return X_PF
-        if not np.isfinite(X_PF).all():
-            finite = np.isfinite(X_PF).all(axis=(1, 2))
-            bad = [state.frames[frame_id].name for frame_id, good in zip(frame_ids, finite) if not good]
-            raise RuntimeError(f"{port.GetFullDescription()}: the poses of frames {bad} are not finite.")
-        return X_PF
+        return X_PF.astype(np.float64) if X_PF.dtype == object and self._scalar is float else X_PF
+
+    def _not_finite(self, context: Any, state: GeometryState, source_id: SourceId) -> RuntimeError:
+        """The error about poses of a source that are not."""
+        finite = np.isfinite(self._poses_of_source(context, state, source_id)).all(axis=(1, 2))
+        frame_ids, _ = state.pose_layout().source_frames[source_id]
+        bad = [state.frames[frame_id].name for frame_id, good in zip(frame_ids, finite) if not good]
+        port = self._pose_ports[source_id].GetFullDescription()
+        return RuntimeError(f"{port}: the poses of frames {bad} are not finite.")
+
+
+class _Source:
+    """What the QueryObject of a Context asks.
+
+    It answers inside the computations of *other* systems. These depend on the query port, through which they got it,
+    and so on all that is read here; what is read here is not theirs to depend on directly, so it goes unnoticed.
+    """
+
+    __slots__ = ("_box", "_graph", "_slot", "_store", "context")
+
+    def __init__(self, graph: SceneGraph, context: Any) -> None:
+        self.context = context
+        self._graph = graph
+        self._store = context._store
+        self._slot = context._slots[graph._world_poses.cache_index()]
+        self._box: AbstractValue = context._parameters._abstract._items[graph._state_index]
+
+    def state(self) -> GeometryState:
+        """The geometries."""
+        state: GeometryState = self._box.get_value()
+        return state
+
+    def poses(self) -> WorldPoses:
+        """Where they are."""
+        slot = self._slot
+        if self._store.invalid & slot.bit:
+            slot.compute()
+        found: Any = slot.value.get_value()  # type: ignore[union-attr]
+        return found.poses if type(found) is PoseRoom else found  # type: ignore[no-any-return]
+
+    def of_port(self, source_id: SourceId) -> Any:
+        """What feeds the pose port of a source."""
+        return self.context._inputs[self._graph._pose_ports[source_id].get_index()]
 
 
 def _allocate_query() -> Value:
     return Value(QueryObject())
-
-
-def _unobserved(context: Any, read: Any) -> Any:
-    """Returns `read(context)` without its counting as a read of whatever computation is asking.
-
-    A QueryObject answers inside the computations of *other* systems. These depend on the query port, through
-    which they got it, and so on all that is read here; what is read here is not theirs to depend on directly.
-    """
-    store = context._store
-    reads = store.reads
-    try:
-        return read(context)
-    finally:
-        store.reads = reads
 
 
 def _wrong_frames(

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["AlgebraicLoopError", "UnconnectedInputError", "name_owner", "nearest_names", "note_place"]
+__all__ = [
+    "AlgebraicLoopError",
+    "UnconnectedInputError",
+    "Where",
+    "log_once",
+    "name_owner",
+    "nearest_names",
+    "note_place",
+]
 
 import difflib
+import functools
+import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,11 +29,35 @@ class UnconnectedInputError(RuntimeError):
     """An input port was read that is neither connected nor fixed."""
 
 
+class Where:
+    """The beginning of a message, put together only if there is one: paths of systems take time.
+
+    Args:
+        pattern: the text, as for `str.format` with the path of the system and the values.
+        system: where it is.
+        values: what else it says.
+    """
+
+    __slots__ = ("_pattern", "_system", "_values")
+
+    def __init__(self, pattern: str, system: Any, *values: Any) -> None:
+        self._pattern, self._system, self._values = pattern, system, values
+
+    def __str__(self) -> str:
+        return self._pattern.format(self._system.GetSystemPathname(), *self._values)
+
+
 def name_owner(context: Any, system: Any) -> str:
     """Whose context this is, for a message that it is not that of `system`, which may have a twin of the same path."""
     path = context._system.GetSystemPathname()
     twin = ", another one of the same path" if path == system.GetSystemPathname() else ""
     return f"system '{path}'{twin}"
+
+
+@functools.lru_cache(maxsize=1000)
+def log_once(logger: logging.Logger, message: str) -> None:
+    """Logs a warning unless it was logged before in this process."""
+    logger.warning(message)
 
 
 def nearest_names(name: str, known: Iterable[str]) -> str:

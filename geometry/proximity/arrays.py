@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,6 @@ from merganser.geometry.proximity.layout import (
     Hulls,
     geometry_dtype,
 )
-from merganser.geometry.proximity.shared_code import prepare
 from merganser.geometry.shapes import (
     Box,
     Capsule,
@@ -76,31 +75,75 @@ class ProximityArrays:
         for record, shape in zip(self.geometries, shapes):
             _set_record(shape, record, hulls)
         self.hulls = hulls.arrays()
-        prepare(_searches(self.geometries["kind"]))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        prepare(_searches(self.geometries["kind"]))  # in another process, perhaps
+    @functools.cached_property
+    def all_pairs(self) -> NDArray[np.int64]:
+        """All pairs that may meet wherever they are, sorted; shape [num_pairs, 2]."""
+        never = self.frames[:, None] == self.frames
+        if len(self.filtered):
+            never |= self.filtered
+        return np.ascontiguousarray(np.argwhere(np.triu(~never, 1)), np.int64)
+
+    @functools.cached_property
+    def unbounded_pair(self) -> tuple[int, int] | None:
+        """The first pair of half spaces that may meet."""
+        kinds = self.geometries["kind"][self.all_pairs]
+        found = self.all_pairs[(kinds == HALF_SPACE).all(axis=1)].tolist()
+        return tuple(found[0]) if found else None
 
 
-def _searches(kinds: NDArray[np.int64]) -> list[str]:
-    """The shared functions that pairs of these kinds, and of each of them and a point, may need."""
-    others = kinds[(kinds != POINT) & (kinds != HALF_SPACE)]
-    if (others == SEGMENT).all() or (len(others) == 1 and others[0] <= ELLIPSOID):
-        return []
-    names = ["refine"]
-    by_steps = others[(others >= BOX) & (others <= ELLIPSOID)]
-    if len(by_steps) > 1 and (by_steps > BOX).any():
-        names.append("take_steps")
-    if (others > BOX).any():
-        names.append("deepest")
-    if (others == CYLINDER).any():
-        names.append("solve_cylinder")
-    if (others == ELLIPSOID).any():
-        names.append("deepest_of_smooth")
-    if (others == HULL).any():
-        names.append("solve_polytopes")
-    return names
+class _Hull(NamedTuple):
+    """The hull of one shape, as in `Hulls`; vertices and faces are counted from 0."""
+
+    vertices: Array
+    num_neighbors: NDArray[np.int64]  # of each vertex
+    neighbors: NDArray[np.int64]
+    planes: Array
+    num_corners: NDArray[np.int64]  # of each face
+    corners: NDArray[np.int64]
+    edges: NDArray[np.int64]
+
+
+def _hull_of(shape: Mesh | Convex) -> _Hull:
+    """The hull of a shape, with which it is kept: it takes milliseconds, and every model of a file asks for it."""
+    known: _Hull = shape._remember("proximity", lambda: _make_hull(shape))
+    return known
+
+
+def _make_hull(shape: Mesh | Convex) -> _Hull:
+    hull = shape.GetConvexHull()
+    vertices = hull.vertex_array()
+    faces = [
+        [polygon.vertex(i) for i in range(polygon.num_vertices())]
+        for polygon in (hull.element(f) for f in range(hull.num_faces()))
+    ]
+    neighbors: list[set[int]] = [set() for _ in vertices]
+    planes = []
+    for f, face in enumerate(faces):
+        for i, j in zip(face, face[1:] + face[:1]):
+            neighbors[i].add(j)
+            neighbors[j].add(i)
+        normal = hull.face_normal(f)
+        planes.append([*normal, max(vertices[face] @ normal)])
+    return _Hull(
+        vertices,
+        *_rows([sorted(around) for around in neighbors]),
+        np.array(planes, dtype=np.float64).reshape(-1, 4),
+        *_rows(faces),
+        np.array(_edges(faces), dtype=np.int64).reshape(-1, 4),
+    )
+
+
+def _rows(rows: list[list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The length of each row, and all rows one after the other."""
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    return lengths, np.array([i for row in rows for i in row], dtype=np.int64)
+
+
+def _edges(faces: list[list[int]]) -> list[tuple[int, int, int, int]]:
+    """The edges of one hull, as in `Hulls.edges`."""
+    left = {(i, j): f for f, face in enumerate(faces) for i, j in zip(face, face[1:] + face[:1])}
+    return [(i, j, f, left[j, i]) for (i, j), f in left.items() if i < j and (j, i) in left]
 
 
 class _HullBuilder:
@@ -108,60 +151,33 @@ class _HullBuilder:
 
     def __init__(self) -> None:
         self._places: dict[Shape, tuple[int, int, int, int, int, int]] = {}
-        self._vertices: list[Array] = []
-        self._neighbors: list[list[int]] = []
-        self._planes: list[Array] = []
-        self._corners: list[list[int]] = []
-        self._edges: list[tuple[int, int, int, int]] = []
-        self._num_vertices = 0
+        self._hulls: list[_Hull] = []
+        self._size = np.zeros(3, np.int64)  # vertices, faces, edges so far
 
     def add(self, shape: Mesh | Convex) -> tuple[int, int, int, int, int, int]:
         """Returns the first vertex, face and edge, each with the number of them: vertices, faces, edges."""
         if shape not in self._places:
-            hull = shape.GetConvexHull()
-            vertices = hull.vertex_array()
-            faces = [
-                [polygon.vertex(i) for i in range(polygon.num_vertices())]
-                for polygon in (hull.element(f) for f in range(hull.num_faces()))
-            ]
-            edges = _edges(faces, len(self._planes))
-            self._places[shape] = (
-                self._num_vertices, len(vertices), len(self._corners), len(faces), len(self._edges), len(edges),
-            )  # fmt: skip
-            self._edges += edges
-            neighbors: list[set[int]] = [set() for _ in vertices]
-            for f, face in enumerate(faces):
-                for i, j in zip(face, face[1:] + face[:1]):
-                    neighbors[i].add(j)
-                    neighbors[j].add(i)
-                normal = hull.face_normal(f)
-                self._planes.append(np.array([*normal, max(vertices[face] @ normal)]))
-                self._corners.append(face)
-            self._vertices.append(vertices)
-            self._neighbors += [sorted(around) for around in neighbors]
-            self._num_vertices += len(vertices)
+            hull = _hull_of(shape)
+            size = len(hull.vertices), len(hull.planes), len(hull.edges)
+            first = self._size.tolist()
+            self._places[shape] = (first[0], size[0], first[1], size[1], first[2], size[2])
+            self._hulls.append(hull._replace(edges=hull.edges + np.array([0, 0, first[1], first[1]])))
+            self._size += size
         return self._places[shape]
 
     def arrays(self) -> Hulls:
         """The hulls, each one after the other."""
-        neighbor_start, neighbors = _rows(self._neighbors)
-        corner_start, corners = _rows(self._corners)
-        vertices = np.concatenate([np.zeros((0, 3)), *self._vertices])
-        planes = np.array(self._planes, dtype=np.float64).reshape(-1, 4)
-        edges = np.array(self._edges, dtype=np.int64).reshape(-1, 4)
-        return Hulls(vertices, neighbor_start, neighbors, planes, corner_start, corners, edges)
+        none = _Hull(np.zeros((0, 3)), *_rows([]), np.zeros((0, 4)), *_rows([]), np.zeros((0, 4), np.int64))
+        parts = _Hull(*(np.concatenate(arrays) for arrays in zip(none, *self._hulls)))
+        return Hulls(
+            parts.vertices, _starts(parts.num_neighbors), parts.neighbors, parts.planes, _starts(parts.num_corners),
+            parts.corners, parts.edges,
+        )  # fmt: skip
 
 
-def _rows(rows: list[list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each row begins, and all rows one after the other."""
-    start = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)
-    return start, np.array([i for row in rows for i in row], dtype=np.int64)
-
-
-def _edges(faces: list[list[int]], first_face: int) -> list[tuple[int, int, int, int]]:
-    """The edges of one hull, as in `Hulls.edges`."""
-    left = {(i, j): f for f, face in enumerate(faces, first_face) for i, j in zip(face, face[1:] + face[:1])}
-    return [(i, j, f, left[j, i]) for (i, j), f in left.items() if i < j and (j, i) in left]
+def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each of several rows begins, and where the last one ends."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
 @functools.singledispatch
@@ -224,7 +240,7 @@ def _(shape: HalfSpace, record: Any, hulls: _HullBuilder) -> None:
 @_set_record.register(Convex)
 def _(shape: Mesh | Convex, record: Any, hulls: _HullBuilder) -> None:
     place = hulls.add(shape)
-    vertices = shape.GetConvexHull().vertex_array()
+    vertices = _hull_of(shape).vertices
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     center = (low + high) / 2.0
     _set(record, HULL, (0.0, 0.0, 0.0), (high - low) / 2.0, center)

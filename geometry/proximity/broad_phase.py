@@ -4,26 +4,31 @@ The cells of a uniform grid are as wide as the largest geometry that is not *lar
 of the center of its box, so that it can only meet those of its own and of the 26 cells around it (Ericson 2005,
 Real-Time Collision Detection, sec. 7.1). Large ones, a floor say, are few and are tested with all others. The grid has
 at most some cells for each geometry, whatever the extent of the scene, so that time and memory stay linear in their
-number. A few geometries are tested each with each, which takes less time than a grid.
+number. A few geometries are tested each with each, which takes less time than a grid. A geometry whose pose is not
+finite meets nothing, and has no cell.
 """
 
 from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device, kernel
+from merganser.framework.native import device, inlined, kernel
 from merganser.geometry.proximity.layout import HALF_SPACE
 from merganser.geometry.proximity.vectors import Array
 
-__all__ = ["CELLS_A_GEOMETRY", "find_candidates"]
+__all__ = ["CELLS_A_GEOMETRY", "FEW", "find_candidates"]
 
 CELLS_A_GEOMETRY = 4
-_FEW = 128  # geometries, of which each is tested with each
+FEW = 128  # geometries, of which each is tested with each
 
 
 @device
 def _set_box(g: Array, X_WG: Array, i: int, margin: float, boxes: Array) -> None:
-    """Row i of boxes: least x, y, z, greatest x, y, z [m]."""
+    """Row i of boxes: least x, y, z, greatest x, y, z [m]; NaN, which overlaps nothing, if the pose is not finite."""
+    if not _is_finite(X_WG, i):
+        for r in range(6):
+            boxes[i, r] = math.nan
+        return
     for r in range(3):
         if g.kind == HALF_SPACE:
             boxes[i, r], boxes[i, 3 + r] = -math.inf, math.inf
@@ -34,6 +39,14 @@ def _set_box(g: Array, X_WG: Array, i: int, margin: float, boxes: Array) -> None
         # Rounding must not lose a pair.
         half += 1e-15 * (abs(center) + half)
         boxes[i, r], boxes[i, 3 + r] = center - half, center + half
+
+
+@inlined
+def _is_finite(X_WG: Array, i: int) -> bool:
+    total = 0.0
+    for r in range(3):
+        total += 0.0 * X_WG[i, r, 0] + 0.0 * X_WG[i, r, 1] + 0.0 * X_WG[i, r, 2] + 0.0 * X_WG[i, r, 3]
+    return total == 0.0
 
 
 @device
@@ -102,7 +115,7 @@ def find_candidates(
     # Out:
     pairs_out: Array,  # int64, shape [capacity, 2]
 ) -> int:
-    """Pairs (i, j), i < j, in no particular order; returns how many there are, be there room for them or not.
+    """Pairs (i, j), i < j, sorted if there are few; returns how many there are, be there room for them or not.
 
     In `grid_work` stand where the geometries of each cell begin, then the geometries cell by cell, then the cell of
     each geometry, -1 for large ones.
@@ -114,7 +127,7 @@ def find_candidates(
     for i in range(n):
         _set_box(geometries[i], X_WG, i, margin, boxes_work)
     count = 0
-    if n <= _FEW:
+    if n <= FEW:
         for i in range(n):
             low_x, low_y, low_z = boxes_work[i, 0], boxes_work[i, 1], boxes_work[i, 2]
             high_x, high_y, high_z = boxes_work[i, 3], boxes_work[i, 4], boxes_work[i, 5]
@@ -137,7 +150,7 @@ def find_candidates(
     order, cell_of = num_cells_max + 2, num_cells_max + 2 + n
     for i in range(n):
         g = geometries[i]
-        is_large = g.kind == HALF_SPACE or g.bound + g.radius > limit
+        is_large = g.kind == HALF_SPACE or g.bound + g.radius > limit or not _is_in_grid(boxes_work, i)
         grid_work[cell_of + i] = -1 if is_large else 0
         if not is_large:
             x = 0.5 * (boxes_work[i, 0] + boxes_work[i, 3])
@@ -202,6 +215,12 @@ def find_candidates(
                     j = grid_work[order + m]
                     count = _test_pair(geometries, frames, filtered, X_WG, boxes_work, i, j, margin, count, pairs_out)
     return count
+
+
+@inlined
+def _is_in_grid(boxes: Array, i: int) -> bool:
+    """Whether a box is finite, so that its center and its width can be counted in cells."""
+    return bool(0.0 * (boxes[i, 0] + boxes[i, 1] + boxes[i, 2] + boxes[i, 3] + boxes[i, 4] + boxes[i, 5]) == 0.0)
 
 
 @device

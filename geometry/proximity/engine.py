@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.native import Given, bind
 from merganser.geometry.proximity.arrays import ProximityArrays
-from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY, find_candidates
+from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY, FEW, find_candidates
 from merganser.geometry.proximity.derivatives import PairDifferential, PoseDifferential, differentiate_pair
 from merganser.geometry.proximity.layout import (
     POINT,
@@ -30,7 +31,8 @@ _POSES, _PAIRS = np.zeros((1, 4, 4)), np.zeros((1, 2), np.int64)  # of the types
 class ProximityEngine:
     """Answers for one set of geometries, at poses given with each question.
 
-    What the functions return are views into arrays of this object: the next call of the same function overwrites them.
+    Poses are C-contiguous arrays of float64, pairs of int64. What the functions return are views into arrays of this
+    object: the next call of the same function overwrites them.
     An engine serves one thread; engines of the same ProximityArrays may be used side by side.
 
     Args:
@@ -39,22 +41,18 @@ class ProximityEngine:
 
     def __init__(self, arrays: ProximityArrays) -> None:
         self._arrays = arrays
-        n = len(arrays.geometries)
+        n = self._num_geometries = len(arrays.geometries)
         self._boxes = np.zeros((n, 6))
         self._grid = np.zeros((CELLS_A_GEOMETRY + 2) * n + 2, np.int64)
         self._work = np.zeros(1, work_dtype)
         self._pairs = np.zeros((4 * n + 16, 2), np.int64)
         self._results = np.zeros(0, distance_dtype)
         self._contacts = np.zeros(4 * n + 16, contact_dtype)
-        self._bound: dict[Any, Any] = {}  # kernels with the arrays of this object
-
-    def _bind(self, kernel: Any, *arguments: Any) -> Any:
-        """A kernel with these arguments, bound anew where an array has been replaced by a larger one."""
-        room, bound = self._bound.get(kernel, (None, None))
-        if room is not arguments[-1]:
-            bound = bind(kernel, *arguments)
-            self._bound[kernel] = arguments[-1], bound
-        return bound
+        self._to_point: tuple[Array, Array, NDArray[np.int64]] | None = None
+        # Kernels with the arrays of this object, made when they are first used and when an array is replaced.
+        self._find_candidates: Any = None
+        self._signed_distances: Any = None
+        self._contact_manifolds: Any = None
 
     @property
     def arrays(self) -> ProximityArrays:
@@ -72,41 +70,47 @@ class ProximityEngine:
         Returns:
             Rows (a, b) of the geometries, a < b; shape [num_pairs, 2].
         """
-        arrays, X_WG = self._arrays, np.ascontiguousarray(X_WG, np.float64)
         while True:
-            run = self._bind(
-                find_candidates, arrays.geometries, arrays.frames, arrays.filtered, Given(_POSES), Given(0.0),
-                self._boxes, self._grid, self._pairs,
-            )  # fmt: skip
-            count = run(X_WG, margin)
+            if self._find_candidates is None:
+                arrays = self._arrays
+                self._find_candidates = bind(
+                    find_candidates, arrays.geometries, arrays.frames, arrays.filtered, Given(_POSES), Given(0.0),
+                    self._boxes, self._grid, self._pairs,
+                )  # fmt: skip
+            count = self._find_candidates(X_WG, margin)
             if count <= len(self._pairs):
                 break
-            self._pairs = np.zeros((2 * count, 2), np.int64)
+            self._pairs, self._find_candidates = np.zeros((2 * count, 2), np.int64), None
         pairs = self._pairs[:count]
-        if is_sorted:
+        if is_sorted and self._num_geometries > FEW:
             pairs[:] = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
         return pairs
 
     def all_pairs(self) -> NDArray[np.int64]:
         """Returns all pairs that may meet wherever they are, sorted; shape [num_pairs, 2]."""
-        frames, filtered = self._arrays.frames, self._arrays.filtered
-        never = frames[:, None] == frames
-        if len(filtered):
-            never |= filtered
-        return np.argwhere(np.triu(~never, 1))
+        return self._arrays.all_pairs
 
-    def signed_distances(self, X_WG: Array, pairs: NDArray[np.int64]) -> Array:
-        """Returns one record of distance_dtype for each pair.
+    def signed_distances(
+        self, X_WG: Array, pairs: NDArray[np.int64], max_distance: float = math.inf, tolerance: float = 0.0
+    ) -> Array:
+        """Returns one record of distance_dtype for each pair that is near enough.
 
         Args:
             X_WG: pose of each geometry, shape [n, 4, 4].
             pairs: rows of geometries, shape [num_pairs, 2].
+            max_distance: pairs farther apart are left out [m].
+            tolerance: by how much less that is for pairs without a sphere, where rounding decides [m].
         """
-        if len(pairs) > len(self._results):
-            self._results = np.zeros(2 * len(pairs), distance_dtype)
-        arrays = self._arrays
-        signed_distances(arrays.geometries, arrays.hulls, X_WG, pairs, len(pairs), self._work, self._results)
-        return self._results[: len(pairs)]
+        num_pairs = len(pairs)
+        if num_pairs > len(self._results):
+            self._results = np.zeros(max(num_pairs, 2 * len(self._results)), distance_dtype)
+            arrays = self._arrays
+            given = Given(_POSES), Given(_PAIRS), Given(0), Given(0.0), Given(0.0)
+            self._signed_distances = bind(
+                signed_distances, arrays.geometries, arrays.hulls, *given, self._work, self._results
+            )
+        count = self._signed_distances(X_WG, pairs, num_pairs, max_distance, tolerance) if num_pairs else 0
+        return self._results[:count]
 
     def distances_to_point(self, X_WG: Array, p_WQ: ArrayLike) -> Array:
         """Returns one record for each geometry G and the point Q: A is G, B is Q, so nhat_BA_W is minus the gradient.
@@ -117,14 +121,16 @@ class ProximityEngine:
         """
         geometries = self._arrays.geometries
         n = len(geometries)
-        with_point = np.zeros(n + 1, geometry_dtype)
-        with_point[:n] = geometries
-        with_point[n]["kind"] = POINT
-        X_W = np.concatenate([X_WG, np.eye(4)[None]])
-        X_W[n, :3, 3] = p_WQ
-        pairs = np.array([(i, n) for i in range(n)], np.int64).reshape(-1, 2)
+        if self._to_point is None:
+            with_point = np.zeros(n + 1, geometry_dtype)
+            with_point[:n] = geometries
+            with_point[n]["kind"] = POINT
+            pairs = np.stack([np.arange(n), np.full(n, n)], axis=1)
+            self._to_point = with_point, np.tile(np.eye(4), (n + 1, 1, 1)), pairs
+        with_point, X_W, pairs = self._to_point
+        X_W[:n], X_W[n, :3, 3] = X_WG, p_WQ
         results = np.zeros(n, distance_dtype)
-        signed_distances(with_point, self._arrays.hulls, X_W, pairs, n, self._work, results)
+        signed_distances(with_point, self._arrays.hulls, X_W, pairs, n, math.inf, 0.0, self._work, results)
         return results
 
     def differentiate(
@@ -159,12 +165,15 @@ class ProximityEngine:
         arrays, X_WG = self._arrays, np.ascontiguousarray(X_WG, np.float64)
         pairs = np.ascontiguousarray(pairs, np.int64)
         while True:
-            given = Given(_POSES), Given(_PAIRS), Given(0), Given(0.0)
-            run = self._bind(contact_manifolds, arrays.geometries, arrays.hulls, *given, self._work, self._contacts)
-            count = run(X_WG, pairs, len(pairs), margin)
+            if self._contact_manifolds is None:
+                given = Given(_POSES), Given(_PAIRS), Given(0), Given(0.0)
+                self._contact_manifolds = bind(
+                    contact_manifolds, arrays.geometries, arrays.hulls, *given, self._work, self._contacts
+                )
+            count = self._contact_manifolds(X_WG, pairs, len(pairs), margin)
             if count <= len(self._contacts):
                 return pairs, self._contacts[:count]
-            self._contacts = np.zeros(2 * count, contact_dtype)
+            self._contacts, self._contact_manifolds = np.zeros(2 * count, contact_dtype), None
 
 
 def manifolds_job() -> tuple[Any, tuple[Any, ...]]:

@@ -98,6 +98,10 @@ distance_dtype = np.dtype(
         ("nhat_BA_W", np.float64, 3),
         ("p_WCa", np.float64, 3),
         ("p_WCb", np.float64, 3),
+        ("p_ACa", np.float64, 3),
+        ("p_BCb", np.float64, 3),
+        ("row_a", np.int64),  # of the geometries
+        ("row_b", np.int64),
         ("status", np.int64),
     ]
 )

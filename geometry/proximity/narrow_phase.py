@@ -29,6 +29,7 @@ from merganser.geometry.proximity.layout import (
     HALF_SPACE,
     HULL,
     INEXACT,
+    POINT,
     SEGMENT,
     SOLVED,
     UNSOLVED,
@@ -263,8 +264,8 @@ def _start(a: Array, b: Array, X_AB: Array) -> Vector3:
 
 
 @inlined
-def write_result(a: Array, b: Array, X_WG: Array, i: int, work: Array, out: Array) -> None:
-    """Adds the rounding radii to the solution, and turns it to the world."""
+def write_result(a: Array, b: Array, X_WG: Array, i: int, j: int, work: Array, out: Array) -> None:
+    """Adds the rounding radii to the solution, and turns it to the world and to B."""
     n = (work.normal[0], work.normal[1], work.normal[2])
     p_A = (work.p_ACa[0], work.p_ACa[1], work.p_ACa[2])
     p_B = (work.p_ACb[0], work.p_ACb[1], work.p_ACb[2])
@@ -276,6 +277,12 @@ def write_result(a: Array, b: Array, X_WG: Array, i: int, work: Array, out: Arra
     out.distance = -work.value - radius_a - radius_b
     for r in range(3):
         out.nhat_BA_W[r], out.p_WCa[r], out.p_WCb[r] = -n_W[r], p_WA[r] + radius_a * n_W[r], p_WB[r] - radius_b * n_W[r]
+        out.p_ACa[r] = p_A[r] + radius_a * n[r]
+    for c in range(3):
+        out.p_BCb[c] = 0.0
+        for r in range(3):
+            out.p_BCb[c] += X_WG[j, r, c] * (out.p_WCb[r] - X_WG[j, r, 3])
+    out.row_a, out.row_b = i, j
 
 
 @kernel
@@ -287,16 +294,24 @@ def signed_distances(
     X_WG: Array,  # shape [num_geometries, 4, 4]
     pairs: Array,  # rows of geometries, shape [>= num_pairs, 2]
     num_pairs: int,
+    max_distance: float,  # of pairs that count; all do if it is infinite [m]
+    tolerance: float,  # by how much less it is for pairs without a sphere [m]
     # Work:
     work: Array,  # work_dtype, shape [1]
     # Out:
     results_out: Array,  # distance_dtype, shape [>= num_pairs]
-) -> None:
-    """Signed distance, normal and closest points of each pair."""
+) -> int:
+    """Signed distance, normal and closest points of each pair that counts, in their order; returns how many do."""
     w = work[0]
     hulls = by_reference(hulls)
     begin_pairs(w)
+    count = 0
     for k in range(num_pairs):
         i, j = pairs[k, 0], pairs[k, 1]
-        results_out[k].status = solve_pair(geometries, hulls, X_WG, pairs, k, num_pairs, w, False)
-        write_result(geometries[i], geometries[j], X_WG, i, w, results_out[k])
+        a, b = geometries[i], geometries[j]
+        results_out[count].status = solve_pair(geometries, hulls, X_WG, pairs, k, num_pairs, w, False)
+        write_result(a, b, X_WG, i, j, w, results_out[count])
+        is_exact = a.kind == POINT or b.kind == POINT
+        if not results_out[count].distance > (max_distance if is_exact else max_distance - tolerance):
+            count += 1
+    return count

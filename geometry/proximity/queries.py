@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.autodiff.blocks import make_block, pack, values_and_gradient
 from merganser.framework.autodiff.scalar import AutoDiffXd
+from merganser.framework.native import Given, bind
 from merganser.geometry.geometry_state import GeometryState
 from merganser.geometry.ids import GeometryId
 from merganser.geometry.meshes.files import read_surface_mesh
+from merganser.geometry.pose_kernels import select_poses
 from merganser.geometry.pose_layout import WorldPoses
-from merganser.geometry.proximity.arrays import ProximityArrays
 from merganser.geometry.proximity.derivatives import PairDifferential, PoseDifferential
 from merganser.geometry.proximity.engine import ProximityEngine
-from merganser.geometry.proximity.layout import POINT, UNBOUNDED, geometry_dtype
+from merganser.geometry.proximity.layout import HALF_SPACE, POINT, geometry_dtype
 from merganser.geometry.proximity.mesh_distance import MeshDistance
 from merganser.geometry.proximity_layout import ProximityLayout
 from merganser.geometry.query_results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
@@ -26,6 +29,8 @@ from merganser.geometry.shapes import Convex, Ellipsoid, Mesh, Sphere
 __all__ = ["ProximityQueries"]
 
 Array = NDArray[Any]
+GetState = Callable[[], GeometryState]  # for messages
+Result = TypeVar("Result", PenetrationAsPointPair, SignedDistancePair)
 
 # Of overlapping pairs, those of one of these and a sphere are reported sphere first, as pydrake does.
 _AFTER_SPHERES = (Ellipsoid, Convex, Mesh)
@@ -54,7 +59,12 @@ class ProximityQueries:
 
     def __init__(self, layout: ProximityLayout) -> None:
         self.layout = layout
-        self.engine = ProximityEngine(ProximityArrays(layout.shapes, layout.frames, layout.filtered))
+        self.engine = ProximityEngine(layout.arrays)
+        self._X_WG = np.tile(np.eye(4), (len(layout.rows), 1, 1))
+        self._select_poses = bind(select_poses, layout.rows, Given(self._X_WG), self._X_WG)
+        self._may_swap = any(isinstance(shape, Sphere) for shape in layout.shapes) and any(
+            isinstance(shape, _AFTER_SPHERES) for shape in layout.shapes
+        )
 
     # ------------------------------------------------------------------ pairs
 
@@ -64,63 +74,57 @@ class ProximityQueries:
         pairs = self.engine.find_candidates(self._float_poses(poses))
         return [(ids[a], ids[b]) for a, b in pairs.tolist()]
 
-    def has_collisions(self, state: GeometryState, poses: WorldPoses) -> bool:
+    def has_collisions(self, get_state: GetState, poses: WorldPoses) -> bool:
         """See `QueryObject.HasCollisions`."""
-        X_WG = self._float_poses(poses)
-        return len(self._penetrating(state, X_WG)[1]) > 0
+        return len(self._penetrating(get_state, self._float_poses(poses))) > 0
 
-    def penetrations(self, state: GeometryState, poses: WorldPoses) -> list[PenetrationAsPointPair]:
+    def penetrations(self, get_state: GetState, poses: WorldPoses) -> list[PenetrationAsPointPair]:
         """See `QueryObject.ComputePointPairPenetration`."""
         X_WG, dX_WG = self._poses(poses)
-        pairs, results = self._penetrating(state, X_WG)
-        ids, shapes = self.layout.geometry_ids, self.layout.shapes
-        found = []
-        for (a, b), result in zip(pairs.tolist(), results):
-            p_WCa, p_WCb, nhat_BA_W = result["p_WCa"].copy(), result["p_WCb"].copy(), result["nhat_BA_W"].copy()
-            depth = -float(result["distance"])
-            if dX_WG is not None:
-                A, B = (PoseDifferential.of(X_WG[row], dX_WG[row]) for row in (a, b))
-                d = self._differentiate(state, "ComputePointPairPenetration", (a, b), result, A, B)
-                p_WCa, p_WCb = _with_derivatives(p_WCa, d.p_WCa), _with_derivatives(p_WCb, d.p_WCb)
-                nhat_BA_W, depth = _with_derivatives(nhat_BA_W, d.nhat_BA_W), _with_derivatives(depth, -d.distance)
-            if isinstance(shapes[a], _AFTER_SPHERES) and isinstance(shapes[b], Sphere):
-                a, b, p_WCa, p_WCb, nhat_BA_W = b, a, p_WCb, p_WCa, -nhat_BA_W
-            found.append(
-                PenetrationAsPointPair(
-                    id_A=ids[a],
-                    id_B=ids[b],
-                    p_WCa=p_WCa,
-                    p_WCb=p_WCb,
-                    nhat_BA_W=nhat_BA_W,
-                    depth=depth,
-                )
-            )
-        return sorted(found, key=lambda pair: (pair.id_A, pair.id_B))
+        results = self._penetrating(get_state, X_WG)
+        found = _results(PenetrationAsPointPair, self.layout, results)
+        if dX_WG is not None:
+            for pair, result in zip(found, results):
+                d, _, _ = self._differentiate(get_state, "ComputePointPairPenetration", X_WG, dX_WG, result)
+                pair.p_WCa, pair.p_WCb = _with_derivatives(pair.p_WCa, d.p_WCa), _with_derivatives(pair.p_WCb, d.p_WCb)
+                pair.nhat_BA_W = _with_derivatives(pair.nhat_BA_W, d.nhat_BA_W)
+                pair.depth = _with_derivatives(pair.depth, -d.distance)
+        if self._may_swap:
+            shapes = self.layout.shapes
+            for pair, a, b in zip(found, results["row_a"].tolist(), results["row_b"].tolist()):
+                if isinstance(shapes[a], _AFTER_SPHERES) and isinstance(shapes[b], Sphere):
+                    pair.swap()
+            found.sort(key=lambda pair: (pair.id_A, pair.id_B))
+        return found
 
-    def signed_distances(
-        self, state: GeometryState, poses: WorldPoses, max_distance: float
-    ) -> list[SignedDistancePair]:
+    def signed_distances(self, get_state: GetState, poses: WorldPoses, max_distance: float) -> list[SignedDistancePair]:
         """See `QueryObject.ComputeSignedDistancePairwiseClosestPoints`."""
         X_WG, dX_WG = self._poses(poses)
-        if np.isnan(max_distance):
+        if math.isnan(max_distance):
             raise RuntimeError("ComputeSignedDistancePairwiseClosestPoints(): max_distance is NaN.")
-        if np.isinf(max_distance):
+        if math.isinf(max_distance):
             pairs = self.engine.all_pairs()
         else:
             pairs = self.engine.find_candidates(X_WG, max(max_distance, 0.0))
+        if self.engine.arrays.unbounded_pair is not None:
+            raise self._unbounded(get_state, self.engine.arrays.unbounded_pair, "Signed distance")
         query = "ComputeSignedDistancePairwiseClosestPoints"
-        return self._distances(state, query, X_WG, dX_WG, pairs, max_distance)
+        return self._pairs(get_state, query, X_WG, dX_WG, self.engine.signed_distances(X_WG, pairs, max_distance))
 
     def signed_distance(
-        self, state: GeometryState, poses: WorldPoses, id_A: GeometryId, id_B: GeometryId
+        self, get_state: GetState, poses: WorldPoses, id_A: GeometryId, id_B: GeometryId
     ) -> SignedDistancePair:
         """See `QueryObject.ComputeSignedDistancePairClosestPoints`."""
         query = "ComputeSignedDistancePairClosestPoints"
-        rows = [self._row(state, query, id) for id in (id_A, id_B)]
+        rows = [self._row(get_state, query, id) for id in (id_A, id_B)]
         pairs = np.array([sorted(rows)], np.int64)
         if rows[0] == rows[1]:
-            raise RuntimeError(f"{query}() takes two geometries; given {_name(state, id_A)} twice.")
-        return self._distances(state, query, *self._poses(poses), pairs)[0]
+            raise RuntimeError(f"{query}() takes two geometries; given {_name(get_state(), id_A)} twice.")
+        kinds = self.engine.arrays.geometries["kind"]
+        if kinds[rows[0]] == kinds[rows[1]] == HALF_SPACE:
+            raise self._unbounded(get_state, pairs[0].tolist(), "Signed distance")
+        X_WG, dX_WG = self._poses(poses)
+        return self._pairs(get_state, query, X_WG, dX_WG, self.engine.signed_distances(X_WG, pairs))[0]
 
     def contact_manifolds(self, poses: WorldPoses, margin: float) -> tuple[list[tuple[GeometryId, GeometryId]], Array]:
         """See `QueryObject.ComputeContactManifolds`."""
@@ -145,23 +149,25 @@ class ProximityQueries:
             point = np.asarray(p_WQ, dtype=np.float64).reshape(-1)
         if point.shape != (3,) or not np.isfinite(point.astype(np.float64)).all():
             raise RuntimeError(f"ComputeSignedDistanceToPoint(): p_WQ must be three finite numbers; given {p_WQ!r}.")
+        if math.isnan(threshold):
+            raise RuntimeError("ComputeSignedDistanceToPoint(): the threshold is NaN.")
         if dX_WG is None and d_point is not None:
             dX_WG = np.zeros((*X_WG.shape, d_point.shape[-1]))
         if dX_WG is not None:
             return self._differentiated_distances_to_point(X_WG, dX_WG, point, d_point, threshold)
         results = self.engine.distances_to_point(X_WG, point)
+        numbers = _numbers(results)
         found = []
-        for row, (id, shape) in enumerate(zip(self.layout.geometry_ids, self.layout.shapes)):
-            R_WG, p_WG = X_WG[row, :3, :3], X_WG[row, :3, 3]
+        layout = self.layout
+        for row, (id, shape, distance) in enumerate(zip(layout.geometry_ids, layout.shapes, numbers[:, 0].tolist())):
             if isinstance(shape, Mesh):
+                R_WG, p_WG = X_WG[row, :3, :3], X_WG[row, :3, 3]
                 distance, gradient_G, p_GN = _mesh_distance(shape)(R_WG.T @ (point - p_WG))
-                gradient = R_WG @ gradient_G
-            else:
-                result = results[row]
-                distance, gradient = float(result["distance"]), -result["nhat_BA_W"]
-                p_GN = R_WG.T @ (result["p_WCa"] - p_WG)
-            if distance <= threshold:
-                found.append(SignedDistanceToPoint(id_G=id, p_GN=p_GN, distance=distance, grad_W=gradient))
+                if distance <= threshold:
+                    gradient = R_WG @ gradient_G
+                    found.append(SignedDistanceToPoint(id_G=id, p_GN=p_GN, distance=distance, grad_W=gradient))
+            elif distance <= threshold:
+                found.append(SignedDistanceToPoint.of(id, distance, numbers, row))
         return found
 
     def _differentiated_distances_to_point(
@@ -213,119 +219,93 @@ class ProximityQueries:
 
     def _poses(self, poses: WorldPoses) -> tuple[Array, Array | None]:
         """The poses, shape [n, 4, 4], checked, and if they are of AutoDiffXd their derivatives, shape [n, 4, 4, k]."""
+        if poses.X_WG.dtype == np.float64:
+            if self._select_poses(poses.X_WG):
+                return self._X_WG, None
+            raise self._not_finite(self._X_WG)
         X_WG = self.layout.world_poses(poses)
-        dX_WG = None
-        if X_WG.dtype == object:
-            other = next((x for x in X_WG.flat if not isinstance(x, (AutoDiffXd, float, int))), None)
-            if other is not None:
-                raise RuntimeError(
-                    f"Proximity queries are for poses of float64 and AutoDiffXd; these hold {type(other).__name__}. "
-                    "Evaluate them in a SceneGraph of floats."
-                )
-            X_WG, dX_WG = _split(X_WG)
+        other = next((x for x in X_WG.flat if not isinstance(x, (AutoDiffXd, float, int))), None)
+        if other is not None:
+            raise RuntimeError(
+                f"Proximity queries are for poses of float64 and AutoDiffXd; these hold {type(other).__name__}. "
+                "Evaluate them in a SceneGraph of floats."
+            )
+        values, derivatives = _split(X_WG)
+        if not np.isfinite(values).all():
+            raise self._not_finite(values)
+        return np.ascontiguousarray(values), derivatives
+
+    def _not_finite(self, X_WG: Array) -> RuntimeError:
         finite = np.isfinite(X_WG).all(axis=(1, 2))
-        if not finite.all():
-            bad = [self.layout.geometry_ids[row] for row in np.flatnonzero(~finite)]
-            raise RuntimeError(f"Proximity queries need finite poses; those of these geometries are not: {bad}.")
-        return np.ascontiguousarray(X_WG), dX_WG
+        bad = [self.layout.geometry_ids[row] for row in np.flatnonzero(~finite)]
+        return RuntimeError(f"Proximity queries need finite poses; those of these geometries are not: {bad}.")
 
     def _differentiate(
-        self,
-        state: GeometryState,
-        query: str,
-        pair: tuple[int, int],
-        result: Any,
-        A: PoseDifferential,
-        B: PoseDifferential,
-    ) -> PairDifferential:
-        """Derivatives of the result of a pair.
+        self, get_state: GetState, query: str, X_WG: Array, dX_WG: Array, result: Any
+    ) -> tuple[PairDifferential, PoseDifferential, PoseDifferential]:
+        """Derivatives of the result of a pair, and of the poses of its geometries.
 
         Raises:
             RuntimeError: there are none.
         """
+        pair = int(result["row_a"]), int(result["row_b"])
+        A, B = (PoseDifferential.of(X_WG[row], dX_WG[row]) for row in pair)
         d = self.engine.differentiate(self.engine.arrays.geometries, pair, result, A, B)
         if d is None:
             ids, shapes = self.layout.geometry_ids, self.layout.shapes
-            names = " and ".join(f"{_name(state, ids[row])}, a {type(shapes[row]).__name__}," for row in pair)
+            names = " and ".join(f"{_name(get_state(), ids[row])}, a {type(shapes[row]).__name__}," for row in pair)
             raise _no_derivatives(query, names, float(result["distance"]))
-        return d
+        return d, A, B
 
-    def _penetrating(self, state: GeometryState, X_WG: Array) -> tuple[NDArray[np.int64], Array]:
-        pairs = self.engine.find_candidates(X_WG)
-        results = self.engine.signed_distances(X_WG, pairs)
-        self._refuse_unbounded(state, pairs, results, "Penetration")
-        kinds = self.engine.arrays.geometries["kind"][pairs]
+    def _penetrating(self, get_state: GetState, X_WG: Array) -> Array:
+        engine = self.engine
+        if engine.arrays.unbounded_pair is not None:
+            raise self._unbounded(get_state, engine.arrays.unbounded_pair, "Penetration")
         # Spheres report that they touch; elsewhere rounding decides whether a touching pair overlaps.
-        has_sphere = (kinds == POINT).any(axis=1)
-        found = results["distance"] <= np.where(has_sphere, 0.0, -_TOUCHING)
-        return pairs[found], results[found]
+        return engine.signed_distances(X_WG, engine.find_candidates(X_WG), 0.0, _TOUCHING)
 
-    def _distances(
-        self,
-        state: GeometryState,
-        query: str,
-        X_WG: Array,
-        dX_WG: Array | None,
-        pairs: NDArray[np.int64],
-        max_distance: float = np.inf,
+    def _pairs(
+        self, get_state: GetState, query: str, X_WG: Array, dX_WG: Array | None, results: Array
     ) -> list[SignedDistancePair]:
-        results = self.engine.signed_distances(X_WG, pairs)
-        self._refuse_unbounded(state, pairs, results, "Signed distance")
-        is_near = results["distance"] <= max_distance
-        pairs, results = pairs[is_near], results[is_near]
+        found = _results(SignedDistancePair, self.layout, results)
         if dX_WG is not None:
-            return self._differentiated_distances(state, query, X_WG, dX_WG, pairs, results)
-        ids = self.layout.geometry_ids
-        R_WA, R_WB = X_WG[pairs[:, 0], :3, :3], X_WG[pairs[:, 1], :3, :3]
-        p_ACa = np.einsum("nji,nj->ni", R_WA, results["p_WCa"] - X_WG[pairs[:, 0], :3, 3])
-        p_BCb = np.einsum("nji,nj->ni", R_WB, results["p_WCb"] - X_WG[pairs[:, 1], :3, 3])
-        return [
-            SignedDistancePair(
-                id_A=ids[a], id_B=ids[b], p_ACa=p_A, p_BCb=p_B, distance=float(distance), nhat_BA_W=nhat.copy()
-            )
-            for (a, b), p_A, p_B, distance, nhat in zip(
-                pairs.tolist(), p_ACa, p_BCb, results["distance"], results["nhat_BA_W"]
-            )
-        ]
-
-    def _differentiated_distances(
-        self, state: GeometryState, query: str, X_WG: Array, dX_WG: Array, pairs: NDArray[np.int64], results: Array
-    ) -> list[SignedDistancePair]:
-        ids = self.layout.geometry_ids
-        found = []
-        for (a, b), result in zip(pairs.tolist(), results):
-            A, B = (PoseDifferential.of(X_WG[row], dX_WG[row]) for row in (a, b))
-            d = self._differentiate(state, query, (a, b), result, A, B)
-            found.append(
-                SignedDistancePair(
-                    id_A=ids[a],
-                    id_B=ids[b],
-                    p_ACa=_with_derivatives(*_in_frame(A, result["p_WCa"], d.p_WCa)),
-                    p_BCb=_with_derivatives(*_in_frame(B, result["p_WCb"], d.p_WCb)),
-                    distance=_with_derivatives(float(result["distance"]), d.distance),
-                    nhat_BA_W=_with_derivatives(result["nhat_BA_W"], d.nhat_BA_W),
-                )
-            )
+            for pair, result in zip(found, results):
+                d, A, B = self._differentiate(get_state, query, X_WG, dX_WG, result)
+                pair.p_ACa = _with_derivatives(*_in_frame(A, result["p_WCa"], d.p_WCa))
+                pair.p_BCb = _with_derivatives(*_in_frame(B, result["p_WCb"], d.p_WCb))
+                pair.distance = _with_derivatives(pair.distance, d.distance)
+                pair.nhat_BA_W = _with_derivatives(pair.nhat_BA_W, d.nhat_BA_W)
         return found
 
-    def _refuse_unbounded(self, state: GeometryState, pairs: NDArray[np.int64], results: Array, query: str) -> None:
-        unbounded = results["status"] == UNBOUNDED
-        if unbounded.any():
-            a, b = pairs[unbounded][0].tolist()
-            names = " and ".join(_name(state, self.layout.geometry_ids[row]) for row in (a, b))
-            raise RuntimeError(
-                f"{query} queries between two half spaces have no answer: {names}. Filter the pair, or make one of "
-                "them a Box."
-            )
+    def _unbounded(self, get_state: GetState, pair: Sequence[int], query: str) -> RuntimeError:
+        names = " and ".join(_name(get_state(), self.layout.geometry_ids[row]) for row in pair)
+        return RuntimeError(
+            f"{query} queries between two half spaces have no answer: {names}. Filter the pair, or make one of "
+            "them a Box."
+        )
 
-    def _row(self, state: GeometryState, query: str, id: GeometryId) -> int:
+    def _row(self, get_state: GetState, query: str, id: GeometryId) -> int:
         row = self.layout.index.get(id)
         if row is None:
-            name = _name(state, id)  # which says if there is no such geometry
+            name = _name(get_state(), id)  # which says if there is no such geometry
             raise RuntimeError(
                 f"{query}(): {name} does not have the proximity role. Give it ProximityProperties with AssignRole()."
             )
         return row
+
+
+def _numbers(results: Array) -> Array:
+    """Records of distance_dtype as numbers, copied, shape [num_results, ..]."""
+    return results.view(np.float64).reshape(len(results), -1).copy()
+
+
+def _results(kind: type[Result], layout: ProximityLayout, results: Array) -> list[Result]:
+    """Records of distance_dtype as results for users, which keep a copy."""
+    if not len(results):
+        return []
+    numbers, ids, of = _numbers(results), layout.geometry_ids, kind.of
+    rows = zip(results["row_a"].tolist(), results["row_b"].tolist(), numbers[:, 0].tolist())
+    return [of(ids, a, b, distance, numbers, row) for row, (a, b, distance) in enumerate(rows)]
 
 
 def _split(scalars: Array) -> tuple[Array, Array]:

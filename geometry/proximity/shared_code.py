@@ -2,13 +2,19 @@
 
 Left to itself the compiler takes a helper into each kernel that calls it, and into each helper on the way there, and
 makes machine code of it every time. A function marked `shared` is a kernel of its own. Its address stands in a cell
-that compiled code, be it from the disk, finds by name, and that `prepare` fills.
+that compiled code, be it from the disk, finds by name. As long as the cell is empty the caller has `_find_code`
+fill it, which compiles the function or takes it from the disk: a search that no pair of shapes needs is never
+compiled, and none can be called before it is there.
 """
 
 from __future__ import annotations
 
+import _thread
+import ctypes
 import functools
-from collections.abc import Callable, Sequence
+import sys
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,10 +28,13 @@ from merganser.framework.native import kernel, kernel_address
 from merganser.geometry.proximity.hull_reference import HullsSample
 from merganser.geometry.proximity.layout import Hulls, geometry_dtype, work_dtype
 
-__all__ = ["job_of", "prepare", "shared"]
+__all__ = ["job_of", "shared"]
 
 # By name of the function: its kernel, its cell, and samples of what follows the first four arguments.
 _SHARED: dict[str, tuple[Any, NDArray[np.int64], tuple[Any, ...]]] = {}
+_INT64 = ir.IntType(64)
+_FINDER = "merganser_find_code"  # the name by which compiled code knows `_find_code`
+_NONE_FOUND = -1  # what a function returns that could not be compiled: UNSOLVED (layout.py), or False
 
 
 def shared(restype: Any, *others: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -66,30 +75,61 @@ def _call_at(name: str, restype: Any, arguments: Any) -> Any:
     argtypes = tuple(types.unliteral(kind) for kind in arguments)
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        integer = ir.IntType(64)
-        cell = builder.module.globals.get(name) or cgutils.add_global_variable(builder.module, integer, name)
+        module = builder.module
+        cell = module.globals.get(name) or cgutils.add_global_variable(module, _INT64, name)
         convention = context.call_conv
         function_type = convention.get_function_type(restype, argtypes)
-        function = builder.inttoptr(builder.load(cell), function_type.as_pointer())
         unpacked = [
             context.cast(builder, value, kind, argtype)
             for value, kind, argtype in zip(
                 cgutils.unpack_tuple(builder, values[0], len(argtypes)), arguments, argtypes
             )
         ]
-        _, result = convention.call_function(builder, function, restype, argtypes, unpacked)
-        return result
+        address = cgutils.alloca_once_value(builder, builder.load(cell))
+        with builder.if_then(builder.icmp_unsigned("==", builder.load(address), _INT64(0)), likely=False):
+            find = cgutils.get_or_insert_function(module, ir.FunctionType(ir.VoidType(), [cell.type]), _FINDER)
+            builder.call(find, [cell])
+            builder.store(builder.load(cell), address)
+        kind = context.get_value_type(restype)
+        outcome = cgutils.alloca_once_value(builder, kind(0 if restype == types.boolean else _NONE_FOUND))
+        with builder.if_then(builder.icmp_unsigned("!=", builder.load(address), _INT64(0)), likely=True):
+            function = builder.inttoptr(builder.load(address), function_type.as_pointer())
+            _, returned = convention.call_function(builder, function, restype, argtypes, unpacked)
+            builder.store(returned, outcome)
+        return builder.load(outcome)
 
     return restype(arguments), generate
 
 
-def prepare(names: Sequence[str]) -> None:
-    """Compiles shared functions, or takes them from the disk; to be called before a kernel calls them."""
-    for function_name in names:
-        cell = _SHARED[function_name][1]
-        code, arguments = job_of(function_name)
-        if cell[0] == 0 and hasattr(code, "overloads"):  # not with NUMBA_DISABLE_JIT=1
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def _find_code(place: int) -> None:
+    """Writes the address of a function into its cell, which stands at a place; leaves it empty if that is impossible.
+
+    Compiled code calls this, so that nothing may be raised from here. Ctrl-C waits until the function is compiled and
+    the kernel that calls it is done.
+    """
+    name, cell = next((name, cell) for name, (_, cell, _) in _SHARED.items() if cell.ctypes.data == place)
+    was_interrupted = False
+    while cell[0] == 0:
+        try:
+            code, arguments = job_of(name)
             cell[0] = kernel_address(code, *arguments)
+        except KeyboardInterrupt:
+            was_interrupted = True
+        except BaseException as error:  # memory, say
+            print(f"{name} cannot be compiled, pairs that need it are not solved: {error!r}", file=sys.stderr)
+            break
+    if was_interrupted:
+        _thread.start_new_thread(_interrupt_soon, ())
+
+
+def _interrupt_soon() -> None:
+    """Interrupts the main thread when it has left the kernel, which holds Python's lock."""
+    time.sleep(0.05)
+    _thread.interrupt_main()
+
+
+binding.add_symbol(_FINDER, ctypes.cast(_find_code, ctypes.c_void_p).value)
 
 
 def job_of(function_name: str) -> tuple[Any, tuple[Any, ...]]:

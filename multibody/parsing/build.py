@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = ["add_document"]
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,14 @@ from merganser.multibody.parsing.description import (
     ModelDescription,
     ShapeDescription,
 )
-from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.parsing.errors import Diagnostics, located
 from merganser.multibody.plant import CoulombFriction, DiscreteContactSolver
 from merganser.multibody.tree import (
     BallRpyJoint,
     CurvilinearJoint,
     FixedOffsetFrame,
     LinearBushingRollPitchYaw,
+    LinearSpringDamper,
     PdControllerGains,
     PlanarJoint,
     PrismaticJoint,
@@ -74,40 +76,57 @@ class _DocumentBuilder:
         self._registers_geometry = plant.geometry_source_is_registered()
 
     def build(self, document: DocumentDescription) -> list[Any]:
-        for model in document.models:
-            self._add_instances(model)
-        for model in document.models:
+        models = document.all_models()
+        first, others = ([m for m in models if m.is_added_first is kind] for kind in (True, False))
+        for model in first:
+            self._add_instance(model)
             self._add_model(model)
+        for model in others:
+            self._add_instance(model)
+        for model in document.models:
+            self._add_models(model)
         self._add_joints_and_frames(document)
-        return list(self._instances.values())
+        return [self._instances[model.name] for model in others + first]
 
-    def _add_instances(self, root: ModelDescription) -> None:
-        for model in root.with_nested():
-            self._instances[model.name] = self._plant.AddModelInstance(self._instance_names[model.name])
+    def _add_instance(self, model: ModelDescription) -> None:
+        self._instances[model.name] = self._plant.AddModelInstance(self._instance_names[model.name])
+
+    def _add_models(self, model: ModelDescription) -> None:
+        for nested in model.nested:
+            self._add_models(nested)
+        if not model.is_added_first:
+            self._add_model(model)
 
     def _add_model(self, model: ModelDescription) -> None:
-        for nested in model.nested:
-            self._add_model(nested)
         for link in model.links:
-            self._add_link(model.name, link)
-        self._add_geometries(self._plant.world_body(), model.world_visuals, model.world_collisions)
+            with located(link.location):
+                self._add_link(model.name, link)
+        self._add_world_geometries(model)
         self._add_joints_and_frames(model)
         for bushing in model.bushings:
             self._add_bushing(bushing)
+        for spring in model.spring_dampers:
+            ends = self._bodies[spring.body_A], spring.p_AP, self._bodies[spring.body_B], spring.p_BQ
+            constants = spring.free_length, spring.stiffness, spring.damping
+            self._plant.AddForceElement(LinearSpringDamper(*ends, *constants))
         self._add_constraints(model)
 
     def _add_joints_and_frames(self, owner: ModelDescription | DocumentDescription) -> None:
         for joint in owner.joints:
             if joint.frames is None:
-                self._add_joint(joint)
+                with located(joint.location):
+                    self._add_joint(joint)
         for actuator in owner.actuators:
-            self._add_actuator(actuator)
+            with located(actuator.location):
+                self._add_actuator(actuator)
         for frame in owner.frames:
-            self._add_frame(frame)
+            with located(frame.location):
+                self._add_frame(frame)
         for joint in owner.joints:
             if joint.frames is not None:
-                F, M = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in joint.frames)
-                self._joints[joint.child.model, joint.name] = self._plant.AddJoint(_make_joint(joint, F, M))
+                with located(joint.location):
+                    F, M = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in joint.frames)
+                    self._joints[joint.child.model, joint.name] = self._plant.AddJoint(_make_joint(joint, F, M))
 
     def _add_bushing(self, bushing: BushingDescription) -> None:
         A, C = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in (bushing.frameA, bushing.frameC))
@@ -137,6 +156,33 @@ class _DocumentBuilder:
             self._plant.SetDefaultFloatingBaseBodyPose(body, link.X_WB)
         self._add_geometries(body, link.visuals, link.collisions)
 
+    def _add_world_geometries(self, model: ModelDescription) -> None:
+        """Those that other files, or other elements for the world in this one, have added keep their names."""
+        if not (self._registers_geometry and (model.world_visuals or model.world_collisions)):
+            return
+        world, inspector = self._plant.world_body(), self._plant._scene_graph.model_inspector()
+        visual_ids, collision_ids = (
+            self._plant.GetVisualGeometriesForBody(world), self._plant.GetCollisionGeometriesForBody(world)
+        )  # fmt: skip
+        renamed = []
+        for new, ids in ((model.world_visuals, visual_ids), (model.world_collisions, collision_ids)):
+            taken = {inspector.GetName(geometry_id).rpartition("::")[2] for geometry_id in ids}
+            renamed.append([self._with_free_name(geometry, taken) for geometry in new])
+        self._add_geometries(world, *renamed)
+
+    def _with_free_name(self, geometry: GeometryDescription, taken: set[str]) -> GeometryDescription:
+        """A geometry under a name that is not taken, which is taken from now on."""
+        name, count = geometry.name, 0
+        while name in taken:
+            count += 1
+            name = f"{geometry.name}_{count}"
+        taken.add(name)
+        if count:
+            self._diagnostics.warn(
+                geometry.location, f"the world already has a geometry named '{geometry.name}'; using '{name}'."
+            )
+        return replace(geometry, name=name)
+
     def _add_geometries(
         self, body: Any, visuals: list[GeometryDescription], collisions: list[GeometryDescription]
     ) -> None:
@@ -157,7 +203,8 @@ class _DocumentBuilder:
 
     def _add_frame(self, frame: FrameDescription) -> None:
         body_frame = self._bodies[frame.body].body_frame()
-        self._plant.AddFrame(FixedOffsetFrame(name=frame.name, P=body_frame, X_PF=frame.X_BF))
+        instance = self._instances.get(frame.model, body_frame.model_instance())
+        self._plant.AddFrame(FixedOffsetFrame(frame.name, body_frame, frame.X_BF, instance))
 
     def _add_joint(self, joint: JointDescription) -> None:
         frame_on_parent = self._joint_frame(joint, "parent", joint.parent, joint.X_PJ)

@@ -7,15 +7,18 @@ __all__ = ["PackageMap", "near_files", "resolve_uri"]
 import copy
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from merganser.framework.core.errors import nearest_names
 from merganser.multibody.parsing import remote_packages
-from merganser.multibody.parsing.errors import ParsingError, SourceLocation
+from merganser.multibody.parsing.errors import ParsingError, SourceLocation, located
 from merganser.multibody.parsing.xml_reader import read_xml
 
 _logger = logging.getLogger("merganser.multibody.parsing")
+_PACKAGE_XML, _MODEL_CONFIG = "package.xml", "model.config"
 _ROS_STOP_MARKERS = ("AMENT_IGNORE", "CATKIN_IGNORE", "COLCON_IGNORE")
 
 
@@ -54,7 +57,9 @@ class PackageMap:
         path = Path(package_path)
         if not package_name:
             raise RuntimeError(f"PackageMap.Add: the package at '{path}' needs a non-empty name.")
-        if not path.is_dir():
+        with _paths_of(f"PackageMap.Add: package '{package_name}'"):
+            is_folder = path.is_dir()
+        if not is_folder:
             raise RuntimeError(
                 f"PackageMap.Add: package '{package_name}' has no folder '{path}'.{near_files(path)}"
             )
@@ -109,8 +114,9 @@ class PackageMap:
             RuntimeError: no such file, no <name> in it, or the name is taken by another folder.
         """
         path = Path(filename)
-        if not path.is_file():
-            raise RuntimeError(f"PackageMap.AddPackageXml: there is no file '{path}'.{near_files(path)}")
+        with _paths_of("PackageMap.AddPackageXml"):
+            if not path.is_file():
+                raise RuntimeError(f"PackageMap.AddPackageXml: there is no file '{path}'.{near_files(path)}")
         self.Add(_package_name(path), path.resolve().parent)
 
     def Remove(self, package_name: str) -> None:
@@ -179,7 +185,7 @@ class PackageMap:
         Raises:
             RuntimeError: another scheme, an unknown package, or nothing at the resolved path.
         """
-        parts = urlsplit(url)
+        parts = _split(url)
         if parts.scheme in ("package", "model"):
             if not parts.netloc:
                 raise RuntimeError(
@@ -192,27 +198,34 @@ class PackageMap:
             raise RuntimeError(
                 f"Address '{url}' cannot be resolved, expected package://, model:// or file://."
             )
-        if not path.exists():
+        with _paths_of(f"Address '{url}'"):
+            is_there = path.exists()
+        if not is_there:
             raise RuntimeError(f"Address '{url}' means '{path}', which does not exist.{near_files(path)}")
         return str(path)
 
-    def _add_enclosing(self, url: str, folder: Path | None) -> None:
-        """Adds the package that an address names, if it is unknown and one of the folders around is that package.
+    def _add_near(self, url: str, folder: Path | None) -> None:
+        """Adds the package that an address names, if it is unknown but near the file that refers to it.
 
-        A model inside a package can so refer to its own files before anybody has added the package.
+        A model inside a package can so refer to its own files before anybody has added the package. A `model://`
+        address may name a folder beside the file; or, from inside the folder of an SDF model (which has a
+        `model.config`), that folder or one beside it.
         """
-        parts = urlsplit(url)
+        parts = _split(url)
         name = unquote(parts.netloc)
         if folder is None or parts.scheme not in ("package", "model") or not name or self.Contains(name):
             return
-        for parent in (folder.resolve(), *folder.resolve().parents):
-            package_xml = parent / "package.xml"
-            if package_xml.is_file() and _package_name(package_xml) == name:
-                self.Add(name, parent)
-                return
+        around = (folder.resolve(), *folder.resolve().parents)
+        packages = (parent for parent in around if (parent / _PACKAGE_XML).is_file())
+        found = next((parent for parent in packages if _package_name(parent / _PACKAGE_XML) == name), None)
+        if found is None and parts.scheme == "model":
+            shelves = (folder.resolve(), *(p.parent for p in around if (p / _MODEL_CONFIG).is_file()))
+            found = next((shelf / name for shelf in shelves if (shelf / name).is_dir()), None)
+        if found is not None:
+            self.Add(name, found)
 
     def _crawl(self, folder: Path, stop_at_packages: bool) -> None:
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             _logger.warning("There is no folder '%s' to look for packages in.", folder)
             return
         for root, subfolders, files in os.walk(folder):
@@ -220,13 +233,13 @@ class PackageMap:
                 subfolders.clear()
                 continue
             subfolders.sort()
-            if "package.xml" in files:
+            if _PACKAGE_XML in files:
                 self._add_found(Path(root))
                 if stop_at_packages:
                     subfolders.clear()
 
     def _add_found(self, folder: Path) -> None:
-        name = _package_name(folder / "package.xml")
+        name = _package_name(folder / _PACKAGE_XML)
         known = self._remotes[name].urls[0] if name in self._remotes else self._paths.get(name)
         if known is not None and not (name in self._paths and os.path.samefile(known, folder)):
             _logger.warning("Package '%s' is at '%s'; the one at '%s' is ignored.", name, known, folder)
@@ -234,10 +247,26 @@ class PackageMap:
         self.Add(name, folder)
 
 
+@contextmanager
+def _paths_of(what: str) -> Iterator[None]:
+    """Turns what the file system says to impossible paths into a RuntimeError."""
+    try:
+        yield
+    except (OSError, ValueError) as cause:
+        raise RuntimeError(f"{what}: {cause}") from cause
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as cause:
+        raise RuntimeError(f"Address '{url}' cannot be resolved: {cause}.") from None
+
+
 def near_files(path: Path) -> str:
     """A sentence naming what is there instead of a missing path; starts with a space, may be empty."""
     folder = path.parent
-    while not folder.is_dir() and folder != folder.parent:
+    while not os.path.isdir(folder) and folder != folder.parent:
         folder = folder.parent
     if folder != path.parent:
         return f" The folder '{path.parent}' does not exist either; '{folder}' does."
@@ -250,29 +279,27 @@ def resolve_uri(uri: str, package_map: PackageMap, location: SourceLocation) -> 
 
     Args:
         uri: an address with scheme, or a path relative to the referring file.
-        location: the referring element; its package is known, if one of the folders around its file is one.
+        location: the referring element; a package is known if it is near its file.
 
     Raises:
         ParsingError: it cannot be resolved, or is not there.
     """
-    if "://" in uri:
-        package_map._add_enclosing(uri, location.folder)
-        try:
+    with located(location):
+        if "://" in uri:
+            package_map._add_near(uri, location.folder)
             return Path(package_map.ResolveUrl(uri))
-        except RuntimeError as cause:
-            raise ParsingError(location, str(cause)) from None
-    path = Path(uri)
-    if not path.is_absolute():
-        if location.folder is None:
-            raise ParsingError(
-                location,
-                f"path '{uri}' is relative, but a model given as a string has no folder. Use an absolute "
-                "path or a package:// address.",
-            )
-        path = location.folder / path
-    if not path.exists():
-        raise ParsingError(location, f"file '{path}' does not exist.{near_files(path)}")
-    return path
+        path = Path(uri)
+        if not path.is_absolute():
+            if location.folder is None:
+                raise ParsingError(
+                    location,
+                    f"path '{uri}' is relative, but a model given as a string has no folder. Use an absolute "
+                    "path or a package:// address.",
+                )
+            path = location.folder / path
+        if not path.exists():
+            raise ParsingError(location, f"file '{path}' does not exist.{near_files(path)}")
+        return path
 
 
 def _package_name(package_xml: Path) -> str:

@@ -151,7 +151,10 @@ class PlantContact(PlantContactGeometry):
                 room, w, self._time_step, w.q, w.F_applied, w.position, NO_PAIRS, NO_CONTACTS, results
             )),
         ]  # fmt: skip
-        compile_ahead([job_of("refine"), *jobs, manifolds_job()] if self._may_touch else jobs)
+        if self._may_touch:
+            compile_ahead([job_of("refine"), *jobs, manifolds_job()])
+        else:  # there may be a limit that is never reached
+            compile_ahead(jobs, is_needed_soon=False)
 
     def _contact_room(self, w: Workspace) -> ContactRoom:
         if w.contact is None:

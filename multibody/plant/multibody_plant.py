@@ -44,6 +44,8 @@ class MultibodyPlant(PlantLoops):
     (actuation.py, outputs.py), and loop joints (loops.py).
     """
 
+    _keeps_derivatives = True
+
     def __init__(self, time_step: float) -> None:
         super().__init__()
         if not (math.isfinite(time_step) and time_step >= 0.0):
@@ -117,15 +119,15 @@ class MultibodyPlant(PlantLoops):
         tree = self._tree
         num_q, num_v = tree.num_positions(), tree.num_velocities()
         x0 = BasicVector(np.concatenate([tree.default_positions(), np.zeros(num_v)]))
+        num_numbers = num_parameter_records(tree.topology) * layout.parameter_dtype().itemsize // 8
         if self._time_step > 0.0:
             self.DeclareDiscreteState(x0)
             self._state_node = self._dependency_table.group_nodes["xd"][0]
-            self._declare_updates()
+            self._declare_updates(num_numbers)
         else:
             self.DeclareContinuousState(x0, num_q, num_v, 0)
             if self._xcdot_entry is not None:
                 self._cache_entries[self._xcdot_entry].use_native(self._native_dynamics)
-        num_numbers = num_parameter_records(tree.topology) * layout.parameter_dtype().itemsize // 8
         self._parameter_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_numbers)))
         self._gravity_group = self.DeclareNumericParameter(BasicVector(tree.gravity_vector()))
         self._rotor_group = self.DeclareNumericParameter(BasicVector(tree.default_rotors()))
@@ -162,8 +164,8 @@ class MultibodyPlant(PlantLoops):
 
     def _advance(self, context: Any, result: Any) -> Workspace:
         """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
-        self._native_dynamics.num_calls += 1
         w = self._workspace(context)
+        self._native_dynamics.note_call(w)
         if self._pitches:
             self._check_pitches("The motion", w)
         self._gather_forces(context, w)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, Discr
 from merganser.framework.core.scalars import ScalarArray
 from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.math import RigidTransform
+from merganser.framework.native import bind
 from merganser.geometry import FramePoseVector
+from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
 from merganser.multibody.plant.contact_results import ContactResults, results_of
 from merganser.multibody.plant.native_code import NativeStatePort
 from merganser.multibody.plant.sampling import PlantSampling
+from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
 
 __all__ = ["PlantOutputs"]
@@ -259,6 +263,13 @@ class PlantOutputs(PlantSampling):
     def _calc_geometry_pose(self, context: Any, output: AbstractValue) -> None:
         self._require_finalized("the geometry_pose port")
         w = self._eval_poses(context)
+        poses: FramePoseVector = output.get_mutable_value()
+        if w.is_float:
+            room, write = w.frame_poses
+            if room is None or poses.poses() is not room:
+                write = self._bind_frame_poses(w, poses)
+            write()
+            return
         position = w.position[self._frame_mobods]
         shape = (len(position), 4, 4)
         R_WB, p_WoBo_W = position["R_WB"], position["p_WoBo_W"]
@@ -269,7 +280,15 @@ class PlantOutputs(PlantSampling):
         X_WF[:, :3, :3] = R_WB
         X_WF[:, :3, 3] = p_WoBo_W
         X_WF[:, 3, 3] = 1.0
-        output.get_mutable_value().set_poses(self._moving_frame_ids, X_WF)
+        poses.set_poses(self._moving_frame_ids, X_WF)
+
+    def _bind_frame_poses(self, w: Workspace, poses: FramePoseVector) -> Callable[[], Any]:
+        """Makes what writes the poses of all frames where the vector keeps them."""
+        identities = np.tile(np.eye(4), (len(self._frame_mobods), 1, 1))
+        poses.set_poses(self._moving_frame_ids, identities)
+        write = bind(geometry_poses, np.asarray(self._frame_mobods, np.int64), identities, w.position, poses.poses())
+        w.frame_poses = poses.poses(), write
+        return write
 
     _frame_mobods: Any
     _moving_frame_ids: list[Any]

@@ -102,14 +102,22 @@ class PlantSampling(PlantInputs):
 
     # ------------------------------------------------------------------ the discrete update
 
-    def _declare_updates(self) -> None:
-        """Declares the periodic and forced update of a discrete plant, and the state of its sample."""
+    def _declare_updates(self, num_numbers: int) -> None:
+        """Declares the periodic and forced update of a discrete plant, and the state of its sample.
+
+        Args:
+            num_numbers: of the parameter records.
+        """
         if not self._use_sampled_output_ports:
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._calc_step)
             self._use_native_event(self._native_dynamics)
             self.DeclareForcedDiscreteUpdateEvent(self._calc_step)
             return
-        self._sample_state = self.DeclareAbstractState(SampleBox())
+        tree = self._tree
+        x = (tree.num_positions() + tree.num_velocities(),)
+        forces = (tree.num_actuated_dofs(),), (len(tree.topology), 6)
+        shapes = (x, x, *forces, (num_numbers,), (3,), (tree.num_velocities(),))
+        self._sample_state = self.DeclareAbstractState(SampleBox(None, shapes))
         self.DeclarePeriodicUnrestrictedUpdateEvent(self._time_step, 0.0, self._calc_sampled_step)
         self._use_native_event(self._native_dynamics)
         self.DeclareForcedUnrestrictedUpdateEvent(self._calc_sampled_step)

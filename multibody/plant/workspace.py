@@ -90,12 +90,13 @@ class Workspace:
         frames: poses of the offset frames (kernels/layout.py), a view into the Context.
         loops: arrays of the loop joints (loop_arrays.py), made when they are first used.
         places: of frames that have been used, the mobod of the body B and the view X_BF, see kinematics.py.
+        frame_poses: the array in which the port `geometry_pose` gives poses, and what writes it; made when first used.
         poses: of bodies that have been used, what copies R_WB and p_WoBo_W; with float64 only.
     """
 
     __slots__ = (
         "F_applied", "J_shape", "M_shape", "calls", "codes", "constants", "contact", "contact_sample", "down",
-        "drives", "dtype", "frames", "gravity", "has_applied_forces", "is_float", "is_numeric",
+        "drives", "dtype", "frame_poses", "frames", "gravity", "has_applied_forces", "is_float", "is_numeric",
         "kinematics_clearing", "loops", "net_actuation", "parameter_bit", "parameters", "places", "point",
         "pose_bit", "pose_clearing", "poses", "position", "position_bit", "position_clearing", "position_slot", "q",
         "q_node", "q_shape", "quaternion_starts", "room_F", "room_for_drives", "room_for_samples",
@@ -170,6 +171,7 @@ class Workspace:
         self.contact: Any = None
         self.contact_sample: Any = None
         self.sensitivity: Any = None
+        self.frame_poses: tuple[Array | None, Any] = None, None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)
         self.zeros_v = np.zeros(num_v, self.dtype)
         self.zeros_F = np.zeros((num_mobods, 6), self.dtype)

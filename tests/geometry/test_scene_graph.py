@@ -21,7 +21,7 @@ from merganser.geometry import (
     SceneGraph,
     Sphere,
 )
-from merganser.geometry.pose_layout import PoseLayout
+from merganser.geometry.pose_layout import PoseRoom
 
 
 def random_pose(rng: np.random.Generator) -> RigidTransform:
@@ -67,13 +67,14 @@ def arm() -> Arm:
 def pose_computations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows by one element with every computation of world poses."""
     calls: list[int] = []
-    original = PoseLayout.calc_world_poses
+    original = PoseRoom.__init__
 
-    def counted(self: PoseLayout, X_PF: Any) -> Any:
-        calls.append(len(X_PF))
-        return original(self, X_PF)
+    def counting(self: PoseRoom, layout: Any) -> None:
+        original(self, layout)
+        update = self.update
+        self.update = lambda: (calls.append(len(self.poses.X_WF)), update())
 
-    monkeypatch.setattr(PoseLayout, "calc_world_poses", counted)
+    monkeypatch.setattr(PoseRoom, "__init__", counting)
     return calls
 
 

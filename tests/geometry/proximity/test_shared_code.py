@@ -1,59 +1,139 @@
-"""Which code a set of geometries needs."""
+"""Searches are there when they are called, whatever is asked first."""
 
 import itertools
 import pickle
+import subprocess
+import sys
+import threading
 
 import numpy as np
 import pytest
 
-from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, MeshcatCone, Sphere
-from merganser.geometry.proximity import ProximityArrays
+from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, MeshcatCone, Sphere
+from merganser.geometry.proximity import ProximityArrays, ProximityEngine, shared_code
 
 CORNERS = np.array(list(itertools.product((-0.1, 0.1), repeat=3))).T
+SHAPES = (
+    Sphere(0.1), Capsule(0.1, 0.2), Box(0.2, 0.2, 0.2), Cylinder(0.1, 0.2), Ellipsoid(0.1, 0.2, 0.3),
+    MeshcatCone(0.2, 0.1, 0.1), Convex(CORNERS, "cube"),
+)  # fmt: skip
+
+# Asks for derivatives, as the first thing in a process, of a pair with a formula, whose derivatives need a search.
+FIRST_CALL = """
+import numpy as np
+from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
+from merganser.framework.math import RigidTransform, RigidTransform_, RotationMatrix_
+from merganser.geometry import *
+from merganser.geometry.proximity import shared_code
+
+graph = SceneGraph()
+source = graph.RegisterSource("source")
+frame = graph.RegisterFrame(source, GeometryFrame("frame"))
+ball = GeometryInstance(RigidTransform(), Sphere(0.2), "ball")
+box = GeometryInstance(RigidTransform(), Box(1, 1, 1), "box")
+for instance in (ball, box):
+    instance.set_proximity_properties(ProximityProperties())
+graph.RegisterGeometry(source, frame, ball)
+graph.RegisterAnchoredGeometry(source, box)
+graph = graph.ToAutoDiffXd()
+poses = FramePoseVector_[AutoDiffXd]()
+p_WB = InitializeAutoDiff([0.6, 0.1, 0.2]).ravel()
+poses.set_value(frame, RigidTransform_[AutoDiffXd](RotationMatrix_[AutoDiffXd](), p_WB))
+context = graph.CreateDefaultContext()
+graph.get_source_pose_port(source).FixValue(context, poses)
+query = graph.get_query_output_port().Eval(context)
+for call in (query.ComputePointPairPenetration, query.ComputeSignedDistancePairwiseClosestPoints):
+    for _, cell, _ in shared_code._SHARED.values():
+        cell[0] = 0
+    (pair,) = call()
+    value = -pair.depth if hasattr(pair, "depth") else pair.distance
+    np.testing.assert_allclose(value.value(), -0.1, atol=1e-12)
+    np.testing.assert_allclose(value.derivatives(), [1.0, 0.0, 0.0], atol=1e-12)
+for _, cell, _ in shared_code._SHARED.values():
+    cell[0] = 0
+for point in query.ComputeSignedDistanceToPoint([1.0, 0.0, 0.0]):
+    assert point.distance.derivatives().shape == (3,)
+"""
 
 
-def needed(shapes, monkeypatch):
-    """What geometries of these shapes ask for."""
-    asked = []
-    monkeypatch.setattr("merganser.geometry.proximity.arrays.prepare", asked.extend)
-    ProximityArrays(shapes, range(len(shapes)))
-    return set(asked)
+@pytest.fixture
+def empty_cells():
+    """As if no search had been called in this process yet."""
+    for _, cell, _ in shared_code._SHARED.values():
+        cell[0] = 0
 
 
-def test_pairs_with_formulas_need_no_search(monkeypatch):
-    assert needed([], monkeypatch) == set()
-    assert needed([Sphere(0.1), Capsule(0.1, 0.2), HalfSpace(), Capsule(0.2, 0.1)], monkeypatch) == set()
-    assert needed([Sphere(0.1), Cylinder(0.1, 0.2), HalfSpace()], monkeypatch) == set()
+def results_of_all_pairs():
+    """Distances of pairs of each two shapes, apart and overlapping."""
+    pairs = [pair for pair in itertools.combinations_with_replacement(SHAPES, 2) for _ in range(2)]
+    engine = ProximityEngine(ProximityArrays([shape for pair in pairs for shape in pair], range(2 * len(pairs))))
+    X_WG = np.tile(np.eye(4), (2 * len(pairs), 1, 1))
+    X_WG[1::4, :3, 3], X_WG[3::4, :3, 3] = (0.03, 0.05, 0.04), (0.4, 0.5, 0.6)
+    return engine.signed_distances(X_WG, np.arange(2 * len(pairs)).reshape(-1, 2))["distance"].copy()
 
 
-@pytest.mark.parametrize(
-    ("shape", "names"),
-    [
-        (Box(0.1, 0.1, 0.1), {"refine"}),
-        (Cylinder(0.1, 0.1), {"refine", "deepest", "solve_cylinder"}),
-        (Ellipsoid(0.1, 0.2, 0.3), {"refine", "deepest", "deepest_of_smooth"}),
-        (Convex(CORNERS, "cube"), {"refine", "deepest", "solve_polytopes"}),
-    ],
-)
-def test_only_the_searches_of_the_shapes_at_hand_are_compiled(shape, names, monkeypatch):
-    assert needed([Capsule(0.1, 0.2), shape], monkeypatch) == names
+def test_derivatives_may_be_the_first_thing_that_a_process_asks_for():
+    process = subprocess.run([sys.executable, "-c", FIRST_CALL], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
 
 
-@pytest.mark.parametrize("shape", [Cylinder(0.1, 0.1), Ellipsoid(0.1, 0.2, 0.3)])
-def test_ellipsoids_and_cylinders_need_their_steps_beside_each_other_and_boxes(shape, monkeypatch):
-    assert "take_steps" in needed([shape, shape], monkeypatch)
-    assert "take_steps" in needed([Box(0.1, 0.1, 0.1), shape], monkeypatch)
-    assert "take_steps" not in needed([HalfSpace(), Capsule(0.1, 0.2), Convex(CORNERS, "cube"), shape], monkeypatch)
+def test_a_search_that_was_never_called_is_found_when_a_pair_needs_it(empty_cells):
+    expected = results_of_all_pairs()
+    for _, cell, _ in shared_code._SHARED.values():
+        cell[0] = 0
+    np.testing.assert_array_equal(results_of_all_pairs(), expected)
+    assert all(cell[0] for _, cell, _ in shared_code._SHARED.values())
 
 
-def test_a_cone_or_hull_needs_its_search_for_points(monkeypatch):
-    assert needed([MeshcatCone(0.1, 0.1, 0.1)], monkeypatch) == {"refine", "deepest"}
-    assert "solve_polytopes" in needed([Convex(CORNERS, "cube")], monkeypatch)
+def test_pairs_with_formulas_need_no_search(empty_cells):
+    engine = ProximityEngine(ProximityArrays([Sphere(0.1), Capsule(0.1, 0.2), Cylinder(0.1, 0.2)], range(3)))
+    engine.signed_distances(np.tile(np.eye(4), (3, 1, 1)), np.array([[0, 1], [0, 2]]))
+    assert not any(cell[0] for _, cell, _ in shared_code._SHARED.values())
 
 
-def test_copies_in_other_processes_ask_for_their_searches(monkeypatch):
-    arrays = pickle.dumps(ProximityArrays([Box(0.1, 0.1, 0.1), Capsule(0.1, 0.2)], range(2)))
-    asked = []
-    monkeypatch.setattr("merganser.geometry.proximity.arrays.prepare", asked.extend)
-    pickle.loads(arrays)
-    assert asked == ["refine"]
+def test_threads_may_be_first_together(empty_cells):
+    expected, found = results_of_all_pairs(), []
+    for _, cell, _ in shared_code._SHARED.values():
+        cell[0] = 0
+    threads = [threading.Thread(target=lambda: found.append(results_of_all_pairs())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    for distances in found:
+        np.testing.assert_array_equal(distances, expected)
+
+
+def test_an_interrupt_waits_until_the_search_is_there(empty_cells, monkeypatch):
+    job_of, calls = shared_code.job_of, []
+
+    def interrupted(name):
+        calls.append(name)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return job_of(name)
+
+    monkeypatch.setattr(shared_code, "job_of", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        results_of_all_pairs()
+        threading.Event().wait(5.0)
+    assert calls[0] == calls[1]
+
+
+def test_a_search_that_cannot_be_compiled_is_told_and_leaves_its_pairs_unsolved(empty_cells, monkeypatch, capsys):
+    def fail(name):
+        raise MemoryError(name)
+
+    monkeypatch.setattr(shared_code, "job_of", fail)
+    results_of_all_pairs()
+    assert "cannot be compiled" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert np.isfinite(results_of_all_pairs()).all()
+
+
+def test_arrays_go_to_other_processes():
+    shapes = [Box(0.1, 0.1, 0.1), Capsule(0.1, 0.2), Convex(CORNERS, "cube")]
+    copied = pickle.loads(pickle.dumps(ProximityArrays(shapes, range(3))))
+    np.testing.assert_array_equal(copied.all_pairs, [[0, 1], [0, 2], [1, 2]])
+    np.testing.assert_array_equal(copied.hulls.edges, ProximityArrays(shapes, range(3)).hulls.edges)

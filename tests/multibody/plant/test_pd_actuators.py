@@ -6,7 +6,6 @@ from contact_scenes import Scene, add_free_body, add_ground, contact_library, ma
 from plants import box_inertia, free_box, set_random_state
 
 from merganser.analysis import Simulator
-from merganser.framework import UnconnectedInputError
 from merganser.framework.math import RigidTransform
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import JointActuator, PdControllerGains, PrismaticJoint, RevoluteJoint
@@ -235,18 +234,29 @@ def test_efforts_without_controllers_are_limited_too():
         np.testing.assert_array_equal(limited, same)
 
 
-def test_feedforward_is_not_required_with_controllers_but_the_desired_state_is():
+def test_feedforward_is_not_required_with_controllers(caplog):
     plant = arm()
-    plant.set_name("robot")
     context = plant.CreateDefaultContext()
-    with pytest.raises(UnconnectedInputError) as caught:
-        plant.ExecuteForcedEvents(context)
-    for part in ("'arm_desired_state'", "'::robot'", "'arm'", "PD controllers", "FixValue", "8 values"):
-        assert part in str(caught.value)
     command(plant, context, np.ones(4), np.zeros(4))
     without = next_state(plant, context)
     plant.get_actuation_input_port().FixValue(context, np.zeros(4))
     np.testing.assert_array_equal(next_state(plant, context), without)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("time_step", [0.0, H])
+def test_controllers_without_desired_state_are_disarmed_and_leave_the_feedforward(time_step):
+    plant = arm(time_step, limits=(1.0, INF, 0.5, 2.0))
+    free = arm(time_step, limits=(1.0, INF, 0.5, 2.0), num_controlled=0)
+    for u in (None, [3.0, -4.0, -5.0, 1.5]):
+        results = []
+        for each in (plant, free):
+            context = each.CreateDefaultContext()
+            if u is not None:
+                each.get_actuation_input_port().FixValue(context, u)
+            dynamics = next_state(each, context) if time_step else each.EvalTimeDerivatives(context).CopyToVector()
+            results.append((*np.ravel(dynamics), *net_actuation(each, context)))
+        np.testing.assert_array_equal(results[0], results[1])
 
 
 def test_feedforward_through_both_ports_adds_up():
@@ -259,11 +269,15 @@ def test_feedforward_through_both_ports_adds_up():
     np.testing.assert_allclose(next_state(plant, context), expected, rtol=1e-12)
 
 
-def test_partly_controlled_model_instances_are_an_error_that_names_the_actuators():
+def test_of_a_partly_controlled_model_instance_the_other_actuators_exert_their_feedforward():
     plant = arm(num_controlled=2)
-    context, *_ = commanded(plant)
-    with pytest.raises(RuntimeError, match=r"'arm'.*'motor_0', 'motor_1' have PD.*'motor_2', 'motor_3' have none"):
-        plant.ExecuteForcedEvents(context)
+    context, q_d, v_d, u_ff = commanded(plant)
+    u = net_actuation(plant, context)
+    q, v = next_state(plant, context)
+    np.testing.assert_array_equal(u[2:], u_ff[2:])
+    motors = [plant.GetJointActuatorByName(f"motor_{i}") for i in range(2)]
+    p, d = np.array([[m.get_controller_gains().p, m.get_controller_gains().d] for m in motors]).T
+    np.testing.assert_allclose(u[:2], (-p * (q[:2] - q_d[:2]) - d * (v[:2] - v_d[:2]) + u_ff[:2]), rtol=1e-9)
 
 
 def test_gains_and_limits_may_change_after_finalize():
