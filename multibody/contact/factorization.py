@@ -25,7 +25,7 @@ from merganser.multibody.contact.six import (
     subtract_times_six,
 )
 
-__all__ = ["factor", "find_column", "solve"]
+__all__ = ["factor", "find_column", "solve", "subtract_product"]
 
 
 @device
@@ -115,11 +115,11 @@ def _update_panel(trees: Array, pattern: Pattern, p: int, block: int, U: Array) 
         if num_p == 6 and num_i == 6 and num_j == 6:
             subtract_product_of_six(left, right, width, target, pattern.panel_width[i], U)
         else:
-            _subtract_product(num_p, num_i, num_j, left, right, width, target, pattern.panel_width[i], U)
+            subtract_product(num_p, num_i, num_j, left, right, width, target, pattern.panel_width[i], U)
 
 
 @device
-def _subtract_product(
+def subtract_product(
     num_p: int, num_i: int, num_j: int, left: int, right: int, width: int, target: int, target_width: int, U: Array
 ) -> None:
     """H_ij -= U_pi^T U_pj."""

@@ -77,7 +77,7 @@ def calc_contact_velocities(
         island_trees = islands.tree_order[islands.tree_start[i] : islands.tree_start[i + 1]]
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
         capacity = views.factor.shape[0]
-        outcome = lay_out_island(problem, islands, island_trees, chosen, False, capacity, pattern, result_out)
+        outcome = lay_out_island(problem, islands, island_trees, chosen, 1, capacity, pattern, result_out)
         # Once one island lacks room, others are only laid out, to learn how much they need.
         if outcome == CONVERGED and status > NO_CAPACITY:
             outcome = minimize_island(
@@ -133,7 +133,7 @@ def lay_out_island(
     islands: Islands,
     island_trees: Array,
     island_constraints: Array,
-    is_dense: bool,  # whether room for a dense matrix is wanted too
+    num_copies: int,  # how many sets of panels are wanted
     capacity: int,
     pattern: Pattern,
     result: Array,
@@ -145,20 +145,9 @@ def lay_out_island(
     result["blocks_needed"] = max(result["blocks_needed"], blocks)
     if blocks > pattern.block_position.shape[0]:
         return NO_CAPACITY
-    needed = pattern.panel_start[island_trees.shape[0]]
-    if is_dense:
-        needed = max(needed, _square(problem, island_trees))
+    needed = num_copies * pattern.panel_start[island_trees.shape[0]]
     result["factor_needed"] = max(result["factor_needed"], needed)
     return CONVERGED if needed <= capacity else NO_CAPACITY
-
-
-@device
-def _square(problem: Problem, trees: Array) -> int:
-    """Numbers of a dense matrix of these trees."""
-    n = 0
-    for i in range(trees.shape[0]):
-        n += problem.trees[trees[i]]["num_v"]
-    return n * n
 
 
 @device

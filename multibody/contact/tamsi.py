@@ -14,18 +14,14 @@ band |v_t| < v_s. A step is therefore cut short, transition-aware, for each cont
 What does not converge so is solved by the Lagged approximation, with a warning. It is given up early, where the
 residual has not been halved for a while.
 
-The matrix of an island is eliminated by blocks of trees, in the order and with the blocks of its Cholesky factor
-(ordering.py): an unsymmetric G fills the same blocks, on both sides of the diagonal. Pivots are sought in the block of
-a tree only, whose part A is positive definite.
-
-Sources: Castro et al. (2020), sections V and VI; T. Davis, Direct Methods for Sparse Linear Systems (2006), chapter 6.
+Source: Castro et al. (2020), sections V and VI; the elimination of (1) is told in unsymmetric.py.
 """
 
 from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device, inlined, kernel
+from merganser.framework.native import device, kernel
 from merganser.multibody.contact.hunt_crossley import SOFTNESS, implicit_friction_response
 from merganser.multibody.contact.layout import (
     CONTACT,
@@ -51,6 +47,7 @@ from merganser.multibody.contact.potential import calc_impulses
 from merganser.multibody.contact.products import multiply_jacobian, multiply_matrix
 from merganser.multibody.contact.regularization import LAW_SIZE
 from merganser.multibody.contact.solver import has_locked, lay_out_island, prepare_step
+from merganser.multibody.contact.unsymmetric import assemble_panels, factor_panels, solve_panels
 from merganser.multibody.contact.workspace import (
     GUESS,
     HESSIAN_SIZE,
@@ -120,11 +117,11 @@ def calc_tamsi_contact_velocities(
         island_trees = islands.tree_order[islands.tree_start[i] : islands.tree_start[i + 1]]
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
         capacity = views.factor.shape[0]
-        outcome = lay_out_island(problem, islands, island_trees, chosen, True, capacity, pattern, result_out)
+        outcome = lay_out_island(problem, islands, island_trees, chosen, 2, capacity, pattern, result_out)
         if outcome == CONVERGED and status > NO_CAPACITY:
             _copy_velocities(problem, island_trees, chosen, v_out, views.velocity, guess, velocity_guess)
             outcome = _search(
-                problem, island_trees, chosen, islands.weight, pattern, v_star_in, views, v_out, impulse_out, result_out
+                problem, island_trees, chosen, pattern, v_star_in, views, v_out, impulse_out, result_out
             )
             if outcome != CONVERGED:
                 _copy_velocities(problem, island_trees, chosen, guess, velocity_guess, v_out, views.velocity)
@@ -144,7 +141,6 @@ def _search(
     problem: Problem,
     trees: Array,  # of the island
     constraints: Array,  # of the island
-    local: Array,  # scratch: where the velocities of a tree start in the matrix of the island, shape [num_trees]
     pattern: Pattern,
     v_star: Array,
     work: Workspace,
@@ -153,8 +149,7 @@ def _search(
     result: Array,
 ) -> int:
     """Newton's method on (1); CONVERGED, NOT_A_NUMBER or NOT_CONVERGED."""
-    step, unknowns = work.velocities[STEP], work.velocities[SCRATCH]
-    n = _number_velocities(problem, trees.shape[0], pattern, local)
+    step, pivots, num_panels = work.velocities[STEP], work.velocities[SCRATCH], trees.shape[0]
     start_island(problem, trees, v, v_star, work.velocities)
     least, count_of_least = math.inf, 0
     for count in range(problem.settings["max_iterations"] + 1):
@@ -169,14 +164,10 @@ def _search(
             least, count_of_least = residual, count
         if count == problem.settings["max_iterations"] or count > count_of_least + _PATIENCE:
             break
-        _assemble(problem, trees, constraints, pattern, local, n, work.hessian, work.factor)
-        _gather(problem, trees, local, step, unknowns)
-        if not _solve_by_blocks(problem.trees, pattern, trees.shape[0], local, n, work.factor, unknowns):
+        assemble_panels(problem, num_panels, constraints, pattern, work.hessian, work.factor)
+        if not factor_panels(problem.trees, pattern, num_panels, work.factor, pivots):
             return NOT_CONVERGED
-        for i in range(trees.shape[0]):
-            tree = problem.trees[trees[i]]
-            for k in range(tree["num_v"]):
-                step[tree["v_start"] + k] = unknowns[local[trees[i]] + k]
+        solve_panels(problem.trees, pattern, num_panels, work.factor, pivots, step)
         multiply_matrix(problem, trees, step, work.velocities[MOMENTUM_STEP])
         multiply_jacobian(problem, constraints, step, work.velocity_step)
         alpha = _step_length(problem, constraints, work.law, work.velocity, work.velocity_step)
@@ -184,15 +175,6 @@ def _search(
         result["total_iterations"] += 1
         result["iterations"] = max(result["iterations"], count + 1)
     return NOT_CONVERGED
-
-
-@device
-def _gather(problem: Problem, trees: Array, local: Array, x: Array, out: Array) -> None:
-    """Numbers of the velocities of the island, in the order of its matrix."""
-    for i in range(trees.shape[0]):
-        tree = problem.trees[trees[i]]
-        for k in range(tree["num_v"]):
-            out[local[trees[i]] + k] = x[tree["v_start"] + k]
 
 
 @device
@@ -208,20 +190,6 @@ def _copy_velocities(
         c = problem.constraints[constraints[i]]
         for r in range(c["row_start"], c["row_start"] + c["num_rows"]):
             velocity_out[r] = velocity[r]
-
-
-@device
-def _number_velocities(problem: Problem, num_panels: int, pattern: Pattern, local_out: Array) -> int:
-    """Where the velocities of each tree start in the matrix of the island, in the order of elimination.
-
-    Returns:
-        The number of velocities.
-    """
-    n = 0
-    for p in range(num_panels):
-        local_out[pattern.tree[p]] = n
-        n += problem.trees[pattern.tree[p]]["num_v"]
-    return n
 
 
 @device
@@ -272,167 +240,3 @@ def find_transition(tolerance: float, v_1: float, v_2: float, d_1: float, d_2: f
     # v + alpha d has turned by the angle whose sine and cosine these are: cross = sine / cosine dot.
     cross = abs(v_1 * d_2 - v_2 * d_1)
     return min(1.0, _SINE * v * v / (_COSINE * cross - _SINE * along))
-
-
-@device
-def _assemble(
-    problem: Problem,
-    trees: Array,
-    constraints: Array,
-    pattern: Pattern,
-    local: Array,
-    n: int,
-    hessian: Array,
-    K: Array,
-) -> None:
-    """dF/dv of (1) by rows, [n, n], of which only the blocks of the pattern are set."""
-    for p in range(trees.shape[0]):
-        t = pattern.tree[p]
-        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            s = pattern.tree[pattern.block_position[b]]
-            _clear_block(problem, t, s, local, n, K)
-            _clear_block(problem, s, t, local, n, K)
-    for i in range(trees.shape[0]):
-        tree = problem.trees[trees[i]]
-        start = local[trees[i]]
-        for r in range(tree["num_v"]):
-            for k in range(tree["num_v"]):
-                K[(start + r) * n + start + k] = problem.matrix[tree["matrix_start"] + r * tree["num_v"] + k]
-    for i in range(constraints.shape[0]):
-        c = problem.constraints[constraints[i]]
-        for a in range(2 if c["tree_1"] >= 0 else 1):
-            for b in range(2 if c["tree_1"] >= 0 else 1):
-                for r in range(c["num_rows"]):
-                    _add_block_row(problem, c, a, b, r, n, local, hessian, K)
-
-
-@device
-def _add_block_row(
-    problem: Problem, c: Array, a: int, b: int, r: int, n: int, local: Array, hessian: Array, K: Array
-) -> None:
-    """Adds J_a[r]^T G[r, :] J_b to the matrix, for the trees a and b of a constraint."""
-    t, s = (c["tree_0"] if a == 0 else c["tree_1"]), (c["tree_0"] if b == 0 else c["tree_1"])
-    left, right = (c["jacobian_0"] if a == 0 else c["jacobian_1"]), (c["jacobian_0"] if b == 0 else c["jacobian_1"])
-    num_t, num_s = problem.trees[t]["num_v"], problem.trees[s]["num_v"]
-    row, column = local[t], local[s]
-    G = hessian[HESSIAN_SIZE * c["row_start"] : HESSIAN_SIZE * (c["row_start"] + c["num_rows"])]
-    for k in range(num_s):
-        if c["kind"] == CONTACT:
-            j_1, j_2 = problem.jacobian[right + k], problem.jacobian[right + num_s + k]
-            j_n = problem.jacobian[right + 2 * num_s + k]
-            if r == 0:
-                value = G[0] * j_1 + G[1] * j_2 + G[3] * j_n
-            elif r == 1:
-                value = G[1] * j_1 + G[2] * j_2 + G[4] * j_n
-            else:
-                value = G[5] * j_n
-        else:
-            value = G[HESSIAN_SIZE * r] * problem.jacobian[right + r * num_s + k]
-        if value != 0.0:
-            for i in range(num_t):
-                K[(row + i) * n + column + k] += problem.jacobian[left + r * num_t + i] * value
-
-
-@device
-def _clear_block(problem: Problem, t: int, s: int, local: Array, n: int, K: Array) -> None:
-    for r in range(local[t], local[t] + problem.trees[t]["num_v"]):
-        for k in range(r * n + local[s], r * n + local[s] + problem.trees[s]["num_v"]):
-            K[k] = 0.0
-
-
-@device
-def _solve_by_blocks(
-    trees: Array,
-    pattern: Pattern,
-    num_panels: int,
-    local: Array,
-    n: int,
-    K: Array,
-    x: Array,
-) -> bool:
-    """Solves K x = b in place by elimination; False if a block on the diagonal is singular or holds NaN."""
-    for p in range(num_panels):
-        t = pattern.tree[p]
-        end = local[t] + trees[t]["num_v"]
-        for k in range(local[t], end):
-            if not _take_pivot(trees, pattern, local, p, k, end, n, K, x):
-                return False
-            _eliminate(trees, pattern, local, p, k, end, k + 1, end, n, K, x)
-            for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-                s = pattern.tree[pattern.block_position[b]]
-                _eliminate(trees, pattern, local, p, k, end, local[s], local[s] + trees[s]["num_v"], n, K, x)
-    for q in range(num_panels):
-        p = num_panels - 1 - q
-        t = pattern.tree[p]
-        end = local[t] + trees[t]["num_v"]
-        for r in range(trees[t]["num_v"]):
-            k = end - 1 - r
-            total = x[k]
-            for j in range(k + 1, end):
-                total -= K[k * n + j] * x[j]
-            for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-                s = pattern.tree[pattern.block_position[b]]
-                for j in range(local[s], local[s] + trees[s]["num_v"]):
-                    total -= K[k * n + j] * x[j]
-            x[k] = total / K[k * n + k]
-    return True
-
-
-@device
-def _take_pivot(
-    trees: Array, pattern: Pattern, local: Array, p: int, k: int, end: int, n: int, K: Array, x: Array
-) -> bool:
-    """Brings the row with the greatest number in column k to row k, of the rows of one tree; False if there is none."""
-    best = k
-    for i in range(k + 1, end):
-        if abs(K[i * n + k]) > abs(K[best * n + k]):
-            best = i
-    if not abs(K[best * n + k]) > 0.0:
-        return False
-    if best != k:
-        _swap(k * n + k, best * n + k, end - k, K)
-        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            s = pattern.tree[pattern.block_position[b]]
-            _swap(k * n + local[s], best * n + local[s], trees[s]["num_v"], K)
-        x[k], x[best] = x[best], x[k]
-    return True
-
-
-@device
-def _swap(first: int, second: int, size: int, K: Array) -> None:
-    for j in range(size):
-        K[first + j], K[second + j] = K[second + j], K[first + j]
-
-
-@device
-def _eliminate(
-    trees: Array,
-    pattern: Pattern,
-    local: Array,
-    p: int,  # panel of the pivot
-    k: int,  # its row
-    end: int,  # behind the last row of its tree
-    first: int,  # rows from which to subtract it
-    last: int,
-    n: int,
-    K: Array,
-    x: Array,
-) -> None:
-    """Subtracts the row of a pivot from others, so that column k of these is zero."""
-    inverse = 1.0 / K[k * n + k]
-    for i in range(first, last):
-        scale = K[i * n + k] * inverse
-        if scale == 0.0:
-            continue
-        x[i] -= scale * x[k]
-        _subtract_row(scale, k * n + k + 1, i * n + k + 1, end - k - 1, K)
-        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            s = pattern.tree[pattern.block_position[b]]
-            _subtract_row(scale, k * n + local[s], i * n + local[s], trees[s]["num_v"], K)
-
-
-@inlined
-def _subtract_row(scale: float, source: int, target: int, size: int, K: Array) -> None:
-    pivot, row = K[source : source + size], K[target : target + size]
-    for j in range(size):
-        row[j] -= scale * pivot[j]

@@ -97,7 +97,7 @@ def workspace_size(
         num_rows: of all constraints.
         matrix_size: numbers in the blocks of A.
         jacobian_size: numbers in the blocks of J.
-        factor_capacity: numbers of a factorization; n^2 for n velocities is always enough.
+        factor_capacity: numbers of a factorization; 2 n^2 for n velocities is always enough.
     """
     return (
         _NUM_VELOCITY_ARRAYS * num_velocities + _ROW_SIZE * num_rows + 2 * matrix_size + jacobian_size + factor_capacity

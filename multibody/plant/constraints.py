@@ -366,8 +366,10 @@ class PlantConstraints(PlantContactSettings):
             first, second = (tree.get_joint(joint).name() for joint in (spec.joint0, spec.joint1))
             return f"coupler of joints '{first}' and '{second}'"
         kind = type(spec).__name__.removesuffix("ConstraintSpec").lower()
-        source: Any = spec.params if isinstance(spec, DistanceConstraintSpec) else spec
-        A, B = (source.bodyA(), source.bodyB()) if source is not spec else (source.body_A, source.body_B)
+        if isinstance(spec, DistanceConstraintSpec):
+            A, B = spec.params.bodyA(), spec.params.bodyB()
+        else:
+            A, B = spec.body_A, spec.body_B
         first, second = (tree.get_body(body).name() for body in (A, B))
         return f"{kind} constraint of bodies '{first}' and '{second}'"
 

@@ -43,7 +43,11 @@ class PlantContactSettings(PlantFrameMotion):
     # ------------------------------------------------------------------ models
 
     def set_contact_model(self, model: ContactModel) -> None:
-        """Chooses between contact of points and of surfaces."""
+        """Chooses between contact of points and of surfaces.
+
+        There are points only: where another model asks for surfaces, the first step warns with the names of the
+        geometries that touch at points instead.
+        """
         self._check_setting("set_contact_model", model, ContactModel)
         self._contact_model = model
 
