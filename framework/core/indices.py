@@ -30,6 +30,7 @@ class _TypedIndex(int):
     """An integer that says what it counts."""
 
     __slots__ = ()
+    _never_changes = True  # copies of a system share it
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({int(self)})"

@@ -22,6 +22,8 @@ __all__ = [
 class TypedIndex(int):
     """Index of one kind of element; without an argument it is invalid (negative)."""
 
+    _never_changes = True  # copies of a system share it
+
     def __new__(cls, value: SupportsIndex = -1) -> TypedIndex:
         return super().__new__(cls, value)
 
