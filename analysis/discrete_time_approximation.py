@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from merganser.analysis.simulator import Simulator
 from merganser.analysis.simulator_config import ApplySimulatorConfig, SimulatorConfig
 from merganser.framework.core.context import Context
+from merganser.framework.core.keywords import also_named
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.ports import OutputPort
 from merganser.framework.core.state import DiscreteValues
@@ -24,6 +25,7 @@ __all__ = ["DiscreteTimeApproximation"]
 Array = NDArray[Any]
 
 
+@also_named(linear_system="system", affine_system="system")
 def DiscreteTimeApproximation(
     system: System, time_period: float, integrator_config: SimulatorConfig | None = None
 ) -> Any:

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from merganser.framework.core.events import DeclaredEvent
     from merganser.framework.core.leaf_context import LeafContext
 
-__all__ = ["EventList", "EventSchedule", "SimultaneousEvents"]
+__all__ = ["NOTHING", "EventList", "EventSchedule", "SimultaneousEvents"]
 
 EventList = list[tuple["LeafContext", "DeclaredEvent"]]
 
-_FIRST_CLOCK = (0,)
 _KINDS = (EventKind.UNRESTRICTED_UPDATE, EventKind.DISCRETE_UPDATE, EventKind.PUBLISH)
 # Among simultaneous events of one leaf system, those of lower rank come first.
 _RANKS = {
@@ -37,6 +36,9 @@ class SimultaneousEvents:
     publish: EventList
 
 
+NOTHING = SimultaneousEvents([], [], [])
+
+
 class EventSchedule:
     """Knows when the declared events of a system happen.
 
@@ -49,8 +51,8 @@ class EventSchedule:
     """
 
     def __init__(self, system: System, context: Context) -> None:
-        self._leaf_numbers = {id(part): number for number, part in enumerate(context._all_contexts())}
-        self._ordered = self._in_order(system._declared_events(context))
+        self._declared = system._declared_events(context)
+        self._ordered = _in_order(self._declared)
         periodic = [event for _, event in self._ordered if event.trigger is TriggerType.kPeriodic]
         self._clocks = list({(event.period, event.offset): event for event in periodic}.values())
         self._next_times = [math.nan] * len(self._clocks)
@@ -58,26 +60,33 @@ class EventSchedule:
         self._of_clocks: dict[tuple[int, ...], SimultaneousEvents] = {}
         self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
         self.per_step = self._events_of(())
+        self._next = math.nan, self.per_step  # the answer to the last question
 
-    def next_timed(self, time: float) -> tuple[float, tuple[int, ...]]:
-        """The time of the next periodic events after `time` (infinity: there are none), and their clocks."""
-        if not self._clocks:
-            return math.inf, ()
+    def next_timed(self, time: float) -> tuple[float, SimultaneousEvents]:
+        """The time of the next periodic events after `time` (infinity: there are none), and all that is due then."""
+        if self._asked_at <= time < self._next[0]:
+            self._asked_at = time
+            return self._next
         next_times = self._next_times
         has_gone_back = not time >= self._asked_at
         self._asked_at = time
+        next_time = math.inf
+        due: tuple[int, ...] = ()
         for number, clock in enumerate(self._clocks):
-            if has_gone_back or not next_times[number] > time:
-                next_times[number] = clock.next_time(time)
-        if len(next_times) == 1:
-            return next_times[0], _FIRST_CLOCK
-        next_time = min(next_times)
-        return next_time, tuple([n for n, clock_time in enumerate(next_times) if clock_time == next_time])
+            clock_time = next_times[number]
+            if has_gone_back or not clock_time > time:
+                clock_time = next_times[number] = clock.next_time(time)
+            if clock_time < next_time:
+                next_time, due = clock_time, (number,)
+            elif clock_time == next_time:
+                due += (number,)
+        self._next = next_time, self._of_clocks.get(due) or self._events_of(due)
+        return self._next
 
-    def has_events_of(self, other: EventSchedule) -> bool:
-        """Whether the events are the same ones as those of another schedule, in the same contexts."""
-        mine, theirs = self._ordered, other._ordered
-        return len(mine) == len(theirs) and all(a[0] is b[0] and a[1] is b[1] for a, b in zip(mine, theirs))
+    def is_up_to_date(self, system: System, context: Context) -> bool:
+        """Whether these are still all events that the system has declared, in the same contexts."""
+        mine, present = self._declared, system._declared_events(context)
+        return len(mine) == len(present) and all(a[0] is b[0] and a[1] is b[1] for a, b in zip(mine, present))
 
     def num_clocks(self) -> int:
         """Number of clocks."""
@@ -109,21 +118,17 @@ class EventSchedule:
         triggers = {TriggerType.kInitialization} if with_initialization else set()
         return self._select(clocks, triggers | {TriggerType.kPerStep}).publish
 
-    def step_events_with(self, clocks: tuple[int, ...], witnessed: EventList) -> SimultaneousEvents:
-        """The same together with the events of witness functions that have triggered."""
-        events = self.step_events(clocks)
-        return _by_kind(self._in_order([*events.unrestricted, *events.discrete, *events.publish, *witnessed]))
-
-    def _in_order(self, events: EventList) -> EventList:
-        """The events of a simulation by leaf system, then by rank, then as they were declared."""
-        relevant = [item for item in events if item[1].trigger in _RANKS]
-        return sorted(relevant, key=lambda item: (self._leaf_numbers[id(item[0])], _RANKS[item[1].trigger]))
+    def with_witnessed(self, events: SimultaneousEvents, witnessed: EventList) -> SimultaneousEvents:
+        """These events together with those of witness functions that have triggered."""
+        return _by_kind(_in_order([*events.unrestricted, *events.discrete, *events.publish, *witnessed]))
 
     def _events_of(self, clocks: tuple[int, ...]) -> SimultaneousEvents:
         events = self._of_clocks[clocks] = self._select(clocks, {TriggerType.kPerStep})
         return events
 
     def _select(self, clocks: tuple[int, ...], triggers: set[TriggerType]) -> SimultaneousEvents:
+        if not self._ordered:
+            return NOTHING
         struck = {(self._clocks[number].period, self._clocks[number].offset) for number in clocks}
         return _by_kind([
             (context, event)
@@ -133,6 +138,14 @@ class EventSchedule:
         ])  # fmt: skip
 
 
+def _in_order(events: EventList) -> EventList:
+    """The events of a simulation by leaf system, then by rank, then as they were declared."""
+    relevant = [item for item in events if item[1].trigger in _RANKS]
+    return sorted(relevant, key=lambda item: (item[0]._layout.leaf_number, _RANKS[item[1].trigger]))
+
+
 def _by_kind(events: EventList) -> SimultaneousEvents:
+    if not events:
+        return NOTHING
     lists = ([item for item in events if item[1].kind is kind] for kind in _KINDS)
     return SimultaneousEvents(*lists)

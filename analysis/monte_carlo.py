@@ -28,7 +28,7 @@ MakeSimulator = Callable[[RandomGenerator], Simulator]
 Output = Callable[[System, Context], Any]
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class RandomSimulationResult:
     """What one run has given.
 
@@ -127,7 +127,7 @@ def MonteCarloSimulation(
     try:
         study = StudyFile(file, seeds, final_time)
     except Exception:
-        generator._set_plain_state(kept._plain_state())
+        generator.copy_from(kept)
         raise
     outputs = study.outputs
     missing = [index for index in range(count) if index not in outputs]

@@ -25,6 +25,9 @@ class SimulationProgress:
         start_time: time at which the advance begins [s].
         boundary_time: time at which it will end [s]; may be infinite.
         describe: called with the time, the end, and the rate a second of wall time; returns the text beside the bar.
+
+    Attributes:
+        next_update: on the clock `time.perf_counter`, before which there is nothing to show [s].
     """
 
     def __init__(
@@ -38,18 +41,19 @@ class SimulationProgress:
         self._bar: Any = None
         self._task: Any = None
         self._wall_start = time.perf_counter()
-        is_wanted = os.environ.get("MERGANSER_PROGRESS") != "0" and _is_terminal()
-        shows = is_wanted and boundary_time > start_time
-        self._next_update = self._wall_start + _PATIENCE if shows else math.inf
+        self.next_update = self._wall_start + _PATIENCE if boundary_time > start_time else math.inf
 
     def update(self, simulation_time: float) -> None:
         """Called after every step."""
         now = time.perf_counter()
-        if now < self._next_update:
+        if now < self.next_update:
             return
-        self._next_update = now + _INTERVAL
         if self._bar is None:
+            if os.environ.get("MERGANSER_PROGRESS") == "0" or not _is_terminal():
+                self.next_update = math.inf
+                return
             self._open()
+        self.next_update = now + _INTERVAL
         rate = (simulation_time - self._start) / (now - self._wall_start)
         text = self._describe(simulation_time, self._end, rate)
         self._bar.update(self._task, completed=simulation_time - self._start, text=text)
@@ -59,7 +63,7 @@ class SimulationProgress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-        self._next_update = math.inf
+        self.next_update = math.inf
 
     def _open(self) -> None:
         from rich.console import Console

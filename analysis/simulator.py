@@ -10,7 +10,7 @@ import time as wall_clock
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from merganser.analysis.event_schedule import EventList, EventSchedule, SimultaneousEvents
+from merganser.analysis.event_schedule import NOTHING, EventList, EventSchedule, SimultaneousEvents
 from merganser.analysis.integrators import IntegratorBase, RungeKutta3Integrator
 from merganser.analysis.progress import SimulationProgress
 from merganser.analysis.simulator_status import SimulatorStatus
@@ -19,8 +19,10 @@ from merganser.framework import Context, EventStatus, System
 from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import EventKind
-from merganser.framework.core.execution import Updates, execute, make_updates
+from merganser.framework.core.execution import SUCCEEDED, Updates, execute, make_updates
+from merganser.framework.core.later_code import LaterCode, want
 from merganser.framework.core.native_code import may_compile
+from merganser.framework.core.records import hash_of_type
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -41,14 +43,13 @@ _PATIENCE_WITH_COMPILER = 0.05  # numba takes up most of that time; it may be th
 _PATIENCE_TO_COMPILE = 3.0  # if it has not been compiled on this machine yet
 _PATIENCE_IF = {"always": 0.0, "never": math.inf}
 _STEPS_BETWEEN_LOOKS = 64
-_SHORT_WHILE = 0.01  # [s]
+_SHORT_WHILE, _LONG_WHILE = 0.01, 0.5  # [s]
 _LONGEST_REST = 64  # steps in Python before the plan is asked again
 _LONGEST_STEP = 0.002  # more than that is compilation, or is not in the loop [s]
-_LOOP = "merganser.analysis.plan.loop"
+_LOOP = LaterCode("merganser.analysis.plan.loop", "LOOP", "advance")
 
 # Why an advance ends, as long as nothing else has happened.
 _NONE_SO_FAR = SimulatorStatus.ReturnReason.kReachedBoundaryTime
-_NOTHING = SimultaneousEvents([], [], [])
 
 
 @dataclasses.dataclass
@@ -59,6 +60,8 @@ class InitializeParams:
         suppress_initialization_events: whether to leave out initialization events, because the state in the
             context is already the one to start from.
     """
+
+    __hash__ = hash_of_type
 
     suppress_initialization_events: bool = False
 
@@ -120,6 +123,7 @@ class Simulator:
         self._system._check_context(context)
         context._require_root("Simulator")
         self._context = context
+        self._store, self._down = context._store, context._layout.down
         self._has_continuous_state = context.num_continuous_states() > 0
         self._is_initialized = False
         self._schedule: Any = None  # of the events, made by Initialize
@@ -130,7 +134,7 @@ class Simulator:
         self._asks_for_plan_after = 0.0  # steps in Python have cost that much [s]
 
     def _time(self) -> float:
-        return self._context._store.flat.item(0).real
+        return self._store.flat.item(0).real
 
     # ------------------------------------------------------------------ parts
 
@@ -271,11 +275,12 @@ class Simulator:
             raise TypeError(f"Simulator.Initialize takes InitializeParams, got {type(params).__name__}.")
         with_initialization = not (params is not None and params.suppress_initialization_events)
         self._is_initialized = False
-        schedule = EventSchedule(self._system, self._context)
-        if self._schedule is None or not self._schedule.has_events_of(schedule):
-            self._schedule = schedule
+        if self._schedule is None or not self._schedule.is_up_to_date(self._system, self._context):
+            self._schedule = EventSchedule(self._system, self._context)
             self._drop_plan()
         has_witnesses = self._system._may_have_witnesses()
+        if self._uses_native_plan:
+            want(_LOOP)
         self._watch = WitnessWatch(self._system, self._context, self._integrator) if has_witnesses else None
         self.ResetStatistics()
         self._integrator.Initialize()
@@ -360,13 +365,14 @@ class Simulator:
                 # Where Python has to take one step after the other, the plan is asked ever less often.
                 next_rest = min(2 * next_rest, _LONGEST_REST) if plan.num_steps == 0 else 1
                 rest = next_rest
-            rest = max(rest - 1, 0)
+            rest -= 1 if rest else 0
             time = self._advance_one_step(time, boundary_time, status)
             if time >= boundary_time or status._reason is not _NONE_SO_FAR:
                 if plan is None:
                     self._note_time_without_plan(start, num_steps % _STEPS_BETWEEN_LOOKS + 1)
                 return
-            progress.update(time)
+            if wall_clock.perf_counter() >= progress.next_update:
+                progress.update(time)
             num_steps += 1
             if plan is None and num_steps % _STEPS_BETWEEN_LOOKS == 0:
                 start = self._note_time_without_plan(start, _STEPS_BETWEEN_LOOKS)
@@ -385,27 +391,26 @@ class Simulator:
         """The compiled way to advance, if there is one and it is worth while to load it."""
         if not self._uses_native_plan or self._watch is not None:
             return None
-        if Simulator._time_in_process < self._patience_left():
+        if self._plan is None and Simulator._time_in_process < self._patience_left():
             return None
         if self._plan is None and self._time_without_plan >= self._asks_for_plan_after:
             from merganser.analysis.plan.plan import make_plan
 
             self._plan = make_plan(self._context, self._schedule, self._integrator)
-            self._asks_for_plan_after = 2.0 * self._time_without_plan + _SHORT_WHILE
+            while_until_then = min(self._time_without_plan + _SHORT_WHILE, _LONG_WHILE)
+            self._asks_for_plan_after = self._time_without_plan + while_until_then
         return self._plan if self._integrator._dense_output is None else None
 
     def _patience_left(self) -> float:
         """How much time steps in this process may take before the compiled loop is loaded [s]."""
         if self._patience in _PATIENCE_IF.values():
             return self._patience
-        if _LOOP in sys.modules:
+        if _LOOP.module in sys.modules:
             return 0.0
         patience = _PATIENCE_WITH_COMPILER if "numba" in sys.modules else self._patience
         if Simulator._time_in_process < patience:
             return patience
-        from merganser.framework.native.compile import is_on_disk
-
-        return patience if is_on_disk("analysis", "loop.advance") else _PATIENCE_TO_COMPILE
+        return patience if _LOOP.is_worth_while(Simulator._time_in_process >= _PATIENCE_TO_COMPILE) else math.inf
 
     def _advance_by_plan(
         self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
@@ -439,20 +444,21 @@ class Simulator:
         if self._target_rate > 0.0:
             self._wait(time)
         pending = self._pending
-        if pending.unrestricted:
-            self._unrestricted_update(pending.unrestricted, status)
-            if status.succeeded():
-                self._pending = SimultaneousEvents([], pending.discrete, [])
-        if pending.discrete:
+        if pending is not NOTHING:
+            if pending.unrestricted:
+                self._unrestricted_update(pending.unrestricted, status)
+                if status.succeeded():
+                    self._pending = SimultaneousEvents([], pending.discrete, [])
             self._discrete_update(pending.discrete, status)
-        if status._reason is not _NONE_SO_FAR:
-            return time
-        self._pending = _NOTHING
-        self._journal.clear()
+            if status._reason is not _NONE_SO_FAR:
+                return time
+            self._pending = NOTHING
+            if self._journal:
+                self._journal.clear()
         self._next_timed = self._schedule.next_timed(time)
         next_time = self._next_timed[0]
         target = next_time if next_time < boundary_time else boundary_time
-        watch = self._watch
+        watch, store = self._watch, self._store
         if watch is not None:
             watch.is_stale = watch.is_stale or bool(pending.unrestricted or pending.discrete)
             watch.step_towards(time, target)
@@ -461,12 +467,13 @@ class Simulator:
             self._integrator._step_towards(time, target)
             time = self._time()
         elif target > time:
-            self._context._set_time(target)
-            time = target
+            store.invalid |= self._down["time"]
+            store.flat[0] = time = target
         self._note_step(time)
-        if self._pending.publish:
+        if self._pending is not NOTHING:
             self._publish(self._pending.publish, status)
-        self._look(status)
+        if self._publishes_every_step or self._monitor is not None:
+            self._look(status)
         if watch is not None and watch.triggered:
             self._check_for_accumulation(watch, status)
         return time
@@ -480,13 +487,11 @@ class Simulator:
 
     def _note_step(self, time: float) -> None:
         """Counts a step that has ended at `time`, and makes the events there pending."""
-        next_time, clocks = self._next_timed
+        next_time, timed = self._next_timed
         watch, schedule = self._watch, self._schedule
+        self._pending = timed if time >= next_time else schedule.per_step
         if watch is not None and watch.triggered:
-            struck = clocks if time >= next_time else ()
-            self._pending = schedule.step_events_with(struck, watch.triggered_events())
-        else:
-            self._pending = schedule.step_events(clocks) if time >= next_time else schedule.per_step
+            self._pending = schedule.with_witnessed(self._pending, watch.triggered_events())
         self._expected_time = time
         self._num_steps += 1
 
@@ -511,16 +516,22 @@ class Simulator:
                 status._stop(reason, self._time(), watched.witness.get_system(), message)
 
     def _unrestricted_update(self, events: EventList, status: SimulatorStatus) -> None:
+        if not events:
+            return
         outcome = execute(events, EventKind.UNRESTRICTED_UPDATE, self._journal)
-        self._num_unrestricted_updates += self._was_effective(outcome, status)
+        self._num_unrestricted_updates += outcome is SUCCEEDED or self._was_effective(outcome, status)
 
     def _discrete_update(self, events: EventList, status: SimulatorStatus) -> None:
+        if not events:
+            return
         outcome = execute(events, EventKind.DISCRETE_UPDATE, self._journal)
-        self._num_discrete_updates += self._was_effective(outcome, status)
+        self._num_discrete_updates += outcome is SUCCEEDED or self._was_effective(outcome, status)
 
     def _publish(self, events: EventList, status: SimulatorStatus) -> None:
+        if not events:
+            return
         outcome = execute(events, EventKind.PUBLISH)
-        self._num_publishes += self._was_effective(outcome, status)
+        self._num_publishes += outcome is SUCCEEDED or self._was_effective(outcome, status)
 
     def _force_publish(self) -> None:
         self._system.ForcedPublish(self._context)
@@ -545,7 +556,7 @@ class Simulator:
 
     def _was_effective(self, outcome: EventStatus, status: SimulatorStatus) -> bool:
         """Whether events had something to do; their outcome may be the end of the advance."""
-        severity = outcome.severity()
+        severity = outcome._severity
         if severity <= EventStatus.Severity.kSucceeded:
             return severity is EventStatus.Severity.kSucceeded
         if severity is EventStatus.Severity.kReachedTermination:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.keywords import also_named
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry.plane import Plane
 from merganser.geometry.shapes import HalfSpace
@@ -16,6 +17,12 @@ __all__ = ["Aabb", "Obb"]
 Array = NDArray[np.float64]
 
 _PARALLEL = 1e-15  # added to |cosines|, so that two parallel edges separate nothing by rounding
+
+
+_NAMES_OF_OVERLOADS = also_named(
+    aabb_G="a_G", obb_G="a_G", bv_H="a_G", obb_H="b_H", aabb_H="b_H", hs_C="b_H", plane_P="b_H", X_CH="X_GH",
+    X_PH="X_GH",
+)  # fmt: skip
 
 
 class _BoundingBox:
@@ -85,9 +92,10 @@ class Aabb(_BoundingBox):
         return np.array_equal(self._p_HoBo, other._p_HoBo) and np.array_equal(self._half_width, other._half_width)
 
     @staticmethod
-    def HasOverlap(*args: Any, **kwargs: Any) -> bool:
+    @_NAMES_OF_OVERLOADS
+    def HasOverlap(a_G: Aabb | Obb, b_H: Aabb | Obb | HalfSpace | Plane, X_GH: RigidTransform) -> bool:
         """Whether a box in G overlaps another thing in H: `HasOverlap(aabb_G, b_H, X_GH)`; see `Obb.HasOverlap`."""
-        return _has_overlap("Aabb", *args, *kwargs.values())
+        return _has_overlap("Aabb", a_G, b_H, X_GH)
 
     def __repr__(self) -> str:
         return f"Aabb(p_HoBo={self._p_HoBo.tolist()}, half_width={self._half_width.tolist()})"
@@ -123,23 +131,25 @@ class Obb(_BoundingBox):
         )
 
     @staticmethod
-    def HasOverlap(*args: Any, **kwargs: Any) -> bool:
+    @_NAMES_OF_OVERLOADS
+    def HasOverlap(a_G: Aabb | Obb, b_H: Aabb | Obb | HalfSpace | Plane, X_GH: RigidTransform) -> bool:
         """Whether a box overlaps another thing: `HasOverlap(a_G, b_H, X_GH)`.
 
-        The box comes first. The other thing may be an Aabb or Obb in a frame H; or a HalfSpace or Plane in a frame C,
-        and then the box is in H and the third argument is X_CH.
+        The box comes first, by name as `a_G`, `obb_G`, `aabb_G` or `bv_H`. The other thing may be an Aabb or Obb in a
+        frame H (`b_H`, `obb_H`, `aabb_H`); or a HalfSpace `hs_C` or Plane `plane_P` in a frame C or P, and then the box
+        is in H and the third argument is `X_CH` or `X_PH`.
 
         Raises:
             TypeError: other arguments.
         """
-        return _has_overlap("Obb", *args, *kwargs.values())
+        return _has_overlap("Obb", a_G, b_H, X_GH)
 
     def __repr__(self) -> str:
         return f"Obb(X_HB={self._X_HB!r}, half_width={self._half_width.tolist()})"
 
 
-def _has_overlap(name: str, box: Any = None, other: Any = None, X: Any = None, *rest: Any) -> bool:
-    if not isinstance(box, (Aabb, Obb)) or not isinstance(X, RigidTransform) or rest:
+def _has_overlap(name: str, box: Any, other: Any, X: Any) -> bool:
+    if not isinstance(box, (Aabb, Obb)) or not isinstance(X, RigidTransform):
         raise TypeError(f"{name}.HasOverlap() takes a box, a box, HalfSpace or Plane, and a RigidTransform.")
     if isinstance(other, (Aabb, Obb)):
         X_AB = box.pose().inverse().multiply(X).multiply(other.pose())

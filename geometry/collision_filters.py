@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry.geometry_set import GeometrySet
-from merganser.geometry.ids import FilterId, FrameId, GeometryId
+from merganser.geometry.ids import FilterId, FrameId, GeometryId, restore_id
 
 __all__ = [
     "CollisionFilterDeclaration",
@@ -212,6 +212,45 @@ class CollisionFilters:
             pairs[np.ix_(slots_A, slots_B)] = excludes
             pairs[np.ix_(slots_B, slots_A)] = excludes
 
+    # ------------------------------------------------------------------ files
+
+    def declarations(self, ids: Sequence[GeometryId]) -> tuple[list[list[int]], list[Any]]:
+        """What was declared, with the places of geometries in a list instead of identifiers; see `declare`."""
+        places = {id: place for place, id in enumerate(ids)}
+        slots = {slot: places[id] for id, slot in self._slots.items()}
+        n = len(self._slots)
+        pairs = np.argwhere(np.triu(self._declared[:n, :n])).tolist()
+        history = [
+            [filter_id.get_value(), [_in_places(statement, places) for statement in statements]]
+            for filter_id, statements in self._history.items()
+        ]
+        return sorted(sorted((slots[a], slots[b])) for a, b in pairs), history
+
+    def declare(self, ids: Sequence[GeometryId], pairs: list[list[int]], history: list[Any]) -> None:
+        """Declares what other filters have been told; there must be no declarations.
+
+        Args:
+            ids: of geometries.
+            pairs: places in `ids` of each pair that is excluded by persistent declarations.
+            history: number and statements of each transient declaration; a statement consists of the places of the
+                geometries in A and in B, and tells whether it excludes.
+
+        Raises:
+            IndexError: there is no such place.
+            KeyError: a pair has a geometry without the proximity role.
+        """
+        for a, b in pairs:
+            slots = [self._slots[ids[place]] for place in (a, b)]
+            self._declared[slots, slots[::-1]] = True
+        for number, statements in history:
+            filter_id = restore_id(FilterId, number)
+            if not self._history:
+                self._current = self._declared.copy()
+            self._history[filter_id] = [
+                Statement([ids[a] for a in A], [ids[b] for b in B], bool(excludes)) for A, B, excludes in statements
+            ]
+            self._write(self._current, self._history[filter_id])
+
     # ------------------------------------------------------------------ answers
 
     def filtered(self, id_A: GeometryId, id_B: GeometryId) -> bool:
@@ -224,3 +263,9 @@ class CollisionFilters:
         slots = np.array([self._slots[id] for id in ids], np.intp)
         frames = self._frames[slots]
         return self._current[np.ix_(slots, slots)] | (frames[:, None] == frames)
+
+
+def _in_places(statement: Statement, places: dict[GeometryId, int]) -> list[Any]:
+    """A statement with places instead of identifiers, without geometries that are no more."""
+    A, B = ([places[id] for id in ids if id in places] for ids in (statement.ids_A, statement.ids_B))
+    return [A, B, statement.excludes]

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from merganser.framework.core.plain_values import Loading
 from merganser.framework.math import RigidTransform
 from merganser.geometry.collision_filters import CollisionFilterDeclaration, CollisionFilters, Statement
 from merganser.geometry.geometry_frame import GeometryFrame
@@ -21,6 +22,7 @@ from merganser.geometry.geometry_instance import GeometryInstance, canonical_nam
 from merganser.geometry.geometry_set import GeometrySet
 from merganser.geometry.geometry_version import GeometryVersion
 from merganser.geometry.ids import INTERNAL_SOURCE_ID, WORLD_FRAME_ID, FilterId, FrameId, GeometryId, SourceId
+from merganser.geometry.plain_state import ids_of, put_records, records_of
 from merganser.geometry.pose_layout import PoseLayout
 from merganser.geometry.properties import GeometryProperties, ProximityProperties
 from merganser.geometry.proximity_layout import ProximityLayout
@@ -125,6 +127,15 @@ class GeometryState:
         clone._pose_layouts = self._pose_layouts
         clone._proximity_layouts = self._proximity_layouts
         return clone
+
+    # ------------------------------------------------------------------ files
+
+    def _plain_state(self) -> list[Any]:
+        return [ids_of(self), records_of(self)]
+
+    def _set_plain_state(self, state: Any, loading: Loading) -> None:
+        ids, records = state
+        put_records(self, ids, records, loading)
 
     # ------------------------------------------------------------------ looking things up
 

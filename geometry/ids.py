@@ -7,9 +7,12 @@ from one counter, so an identifier is unique among all identifiers that this pro
 from __future__ import annotations
 
 import threading
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-__all__ = ["FilterId", "FrameId", "GeometryId", "SourceId"]
+__all__ = ["FilterId", "FrameId", "GeometryId", "SourceId", "restore_id"]
+
+_LARGEST = 2**53
+Kind = TypeVar("Kind", bound="_Identifier")
 
 
 class _Counter:
@@ -67,9 +70,7 @@ class _Identifier:
         """
         if not self.is_valid():
             name = type(self).__name__
-            raise RuntimeError(
-                f"This {name} is invalid and has no value. {name}.get_new_id() makes a valid one."
-            )
+            raise RuntimeError(f"This {name} is invalid and has no value. {name}.get_new_id() makes a valid one.")
         return self._value
 
     def __eq__(self, other: object) -> bool:
@@ -92,7 +93,7 @@ class _Identifier:
         return self
 
     def __reduce__(self) -> Any:
-        return _restore, (type(self), self._value)
+        return restore_id, (type(self), self._value)
 
     def __repr__(self) -> str:
         state = f"value={self._value}" if self.is_valid() else "invalid"
@@ -123,8 +124,14 @@ class FilterId(_Identifier):
     __slots__ = ()
 
 
-def _restore(cls: type[_Identifier], value: int) -> _Identifier:
-    """Unpickles an identifier, perhaps in another process, which must not make the same one again."""
+def restore_id(cls: type[Kind], value: int) -> Kind:
+    """Makes an identifier from a file, perhaps in another process, which must not make the same one again.
+
+    Raises:
+        ValueError: there can be no such identifier.
+    """
+    if type(value) is not int or not 0 <= value < _LARGEST:
+        raise ValueError(f"there is no {cls.__name__} of value {value!r}")
     _counter.skip_past(value)
     return cls._from_value(value)
 

@@ -53,14 +53,20 @@ class SceneGraph(LeafSystem):
     Ports:
         input `<source name>_pose`, one for each source: FramePoseVector.
         output `query`: QueryObject.
+
+    Args:
+        config: default proximity properties, see set_config().
     """
 
     _keeps_derivatives = True
 
-    def __init__(self) -> None:
+    def __init__(self, config: SceneGraphConfig | None = None) -> None:
         super().__init__()
         self._model = GeometryState()
         self._config = SceneGraphConfig()
+        if config is not None:
+            default_values(config)
+            self._config = copy.deepcopy(config)
         self._prototype: GeometryState | None = None  # of what Contexts get: the model with the default properties
         self._pose_ports: dict[SourceId, InputPort] = {}
         self._state_index = self.DeclareAbstractParameter(Value(GeometryState()))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from merganser.framework.core.records import hash_of_type
 from merganser.geometry.coulomb_friction import CoulombFriction
 from merganser.geometry.materials import HydroelasticType
 from merganser.geometry.properties import ProximityProperties
@@ -48,6 +49,8 @@ class DefaultProximityProperties:
         point_stiffness: stiffness of a point contact [N/m].
     """
 
+    __hash__ = hash_of_type
+
     compliance_type: str = "undefined"
     hydroelastic_modulus: float | None = 1e7
     resolution_hint: float | None = 0.02
@@ -67,6 +70,8 @@ class SceneGraphConfig:
     Attributes:
         default_proximity_properties: what geometries of the proximity role get in a Context.
     """
+
+    __hash__ = hash_of_type
 
     default_proximity_properties: DefaultProximityProperties = field(default_factory=DefaultProximityProperties)
 

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.analysis.detached_context import selected_input_port
 from merganser.analysis.simulator import Simulator
 from merganser.framework import Context, InputPortSelection
+from merganser.framework.core.records import hash_of_type
 from merganser.framework.math import BarycentricMesh
 from merganser.framework.primitives import BarycentricMeshSystem
 
@@ -47,6 +48,8 @@ class PeriodicBoundaryCondition:
         low: lower end.
         high: upper end, which means the same as `low`.
     """
+
+    __hash__ = hash_of_type
 
     state_index: int
     low: float

@@ -57,7 +57,7 @@ _LQR = "FiniteHorizonLinearQuadraticRegulator"
 _TIME_TOLERANCE = 1e-9  # of t0 and tf against the sample times of a discrete-time system, in periods
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class FiniteHorizonLinearQuadraticRegulatorOptions:
     """What may be left open in a finite-horizon problem.
 
@@ -84,7 +84,7 @@ class FiniteHorizonLinearQuadraticRegulatorOptions:
     ud: Trajectory | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class FiniteHorizonLinearQuadraticRegulatorResult:
     """The regulator u = u0 - K (x - x0) - k0 and the cost-to-go e'S e + 2 e'sx + s0 with e = x - x0.
 

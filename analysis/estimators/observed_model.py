@@ -61,7 +61,7 @@ class ObservedModel:
     def _plain_state(self) -> list[Any]:
         return []
 
-    def _set_plain_state(self, state: list[Any]) -> None:
+    def _set_plain_state(self, state: Any, loading: Any) -> None:
         """There is nothing to restore."""
 
     def at(self, time: Any, x: Array, u: Array | None) -> _Evaluator:

@@ -55,6 +55,7 @@ class IntegratorBase(IntegratorSettings):
 
     _knows_start: bool  # whether _xdot_start belongs to the step in progress
     _dense_output: DenseOutput | None
+    _is_prepared: bool  # whether there is room for what is computed in steps
 
     def __init__(self, system: System, context: Context | None = None) -> None:
         if not isinstance(system, System):
@@ -131,14 +132,19 @@ class IntegratorBase(IntegratorSettings):
         shift = context._layout.root.num_xc
         self._x: NDArray[Any] = store.flat[start:end]
         self._xdot: NDArray[Any] = store.flat[start + shift : end + shift]
+        self._is_initialized = self._is_prepared = False
+        self._dense_output = None
+
+    def _prepare_all(self) -> None:
+        """Makes room for what is computed in steps."""
+        context = self._bound_context()
         self._x_start = self._x.copy()
         self._xdot_start = self._xdot.copy()
         self._work = self._x.copy()
-        self._quaternions = context._layout.root.unit_quaternions()
+        self._quaternions = context._layout.root.unit_quaternions
         self._derivatives = context._get_derivative_evaluator()
-        self._is_initialized = False
-        self._dense_output = None
         self._prepare()
+        self._is_prepared = True
 
     @abc.abstractmethod
     def _prepare(self) -> None:
@@ -235,6 +241,8 @@ class IntegratorBase(IntegratorSettings):
             longest = self._max_step_size
             first = self.first_step_share * longest if math.isfinite(longest) else _FIRST_STEP_SIZE
         self._ideal_step_size = min(max(first, self._min_step_size), self._max_step_size)
+        if not self._is_prepared:
+            self._prepare_all()
         self._is_initialized = True
 
     def IntegrateNoFurtherThanTime(self, publish_time: float, update_time: float, boundary_time: float) -> StepResult:

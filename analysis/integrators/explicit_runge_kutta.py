@@ -45,14 +45,8 @@ class ExplicitRungeKutta(IntegratorBase):
         num_stages = len(tableau.b)
         self._k = np.zeros((num_stages, len(self._x)), dtype)
         self._xdot_start = self._k[0]
-        # The rows of `weights` are those of a, then b, then b - b_hat; `scaled` is the same times h.
-        weights = np.zeros((num_stages + 2, num_stages), dtype)
-        for row, values in zip(weights, (*tableau.a, tableau.b)):
-            row[: len(values)] = values
-        if tableau.b_hat:
-            weights[-1] = np.subtract(tableau.b, tableau.b_hat)
-        self._weights = weights
-        self._scaled, self._scaled_for = np.zeros_like(weights), math.nan
+        self._weights = tableau.weights if dtype == np.float64 else tableau.weights.astype(dtype)
+        self._scaled, self._scaled_for = self._weights.copy(), math.nan  # times the size of the step
         self._h_b, self._h_b_error = self._scaled[-2:]
         # For each stage but the first: c_i, h a_i, k_1 ... k_{i-1}, and where k_i goes.
         self._ends_in_last_stage = tableau.ends_in_last_stage

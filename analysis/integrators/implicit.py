@@ -16,6 +16,7 @@ from merganser.analysis.integrators.jacobian import (
     difference_jacobian,
 )
 from merganser.analysis.integrators.newton import NewtonCounts, NewtonSolver
+from merganser.framework import Context
 
 __all__ = ["ImplicitIntegrator"]
 
@@ -150,6 +151,10 @@ class ImplicitIntegrator(IntegratorBase):
         return self._error_counts.iterations
 
     # ------------------------------------------------------------------ Jacobians and stages
+
+    def reset_context(self, context: Context) -> None:
+        super().reset_context(context)
+        self._prepare_all()  # at once, since settings drop some of it again
 
     def _prepare(self) -> None:
         if self._x.dtype == object:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["BOGACKI_SHAMPINE3", "DORMAND_PRINCE5", "EULER", "HEUN2", "RK3", "ButcherTableau"]
 
@@ -31,6 +36,16 @@ class ButcherTableau:
     b_hat: tuple[float, ...]
     order: int
     error_order: int
+
+    @functools.cached_property
+    def weights(self) -> NDArray[Any]:
+        """Rows of a, then b, then b - b_hat (zeros without b_hat), shape [s + 2, s]; not to be changed."""
+        weights = np.zeros((len(self.b) + 2, len(self.b)))
+        for row, values in zip(weights, (*self.a, self.b)):
+            row[: len(values)] = values
+        if self.b_hat:
+            weights[-1] = np.subtract(self.b, self.b_hat)
+        return weights
 
     @property
     def ends_in_last_stage(self) -> bool:

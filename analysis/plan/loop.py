@@ -17,10 +17,10 @@ from merganser.analysis.integrators import radau_fields as rf
 from merganser.analysis.integrators.base import CUT_SHORT, SLIVER, STRETCH
 from merganser.analysis.integrators.step_size import next_step_size
 from merganser.analysis.plan import fields as f
-from merganser.framework.native import device, kernel
+from merganser.framework.native import PreparedKernel, device, kernel
 from merganser.framework.native.tape import call_operation, doubles_at, integers_at
 
-__all__ = ["advance", "time_after"]
+__all__ = ["LOOP", "advance", "time_after"]
 
 _next_step_size = device(next_step_size)
 _GO_ON = -1
@@ -491,3 +491,6 @@ def _accept(i: Any, r: Any, values: Any) -> int:
         r[f.SMALLEST_STEP_SIZE] = h
     i[f.PHASE] = f.NOTE
     return _GO_ON
+
+
+LOOP = PreparedKernel(advance, 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.analysis.event_schedule import SimultaneousEvents
+from merganser.analysis.event_schedule import NOTHING, SimultaneousEvents
 from merganser.analysis.integrators.explicit_runge_kutta import ExplicitRungeKutta
 from merganser.analysis.integrators.radau import RadauMethod
 from merganser.analysis.plan import fields as f
@@ -34,7 +34,6 @@ _PLENTY = 1 << 62
 _CALLS_BETWEEN_LOOKS = 256  # how often it is asked whether what was not worth while to compile has become so
 _EVALUATING = (f.ATTEMPT, f.EVALUATE)
 _HANDLING = {f.UPDATE: f.UPDATE_INPUTS, f.PUBLISH: f.PUBLISH_INPUTS}
-_NOTHING = SimultaneousEvents([], [], [])
 _MOST_CLOCKS = 60  # they are bits of an integer
 
 
@@ -85,10 +84,12 @@ class Plan:
         integers: Any = self._integers
         self._fields = memoryview(integers)  # the same, faster for single ones
         self._reals = np.zeros(f.NUM_REALS)
+        reals: Any = self._reals
+        self._real_fields = memoryview(reals)
         self._clocks = np.array([(*clock, -np.inf) for clock in schedule.clocks()]).reshape(-1, 3)
         self._steps = _FIRST_STEPS
         self._num_calls = 0
-        self.pending = _NOTHING
+        self.pending = NOTHING
         self.status = EventStatus.DidNothing()
         self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
         self._set_up_method()
@@ -105,7 +106,7 @@ class Plan:
         i[f.REALS], i[f.VALUES] = self._reals.ctypes.data, self._store.flat.ctypes.data
         i[f.CLOCKS], i[f.NUM_CLOCKS] = self._clocks.ctypes.data, len(self._clocks)
         i[f.NUM_STATES] = n
-        self._quaternions = np.array(self._store.layout.unit_quaternions(), dtype=np.int64)
+        self._quaternions = np.array(self._store.layout.unit_quaternions, dtype=np.int64)
         i[f.NUM_QUATERNIONS], i[f.QUATERNIONS] = len(self._quaternions), self._quaternions.ctypes.data
         self._stepper: RadauStepper | None = None
         if n == 0:
@@ -169,7 +170,7 @@ class Plan:
             places = [place_relative_to(flat, array) for array in (count, times, data)]
             integers[first : first + 4] = (len(times), *places)
             room = min(room, len(times) - log.num_samples())
-        self._integers[f.ROOM_IN_LOGS] = room
+        self._fields[f.ROOM_IN_LOGS] = room
 
     def _make_room_in_logs(self) -> None:
         for log, times in self._log_arrays:
@@ -220,7 +221,7 @@ class Plan:
         return is_same and self._program.is_current()
 
     def _numbers(self, clocks: int) -> tuple[int, ...]:
-        return tuple(n for n in range(len(self._clocks)) if clocks >> n & 1)
+        return tuple([n for n in range(len(self._clocks)) if clocks >> n & 1]) if clocks else ()
 
     def _group_of(self, pending: SimultaneousEvents) -> int | None:
         """The number of a group of pending events; -1 if there are none, None if it is not among the usual ones."""
@@ -242,32 +243,28 @@ class Plan:
         self._integers[f.NEEDS_ALL] = needs_all
 
     def _enter(self, boundary_time: float, group: int, num_steps: int) -> None:
-        i, r, method = self._integers, self._reals, self._integrator
-        i[f.PHASE], i[f.PASSED], i[f.RESUMES_AT], i[f.PENDING] = f.BEGIN, 0, 0, group
-        i[f.CHANGED], i[f.NEEDS_ALL], i[f.MUST_STOP] = 0, 1, 0
-        i[f.NUM_STATE_UPDATES] = i[f.STATE_IS_UPDATED] = 0
-        i[f.NUM_STEPS] = i[f.NUM_UPDATES] = i[f.NUM_PUBLISHES] = i[f.NUM_EVALUATIONS] = i[f.NUM_SHRINKAGES] = 0
-        i[f.NUM_FAILURES] = 0
-        i[f.STEPS_LEFT] = num_steps
+        i, r, method = self._fields, self._real_fields, self._integrator
+        self._integers[: f.NUM_STATES] = 0  # among them the phase, BEGIN, and all counts
+        i[f.PENDING], i[f.NEEDS_ALL], i[f.STEPS_LEFT] = group, 1, num_steps
         i[f.NUM_INTEGRATOR_STEPS], i[f.IS_FIXED_STEP] = method._num_steps_taken, method._is_fixed_step
-        r[f.BOUNDARY] = boundary_time
-        r[f.MAX_STEP_SIZE : f.FIRST_STEP_SIZE + 1] = (
-            method._max_step_size, method._min_step_size, method._ideal_step_size, method._previous_step_size,
-            method._largest_step_size, method._smallest_step_size, method._actual_initial_step_size,
-        )  # fmt: skip
-        r[f.ACCURACY] = method.get_accuracy_in_use()
+        r[f.BOUNDARY], r[f.ACCURACY] = boundary_time, method.get_accuracy_in_use()
+        r[f.MAX_STEP_SIZE], r[f.MIN_STEP_SIZE] = method._max_step_size, method._min_step_size
+        r[f.IDEAL_STEP_SIZE], r[f.PREVIOUS_STEP_SIZE] = method._ideal_step_size, method._previous_step_size
+        r[f.LARGEST_STEP_SIZE], r[f.SMALLEST_STEP_SIZE] = method._largest_step_size, method._smallest_step_size
+        r[f.FIRST_STEP_SIZE] = method._actual_initial_step_size
         if self._stepper is not None:
             assert isinstance(method, RadauMethod)
             if method._find_stepper() is not self._stepper:  # the integrator was given its context anew
                 self._set_up_radau(method)
             self._stepper.note_settings(method)
-        self._clocks[:, 2] = -np.inf
+        if len(self._clocks):
+            self._clocks[:, 2] = -np.inf
         self._place_logs()
 
     def _leave(self) -> None:
         """Takes over what the loop has counted."""
         self._note_changes()
-        i, method = self._integers.tolist(), self._integrator
+        i, method = self._fields, self._integrator
         self.num_steps, self.num_updates, self.num_publishes = i[f.NUM_STEPS], i[f.NUM_UPDATES], i[f.NUM_PUBLISHES]
         self.num_state_updates = i[f.NUM_STATE_UPDATES]
         for settle in self._program.settlers:
@@ -275,7 +272,7 @@ class Plan:
         self.num_publishes -= self._has_failed  # publish events that fail do not count
         group = i[f.PENDING]
         due = self._numbers(self._known_groups[group]) if group >= 0 else ()
-        self.pending = self._schedule.step_events(due) if group >= 0 else _NOTHING
+        self.pending = self._schedule.step_events(due) if group >= 0 else NOTHING
         if i[f.STATE_IS_UPDATED]:
             self.pending = SimultaneousEvents([], self.pending.discrete, [])
         if i[f.NUM_STATES]:
@@ -333,9 +330,12 @@ class Plan:
                 if isinstance(stop, HandlerStop):
                     if not self._handle(stop):
                         return f.STOPPED
+                    is_current = stop.is_followed_by_another or self._is_current()
                 else:
                     stop.serve()
-                if not self._is_current():
+                    # Calculations only read: nothing else can have changed.
+                    is_current = self._version == store.layout.version and self._routing == store.routing
+                if not is_current:
                     self._lower_within_step()
             elif outcome == f.PAUSE and not is_single_step:
                 if self._program.may_be_lowered_further():

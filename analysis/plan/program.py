@@ -47,7 +47,10 @@ class HandlerStop:
 
     Attributes:
         reads: nodes of the leaf system that the handlers have been seen to read.
+        is_followed_by_another: whether the loop does nothing before it comes to the next one.
     """
+
+    is_followed_by_another = False
 
     def __init__(self, events: EventList, kind: EventKind, reads: int, valid: int) -> None:
         self.events = events
@@ -64,6 +67,7 @@ class HandlerStop:
         context, event = self.events[0]
         store = context._store
         outer_reads, store.reads = store.reads, 0
+        outer_reader, store.reader = store.reader, context
         try:
             if self.kind is EventKind.PUBLISH:
                 return call_handler(context, event)
@@ -72,7 +76,7 @@ class HandlerStop:
             return compute_updates(self.events, self.kind)[0]
         finally:
             self.reads |= store.reads
-            store.reads = outer_reads
+            store.reads, store.reader = outer_reads, outer_reader
 
 
 class Program:
@@ -243,21 +247,26 @@ class Program:
         row[f.PUBLISH_INPUTS_BEGIN], row[f.PUBLISH_INPUTS_END], valid = self._add_inputs(single, native)
         row[f.PUBLISH_BEGIN] = len(self._assembly)
         num_logs = len(self._assembly.logs)
+        previous = None
         for item, is_native in zip(single, native):
             if is_native:
                 row[f.GROUP_FLAGS] |= f.HAS_NATIVE_PUBLISHES
                 context, event = item[0]
                 assert event.native is not None
                 self._assembly.add(event.native, context)
+                previous = None
             else:
-                self._add_handler(item, EventKind.PUBLISH, valid)
+                if previous is not None:
+                    previous.is_followed_by_another = True
+                previous = self._add_handler(item, EventKind.PUBLISH, valid)
         row[f.PUBLISH_END] = len(self._assembly)
         if len(self._assembly.logs) > num_logs:
             row[f.GROUP_FLAGS] |= f.HAS_LOGS
 
-    def _add_handler(self, events: EventList, kind: EventKind, valid: int) -> None:
-        reads = self._reads.get(key_of(events), 0)
-        self.stops[self._assembly.add_python()] = HandlerStop(events, kind, reads, valid)
+    def _add_handler(self, events: EventList, kind: EventKind, valid: int) -> HandlerStop:
+        stop = HandlerStop(events, kind, self._reads.get(key_of(events), 0), valid)
+        self.stops[self._assembly.add_python()] = stop
+        return stop
 
     def _are_native(self, events: EventList) -> bool:
         return all(self._assembly.can_add(event.native, context) for context, event in events)

@@ -1,9 +1,11 @@
 """Every public name of the package, for interactive work: `from merganser.all import *`.
 
-The names of merganser.framework.symbolic are among them where sympy is installed (extra `symbolic`).
+The names of merganser.framework.symbolic are among them where sympy is installed (extra `symbolic`). As sympy takes
+0.3 s to import, that only happens when one of them is asked for.
 """
 
-import contextlib
+import importlib.util
+from typing import TYPE_CHECKING, Any
 
 from merganser.analysis import *  # noqa: F403
 from merganser.analysis.controllers import *  # noqa: F403
@@ -20,5 +22,37 @@ from merganser.multibody.parsing import *  # noqa: F403
 from merganser.multibody.plant import *  # noqa: F403
 from merganser.multibody.tree import *  # noqa: F403
 
-with contextlib.suppress(ImportError):
+if TYPE_CHECKING:
     from merganser.framework.symbolic import *  # noqa: F403
+
+_SYMBOLIC = (
+    "DecomposeAffineExpressions", "DecomposeLinearExpressions", "Evaluate", "Expression", "Formula",
+    "GetVariableVector", "IsAffine", "Jacobian", "MakeMatrixBinaryVariable", "MakeMatrixBooleanVariable",
+    "MakeMatrixContinuousVariable", "MakeMatrixVariable", "MakeVectorBinaryVariable", "MakeVectorBooleanVariable",
+    "MakeVectorContinuousVariable", "MakeVectorVariable", "Substitute", "TaylorExpand", "ToLatex", "Variable",
+    "Variables", "abs", "acos", "arccos", "arcsin", "arctan", "arctan2", "asin", "atan", "atan2", "ceil", "cos",
+    "cosh", "exp", "floor", "if_then_else", "intersect", "isnan", "log", "logical_and", "logical_not",
+    "logical_or", "max", "min", "pow", "sin", "sinh", "sqrt", "tan", "tanh",
+)  # fmt: skip
+_has_sympy = importlib.util.find_spec("sympy") is not None
+
+if _has_sympy:
+    for _name in _SYMBOLIC:
+        globals().pop(_name, None)  # functions of other modules that have the same name
+
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"TYPE_CHECKING", "Any", "importlib"})
+if _has_sympy:
+    __all__ += _SYMBOLIC
+
+
+def __getattr__(name: str) -> Any:
+    if not (_has_sympy and name in _SYMBOLIC):
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from merganser.framework import symbolic
+
+    globals().update((each, getattr(symbolic, each)) for each in _SYMBOLIC)
+    return getattr(symbolic, name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -1,7 +1,8 @@
-"""The command line: look into a model file, or let it drop and swing.
+"""The command line: look into a model file, let it drop and swing, or compile kernels beforehand.
 
 python -m merganser info MODEL
 python -m merganser simulate MODEL [--duration 5] [--time-step 0.001] [--fix-base] [--plot out.png]
+python -m merganser compile [TOPIC ...]
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from merganser.compiling import TOPICS, compile_topics
 
 if TYPE_CHECKING:
     from merganser.multibody.plant import MultibodyPlant
@@ -35,8 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="period of the discrete plant [s], default 0.001; 0 for a continuous one",
     )  # fmt: skip
     simulate.add_argument("--plot", metavar="FILE", help="save positions and energy over time as a picture")
+    compile_ = commands.add_parser("compile", help="compile kernels beforehand, for images and classrooms")
+    compile_.add_argument("topics", metavar="TOPIC", nargs="*", help=f"{', '.join(TOPICS)}; by default all")
     options = parser.parse_args(arguments)
     try:
+        if options.command == "compile":
+            return _compile(options)
         return _info(options) if options.command == "info" else _simulate(options)
     except (RuntimeError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -54,6 +61,15 @@ def _load(plant: MultibodyPlant, options: argparse.Namespace) -> None:
                 if index not in children:
                     plant.WeldFrames(plant.world_frame(), plant.get_body(index).body_frame())
     plant.Finalize()
+
+
+def _compile(options: argparse.Namespace) -> int:
+    from merganser.framework.native import cache_directory
+
+    start = time.perf_counter()
+    compile_topics(options.topics)
+    print(f"compiled in {time.perf_counter() - start:.0f} s; kept in {cache_directory().parent}")
+    return 0
 
 
 def _info(options: argparse.Namespace) -> int:

@@ -87,6 +87,7 @@ class CacheEntry:
         is_disabled: whether new contexts compute it whenever it is asked for.
         is_storage: whether the value is no result but something that is kept with the Context and copied with it.
         was_observed: whether it has been watched at least once.
+        was_disturbed: whether it was said that a computation changes what this depends on.
         makes_room_late: whether room for an abstract value is made when it is first asked for, not with the Context;
             for values that are large and seldom asked for, and can be made without fail.
         known: nodes that a computation has been seen to read, in any Context (bit mask).
@@ -115,6 +116,7 @@ class CacheEntry:
         self.is_disabled = False
         self.is_learning = prerequisites is None
         self.was_observed = False
+        self.was_disturbed = False
         self.known = 0
         self._declared = prerequisites
         number = len(system._cache_entries)
@@ -126,7 +128,7 @@ class CacheEntry:
         if self._declared is None:
             return self.known
         # Looked up anew, because "all input ports" includes those that were declared later.
-        return self.system._dependency_table.mask(self._declared, self.describe())
+        return self.system._dependency_table.mask(self._declared, self.describe)
 
     def use_native(self, code: NativeCode | ContextualCode) -> None:
         """Says that an operation computes the same; what it depends on follows from its arguments if it has any."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import copy
 import numbers
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.cache_control import CacheControl
 from merganser.framework.core.context_file import save_context
 from merganser.framework.core.context_values import put_values, reduce_context, take_values
-from merganser.framework.core.dependencies import ACCURACY, TIME, Q, V, Z
+from merganser.framework.core.dependencies import ACCURACY, ELSEWHERE, TIME, Q, V, Z
 from merganser.framework.core.derivatives import DerivativeEvaluator
 from merganser.framework.core.errors import UnconnectedInputError
 from merganser.framework.core.layout import SystemLayout
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Context"]
 
 Array = NDArray[Any]
+_TIME_NODE, _ELSEWHERE_NODE = 1 << TIME, 1 << ELSEWHERE
 _XC_NODES = 1 << Q | 1 << V | 1 << Z
 _ACCEPTED = {"f": "biuf", "c": "biufc"}  # kinds of numbers that fit into an array of floats, of complex numbers
 
@@ -57,13 +60,9 @@ class Context(CacheControl):
     _abstract_state: AbstractValues
     _parameters: Parameters
     _xcdot: ContinuousState
-    _xcdot_slots: list[CacheSlot]  # the derivatives of each leaf system at or below this one
-
-    # Nodes that reading a kind of value marks as read (leaf systems only; see dependencies.py).
-    _xd_nodes = 0
-    _xa_nodes = 0
-    _p_nodes = 0
-    _xcdot_nodes = 0
+    _xcdot_slots: Sequence[CacheSlot]  # the derivatives of each leaf system at or below this one
+    _state: State | None = None
+    _derivative_evaluator: DerivativeEvaluator | None = None
 
     def __init__(self, store: Store, layout: SystemLayout, parent: DiagramContext | None) -> None:
         self._store = store
@@ -72,18 +71,20 @@ class Context(CacheControl):
         self._parent = parent
         self._inputs = [None] * len(layout.sources)
         start, end = layout.xc_range
-        self._xc = ContinuousState._of(_window(store.flat[start:end]), layout.xc_partition)
-        shift = store.layout.num_xc
-        self._xcdot = ContinuousState._of(_window(store.flat[start + shift : end + shift]), layout.xc_partition)
-        self._state: State | None = None
-        self._derivative_evaluator: DerivativeEvaluator | None = None
+        if start == end:
+            self._xc = self._xcdot = store.no_continuous_state
+        else:
+            shift = store.layout.num_xc
+            self._xc = ContinuousState._of(_window(store.flat[start:end]), layout)
+            self._xcdot = ContinuousState._of(_window(store.flat[start + shift : end + shift]), layout)
 
     # ------------------------------------------------------------------ time and accuracy
 
     def get_time(self) -> float:
         """Returns the time [s]."""
         store = self._store
-        store.reads |= 1 << TIME
+        reader = store.reader
+        store.reads |= _TIME_NODE if reader is self or reader is None else _ELSEWHERE_NODE
         return store.flat.item(0)
 
     def SetTime(self, time_sec: float) -> None:
@@ -103,7 +104,7 @@ class Context(CacheControl):
 
     def get_accuracy(self) -> float | None:
         """Returns the accuracy that results should have, if anybody asked for one."""
-        self._store.reads |= 1 << ACCURACY
+        self._store.note_read(self, 1 << ACCURACY)
         return self._store.accuracy
 
     def SetAccuracy(self, accuracy: float | None) -> None:
@@ -125,12 +126,12 @@ class Context(CacheControl):
 
     def get_continuous_state(self) -> ContinuousState:
         """Returns the continuous state."""
-        self._store.reads |= _XC_NODES
+        self._store.note_read(self, _XC_NODES)
         return self._xc
 
     def get_continuous_state_vector(self) -> BasicVector:
         """Returns the continuous state as one vector."""
-        self._store.reads |= _XC_NODES
+        self._store.note_read(self, _XC_NODES)
         return self._xc._vector
 
     def get_mutable_continuous_state(self) -> ContinuousState:
@@ -158,7 +159,7 @@ class Context(CacheControl):
 
     def _read_derivatives(self) -> ContinuousState:
         """The time derivatives of the continuous state, brought up to date."""
-        self._store.reads |= self._xcdot_nodes
+        self._store.note_read(self, self._layout.xcdot_nodes)
         self._get_derivative_evaluator().update()
         return self._xcdot
 
@@ -175,12 +176,12 @@ class Context(CacheControl):
 
     def get_discrete_state(self, index: int | None = None) -> Any:
         """Returns the discrete state, or its group `index`."""
-        self._store.reads |= self._xd_nodes
+        self._store.note_read(self, self._layout.xd_nodes)
         return self._discrete if index is None else self._item(self._discrete, index, "discrete state group")
 
     def get_discrete_state_vector(self) -> BasicVector:
         """Returns the only discrete state group."""
-        self._store.reads |= self._xd_nodes
+        self._store.note_read(self, self._layout.xd_nodes)
         return self._only_group()
 
     def get_mutable_discrete_state(self, index: int | None = None) -> Any:
@@ -194,13 +195,20 @@ class Context(CacheControl):
         self._store.change(self._layout.down["xd"], self)
         return vector
 
-    def SetDiscreteState(self, *args: Any) -> None:
-        """`SetDiscreteState(values)` for the only group, `(index, values)` for one, `(discrete_values)` for all."""
+    @overload
+    def SetDiscreteState(self, xd: ArrayLike | DiscreteValues) -> None: ...
+    @overload
+    def SetDiscreteState(self, group_index: int, xd: ArrayLike) -> None: ...
+    def SetDiscreteState(self, *args: Any, **kwargs: Any) -> None:
+        """`SetDiscreteState(xd)` for the only group or, given DiscreteValues, for all; `(group_index, xd)` for one."""
+        if kwargs:
+            names = ("xd",) if len(args) + len(kwargs) == 1 else ("group_index", "xd")
+            args = tuple(bind_overload("SetDiscreteState", names, {}, args, kwargs).values())
         if len(args) == 1 and isinstance(args[0], DiscreteValues):
             self.get_mutable_discrete_state().SetFrom(args[0])
             return
         if len(args) not in (1, 2):
-            raise TypeError(f"SetDiscreteState takes (values) or (index, values); got {len(args)} arguments.")
+            raise TypeError(f"SetDiscreteState takes (xd) or (group_index, xd); got {len(args)} arguments.")
         index, values = args if len(args) == 2 else (None, args[0])
         group = self._only_group() if index is None else self._item(self._discrete, index, "discrete state group")
         checked = self._checked(values, group.size(), "discrete state")
@@ -214,7 +222,7 @@ class Context(CacheControl):
 
     def get_abstract_state(self, index: int | None = None) -> Any:
         """Returns the abstract state, or its variable `index`."""
-        self._store.reads |= self._xa_nodes
+        self._store.note_read(self, self._layout.xa_nodes)
         return self._abstract_state if index is None else self._item(self._abstract_state, index, "abstract state")
 
     def get_mutable_abstract_state(self, index: int | None = None) -> Any:
@@ -230,7 +238,10 @@ class Context(CacheControl):
 
     def get_state(self) -> State:
         """Returns the whole state."""
-        self._store.reads |= _XC_NODES | self._xd_nodes | self._xa_nodes
+        self._store.note_read(self, _XC_NODES | self._layout.xd_nodes | self._layout.xa_nodes)
+        return self._whole_state()
+
+    def _whole_state(self) -> State:
         if self._state is None:
             self._state = State(self._xc, self._discrete, self._abstract_state)
         return self._state
@@ -239,7 +250,7 @@ class Context(CacheControl):
         """Returns the whole state for changing it."""
         down = self._layout.down
         self._store.change(down["xc"] | down["xd"] | down["xa"], self)
-        return self.get_state()
+        return self._whole_state()
 
     def num_total_states(self) -> int:
         """Number of state variables, continuous, discrete and abstract."""
@@ -270,7 +281,7 @@ class Context(CacheControl):
 
     def get_parameters(self) -> Parameters:
         """Returns the parameters."""
-        self._store.reads |= self._p_nodes
+        self._store.note_read(self, self._layout.p_nodes)
         return self._parameters
 
     def get_mutable_parameters(self) -> Parameters:
@@ -280,7 +291,7 @@ class Context(CacheControl):
 
     def get_numeric_parameter(self, index: int) -> BasicVector:
         """Returns numeric parameter group `index`."""
-        self._store.reads |= self._p_nodes
+        self._store.note_read(self, self._layout.p_nodes)
         return self._item(self._parameters._numeric, index, "numeric parameter")
 
     def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
@@ -290,7 +301,7 @@ class Context(CacheControl):
 
     def get_abstract_parameter(self, index: int) -> AbstractValue:
         """Returns abstract parameter `index`."""
-        self._store.reads |= self._p_nodes
+        self._store.note_read(self, self._layout.p_nodes)
         return self._item(self._parameters._abstract, index, "abstract parameter")
 
     def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
@@ -310,8 +321,9 @@ class Context(CacheControl):
         self._require_root("Clone")
         store = self._store
         clone = make_context(store.layout, store.flat.dtype)
-        clone._copy_values_from(self)
-        clone._set_time(store.flat[0])
+        clone._store.flat[:] = store.flat
+        clone._abstract_state.SetFrom(self._abstract_state)
+        clone._parameters._abstract.SetFrom(self._parameters._abstract)
         clone._copy_fixed_inputs_from(self)
         clone._store.accuracy = store.accuracy
         for mine, copied in zip(store.slots, clone._store.slots):
@@ -327,7 +339,7 @@ class Context(CacheControl):
         if copied_system is None:
             return self.Clone()
         # The system has been copied just before, so that the copy of its context goes with the copied system.
-        clone = copied_system._make_context(self._store.flat.dtype)
+        clone = copied_system._make_context(self._store.flat.dtype, self._store.scalar)
         put_values(clone, copy.deepcopy(take_values(self), memo))
         return clone
 
@@ -474,6 +486,20 @@ class Context(CacheControl):
             self._store.routing += 1
 
     # ------------------------------------------------------------------ helpers
+
+    def _part_of(self, system: System) -> Any:
+        """The part of this context that belongs to `system`, this one or one inside at any depth; None for others."""
+        layout = self._layout.root.layout_of(system)
+        numbers = []
+        while layout is not None and layout is not self._layout:
+            numbers.append(layout.number)
+            layout = layout.parent
+        if layout is None:
+            return None
+        context: Any = self
+        for number in reversed(numbers):
+            context = context._children[number]
+        return context
 
     def _all_contexts(self) -> list[Context]:
         """This context and all below it, depth first."""

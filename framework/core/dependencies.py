@@ -7,15 +7,15 @@ of dependencies is the OR of such bits; a ticket names one node or a group of no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from merganser.framework.core.indices import DependencyTicket
 
 __all__ = ["DependencyTable", "TicketMethods", "bits"]
 
 # Nodes that every leaf system has, by bit number.
-TIME, ACCURACY, Q, V, Z = range(5)
-_FIXED_NODES = ("time", "accuracy", "q", "v", "z")
+TIME, ACCURACY, Q, V, Z, ELSEWHERE = range(6)  # ELSEWHERE: anything that is read of another system's context
+_FIXED_NODES = ("time", "accuracy", "q", "v", "z", "elsewhere")
 
 # Tickets that every system has.
 _NOTHING, _TIME, _ACCURACY, _Q, _V, _Z, _XC, _XD, _XA, _X, _PN, _PA, _P, _U = range(14)
@@ -47,6 +47,8 @@ class DependencyTable:
         self.names: list[str] = list(_FIXED_NODES)
         self.groups: dict[str, int] = {"xd": 0, "xa": 0, "pn": 0, "pa": 0, "u": 0, "cache": 0, "xcdot": 0}
         self.group_nodes: dict[str, list[int]] = {name: [] for name in self.groups}
+        # For each node the kind of value it is, as contexts tell them apart, and its number among those.
+        self.places = [("time", 0), ("accuracy", 0), ("xc", 0), ("xc", 0), ("xc", 0), ("elsewhere", 0)]
         self.groups.update({name: 1 << node for node, name in enumerate(_FIXED_NODES)})
         self._masks: dict[int, int] = {}
         self._next_ticket = _FIRST_FREE_TICKET
@@ -56,6 +58,7 @@ class DependencyTable:
         node = len(self.names)
         self.names.append(name)
         self.groups[group] |= 1 << node
+        self.places.append((group, len(self.group_nodes[group])))
         self.group_nodes[group].append(node)
         return self.add_ticket(1 << node), node
 
@@ -70,31 +73,31 @@ class DependencyTable:
         """Makes one of the tickets that every system has stand for a set of nodes of this one."""
         self._masks[ticket] = mask
 
-    def mask(self, tickets: Iterable[DependencyTicket], where: str) -> int:
+    def mask(self, tickets: Iterable[DependencyTicket], where: Callable[[], str]) -> int:
         """The nodes that any of the tickets names.
 
         Raises:
             TypeError: a ticket is none.
-            ValueError: a ticket is not one of this system's; the message starts with `where`.
+            ValueError: a ticket is not one of this system's; the message starts with what `where` returns.
         """
         result = 0
         for ticket in tickets:
             if not isinstance(ticket, int):
-                raise TypeError(f"{where}: {ticket!r} is not a dependency ticket.")
+                raise TypeError(f"{where()}: {ticket!r} is not a dependency ticket.")
             result |= self._ticket_mask(int(ticket), where)
         return result
 
     def sources(self) -> int:
         """All nodes but the cache entries."""
-        return self._ticket_mask(_ALL_SOURCES, "")
+        return self._ticket_mask(_ALL_SOURCES, str)
 
-    def _ticket_mask(self, ticket: int, where: str) -> int:
+    def _ticket_mask(self, ticket: int, where: Callable[[], str]) -> int:
         if ticket in self._masks:
             return self._masks[ticket]
         if ticket >= _FIRST_FREE_TICKET:
-            raise ValueError(f"{where}: {DependencyTicket(ticket)!r} is not a ticket of this system.")
+            raise ValueError(f"{where()}: {DependencyTicket(ticket)!r} is not a ticket of this system.")
         if ticket not in _GROUPS_OF_TICKET:
-            raise ValueError(f"{where}: {ticket} is not a dependency ticket.")
+            raise ValueError(f"{where()}: {ticket} is not a dependency ticket.")
         mask = 0
         for group in _GROUPS_OF_TICKET[ticket]:
             mask |= self.groups[group]
@@ -220,9 +223,11 @@ class TicketMethods:
         return DependencyTicket(_PNC)
 
 
-def bits(mask: int) -> Iterator[int]:
+def bits(mask: int) -> list[int]:
     """The numbers of the bits that are set, lowest first."""
+    numbers = []
     while mask:
         low = mask & -mask
-        yield low.bit_length() - 1
+        numbers.append(low.bit_length() - 1)
         mask ^= low
+    return numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -46,11 +47,12 @@ class DerivativeEvaluator:
         self._slots = [slot for slot in context._xcdot_slots if slot.entry.vector_size]
         self._tape: Any = None
         self.uses_tape = True
-        may_lower = self._store.flat.dtype == np.float64 and may_compile()
-        self._num_native = sum(entry.native is not None for entry in self._entries()) if may_lower else 0
 
-    def _entries(self) -> list[Any]:
-        return [entry for leaf in self._context._layout.leaves() for entry in leaf.system._cache_entries]
+    @functools.cached_property
+    def _num_native(self) -> int:
+        """How many entries are operations."""
+        may_lower = self._store.flat.dtype == np.float64 and may_compile()
+        return sum(slot.entry.native is not None for slot in self._context._cache_slots()) if may_lower else 0
 
     def update(self) -> None:
         """Computes what is out of date."""
@@ -128,13 +130,10 @@ def upstream(slot: CacheSlot) -> Iterator[CacheSlot]:
 
 def slots_behind(context: LeafContext, nodes: int) -> Iterator[CacheSlot]:
     """The slots whose values some nodes of a leaf system stand for: its own entries, and what feeds its inputs."""
-    layout = context._layout
+    places = context._layout.places
     for node in bits(nodes):
-        entry = layout.entry_of_node.get(node)
-        if entry is not None:
-            yield context._slots[entry]
-            continue
-        port = layout.input_of_node.get(node)
-        source = context._inputs[port] if port is not None else None
-        if isinstance(source, CacheSlot):
-            yield source
+        kind, index = places[node]
+        if kind == "cache":
+            yield context._slots[index]
+        elif kind == "u" and isinstance(context._inputs[index], CacheSlot):
+            yield context._inputs[index]

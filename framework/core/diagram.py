@@ -49,21 +49,22 @@ class Diagram(System):
         self,
         systems: list[System],
         connections: dict[tuple[System, int], tuple[System, int]],
-        inputs: list[tuple[str, list[InputPort]]],
-        outputs: list[tuple[str, OutputPort]],
+        inputs: dict[str, list[InputPort]],
+        outputs: dict[str, OutputPort],
     ) -> None:
         """Takes over systems and wires from a builder."""
         self._systems = systems
         self._connections = connections
         for system in systems:
             system._parent = self
+            system._names_around = None
         numbers = {system: number for number, system in enumerate(systems)}
-        for index, (name, targets) in enumerate(inputs):
+        for index, (name, targets) in enumerate(inputs.items()):
             self._input_ports.append(InputPort(self, index, name, targets[0]._model, targets[0]._size))
             self._input_targets.append([(numbers[target._system], int(target._index)) for target in targets])
             for target in targets:
                 self._exported_inputs[target._system, target._index] = index
-        for index, (name, port) in enumerate(outputs):
+        for index, (name, port) in enumerate(outputs.items()):
             self._output_ports.append(OutputPort(self, index, name, port._size, port._leaf_port))
             self._exported_outputs.append((port._system, port._index))
 
@@ -109,18 +110,12 @@ class Diagram(System):
         """Returns the part of this Diagram's context that belongs to a system inside, at any depth."""
         self._check_context(context)
         require_system(subsystem, self)
-        path: list[System] = []
-        system: System | None = subsystem
-        while system is not None and system is not self:
-            path.append(system)
-            system = system._parent
-        if system is None:
+        inside = context._part_of(subsystem)
+        if inside is None:
             raise ValueError(
                 f"System '{subsystem.GetSystemPathname()}' is not inside Diagram '{self.GetSystemPathname()}'."
             )
-        for inner in reversed(path):
-            context = context._children[context._system._systems.index(inner)]
-        return context
+        return inside
 
     def GetMutableSubsystemContext(self, subsystem: System, context: Any) -> Any:
         """Returns the part of this Diagram's context that belongs to a system inside, for changing it."""

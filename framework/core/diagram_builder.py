@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, TypeVar
 
 from merganser.framework.core.arguments import checked_index
 from merganser.framework.core.diagram import Diagram, find_system, require_ports
 from merganser.framework.core.feedthrough import refuse_algebraic_loops
 from merganser.framework.core.indices import InputPortIndex, OutputPortIndex, UseDefaultName, kUseDefaultName
+from merganser.framework.core.keywords import also_named
 from merganser.framework.core.ports import InputPort, OutputPort
 from merganser.framework.core.system import System
 from merganser.framework.core.templates import generic_class, instantiate
@@ -31,10 +33,13 @@ class DiagramBuilder:
     _scalar: type[Any] = float  # of all systems in the diagram
 
     def __init__(self) -> None:
-        self._systems: list[System] = []
+        self._systems: dict[System, None] = {}  # in the order in which they were added
+        self._names: Counter[str] = Counter()  # of the systems; they count here when they are renamed
+        self._free_numbers: dict[str, int] = {}  # below which there is no free name with the given beginning
         self._connections: dict[tuple[System, int], tuple[System, int]] = {}
-        self._inputs: list[tuple[str, list[InputPort]]] = []
-        self._outputs: list[tuple[str, OutputPort]] = []
+        self._inputs: dict[str, list[InputPort]] = {}  # what each input port of the diagram feeds
+        self._outputs: dict[str, OutputPort] = {}
+        self._exported: dict[InputPort, str] = {}  # the input port of the diagram that feeds one of a subsystem
         self._is_built = False
 
     # ------------------------------------------------------------------ systems
@@ -60,7 +65,9 @@ class DiagramBuilder:
             raise ValueError(f"The diagram already has a system named '{system._name}'; names must be unique.")
         if not system._name:
             system._name = self._free_name(generic_class(type(system)).__name__)
-        self._systems.append(system)
+        self._systems[system] = None
+        self._names[system._name] += 1
+        system._names_around = self._names
         return system
 
     def AddNamedSystem(self, name: str, system: SystemT) -> SystemT:
@@ -80,24 +87,29 @@ class DiagramBuilder:
             raise
 
     def _free_name(self, base: str) -> str:
-        taken = {system._name for system in self._systems}
-        name, number = base, 1
-        while name in taken:
+        number = self._free_numbers.get(base, 1)
+        name = base if number == 1 else f"{base}_{number}"
+        while self._names[name]:
             number += 1
             name = f"{base}_{number}"
+        self._free_numbers[base] = number
         return name
 
     def RemoveSystem(self, system: System) -> None:
         """Removes a system, its wires and its exported ports."""
         self._require_not_built()
         self._require_member(system)
-        self._systems.remove(system)
+        del self._systems[system]
+        self._names[system._name] -= 1
+        self._free_numbers.clear()
+        system._names_around = None
         self._connections = {
             key: value for key, value in self._connections.items() if key[0] is not system and value[0] is not system
         }
-        self._inputs = [(name, [p for p in ports if p._system is not system]) for name, ports in self._inputs]
-        self._inputs = [(name, ports) for name, ports in self._inputs if ports]
-        self._outputs = [(name, port) for name, port in self._outputs if port._system is not system]
+        left = {name: [port for port in ports if port._system is not system] for name, ports in self._inputs.items()}
+        self._inputs = {name: ports for name, ports in left.items() if ports}
+        self._exported = {port: name for port, name in self._exported.items() if port._system is not system}
+        self._outputs = {name: port for name, port in self._outputs.items() if port._system is not system}
 
     def GetSystems(self) -> list[System]:
         """Returns the systems added so far."""
@@ -109,11 +121,11 @@ class DiagramBuilder:
 
     def HasSubsystemNamed(self, name: str) -> bool:
         """Whether a system of that name has been added."""
-        return any(system._name == name for system in self._systems)
+        return self._names[name] > 0
 
     def GetSubsystemByName(self, name: str) -> System:
         """Returns the system of that name."""
-        return find_system(self._systems, name, "The diagram being built")
+        return find_system(self.GetSystems(), name, "The diagram being built")
 
     def GetMutableSubsystemByName(self, name: str) -> System:
         """Returns the system of that name."""
@@ -181,38 +193,36 @@ class DiagramBuilder:
 
         By default it is named after the system and the port, '<system>_<port>'.
         """
-        index = self._declare_input(input, name)
-        self.ConnectInput(index, input)
-        return index
-
-    def _declare_input(self, input: InputPort, name: str | UseDefaultName) -> InputPortIndex:
         self._require_not_built()
         self._require_free(input)
         if name is kUseDefaultName:
             name = f"{input._system.GetSystemName()}_{input._name}"
         if not isinstance(name, str) or not name:
             raise ValueError(f"ExportInput: port names are non-empty strings, got {name!r}.")
-        if any(name == taken for taken, _ in self._inputs):
+        if name in self._inputs:
             raise ValueError(f"The diagram already has an input port named '{name}'; use ConnectInput to share it.")
-        self._inputs.append((name, []))
+        self._inputs[name] = [input]
+        self._exported[input] = name
         return InputPortIndex(len(self._inputs) - 1)
 
+    @also_named(diagram_port_name="diagram_port", diagram_port_index="diagram_port")
     def ConnectInput(self, diagram_port: str | int, input: InputPort) -> None:
         """Feeds one more subsystem's input port from an input port that the diagram already has."""
         self._require_not_built()
         self._require_free(input)
-        if isinstance(diagram_port, str):
-            names = [name for name, _ in self._inputs]
-            if diagram_port not in names:
-                raise ValueError(f"The diagram has no input port named '{diagram_port}'; it has {names}.")
-            diagram_port = names.index(diagram_port)
-        _, targets = self._inputs[checked_index(diagram_port, len(self._inputs), "The diagram", "input port")]
-        if targets and targets[0]._size != input._size:
+        if not isinstance(diagram_port, str):
+            names = list(self._inputs)
+            diagram_port = names[checked_index(diagram_port, len(names), "The diagram", "input port")]
+        elif diagram_port not in self._inputs:
+            raise ValueError(f"The diagram has no input port named '{diagram_port}'; it has {list(self._inputs)}.")
+        targets = self._inputs[diagram_port]
+        if targets[0]._size != input._size:
             raise ValueError(
                 f"{input.GetFullDescription()} ({_kind(input)}) cannot share an input of the diagram with "
                 f"{targets[0].GetFullDescription()} ({_kind(targets[0])})."
             )
         targets.append(input)
+        self._exported[input] = diagram_port
 
     def ConnectToSame(self, exemplar: InputPort, dest: InputPort) -> bool:
         """Feeds `dest` from whatever feeds `exemplar`; returns False if nothing does."""
@@ -223,10 +233,9 @@ class DiagramBuilder:
         if upstream is not None:
             self.Connect(upstream[0].get_output_port(upstream[1]), dest)
             return True
-        for index, (_, targets) in enumerate(self._inputs):
-            if exemplar in targets:
-                self.ConnectInput(index, dest)
-                return True
+        if exemplar in self._exported:
+            self.ConnectInput(self._exported[exemplar], dest)
+            return True
         return False
 
     def ExportOutput(self, output: OutputPort, name: str | UseDefaultName = kUseDefaultName) -> OutputPortIndex:
@@ -239,15 +248,15 @@ class DiagramBuilder:
             name = f"{output._system.GetSystemName()}_{output._name}"
         if not isinstance(name, str) or not name:
             raise ValueError(f"ExportOutput: port names are non-empty strings, got {name!r}.")
-        if any(name == taken for taken, _ in self._outputs):
+        if name in self._outputs:
             raise ValueError(f"The diagram already has an output port named '{name}'.")
-        self._outputs.append((name, output))
+        self._outputs[name] = output
         return OutputPortIndex(len(self._outputs) - 1)
 
     def IsConnectedOrExported(self, port: InputPort) -> bool:
         """Whether an input port is connected or exported."""
         self._require_input(port)
-        return (port._system, int(port._index)) in self._connections or any(port in p for _, p in self._inputs)
+        return (port._system, int(port._index)) in self._connections or port in self._exported
 
     def connection_map(self) -> dict[tuple[System, int], tuple[System, int]]:
         """Returns {(system, input port index): (system, output port index)} of all wires."""
@@ -284,9 +293,10 @@ class DiagramBuilder:
                 raise ValueError(
                     f"System '{system.GetSystemPathname()}' has become part of another diagram since it was added."
                 )
-        refuse_algebraic_loops(self._systems, self._connections)
+        systems = list(self._systems)
+        refuse_algebraic_loops(systems, self._connections)
         self._is_built = True
-        target._wire(self._systems, self._connections, self._inputs, self._outputs)
+        target._wire(systems, self._connections, self._inputs, self._outputs)
 
     # ------------------------------------------------------------------ checks
 
@@ -314,7 +324,7 @@ class DiagramBuilder:
         if upstream is not None:
             port = upstream[0].get_output_port(upstream[1])
             raise ValueError(f"{input.GetFullDescription()} is already connected to {port.GetFullDescription()}.")
-        if any(input in targets for _, targets in self._inputs):
+        if input in self._exported:
             raise ValueError(f"{input.GetFullDescription()} is already exported as an input of the diagram.")
 
 

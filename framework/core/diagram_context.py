@@ -56,11 +56,11 @@ def make_context(layout: RootLayout, dtype: Any = np.float64, scalar: type[Any] 
     """Makes a root context with all values at zero or at their models'; nothing is connected to free inputs."""
     store = Store(layout, dtype, scalar)
     context = _make_subcontext(store, layout.top, None)
+    slots = store.slots
     for part in context._all_contexts():
-        for index, source in enumerate(part._layout.sources):
-            if source is not None:
-                leaf, entry = source
-                part._inputs[index] = store.slots[leaf.first_bit + entry]
+        numbers = part._layout.source_slots
+        if numbers:
+            part._inputs = [None if number is None else slots[number] for number in numbers]
     return context
 
 

@@ -85,7 +85,7 @@ class DynamicsMethods:
         first = context._layout.xc_range[0]
         for child in context._children:
             a, b = (bound - first for bound in child._layout.xc_range)
-            part = ContinuousState._of(_window(values[a:b]), child._layout.xc_partition)
+            part = ContinuousState._of(_window(values[a:b]), child._layout)
             end = start + child._system.implicit_time_derivatives_residual_size()
             child._system._calc_residual(child, part, residual[start:end])
             start = end

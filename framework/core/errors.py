@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["AlgebraicLoopError", "UnconnectedInputError", "name_owner", "nearest_names", "note_place"]
+__all__ = ["AlgebraicLoopError", "UnconnectedInputError", "log_once", "name_owner", "nearest_names", "note_place"]
 
 import difflib
+import functools
+import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,6 +26,12 @@ def name_owner(context: Any, system: Any) -> str:
     path = context._system.GetSystemPathname()
     twin = ", another one of the same path" if path == system.GetSystemPathname() else ""
     return f"system '{path}'{twin}"
+
+
+@functools.lru_cache(maxsize=1000)
+def log_once(logger: logging.Logger, message: str) -> None:
+    """Logs a warning unless it was logged before in this process."""
+    logger.warning(message)
 
 
 def nearest_names(name: str, known: Iterable[str]) -> str:

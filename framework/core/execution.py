@@ -11,14 +11,14 @@ from merganser.framework.core.events import DeclaredEvent, EventKind, EventStatu
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
     from merganser.framework.core.leaf_context import LeafContext
-    from merganser.framework.core.state import DiscreteValues, State
 
-__all__ = ["Updates", "call_handler", "compute_updates", "execute", "make_updates", "raise_if_failed"]
-
-_DID_NOTHING, _SUCCEEDED = EventStatus.Severity.kDidNothing, EventStatus.Severity.kSucceeded
+__all__ = ["SUCCEEDED", "Updates", "call_handler", "compute_updates", "execute", "make_updates", "raise_if_failed"]
 
 EventList = Sequence[tuple["LeafContext", DeclaredEvent]]
 Updates = tuple[EventKind, list[tuple["LeafContext", Any]]]
+
+# What most events come to; nobody changes these.
+_DID_NOTHING, SUCCEEDED = EventStatus.DidNothing(), EventStatus.Succeeded()
 
 
 def execute(events: EventList, kind: EventKind, journal: list[Updates] | None = None) -> EventStatus:
@@ -33,16 +33,18 @@ def execute(events: EventList, kind: EventKind, journal: list[Updates] | None = 
             complete them by `make_updates`.
 
     Returns:
-        The most severe status that any handler returned.
+        The most severe status that any handler returned, only to be read.
     """
     if kind is EventKind.PUBLISH:
-        status = EventStatus.DidNothing()
+        status = _DID_NOTHING
         for context, event in events:
             if event.kind is kind:
-                _call(context, event, status)
+                result = call_handler(context, event)
+                if result is not None or status is not SUCCEEDED:
+                    status = _more_severe(status, result)
         return status
     status, updates = compute_updates(events, kind)
-    if status.failed() or status.did_nothing():
+    if status is _DID_NOTHING or status.failed():
         return status
     if journal is not None:
         journal.append((kind, updates))
@@ -53,11 +55,12 @@ def execute(events: EventList, kind: EventKind, journal: list[Updates] | None = 
 def make_updates(kind: EventKind, updates: Sequence[tuple[LeafContext, Any]]) -> None:
     """Makes the state what `compute_updates` has computed; doing it twice is the same as doing it once."""
     for context, values in updates:
+        down = context._layout.down
         if kind is EventKind.DISCRETE_UPDATE:
-            context._store.change(context._layout.down["xd"], context)
-            _copy_groups(values, context._discrete)
+            context._store.change(down["xd"], context)
         else:
-            _copy_state(values, context.get_mutable_state())
+            context._store.change(down["xc"] | down["xd"] | down["xa"], context)
+        context._take_over(values)
 
 
 def compute_updates(events: EventList, kind: EventKind) -> tuple[EventStatus, list[tuple[LeafContext, Any]]]:
@@ -68,18 +71,24 @@ def compute_updates(events: EventList, kind: EventKind) -> tuple[EventStatus, li
         kind: discrete or unrestricted update.
 
     Returns:
-        The most severe status, and for each leaf context concerned its new DiscreteValues or State. They are room
-        that belongs to the context, good until the next update.
+        The most severe status, only to be read, and for each leaf context concerned its new DiscreteValues or State.
+        They are room that belongs to the context, good until the next update.
     """
-    status = EventStatus.DidNothing()
+    status = _DID_NOTHING
     updates: list[tuple[LeafContext, Any]] = []
+    leaf: LeafContext | None = None
+    values: Any = None
     for context, event in events:
-        if event.kind is kind:
-            if not updates or updates[-1][0] is not context:  # the events of a leaf system stand together
-                updates.append((context, _scratch(context, kind)))
-            _call(context, event, status, updates[-1][1])
-            if status.failed():
-                break
+        if event.kind is not kind:
+            continue
+        if context is not leaf:  # the events of a leaf system stand together
+            leaf = context
+            is_discrete = kind is EventKind.DISCRETE_UPDATE
+            values = context._copied_discrete_values() if is_discrete else context._copied_state()
+            updates.append((context, values))
+        status = _more_severe(status, call_handler(context, event, values))
+        if status._severity is EventStatus.Severity.kFailed:
+            break
     return status, updates
 
 
@@ -93,50 +102,23 @@ def raise_if_failed(status: EventStatus, context: Context) -> None:
         )
 
 
-def _scratch(context: LeafContext, kind: EventKind) -> Any:
-    """A copy of what the handlers may change, kept with the context for the next time."""
-    if kind is EventKind.UNRESTRICTED_UPDATE:
-        return _room_for_state(context)
-    room = context._room_for_update()
-    _copy_groups(context._discrete, room)
-    return room
+def _more_severe(status: EventStatus, result: EventStatus | None) -> EventStatus:
+    """The worse of what handlers have returned so far and what one has returned now; None: it has succeeded."""
+    if result is None:
+        return SUCCEEDED if status is _DID_NOTHING else status
+    return result if result._severity > status._severity else status
 
 
-def _room_for_state(context: LeafContext) -> State:
-    """A copy of the state, in room that is kept for it."""
-    state = context.get_state()
-    if context._next_state is None:
-        context._next_state = state.Clone()
-    else:
-        _copy_state(state, context._next_state)
-    return context._next_state
+def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None) -> EventStatus | None:
+    """Calls the handler of an event; returns its status, with the system if that matters. None: it has succeeded.
 
-
-def _copy_state(source: State, target: State) -> None:
-    """Copies between states of one leaf system, whose structure is known to be the same."""
-    target._continuous._vector._values[:] = source._continuous._vector._values
-    _copy_groups(source._discrete, target._discrete)
-    for mine, theirs in zip(target._abstract._items, source._abstract._items):
-        mine.SetFrom(theirs)
-
-
-def _copy_groups(source: DiscreteValues, target: DiscreteValues) -> None:
-    for theirs, mine in zip(source._items, target._items):
-        mine._values[:] = theirs._values
-
-
-def _call(context: LeafContext, event: DeclaredEvent, status: EventStatus, *changes: Any) -> None:
-    result = call_handler(context, event, *changes)
-    if result is not None:
-        status.KeepMoreSevere(result)
-    elif status._severity is _DID_NOTHING:
-        status._severity = _SUCCEEDED
-
-
-def call_handler(context: LeafContext, event: DeclaredEvent, *changes: Any) -> EventStatus | None:
-    """Calls the handler of an event; returns its status, with the system if that matters. None: it has succeeded."""
+    Args:
+        context: of the leaf system.
+        event: what happens.
+        values: where an update puts its results.
+    """
     try:
-        result = event.handler(context, *changes)
+        result = event.handler(context) if values is None else event.handler(context, values)
     except Exception as error:
         note_place(
             error,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.core.dependencies import ACCURACY, TIME, Q, V, Z, bits
+from merganser.framework.core.dependencies import bits
 from merganser.framework.core.errors import AlgebraicLoopError
 
 if TYPE_CHECKING:
@@ -34,20 +34,27 @@ _CATEGORIES = ("time", "accuracy", "xc", "xd", "xa", "pn", "pa")
 class SystemLayout:
     """One system of the tree: its ranges in the flat array and the masks of what depends on it."""
 
+    # Nodes that reading a kind of value marks as read (leaf systems only; see dependencies.py).
+    xd_nodes = xa_nodes = p_nodes = xcdot_nodes = 0
+
     def __init__(self, root: RootLayout, system: System, parent: SystemLayout | None) -> None:
         self.root = root
         self.system = system
         self.parent = parent
+        self.number = len(parent.children) if parent is not None else 0  # among the subsystems of its Diagram
         self.children: list[SystemLayout] = []
         self.declaration_count = system._declaration_count()
         self.xc_range = (0, 0)
         # Downstream masks by category, and by input port.
         self.down: dict[str, int] = dict.fromkeys(_CATEGORIES, 0)
-        self.down_inputs: list[int] = [0] * system.num_input_ports()
-        # For each input port: the leaf output (layout, cache entry number) that feeds it, or None if it is free.
-        self.sources: list[tuple[LeafLayout, int] | None] = [None] * system.num_input_ports()
+        num_inputs = len(system._input_ports)
+        self.down_inputs: list[int] = [0] * num_inputs
+        # For each input port: the leaf output (layout, cache entry number) that feeds it, or None if it is free;
+        # `source_slots` has the number of that cache entry among all of the tree.
+        self.sources: list[tuple[LeafLayout, int] | None] = [None] * num_inputs
+        self.source_slots: list[int | None] = []
         # For each free vector input port that no Diagram exports: its offset in the flat array.
-        self.free_offsets: list[int | None] = [None] * system.num_input_ports()
+        self.free_offsets: list[int | None] = [None] * num_inputs
 
     def leaves(self) -> Iterator[LeafLayout]:
         """The leaf systems at or below this one, in order."""
@@ -83,16 +90,23 @@ class LeafLayout(SystemLayout):
     def __init__(self, root: RootLayout, system: LeafSystem, parent: SystemLayout | None) -> None:
         super().__init__(root, system, parent)
         self.xdot_offset = 0
+        self.xd_range = (0, 0)
         self.discrete_offsets: list[int] = []
         self.numeric_offsets: list[int] = []
         self.entry_offsets: list[int | None] = []
-        self.first_bit = 0
+        self.first_bit = 0  # number of its first cache entry among all of the tree
+        self.leaf_number = 0  # among all leaf systems of the tree, in order
         # What each cache entry depends on (mask of nodes), and what is downstream of each node (mask of entries).
         self.dependencies: list[int] = []
-        self.down_nodes: list[int] = [0] * len(system._dependency_table.names)
-        self.categories = _node_categories(system)
-        self.input_of_node = {port._node: port._index for port in system._input_ports}
-        self.entry_of_node = {entry.node: i for i, entry in enumerate(system._cache_entries)}
+        self.downs = [layout.down for layout in self.ancestors()]
+        table = system._dependency_table
+        self.down_nodes: list[int] = [0] * len(table.names)
+        self.places = table.places
+        self.group_nodes = table.group_nodes
+        self.input_bits = [1 << node for node in table.group_nodes["u"]]
+        self.xd_nodes, self.xa_nodes = table.groups["xd"], table.groups["xa"]
+        self.p_nodes = table.groups["pn"] | table.groups["pa"]
+        self.xcdot_nodes = table.groups["xcdot"]
         # Input ports, of this leaf and of the Diagrams around it, through which each input port is fed.
         self.input_chains: list[list[tuple[SystemLayout, int]]] = [[(self, i)] for i in range(len(self.sources))]
 
@@ -108,16 +122,23 @@ class RootLayout:
         self.of_system: dict[int, SystemLayout] = {}
         self.top = self._add(root, None)
         self.leaf_list = list(self.top.leaves())
+        for number, leaf in enumerate(self.leaf_list):
+            leaf.leaf_number = number
         self.num_entries = 0
         self.version = 0  # counts what has been learnt about dependencies
-        self.entry_down: list[int] = []
+        self.entry_bits: list[int] = []  # of each cache entry, in masks of entries
         self._assign_offsets()
+        self.entry_clearings = [~bit for bit in self.entry_bits]
+        self.entry_down = self.entry_bits.copy()  # what is downstream of each, and itself
         self._connect(self.top)
+        for layout in self.systems:
+            layout.source_slots = [None if s is None else s[0].first_bit + s[1] for s in layout.sources]
         self._resolve_inputs()
         for leaf in reversed(self.leaf_list):  # most diagrams are built from upstream to downstream
             for number, entry in enumerate(leaf.system._cache_entries):
                 self.add_dependencies(leaf, number, entry.dependencies())
 
+    @cached_property
     def unit_quaternions(self) -> list[int]:
         """Where in the continuous state of the whole there are quaternions of length 1."""
         first = self.top.xc_range[0]
@@ -152,9 +173,11 @@ class RootLayout:
             leaf.xdot_offset = leaf.xc_range[0] + self.num_xc
         offset += self.num_xc
         for leaf in self.leaf_list:
+            start = offset
             for model in leaf.system._discrete_models:
                 leaf.discrete_offsets.append(offset)
                 offset += model.size()
+            leaf.xd_range = (start, offset)
         for leaf in self.leaf_list:
             for model in leaf.system._numeric_parameter_models:
                 leaf.numeric_offsets.append(offset)
@@ -183,7 +206,7 @@ class RootLayout:
                 else:
                     leaf.entry_offsets.append(None)
                 leaf.dependencies.append(0)
-                self.entry_down.append(1 << self.num_entries)
+                self.entry_bits.append(1 << self.num_entries)
                 self.num_entries += 1
         return offset
 
@@ -244,42 +267,60 @@ class RootLayout:
         delta = self.entry_down[leaf.first_bit + number]
         for node in bits(new):
             source = self._entry_behind(leaf, node)
-            if source is not None and delta >> (source[0].first_bit + source[1]) & 1:
+            if source is not None and delta & self.entry_bits[source[0].first_bit + source[1]]:
                 raise AlgebraicLoopError(self._describe_loop(leaf, number, source))
         leaf.dependencies[number] |= new
-        stack = [(leaf, node) for node in bits(new)]
-        while stack:
-            here, node = stack.pop()
-            missing = delta & ~here.down_nodes[node]
-            if not missing:
-                continue
-            here.down_nodes[node] |= delta
-            self._note_downstream(here, node, delta)
-            source = self._entry_behind(here, node)
-            if source is not None:
-                upstream, entry = source
+        pending = [(leaf, new)]
+        while pending:
+            here, nodes = pending.pop()
+            for upstream, entry in self._note_downstream(here, nodes, delta):
                 self.entry_down[upstream.first_bit + entry] |= delta
-                stack.extend((upstream, n) for n in bits(upstream.dependencies[entry]))
+                pending.append((upstream, upstream.dependencies[entry]))
+
+    def _note_downstream(self, leaf: LeafLayout, nodes: int, delta: int) -> list[tuple[LeafLayout, int]]:
+        """Adds `delta` to what is downstream of some nodes of a leaf, as it and all Diagrams around it know them.
+
+        Returns:
+            The cache entries behind those nodes for which any of this was new.
+        """
+        behind = []
+        for node in bits(nodes):
+            if not delta & ~leaf.down_nodes[node]:
+                continue
+            leaf.down_nodes[node] |= delta
+            kind, number = leaf.places[node]
+            if kind == "u":
+                for layout, index in leaf.input_chains[number]:
+                    layout.down_inputs[index] |= delta
+                source = leaf.sources[number]
+                if source is not None:
+                    behind.append(source)
+            elif kind == "cache":
+                behind.append((leaf, number))
+            elif kind == "elsewhere":
+                self._note_downstream_of_everything(delta)
+            else:
+                for down in leaf.downs:
+                    down[kind] |= delta
+        return behind
 
     def _entry_behind(self, leaf: LeafLayout, node: int) -> tuple[LeafLayout, int] | None:
         """The cache entry that a node stands for: its own, or the one that feeds an input port."""
-        entry = leaf.entry_of_node.get(node)
-        if entry is not None:
-            return leaf, entry
-        port = leaf.input_of_node.get(node)
-        return leaf.sources[port] if port is not None else None
+        kind, index = leaf.places[node]
+        if kind == "cache":
+            return leaf, index
+        return leaf.sources[index] if kind == "u" else None
 
-    def _note_downstream(self, leaf: LeafLayout, node: int, delta: int) -> None:
-        """Adds `delta` to the masks of the category of a node, for the leaf and all Diagrams around it."""
-        port = leaf.input_of_node.get(node)
-        if port is not None:
-            for layout, index in leaf.input_chains[port]:
-                layout.down_inputs[index] |= delta
-            return
-        category = leaf.categories.get(node)
-        if category is not None:
-            for ancestor in leaf.ancestors():
-                ancestor.down[category] |= delta
+    def _note_downstream_of_everything(self, delta: int) -> None:
+        """Adds `delta` to the masks of all that can change by itself: which of it was read elsewhere is not known."""
+        for layout in self.systems:
+            for category in _CATEGORIES:
+                layout.down[category] |= delta
+            layout.down_inputs = [mask | delta for mask in layout.down_inputs]
+        for leaf in self.leaf_list:
+            for node in range(len(leaf.down_nodes)):
+                if self._entry_behind(leaf, node) is None:
+                    leaf.down_nodes[node] |= delta
 
     def _describe_loop(self, leaf: LeafLayout, number: int, end: tuple[LeafLayout, int]) -> str:
         """Spells out the way from cache entry `number` of `leaf` down to the entry `end`, which feeds it again."""
@@ -313,11 +354,3 @@ def describe_loop(entries: list[tuple[Any, int]]) -> str:
         "on its input (an integrator, a delay, a zero-order hold), or, if one of these outputs does not need the "
         "input it is said to need, declare its `prerequisites_of_calc`."
     )
-
-
-def _node_categories(system: LeafSystem) -> dict[int, str]:
-    categories = {TIME: "time", ACCURACY: "accuracy", Q: "xc", V: "xc", Z: "xc"}
-    for group in ("xd", "xa", "pn", "pa"):
-        for node in system._dependency_table.group_nodes[group]:
-            categories[node] = group
-    return categories

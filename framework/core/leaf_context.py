@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from merganser.framework.core.context import Context
+from merganser.framework.core.dependencies import ELSEWHERE
 from merganser.framework.core.layout import LeafLayout
 from merganser.framework.core.state import AbstractValues, DiscreteValues, Parameters, State
-from merganser.framework.core.store import CacheSlot, Store
+from merganser.framework.core.store import CacheSlot, Store, new_slot
 from merganser.framework.core.values import AbstractValue, BasicVector
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["LeafContext"]
 
 Array = NDArray[Any]
+_ELSEWHERE_NODE = 1 << ELSEWHERE
 
 
 class LeafContext(Context):
@@ -25,44 +28,91 @@ class LeafContext(Context):
 
     _layout: LeafLayout
 
+    # Most blocks have only some of these; what is empty is the same for all.
+    _discrete = DiscreteValues()
+    _abstract_state = AbstractValues()
+    _parameters = Parameters()
+    _xcdot_slots: Sequence[CacheSlot] = ()
+
+    # Room for the results of updates, made when first needed, and its discrete state as one array.
+    _next_discrete: DiscreteValues | None = None
+    _next_xd: Array
+    _next_state: State | None = None
+    _next_state_xd: Array
+
+    _workspace: Any = None  # room for a leaf system that computes on arrays of its own
+
     def __init__(self, store: Store, layout: LeafLayout, parent: DiagramContext | None) -> None:
         super().__init__(store, layout, parent)
         system, flat = layout.system, store.flat
-        groups = system._dependency_table.groups
-        self._group_nodes = system._dependency_table.group_nodes
-        self._xd_nodes = groups["xd"]
-        self._xa_nodes = groups["xa"]
-        self._p_nodes = groups["pn"] | groups["pa"]
-        self._discrete = DiscreteValues(
-            [_view(model, flat, offset) for model, offset in zip(system._discrete_models, layout.discrete_offsets)]
-        )
-        self._abstract_state = AbstractValues([model.Clone() for model in system._abstract_state_models])
-        self._parameters = Parameters(
-            [_view(m, flat, offset) for m, offset in zip(system._numeric_parameter_models, layout.numeric_offsets)],
-            [model.Clone() for model in system._abstract_parameter_models],
-        )
-        self._next_discrete: DiscreteValues | None = None  # room for the results of discrete updates
-        self._next_state: State | None = None  # and of unrestricted ones
-        self._workspace: Any = None  # room for a leaf system that computes on arrays of its own
-        self._input_bits = [1 << port._node for port in system._input_ports]
-        first = layout.first_bit
-        self._slots = [
-            CacheSlot(store, self, entry, number, 1 << (first + number))
-            for number, entry in enumerate(system._cache_entries)
-        ]
-        self._xcdot_nodes = groups["xcdot"]
-        self._xcdot_slots = [] if system._xcdot_entry is None else [self._slots[system._xcdot_entry]]
+        start, end = layout.xd_range
+        self._xd = flat[start:end]
+        if system._discrete_models:
+            self._discrete = self._discrete_in(self._xd)
+        if system._abstract_state_models:
+            self._abstract_state = AbstractValues([model.Clone() for model in system._abstract_state_models])
+        if system._numeric_parameter_models or system._abstract_parameter_models:
+            self._parameters = Parameters(
+                [_view(m, flat, offset) for m, offset in zip(system._numeric_parameter_models, layout.numeric_offsets)],
+                [model.Clone() for model in system._abstract_parameter_models],
+            )
+        self._slots = [new_slot(store, self, entry, number) for number, entry in enumerate(system._cache_entries)]
+        if system._xcdot_entry is not None:
+            self._xcdot_slots = (self._slots[system._xcdot_entry],)
         store.slots.extend(self._slots)
+
+    # ------------------------------------------------------------------ updates
+
+    def _discrete_in(self, values: Array) -> DiscreteValues:
+        """The groups of the discrete state, as views of an array of all their elements."""
+        first = self._layout.xd_range[0]
+        models, offsets = self._system._discrete_models, self._layout.discrete_offsets
+        return DiscreteValues([_view(model, values, offset - first) for model, offset in zip(models, offsets)])
 
     def _room_for_update(self) -> DiscreteValues:
         """Where discrete updates leave their results."""
         if self._next_discrete is None:
-            self._next_discrete = self._discrete.Clone()
+            self._next_xd = self._xd.copy()
+            self._next_discrete = self._discrete_in(self._next_xd)
         return self._next_discrete
+
+    def _copied_discrete_values(self) -> DiscreteValues:
+        """A copy of the discrete state, in room that is kept for it."""
+        room = self._room_for_update()
+        self._next_xd[:] = self._xd
+        return room
+
+    def _copied_state(self) -> State:
+        """A copy of the whole state, in room that is kept for it."""
+        state = self._next_state
+        if state is None:
+            self._next_state_xd = self._xd.copy()
+            groups = self._discrete_in(self._next_state_xd)
+            state = self._next_state = State(self._xc._detached(), groups, self._abstract_state.Clone())
+            return state
+        if len(self._xc._vector._values):
+            state._continuous._vector._values[:] = self._xc._vector._values
+        self._next_state_xd[:] = self._xd
+        for box, present in zip(state._abstract._items, self._abstract_state._items):
+            box.SetFrom(present)
+        return state
+
+    def _take_over(self, values: DiscreteValues | State) -> None:
+        """Makes the state what an update has left in the room for it."""
+        if values is self._next_discrete:
+            self._xd[:] = self._next_xd
+            return
+        assert isinstance(values, State) and values is self._next_state
+        if len(self._xc._vector._values):
+            self._xc._vector._values[:] = values._continuous._vector._values
+        self._xd[:] = self._next_state_xd
+        for box, following in zip(self._abstract_state._items, values._abstract._items):
+            box.SetFrom(following)
 
     def _read_input(self, index: int) -> BasicVector | AbstractValue | None:
         store = self._store
-        store.reads |= self._input_bits[index]
+        reader = store.reader
+        store.reads |= self._layout.input_bits[index] if reader is self or reader is None else _ELSEWHERE_NODE
         source = self._inputs[index]
         if source is None:
             return None
@@ -74,22 +124,24 @@ class LeafContext(Context):
         """The slot of cache entry `number`, brought up to date."""
         slot = self._slots[number]
         store = self._store
-        store.reads |= 1 << slot.entry.node
+        reader = store.reader
+        store.reads |= 1 << slot.entry.node if reader is self or reader is None else _ELSEWHERE_NODE
         if store.invalid & slot.bit:
             slot.compute()
         return slot
 
     def _has_input(self, index: int) -> bool:
-        self._store.reads |= self._input_bits[index]
+        self._store.note_read(self, self._layout.input_bits[index])
         return self._inputs[index] is not None
 
     # A single group, variable or parameter is read and changed without touching what depends on the others.
 
     def _read_node(self, group: str, index: int) -> None:
-        self._store.reads |= 1 << self._group_nodes[group][index]
+        self._store.note_read(self, 1 << self._layout.group_nodes[group][index])
 
     def _change_node(self, group: str, index: int) -> None:
-        self._store.change(self._layout.down_nodes[self._group_nodes[group][index]], self)
+        layout = self._layout
+        self._store.change(layout.down_nodes[layout.group_nodes[group][index]], self)
 
     def get_discrete_state(self, index: int | None = None) -> Any:
         if index is None:

@@ -297,13 +297,14 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         tickets: Iterable[DependencyTicket],
         is_xcdot: bool = False,
     ) -> CacheEntry:
-        where = f"{description} of system '{self.GetSystemPathname()}'"
         if not isinstance(tickets, Iterable):
+            where = f"{description} of system '{self.GetSystemPathname()}'"
             raise TypeError(f"{where}: prerequisites_of_calc is a set of tickets, got {tickets!r}.")
         wanted = set(tickets)
         learns = self.all_sources_ticket() in wanted
         if not learns:
-            self._dependency_table.mask(wanted, where)  # checks the tickets
+            where_from = functools.partial("{} of system '{}'".format, description, self.GetSystemPathname())
+            self._dependency_table.mask(wanted, where_from)  # checks the tickets
         entry = CacheEntry(self, description, model, calc, None if learns else frozenset(wanted), is_xcdot)
         self._cache_entries.append(entry)
         return entry

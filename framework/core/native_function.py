@@ -80,9 +80,11 @@ class NativeFunction:
     def compiled(self) -> Any:
         """The compiled forms of the function, see native/user_functions.py."""
         if self._compiled is None:
-            from merganser.framework.native.user_functions import CompiledFunction
+            from merganser.framework.native.user_functions import CompiledFunction, global_compiler_lock
 
-            self._compiled = CompiledFunction(self)
+            with global_compiler_lock:  # threads wait for the first one's code rather than make their own
+                if self._compiled is None:
+                    self._compiled = CompiledFunction(self)
         return self._compiled
 
     def address(self) -> int:

@@ -169,7 +169,10 @@ class InputPort(_Port):
         if isinstance(value, AbstractValue) and self._size is not None:
             value = value.get_value()
         if self._size is not None:
-            array = np.atleast_1d(np.asarray(value._values if isinstance(value, BasicVector) else value))
+            array = np.asarray(value._values if isinstance(value, BasicVector) else value)
+            if array.shape == (self._size,) and array.dtype.kind == "f":  # nearly always
+                return array
+            array = np.atleast_1d(array)
             if array.dtype.kind not in "biufcO":
                 raise TypeError(f"{self.GetFullDescription()} takes numbers; cannot fix it to {value!r}.")
             if array.size != self._size or (array.ndim > 1 and 1 not in array.shape):

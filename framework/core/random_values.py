@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import functools
 import math
 from typing import Any
 
@@ -16,13 +17,22 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.values import AbstractValue
 
-__all__ = ["GeneratorBox", "LeafRandomMethods", "RandomContextMethods", "RandomDistribution", "RandomGenerator", "draw"]
+__all__ = [
+    "GeneratorBox",
+    "LeafRandomMethods",
+    "RandomContextMethods",
+    "RandomDistribution",
+    "RandomGenerator",
+    "draw",
+    "twister_is_known",
+]
 
 Array = NDArray[Any]
 
 _DEFAULT_SEED = 5489
 _WORD = 2**32
-TWISTER_SIZE = 624 * 4 + 4  # bytes of numpy's MT19937: the words, then the position among them
+_NUM_WORDS = 624
+TWISTER_SIZE = _NUM_WORDS * 4 + 4  # bytes of numpy's MT19937: the words, then the position among them
 
 
 class RandomDistribution(enum.Enum):
@@ -62,7 +72,10 @@ class RandomGenerator:
 
     def copy_from(self, other: RandomGenerator) -> None:
         """From now on gives the words that the other one gives; in 2 us, where a deep copy takes 300."""
-        self._put_twister(other._addresses()[0])
+        if twister_is_known():
+            self._put_twister(other._addresses()[0])
+        else:
+            self._state.set_state(("MT19937", *other._plain_state()))
 
     def _addresses(self) -> tuple[int, int]:
         """Where numpy keeps the state, and its function that gives the next word."""
@@ -70,7 +83,7 @@ class RandomGenerator:
         return interface.state_address, ctypes.cast(interface.next_uint32, ctypes.c_void_p).value or 0
 
     def _put_twister(self, source: int) -> None:
-        """Takes over a state that stands at an address."""
+        """Takes over a state that stands at an address; only where `twister_is_known`."""
         ctypes.memmove(self._addresses()[0], source, TWISTER_SIZE)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RandomGenerator:
@@ -86,14 +99,29 @@ class RandomGenerator:
         state: Any = self._state.get_state(legacy=False)["state"]
         return [state["key"], int(state["pos"])]
 
-    def _set_plain_state(self, state: list[Any]) -> None:
-        self._state.set_state(("MT19937", *state))
+    def _set_plain_state(self, state: Any, loading: Any) -> None:
+        words, position = state
+        if not (isinstance(words, np.ndarray) and words.dtype == np.uint32 and words.shape == (_NUM_WORDS,)):
+            raise ValueError(f"a generator has {_NUM_WORDS} words of 32 bits")
+        if type(position) is not int or not 0 <= position <= _NUM_WORDS:  # numpy reads words there, wherever it is
+            raise ValueError(f"a generator stands at one of its {_NUM_WORDS} words or behind them, not at {position!r}")
+        self._state.set_state(("MT19937", words, position))
 
     def uniform(self) -> float:
         """Returns a number drawn uniformly from [0, 1), made of two words."""
         low, high = self(), self()
         value = (low + high * float(_WORD)) / float(_WORD) ** 2
         return value if value < 1.0 else math.nextafter(1.0, 0.0)
+
+
+@functools.cache
+def twister_is_known() -> bool:
+    """Whether numpy keeps a generator as `TWISTER_SIZE` says, so that its state can be copied as a piece of memory."""
+    generator = RandomGenerator(1)
+    generator()
+    words, position = generator._plain_state()
+    kept = ctypes.string_at(generator._addresses()[0], TWISTER_SIZE)
+    return bool(kept == words.tobytes() + np.int32(position).tobytes())
 
 
 class GeneratorBox(AbstractValue):

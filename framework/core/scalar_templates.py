@@ -77,7 +77,7 @@ def _as_vector_of(vector: BasicVector, T: type[Any]) -> BasicVector:
 
 
 def _as_state_of(state: ContinuousState, T: type[Any]) -> ContinuousState:
-    return ContinuousState._of(state._vector._cast(T), state._partition)
+    return ContinuousState._of(state._vector._cast(T), state._structure)
 
 
 def _as_groups_of(groups: DiscreteValues, T: type[Any]) -> DiscreteValues:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.values import AbstractValue, BasicVector, IndexedVector, VectorBase
 
 __all__ = ["AbstractValues", "ContinuousState", "DiscreteValues", "Parameters", "State"]
@@ -22,18 +23,19 @@ class ContinuousState:
     the other, so that each subsystem's are contiguous and the q of a Diagram are scattered.
 
     Args:
-        vector: all variables; shared, not copied.
+        state: all variables, by default none; shared, not copied.
         num_q: number of generalized positions.
         num_v: number of generalized velocities, at most num_q.
         num_z: number of other variables; by default all that are not q or v.
     """
 
-    __slots__ = ("_partition", "_vector")
+    __slots__ = ("_structure", "_vector")
+    _structure: Any  # has the index arrays of q, v and z as `xc_partition`
 
     def __init__(
-        self, vector: BasicVector | ArrayLike, num_q: int = 0, num_v: int = 0, num_z: int | None = None
+        self, state: BasicVector | ArrayLike = (), num_q: int = 0, num_v: int = 0, num_z: int | None = None
     ) -> None:
-        self._vector = vector if isinstance(vector, BasicVector) else BasicVector(vector)
+        self._vector = state if isinstance(state, BasicVector) else BasicVector(state)
         n = self._vector.size()
         if num_z is None:
             num_z = n - num_q - num_v
@@ -43,14 +45,22 @@ class ContinuousState:
                 f"and {num_z} others: the numbers must add up, and velocities may not outnumber positions."
             )
         index = np.arange(n)
-        self._partition = (index[:num_q], index[num_q : num_q + num_v], index[num_q + num_v :])
+        self._structure = _Structure((index[:num_q], index[num_q : num_q + num_v], index[num_q + num_v :]))
 
     @classmethod
-    def _of(cls, vector: BasicVector, partition: tuple[Array, Array, Array]) -> ContinuousState:
+    def _of(cls, vector: BasicVector, structure: Any) -> ContinuousState:
+        """A state of these variables; `structure` is that of another state, or a layout (see layout.py)."""
         state = object.__new__(cls)
         state._vector = vector
-        state._partition = partition
+        state._structure = structure
         return state
+
+    def __reduce__(self) -> Any:
+        return _restore_state, (self._vector, self._partition)
+
+    @property
+    def _partition(self) -> tuple[Array, Array, Array]:
+        return self._structure.xc_partition
 
     def size(self) -> int:
         """Number of variables."""
@@ -142,7 +152,20 @@ class ContinuousState:
         self._vector[index] = value
 
     def _detached(self) -> ContinuousState:
-        return ContinuousState._of(self._vector.Clone(), self._partition)
+        return ContinuousState._of(self._vector.Clone(), self._structure)
+
+
+class _Structure:
+    """How a state that stands for itself is split."""
+
+    __slots__ = ("xc_partition",)
+
+    def __init__(self, xc_partition: tuple[Array, Array, Array]) -> None:
+        self.xc_partition = xc_partition
+
+
+def _restore_state(vector: BasicVector, partition: tuple[Array, Array, Array]) -> ContinuousState:
+    return ContinuousState._of(vector, _Structure(partition))
 
 
 class _Groups:
@@ -150,8 +173,8 @@ class _Groups:
 
     __slots__ = ("_items",)
 
-    def __init__(self, items: Sequence[Any]) -> None:
-        self._items = list(items)
+    def __init__(self, data: Sequence[Any] = ()) -> None:
+        self._items = list(data)
 
     def _get(self, index: int, what: str) -> Any:
         try:
@@ -165,9 +188,19 @@ class _Groups:
 
 
 class DiscreteValues(_Groups):
-    """Discrete variables xd, in groups."""
+    """Discrete variables xd, in groups.
+
+    Args:
+        data: the groups, or the only one.
+        datum: the only group, by name.
+    """
 
     __slots__ = ()
+
+    def __init__(self, data: Sequence[BasicVector] | BasicVector = (), *, datum: BasicVector | None = None) -> None:
+        if datum is not None:
+            data = datum
+        super().__init__([data] if isinstance(data, BasicVector) else data)
 
     def num_groups(self) -> int:
         """Number of groups."""
@@ -201,12 +234,16 @@ class DiscreteValues(_Groups):
         """Returns group `index` as an array that shares memory with it."""
         return self.get_vector(index).value()
 
-    def set_value(self, *args: Any) -> None:
-        """`set_value(values)` for the only group, or `set_value(index, values)`."""
-        if len(args) not in (1, 2):
-            raise TypeError(f"set_value takes (values) or (index, values); got {len(args)} arguments.")
-        index, values = args if len(args) == 2 else (None, args[0])
-        (self._only() if index is None else self.get_vector(index)).SetFromVector(values)
+    @overload
+    def set_value(self, value: ArrayLike) -> None: ...
+    @overload
+    def set_value(self, index: int, value: ArrayLike) -> None: ...
+    def set_value(self, *args: Any, **kwargs: Any) -> None:
+        """`set_value(value)` for the only group, or `set_value(index, value)`."""
+        names = ("value",) if len(args) + len(kwargs) == 1 else ("index", "value")
+        given = bind_overload("DiscreteValues.set_value", names, {}, args, kwargs)
+        group = self.get_vector(given["index"]) if "index" in given else self._only()
+        group.SetFromVector(given["value"])
 
     def SetFrom(self, other: DiscreteValues) -> None:
         """Overwrites all groups with another's of the same sizes; if one does not fit, all stay as they are."""
@@ -273,14 +310,19 @@ class AbstractValues(_Groups):
 
 
 class State:
-    """All state variables x = (xc, xd, xa)."""
+    """All state variables x = (xc, xd, xa); by default none."""
 
     __slots__ = ("_abstract", "_continuous", "_discrete")
 
-    def __init__(self, continuous: ContinuousState, discrete: DiscreteValues, abstract: AbstractValues) -> None:
-        self._continuous = continuous
-        self._discrete = discrete
-        self._abstract = abstract
+    def __init__(
+        self,
+        continuous: ContinuousState | None = None,
+        discrete: DiscreteValues | None = None,
+        abstract: AbstractValues | None = None,
+    ) -> None:
+        self._continuous = ContinuousState() if continuous is None else continuous
+        self._discrete = DiscreteValues() if discrete is None else discrete
+        self._abstract = AbstractValues() if abstract is None else abstract
 
     def get_continuous_state(self) -> ContinuousState:
         """Returns xc."""
@@ -319,12 +361,32 @@ class State:
 
 
 class Parameters:
-    """Numeric and abstract parameters."""
+    """Numeric and abstract parameters.
+
+    Args:
+        numeric: groups of numeric parameters; or the abstract parameters, if they are the only argument.
+        abstract: abstract parameters.
+        vec: the only group of numeric parameters.
+        value: the only abstract parameter.
+    """
 
     __slots__ = ("_abstract", "_numeric")
 
-    def __init__(self, numeric: Sequence[BasicVector] = (), abstract: Sequence[AbstractValue] = ()) -> None:
-        self._numeric = DiscreteValues(numeric)
+    def __init__(
+        self,
+        numeric: Sequence[BasicVector] | Sequence[AbstractValue] = (),
+        abstract: Sequence[AbstractValue] = (),
+        *,
+        vec: BasicVector | None = None,
+        value: AbstractValue | None = None,
+    ) -> None:
+        if vec is not None:
+            numeric = [vec]
+        if value is not None:
+            abstract = [value]
+        if len(numeric) and isinstance(numeric[0], AbstractValue):
+            numeric, abstract = (), numeric  # type: ignore[assignment]
+        self._numeric = DiscreteValues(numeric)  # type: ignore[arg-type]
         self._abstract = AbstractValues(abstract)
 
     def num_numeric_parameter_groups(self) -> int:

@@ -6,23 +6,29 @@ entries that are out of date, and for each cache entry a `CacheSlot` that holds 
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core.errors import AlgebraicLoopError, note_place
+from merganser.framework.core.dependencies import ELSEWHERE, TIME
+from merganser.framework.core.errors import AlgebraicLoopError, log_once, note_place
 from merganser.framework.core.layout import RootLayout, describe_loop
 from merganser.framework.core.scalars import filled
+from merganser.framework.core.state import ContinuousState, _window
 from merganser.framework.core.values import AbstractValue, BasicVector, Value
 
 if TYPE_CHECKING:
     from merganser.framework.core.cache import CacheEntry
     from merganser.framework.core.leaf_context import LeafContext
 
-__all__ = ["CacheSlot", "FixedInputPortValue", "Store"]
+__all__ = ["CacheSlot", "FixedInputPortValue", "Store", "new_slot"]
 
+_TIME_NODE = 1 << TIME
+_logger = logging.getLogger("merganser.framework")
+_NO_STRUCTURE = ContinuousState([])._structure
 _DEPTH_STEP = 32  # how often a long chain of computations looks at the recursion limit
 _FRAMES_PER_COMPUTATION = 30  # Python frames, generously: six in the framework, the others in callbacks
 
@@ -43,12 +49,18 @@ class Store:
             and frozen ones.
         reads: nodes of the leaf system that the computation in progress has read so far (bit mask, see
             dependencies.py).
+        reader: the context whose value is being computed, which expects that only that is read; None if none is.
         learnt: computations that have read more than the layout knows about, with what they read.
+        changed: bit mask of the cache entries that depend on what the computations in progress have changed; None if
+            they have changed nothing.
+        num_disturbances: counts the changes by computations on which something depends, or may depend.
+        no_continuous_state: that of all parts that have none.
         routing: counts the changes of what feeds which input port and of what is cached.
     """
 
     __slots__ = (
-        "accuracy", "computing", "flat", "invalid", "layout", "learnt", "reads", "routing", "scalar", "slots", "stack",
+        "accuracy", "changed", "computing", "flat", "invalid", "layout", "learnt", "no_continuous_state",
+        "num_disturbances", "reader", "reads", "routing", "scalar", "slots", "stack",
     )  # fmt: skip
 
     def __init__(self, layout: RootLayout, dtype: Any = np.float64, scalar: type[Any] | None = None) -> None:
@@ -58,9 +70,13 @@ class Store:
         self.flat: NDArray[Any] = (
             np.zeros(layout.num_flat, dtype) if is_numeric else filled(layout.num_flat, self.scalar)
         )
+        self.no_continuous_state = ContinuousState._of(_window(self.flat[:0]), _NO_STRUCTURE)
         self.invalid = (1 << layout.num_entries) - 1
         self.computing = 0
         self.reads = 0
+        self.reader: LeafContext | None = None
+        self.changed: int | None = None
+        self.num_disturbances = 0
         self.routing = 0
         self.accuracy: float | None = None
         self.slots: list[CacheSlot] = []
@@ -69,12 +85,57 @@ class Store:
 
     def change(self, mask: int, context: Any) -> None:
         """Notes that something was changed on which the cache entries in `mask` depend."""
-        if self.stack:
-            raise RuntimeError(
-                f"The context of system '{context._system.GetSystemPathname()}' must not be changed while "
-                f"{self.stack[-1].entry.describe()} is being computed: calculations only read."
-            )
-        self.invalid |= mask
+        self.invalid |= self._note_disturbance(mask, context) if self.stack else mask
+
+    def _note_disturbance(self, mask: int, context: Any) -> int:
+        """A computation changes a context: returns what depends on that, so far as it is known while others go on.
+
+        Within the evaluation in progress every value is computed at most once after the change, as it would be
+        without it; when it has ended, all that depends on the change is out of date (see `settle`).
+        """
+        for slot, _ in self.learnt:  # already computed, but not yet known to depend on what it has read
+            mask |= self.layout.entry_down[slot.context._layout.first_bit + slot.number]
+        self.changed = mask | (self.changed or 0)
+        is_unknown = any(slot.entry.is_learning and not slot.entry.was_observed for slot in self.stack)
+        self.num_disturbances += mask != 0 or is_unknown
+        for slot in reversed(self.stack):
+            if slot.bit & mask:
+                self._log_disturbance(slot, context)
+                break
+        return mask
+
+    def _log_disturbance(self, slot: CacheSlot, context: Any) -> None:
+        """Says once of a value that its computation has changed what it depends on."""
+        if slot.entry.was_disturbed:
+            return
+        slot.entry.was_disturbed = True
+        log_once(
+            _logger,
+            f"While {self.stack[-1].entry.describe()} was computed, its callback changed the context of system "
+            f"'{context._system.GetSystemPathname()}', on which {slot.entry.describe()} depends; that is therefore "
+            "computed anew whenever it is asked for. Calculations should only read, or work on a context of their own.",
+        )
+
+    def note_read(self, context: Any, nodes: int) -> None:
+        """Notes that nodes of a context were read: elsewhere, if the computation in progress is another system's."""
+        reader = self.reader
+        self.reads |= nodes if reader is context or reader is None else 1 << ELSEWHERE
+
+    def settle(self) -> None:
+        """Does what has to wait until no computation is in progress.
+
+        Raises:
+            AlgebraicLoopError: a computation reads what depends on itself.
+        """
+        changed, self.changed = self.changed, None
+        learnt = self.learnt
+        try:
+            self.apply_learnt()
+        finally:
+            if changed is not None:
+                for slot, _ in learnt:
+                    changed |= self.layout.entry_down[slot.context._layout.first_bit + slot.number]
+                self.invalid |= changed
 
     def apply_learnt(self) -> None:
         """Tells the layout what computations have been seen to read.
@@ -108,27 +169,15 @@ class CacheSlot:
 
     value: BasicVector | AbstractValue
 
-    def __init__(self, store: Store, context: LeafContext, entry: CacheEntry, number: int, bit: int) -> None:
+    def __init__(self, store: Store, context: LeafContext, entry: CacheEntry, number: int) -> None:
+        layout = context._layout
+        index = layout.first_bit + number
         self.store = store
         self.context = context
         self.entry = entry
         self.number = number
-        self.bit = bit
-        self.clearing = -1 if entry.is_disabled else ~bit
-        if entry.vector_size is None and not entry.makes_room_late:
-            self.value = entry.allocate_value()
-
-    def __getattr__(self, name: str) -> Any:
-        """Makes the view of a vector when it is first asked for: that would take a third of the time of a Context."""
-        if name != "value":
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        if self.entry.vector_size is None:
-            self.value = self.entry.allocate_value()
-            return self.value
-        offset = self.context._layout.entry_offsets[self.number]
-        model: Any = self.entry.model
-        self.value = model._view_of(self.store.flat[offset : offset + model.size()])
-        return self.value
+        self.bit = layout.root.entry_bits[index]
+        self.clearing = -1 if entry.is_disabled else layout.root.entry_clearings[index]
 
     def note_failure(self, error: Exception) -> None:
         """Adds to an exception that it came while this value was being computed."""
@@ -140,10 +189,12 @@ class CacheSlot:
         if store.computing & bit:
             raise self._refusal()
         outer_reads, outer_computing, depth = store.reads, store.computing, len(store.stack)
+        outer_reader = store.reader
         if (depth + 1) % _DEPTH_STEP == 0:
             _allow_depth(depth + 1)
         try:
             store.reads = 0
+            store.reader = self.context
             store.computing = outer_computing | bit
             store.stack.append(self)
             entry.calc(self.context, self.value)
@@ -153,16 +204,18 @@ class CacheSlot:
         else:
             store.invalid &= self.clearing
             if entry.is_learning:
-                entry.learn(store.reads)
-                if store.reads & ~self.context._layout.dependencies[self.number]:
-                    store.learnt.append((self, store.reads))
+                reads = store.reads or _TIME_NODE  # what reads nothing here has its value from outside, as of now
+                entry.learn(reads)
+                if reads & ~self.context._layout.dependencies[self.number]:
+                    store.learnt.append((self, reads))
         finally:
             # Set outright, not stepped back: what an interrupt has cut short further in is put right here as well.
             store.reads = outer_reads
+            store.reader = outer_reader
             store.computing = outer_computing
             del store.stack[depth:]
-            if store.learnt and not store.stack:
-                store.apply_learnt()
+            if (store.learnt or store.changed is not None) and not store.stack:
+                store.settle()
 
     def _refusal(self) -> Exception:
         """Why the value cannot be computed now: it asks for itself, or the cache is frozen."""
@@ -174,6 +227,38 @@ class CacheSlot:
             )
         loop = store.stack[store.stack.index(self) :]
         return AlgebraicLoopError(describe_loop([(s.context._system, s.number) for s in reversed(loop)]))
+
+
+class _SlotWithoutValue(CacheSlot):
+    """A slot whose value is made when it is first asked for; then it becomes a plain one, which is faster to read.
+
+    Making the views of all vectors with the Context would take a third of its time.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "value":
+            raise AttributeError(f"'CacheSlot' object has no attribute '{name}'")
+        entry: CacheEntry = self.entry
+        if entry.vector_size is None:
+            value: Any = entry.allocate_value()
+        else:
+            offset = self.context._layout.entry_offsets[self.number]
+            model: Any = entry.model
+            value = model._view_of(self.store.flat[offset : offset + model.size()])
+        self.value = value
+        self.__class__ = CacheSlot  # type: ignore[assignment]
+        return value
+
+
+def new_slot(store: Store, context: LeafContext, entry: CacheEntry, number: int) -> CacheSlot:
+    """The slot of cache entry `number` in a Context."""
+    if entry.vector_size is not None or entry.makes_room_late:
+        return _SlotWithoutValue(store, context, entry, number)
+    slot = CacheSlot(store, context, entry, number)
+    slot.value = entry.allocate_value()
+    return slot
 
 
 class FixedInputPortValue:

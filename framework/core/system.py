@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import abc
 import math
+from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
+from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.constraints import ConstraintMethods
 from merganser.framework.core.context import Context
 from merganser.framework.core.copying import copy_system
@@ -78,6 +80,7 @@ class System(
         """Makes the empty lists that declarations fill, before any `__init__` runs."""
         self._name = ""
         self._parent = None
+        self._names_around: Counter[str] | None = None  # of the systems in the same builder, as long as it has them
         self._input_ports = []
         self._output_ports = []
         self._layout_cache: RootLayout | None = None
@@ -103,6 +106,9 @@ class System(
                     raise ValueError(
                         f"Diagram '{self._parent.GetSystemPathname()}' already has a subsystem named '{name}'."
                     )
+        if self._names_around is not None:
+            self._names_around[self._name] -= 1
+            self._names_around[name] += 1
         self._name = name
 
     def GetSystemName(self) -> str:
@@ -181,17 +187,19 @@ class System(
         """Whether any output depends at the same instant on any input."""
         return any(self._feedthrough_inputs(i) for i in range(len(self._output_ports)))
 
-    def HasDirectFeedthrough(self, *ports: int) -> bool:
-        """`HasDirectFeedthrough(output)` or `(input, output)`: whether the output depends at once on (that) input."""
-        if len(ports) not in (1, 2):
-            raise TypeError(
-                f"System '{self.GetSystemPathname()}': HasDirectFeedthrough takes (output) or (input, output); got "
-                f"{len(ports)} arguments."
-            )
-        if len(ports) == 2:
-            self.get_input_port(ports[0])  # checks the index
-        inputs = self._feedthrough_inputs(ports[-1])
-        return bool(inputs) if len(ports) == 1 else int(ports[0]) in inputs
+    @overload
+    def HasDirectFeedthrough(self, output_port: int) -> bool: ...
+    @overload
+    def HasDirectFeedthrough(self, input_port: int, output_port: int) -> bool: ...
+    def HasDirectFeedthrough(self, *args: int, **kwargs: int) -> bool:
+        """Whether an output depends at once on an input, or on any: `(input_port, output_port)` or `(output_port)`."""
+        names = ("output_port",) if len(args) + len(kwargs) == 1 else ("input_port", "output_port")
+        where = f"System '{self.GetSystemPathname()}': HasDirectFeedthrough"
+        ports = bind_overload(where, names, {}, args, kwargs)
+        if "input_port" in ports:
+            self.get_input_port(ports["input_port"])  # checks the index
+        inputs = self._feedthrough_inputs(ports["output_port"])
+        return int(ports["input_port"]) in inputs if "input_port" in ports else bool(inputs)
 
     def GetDirectFeedthroughs(self) -> list[tuple[int, int]]:
         """All pairs (input port, output port) with direct feedthrough."""
@@ -238,19 +246,12 @@ class System(
         """Returns this system's part of the context of the whole diagram."""
         if not isinstance(root_context, Context):
             raise self._no_context(root_context)
-        layout = root_context._layout.root.layout_of(self)
-        if layout is None or root_context._parent is not None:
+        context = root_context._part_of(self)
+        if context is None or root_context._parent is not None:
             raise ValueError(
                 f"System '{self.GetSystemPathname()}' is not part of system "
                 f"'{root_context._system.GetSystemPathname()}', whose context was given; pass the root context."
             )
-        path = []
-        while layout.parent is not None:
-            path.append(layout.parent.children.index(layout))
-            layout = layout.parent
-        context = root_context
-        for index in reversed(path):
-            context = context._children[index]  # type: ignore[attr-defined]
         return context
 
     def GetMyMutableContextFromRoot(self, root_context: Context) -> Context:
@@ -414,7 +415,7 @@ class System(
         """Returns room for time derivatives."""
         layout = self._get_layout()
         vector = _window(filled(layout.num_xc, self._scalar))
-        return ContinuousState._of(vector, layout.top.xc_partition)
+        return ContinuousState._of(vector, layout.top)
 
     def AllocateDiscreteVariables(self) -> DiscreteValues:
         """Returns room for discrete state."""
@@ -509,8 +510,8 @@ class System(
         return copy_system(self, memo)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The layout follows from the rest, and knows systems by their addresses.
-        return {**self.__dict__, "_layout_cache": None}
+        # The layout follows from the rest, and knows systems by their addresses. A copy is in no builder.
+        return {**self.__dict__, "_layout_cache": None, "_names_around": None}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return new_system, (origin_of(self), self._scalar), self.__getstate__()

@@ -114,6 +114,22 @@ class Template:
             self._made[T] = self._instantiate(T)
         return self._made[T]
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Makes an object of the first class of the family that takes the arguments.
+
+        Raises:
+            TypeError: there are no arguments to go by, or none of the classes takes them.
+        """
+        if not (args or kwargs):
+            raise TypeError(f"{self.name}: without arguments, say of which scalars: {self.name}[float]().")
+        refusal: TypeError | None = None
+        for T in self._scalars():
+            try:
+                return self[T](*args, **kwargs)
+            except TypeError as error:
+                refusal = refusal or error
+        raise TypeError(f"{self.name}: none of its classes takes these arguments. {refusal}") from refusal
+
     def _instantiate(self, T: type[Any]) -> Any:
         raise NotImplementedError
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import copy
+import operator
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +18,7 @@ __all__ = ["AbstractValue", "BasicVector", "IndexedVector", "Value", "VectorBase
 Array = NDArray[Any]
 T = TypeVar("T")
 _new = object.__new__
+_ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))  # types of values that never change
 
 
 class VectorBase(abc.ABC):
@@ -107,12 +109,17 @@ class BasicVector(VectorBase):
 
     Args:
         data: the elements, or the number of elements (which are then not a number until set).
+        size: the number of elements, by name.
     """
 
     __slots__ = ("_values",)
     _values: Array
 
-    def __init__(self, data: int | ArrayLike) -> None:
+    def __init__(self, data: int | ArrayLike | None = None, *, size: int | None = None) -> None:
+        if (data is None) == (size is None):
+            raise TypeError("A BasicVector takes either its elements or its size.")
+        if data is None:
+            data = operator.index(size)  # type: ignore[arg-type]
         if isinstance(data, (int, np.integer)):
             if data < 0:
                 raise ValueError(f"A BasicVector cannot have {data} elements.")
@@ -242,7 +249,8 @@ class AbstractValue:
 
     def SetFrom(self, other: AbstractValue) -> None:
         """Replaces the value by a copy of another box's."""
-        self._value = copy.deepcopy(other._value)
+        value = other._value
+        self._value = value if type(value) in _ATOMS else copy.deepcopy(value)
 
     def Clone(self) -> AbstractValue:
         """Returns a box of the same type around a deep copy of the value."""

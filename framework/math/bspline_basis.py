@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.core.arguments import bind_overload
+from merganser.framework.core.keywords import also_named
 from merganser.framework.core.scalars import cast, scalar_of_array
 from merganser.framework.math._scalars import Array
 
@@ -99,6 +100,7 @@ class BsplineBasis:
         end = bisect.bisect_left(knots, knots[self.num_basis_functions()])
         return bisect.bisect_right(knots, t, 0, end) - 1
 
+    @also_named(parameter_interval="parameter_value")
     def ComputeActiveBasisFunctionIndices(self, parameter_value: float | Sequence[float]) -> list[int]:
         """The numbers of the functions that can be other than zero at t, or somewhere in an interval (t, t')."""
         ends: Any = (parameter_value, parameter_value) if np.ndim(parameter_value) == 0 else parameter_value

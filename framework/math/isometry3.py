@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.keywords import also_named
 from merganser.framework.core.templates import ScalarMethod
 from merganser.framework.math._scalars import Array, cast_entries, owned_array, owned_vector
 from merganser.framework.math.quaternion import Quaternion
@@ -90,6 +91,7 @@ class Isometry3:
         """X_BA."""
         return self._of(self._R.T.copy(), -self._R.T @ self._p)
 
+    @also_named(position="other")
     def multiply(self, other: Any) -> Any:
         """X_AB X_BC for a pose; p_AoQ_A = X_AB p_BoQ_B for a point, shape [3], or for points, shape [3, n]."""
         if isinstance(other, Isometry3):

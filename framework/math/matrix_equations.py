@@ -146,11 +146,16 @@ def _checked_plant(where: str, A: Any, B: Any, Q: Any, R: Any) -> tuple[Array, A
 
 
 def _real_matrix(where: str, name: str, value: Any, shape: tuple[int, ...] | None = None) -> Array:
-    """`value` as a float matrix of the expected shape; square and not empty when none is given."""
+    """`value` as a float matrix of the expected shape; square and not empty when none is given.
+
+    A vector stands for a column, so that 1 x 1 matrices may be given as vectors of length 1.
+    """
     try:
         M = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise RuntimeError(f"{where}: {name}: expected a matrix of real numbers, got {value!r}.") from error
+    if M.ndim == 1:
+        M = M[:, np.newaxis]
     if shape is None and (M.ndim != 2 or M.shape[0] != M.shape[1] or M.size == 0):
         raise RuntimeError(f"{where}: {name}: expected a square matrix, got shape {M.shape}.")
     if shape is not None and M.shape != shape:

@@ -1,26 +1,28 @@
 """Native code: how kernels are compiled and kept, and `@native` for the functions of users."""
 
 from merganser.framework.native.compile import (
-    cache_directory,
+    PreparedKernel,
     device,
     inlined,
     kernel,
     kernel_address,
-    source_hash,
     specialize,
 )
 from merganser.framework.native.entry_points import Given, Result, bind
-from merganser.framework.native.parallel_compilation import compile_ahead, is_missing
+from merganser.framework.native.kernel_cache import cache_directory, source_hash
+from merganser.framework.native.parallel_compilation import compile_ahead, is_at_hand, is_missing
 from merganser.framework.native.user_functions import native
 
 __all__ = [
     "Given",
+    "PreparedKernel",
     "Result",
     "bind",
     "cache_directory",
     "compile_ahead",
     "device",
     "inlined",
+    "is_at_hand",
     "is_missing",
     "kernel",
     "kernel_address",

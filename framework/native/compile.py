@@ -11,52 +11,35 @@ Two decorators, because numba compiles a function either as an entry point or as
 - ``@device`` marks a helper that kernels call, and ``@inlined`` a small one that inner loops call;
 - ``@kernel`` marks an entry point that Python calls.
 
-The disk cache is keyed by a hash of all kernel sources of a package and of those below it, not only of the file that a
-kernel stands in, so a change in a helper of another file never leaves a stale kernel behind. It lives in the user's
-cache folder (``$MERGANSER_CACHE_DIR``, else ``$XDG_CACHE_HOME/merganser``, else ``~/.cache/merganser``).
+Where compiled code is kept on the disk, and when it is out of date, stands in kernel_cache.py.
 """
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import os
-import sys
-import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import register_jitable
 
 from merganser.framework.native.announce import announce_compilation
 from merganser.framework.native.compilers import HelperCompiler, KernelCompiler
+from merganser.framework.native.kernel_cache import KernelCache
 from merganser.framework.native.parallel_compilation import note_kernel, wait_for
 
 __all__ = [
-    "cache_directory",
+    "PreparedKernel",
     "device",
     "enable_kernel_cache",
     "inlined",
-    "is_on_disk",
     "kernel",
     "kernel_address",
-    "source_hash",
     "specialize",
 ]
 
-# Folders and files of kernels, by the package that they belong to; kernels call helpers of their own package and of
-# those below.
-_KERNEL_FOLDERS = {
-    "framework": ("framework.native",),
-    "analysis": ("analysis.integrators", "analysis.plan"),
-    "geometry": ("geometry.proximity", "geometry.pose_kernels"),
-    "multibody": ("multibody.kernels", "multibody.contact"),
-}
-_BELOW = {"framework": (), "analysis": ("framework",), "geometry": ("framework",)}
 _HELPER_OPTIONS: dict[str, Any] = {"pipeline_class": HelperCompiler, "no_cfunc_wrapper": True}
 
 
@@ -90,29 +73,17 @@ def kernel(function: Callable[..., Any]) -> Any:
     return compiled
 
 
-def enable_kernel_cache(compiled: Any, function: Callable[..., Any], cache: Any = None) -> None:
-    """Keeps what numba compiles of `function` in this package's cache folder, if that can be written to.
+def enable_kernel_cache(
+    compiled: Any, function: Callable[..., Any], known_by: Callable[[], str | None] | None = None
+) -> None:
+    """Keeps what numba compiles of `function` on the disk.
 
     Args:
         compiled: what numba has made of the function, not compiled yet.
         function: the function.
-        cache: the class of the cache; by default that of kernels.
+        known_by: see KernelCache.
     """
-    try:
-        compiled._cache = (_KernelCache if cache is None else cache)(function)
-    except RuntimeError:  # numba found no place
-        _warn_that_nothing_is_kept()
-
-
-@functools.cache
-def _warn_that_nothing_is_kept() -> None:
-    """Warns once a process."""
-    warnings.warn(
-        f"Compiled kernels cannot be kept in '{cache_directory()}', which cannot be written to: every process will "
-        "compile them anew. Set the environment variable MERGANSER_CACHE_DIR to another folder.",
-        RuntimeWarning,
-        stacklevel=2,
-    )
+    compiled._cache = KernelCache(function, known_by)
 
 
 def specialize(kernel: Any, *arguments: Any) -> Any:
@@ -159,67 +130,22 @@ def kernel_address(kernel: Any, *arguments: Any) -> int:
     return address
 
 
-def cache_directory(package: str = "") -> Path:
-    """The folder of this version's compiled kernels of a package; of kernels outside this one, if none is given."""
-    root = os.environ.get("MERGANSER_CACHE_DIR")
-    if root is None:
-        root = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "merganser")
-    return Path(root) / f"{package or 'user'}-kernels-{source_hash(package)[:16]}"
+class PreparedKernel:
+    """A kernel for arguments of the given types, with the method of an operation."""
 
+    def __init__(self, kernel: Any, *arguments: Any) -> None:
+        self._kernel, self._arguments = kernel, arguments
 
-def is_on_disk(package: str, name: str) -> bool:
-    """Whether a kernel has been compiled and kept before; by its package, and its file and name with a dot between."""
-    return any(cache_directory(package).glob(f"{name}-*.nbi"))
-
-
-@functools.cache
-def source_hash(package: str = "") -> str:
-    """Hash of every kernel source that kernels of a package may use, of numba's version and of Python's."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    package_root = Path(__file__).resolve().parents[2]
-    used = (*_BELOW[package], package) if package in _BELOW else tuple(_KERNEL_FOLDERS)
-    for folder in (folder for name in used for folder in _KERNEL_FOLDERS[name]):
-        place = package_root / Path(*folder.split("."))
-        for path in (*sorted(place.rglob("*.py")), *place.parent.glob(f"{place.name}.py")):
-            digest.update(path.name.encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-class _KernelCacheLocator(_CacheLocator):
-    """Tells numba where the kernels of this package are kept, and when they are out of date."""
-
-    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
-        self._py_file = py_file
-        self._line = py_func.__code__.co_firstlineno
-        names = py_func.__module__.split(".")
-        self._package = names[1] if names[0] == "merganser" and names[1:2] and names[1] in _KERNEL_FOLDERS else ""
-
-    def get_cache_path(self) -> str:
-        return str(cache_directory(self._package))
-
-    def get_source_stamp(self) -> str:
-        return source_hash(self._package)
-
-    def get_disambiguator(self) -> str:
-        return str(self._line)
-
-    @classmethod
-    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _KernelCacheLocator | None:
-        locator = cls(py_func, py_file)
-        try:
-            locator.ensure_cache_path()
-        except OSError:  # a read-only home: compile afresh in every process rather than fail
-            return None
-        return locator
-
-
-class _KernelCacheImpl(CompileResultCacheImpl):
-    _locator_classes = [_KernelCacheLocator]
-
-
-class _KernelCache(FunctionCache):
-    _impl_class = _KernelCacheImpl
+    def address(self) -> int:
+        """Where its code stands; compiled, or taken from the disk, when first asked for."""
+        return kernel_address(self._kernel, *self._arguments)
 
 
 announce_compilation()
+if hasattr(os, "register_at_fork"):
+    # A process that is forked while a thread compiles would wait for ever for that thread, which it does not have.
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )

@@ -379,7 +379,7 @@ class _Writer:
 
     def _array(self, kind: Any, data: Any, size: Any, shape: list[Any], strides: list[Any]) -> Any:
         """An array as numba's code takes it."""
-        b, array = self._builder, self._context.make_array(kind)(self._context, self._builder)
+        b, array = self._builder, cgutils.create_struct_proxy(kind)(self._context, self._builder)
         array.data = b.inttoptr(data, array.data.type)
         itemsize = _INT(self._context.get_abi_sizeof(array.data.type.pointee))
         array.itemsize, array.nitems = itemsize, size

@@ -26,7 +26,7 @@ from merganser.framework.native.block_operations import (
     switch,
     wrap,
 )
-from merganser.framework.native.compile import device, enable_kernel_cache, is_on_disk
+from merganser.framework.native.compile import device, enable_kernel_cache
 from merganser.framework.native.density_operations import transform, transformed_density
 from merganser.framework.native.expression_operations import expressions, expressions_with_slopes
 from merganser.framework.native.random_operations import random_sample
@@ -122,11 +122,6 @@ class CompiledOperation:
                     _KEPT_ALIVE.append(compiled)
         address: int = self._compiled.address
         return address
-
-    def is_on_disk(self) -> bool:
-        """Whether it was compiled and kept before, or in this process."""
-        package, module = self._function.__module__.split(".")[1], self._function.__module__.split(".")[-1]
-        return self._compiled is not None or is_on_disk(package, f"{module}.{self._function.__name__}")
 
 
 _KEPT_ALIVE: list[Any] = []

@@ -4,6 +4,8 @@ Numba compiles in one thread, and a first step with contact needs a minute of it
 to `compile_ahead`. Its helpers go through the list, keep what they make on the disk, where this process finds it, and
 leave out what another process has begun with: who compiles a kernel claims it by a file first. `wait_for`, called
 before a kernel is compiled here, claims it, or waits for the helper that has. A helper that fails only costs time.
+
+When helpers are through with the list, they go on with what this process can do without (core/later_code.py).
 """
 
 from __future__ import annotations
@@ -22,18 +24,32 @@ from typing import Any, TypeAlias
 
 import numba
 
+from merganser.framework.core import later_code
+from merganser.framework.core.later_code import LaterCode
 from merganser.framework.native.announce import announced
 
-__all__ = ["Job", "compile_ahead", "is_missing", "note_kernel", "num_helpers", "wait_for"]
+__all__ = [
+    "Job",
+    "are_helpers_busy",
+    "compile_ahead",
+    "compile_later",
+    "is_at_hand",
+    "is_missing",
+    "note_kernel",
+    "num_helpers",
+    "wait_for",
+]
 
 Job: TypeAlias = tuple[Any, tuple[Any, ...]]  # a kernel, and arguments of the types that it will be called with
 
 _MAX_HELPERS = 2
 _CODE = "import sys; sys.path[:] = {path!r}; from merganser.framework.native.parallel_compilation import help_; help_()"
+_LOWEST_PRIORITY = "import os; getattr(os, 'nice', int)(19); "
 _PATIENCE = 0.01  # [s], between looks at what helpers have done
 
 _kernels: dict[tuple[str, str], Any] = {}  # by their places
 _helpers: list[subprocess.Popen[bytes]] = []
+_patient_helpers: list[subprocess.Popen[bytes]] = []  # at what this process can do without
 _claims: dict[Any, Path] = {}  # of kernels that helpers have been asked for; another file tells that it is on the disk
 
 
@@ -54,10 +70,13 @@ def num_helpers() -> int:
     return max(0, min(processors - 1, int(os.environ.get("MERGANSER_COMPILE_HELPERS", _MAX_HELPERS))))
 
 
-def compile_ahead(jobs: Sequence[Job]) -> None:
+def compile_ahead(jobs: Sequence[Job], is_needed_soon: bool = True) -> None:
     """Has other processes compile kernels, in this order, but for those that are on the disk already.
 
-    What this process needs last comes first, so that it seldom needs what a helper has just begun with.
+    Args:
+        jobs: what; what this process needs last comes first, so that it seldom needs what a helper has just begun with.
+        is_needed_soon: whether this process will wait for them. Otherwise what makes its steps faster comes first
+            (core/later_code.py), and one process does it all at the lowest priority.
     """
     jobs = [job for job in jobs if is_missing(job[0])]
     number = num_helpers()
@@ -66,35 +85,60 @@ def compile_ahead(jobs: Sequence[Job]) -> None:
     folder = Path(_folder().name)
     _claims.update((kernel, folder / "-".join(_place_of(kernel))) for kernel, _ in jobs)
     order = [(str(_claims[k]), *_place_of(k), tuple(map(numba.typeof, values))) for k, values in jobs]
-    for _ in range(number):
-        try:
-            helper = subprocess.Popen(
-                [sys.executable, "-c", _CODE.format(path=sys.path)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, env={**os.environ, "MERGANSER_COMPILE_HELPERS": "0"}, start_new_session=True,
-            )  # fmt: skip
-            assert helper.stdin is not None
-            _helpers.append(helper)
-            with helper.stdin as pipe:
-                pipe.write(pickle.dumps(order))
-        except OSError:  # there can be no more processes, or this one has ended at once
+    for _ in range(number if is_needed_soon else 1):
+        if not _start(order, later_code.missing(), is_needed_soon):
             return
+
+
+def compile_later(codes: Sequence[LaterCode]) -> None:
+    """Has another process compile, at the lowest priority, what this one can do without."""
+    _start([], codes, is_urgent=False)
+
+
+def are_helpers_busy() -> bool:
+    """Whether other processes compile for this one."""
+    return any(helper.poll() is None for helper in (*_helpers, *_patient_helpers))
+
+
+def _start(order: Any, later: Any, is_urgent: bool) -> bool:
+    """Starts a helper, which begins with `order` if that is urgent; returns whether it was possible."""
+    code, helpers = (_CODE, _helpers) if is_urgent else (_LOWEST_PRIORITY + _CODE, _patient_helpers)
+    try:
+        helper = subprocess.Popen(
+            [sys.executable, "-c", code.format(path=sys.path)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, env={**os.environ, "MERGANSER_COMPILE_HELPERS": "0"}, start_new_session=True,
+        )  # fmt: skip
+        assert helper.stdin is not None
+        helpers.append(helper)
+        with helper.stdin as pipe:
+            pipe.write(pickle.dumps((os.getpid(), _folder().name, order, [tuple(code) for code in later], is_urgent)))
+    except OSError:  # there can be no more processes, or this one has ended at once
+        return False
+    return True
 
 
 def is_missing(kernel: Any) -> bool:
     """Whether a kernel can be compiled and kept, and has not been; of which types does not matter here."""
     if kernel in _claims or not hasattr(kernel, "overloads"):  # the latter with NUMBA_DISABLE_JIT=1
         return False
-    file = getattr(kernel._cache, "_cache_file", None)  # there is none if nothing can be kept
-    return file is not None and not kernel.overloads and not os.path.exists(file._index_path)
+    return not kernel.overloads and not kernel._cache.is_filled() and kernel._cache.can_be_filled()
+
+
+def is_at_hand(kernel: Any) -> bool:
+    """Whether a kernel has been compiled, here or before."""
+    file = getattr(kernel._cache, "_cache_file", None)
+    return bool(kernel.overloads) or (file is not None and os.path.exists(file._index_path))
 
 
 def wait_for(kernel: Any) -> None:
     """Sees that no helper begins with a kernel any more; waits for one that has, until it succeeds or fails."""
+    if is_missing(kernel):
+        later_code.note_compilation()
     claim = _claims.pop(kernel, None)
     if claim is None or _is_claimed_here(claim):
         return
     with announced(kernel.py_func):
-        while not _done(claim).exists() and any(helper.poll() is None for helper in _helpers):
+        while not _done(claim).exists() and are_helpers_busy():
             time.sleep(_PATIENCE)
 
 
@@ -123,9 +167,22 @@ def _place_of(kernel: Any) -> tuple[str, str]:
 
 
 def help_() -> None:
-    """What a helper does with the list that it reads from its standard input, while the process lives that wrote it."""
-    for claim, module, name, signature in pickle.load(sys.stdin.buffer):
-        if _is_claimed_here(Path(claim)):
+    """What a helper does with the lists that it reads from its standard input, while the process lives that wrote them.
+
+    It finishes the kernel that it is at when that process ends.
+    """
+    parent, folder, order, later, is_urgent = pickle.load(sys.stdin.buffer)
+    codes = [LaterCode(*code) for code in later]
+
+    def is_needed() -> bool:
+        return os.path.exists(folder) and (not hasattr(os, "nice") or os.getppid() == parent)
+
+    if not is_urgent:
+        later_code.compile_quietly(codes, is_needed)
+    for claim, module, name, signature in order:
+        if is_needed() and _is_claimed_here(Path(claim)):
             __import__(module)
             _kernels[module, name].compile(signature)
             _done(Path(claim)).touch(exist_ok=False)
+    if is_urgent:
+        later_code.compile_quietly(codes, is_needed)

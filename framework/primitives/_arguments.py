@@ -28,7 +28,7 @@ def checked_vector(value: ArrayLike, what: str) -> Array:
 
 
 def checked_matrix(value: ArrayLike, rows: int, columns: int, what: str) -> Array:
-    """A copy of `value` as a matrix of shape [rows, columns]; an empty one stands for zeros.
+    """A copy of `value` as a matrix of shape [rows, columns]; a vector stands for a column, an empty one for zeros.
 
     Raises:
         TypeError: `value` does not consist of numbers.
@@ -37,6 +37,8 @@ def checked_matrix(value: ArrayLike, rows: int, columns: int, what: str) -> Arra
     array = _numbers(value, what)
     if array.size == 0:
         return np.zeros((rows, columns))
+    if array.ndim == 1:
+        array = array[:, np.newaxis]
     if array.shape != (rows, columns):
         raise ValueError(f"{what}: expected shape ({rows}, {columns}), got {array.shape}.")
     return array

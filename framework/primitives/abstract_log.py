@@ -59,5 +59,10 @@ class AbstractLog:
                 raise Unplain(f"a log of objects of type {type(value).__name__}")
         return [list(self._times), list(self._values)]
 
-    def _set_plain_state(self, state: list[Any]) -> None:
-        self._times, self._values = state
+    def _set_plain_state(self, state: Any, loading: Any) -> None:
+        times, values = state
+        if not (isinstance(times, list) and isinstance(values, list) and len(times) == len(values)):
+            raise ValueError("a log has a list of times, and one of as many samples")
+        if not all(isinstance(time, float) for time in times):
+            raise ValueError("the times of a log are floats")
+        self._times, self._values = times, values

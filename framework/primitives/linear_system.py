@@ -260,8 +260,8 @@ def _common_size(*dimensions: tuple[ArrayLike, int]) -> int:
     """The size along a dimension of the first coefficient that is given; others are checked against it."""
     for coefficient, axis in dimensions:
         shape = np.shape(coefficient)
-        if len(shape) > axis and np.size(coefficient):
-            return shape[axis]
+        if shape and np.size(coefficient):
+            return shape[axis] if len(shape) > axis else 1  # a vector stands for a column
     return 0
 
 

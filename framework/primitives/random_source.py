@@ -18,6 +18,7 @@ from merganser.framework.core.random_values import (
     RandomDistribution,
     RandomGenerator,
     draw,
+    twister_is_known,
 )
 from merganser.framework.core.state import State
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size
@@ -104,7 +105,7 @@ class _CodeOfSource:
         """The operation."""
         source = self._source
         box = context._abstract_state._items[int(source._generator_index)]
-        if not isinstance(box, GeneratorBox):
+        if not isinstance(box, GeneratorBox) or not twister_is_known():
             return None
         state, next_word = box.get_value()._addresses()
         settle = _Undoing(context, box)

@@ -107,7 +107,7 @@ ZeroOrderHold_ = SystemTemplate(ZeroOrderHold)
 
 
 def _of_log(log: VectorLog, T: type[Any]) -> VectorLog:
-    log._set_plain_state([cast_array(log.sample_times(), T), cast_array(log.data(), T)])
+    log._set_samples(cast_array(log.sample_times(), T), cast_array(log.data(), T))
     return log
 
 

@@ -9,6 +9,7 @@ from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
+from merganser.framework.core.records import hash_of_type
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_size
 
@@ -24,6 +25,8 @@ class SelectorParams:
         outputs: the output ports.
     """
 
+    __hash__ = hash_of_type
+
     @dataclasses.dataclass(kw_only=True)
     class InputPortParams:
         """An input port.
@@ -32,6 +35,8 @@ class SelectorParams:
             name: of the port; by default u0, u1, ...
             size: number of elements.
         """
+
+        __hash__ = hash_of_type
 
         name: str | None = None
         size: int = 0
@@ -45,6 +50,8 @@ class SelectorParams:
             input_offset: which element of that.
         """
 
+        __hash__ = hash_of_type
+
         input_port_index: int = 0
         input_offset: int = 0
 
@@ -56,6 +63,8 @@ class SelectorParams:
             name: of the port; by default y0, y1, ...
             selections: where each element comes from.
         """
+
+        __hash__ = hash_of_type
 
         name: str | None = None
         selections: list[SelectorParams.OutputSelection] = dataclasses.field(default_factory=list)

@@ -76,8 +76,19 @@ class VectorLog:
     def _plain_state(self) -> list[Array]:
         return [self.sample_times(), self.data()]
 
-    def _set_plain_state(self, state: list[Array]) -> None:
-        times, data = state
+    def _set_plain_state(self, state: Any, loading: Any) -> None:
+        times, data = state  # compiled code will write to them
+        if not all(isinstance(array, np.ndarray) and array.dtype in (float, loading.scalar) for array in state):
+            raise ValueError(f"times and samples of a log are arrays of {loading.scalar}")
+        if times.dtype != data.dtype or times.ndim != 1 or data.shape != (len(self._data), len(times)):
+            raise ValueError(
+                f"a log of {len(self._data)} elements has as many rows and a column for each time; got "
+                f"{data.dtype}{data.shape} for times {times.dtype}{times.shape}"
+            )
+        self._set_samples(times, data)
+
+    def _set_samples(self, times: Array, data: Array) -> None:
+        """Replaces all samples, and the type of their scalars."""
         self.Reserve(len(times))
         self._times, self._data = self._times.astype(times.dtype), self._data.astype(data.dtype, order="F")
         self._times[: len(times)] = times

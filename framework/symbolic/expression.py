@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.keywords import also_named
+from merganser.framework.core.random_values import RandomGenerator
 from merganser.framework.symbolic import printing
 from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.derivatives import differentiated
@@ -231,13 +233,13 @@ class Expression(Term):
 
     __slots__ = ()
 
-    def __init__(self, constant: Any = 0.0) -> None:
+    def __init__(self, constant: Any = 0.0, *, var: Any = None) -> None:
         """Makes a constant, or the expression that consists of one variable.
 
         Raises:
             TypeError: neither a number nor a variable or an expression.
         """
-        self._node = _required(constant, "Expression")
+        self._node = _required(constant if var is None else var, "Expression")
 
     @classmethod
     def _of(cls, node: Any) -> Expression:
@@ -246,20 +248,21 @@ class Expression(Term):
         self._node = node
         return self
 
-    def Evaluate(self, env: Mapping[Any, float] | None = None) -> float:
-        """Value for the values in `env`, {Variable: number}.
+    def Evaluate(self, env: Mapping[Any, float] | None = None, generator: RandomGenerator | None = None) -> float:
+        """Value for the values in `env`, {Variable: number}; a generator draws those of random variables not there.
 
         Raises:
             RuntimeError: a variable without a value, a NaN, or a division by zero.
             ValueError: an argument outside of the domain of a function.
         """
-        return float(evaluated(self._node, values_of(env), {}))
+        return float(evaluated(self._node, values_of(env, generator, (self._node,)), {}))
 
     def EvaluatePartial(self, env: Mapping[Any, float]) -> Expression:
         """The expression with the numbers of `env`, {Variable: number}, for these variables."""
         numbers = {symbol: number(value) for symbol, value in values_of(env).items()}
         return Expression._of(substituted(self._node, numbers, {}))
 
+    @also_named(s="var")
     def Substitute(self, var: Any, e: Any = None) -> Expression:
         """The expression with e for the variable `var`; or with all of a dict {Variable: e}, at once.
 

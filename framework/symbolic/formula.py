@@ -5,9 +5,11 @@ from __future__ import annotations
 __all__ = ["Formula", "logical_and", "logical_not", "logical_or", "replacements_of", "values_of"]
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from merganser.framework.core.keywords import also_named
+from merganser.framework.core.random_values import RandomDistribution, RandomGenerator, draw
 from merganser.framework.symbolic import printing
 from merganser.framework.symbolic._sympy import sympy
 from merganser.framework.symbolic.nodes import Symbol, is_number, number
@@ -19,6 +21,12 @@ from merganser.framework.symbolic.trees import (
     symbols_of,
 )
 from merganser.framework.symbolic.variables import Variables
+
+_DISTRIBUTIONS = {  # by the names of the types of variables
+    "RANDOM_UNIFORM": RandomDistribution.kUniform,
+    "RANDOM_GAUSSIAN": RandomDistribution.kGaussian,
+    "RANDOM_EXPONENTIAL": RandomDistribution.kExponential,
+}
 
 
 class Formula:
@@ -71,6 +79,7 @@ class Formula:
         """The variables in the formula."""
         return Variables(symbol.variable for symbol in symbols_of(self._node))
 
+    @also_named(s="var")
     def Substitute(self, var: Any, e: Any = None) -> Formula:
         """The formula with e for the variable `var`; or with all of a dict {Variable: expression}, at once."""
         return Formula._of(substituted(self._node, replacements_of(var, e), {}))
@@ -113,8 +122,15 @@ class Formula:
         return Formula._of, (self._node,)
 
 
-def values_of(env: Mapping[Any, float] | None) -> dict[Symbol, float]:
+def values_of(
+    env: Mapping[Any, float] | None, generator: RandomGenerator | None = None, nodes: Iterable[Any] = ()
+) -> dict[Symbol, float]:
     """Values by symbols, of an environment given by variables.
+
+    Args:
+        env: {Variable: number}.
+        generator: what draws values of random variables that have none in `env`, if it is given.
+        nodes: the trees that have such variables.
 
     Raises:
         TypeError: a key is no Variable, or a value no number.
@@ -130,6 +146,12 @@ def values_of(env: Mapping[Any, float] | None) -> dict[Symbol, float]:
         if math.isnan(value):
             raise RuntimeError(f"Environment: the value of variable {symbol.name} is NaN.")
         values[symbol] = float(value)
+    if generator is None:
+        return values
+    for symbol in symbols_of(*nodes):
+        distribution = _DISTRIBUTIONS.get(symbol.variable.get_type().name)
+        if distribution is not None and symbol not in values:
+            values[symbol] = float(draw(distribution, 1, generator)[0])
     return values
 
 

@@ -33,6 +33,7 @@ __all__ = [
 from collections.abc import Callable
 from typing import Any
 
+from merganser.framework.core.keywords import also_named
 from merganser.framework.symbolic.expression import Expression, node_of
 from merganser.framework.symbolic.formula import Formula
 from merganser.framework.symbolic.nodes import IfThenElse
@@ -71,6 +72,7 @@ atan2 = arctan2 = _binary("arctan2")
 max, min, pow = _binary("max"), _binary("min"), _binary("pow")
 
 
+@also_named(e="x")
 def isnan(x: Any) -> Formula:
     """The formula that x is NaN."""
     return Expression(x).isnan()

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.keywords import also_named
+from merganser.framework.core.random_values import RandomGenerator
 from merganser.framework.symbolic import printing
 from merganser.framework.symbolic.derivatives import differentiated
 from merganser.framework.symbolic.expression import Expression, Term, node_of, symbol_of
@@ -49,12 +51,15 @@ def _expressions(nodes: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return result
 
 
-def Evaluate(m: npt.ArrayLike, env: Mapping[Any, float] | None = None) -> npt.NDArray[np.float64]:
+def Evaluate(
+    m: npt.ArrayLike, env: Mapping[Any, float] | None = None, generator: RandomGenerator | None = None
+) -> npt.NDArray[np.float64]:
     """Values of a matrix of expressions; subexpressions that entries share are computed once.
 
     Args:
         m: expressions, shape [m, n] or [m].
         env: values of their variables, {Variable: number}.
+        generator: draws values of random variables that have none there.
 
     Returns:
         Shape [m, n]; [m, 1] for a vector.
@@ -63,13 +68,15 @@ def Evaluate(m: npt.ArrayLike, env: Mapping[Any, float] | None = None) -> npt.ND
         RuntimeError: a variable without a value, a NaN, or a division by zero.
         ValueError: an argument outside of the domain of a function.
     """
-    nodes, values, memo = _nodes(m, "Evaluate"), values_of(env), {}  # type: ignore[var-annotated]
+    nodes, memo = _nodes(m, "Evaluate"), {}  # type: ignore[var-annotated]
+    values = values_of(env, generator, nodes.flat)
     result = np.empty(nodes.shape)
     for index, node in np.ndenumerate(nodes):
         result[index] = evaluated(node, values, memo)
     return result
 
 
+@also_named(var="subst", subs="subst")
 def Substitute(m: Any, subst: Any, e: Any = None) -> Any:
     """A matrix of expressions with others for variables.
 
@@ -119,18 +126,23 @@ def IsAffine(m: npt.ArrayLike, vars: Iterable[Any] | None = None) -> bool:
     return True
 
 
+@also_named(v="expressions")
 def DecomposeAffineExpressions(
-    expressions: npt.ArrayLike, vars: npt.ArrayLike
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    expressions: npt.ArrayLike, vars: npt.ArrayLike | None = None
+) -> Any:
     """A and b of expressions A vars + b.
 
+    Args:
+        expressions: shape [m]; by the name `v`, where vars are left out.
+        vars: variables, shape [n]; by default all that occur.
+
     Returns:
-        A, shape [len(expressions), len(vars)], and b, shape [len(expressions)].
+        A, shape [m, n], and b, shape [m]; and the variables, if they were left out.
 
     Raises:
         RuntimeError: the expressions are not affine in vars, or have other variables.
     """
-    variables = np.ravel(np.asarray(vars, dtype=object))
+    variables = GetVariableVector(expressions) if vars is None else np.ravel(np.asarray(vars, dtype=object))
     nodes = _nodes(expressions, "DecomposeAffineExpressions").ravel()
     others = set(symbols_of(*nodes)) - {symbol_of(v, "DecomposeAffineExpressions") for v in variables}
     if others or not IsAffine(expressions):
@@ -140,7 +152,8 @@ def DecomposeAffineExpressions(
         )
     origin = dict.fromkeys(variables, 0.0)
     A = Evaluate(Jacobian(expressions, variables), origin) if len(variables) else np.zeros((len(nodes), 0))
-    return A, Evaluate(expressions, origin).ravel()
+    b = Evaluate(expressions, origin).ravel()
+    return (A, b, variables) if vars is None else (A, b)
 
 
 def DecomposeLinearExpressions(expressions: npt.ArrayLike, vars: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -193,6 +206,7 @@ def _next_derivatives(derivatives: dict[tuple[int, ...], Any], symbols: list[Any
     return result
 
 
+@also_named(f="e", M="e")
 def ToLatex(e: Any, precision: int = 3) -> str:
     """An expression, a formula or a matrix of expressions as LaTeX; floats with at most `precision` decimals."""
     if isinstance(e, (Term, Formula)):

@@ -7,6 +7,7 @@ __all__ = ["Variables", "intersect"]
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from merganser.framework.core.keywords import also_named
 from merganser.framework.symbolic.nodes import Symbol
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ class Variables:
 
     __slots__ = ("_by_id",)
     _by_id: dict[int, Variable]
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, variables: Iterable[Variable] = ()) -> None:
         """Makes a set.
@@ -51,11 +51,13 @@ class Variables:
         """Whether `key` is in the set."""
         return _is_variable(key) and key.get_id() in self._by_id
 
+    @also_named(vars="var")
     def insert(self, var: Variable | Variables) -> None:
         """Adds a variable, or all of another set."""
         for variable in Variables(var) if isinstance(var, Variables) else Variables([var]):
             self._add(variable)
 
+    @also_named(vars="key")
     def erase(self, key: Variable | Variables) -> int:
         """Removes a variable, or all of another set; returns how many were there."""
         removed = Variables(key) if isinstance(key, Variables) else Variables([key])
@@ -80,6 +82,9 @@ class Variables:
     def EqualTo(self, other: Variables) -> bool:
         """Whether both sets have the same variables."""
         return self._by_id.keys() == other._by_id.keys()
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._by_id))
 
     def __eq__(self, other: object) -> bool:
         return self.EqualTo(other) if isinstance(other, Variables) else NotImplemented

@@ -55,11 +55,10 @@ limit_dtype = np.dtype(
 
 drive_dtype = np.dtype(
     [
-        ("q", np.int64),
-        ("v", np.int64),
+        ("v", np.int64),  # which velocity
         ("p", np.float64),  # gains
         ("d", np.float64),
-        ("q_desired", np.float64),
+        ("error", np.float64),  # q - q_d
         ("v_desired", np.float64),
         ("feedforward", np.float64),
         ("limit", np.float64),  # of the effort

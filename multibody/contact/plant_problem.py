@@ -374,9 +374,7 @@ def calc_contact_problem(
         row += constraints_out[c]["num_rows"]
         c += 1
     for i in range(drives.shape[0]):
-        place = _add_drive(
-            drives[i], trees, tree_of_velocity, q_in, row, place, constraints_out[c], rows_out, jacobian_out
-        )
+        place = _add_drive(drives[i], trees, tree_of_velocity, row, place, constraints_out[c], rows_out, jacobian_out)
         c, row = c + 1, row + 1
     counts_out[0], counts_out[1], counts_out[2] = c, row, place
 
@@ -423,7 +421,7 @@ def _add_limit(
 
 @device
 def _add_drive(
-    drive: Array, trees: Array, tree_of_velocity: Array, q: Array, row: int, place: int, record: Array, rows: Array,
+    drive: Array, trees: Array, tree_of_velocity: Array, row: int, place: int, record: Array, rows: Array,
     jacobian: Array,
 ) -> int:  # fmt: skip
     tree = tree_of_velocity[drive["v"]]
@@ -432,7 +430,7 @@ def _add_drive(
     record["kind"], record["damping"] = DRIVE, drive["d"]
     record["velocity_target"], record["feedforward"] = drive["v_desired"], drive["feedforward"]
     jacobian[record["jacobian_0"] + drive["v"] - trees[tree]["v_start"]] = 1.0
-    rows[row]["g"], rows[row]["bias"] = q[drive["q"]] - drive["q_desired"], 0.0
+    rows[row]["g"], rows[row]["bias"] = drive["error"], 0.0
     return place
 
 

@@ -21,7 +21,9 @@ u_ff - Kp (q - q_d) - Kd (v - v_d),
 
     K = h (h Kp + Kd),   c = h (u_ff + Kp (q_d - q_0) + Kd v_d)                           (4)
 
-where K > 1/R of (3) is replaced by 1/R, with Kp = K / (2 h^2) and Kd = h Kp.
+where K > 1/R of (3) is replaced by 1/R, both gains by the same share of them, unless actuators are all that acts on an
+island: as there is nothing then that they could overpower, they are as stiff as in the step of a plant that touches
+nothing (kernels/drives.py).
 
 Source: Castro et al. (2022), sections IV and V (1) to (4); Castro et al. (2023), section V (eps).
 """
@@ -163,11 +165,19 @@ def _divide_row(problem: Problem, t: int, jacobian_start: int, row: int, scratch
 
 
 @device
-def calc_laws(problem: Problem, rows: Array, w: Array, velocity_before: Array, law_out: Array) -> None:
-    """The numbers of all laws, shape [LAW_SIZE num_rows], from v_c before the step, shape [num_rows]."""
+def calc_laws(
+    problem: Problem,
+    constraints: Array,  # of an island
+    rows: Array,
+    w: Array,
+    velocity_before: Array,  # v_c before the step, shape [num_rows]
+    law_out: Array,  # shape [LAW_SIZE num_rows]
+) -> None:
+    """The numbers of the laws of an island."""
     h = problem.settings["time_step"]
-    for c in range(problem.constraints.shape[0]):
-        constraint = problem.constraints[c]
+    are_drives = _are_drives(problem, constraints)
+    for i in range(constraints.shape[0]):
+        constraint = problem.constraints[constraints[i]]
         row = constraint["row_start"]
         if constraint["kind"] == CONTACT:
             law = law_out[LAW_SIZE * row : LAW_SIZE * (row + 3)]
@@ -177,9 +187,19 @@ def calc_laws(problem: Problem, rows: Array, w: Array, velocity_before: Array, l
         for r in range(row, row + constraint["num_rows"]):
             law = law_out[LAW_SIZE * r : LAW_SIZE * (r + 1)]
             if constraint["kind"] == DRIVE:
-                _set_drive_law(h, constraint, w[row], rows[r]["g"], law)
+                limit = math.inf if are_drives else _gain_limit(constraint["beta"], w[row])
+                _set_drive_law(h, constraint, limit, rows[r]["g"], law)
             else:
                 _set_holonomic_law(h, constraint, w[row], rows[r]["g"], law)
+
+
+@device
+def _are_drives(problem: Problem, constraints: Array) -> bool:
+    """Whether all constraints of an island are actuators."""
+    count = 0
+    for i in range(constraints.shape[0]):
+        count += int(problem.constraints[constraints[i]]["kind"] == DRIVE)
+    return count == constraints.shape[0]
 
 
 @device
@@ -227,12 +247,11 @@ def _set_holonomic_law(h: float, constraint: Array, w: float, g: float, law: Arr
 
 
 @device
-def _set_drive_law(h: float, constraint: Array, w: float, error: float, law: Array) -> None:
+def _set_drive_law(h: float, constraint: Array, limit: float, error: float, law: Array) -> None:
     Kp, Kd = constraint["stiffness"], constraint["damping"]
-    limit = _gain_limit(constraint["beta"], w)
-    if h * (h * Kp + Kd) > limit:
-        Kp = limit / (2.0 * h * h)
-        Kd = h * Kp
+    gain = h * (h * Kp + Kd)
+    if gain > limit:
+        Kp, Kd = Kp * (limit / gain), Kd * (limit / gain)
     law[GAIN] = h * (h * Kp + Kd)
     law[OFFSET] = h * (constraint["feedforward"] - Kp * error + Kd * constraint["velocity_target"])
     law[LOWER] = h * constraint["lower"]

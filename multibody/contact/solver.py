@@ -117,7 +117,9 @@ def prepare_step(
     if not factor_trees(problem, reduction.tree_factors):
         return SINGULAR_MATRIX
     calc_compliance(problem, work.velocities[SCRATCH], work.compliance)
-    calc_laws(problem, rows, work.compliance, work.velocity, work.law)
+    for i in range(num_islands):
+        chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
+        calc_laws(problem, chosen, rows, work.compliance, work.velocity, work.law)
     if has_locked(is_locked):
         multiply_jacobian(given, islands.constraint_order, v_out, work.velocity)
         _add_bias(rows, work.velocity)

@@ -40,7 +40,14 @@ from merganser.multibody.contact.plant_layout import (
 )
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels import operation_fields as o
-from merganser.multibody.kernels.drives import NUM_DRIVE_NUMBERS, NUM_DRIVE_VALUES, NUM_WORK_VALUES, OFFSET
+from merganser.multibody.kernels.drives import (
+    ERROR,
+    FEEDFORWARD,
+    NUM_DRIVE_NUMBERS,
+    NUM_DRIVE_VALUES,
+    NUM_WORK_VALUES,
+    VELOCITY_TARGET,
+)
 from merganser.multibody.kernels.operations import (
     add_element_forces,
     at,
@@ -113,7 +120,7 @@ def _controlled_step(values: Any, numbers: Any, f: Any) -> int:
         carray(at(f[o.DRIVE_NUMBERS]), (n, NUM_DRIVE_NUMBERS), _INTEGER),
         _table(f[o.DRIVE_VALUES], n, NUM_DRIVE_VALUES),
     )
-    work = _table(f[o.DRIVE_WORK], n, NUM_WORK_VALUES), doubles(f[o.DRIVE_EFFORT], n)
+    work = doubles(f[o.KICK], f[o.NUM_V]), _table(f[o.DRIVE_WORK], n, NUM_WORK_VALUES), doubles(f[o.DRIVE_EFFORT], n)
     given = x, tau, F_applied, *drives, position, velocity, scratch
     every = (*model(values, f), numbers[f[o.TIME_STEP]], *given, *work, result)
     status: int = call_kernel(f[o.CONTROLLED_STEP], every)
@@ -192,10 +199,11 @@ def _find_contacts(f: Any, num_pairs: int) -> int:
 def _drives(values: Any, f: Any) -> Any:
     """Records of the controllers, with what they are to do in this step."""
     drives = carray(at(f[o.DRIVES]), (f[o.NUM_CONTROLLERS],), _DRIVE)
-    offsets = _table(f[o.DRIVE_VALUES], f[o.NUM_CONTROLLERS], NUM_DRIVE_VALUES)
+    wanted = _table(f[o.DRIVE_VALUES], f[o.NUM_CONTROLLERS], NUM_DRIVE_VALUES)
     for k in range(f[o.NUM_CONTROLLERS]):
-        drives[k]["q_desired"] = values[f[o.STATE] + drives[k]["q"]]
-        drives[k]["feedforward"] = offsets[k, OFFSET]
+        drives[k]["error"] = -wanted[k, ERROR]
+        drives[k]["v_desired"] = wanted[k, VELOCITY_TARGET]
+        drives[k]["feedforward"] = wanted[k, FEEDFORWARD]
     return drives
 
 

@@ -11,16 +11,21 @@ band |v_t| < v_s. A step is therefore cut short, transition-aware, for each cont
     - that slides, and would pass by v_t = 0 within the band: to the point next to v_t = 0;               (2)
     - that slides, and would turn by more than 60 degrees: to where it has turned by that.                (3)
 
-What does not converge so is solved by the Lagged approximation, with a warning. The matrix of an island is dense.
+What does not converge so is solved by the Lagged approximation, with a warning. It is given up early, where the
+residual has not been halved for a while.
 
-Source: Castro et al. (2020), sections V and VI.
+The matrix of an island is eliminated by blocks of trees, in the order and with the blocks of its Cholesky factor
+(ordering.py): an unsymmetric G fills the same blocks, on both sides of the diagonal. Pivots are sought in the block of
+a tree only, whose part A is positive definite.
+
+Sources: Castro et al. (2020), sections V and VI; T. Davis, Direct Methods for Sparse Linear Systems (2006), chapter 6.
 """
 
 from __future__ import annotations
 
 import math
 
-from merganser.framework.native import device, kernel
+from merganser.framework.native import device, inlined, kernel
 from merganser.multibody.contact.hunt_crossley import SOFTNESS, implicit_friction_response
 from merganser.multibody.contact.layout import (
     CONTACT,
@@ -63,6 +68,7 @@ from merganser.multibody.contact.workspace import (
 
 __all__ = ["calc_tamsi_contact_velocities", "find_transition", "tamsi_contact_velocities"]
 
+_PATIENCE = 40  # iterations in which the residual has to be halved once
 _COSINE = 0.5  # of the greatest turn
 _SINE = math.sqrt(0.75)
 
@@ -148,8 +154,9 @@ def _search(
 ) -> int:
     """Newton's method on (1); CONVERGED, NOT_A_NUMBER or NOT_CONVERGED."""
     step, unknowns = work.velocities[STEP], work.velocities[SCRATCH]
-    n = _number_velocities(problem, trees, local)
+    n = _number_velocities(problem, trees.shape[0], pattern, local)
     start_island(problem, trees, v, v_star, work.velocities)
+    least, count_of_least = math.inf, 0
     for count in range(problem.settings["max_iterations"] + 1):
         _calc_impulses(problem, constraints, work.law, work.velocity, gamma_out, work.hessian)
         residual, scale = measure_residual(problem, trees, constraints, gamma_out, work.velocities)
@@ -158,12 +165,14 @@ def _search(
         if residual <= calc_tolerance(problem, scale):
             end_search(problem, trees, constraints, pattern, residual, scale, gamma_out, v_star, work, v, result)
             return CONVERGED
-        if count == problem.settings["max_iterations"]:
+        if residual < 0.5 * least:
+            least, count_of_least = residual, count
+        if count == problem.settings["max_iterations"] or count > count_of_least + _PATIENCE:
             break
-        _assemble(problem, trees, constraints, local, n, work.hessian, work.factor)
+        _assemble(problem, trees, constraints, pattern, local, n, work.hessian, work.factor)
         _gather(problem, trees, local, step, unknowns)
-        if not _solve_dense(n, work.factor, unknowns):
-            return NOT_A_NUMBER
+        if not _solve_by_blocks(problem.trees, pattern, trees.shape[0], local, n, work.factor, unknowns):
+            return NOT_CONVERGED
         for i in range(trees.shape[0]):
             tree = problem.trees[trees[i]]
             for k in range(tree["num_v"]):
@@ -202,12 +211,16 @@ def _copy_velocities(
 
 
 @device
-def _number_velocities(problem: Problem, trees: Array, local_out: Array) -> int:
-    """Where the velocities of each tree start in the matrix of the island, shape [num_trees]; returns their number."""
+def _number_velocities(problem: Problem, num_panels: int, pattern: Pattern, local_out: Array) -> int:
+    """Where the velocities of each tree start in the matrix of the island, in the order of elimination.
+
+    Returns:
+        The number of velocities.
+    """
     n = 0
-    for i in range(trees.shape[0]):
-        local_out[trees[i]] = n
-        n += problem.trees[trees[i]]["num_v"]
+    for p in range(num_panels):
+        local_out[pattern.tree[p]] = n
+        n += problem.trees[pattern.tree[p]]["num_v"]
     return n
 
 
@@ -263,11 +276,22 @@ def find_transition(tolerance: float, v_1: float, v_2: float, d_1: float, d_2: f
 
 @device
 def _assemble(
-    problem: Problem, trees: Array, constraints: Array, local: Array, n: int, hessian: Array, K: Array
+    problem: Problem,
+    trees: Array,
+    constraints: Array,
+    pattern: Pattern,
+    local: Array,
+    n: int,
+    hessian: Array,
+    K: Array,
 ) -> None:
-    """dF/dv of (1) by rows, [n, n]."""
-    for k in range(n * n):
-        K[k] = 0.0
+    """dF/dv of (1) by rows, [n, n], of which only the blocks of the pattern are set."""
+    for p in range(trees.shape[0]):
+        t = pattern.tree[p]
+        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
+            s = pattern.tree[pattern.block_position[b]]
+            _clear_block(problem, t, s, local, n, K)
+            _clear_block(problem, s, t, local, n, K)
     for i in range(trees.shape[0]):
         tree = problem.trees[trees[i]]
         start = local[trees[i]]
@@ -310,31 +334,105 @@ def _add_block_row(
 
 
 @device
-def _solve_dense(n: int, K: Array, x: Array) -> bool:
-    """Solves K x = b in place by elimination with partial pivoting; False if K is singular or holds NaN."""
-    for p in range(n):
-        best = p
-        for i in range(p + 1, n):
-            if abs(K[i * n + p]) > abs(K[best * n + p]):
-                best = i
-        if not abs(K[best * n + p]) > 0.0:
-            return False
-        if best != p:
-            for k in range(p, n):
-                K[p * n + k], K[best * n + k] = K[best * n + k], K[p * n + k]
-            x[p], x[best] = x[best], x[p]
-        pivot = K[p * n : (p + 1) * n]
-        for i in range(p + 1, n):
-            row = K[i * n : (i + 1) * n]
-            scale = row[p] / pivot[p]
-            if scale != 0.0:
-                for k in range(p + 1, n):
-                    row[k] -= scale * pivot[k]
-                x[i] -= scale * x[p]
-    for q in range(n):
-        p = n - 1 - q
-        total = x[p]
-        for k in range(p + 1, n):
-            total -= K[p * n + k] * x[k]
-        x[p] = total / K[p * n + p]
+def _clear_block(problem: Problem, t: int, s: int, local: Array, n: int, K: Array) -> None:
+    for r in range(local[t], local[t] + problem.trees[t]["num_v"]):
+        for k in range(r * n + local[s], r * n + local[s] + problem.trees[s]["num_v"]):
+            K[k] = 0.0
+
+
+@device
+def _solve_by_blocks(
+    trees: Array,
+    pattern: Pattern,
+    num_panels: int,
+    local: Array,
+    n: int,
+    K: Array,
+    x: Array,
+) -> bool:
+    """Solves K x = b in place by elimination; False if a block on the diagonal is singular or holds NaN."""
+    for p in range(num_panels):
+        t = pattern.tree[p]
+        end = local[t] + trees[t]["num_v"]
+        for k in range(local[t], end):
+            if not _take_pivot(trees, pattern, local, p, k, end, n, K, x):
+                return False
+            _eliminate(trees, pattern, local, p, k, end, k + 1, end, n, K, x)
+            for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
+                s = pattern.tree[pattern.block_position[b]]
+                _eliminate(trees, pattern, local, p, k, end, local[s], local[s] + trees[s]["num_v"], n, K, x)
+    for q in range(num_panels):
+        p = num_panels - 1 - q
+        t = pattern.tree[p]
+        end = local[t] + trees[t]["num_v"]
+        for r in range(trees[t]["num_v"]):
+            k = end - 1 - r
+            total = x[k]
+            for j in range(k + 1, end):
+                total -= K[k * n + j] * x[j]
+            for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
+                s = pattern.tree[pattern.block_position[b]]
+                for j in range(local[s], local[s] + trees[s]["num_v"]):
+                    total -= K[k * n + j] * x[j]
+            x[k] = total / K[k * n + k]
     return True
+
+
+@device
+def _take_pivot(
+    trees: Array, pattern: Pattern, local: Array, p: int, k: int, end: int, n: int, K: Array, x: Array
+) -> bool:
+    """Brings the row with the greatest number in column k to row k, of the rows of one tree; False if there is none."""
+    best = k
+    for i in range(k + 1, end):
+        if abs(K[i * n + k]) > abs(K[best * n + k]):
+            best = i
+    if not abs(K[best * n + k]) > 0.0:
+        return False
+    if best != k:
+        _swap(k * n + k, best * n + k, end - k, K)
+        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
+            s = pattern.tree[pattern.block_position[b]]
+            _swap(k * n + local[s], best * n + local[s], trees[s]["num_v"], K)
+        x[k], x[best] = x[best], x[k]
+    return True
+
+
+@device
+def _swap(first: int, second: int, size: int, K: Array) -> None:
+    for j in range(size):
+        K[first + j], K[second + j] = K[second + j], K[first + j]
+
+
+@device
+def _eliminate(
+    trees: Array,
+    pattern: Pattern,
+    local: Array,
+    p: int,  # panel of the pivot
+    k: int,  # its row
+    end: int,  # behind the last row of its tree
+    first: int,  # rows from which to subtract it
+    last: int,
+    n: int,
+    K: Array,
+    x: Array,
+) -> None:
+    """Subtracts the row of a pivot from others, so that column k of these is zero."""
+    inverse = 1.0 / K[k * n + k]
+    for i in range(first, last):
+        scale = K[i * n + k] * inverse
+        if scale == 0.0:
+            continue
+        x[i] -= scale * x[k]
+        _subtract_row(scale, k * n + k + 1, i * n + k + 1, end - k - 1, K)
+        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
+            s = pattern.tree[pattern.block_position[b]]
+            _subtract_row(scale, k * n + local[s], i * n + local[s], trees[s]["num_v"], K)
+
+
+@inlined
+def _subtract_row(scale: float, source: int, target: int, size: int, K: Array) -> None:
+    pivot, row = K[source : source + size], K[target : target + size]
+    for j in range(size):
+        row[j] -= scale * pivot[j]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core import later_code
+from merganser.framework.core.later_code import LaterCode
 from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
 from merganser.framework.native import kernel_address
 from merganser.multibody import kernels
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ControllerCode"]
 
 Array = NDArray[Any]
-_ENOUGH_CALLS = 20_000  # in Python, before the operation is compiled: that takes a second or two
+_CONTROLLER = LaterCode("merganser.multibody.kernels.controller_operations", "CONTROLLER", "plant_controller")
 
 
 class _Room:
@@ -45,6 +47,7 @@ class ControllerCode:
 
     def __init__(self, model: PlantModel, mode: str, gains: Sequence[Array] = ()) -> None:
         self._model, self._mode, self._gains = model, mode, tuple(gains)
+        later_code.want(_CONTROLLER)
         self._codes: weakref.WeakKeyDictionary[Any, tuple[NativeCode, _Room]] = weakref.WeakKeyDictionary()
 
     def __reduce__(self) -> Any:
@@ -57,7 +60,7 @@ class ControllerCode:
             return None
         from merganser.multibody.kernels import controller_operations as o
 
-        if self._model.num_calls < _ENOUGH_CALLS and not o.CONTROLLER.is_on_disk():
+        if not _CONTROLLER.is_worth_while():
             return None
         if context not in self._codes:
             room = _Room(plant._workspace(self._model.context(context)))

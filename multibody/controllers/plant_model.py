@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework import Context, LeafSystem, Value
+from merganser.framework import AbstractValue, Context, LeafSystem
+from merganser.framework.core import later_code
 from merganser.framework.core.cache import CacheEntry
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import MultibodyForces
@@ -17,13 +18,22 @@ __all__ = ["PlantModel", "checked_gains", "require_fully_actuated", "require_pla
 Array = NDArray[Any]
 
 
+class _Bench(AbstractValue):
+    """The box of a context to compute in, of which files need nothing: its state is set before each computation."""
+
+    __slots__ = ()
+
+    def _plain_state(self) -> None:
+        return None
+
+    def _set_plain_state(self, state: Any, loading: Any) -> None:
+        """There is nothing to restore."""
+
+
 class PlantModel:
     """A plant, and in each Context of a controller a context of that plant to compute in.
 
     So a controller may be evaluated in several Contexts at a time, in threads too.
-
-    Attributes:
-        num_calls: how often the plant was asked.
 
     Args:
         owner: the controller; called while it is being made.
@@ -41,14 +51,13 @@ class PlantModel:
         self.plant = plant
         if plant_context is not None:
             plant._check_context(plant_context)
-        self.num_calls = 0
         self._parameters = plant.CreateDefaultContext()
         if plant_context is not None:
             self._parameters.SetTimeStateAndParametersFrom(plant_context)
         self._entry: CacheEntry = owner._declare_storage("plant context", self._new_context)
 
-    def _new_context(self) -> Value:
-        return Value(self._parameters.Clone())
+    def _new_context(self) -> AbstractValue:
+        return _Bench(self._parameters.Clone())
 
     def context(self, context: Context) -> Context:
         """The plant's context in a context of the controller."""
@@ -57,7 +66,7 @@ class PlantModel:
 
     def at(self, context: Context, x: Array) -> Context:
         """The plant's context with positions and velocities x, shape [num_multibody_states]."""
-        self.num_calls += 1
+        later_code.note_call()
         plant_context = self.context(context)
         self.plant.SetPositionsAndVelocities(plant_context, x)
         return plant_context

@@ -7,7 +7,7 @@ symbolic form: plants of other scalars check their vectors in Python.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.drives import OFFSET
+from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, OFFSET, VELOCITY_TARGET
 from merganser.multibody.kernels.spatial import Array
 
 __all__ = [
@@ -133,7 +133,7 @@ def control(
     desired_in: Array,  # states, shape [2, num_inputs]
     # Out:
     u_out: Array,  # feedforward within the limits, zero for actuators with controllers
-    drives_out: Array,  # of each controller in column OFFSET its effort at zero velocity: Kp (q_d - q) + Kd v_d + u_ff
+    drives_out: Array,  # of each controller c, its effort at zero velocity, and the parts of c, see drives.py
 ) -> bool:
     """What controllers are to do in a discrete step (drives.py), and the other actuators do.
 
@@ -153,6 +153,8 @@ def control(
         k = inputs[n]
         u_out[k] = 0.0 * u_out[k]
         error = desired_in[0, k] - q_in[positions[n]]
+        drives_out[n, FEEDFORWARD], drives_out[n, ERROR] = feedforward_in[k], error
+        drives_out[n, VELOCITY_TARGET] = desired_in[1, k]
         drives_out[n, OFFSET] = feedforward_in[k] + p_in[n] * error + d_in[n] * desired_in[1, k]
         total += drives_out[n, OFFSET] * 0.0
     return not is_locked and _is_finite(u_out) and total == 0.0

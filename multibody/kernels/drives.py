@@ -33,6 +33,8 @@ from merganser.multibody.kernels.spatial import Array
 
 __all__ = [
     "DOF",
+    "ERROR",
+    "FEEDFORWARD",
     "GAIN",
     "LIMIT",
     "NUM_DRIVE_NUMBERS",
@@ -40,6 +42,7 @@ __all__ = [
     "NUM_WORK_VALUES",
     "OFFSET",
     "SATURATION",
+    "VELOCITY_TARGET",
     "add_drives",
     "guess_saturation",
     "revise_saturation",
@@ -54,7 +57,10 @@ NUM_DRIVE_NUMBERS = 2
 OFFSET = 0  # c [N m or N]
 GAIN = 1  # K
 LIMIT = 2  # e, possibly infinite
-NUM_DRIVE_VALUES = 3
+FEEDFORWARD = 3  # u_ff, and the other parts of c, for the contact solver, which may soften the gains
+ERROR = 4  # q_d - q
+VELOCITY_TARGET = 5  # v_d
+NUM_DRIVE_VALUES = 6
 
 # Columns of the workspace, shape [num_drives, NUM_WORK_VALUES].
 _VELOCITY = 0  # v_j at the present point

@@ -159,15 +159,16 @@ def keep_energies(
     position_work: Array,  # position records of q, as afterwards, shape [num_mobods]
     velocity_work: Array,  # velocity records of q and v, as afterwards, shape [num_mobods]
     scratch_work: Array,  # as the functions above have left it, shape [num_mobods]
+    vdot_in: Array,  # accelerations with explicit forces, shape [num_v]
     # In and out:
     diagonal_io: Array,  # h D, of which nothing is left; shape [num_q]
-    vdot_io: Array,  # accelerations with explicit forces, shape [num_v]
+    vdot_io: Array,  # to which is added what takes v + h a_b of fast trees to v' of (2); may be vdot_in
 ) -> None:
     """Makes the accelerations of fast trees such that the step goes to v' of (2), and on by what other forces add."""
     for i in range(1, topology.shape[0]):
         work, start = scratch_work[i], topology[i]["v_start"]
         for k in range(topology[i]["num_v"]):
-            a_b = vdot_io[start + k] - work["I_C_W"][k // 3, k % 3]
+            a_b = vdot_in[start + k] - work["I_C_W"][k // 3, k % 3]
             work["I_C_W"][k // 3, k % 3] = a_b
             # M a_b = -b - h D a_b
             work["F_Bo_W"][k] = -work["F_Bo_W"][k] - diagonal_io[start + k] * a_b

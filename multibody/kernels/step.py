@@ -38,6 +38,7 @@ from merganser.multibody.kernels.spatial import Array
 
 __all__ = [
     "advance_positions",
+    "calc_accelerations",
     "calc_damping",
     "calc_discrete_step",
     "calc_state_derivatives",
@@ -167,32 +168,54 @@ def _accelerate(
     num_v = tau_in.shape[0]
     num_q = x_in.shape[0] - num_v
     q, v = x_in[:num_q], x_in[num_q:]
-    extra_diagonal, tau_and_vdot = x_out[:num_v], x_out[num_q:]
+    vdot = x_out[num_q:]
     calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
     has_fast = implicit_time > 0.0 and has_fast_trees(topology, implicit_time, velocity_work)
+    status = calc_accelerations(
+        topology, parameters, gravity_in, implicit_time, has_fast, v, tau_in, F_applied_in, position_work,
+        velocity_work, scratch_work, x_out[:num_v], vdot,
+    )  # fmt: skip
+    if has_fast and status == 0:
+        keep_energies(
+            topology, parameters, implicit_time, q, v, position_work, velocity_work, scratch_work, vdot,
+            x_out[:num_q], vdot,
+        )  # fmt: skip
+    return status
+
+
+@device
+def calc_accelerations(
+    topology: Array,
+    parameters: Array,
+    gravity_in: Array,
+    implicit_time: float,  # the matrix of the equations is M + implicit_time D
+    has_fast: bool,  # whether to prepare keep_energies()
+    v_in: Array,
+    tau_in: Array,
+    F_applied_in: Array,
+    position_in: Array,  # kinematics
+    velocity_in: Array,
+    scratch_work: Array,
+    diagonal_out: Array,  # implicit_time D, shape [num_v] or longer
+    vdot_out: Array,  # shape [num_v]
+) -> int:
+    """Damping and forward dynamics, with explicit velocity-product forces but those of fast free bodies."""
     status = 0
     # Once, and before that without the velocity-product forces of trees that turn fast.
     for without in range(1 if has_fast else 0, -1, -1):
-        calc_damping(topology, parameters, implicit_time, v, tau_in, extra_diagonal, tau_and_vdot)
+        calc_damping(topology, parameters, implicit_time, v_in, tau_in, diagonal_out, vdot_out)
         if implicit_time > 0.0:
-            add_fast_spins(topology, implicit_time, position_work, velocity_work, tau_and_vdot)
+            add_fast_spins(topology, implicit_time, position_in, velocity_in, vdot_out)
         if without:
-            add_velocity_product_forces(
-                topology, implicit_time, position_work, velocity_work, scratch_work, tau_and_vdot
-            )
+            add_velocity_product_forces(topology, implicit_time, position_in, velocity_in, scratch_work, vdot_out)
         status = calc_forward_dynamics(
-            topology, parameters, gravity_in, position_work, velocity_work, tau_and_vdot, F_applied_in,
-            extra_diagonal, scratch_work, tau_and_vdot,
+            topology, parameters, gravity_in, position_in, velocity_in, vdot_out, F_applied_in, diagonal_out,
+            scratch_work, vdot_out,
         )  # fmt: skip
         if status != 0:
             return status
         if without:
-            keep_accelerations(topology, tau_and_vdot, scratch_work)
-    if has_fast:
-        keep_energies(
-            topology, parameters, implicit_time, q, v, position_work, velocity_work, scratch_work, x_out[:num_q],
-            tau_and_vdot,
-        )  # fmt: skip
+            keep_accelerations(topology, vdot_out, scratch_work)
     return status
 
 

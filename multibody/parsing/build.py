@@ -30,6 +30,7 @@ from merganser.multibody.tree import (
     CurvilinearJoint,
     FixedOffsetFrame,
     LinearBushingRollPitchYaw,
+    LinearSpringDamper,
     PdControllerGains,
     PlanarJoint,
     PrismaticJoint,
@@ -74,26 +75,38 @@ class _DocumentBuilder:
         self._registers_geometry = plant.geometry_source_is_registered()
 
     def build(self, document: DocumentDescription) -> list[Any]:
-        for model in document.models:
-            self._add_instances(model)
-        for model in document.models:
+        models = document.all_models()
+        first, others = ([m for m in models if m.is_added_first is kind] for kind in (True, False))
+        for model in first:
+            self._add_instance(model)
             self._add_model(model)
+        for model in others:
+            self._add_instance(model)
+        for model in document.models:
+            self._add_models(model)
         self._add_joints_and_frames(document)
-        return list(self._instances.values())
+        return [self._instances[model.name] for model in others + first]
 
-    def _add_instances(self, root: ModelDescription) -> None:
-        for model in root.with_nested():
-            self._instances[model.name] = self._plant.AddModelInstance(self._instance_names[model.name])
+    def _add_instance(self, model: ModelDescription) -> None:
+        self._instances[model.name] = self._plant.AddModelInstance(self._instance_names[model.name])
+
+    def _add_models(self, model: ModelDescription) -> None:
+        for nested in model.nested:
+            self._add_models(nested)
+        if not model.is_added_first:
+            self._add_model(model)
 
     def _add_model(self, model: ModelDescription) -> None:
-        for nested in model.nested:
-            self._add_model(nested)
         for link in model.links:
             self._add_link(model.name, link)
         self._add_geometries(self._plant.world_body(), model.world_visuals, model.world_collisions)
         self._add_joints_and_frames(model)
         for bushing in model.bushings:
             self._add_bushing(bushing)
+        for spring in model.spring_dampers:
+            ends = self._bodies[spring.body_A], spring.p_AP, self._bodies[spring.body_B], spring.p_BQ
+            constants = spring.free_length, spring.stiffness, spring.damping
+            self._plant.AddForceElement(LinearSpringDamper(*ends, *constants))
         self._add_constraints(model)
 
     def _add_joints_and_frames(self, owner: ModelDescription | DocumentDescription) -> None:
@@ -157,7 +170,8 @@ class _DocumentBuilder:
 
     def _add_frame(self, frame: FrameDescription) -> None:
         body_frame = self._bodies[frame.body].body_frame()
-        self._plant.AddFrame(FixedOffsetFrame(name=frame.name, P=body_frame, X_PF=frame.X_BF))
+        instance = self._instances.get(frame.model, body_frame.model_instance())
+        self._plant.AddFrame(FixedOffsetFrame(frame.name, body_frame, frame.X_BF, instance))
 
     def _add_joint(self, joint: JointDescription) -> None:
         frame_on_parent = self._joint_frame(joint, "parent", joint.parent, joint.X_PJ)

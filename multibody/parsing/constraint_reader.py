@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["read_ball_constraint", "read_mimic"]
+__all__ = ["read_ball_constraint", "read_mimic", "usable_couplers"]
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from merganser.multibody.parsing.description import BallConstraintDescription, BodyReference, CouplerDescription
+from merganser.multibody.parsing.description import (
+    BallConstraintDescription,
+    BodyReference,
+    CouplerDescription,
+    JointDescription,
+)
+from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 
@@ -31,6 +37,34 @@ def read_mimic(
         raise node.error(f"joint '{joint}' mimics itself; name another joint.")
     ratio, shift = node.float_attribute("multiplier", multiplier), node.float_attribute("offset", offset)
     return CouplerDescription(model, joint, other, ratio, shift, node.location)
+
+
+def usable_couplers(
+    couplers: Iterable[CouplerDescription], joints: Iterable[JointDescription], diagnostics: Diagnostics
+) -> list[CouplerDescription]:
+    """Couplers of joints with one degree of freedom each; a warning tells of the others.
+
+    Args:
+        couplers: of one model; a joint that mimics but is not among `joints` is floating.
+        joints: of that model.
+        diagnostics: receives the warnings.
+    """
+    kinds = {joint.name: joint.type for joint in joints}
+    able = {joint.name for joint in joints if joint.has_one_degree_of_freedom}
+    usable = []
+    for coupler in couplers:
+        # A second joint that does not exist is an error, found later.
+        both = [coupler.joint0, coupler.joint1] if coupler.joint1 in kinds else [coupler.joint0]
+        unable = next((name for name in both if name not in able), None)
+        if unable is None:
+            usable.append(coupler)
+            continue
+        diagnostics.warn(
+            coupler.location,
+            f"joint '{coupler.joint0}' does not mimic joint '{coupler.joint1}': '{unable}' is "
+            f"{kinds.get(unable, 'floating')}, and only joints with one degree of freedom can be coupled.",
+        )
+    return usable
 
 
 def read_ball_constraint(

@@ -23,6 +23,7 @@ __all__ = [
     "LinkDescription",
     "ModelDescription",
     "ShapeDescription",
+    "SpringDamperDescription",
 ]
 
 from dataclasses import dataclass, field
@@ -126,12 +127,18 @@ class LinkDescription:
 
 @dataclass(frozen=True)
 class FrameDescription:
-    """A frame F fixed on a body B."""
+    """A frame F fixed on a body B; it belongs to the model of B, if no other is named."""
 
     name: str
     body: BodyReference
     X_BF: RigidTransform
     location: SourceLocation
+    own_model: str = ""
+
+    @property
+    def model(self) -> str:
+        """The model that it belongs to."""
+        return self.own_model or self.body.model
 
 
 @dataclass(frozen=True)
@@ -174,6 +181,11 @@ class JointDescription:
     path: PiecewiseConstantCurvatureTrajectory | None = None
     frames: tuple[FrameReference, FrameReference] | None = None
 
+    @property
+    def has_one_degree_of_freedom(self) -> bool:
+        """Whether one number is its position."""
+        return self.type in ("revolute", "prismatic", "screw", "curvilinear")
+
 
 @dataclass(frozen=True)
 class ActuatorDescription:
@@ -208,6 +220,26 @@ class BushingDescription:
     torque_damping: np.ndarray
     force_stiffness: np.ndarray
     force_damping: np.ndarray
+
+
+@dataclass(frozen=True)
+class SpringDamperDescription:
+    """A spring and damper between a point P of body A and a point Q of body B; positions have the shape [3] [m].
+
+    Attributes:
+        free_length: without force of the spring [m].
+        stiffness: [N/m].
+        damping: [N s/m].
+    """
+
+    body_A: BodyReference
+    p_AP: np.ndarray
+    body_B: BodyReference
+    p_BQ: np.ndarray
+    location: SourceLocation
+    free_length: float
+    stiffness: float
+    damping: float
 
 
 @dataclass(frozen=True)
@@ -257,7 +289,11 @@ class CollisionFilterGroupDescription:
 
 @dataclass
 class ModelDescription:
-    """A model: one model instance of a plant."""
+    """A model: one model instance of a plant.
+
+    Attributes:
+        is_added_first: it comes before the models of its document that are not.
+    """
 
     name: str
     location: SourceLocation
@@ -266,12 +302,14 @@ class ModelDescription:
     actuators: list[ActuatorDescription] = field(default_factory=list)
     frames: list[FrameDescription] = field(default_factory=list)
     bushings: list[BushingDescription] = field(default_factory=list)
+    spring_dampers: list[SpringDamperDescription] = field(default_factory=list)
     couplers: list[CouplerDescription] = field(default_factory=list)
     ball_constraints: list[BallConstraintDescription] = field(default_factory=list)
     filter_groups: list[CollisionFilterGroupDescription] = field(default_factory=list)
     nested: list[ModelDescription] = field(default_factory=list)
     world_visuals: list[GeometryDescription] = field(default_factory=list)
     world_collisions: list[GeometryDescription] = field(default_factory=list)
+    is_added_first: bool = False
 
     def with_nested(self) -> list[ModelDescription]:
         """This model and all models nested in it, outer ones first."""

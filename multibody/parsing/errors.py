@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["Diagnostics", "ParsingError", "SourceLocation"]
+__all__ = ["Diagnostics", "ParsingError", "SourceLocation", "located"]
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,6 +39,23 @@ class ParsingError(RuntimeError):
     def __init__(self, location: SourceLocation, message: str):
         super().__init__(f"{location}: {message}")
         self.location = location
+
+
+@contextmanager
+def located(location: SourceLocation) -> Iterator[None]:
+    """Turns what goes wrong inside, because of what a file says, into a ParsingError at a place in that file.
+
+    Numbers may be too large to compute with, names too long for the file system, chains of references too long for the
+    stack. A ParsingError, which knows a better place, passes.
+    """
+    try:
+        yield
+    except ParsingError:
+        raise
+    except RecursionError as cause:
+        raise ParsingError(location, "elements are nested, or refer to each other, too deeply to follow.") from cause
+    except (RuntimeError, ValueError, ArithmeticError, OSError) as cause:
+        raise ParsingError(location, str(cause)) from cause
 
 
 @dataclass

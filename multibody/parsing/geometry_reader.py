@@ -4,12 +4,14 @@ from __future__ import annotations
 
 __all__ = [
     "drake_value",
+    "is_illustrated",
     "make_friction",
     "mesh_shape",
     "positive",
     "read_compliance",
     "read_contact_numbers",
     "read_friction",
+    "round_shape",
 ]
 
 import numpy as np
@@ -54,6 +56,19 @@ def positive(node: XmlNode, shape: str, dimensions: dict[str, float]) -> tuple[f
         if not value > 0:
             raise node.error(f"the {shape} has {name} {value:g}; it has to be positive.")
     return tuple(float(value) for value in dimensions.values())
+
+
+def round_shape(node: XmlNode, kind: str, dimensions: dict[str, float]) -> ShapeDescription:
+    """A shape with radii and lengths, all of them positive; a sphere without radius is a point."""
+    if kind == "Sphere" and dimensions["radius"] == 0.0:
+        return ShapeDescription(kind, (0.0,))
+    return ShapeDescription(kind, positive(node, kind.lower(), dimensions))
+
+
+def is_illustrated(visual: XmlNode) -> bool:
+    """Whether a <visual> is to be seen by people, and not only by cameras."""
+    properties = visual.find_or_empty("drake:illustration_properties")
+    return properties.parse_bool(properties.attributes.get("enabled", "true"))
 
 
 def drake_value(node: XmlNode) -> float:

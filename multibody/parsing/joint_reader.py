@@ -7,7 +7,7 @@ __all__ = [
     "check_limits",
     "check_nonnegative",
     "nearest_rotation_with_z",
-    "read_filter_group",
+    "read_filter_groups",
     "read_path",
     "unit_axis",
 ]
@@ -129,9 +129,15 @@ def check_nonnegative(node: XmlNode, joint: str, quantities: dict[str, float]) -
             raise node.error(f"joint '{joint}' has {name} {value:g}; it cannot be negative.")
 
 
-def read_filter_group(node: XmlNode, read: str) -> CollisionFilterGroupDescription:
-    """A <drake:collision_filter_group>; member and group names are in attribute `read`, or the text."""
-    members = tuple(_name_in(child, read) for child in node.find_all("drake:member"))
+def read_filter_groups(model: XmlNode) -> list[CollisionFilterGroupDescription]:
+    """Every <drake:collision_filter_group> of a <robot> or <model> that does not ask to be ignored."""
+    nodes = model.find_all("drake:collision_filter_group")
+    return [_read_filter_group(node) for node in nodes if node.attributes.get("ignore") not in ("true", "1")]
+
+
+def _read_filter_group(node: XmlNode) -> CollisionFilterGroupDescription:
+    """One group; names are in attributes, or the text."""
+    members = tuple(_name_in(child, "link") for child in node.find_all("drake:member"))
     member_groups = tuple(_name_in(child, "name") for child in node.find_all("drake:member_group"))
     ignored = tuple(
         _name_in(child, "name") for child in node.find_all("drake:ignored_collision_filter_group")

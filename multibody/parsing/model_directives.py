@@ -61,8 +61,8 @@ class AddModel(_Record):
         file: address (package://, file://), or a path relative to the file of the directives.
         name: of the new model instance, perhaps scoped.
         default_joint_positions: by name of the joint; each of the shape [num_positions].
-        default_free_body_pose: by name of a frame of the model; relative to the world, or to another frame, to which a
-            floating joint then connects it.
+        default_free_body_pose: by name of a frame of the model, where '' is that of its only body; relative to the
+            world, or to another frame, to which a floating joint then connects it.
     """
 
     file: str = ""

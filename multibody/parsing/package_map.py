@@ -8,7 +8,7 @@ import copy
 import logging
 import os
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from merganser.framework.core.errors import nearest_names
 from merganser.multibody.parsing import remote_packages
@@ -16,6 +16,7 @@ from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 from merganser.multibody.parsing.xml_reader import read_xml
 
 _logger = logging.getLogger("merganser.multibody.parsing")
+_PACKAGE_XML, _MODEL_CONFIG = "package.xml", "model.config"
 _ROS_STOP_MARKERS = ("AMENT_IGNORE", "CATKIN_IGNORE", "COLCON_IGNORE")
 
 
@@ -179,7 +180,7 @@ class PackageMap:
         Raises:
             RuntimeError: another scheme, an unknown package, or nothing at the resolved path.
         """
-        parts = urlsplit(url)
+        parts = _split(url)
         if parts.scheme in ("package", "model"):
             if not parts.netloc:
                 raise RuntimeError(
@@ -196,20 +197,25 @@ class PackageMap:
             raise RuntimeError(f"Address '{url}' means '{path}', which does not exist.{near_files(path)}")
         return str(path)
 
-    def _add_enclosing(self, url: str, folder: Path | None) -> None:
-        """Adds the package that an address names, if it is unknown and one of the folders around is that package.
+    def _add_near(self, url: str, folder: Path | None) -> None:
+        """Adds the package that an address names, if it is unknown but near the file that refers to it.
 
-        A model inside a package can so refer to its own files before anybody has added the package.
+        A model inside a package can so refer to its own files before anybody has added the package. A `model://`
+        address may name a folder beside the file; or, from inside the folder of an SDF model (which has a
+        `model.config`), that folder or one beside it.
         """
-        parts = urlsplit(url)
+        parts = _split(url)
         name = unquote(parts.netloc)
         if folder is None or parts.scheme not in ("package", "model") or not name or self.Contains(name):
             return
-        for parent in (folder.resolve(), *folder.resolve().parents):
-            package_xml = parent / "package.xml"
-            if package_xml.is_file() and _package_name(package_xml) == name:
-                self.Add(name, parent)
-                return
+        around = (folder.resolve(), *folder.resolve().parents)
+        packages = (parent for parent in around if (parent / _PACKAGE_XML).is_file())
+        found = next((parent for parent in packages if _package_name(parent / _PACKAGE_XML) == name), None)
+        if found is None and parts.scheme == "model":
+            shelves = (folder.resolve(), *(p.parent for p in around if (p / _MODEL_CONFIG).is_file()))
+            found = next((shelf / name for shelf in shelves if (shelf / name).is_dir()), None)
+        if found is not None:
+            self.Add(name, found)
 
     def _crawl(self, folder: Path, stop_at_packages: bool) -> None:
         if not folder.is_dir():
@@ -220,18 +226,25 @@ class PackageMap:
                 subfolders.clear()
                 continue
             subfolders.sort()
-            if "package.xml" in files:
+            if _PACKAGE_XML in files:
                 self._add_found(Path(root))
                 if stop_at_packages:
                     subfolders.clear()
 
     def _add_found(self, folder: Path) -> None:
-        name = _package_name(folder / "package.xml")
+        name = _package_name(folder / _PACKAGE_XML)
         known = self._remotes[name].urls[0] if name in self._remotes else self._paths.get(name)
         if known is not None and not (name in self._paths and os.path.samefile(known, folder)):
             _logger.warning("Package '%s' is at '%s'; the one at '%s' is ignored.", name, known, folder)
             return
         self.Add(name, folder)
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as cause:
+        raise RuntimeError(f"Address '{url}' cannot be resolved: {cause}.") from None
 
 
 def near_files(path: Path) -> str:
@@ -250,13 +263,13 @@ def resolve_uri(uri: str, package_map: PackageMap, location: SourceLocation) -> 
 
     Args:
         uri: an address with scheme, or a path relative to the referring file.
-        location: the referring element; its package is known, if one of the folders around its file is one.
+        location: the referring element; a package is known if it is near its file.
 
     Raises:
         ParsingError: it cannot be resolved, or is not there.
     """
     if "://" in uri:
-        package_map._add_enclosing(uri, location.folder)
+        package_map._add_near(uri, location.folder)
         try:
             return Path(package_map.ResolveUrl(uri))
         except RuntimeError as cause:

@@ -12,24 +12,32 @@ from merganser.framework.core.errors import nearest_names
 from merganser.multibody.parsing.build import add_document
 from merganser.multibody.parsing.collision_filter_groups import CollisionFilterGroups, GroupResolver, apply_filters
 from merganser.multibody.parsing.description import DocumentDescription, ModelDescription
-from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation
-from merganser.multibody.parsing.model_directives import LoadModelDirectives, LoadModelDirectivesFromString
+from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation, located
+from merganser.multibody.parsing.mesh_model import read_mesh_model
+from merganser.multibody.parsing.model_directives import (
+    LoadModelDirectives,
+    LoadModelDirectivesFromString,
+    ModelDirectives,
+)
 from merganser.multibody.parsing.package_map import PackageMap, near_files
 from merganser.multibody.parsing.process_directives import process
 from merganser.multibody.parsing.sdf import read_sdf
 from merganser.multibody.parsing.urdf import read_urdf
 from merganser.multibody.parsing.validate import check_document, group_members
 from merganser.multibody.parsing.xml_reader import read_xml
+from merganser.multibody.tree import ScopedName
 
 _READERS = {"urdf": read_urdf, "sdf": read_sdf}
+_MESH = "obj"
 _DIRECTIVES = "dmd.yaml"
 
 
 class Parser:
-    """Reads URDF and SDF models, and model directives, into a plant.
+    """Reads URDF and SDF models, meshes, and model directives, into a plant.
 
     A URDF or SDF file is read and checked as a whole before the plant is touched: if an `AddModels` call raises an
     error about the file, the plant is as it was. If a model directive fails, what those before it have added stays.
+    An .obj file is a model with one body, of water, in the shape of the mesh.
     What a file says but the plant does not honour is logged as a warning to the logger
     `merganser.multibody.parsing`, or raised if parsing is strict.
 
@@ -138,7 +146,7 @@ class Parser:
         """Adds all models of a file, of an address, or of a string.
 
         Args:
-            file_name: path of a `.urdf`, `.sdf` or `.dmd.yaml` file.
+            file_name: path of a `.urdf`, `.sdf`, `.obj` or `.dmd.yaml` file.
             url: `package://`, `model://` or `file://` address of such a file.
             file_contents: the document itself.
             file_type: its format, `urdf`, `sdf` or `dmd.yaml`.
@@ -172,28 +180,30 @@ class Parser:
 
     def _add_file(self, path: Path) -> list[Any]:
         self._check_file(path)
-        file_type = _file_type(path)
-        if file_type not in (*_READERS, _DIRECTIVES):
-            raise ParsingError(SourceLocation(str(path)), _unsupported(path.suffix))
-        if file_type == _DIRECTIVES:
-            self._check_not_finalized(str(path))
-            return [info.model_instance for info in process(LoadModelDirectives(path), self, self._prefix)]
-        return self._add(path.read_bytes(), str(path), file_type)
+        if _file_type(path) == _DIRECTIVES:
+            return self._process(LoadModelDirectives(path), str(path))
+        document = self._read_file(path)
+        return self._add_document(document, self._choose_instance_names(document))
 
     def _check_file(self, path: Path) -> None:
-        if not path.is_file():
-            kind = "is a folder, not a file" if path.is_dir() else "does not exist"
-            hint = "" if path.is_dir() else near_files(path)
-            raise ParsingError(SourceLocation(str(path)), f"the model file {kind}.{hint}")
+        location = SourceLocation(str(path))
+        with located(location):
+            if not path.is_file():
+                kind = "is a folder, not a file" if path.is_dir() else "does not exist"
+                raise ParsingError(location, f"the model file {kind}.{'' if path.is_dir() else near_files(path)}")
 
-    def _add(self, data: bytes | str, file: str, file_type: str) -> list[Any]:
+    def _add(self, data: str, file: str, file_type: str) -> list[Any]:
         file_type = file_type.lower().removeprefix(".")
         if file_type == _DIRECTIVES:
-            self._check_not_finalized(file)
-            directives = LoadModelDirectivesFromString(data if isinstance(data, str) else data.decode())
-            return [info.model_instance for info in process(directives, self, self._prefix)]
+            return self._process(LoadModelDirectivesFromString(data), file)
+        if file_type == _MESH:
+            raise ParsingError(SourceLocation(file), "a mesh cannot be given as a string; write it to a file.")
         document = self._read(data, file, file_type)
         return self._add_document(document, self._choose_instance_names(document))
+
+    def _process(self, directives: ModelDirectives, file: str) -> list[Any]:
+        self._check_not_finalized(file)
+        return [info.model_instance for info in process(directives, self, self._prefix)]
 
     def _add_one_model(self, path: Path, name: str, location: SourceLocation) -> Any:
         """Adds the one model of a file under a name, to which no prefix is added; returns its model instance."""
@@ -203,7 +213,7 @@ class Parser:
                 location,
                 f"'{path}' holds model directives, but add_model needs a file with one model. Use add_directives.",
             )
-        document = self._read(path.read_bytes(), str(path), _file_type(path))
+        document = self._read_file(path, ScopedName.Parse(name).get_element())
         if len(document.models) != 1 or document.joints or document.frames:
             raise ParsingError(
                 location,
@@ -216,12 +226,24 @@ class Parser:
         if self._plant.is_finalized():
             raise RuntimeError(f"Cannot add '{file}': the plant is finalized. Add models before Finalize().")
 
+    def _read_file(self, path: Path, name_of_mesh: str = "") -> DocumentDescription:
+        file_type, location = _file_type(path), SourceLocation(str(path))
+        self._check_not_finalized(str(path))
+        if file_type == _MESH:
+            return read_mesh_model(path, name_of_mesh)
+        if file_type not in _READERS:
+            raise ParsingError(location, _unsupported(path.suffix))
+        with located(location):
+            data = path.read_bytes()
+        return self._read(data, str(path), file_type)
+
     def _read(self, data: bytes | str, file: str, file_type: str) -> DocumentDescription:
         if file_type not in _READERS:
             raise ParsingError(SourceLocation(file), _unsupported(file_type))
         self._check_not_finalized(file)
-        document = _READERS[file_type](read_xml(data, file), self._package_map, self._diagnostics)
-        check_document(document)
+        with located(SourceLocation(file)):
+            document = _READERS[file_type](read_xml(data, file), self._package_map, self._diagnostics)
+            check_document(document)
         return document
 
     def _add_document(self, document: DocumentDescription, instance_names: dict[str, str]) -> list[Any]:
@@ -302,5 +324,5 @@ def _file_type(path: Path) -> str:
 
 
 def _unsupported(file_type: str) -> str:
-    known = ", ".join(f".{name}" for name in (*_READERS, _DIRECTIVES))
+    known = ", ".join(f".{name}" for name in (*_READERS, _MESH, _DIRECTIVES))
     return f"file type '{file_type or '(none)'}' is not supported; the parser reads {known}."

@@ -246,7 +246,17 @@ class _Processor:
 
     def _set_pose(self, instance: ModelInstanceIndex, name: str, pose: Transform) -> None:
         """The default pose of a base body, or a floating joint if its frames are not those of world and body."""
-        frame, body = (f := self._plant.GetFrameByName(name, instance)), f.body()
+        if name:
+            frame = self._plant.GetFrameByName(name, instance)
+        else:
+            bodies = self._plant.GetBodyIndices(instance)
+            if len(bodies) != 1:
+                raise RuntimeError(
+                    "`default_free_body_pose` of '' means the only body of the model, but it has "
+                    f"{len(bodies)}; name one."
+                )
+            frame = self._plant.get_body(bodies[0]).body_frame()
+        body = frame.body()
         base = GetScopedFrameByName(self._plant, pose.base_frame or "world")
         X_PF = pose.GetDeterministicValue()
         if base.is_world_frame() and frame.GetFixedPoseInBodyFrame().IsExactlyIdentity():

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from merganser.framework.core.records import hash_of_type
+
 _logger = logging.getLogger("merganser.multibody.parsing")
 _SCHEMES = ("http", "https", "file")
 _ENDINGS = {
@@ -36,6 +38,8 @@ class RemoteParams:
         archive_type: zip, tar, gztar, bztar or xztar; None for what the ending of the first address says.
         strip_prefix: folder of the archive that is the package; None for the whole archive.
     """
+
+    __hash__ = hash_of_type
 
     urls: list[str] = field(default_factory=list)
     sha256: str = ""

@@ -10,10 +10,7 @@ __all__ = ["read_sdf"]
 
 from pathlib import Path
 
-import networkx as nx
-
-from merganser.multibody.parsing.bushing_reader import read_bushing
-from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic
+from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic, usable_couplers
 from merganser.multibody.parsing.description import (
     BodyReference,
     DocumentDescription,
@@ -22,14 +19,17 @@ from merganser.multibody.parsing.description import (
     LinkDescription,
     ModelDescription,
 )
-from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.parsing.drake_tags import warn_about_unknown_tags
+from merganser.multibody.parsing.errors import Diagnostics, ParsingError
+from merganser.multibody.parsing.force_element_reader import read_bushing, read_spring_damper
 from merganser.multibody.parsing.inertia import make_inertia
-from merganser.multibody.parsing.joint_reader import read_filter_group
+from merganser.multibody.parsing.joint_reader import read_filter_groups
 from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.sdf_geometry import SdfGeometryReader, link_pose
 from merganser.multibody.parsing.sdf_include import expand_includes, root_element
 from merganser.multibody.parsing.sdf_joint import frame_reference, read_actuator, read_joint
 from merganser.multibody.parsing.sdf_scope import SdfScope, build_scope
+from merganser.multibody.parsing.urdf_in_sdf import IncludedRobot, read_included_robot
 from merganser.multibody.parsing.xml_reader import XmlNode
 from merganser.multibody.tree import SpatialInertia
 
@@ -37,7 +37,7 @@ from merganser.multibody.tree import SpatialInertia
 _DEFAULT_MASS = 1.0
 _DEFAULT_MOMENTS = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
 # These change the motion of the model, so leaving them out is worth a warning.
-_UNSUPPORTED = ("gripper", "drake:tendon_constraint")
+_UNSUPPORTED = ("gripper",)
 
 
 def read_sdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
@@ -65,16 +65,14 @@ class _DocumentReader:
     """Reads the elements of all models of a document."""
 
     def __init__(self, package_map: PackageMap, diagnostics: Diagnostics):
+        self._package_map = package_map
         self._geometry = SdfGeometryReader(package_map, diagnostics)
         self._diagnostics = diagnostics
 
     def read(self, world: SdfScope) -> DocumentDescription:
         document = DocumentDescription(world.node.location)
         for scope in world.nested.values():
-            model = self._read_model(scope)
-            if scope.node.bool_child("static", False):
-                _weld_to_world(model)
-            document.models.append(model)
+            document.models.append(self._read_model(scope))
         for link in world.node.find_all("link"):
             raise link.error(f"{link.describe()} is outside any <model>; put it into one.")
         for node in world.node.find_all("joint"):
@@ -83,16 +81,19 @@ class _DocumentReader:
             document.joints.append(joint)
             document.actuators += [] if actuator is None else [actuator]
         document.frames = [_read_frame(node, world) for node in world.node.find_all("frame")]
+        warn_about_unknown_tags(world.node, self._diagnostics)
         return document
 
     def _read_model(self, scope: SdfScope) -> ModelDescription:
         node = scope.node
+        if isinstance(node, IncludedRobot):
+            return read_included_robot(scope, self._package_map, self._diagnostics)
         model = ModelDescription(scope.name, node.location)
         model.nested = [self._read_model(nested) for nested in scope.nested.values()]
         canonical = scope.body_of(scope.root_frame, node)
         model.links = [self._read_link(link, scope) for link in node.find_all("link")]
         X_BM = scope.X_MB(canonical, node).inverse()
-        model.frames.append(FrameDescription(scope.root_frame, canonical, X_BM, node.location))
+        model.frames.append(FrameDescription(scope.root_frame, canonical, X_BM, node.location, scope.name))
         for joint_node in node.find_all("joint", "drake:joint"):
             joint = read_joint(joint_node, scope, self._diagnostics)
             actuator = read_actuator(joint_node, joint, self._diagnostics)
@@ -103,24 +104,31 @@ class _DocumentReader:
             read_bushing(bushing, lambda child: frame_reference(child.text, scope), lambda child: child.vector_text(3))
             for bushing in node.find_all("drake:linear_bushing_rpy")
         ]
-        model.couplers = [
+        model.spring_dampers = [
+            read_spring_damper(
+                spring, lambda child: scope.body_of(child.text, child), lambda child: child.vector_text(3)
+            )
+            for spring in node.find_all("drake:linear_spring_damper")
+        ]
+        couplers = (
             read_mimic(mimic, scope.name, joint_node.attributes["name"])
             for joint_node in node.find_all("joint", "drake:joint")
             for mimic in joint_node.find_all("drake:mimic")
-        ]
+        )
+        model.couplers = usable_couplers(couplers, model.joints, self._diagnostics)
         model.ball_constraints = [
             read_ball_constraint(
                 constraint, lambda child: scope.body_of(child.text, child), lambda child: child.vector_text(3)
             )
             for constraint in node.find_all("drake:ball_constraint")
         ]
-        model.filter_groups = [
-            read_filter_group(group, "link") for group in node.find_all("drake:collision_filter_group")
-        ]
+        model.filter_groups = read_filter_groups(node)
         for unsupported in node.find_all(*_UNSUPPORTED):
             self._diagnostics.warn(
                 unsupported.location, f"<{unsupported.tag}> is not supported; it has no effect."
             )
+        if scope.is_static:
+            _weld_to_world(model)
         return model
 
     def _read_link(self, node: XmlNode, scope: SdfScope) -> LinkDescription:
@@ -130,7 +138,7 @@ class _DocumentReader:
                 self._diagnostics.warn(node.location, f"<{tag}> of link '{name}' has no effect.")
         return LinkDescription(
             name,
-            _read_inertial(node, name, scope),
+            _read_inertial(node, name, scope, self._diagnostics),
             node.location,
             self._geometry.read_visuals(node, scope),
             self._geometry.read_collisions(node, scope),
@@ -138,7 +146,7 @@ class _DocumentReader:
         )
 
 
-def _read_inertial(link: XmlNode, name: str, scope: SdfScope) -> SpatialInertia:
+def _read_inertial(link: XmlNode, name: str, scope: SdfScope, diagnostics: Diagnostics) -> SpatialInertia:
     node = link.find_or_empty("inertial")
     if node.parse_bool(node.attributes.get("auto", "false")):
         raise node.error(
@@ -147,7 +155,7 @@ def _read_inertial(link: XmlNode, name: str, scope: SdfScope) -> SpatialInertia:
     inertia = node.find_or_empty("inertia")
     mass = node.float_child("mass", _DEFAULT_MASS)
     moments = {key: inertia.float_child(key, default) for key, default in _DEFAULT_MOMENTS.items()}
-    return make_inertia(node, name, mass, link_pose(node, link, scope), moments)
+    return make_inertia(node, name, mass, link_pose(node, link, scope), moments, diagnostics)
 
 
 def _read_frame(node: XmlNode, scope: SdfScope) -> FrameDescription:
@@ -162,7 +170,15 @@ def _weld_to_world(root: ModelDescription) -> None:
 
     Links that fixed joints already hold are left alone, so that no loop of welds arises.
     """
+    import networkx as nx  # it takes 0.1 s
+
     models = root.with_nested()
+    moving = next((joint for model in models for joint in model.joints if joint.type != "fixed"), None)
+    if moving is not None:
+        raise ParsingError(
+            moving.location,
+            f"joint '{moving.name}' of the static model '{root.name}' is {moving.type}; expected fixed.",
+        )
     welds = nx.Graph()
     welds.add_node(BodyReference.world())
     welds.add_edges_from((j.parent, j.child) for m in models for j in m.joints if j.type == "fixed")

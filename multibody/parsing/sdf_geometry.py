@@ -18,12 +18,14 @@ from merganser.multibody.parsing.description import (
 )
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.geometry_reader import (
+    is_illustrated,
     make_friction,
     mesh_shape,
     positive,
     read_compliance,
     read_contact_numbers,
     read_friction,
+    round_shape,
 )
 from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.sdf_scope import SdfScope, read_pose
@@ -44,7 +46,7 @@ class SdfGeometryReader:
         visuals = []
         for node, name in _named(link, "visual"):
             shape, X_SG = self._read_shape(node.require("geometry"))
-            if shape is not None:
+            if shape is not None and is_illustrated(node):
                 X_BG = link_pose(node, link, scope) @ X_SG
                 rgba = _read_diffuse(node.find("material"))
                 visuals.append(GeometryDescription(name, X_BG, shape, node.location, rgba=rgba))
@@ -127,7 +129,7 @@ def _named(link: XmlNode, role: str) -> list[tuple[XmlNode, str]]:
 
 def _round(node: XmlNode, kind: str, *names: str) -> ShapeDescription:
     dimensions = {name: node.float_child(name) for name in names}
-    return ShapeDescription(kind, positive(node, kind.lower(), dimensions))
+    return round_shape(node, kind, dimensions)
 
 
 def _ellipsoid(node: XmlNode) -> ShapeDescription:
@@ -151,6 +153,8 @@ def _read_diffuse(material: XmlNode | None) -> np.ndarray | None:
     diffuse = None if material is None else material.find("diffuse")
     if diffuse is None:
         return None
+    if not diffuse.text:
+        return np.array([0.0, 0.0, 0.0, 1.0])  # the default of SDF
     values = diffuse.vector_text((3, 4))
     rgba = np.append(values, 1.0)[:4]
     if rgba.min() < 0 or rgba.max() > 1:

@@ -7,8 +7,15 @@ __all__ = ["expand_includes", "root_element"]
 from dataclasses import replace
 from pathlib import Path
 
+from merganser.multibody.parsing.errors import located
 from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
+from merganser.multibody.parsing.sdf_merge import merged_elements
+from merganser.multibody.parsing.sdf_scope import MODEL_FRAME, WORLD_FRAME
+from merganser.multibody.parsing.urdf_in_sdf import included_robot
 from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
+
+_CONFIG = "model.config"  # which of the files of a folder is the model, by version of SDF
+_MODEL = "model.sdf"  # where the folder does not say
 
 
 def root_element(root: XmlNode) -> XmlNode:
@@ -39,12 +46,15 @@ def expand_includes(node: XmlNode, package_map: PackageMap, files: tuple[Path, .
         files: the files being read, outermost first.
 
     Raises:
-        ParsingError: an included file is missing, is not one SDF model, or includes itself.
+        ParsingError: an included file is missing, is not one SDF or URDF model, or includes itself.
     """
     children = []
     for child in node.children:
         if child.tag == "include":
-            children.append(_included_model(child, package_map, files))
+            model = _included_model(child, package_map, files)
+            is_merged = child.parse_bool(child.attributes.get("merge", "false"))
+            frame = WORLD_FRAME if node.tag == "world" else MODEL_FRAME
+            children += merged_elements(model, frame) if is_merged else [model]
         elif child.tag == "model":
             children.append(expand_includes(child, package_map, files))
         else:
@@ -54,20 +64,36 @@ def expand_includes(node: XmlNode, package_map: PackageMap, files: tuple[Path, .
 
 def _included_model(include: XmlNode, package_map: PackageMap, files: tuple[Path, ...]) -> XmlNode:
     """The model an <include> names, with the name, pose and placement that the include gives it."""
-    if include.parse_bool(include.attributes.get("merge", "false")):
-        raise include.error("merging an included model into this one is not supported; leave out merge.")
     uri = include.require("uri").text
-    path = resolve_uri(uri, package_map, include.location)
-    path = (path / "model.sdf" if path.is_dir() else path).resolve()
-    if path.suffix.lower() != ".sdf" or not path.is_file():
-        raise include.error(f"'{uri}' means '{path}'; only SDF files can be included.")
+    path = _model_file(resolve_uri(uri, package_map, include.location))
+    kind = path.suffix.lower()
+    if kind not in (".sdf", ".urdf") or not path.is_file():
+        raise include.error(f"'{uri}' means '{path}'; only SDF and URDF files can be included.")
     if path in files:
         raise include.error("files include each other: " + " -> ".join(str(f) for f in (*files, path)))
-    model = root_element(read_xml(path.read_bytes(), str(path)))
+    with located(include.location):
+        document = read_xml(path.read_bytes(), str(path))
+    if kind == ".urdf":
+        return _with_overrides(included_robot(document, include), include)
+    model = root_element(document)
     if model.tag != "model":
         raise include.error(f"'{path}' holds a <{model.tag}>; only a <model> can be included.")
     model = expand_includes(model, package_map, (*files, path))
     return _with_overrides(model, include)
+
+
+def _model_file(path: Path) -> Path:
+    """The file of a model, of which the address may be that of its folder."""
+    config = path / _CONFIG
+    if not path.is_dir() or not config.is_file():
+        return (path / _MODEL if path.is_dir() else path).resolve()
+    files = list(read_xml(config.read_bytes(), str(config)).find_all("sdf"))
+    newest = max(files, key=_version, default=None)
+    return (path / (_MODEL if newest is None else newest.text)).resolve()
+
+
+def _version(node: XmlNode) -> list[int]:
+    return [int(part) if part.isdecimal() else 0 for part in node.attributes.get("version", "0").split(".")]
 
 
 def _with_overrides(model: XmlNode, include: XmlNode) -> XmlNode:

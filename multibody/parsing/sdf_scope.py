@@ -7,8 +7,10 @@ root frame `__model__` or at a link. Frames of nested models are reached as `mod
 
 from __future__ import annotations
 
-__all__ = ["ScopeFrame", "SdfScope", "build_scope", "read_pose"]
+__all__ = ["MODEL_FRAME", "WORLD_FRAME", "ScopeFrame", "SdfScope", "build_scope", "read_pose"]
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +21,7 @@ from merganser.multibody.parsing.description import BodyReference
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 MODEL_FRAME = "__model__"
-_WORLD_TAG = "world"
+WORLD_FRAME = "world"
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,18 @@ class SdfScope:
     frames: dict[str, ScopeFrame] = field(default_factory=dict)
     nested: dict[str, SdfScope] = field(default_factory=dict)
     _poses: dict[str, RigidTransform] = field(default_factory=dict)
-    _pending: list[str] = field(default_factory=list)
+    _bodies: dict[str, BodyReference] = field(default_factory=dict)
+    _pending: dict[str, None] = field(default_factory=dict)
 
     @property
     def root_frame(self) -> str:
         """Name of the scope's own frame."""
-        return MODEL_FRAME if self.parent is not None else _WORLD_TAG
+        return MODEL_FRAME if self.parent is not None else WORLD_FRAME
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the model is fixed in the world."""
+        return self.node.bool_child("static", False)
 
     def X_WM(self) -> RigidTransform:
         """Pose of the scope's root frame M in the world."""
@@ -82,17 +90,26 @@ class SdfScope:
         Raises:
             ParsingError: there is no such frame, or the poses run in a circle.
         """
+        chain: list[tuple[str, ScopeFrame]] = []  # F, the frame R that it is relative to, the one of R, ...
+        with self._resolving("relative_to") as enter:
+            while (X_MR := self._known_pose(name, user)) is None:
+                frame = self._frame(name, user)
+                enter(name, frame.node)
+                chain.append((name, frame))
+                name, user = frame.relative_to, frame.node
+        for name, frame in reversed(chain):
+            X_MR = X_MR @ frame.X_RF @ self._X_PlacementM(name, frame)
+            self._poses[name] = X_MR
+        return X_MR
+
+    def _known_pose(self, name: str, user: XmlNode) -> RigidTransform | None:
+        """X_MF of the root frame, of a frame that was asked for before, or of one of a nested model; else None."""
         if name == self.root_frame:
             return RigidTransform()
         scope_name, _, inner = name.partition("::")
         if inner:
             return self.X_MF(scope_name, user) @ self._nested(scope_name, user).X_MF(inner, user)
-        if name not in self._poses:
-            frame = self._frame(name, user)
-            with _CycleGuard(self, name, frame.node, "relative_to"):
-                X_MR = self.X_MF(frame.relative_to, frame.node)
-            self._poses[name] = X_MR @ frame.X_RF @ self._X_PlacementM(name, frame)
-        return self._poses[name]
+        return self._poses.get(name)
 
     def X_MB(self, body: BodyReference, user: XmlNode) -> RigidTransform:
         """Pose of a body in M: the world, a link of the scope, or one nested in it."""
@@ -106,22 +123,50 @@ class SdfScope:
         Raises:
             ParsingError: there is no such frame, or the attachments run in a circle.
         """
+        chain = []
+        with self._resolving("attached_to") as enter:
+            while (body := self._known_body(name, user)) is None:
+                frame = self._frame(name, user)
+                if frame.attached_to is None:
+                    body = BodyReference(self.name, name)
+                    break
+                enter(name, frame.node)
+                chain.append(name)
+                name, user = frame.attached_to, frame.node
+        self._bodies.update(dict.fromkeys(chain, body))
+        return body
+
+    def _known_body(self, name: str, user: XmlNode) -> BodyReference | None:
+        """The body of the root frame, of a frame that was asked for before, or of a nested model; else None."""
         if name == self.root_frame:
             return self._root_body()
         scope_name, _, inner = name.partition("::")
         if inner:
             return self._nested(scope_name, user).body_of(inner, user)
-        if name in self.nested:
-            return self.nested[name]._root_body()
-        frame = self._frame(name, user)
-        if frame.attached_to is None:
-            return BodyReference(self.name, name)
-        with _CycleGuard(self, name, frame.node, "attached_to"):
-            return self.body_of(frame.attached_to, frame.node)
+        return self.nested[name]._root_body() if name in self.nested else self._bodies.get(name)
+
+    @contextmanager
+    def _resolving(self, relation: str) -> Iterator[Callable[[str, XmlNode], None]]:
+        """Gives a function to note the frames that are being resolved, which refuses one that is already."""
+        pending = self._pending
+        num_before = len(pending)
+
+        def enter(name: str, node: XmlNode) -> None:
+            if name in pending:
+                names = list(pending)
+                chain = " -> ".join([*names[names.index(name) :], name])
+                raise node.error(f"frames depend on each other in a circle ({relation}): {chain}.")
+            pending[name] = None
+
+        try:
+            yield enter
+        finally:
+            for name in list(pending)[num_before:]:
+                del pending[name]
 
     def _root_body(self) -> BodyReference:
         """The body of the root frame: the canonical link, by default the first one."""
-        if self.parent is None:
+        if self.parent is None or (self.is_static and self.node.find("link") is None):
             return BodyReference.world()
         canonical = self.node.attributes.get("canonical_link")
         if canonical:
@@ -155,26 +200,6 @@ class SdfScope:
         if name not in self.nested:
             return RigidTransform()
         return self.nested[name].X_MF(frame.placement, frame.node).inverse()
-
-
-@dataclass
-class _CycleGuard:
-    """Refuses to resolve a frame while it is being resolved."""
-
-    scope: SdfScope
-    name: str
-    node: XmlNode
-    relation: str
-
-    def __enter__(self) -> None:
-        pending = self.scope._pending
-        if self.name in pending:
-            chain = " -> ".join([*pending[pending.index(self.name) :], self.name])
-            raise self.node.error(f"frames depend on each other in a circle ({self.relation}): {chain}.")
-        pending.append(self.name)
-
-    def __exit__(self, *exception: object) -> None:
-        self.scope._pending.remove(self.name)
 
 
 def read_pose(node: XmlNode | None) -> RigidTransform:

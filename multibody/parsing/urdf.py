@@ -6,7 +6,7 @@ the child link's frame, so poses need no resolving. The link name `world` means 
 
 from __future__ import annotations
 
-__all__ = ["read_urdf"]
+__all__ = ["read_robot", "read_urdf"]
 
 from math import inf
 from typing import Any
@@ -15,8 +15,7 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.actuator_reader import read_controller_gains
-from merganser.multibody.parsing.bushing_reader import read_bushing
-from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic
+from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic, usable_couplers
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
@@ -27,7 +26,9 @@ from merganser.multibody.parsing.description import (
     LinkDescription,
     ModelDescription,
 )
+from merganser.multibody.parsing.drake_tags import warn_about_unknown_tags
 from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.parsing.force_element_reader import read_bushing, read_spring_damper
 from merganser.multibody.parsing.geometry_reader import drake_value
 from merganser.multibody.parsing.inertia import make_inertia
 from merganser.multibody.parsing.joint_reader import (
@@ -35,7 +36,7 @@ from merganser.multibody.parsing.joint_reader import (
     check_limits,
     check_nonnegative,
     nearest_rotation_with_z,
-    read_filter_group,
+    read_filter_groups,
     read_path,
     unit_axis,
 )
@@ -48,7 +49,7 @@ _STANDARD_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic"
 _DRAKE_TYPES = ("ball", "universal", "screw", "curvilinear")  # these stand in a <drake:joint>, planar in either
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 # These change the motion of the model, so leaving them out is worth a warning.
-_UNSUPPORTED = ("loop_joint", "drake:tendon_constraint")
+_UNSUPPORTED = ("loop_joint",)
 
 
 def read_urdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
@@ -64,8 +65,13 @@ def read_urdf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) 
     """
     if root.tag != "robot":
         raise root.error(f"a URDF document starts with <robot>, not with <{root.tag}>.")
-    reader = _RobotReader(root.require_attribute("name"), package_map, diagnostics)
-    return DocumentDescription(root.location, [reader.read(root)])
+    model = read_robot(root, root.require_attribute("name"), package_map, diagnostics)
+    return DocumentDescription(root.location, [model])
+
+
+def read_robot(robot: XmlNode, name: str, package_map: PackageMap, diagnostics: Diagnostics) -> ModelDescription:
+    """Describes a <robot> under another, perhaps scoped, name; raises as read_urdf() does."""
+    return _RobotReader(name, package_map, diagnostics).read(robot)
 
 
 class _RobotReader:
@@ -79,6 +85,7 @@ class _RobotReader:
     def read(self, robot: XmlNode) -> ModelDescription:
         model = ModelDescription(self._name, robot.location)
         for material in robot.find_all("material"):
+            material.require_attribute("name")
             self._geometry.read_material(material)
         for link in robot.find_all("link"):
             self._read_link(link, model)
@@ -93,28 +100,31 @@ class _RobotReader:
             read_bushing(node, self._frame_reference, lambda child: child.vector_attribute("value", 3))
             for node in robot.find_all("drake:linear_bushing_rpy")
         ]
-        model.couplers = [
+        model.spring_dampers = [
+            read_spring_damper(node, self._named_body, lambda child: child.vector_attribute("value", 3))
+            for node in robot.find_all("drake:linear_spring_damper")
+        ]
+        couplers = (
             read_mimic(mimic, self._name, node.attributes["name"], multiplier=1.0, offset=0.0)
             for node in joint_nodes
             for mimic in node.find_all("mimic")
-        ]
+        )
+        model.couplers = usable_couplers(couplers, model.joints, self._diagnostics)
         model.ball_constraints = [
-            read_ball_constraint(
-                node,
-                lambda child: self._body(child.require_attribute("name")),
-                lambda child: child.vector_attribute("value", 3),
-            )
+            read_ball_constraint(node, self._named_body, lambda child: child.vector_attribute("value", 3))
             for node in robot.find_all("drake:ball_constraint")
         ]
-        model.filter_groups = [
-            read_filter_group(node, "link") for node in robot.find_all("drake:collision_filter_group")
-        ]
+        model.filter_groups = read_filter_groups(robot)
         for node in robot.find_all(*_UNSUPPORTED):
             self._diagnostics.warn(node.location, f"<{node.tag}> is not supported; it has no effect.")
+        warn_about_unknown_tags(robot, self._diagnostics)
         return model
 
     def _frame_reference(self, node: XmlNode) -> FrameReference:
         return FrameReference(self._name, node.require_attribute("name"))
+
+    def _named_body(self, node: XmlNode) -> BodyReference:
+        return self._body(node.require_attribute("name"))
 
     def _body(self, name: str) -> BodyReference:
         return BodyReference.world() if name == "world" else BodyReference(self._name, name)
@@ -140,6 +150,7 @@ class _RobotReader:
             mass.float_attribute("value", 0.0),
             read_origin(node.find("origin")),
             {name: moments.float_attribute(name, 0.0) for name in _MOMENTS},
+            self._diagnostics,
         )
 
     def _read_joint(self, node: XmlNode) -> JointDescription | None:
@@ -154,6 +165,9 @@ class _RobotReader:
             )
             return None
         check_joint_type(node, name, type_name, (*_STANDARD_TYPES, "floating", "planar"), (*_DRAKE_TYPES, "planar"))
+        if type_name == "fixed":
+            X_PJ = read_origin(node.find("origin"))
+            return JointDescription(name, "fixed", parent, child, node.location, X_PJ=X_PJ)
         self._warn_about_unused(node, name)
         if type_name not in _STANDARD_TYPES:
             return self._read_rarer_joint(node, name, type_name, parent, child)
@@ -258,7 +272,7 @@ class _RobotReader:
 
     def _read_actuator(self, node: XmlNode, joint_name: str, effort_limit: float) -> ActuatorDescription:
         for reduction in node.find_all("mechanicalReduction"):
-            if reduction.float_text() != 1.0:
+            if not _is_one(reduction.text):
                 self._diagnostics.warn(
                     reduction.location,
                     f"<mechanicalReduction> {reduction.text} has no effect; use <drake:gear_ratio>.",
@@ -284,6 +298,13 @@ class _RobotReader:
             read_origin(node),
             node.location,
         )
+
+
+def _is_one(text: str) -> bool:
+    try:
+        return float(text) == 1.0
+    except ValueError:
+        return False
 
 
 def _attribute_number(node: XmlNode, name: str) -> float:

@@ -10,13 +10,15 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform, RollPitchYaw
 from merganser.multibody.parsing.description import GeometryDescription, ShapeDescription
-from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.parsing.errors import Diagnostics, SourceLocation
 from merganser.multibody.parsing.geometry_reader import (
+    is_illustrated,
     mesh_shape,
     positive,
     read_compliance,
     read_contact_numbers,
     read_friction,
+    round_shape,
 )
 from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.xml_reader import XmlNode
@@ -30,37 +32,44 @@ def read_origin(node: XmlNode | None) -> RigidTransform:
     return RigidTransform(RollPitchYaw(rpy), node.vector_attribute("xyz", 3, [0.0, 0.0, 0.0]))
 
 
+@dataclass(frozen=True)
+class _Material:
+    rgba: np.ndarray | None
+    location: SourceLocation
+
+
 @dataclass
 class UrdfGeometryReader:
     """Reads the geometries of one <robot>; named materials live as long as it does."""
 
     package_map: PackageMap
     diagnostics: Diagnostics
-    materials: dict[str, XmlNode] = field(default_factory=dict)
+    materials: dict[str, _Material] = field(default_factory=dict)
 
-    def read_material(self, node: XmlNode) -> np.ndarray:
-        """The diffuse colour [r, g, b, a] of a <material>, defining it if it has a name.
+    def read_material(self, node: XmlNode) -> np.ndarray | None:
+        """The diffuse colour [r, g, b, a] of a <material>, defining it if it has a name; None if it has no colour.
 
         Raises:
-            ParsingError: no colour here nor earlier, another colour earlier, or values outside [0, 1].
+            ParsingError: a name without a colour or texture, here or earlier; another colour earlier; or values outside
+                [0, 1].
         """
         name = node.attributes.get("name", "")
-        color = node.find("color")
-        if color is None:
-            if name not in self.materials:
+        color, texture = node.find("color"), node.find("texture")
+        if color is None and texture is None:
+            if name and name not in self.materials:
                 raise node.error(
                     f"material '{name}' has no <color>, and no material of that name was defined before."
                 )
-            color = self.materials[name]
-        rgba = color.vector_attribute("rgba", 4)
-        if rgba.min() < 0 or rgba.max() > 1:
-            raise color.error(f"the colour is {rgba.tolist()}; each value has to be in [0, 1].")
-        earlier = self.materials.setdefault(name, color) if name else color
-        if not np.array_equal(earlier.vector_attribute("rgba", 4), rgba):
-            raise node.error(f"material '{name}' was given another colour at {earlier.location}.")
-        if node.find("texture") is not None:
+            return self.materials[name].rgba if name else None
+        if texture is not None:
             self.diagnostics.warn(node.location, f"the texture of material '{name}' is not used.")
-        return rgba
+        new = _Material(None if color is None else color.vector_attribute("rgba", 4), node.location)
+        if color is not None and new.rgba is not None and (new.rgba.min() < 0 or new.rgba.max() > 1):
+            raise color.error(f"the colour is {new.rgba.tolist()}; each value has to be in [0, 1].")
+        earlier = self.materials.setdefault(name, new) if name else new
+        if not np.array_equal(earlier.rgba, new.rgba):  # type: ignore[arg-type]
+            raise node.error(f"material '{name}' was given another colour at {earlier.location}.")
+        return new.rgba
 
     def read_visuals(self, link: XmlNode) -> list[GeometryDescription]:
         """The <visual> elements of a link."""
@@ -69,7 +78,8 @@ class UrdfGeometryReader:
             material = node.find("material")
             rgba = None if material is None else self.read_material(material)
             X_BG = read_origin(node.find("origin"))
-            visuals.append(GeometryDescription(name, X_BG, shape, node.location, rgba=rgba))
+            if is_illustrated(node):
+                visuals.append(GeometryDescription(name, X_BG, shape, node.location, rgba=rgba))
         return visuals
 
     def read_collisions(self, link: XmlNode) -> list[GeometryDescription]:
@@ -135,4 +145,4 @@ class UrdfGeometryReader:
 
     def _round(self, node: XmlNode, kind: str, *names: str) -> ShapeDescription:
         dimensions = {name: node.float_attribute(name) for name in names}
-        return ShapeDescription(kind, positive(node, kind.lower(), dimensions))
+        return round_shape(node, kind, dimensions)

@@ -16,8 +16,6 @@ from merganser.multibody.parsing.description import (
 )
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 
-_ONE_DEGREE_OF_FREEDOM = ("revolute", "prismatic", "screw", "curvilinear")
-
 
 def check_document(document: DocumentDescription) -> None:
     """Checks that names are unique and that everything referred to is there.
@@ -40,8 +38,6 @@ def check_document(document: DocumentDescription) -> None:
         _check_joint_bodies(joint, bodies)
     _check_unique("joint", ((f"{joint.child.model}::{joint.name}", joint.location) for joint in joints))
     _check_unique("actuator", ((f"{a.joint_model}::{a.name}", a.location) for a in actuators))
-    driven = [(f"{a.joint_model}::{a.joint}", a.location) for a in actuators]
-    _check_unique("actuated joint", driven)
     for frame in frames:
         _check_body(frame.body, bodies, f"frame '{frame.name}' is on", frame.location)
     link_frames = [(f"{m.name}::{link.name}", link.location) for m in models for link in m.links]
@@ -51,11 +47,11 @@ def check_document(document: DocumentDescription) -> None:
         for side, X_BJ in (("parent", joint.X_PJ), ("child", joint.X_CJ))
         if X_BJ is not None
     ]
-    own_frames = [(f"{frame.body.model}::{frame.name}", frame.location) for frame in frames]
+    own_frames = [(f"{frame.model}::{frame.name}", frame.location) for frame in frames]
     _check_unique("frame", link_frames + joint_frames + own_frames)
-    joints_by_name = {f"{joint.child.model}::{joint.name}": joint for joint in joints}
+    joint_names = {f"{joint.child.model}::{joint.name}" for joint in joints}
     for model in models:
-        _check_constraints(model, joints_by_name, bodies)
+        _check_constraints(model, joint_names, bodies)
     known_frames = {name for name, _ in link_frames + joint_frames + own_frames}
     groups = {f"{model.name}::{group.name}" for model in models for group in model.filter_groups}
     for model in models:
@@ -83,27 +79,24 @@ def _check_body(body: BodyReference, bodies: set[BodyReference], what: str, loca
 
 
 def _check_constraints(
-    model: ModelDescription, joints: dict[str, JointDescription], bodies: set[BodyReference]
+    model: ModelDescription, joints: set[str], bodies: set[BodyReference]
 ) -> None:
     for coupler in model.couplers:
         for name in (coupler.joint0, coupler.joint1):
-            joint = joints.get(f"{coupler.model}::{name}")
-            what = f"joint '{coupler.joint0}' mimics joint '{coupler.joint1}', but '{name}'"
-            if joint is None:
+            if f"{coupler.model}::{name}" not in joints:
                 scope = f"{coupler.model}::"
                 names = [known.removeprefix(scope) for known in joints if known.startswith(scope)]
                 raise ParsingError(
                     coupler.location,
-                    f"{what} is no joint of model '{coupler.model}' that moves. {nearest_names(name, names)}",
+                    f"joint '{coupler.joint0}' mimics joint '{coupler.joint1}', but '{name}' is no joint of model "
+                    f"'{coupler.model}' that moves. {nearest_names(name, names)}",
                 )
-            if joint.type not in _ONE_DEGREE_OF_FREEDOM:
-                raise ParsingError(
-                    coupler.location,
-                    f"{what} is {joint.type}; only joints with one degree of freedom can be coupled.",
-                )
-    for ball in model.ball_constraints:
-        for body in (ball.body_A, ball.body_B):
-            _check_body(body, bodies, "a ball constraint is on", ball.location)
+    for what, pair in (
+        *(("ball constraint", ball) for ball in model.ball_constraints),
+        *(("spring and damper", spring) for spring in model.spring_dampers),
+    ):
+        for body in (pair.body_A, pair.body_B):
+            _check_body(body, bodies, f"a {what} is on", pair.location)
 
 
 def _check_bushings(model: ModelDescription, known_frames: set[str]) -> None:

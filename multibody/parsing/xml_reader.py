@@ -12,6 +12,7 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from xml.sax.saxutils import escape
 
 import numpy as np
 from lxml import etree
@@ -20,7 +21,14 @@ from merganser.framework.core.errors import nearest_names
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 
 _DECLARED_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
-_COMMENT_OR_CDATA = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>", re.DOTALL)
+# Encodings of plain text that have ASCII in them; Python knows stranger ones.
+_ENCODING_OF_TEXT = re.compile(
+    r"(us-?)?ascii|iso-?8859-?\d+|latin-?\d+|(windows-?|cp)\d+|koi8-[ru]|gb(2312|k|18030)|big5|shift_jis|euc-(jp|kr)"
+)
+_DECLARATIONS = re.compile(r"\ufeff?(?:\s*<\?xml(?=[\s?])[^<>]*?\?>)*\s*")
+_COMMENT_OR_CDATA = re.compile(r"<!--|<!\[CDATA\[")
+_END_OF = {"<!--": "-->", "<![CDATA[": "]]>"}
+_LONE_AMPERSAND = re.compile(r"&(?!#?\w+;)")
 _TRUE_WORDS = ("1", "true")
 _FALSE_WORDS = ("0", "false")
 
@@ -133,15 +141,15 @@ class XmlNode:
         return self.numbers(self.text, size, f"The text of {self.describe()}", allow_infinite)
 
     def float_child(self, tag: str, default: float | None = None, allow_infinite: bool = False) -> float:
-        """The number inside the child <tag>; without `default` the child is required."""
-        if default is not None and self.find(tag) is None:
+        """The number inside the child <tag>; without `default` the child is required, and with a number in it."""
+        if default is not None and not self.find_or_empty(tag).text:
             return default
         return self.require(tag).float_text(allow_infinite)
 
     def bool_child(self, tag: str, default: bool) -> bool:
         """The truth value (true, false, 1, 0) inside the child <tag>."""
-        child = self.find(tag)
-        return default if child is None else child.parse_bool(child.text)
+        child = self.find_or_empty(tag)
+        return child.parse_bool(child.text) if child.text else default
 
     def parse_bool(self, text: str) -> bool:
         """Reads true, false, 1 or 0."""
@@ -160,15 +168,19 @@ class XmlNode:
 def read_xml(data: bytes | str, file: str) -> XmlNode:
     """Parses an XML document.
 
+    Declarations (`<?xml ...?>`) tell the encoding of bytes, and nothing else: what is wrong with them, and what space
+    is before them, does not matter.
+
     Args:
-        data: the document; bytes are decoded by their byte-order mark or XML declaration, else as UTF-8.
+        data: the document; bytes are decoded by their byte-order mark, as UTF-8, as declared, or else as Latin-1.
         file: the name that errors show.
 
     Raises:
         ParsingError: not text, not well-formed (truncated, for instance), or declaring entities or a DTD.
     """
-    text = data if isinstance(data, str) else _decode(data, file)
+    text = _without_comments(data if isinstance(data, str) else _decode(data))
     _refuse_dtd(text, file)
+    text = _LONE_AMPERSAND.sub("&amp;", _DECLARATIONS.sub(_newlines_of, text, count=1))
     # `recover` is on because an undeclared namespace prefix, common in model files (`drake:...`), has to
     # pass; every other complaint of the XML parser is turned into an error below.
     parser = etree.XMLParser(
@@ -179,6 +191,8 @@ def read_xml(data: bytes | str, file: str) -> XmlNode:
         root = etree.fromstring(text.encode("utf-8"), parser)
     except etree.XMLSyntaxError:  # an empty document
         root = None
+    except UnicodeEncodeError as cause:
+        raise ParsingError(SourceLocation(file), f"not text: {cause.reason}.") from None
     for entry in parser.error_log:
         if entry.domain != etree.ErrorDomains.NAMESPACE:
             raise ParsingError(
@@ -190,31 +204,53 @@ def read_xml(data: bytes | str, file: str) -> XmlNode:
     return _convert(root, file)
 
 
-def _decode(data: bytes, file: str) -> str:
-    """Decodes a document; model files are UTF-8 unless they say otherwise."""
-    encoding = "utf-8-sig"
+def _decode(data: bytes) -> str:
+    """Decodes a document; model files are UTF-8, mostly. In Latin-1, every byte is a character."""
+    encodings = ["utf-8", "latin-1"]
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encoding = "utf-16"
+        encodings.insert(0, "utf-16")
     elif match := _DECLARED_ENCODING.match(data):
-        declared = match.group(1).decode("ascii")
-        encoding = "utf-8-sig" if declared.lower().replace("_", "-") in ("utf-8", "utf8") else declared
-    try:
-        return data.decode(encoding)
-    except (UnicodeDecodeError, LookupError) as cause:
-        raise ParsingError(SourceLocation(file), f"not text in encoding '{encoding}': {cause}.") from None
+        declared = match.group(1).decode("ascii").lower()
+        encodings.insert(1, declared if _ENCODING_OF_TEXT.fullmatch(declared) else "latin-1")
+    for encoding in encodings[:-1]:
+        try:
+            return data.decode(encoding)
+        except (UnicodeDecodeError, LookupError):
+            pass
+    return data.decode(encodings[-1])
+
+
+def _without_comments(text: str) -> str:
+    """The document with comments and CDATA marks blanked, which keeps its lines; characters of CDATA are escaped.
+
+    Comments are full of what XML forbids in them: two hyphens, bytes of another encoding. One that has no end stays.
+    """
+    pieces, position = [], 0
+    while match := _COMMENT_OR_CDATA.search(text, position):
+        end = text.find(_END_OF[match.group()], match.end())
+        if end < 0:
+            break
+        pieces.append(text[position : match.start()])
+        inside = text[match.end() : end]
+        pieces.append("\n" * inside.count("\n") if match.group() == "<!--" else escape(inside))
+        position = end + 3
+    return "".join(pieces) + text[position:]
+
+
+def _newlines_of(match: re.Match[str]) -> str:
+    return "\n" * match.group().count("\n")
 
 
 def _refuse_dtd(text: str, file: str) -> None:
     """Refuses document type declarations: they can define entities, which can read files or fill memory."""
-    blanked = _COMMENT_OR_CDATA.sub(lambda match: "\n" * match.group().count("\n"), text)
     for keyword, remedy in (
         ("<!ENTITY", "declares an entity; entities, internal or external, are never expanded. Write the "
                      "text out in full"),
         ("<!DOCTYPE", "has a document type declaration, which is never loaded. Remove it"),
     ):  # fmt: skip
-        position = blanked.find(keyword)
+        position = text.find(keyword)
         if position >= 0:
-            line = blanked.count("\n", 0, position) + 1
+            line = text.count("\n", 0, position) + 1
             raise ParsingError(SourceLocation(file, line), f"the XML {remedy}.")
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from typing import Any
 
 import numpy as np
 
-from merganser.framework import InputPort, UnconnectedInputError, Value
+from merganser.framework import InputPort, Value
+from merganser.framework.core.errors import log_once
 from merganser.framework.core.nonfinite import blame_input
 from merganser.geometry import QueryObject
 from merganser.multibody import kernels
 from merganser.multibody.kernels import checked_arrays
+from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
 from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.drives import ActuatorTable, Controllers, Drives, clamp
@@ -23,6 +26,7 @@ from merganser.multibody.tree import ModelInstanceIndex
 __all__ = ["PlantInputs"]
 
 _NOTHING = np.zeros(0)
+_logger = logging.getLogger("merganser.multibody.plant")
 
 
 class PlantInputs(PlantForceElements):
@@ -59,14 +63,15 @@ class PlantInputs(PlantForceElements):
         self._effort_limits = np.full(len(self._driven_velocities), np.inf)  # also read by the native plan
         ports = enumerate(self._instance_actuation_ports)
         self._driven_instances = [(instance, port) for instance, port in ports if port._size]
+        self._undriven_instances: set[int] = set()  # for which it was said that nothing drives their actuators
 
     # ------------------------------------------------------------------ ports
 
     def get_actuation_input_port(self, model_instance: int | None = None) -> InputPort:
         """Returns the port for actuation u, of the whole plant or of one model instance.
 
-        What both carry adds up. For every model instance with actuators one of the two must be connected, unless its
-        actuators have PD controllers. Effort limits hold for what the actuators exert in sum.
+        What both carry adds up; what is not connected counts as zero. If nothing drives the actuators of a model
+        instance, the logger `merganser.multibody.plant` says so once. Effort limits hold for the sum.
         """
         self._require_finalized("get_actuation_input_port()")
         if model_instance is None:
@@ -77,8 +82,8 @@ class PlantInputs(PlantForceElements):
         """Returns the port for desired positions, then velocities, of the actuators of a model instance.
 
         Size 2 n for n actuators, in each half in the order of their indices. Actuators with PD gains
-        (JointActuator.set_controller_gains) follow it: it must be connected for model instances that have any, and is
-        not read for others.
+        (JointActuator.set_controller_gains) follow it; what it says about others is ignored. Where it is not connected,
+        the controllers of the model instance are disarmed, and its actuators exert what the actuation ports carry.
         """
         self._require_finalized("get_desired_state_input_port()")
         return self._of_instance(self._desired_state_ports, model_instance)
@@ -107,13 +112,12 @@ class PlantInputs(PlantForceElements):
         """Reads the input ports into w.tau and w.F_applied.
 
         Raises:
-            UnconnectedInputError: nothing drives the actuators of some model instance.
             RuntimeError: a value is not finite.
         """
         tau, u = w.tau, None
         w.drives = None
         if len(tau) and self._has_actuators:
-            table = self._actuator_table or self._look_at_actuators()
+            table = self._actuators_in(context)
             u = self._assemble_actuation(context, w.dtype, table)
             if table.controlled:
                 u = self._control(context, w, table, u)
@@ -157,9 +161,27 @@ class PlantInputs(PlantForceElements):
                 # The value of a port belongs to the port: add into an array of our own.
                 u = np.zeros(len(self._driven_velocities), dtype) if u is None else u.copy()
                 u[self._tree.coordinates.inputs[instance]] += part._values
-            elif whole is None and instance not in table.controlled:
-                raise UnconnectedInputError(self._describe_missing_actuation(instance))
+        if whole is None:
+            self._log_undriven(context, table)
         return np.zeros(len(self._driven_velocities), dtype) if u is None else u
+
+    def _log_undriven(self, context: Any, table: ActuatorTable) -> None:
+        """Says once of each model instance whose actuators nothing drives that they exert nothing."""
+        if context._has_input(self._actuation_port._index):
+            return
+        for instance, port in self._driven_instances:
+            is_driven = context._has_input(port._index) or instance in table.controlled
+            if not is_driven and instance not in self._undriven_instances:
+                self._undriven_instances.add(instance)
+                log_once(_logger, self._describe_undriven(instance))
+
+    def _describe_undriven(self, instance: int) -> str:
+        port = self._instance_actuation_ports[instance]
+        name = self._tree.GetModelInstanceName(ModelInstanceIndex(instance))
+        return (
+            f"{port.GetFullDescription()} is not connected, nor is {self._actuation_port.GetFullDescription()}: the "
+            f"{port._size} actuators of model instance '{name}' exert nothing."
+        )
 
     # ------------------------------------------------------------------ PD controllers
 
@@ -174,18 +196,23 @@ class PlantInputs(PlantForceElements):
         self._effort_limits[:] = table.limits
         return table
 
+    def _actuators_in(self, context: Any) -> ActuatorTable:
+        """What the actuators do in a Context: without a desired state, controllers of a model instance are disarmed."""
+        table = self._actuator_table or self._look_at_actuators()
+        if not table.controlled:
+            return table
+        ports = self._desired_state_ports
+        disarmed = tuple(i for i in table.controlled if not context._has_input(ports[i]._index))
+        return table.without_controllers_of(disarmed, self._tree) if disarmed else table
+
     def _control(self, context: Any, w: Workspace, table: ActuatorTable, u_ff: Any) -> Any:
         """What the actuators exert; those whose efforts the discrete step is to find are left at zero, see w.drives.
 
         Controllers of locked joints are ignored.
 
         Raises:
-            UnconnectedInputError: a desired state is missing.
-            RuntimeError: some actuators of a model instance have controllers and others have none, or a desired state
-                is not finite.
+            RuntimeError: a desired state is not finite.
         """
-        if table.mixed:
-            raise RuntimeError(self._describe_mixed_control(table.mixed[0]))
         x_d = self._read_desired_states(context, w, table)
         if w.is_float and self._time_step > 0.0:
             controllers = table.controllers
@@ -207,7 +234,8 @@ class PlantInputs(PlantForceElements):
         if self._time_step == 0.0:
             u[inputs] = clamp(offset - d * w.v[controllers.velocities], controllers.limits)
         elif len(inputs):
-            w.drives = self._set_drives(context, w, controllers, offset)
+            error = x_d[0, inputs] - w.q[controllers.positions]
+            w.drives = self._set_drives(context, w, controllers, (u_ff[inputs], error, x_d[1, inputs]), offset)
             u[inputs] = 0.0 * u[inputs]
         return u
 
@@ -216,18 +244,15 @@ class PlantInputs(PlantForceElements):
         x_d = np.zeros((2, len(table.limits)), w.dtype)
         for instance, inputs in table.controlled.items():
             port = self._desired_state_ports[instance]
-            desired = context._read_input(port._index)
-            if desired is None:
-                raise UnconnectedInputError(self._describe_missing_desired_state(instance))
-            values = desired._values
+            values = context._read_input(port._index)._values
             if not w.is_float:
                 x_d[:, inputs] = values.reshape(2, -1)
             elif not w.call(checked_arrays.put_desired_state, inputs, values, x_d):
                 raise RuntimeError(blame_input(context, port._index))
         return x_d
 
-    def _set_drives(self, context: Any, w: Workspace, controllers: Controllers, offset: Any) -> Drives:
-        """The controllers as the kernel takes them."""
+    def _set_drives(self, context: Any, w: Workspace, controllers: Controllers, parts: Any, offset: Any) -> Drives:
+        """The controllers as the kernel takes them, with their offsets and the parts of these."""
         if w.scalar.__name__ == "Expression":
             raise RuntimeError(
                 f"The step of plant '{self.GetSystemPathname()}' decides which PD-controlled actuators reach their "
@@ -237,13 +262,15 @@ class PlantInputs(PlantForceElements):
             self._blame_inputs(context, offset)
         drives = self._drives_of(w, controllers)
         drives.offset[:] = offset
+        for column, part in zip((FEEDFORWARD, ERROR, VELOCITY_TARGET), parts):
+            drives.values[:, column] = part
         return drives
 
     def _drives_of(self, w: Workspace, controllers: Controllers) -> Drives:
         """The room for these controllers in a workspace."""
         drives: Drives | None = w.room_for_drives
         if drives is None or drives.controllers is not controllers:
-            drives = w.room_for_drives = Drives(controllers, w.dtype, self._time_step)
+            drives = w.room_for_drives = Drives(controllers, w.dtype, self._time_step, len(w.v))
         return drives
 
     def _call_controlled_step(self, w: Workspace, result: Any) -> int:
@@ -251,40 +278,11 @@ class PlantInputs(PlantForceElements):
         drives: Drives = w.drives
         status: int = w.call(
             kernels.controlled_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
-            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.work, drives.effort, result,
+            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.kick, drives.work, drives.effort,
+            result,
         )  # fmt: skip
         w.net_actuation[drives.controllers.inputs] = drives.effort
         return status
-
-    def _describe_missing_desired_state(self, instance: int) -> str:
-        port = self._desired_state_ports[instance]
-        name = self._tree.GetModelInstanceName(ModelInstanceIndex(instance))
-        return (
-            f"{port.GetFullDescription()} is not connected, but the actuators of model instance '{name}' have PD "
-            f"controllers. Connect it, or call plant.get_desired_state_input_port(...).FixValue(context, xd) with "
-            f"{port._size} values, desired positions before velocities."
-        )
-
-    def _describe_mixed_control(self, instance: int) -> str:
-        actuators = [a for a in self._tree.actuators if a.model_instance() == instance]
-        having = ", ".join(f"'{a.name()}'" for a in actuators if a.has_controller())
-        lacking = ", ".join(f"'{a.name()}'" for a in actuators if not a.has_controller())
-        name = self._tree.GetModelInstanceName(ModelInstanceIndex(instance))
-        return (
-            f"In model instance '{name}' of plant '{self.GetSystemPathname()}', the actuators {having} have PD "
-            f"controllers, but {lacking} have none: either all actuators of a model instance must have them, or none. "
-            "Call set_controller_gains() for the others too, or put them into another model instance."
-        )
-
-    def _describe_missing_actuation(self, instance: int) -> str:
-        port = self._instance_actuation_ports[instance]
-        name = self._tree.GetModelInstanceName(ModelInstanceIndex(instance))
-        return (
-            f"{port.GetFullDescription()} is not connected, nor is "
-            f"{self._actuation_port.GetFullDescription()}, but model instance '{name}' has {port._size} "
-            "actuators. Connect one of the two; for no actuation, call "
-            f"plant.get_actuation_input_port(...).FixValue(context, np.zeros({port._size}))."
-        )
 
     def _blame_inputs(self, context: Any, tau: Any) -> None:
         """Raises an error about the first input port with a value that is not finite, if there is one."""

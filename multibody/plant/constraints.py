@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from typing import Any, overload
@@ -9,7 +10,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework import Value
+from merganser.framework import AbstractValue
+from merganser.framework.core.plain_values import Loading, declare_plain
 from merganser.framework.math import RigidTransform
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
@@ -33,6 +35,46 @@ _REMEDY = (
     "Use set_discrete_contact_approximation() to choose an approximation that the SAP solver solves: kSap, kSimilar or "
     "kLagged."
 )
+
+
+declare_plain(
+    DistanceConstraintParams,
+    lambda params: [
+        int(params.bodyA()), params.p_AP(), int(params.bodyB()), params.p_BQ(), params.distance(), params.stiffness(),
+        params.damping(),
+    ],
+)  # fmt: skip
+
+
+class _ByConstraint(AbstractValue):
+    """The box of one value for each constraint, by its identifier.
+
+    Identifiers differ from program to program; files have the values in the order of the constraints.
+
+    Args:
+        value: the values.
+        num_bodies: of the plant.
+    """
+
+    __slots__ = ("_num_bodies",)
+
+    def __init__(self, value: dict[MultibodyConstraintId, Any], num_bodies: int) -> None:
+        super().__init__(value)
+        self._num_bodies = num_bodies
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _ByConstraint:
+        return _ByConstraint(copy.deepcopy(self._value, memo), self._num_bodies)
+
+    def _plain_state(self) -> Any:
+        return list(self._value.values())
+
+    def _set_plain_state(self, state: Any, loading: Loading) -> None:
+        if [type(item) for item in state] != [type(item) for item in self._value.values()]:
+            raise TypeError("it has another number of constraints, or values of other types")
+        for item in state:
+            if isinstance(item, DistanceConstraintParams) and max(item.bodyA(), item.bodyB()) >= self._num_bodies:
+                raise ValueError(f"there are no bodies but {self._num_bodies}")
+        self.set_value(dict(zip(self._value, state)))
 
 
 class PlantConstraints(PlantContactSettings):
@@ -286,10 +328,10 @@ class PlantConstraints(PlantContactSettings):
         if not self._has_constraints:
             return
         self._constraint_status_parameter = self.DeclareAbstractParameter(
-            Value(dict.fromkeys(self.GetConstraintIds(), True))
+            _ByConstraint(dict.fromkeys(self.GetConstraintIds(), True), self.num_bodies())
         )
         self._distance_params_parameter = self.DeclareAbstractParameter(
-            Value(self.GetDefaultDistanceConstraintParams())
+            _ByConstraint(self.GetDefaultDistanceConstraintParams(), self.num_bodies())
         )
         for spec in list(self._tree.constraints):
             if isinstance(spec, BallConstraintSpec) and spec.p_BQ is None:
@@ -307,14 +349,27 @@ class PlantConstraints(PlantContactSettings):
         return p_BQ
 
     def _gather_forces(self, context: Any, w: Workspace) -> None:
-        """As PlantInputs does, and refuses what continuous dynamics do not know: constraints."""
-        if self._has_constraints and self._time_step == 0.0:
-            raise RuntimeError(
-                f"Plant '{self.GetSystemPathname()}' is continuous and has {self.num_constraints()} constraints. "
-                "Continuous time does not support constraints: give the plant a time step, or use loop joints "
-                f"(AddLoopJoint). {_REMEDY}"
+        """As PlantInputs does, and tells what continuous dynamics leave out: constraints."""
+        if self._has_constraints and self._time_step == 0.0 and self._active_constraints(context):
+            names = ", ".join(self._describe_constraint(spec) for spec in self._active_constraints(context))
+            self._warn_once(
+                "constraints in continuous time",
+                f"Plant '{self.GetSystemPathname()}' is continuous: its dynamics leave out the constraints that it has "
+                f"({names}). Give the plant a time step, use loop joints (AddLoopJoint), or switch the constraints off "
+                "(SetConstraintActiveStatus).",
             )
         super()._gather_forces(context, w)
+
+    def _describe_constraint(self, spec: ConstraintSpec) -> str:
+        tree = self._tree
+        if isinstance(spec, CouplerConstraintSpec):
+            first, second = (tree.get_joint(joint).name() for joint in (spec.joint0, spec.joint1))
+            return f"coupler of joints '{first}' and '{second}'"
+        kind = type(spec).__name__.removesuffix("ConstraintSpec").lower()
+        source: Any = spec.params if isinstance(spec, DistanceConstraintSpec) else spec
+        A, B = (source.bodyA(), source.bodyB()) if source is not spec else (source.body_A, source.body_B)
+        first, second = (tree.get_body(body).name() for body in (A, B))
+        return f"{kind} constraint of bodies '{first}' and '{second}'"
 
     # ------------------------------------------------------------------ checks
 

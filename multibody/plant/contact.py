@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import warnings
 from typing import Any
 
@@ -12,12 +11,10 @@ from numpy.typing import NDArray
 
 from merganser.framework.math import RigidTransform
 from merganser.framework.native import compile_ahead, is_missing
-from merganser.geometry import ProximityProperties, SceneGraphInspector
 from merganser.geometry.proximity.engine import manifolds_job
 from merganser.geometry.proximity.shared_code import job_of
 from merganser.multibody import kernels
 from merganser.multibody.contact import contact_velocities, make_settings, tamsi_contact_velocities
-from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_A_NUMBER, NOT_CONVERGED, SAP, TAMSI
 from merganser.multibody.contact.penalty import limit_forces, penalty_forces
 from merganser.multibody.contact.plant_layout import (
@@ -28,12 +25,11 @@ from merganser.multibody.contact.plant_layout import (
     WELD,
     drive_dtype,
     link_dtype,
-    material_dtype,
 )
 from merganser.multibody.contact.plant_problem import find_limits
 from merganser.multibody.contact.plant_step import end_step, start_step
+from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
 from merganser.multibody.kernels.scalars import real_part
-from merganser.multibody.plant.constraints import PlantConstraints
 from merganser.multibody.plant.contact_arrays import (
     NO_CONTACTS,
     NO_PAIRS,
@@ -42,9 +38,10 @@ from merganser.multibody.plant.contact_arrays import (
     ContactSample,
     conclude_step,
     end_step_arguments,
+    joints_with_limits_left_out,
 )
 from merganser.multibody.plant.contact_enums import DiscreteContactApproximation
-from merganser.multibody.plant.coulomb_friction import CoulombFriction
+from merganser.multibody.plant.contact_geometry import PlantContactGeometry, listed
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree.constraints import (
     BallConstraintSpec,
@@ -57,7 +54,6 @@ __all__ = ["PlantContact"]
 
 Array = NDArray[Any]
 
-_RELAXATION_TIME = 0.1  # of SAP, where a geometry does not say [s]
 _APPROXIMATIONS = {
     DiscreteContactApproximation.kTamsi: 0,
     DiscreteContactApproximation.kSap: 1,
@@ -66,7 +62,7 @@ _APPROXIMATIONS = {
 }
 
 
-class PlantContact(PlantConstraints):
+class PlantContact(PlantContactGeometry):
     """Discrete steps that keep contacts, joint limits and constraints; and their forces in continuous time."""
 
     _contact_model_arrays: ContactModelArrays
@@ -82,6 +78,14 @@ class PlantContact(PlantConstraints):
         has_limits = bool(len(self._contact_model_arrays.limits))
         self._can_hold = self._may_touch or has_limits or bool(len(self._tree.constraints))
         self._contact_settings = None
+        names = joints_with_limits_left_out(self._tree)
+        if names and self._scalar is float:
+            self._warn_once(
+                "joint limits",
+                f"Plant '{self.GetSystemPathname()}' does not keep the position limits of joints {listed(names)}: "
+                "angles of roll, pitch and yaw have no velocities of their own. Replace each of these joints by "
+                "revolute ones, or take the limits away (set_position_limits).",
+            )
 
     def _settings_of_contact(self) -> Any:
         if self._contact_settings is None:
@@ -147,7 +151,10 @@ class PlantContact(PlantConstraints):
                 room, w, self._time_step, w.q, w.F_applied, w.position, NO_PAIRS, NO_CONTACTS, results
             )),
         ]  # fmt: skip
-        compile_ahead([job_of("refine"), *jobs, manifolds_job()] if self._may_touch else jobs)
+        if self._may_touch:
+            compile_ahead([job_of("refine"), *jobs, manifolds_job()])
+        else:  # there may be a limit that is never reached
+            compile_ahead(jobs, is_needed_soon=False)
 
     def _contact_room(self, w: Workspace) -> ContactRoom:
         if w.contact is None:
@@ -233,16 +240,18 @@ class PlantContact(PlantConstraints):
         )
 
     def _drives_of_problem(self, w: Workspace, room: ContactRoom) -> Array:
-        """PD controllers as records; their efforts are offset - d v - p h v at the end of the step."""
+        """PD controllers as records, with what they are to do in this step."""
         if w.drives is None:
             return room.drives[:0]
         controllers = w.drives.controllers
         if room.controllers is not controllers:
             drives = room.drives = np.zeros(len(controllers.inputs), drive_dtype)
-            drives["q"], drives["v"] = controllers.positions, controllers.velocities
+            drives["v"] = controllers.velocities
             drives["p"], drives["d"], drives["limit"] = controllers.p, controllers.d, controllers.limits
             room.controllers = controllers
-        room.drives["q_desired"], room.drives["feedforward"] = w.q[controllers.positions], w.drives.offset
+        wanted = w.drives.values
+        room.drives["error"], room.drives["v_desired"] = -wanted[:, ERROR], wanted[:, VELOCITY_TARGET]
+        room.drives["feedforward"] = wanted[:, FEEDFORWARD]
         return room.drives
 
     # ------------------------------------------------------------------ continuous time
@@ -300,111 +309,6 @@ class PlantContact(PlantConstraints):
         room.tau_joints[:], room.is_beyond_limits = 0.0, False
         return self._find_penalty_forces(context, w, room)
 
-    # ------------------------------------------------------------------ geometry
-
-    def _find_contacts(self, context: Any, room: ContactRoom) -> tuple[Array, Array]:
-        """Points at which geometries overlap: pairs of geometries by number, and records of contact_dtype.
-
-        Raises:
-            UnconnectedInputError: there is no SceneGraph to ask.
-        """
-        query = self._query_object(context)
-        queries = query.proximity_queries()
-        layout = queries.layout
-        if room.layout is not layout or room.penetration_allowance != self._penetration_allowance:
-            self._read_materials(room, layout, query.inspector())
-        slot = context._slots[self._geometry_pose_port.cache_entry().cache_index()]
-        if room.has_own_geometry and query.takes_poses_from(self._source_id, slot):
-            # The same as what follows, without the way through both ports.
-            w = self._workspace(context)
-            if not w.call(geometry_poses, room.materials_mobods, room.X_BG, w.position, room.X_WG):
-                raise RuntimeError(self._describe_overflow(context, w, w.x))
-            X_WG = room.X_WG
-        else:
-            X_WG = layout.world_poses(query.world_poses())
-        candidates = queries.engine.find_candidates(X_WG, is_sorted=False)
-        if not len(candidates):
-            return candidates, NO_CONTACTS
-        pairs, contacts = queries.engine.contact_manifolds(X_WG, 0.0, candidates)
-        return pairs, contacts
-
-    def EvalSceneGraphInspector(self, context: Any) -> SceneGraphInspector:
-        """Returns the inspector of the SceneGraph that is connected to the port `geometry_query`.
-
-        It knows the geometries as they are in this Context, with what has been added, changed and removed there.
-
-        Raises:
-            ValueError: the context is not one of this plant.
-            UnconnectedInputError: no SceneGraph is connected.
-        """
-        self.ValidateContext(context)
-        inspector: SceneGraphInspector = self._query_object(context).inspector()
-        return inspector
-
-    def _query_object(self, context: Any) -> Any:
-        """What the port `geometry_query` receives.
-
-        Raises:
-            UnconnectedInputError: there is no SceneGraph to ask.
-        """
-        value = context._read_input(self._geometry_query_port._index)
-        if value is not None:
-            return value.get_value()
-        from merganser.framework import UnconnectedInputError
-
-        count = self.num_collision_geometries()
-        raise UnconnectedInputError(
-            f"{self._geometry_query_port.GetFullDescription()} is not connected"
-            + (f", but plant '{self.GetSystemPathname()}' has {count} collision geometries" if count else "")
-            + ". Make the plant with AddMultibodyPlantSceneGraph(), or connect the port to "
-            "scene_graph.get_query_output_port()."
-        )
-
-    def _read_materials(self, room: ContactRoom, layout: Any, inspector: Any) -> None:
-        """Takes over what the geometries say about contact; those of others than this plant stay where they are."""
-        bodies = {id: index for index, ids in self._collision_geometries.items() for id in ids}
-        room.materials = np.zeros(len(layout.geometry_ids), material_dtype)
-        room.bodies = np.array([bodies.get(id, 0) for id in layout.geometry_ids], np.int64)
-        room.materials["mobod"] = self._tree.mobod_of_body[room.bodies]
-        ids, compliance = layout.geometry_ids, self._default_compliance()
-        for record, id, properties in zip(room.materials, ids, layout.properties):
-            self._set_material(record, inspector.GetName(id), properties, *compliance)
-        room.materials_mobods = np.ascontiguousarray(room.materials["mobod"])
-        room.X_BG = np.array([inspector.GetPoseInFrame(id).GetAsMatrix4() for id in ids]).reshape(-1, 4, 4)
-        room.X_WG = np.zeros_like(room.X_BG)
-        room.has_own_geometry = all(
-            id in bodies and inspector.GetFrameId(id) == self._frame_ids[bodies[id]] for id in ids
-        )
-        room.layout, room.penetration_allowance = layout, self._penetration_allowance
-
-    def _set_material(
-        self, record: Any, name: str, properties: ProximityProperties, stiffness: float, dissipation: float
-    ) -> None:
-        """What a geometry says about contact, with the given compliance if it does not say."""
-        read = properties.GetPropertyOrDefault
-        friction = read("material", "coulomb_friction", None)
-        if not isinstance(friction, CoulombFriction):
-            raise RuntimeError(
-                f"Geometry '{name}' of plant '{self.GetSystemPathname()}' takes part in contact, but its proximity "
-                "properties have no ('material', 'coulomb_friction'). Set it by AddContactMaterial(properties, "
-                "friction=CoulombFriction(static, dynamic))."
-            )
-        record["stiffness"] = read("material", "point_contact_stiffness", stiffness)
-        record["dissipation"] = read("material", "hunt_crossley_dissipation", dissipation)
-        record["relaxation_time"] = read("material", "relaxation_time", _RELAXATION_TIME)
-        record["static_friction"], record["dynamic_friction"] = friction.static_friction(), friction.dynamic_friction()
-
-    def _default_compliance(self) -> tuple[float, float]:
-        """Stiffness [N/m] and dissipation [s/m] of a geometry that does not say.
-
-        Two of them together, on which the heaviest body rests, give way by the penetration allowance and are
-        critically damped.
-        """
-        g = float(np.linalg.norm(self._tree.gravity_vector())) or 9.81
-        mass = max((body.default_mass() for body in self._tree.bodies), default=0.0)
-        stiffness = mass * g / self._penetration_allowance
-        return 2.0 * stiffness, math.sqrt(self._penetration_allowance / g) / self._penetration_allowance
-
     # ------------------------------------------------------------------ constraints
 
     def _links_at_work(self, context: Any, room: ContactRoom) -> Array:
@@ -454,9 +358,10 @@ class PlantContact(PlantConstraints):
             RuntimeError: something touches, a step reaches a joint limit, or has to keep constraints.
         """
         if w.scalar.__name__ == "Expression":
+            self._warn_of_what_symbols_leave_out(context)
             return
         what = ""
-        if self._has_constraints and self._active_constraints(context):
+        if self._time_step > 0.0 and self._has_constraints and self._active_constraints(context):
             what = "has active constraints"
         elif self._may_touch and self._touches(context, w):
             what = "is in contact"
@@ -466,6 +371,26 @@ class PlantContact(PlantConstraints):
             raise RuntimeError(
                 f"Plant '{self.GetSystemPathname()}' {what} at time {context._store.flat[0].real} s, which it can only "
                 "solve for with floats: there are no derivatives of contact yet. Take finite differences there."
+            )
+
+    def _warn_of_what_symbols_leave_out(self, context: Any) -> None:
+        """Contact, joint limits and constraints are decided by numbers; symbols know none of them."""
+        left_out = []
+        if self._may_touch:
+            count = self.num_collision_geometries()
+            left_out.append(f"contact, which {count} collision geometries could have")
+        limits = self._contact_model_arrays.limits["q"].tolist()
+        if limits:
+            names = [joint.name() for joint in self._tree.joints if joint.position_start() in limits]
+            left_out.append(f"the limits of joints {listed(names)}")
+        if self._time_step > 0.0 and self._has_constraints and self._active_constraints(context):
+            names = [self._describe_constraint(spec) for spec in self._active_constraints(context)]
+            left_out.append(f"the constraints ({', '.join(names)})")
+        if left_out:
+            self._warn_once(
+                "symbols",
+                f"The dynamics of plant '{self.GetSystemPathname()}' in symbolic expressions leave out "
+                f"{'; '.join(left_out)}. They hold where nothing of that acts.",
             )
 
     def _touches(self, context: Any, w: Workspace) -> bool:

@@ -22,7 +22,7 @@ from merganser.multibody.contact.plant_layout import (
 from merganser.multibody.contact.plant_step import end_step
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import MultibodyTree
+from merganser.multibody.tree import Joint, MultibodyTree
 
 __all__ = [
     "NO_CONTACTS",
@@ -32,6 +32,7 @@ __all__ = [
     "ContactSample",
     "conclude_step",
     "end_step_arguments",
+    "joints_with_limits_left_out",
 ]
 
 Array = NDArray[Any]
@@ -76,7 +77,7 @@ class ContactModelArrays:
         tree_of_mobod, tree_of_velocity: which tree each belongs to, -1 for none.
         matrix_size: numbers of all blocks of the mass matrix.
         most_velocities: of one tree.
-        limits: joints of one velocity with a finite position limit, records of limit_dtype.
+        limits: positions with a finite limit whose rates are velocities, records of limit_dtype.
         limit_list: the same as tuples.
     """
 
@@ -138,12 +139,28 @@ def _roots_of_trees(topology: Array) -> list[int]:
 def _limits_of(tree: MultibodyTree) -> Array:
     rows: list[tuple[int, int, float, float]] = []
     for joint in tree.joints:
-        if joint.num_velocities() != 1 or joint.num_positions() != 1:
+        if not _has_rates_as_velocities(joint):
             continue
-        lower, upper = float(joint.position_lower_limits()[0]), float(joint.position_upper_limits()[0])
-        if np.isfinite(lower) or np.isfinite(upper):
-            rows.append((joint.position_start(), joint.velocity_start(), lower, upper))
+        limits = zip(joint.position_lower_limits().tolist(), joint.position_upper_limits().tolist())
+        for k, (lower, upper) in enumerate(limits):
+            if np.isfinite(lower) or np.isfinite(upper):
+                rows.append((joint.position_start() + k, joint.velocity_start() + k, lower, upper))
     return np.array(rows, limit_dtype)
+
+
+def joints_with_limits_left_out(tree: MultibodyTree) -> list[str]:
+    """Names of joints whose limits bound nothing that a velocity moves alone, as roll, pitch and yaw."""
+    return [
+        joint.name()
+        for joint in tree.joints
+        if not _has_rates_as_velocities(joint)
+        and np.isfinite(np.concatenate([joint.position_lower_limits(), joint.position_upper_limits()])).any()
+    ]
+
+
+def _has_rates_as_velocities(joint: Joint) -> bool:
+    """Whether qdot = v."""
+    return joint.num_positions() == joint.num_velocities() and joint._pitch_position is None
 
 
 class ContactRoom:
@@ -153,6 +170,7 @@ class ContactRoom:
         materials: of the geometries, records of material_dtype, for the layout below.
         layout, penetration_allowance: the ProximityLayout and the allowance [m] that they are made for.
         has_own_geometry: whether all geometries are fixed to bodies of the plant, at X_BG to materials_mobods.
+        is_foreign: which of them others than the plant move, shape [num_geometries]; has_foreign_geometry: any.
         links: records of link_dtype; kinds of those that are switched off are NO_LINK.
         drives: PD controllers, records of drive_dtype.
         controllers: whose these are; None at first.
@@ -171,7 +189,8 @@ class ContactRoom:
         self.penetration_allowance = 0.0
         self.materials_mobods: Array = np.zeros(0, np.int64)
         self.X_BG, self.X_WG = np.zeros((0, 4, 4)), np.zeros((0, 4, 4))
-        self.has_own_geometry = False
+        self.has_own_geometry = self.has_foreign_geometry = False
+        self.is_foreign = np.zeros(0, bool)
         self.links = np.zeros(0, link_dtype)
         self.link_source: Any = None
         self.drives = np.zeros(0, drive_dtype)

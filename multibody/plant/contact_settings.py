@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from merganser.geometry import HydroelasticContactRepresentation
@@ -31,6 +32,13 @@ class PlantContactSettings(PlantFrameMotion):
         self._stiction_tolerance = 1e-4
         self._filters_adjacent_bodies = True
         self._contact_time_scale = -1.0
+        self._told: set[str] = set()
+
+    def _warn_once(self, what: str, message: str) -> None:
+        """Warns of something that the dynamics leave out, the first time that this plant meets it."""
+        if what not in self._told:
+            self._told.add(what)
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
 
     # ------------------------------------------------------------------ models
 

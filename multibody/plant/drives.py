@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,8 +50,7 @@ class ActuatorTable:
     Attributes:
         limits: effort limits e, shape [num_inputs].
         has_limits: whether any of them is finite.
-        controlled: for each model instance with PD controllers, which inputs they have.
-        mixed: model instances in which some actuators have controllers and others have none.
+        controlled: for each model instance with PD controllers, which inputs its actuators have, with or without one.
         mobods: which mobod each actuator drives, shape [num_inputs].
         controllers: all PD controllers.
     """
@@ -59,9 +58,9 @@ class ActuatorTable:
     limits: Array
     has_limits: bool
     controlled: dict[int, Array]
-    mixed: list[int]
     mobods: Array
     controllers: Controllers
+    _disarmed: dict[tuple[int, ...], ActuatorTable] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
     def of(tree: MultibodyTree) -> ActuatorTable:
@@ -75,16 +74,27 @@ class ActuatorTable:
             limits=limits,
             has_limits=bool(np.isfinite(limits).any()),
             controlled={i: of_instance for i, of_instance in enumerate(inputs) if has_controller[of_instance].any()},
-            mixed=[i for i, s in enumerate(inputs) if has_controller[s].any() and not has_controller[s].all()],
             mobods=np.array([tree.mobod_of_joint[joint.index()] for joint in joints], dtype=np.int64),
             controllers=_controllers_of(actuators, has_controller),
         )
 
+    def without_controllers_of(self, instances: tuple[int, ...], tree: MultibodyTree) -> ActuatorTable:
+        """The table with the PD controllers of some model instances disarmed; the same object every time."""
+        if instances not in self._disarmed:
+            is_armed = np.zeros(len(self.limits), dtype=bool)
+            is_armed[self.controllers.inputs] = True
+            for instance in instances:
+                is_armed[self.controlled[instance]] = False
+            controlled = {i: inputs for i, inputs in self.controlled.items() if i not in instances}
+            controllers = _controllers_of(list(tree.actuators), is_armed)
+            self._disarmed[instances] = replace(self, controlled=controlled, controllers=controllers, _disarmed={})
+        return self._disarmed[instances]
+
     def controllers_of_moving_joints(self, tree: MultibodyTree, is_locked: Array) -> Controllers:
         """The PD controllers but those on joints that are locked, which is told for each mobod."""
-        actuators = list(tree.actuators)
-        has_controller = np.array([a.has_controller() for a in actuators], dtype=bool)
-        return _controllers_of(actuators, has_controller & ~is_locked[self.mobods])
+        is_at_work = np.zeros(len(self.limits), dtype=bool)
+        is_at_work[self.controllers.inputs] = True
+        return _controllers_of(list(tree.actuators), is_at_work & ~is_locked[self.mobods])
 
 
 def _controllers_of(actuators: Sequence[JointActuator], is_wanted: Array) -> Controllers:
@@ -107,17 +117,18 @@ class Drives:
         controllers: of the model.
         dtype: scalar type of the Context.
         time_step: h [s].
+        num_v: velocities of the plant.
 
     Attributes:
         controllers: as given.
         offset: efforts at zero velocity, c in ../kernels/drives.py, shape [num_controllers]; to be set for each step.
-        numbers, values, work: the first three arguments.
-        effort: the last one, which the step writes.
+        numbers, values, kick, work: the arguments between the forces and
+        effort: which the step writes, shape [num_controllers].
     """
 
-    __slots__ = ("controllers", "effort", "numbers", "offset", "values", "work")
+    __slots__ = ("controllers", "effort", "kick", "numbers", "offset", "values", "work")
 
-    def __init__(self, controllers: Controllers, dtype: Any, time_step: float) -> None:
+    def __init__(self, controllers: Controllers, dtype: Any, time_step: float, num_v: int) -> None:
         size = len(controllers.inputs)
         self.controllers = controllers
         self.numbers = np.zeros((size, kernel_drives.NUM_DRIVE_NUMBERS), np.int64)
@@ -126,6 +137,7 @@ class Drives:
         self.values[:, kernel_drives.GAIN] = time_step * controllers.p + controllers.d
         self.values[:, kernel_drives.LIMIT] = controllers.limits
         self.offset = self.values[:, kernel_drives.OFFSET]
+        self.kick = np.zeros(num_v, dtype)
         self.work = np.zeros((size, kernel_drives.NUM_WORK_VALUES), dtype)
         self.effort = np.zeros(size, dtype)
 

@@ -14,7 +14,7 @@ from merganser.multibody.tree import BodyIndex
 __all__ = ["ExternallyAppliedSpatialForce"]
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class ExternallyAppliedSpatialForce:
     """A spatial force on body B, applied at point Bq fixed to B.
 

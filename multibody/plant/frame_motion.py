@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
 from merganser.multibody.plant.outputs import PlantOutputs
-from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Frame
 
 __all__ = ["PlantFrameMotion"]
@@ -45,25 +44,8 @@ class PlantFrameMotion(PlantOutputs):
         self, caller: str, context: Any, frame_F: Frame, frame_M: Frame, frame_E: Frame
     ) -> SpatialAcceleration:
         """A_MF_E, measured in M and expressed in E, as it follows from the forces at the moment."""
-        w, A_WB_W = self._current_accelerations(context)
+        A_WB_W, w = self._eval_body_dynamics_now(context).A_WB_W, self._eval_velocity(context)
         A_MF_E = np.empty(6, w.dtype)
         F, M, E = (self._place(caller, w, frame) for frame in (frame_F, frame_M, frame_E))
         w.call(kernels.frame_acceleration, w.position, w.velocity, A_WB_W, *F, M[0], *E, A_MF_E)
         return SpatialAcceleration._from_coeffs(A_MF_E)
-
-    def _current_accelerations(self, context: Any) -> tuple[Workspace, Array]:
-        """A_WB_W of all mobods, shape [num_mobods, 6], with kinematics up to date.
-
-        They follow from the forces at the moment, as in EvalBodySpatialAccelerationInWorld(), and are cached, but for
-        a plant with sampled output ports, whose cache has those of its last step.
-        """
-        if not self._use_sampled_output_ports:
-            bodies = self._eval_body_dynamics(context)
-            assert bodies is not None
-            return self._eval_velocity(context), bodies.A_WB_W
-        w = self._advance(context, np.empty_like(self._workspace(context).x))
-        A_WB_W = w.scratch["A_WB_W"].copy()
-        # The algorithm lets the world accelerate by -g instead of pulling at every body.
-        A_WB_W[0] = 0.0
-        A_WB_W[1:, 3:] += w.gravity
-        return w, A_WB_W

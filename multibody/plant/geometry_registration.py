@@ -6,8 +6,6 @@ import copy
 from collections.abc import Iterable
 from typing import Any
 
-import networkx as nx
-
 from merganser.framework.math import RigidTransform
 from merganser.geometry import AddContactMaterial as add_contact_material
 from merganser.geometry import (
@@ -33,6 +31,7 @@ from merganser.multibody.tree import (
     WeldJoint,
     default_model_instance,
 )
+from merganser.multibody.tree.connected_groups import connected_groups
 
 __all__ = ["PlantGeometry"]
 
@@ -285,13 +284,8 @@ class PlantGeometry(PlantNames):
             for joint in joints
             if joint.parent_body() is not world and not isinstance(joint, QuaternionFloatingJoint)
         ]
-        welds = nx.Graph()
-        welds.add_edges_from(
-            (joint.parent_body().index(), joint.child_body().index())
-            for joint in joints
-            if isinstance(joint, WeldJoint)
-        )
-        welded = [[self._frame_ids[index] for index in group] for group in nx.connected_components(welds)]
+        welds = [(j.parent_body().index(), j.child_body().index()) for j in joints if isinstance(j, WeldJoint)]
+        welded = [[self._frame_ids[index] for index in group] for group in connected_groups(welds)]
         if not self._filters_adjacent_bodies:
             adjacent = []
         self._scene_graph.collision_filter_manager().Apply(declaration_for_bodies(welded, adjacent))

@@ -59,6 +59,8 @@ class PlantKinematics(PlantFreeBodies):
         if w is None:
             w = self._workspace(context)
         store = w.store
+        if store.reader is not None:
+            store.note_read(context, 0)
         if store.invalid & w.pose_bit and store.invalid & w.position_bit:
             w.run_poses()
             store.invalid &= w.pose_clearing
@@ -75,6 +77,8 @@ class PlantKinematics(PlantFreeBodies):
         if w is None:
             w = self._workspace(context)
         store = w.store
+        if store.reader is not None:
+            store.note_read(context, 0)
         if store.invalid & w.position_bit:
             if store.invalid & w.pose_bit:
                 w.run_position()
@@ -92,6 +96,8 @@ class PlantKinematics(PlantFreeBodies):
         if w is None:
             w = self._workspace(context)
         store = w.store
+        if store.reader is not None:
+            store.note_read(context, 0)
         if store.invalid & w.position_bit:
             w.run_kinematics()
             store.invalid &= w.kinematics_clearing
@@ -111,6 +117,8 @@ class PlantKinematics(PlantFreeBodies):
         if w is None:
             w = self._workspace(context)
         store = w.store
+        if store.reader is not None:
+            store.note_read(context, 0)
         if store.invalid & w.pose_bit and store.invalid & w.position_bit:  # as _eval_poses() does
             w.run_poses()
             store.invalid &= w.pose_clearing

@@ -119,15 +119,15 @@ class MultibodyPlant(PlantLoops):
         tree = self._tree
         num_q, num_v = tree.num_positions(), tree.num_velocities()
         x0 = BasicVector(np.concatenate([tree.default_positions(), np.zeros(num_v)]))
+        num_numbers = num_parameter_records(tree.topology) * layout.parameter_dtype().itemsize // 8
         if self._time_step > 0.0:
             self.DeclareDiscreteState(x0)
             self._state_node = self._dependency_table.group_nodes["xd"][0]
-            self._declare_updates()
+            self._declare_updates(num_numbers)
         else:
             self.DeclareContinuousState(x0, num_q, num_v, 0)
             if self._xcdot_entry is not None:
                 self._cache_entries[self._xcdot_entry].use_native(self._native_dynamics)
-        num_numbers = num_parameter_records(tree.topology) * layout.parameter_dtype().itemsize // 8
         self._parameter_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_numbers)))
         self._gravity_group = self.DeclareNumericParameter(BasicVector(tree.gravity_vector()))
         self._rotor_group = self.DeclareNumericParameter(BasicVector(tree.default_rotors()))
@@ -164,8 +164,8 @@ class MultibodyPlant(PlantLoops):
 
     def _advance(self, context: Any, result: Any) -> Workspace:
         """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
-        self._native_dynamics.num_calls += 1
         w = self._workspace(context)
+        self._native_dynamics.note_call(w)
         if self._pitches:
             self._check_pitches("The motion", w)
         self._gather_forces(context, w)
@@ -190,15 +190,11 @@ class MultibodyPlant(PlantLoops):
     def EvalBodySpatialAccelerationInWorld(self, context: Any, body: RigidBody) -> SpatialAcceleration:
         """Returns the spatial acceleration A_WB_W of a body at its origin, in the world frame.
 
-        It follows from the forces at the moment; for a discrete plant it is the mean over the next step, from
-        (v+ - v) / h.
+        It follows from all forces at the moment, those of contact, joint limits and constraints included; for a
+        discrete plant it is the mean over the next step, from (v+ - v) / h.
         """
         mobod = self._mobod("EvalBodySpatialAccelerationInWorld", body)
-        w = self._advance(context, np.empty_like(self._workspace(context).x))
-        A_WB_W = w.scratch[mobod]["A_WB_W"].copy()
-        # The algorithm lets the world accelerate by -g instead of pulling at every body.
-        A_WB_W[3:] += w.gravity
-        return SpatialAcceleration(A_WB_W if mobod else np.zeros(6, w.dtype))
+        return SpatialAcceleration(self._eval_body_dynamics_now(context).A_WB_W[mobod].copy())
 
     def _conclude(self, context: Any, w: Workspace, status: int, result: Any) -> None:
         """Marks the kinematics that a step has computed on its way as current; raises if the step failed."""

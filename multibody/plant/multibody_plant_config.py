@@ -8,6 +8,7 @@ import math
 from typing import Any, TypeVar
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.core.records import hash_of_type
 from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.plant.add_multibody_plant import (
     AddMultibodyPlantSceneGraph,
@@ -55,6 +56,8 @@ class MultibodyPlantConfig:
         contact_surface_representation: "triangle" or "polygon".
         adjacent_bodies_collision_filters: see MultibodyPlant.set_adjacent_bodies_collision_filters().
     """
+
+    __hash__ = hash_of_type
 
     time_step: float = 0.001
     use_sampled_output_ports: bool = True

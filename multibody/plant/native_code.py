@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import AbstractValue
+from merganser.framework.core import later_code
+from merganser.framework.core.later_code import LaterCode
 from merganser.framework.core.native_code import (
     CONTINUOUS_STATE,
     FAILURE,
@@ -20,15 +22,16 @@ from merganser.framework.core.native_code import (
     NextDiscreteStateOf,
     ParameterOf,
 )
+from merganser.framework.core.plain_values import Loading
 from merganser.framework.native import kernel_address
 from merganser.multibody import kernels
 from merganser.multibody.contact.penalty import limit_forces
 from merganser.multibody.contact.plant_problem import find_limits
 from merganser.multibody.kernels import operation_fields as o
+from merganser.multibody.plant.plain_sample import Shapes, plain_sample, sample_of
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
-    from merganser.framework.native.operations import CompiledOperation
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
     from merganser.multibody.plant.native_contact import HeldRoom
 
@@ -36,8 +39,10 @@ __all__ = ["NativeDynamics", "NativeStatePort", "SampleBox", "SampleRoom"]
 
 Array = NDArray[Any]
 
-_ENOUGH_CALLS = 20_000  # of the dynamics in Python, before they are compiled as an operation: that takes seconds
-_ENOUGH_CONTACTS = 10_000  # the same where there is contact, of which each step takes longer
+_WEIGHT_OF_CONTACT = 2  # steps with contact take longer in Python
+_DERIVATIVES = LaterCode("merganser.multibody.kernels.operations", "DERIVATIVES", "plant_derivatives")
+_STEP = LaterCode("merganser.multibody.kernels.operations", "STEP", "plant_step")
+_HELD_STEP = LaterCode("merganser.multibody.contact.step_operation", "HELD_STEP", "held_step")
 _NO_PLACE = -1
 
 
@@ -66,16 +71,21 @@ class SampleRoom:
 
 
 class SampleBox(AbstractValue):
-    """The box of a sample, which is a plain tuple there, so that it can be kept in files; None before the first step.
+    """The box of a sample, which is a plain tuple there; None before the first step.
 
     As nobody changes a sample, copies of the box share it: that takes 4 us less of every step. In the native plan the
     operation leaves its samples in a room, from where they are only taken when somebody looks.
+
+    Args:
+        value: the sample.
+        shapes: of its arrays, see `sample_of`.
     """
 
-    __slots__ = ("_count", "_room", "_take")
+    __slots__ = ("_count", "_room", "_shapes", "_take")
 
-    def __init__(self, value: Any = None) -> None:
+    def __init__(self, value: Any, shapes: Shapes) -> None:
         super().__init__(value)
+        self._shapes = shapes
         self._room: SampleRoom | None = None
         self._count = 0
         self._take: Callable[[SampleRoom], Any] | None = None
@@ -109,13 +119,19 @@ class SampleBox(AbstractValue):
 
     def Clone(self) -> SampleBox:
         """Returns a box of its own for the same sample."""
-        return SampleBox(self.get_value())
+        return SampleBox(self.get_value(), self._shapes)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SampleBox:
         return self.Clone()
 
     def __reduce__(self) -> Any:
-        return SampleBox, (self.get_value(),)
+        return SampleBox, (self.get_value(), self._shapes)
+
+    def _plain_state(self) -> Any:
+        return plain_sample(self.get_value())
+
+    def _set_plain_state(self, state: Any, loading: Loading) -> None:
+        self.set_value(sample_of(state, self._shapes, loading))
 
 
 class NativeDynamics:
@@ -134,15 +150,24 @@ class NativeDynamics:
     def __getstate__(self) -> dict[str, Any]:
         return {"_plant": self._plant, "num_calls": 0}
 
+    def note_call(self, w: Workspace) -> None:
+        """Counts a computation of the dynamics in Python."""
+        plant = self._plant
+        if w.is_float:
+            if self.num_calls == 0:
+                held = [_HELD_STEP] if plant._can_hold else []
+                later_code.want(*([_STEP, *held] if plant.is_discrete() else [_DERIVATIVES]))
+            later_code.note_call(_WEIGHT_OF_CONTACT if plant._may_touch else 1)
+        self.num_calls += 1
+
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation in a Context; None if there is none, or if it is not worth while to compile it."""
         plant = self._plant
         w = plant._workspace(context)
         if not (w.is_float and self._is_possible(context)):
             return None
-        operation, is_held = self._choose_operation(w)
-        enough = _ENOUGH_CONTACTS if plant._may_touch else _ENOUGH_CALLS
-        if self.num_calls < enough and not operation.is_on_disk():
+        code, is_held = self._choose_operation(context, w)
+        if not code.is_worth_while():
             return None
         room, held = self._room_of(w), None
         box = context._abstract_state._items[plant._sample_state] if plant.has_sampled_output_ports() else None
@@ -150,46 +175,42 @@ class NativeDynamics:
             box.get_value()  # the room may change now
         if is_held:
             held = self._held_room_of(room, context, w)
-            if not held.prepare():
+            if not ((self._is_contact_compiled() or later_code.must_compile_here()) and held.prepare()):
                 return None
         if box is not None and box._room is not room:
             box.follow(room, lambda room: tuple(plant._sample_in(context, room)))
         arguments = self._arguments(context, w, room, held)
         settle = None if box is None else box.get_value
-        return NativeCode(operation, arguments, settle, None if held is None else held.is_current)
+        return NativeCode(code.load(), arguments, settle, None if held is None else held.is_current)
 
     def _is_possible(self, context: Any) -> bool:
         plant = self._plant
-        table = plant._actuator_table or plant._look_at_actuators()
-        is_python = plant._has_loops or context._has_input(plant._spatial_force_port._index) or bool(table.mixed)
+        is_python = plant._has_loops or context._has_input(plant._spatial_force_port._index)
         if not plant.is_discrete():
-            is_python = is_python or plant._may_touch or plant._has_constraints or bool(table.controlled)
+            is_controlled = bool(plant._actuators_in(context).controlled)
+            is_python = is_python or plant._may_touch or plant._has_constraints or is_controlled
         if is_python:
             return False
         entry = plant._cache_entries[plant._xcdot_entry] if plant._xcdot_entry is not None else None
-        if entry is not None and entry.is_learning and not entry.was_observed:
-            return False  # what it depends on is not known yet
-        if not all(context._has_input(plant._desired_state_ports[instance]._index) for instance in table.controlled):
-            return False
-        has_whole = context._has_input(plant._actuation_port._index)
-        others = ((i, port) for i, port in plant._driven_instances if i not in table.controlled)
-        return has_whole or all(context._has_input(port._index) for _, port in others)
+        # While it learns, what it depends on is not known yet.
+        return entry is None or not entry.is_learning or entry.was_observed
 
-    def _choose_operation(self, w: Workspace) -> tuple[CompiledOperation, bool]:
+    def _choose_operation(self, context: Any, w: Workspace) -> tuple[LaterCode, bool]:
         """The operation, and whether it is the one that holds things.
 
         Plants without contact get that when they have first come to a joint limit, as its kernels take long to compile.
         """
-        from merganser.multibody.contact import step_operation
-        from merganser.multibody.kernels import operations
-
         plant = self._plant
         if not plant.is_discrete():
-            return operations.DERIVATIVES, False
-        table = plant._actuator_table
-        assert table is not None
-        is_held = plant._may_touch or plant._has_constraints or bool(table.controlled) or w.contact is not None
-        return (step_operation.HELD_STEP, True) if is_held else (operations.STEP, False)
+            return _DERIVATIVES, False
+        is_held = plant._may_touch or plant._has_constraints or bool(plant._actuators_in(context).controlled)
+        is_held = is_held or (w.contact is not None and self._is_contact_compiled())
+        return (_HELD_STEP, True) if is_held else (_STEP, False)
+
+    def _is_contact_compiled(self) -> bool:
+        from merganser.multibody.plant.native_contact import are_compiled
+
+        return are_compiled(self._plant)
 
     def _held_room_of(self, room: SampleRoom, context: Any, w: Workspace) -> HeldRoom:
         if room.held is None:
@@ -207,8 +228,6 @@ class NativeDynamics:
     def _arguments(self, context: Any, w: Workspace, room: SampleRoom, held: HeldRoom | None) -> tuple[Argument, ...]:
         """The integers of the operation, as kernels/operation_fields.py numbers them."""
         plant = self._plant
-        table = plant._actuator_table
-        assert table is not None
         fields: list[Argument] = [0] * o.NUM_FIELDS
         state = DiscreteStateOf(0) if plant.is_discrete() else CONTINUOUS_STATE
         fields[o.FAILURE], fields[o.STATE] = FAILURE, state
@@ -236,7 +255,7 @@ class NativeDynamics:
             fields[o.LIMIT_STIFFNESS], fields[o.LIMIT_DISSIPATION] = stiffness.ctypes.data, dissipation.ctypes.data
         if plant.has_sampled_output_ports():
             fields[o.SAMPLE], fields[o.COUNT] = room.states.ctypes.data, room.count.ctypes.data
-        sources, desired = self._sources(context), self._desired_sources()
+        sources, desired = self._sources(context), self._desired_sources(context)
         fields[o.NUM_SOURCES], fields[o.NUM_DESIRED_SOURCES] = len(sources) // 3, len(desired) // 3
         if held is not None:
             held.fill(fields)
@@ -268,6 +287,8 @@ class NativeDynamics:
         """Where actuation comes from: for each port how many inputs, the address of which they are, and the place."""
         plant = self._plant
         sources: list[Argument] = []
+        if plant._has_actuators:
+            plant._log_undriven(context, plant._actuators_in(context))
         if plant._has_actuators and context._has_input(plant._actuation_port._index):
             every = plant._every_input
             sources.extend((len(every), every.ctypes.data, InputOf(plant._actuation_port._index)))
@@ -277,14 +298,11 @@ class NativeDynamics:
                 sources.extend((len(inputs), inputs.ctypes.data, InputOf(port._index)))
         return sources
 
-    def _desired_sources(self) -> list[Argument]:
+    def _desired_sources(self, context: Any) -> list[Argument]:
         """The same of the desired states of model instances with PD controllers."""
         plant = self._plant
-        table = plant._actuator_table
-        assert table is not None
         sources: list[Argument] = []
-        for instance in table.controlled:
-            inputs = plant._tree.coordinates.inputs[instance]
+        for instance, inputs in plant._actuators_in(context).controlled.items():
             sources.extend((len(inputs), inputs.ctypes.data, InputOf(plant._desired_state_ports[instance]._index)))
         return sources
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.native import kernel_address
+from merganser.framework.native import is_at_hand, kernel_address
 from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY, find_candidates
 from merganser.geometry.proximity.layout import contact_dtype, work_dtype
 from merganser.geometry.proximity.manifolds import contact_manifolds
@@ -25,12 +25,24 @@ from merganser.multibody.plant.workspace import Workspace
 if TYPE_CHECKING:
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
 
-__all__ = ["HeldRoom"]
+__all__ = ["HeldRoom", "are_compiled"]
 
 Array = NDArray[Any]
 
 _FIRST_PAIRS = 4  # room at the start for so many candidates and contacts of each geometry
 _FIRST_CONTACTS = 4
+
+
+def are_compiled(plant: MultibodyPlant) -> bool:
+    """Whether the kernels are there that take long to compile; those of contact are not until something touches."""
+    needed = [start_step, _solver_of(plant)] if plant._can_hold else []
+    return all(map(is_at_hand, [*needed, find_candidates, contact_manifolds] if plant._may_touch else needed))
+
+
+def _solver_of(plant: MultibodyPlant) -> Any:
+    """The kernel that solves the contact problem of a plant."""
+    is_tamsi = plant._settings_of_contact()["approximation"] == TAMSI
+    return tamsi_contact_velocities if is_tamsi else contact_velocities
 
 
 class HeldRoom:
@@ -69,7 +81,7 @@ class HeldRoom:
     def is_current(self) -> bool:
         """Whether model and Context are as they were, and all arrays have been large enough."""
         plant, room = self._plant, self._room
-        if plant._actuator_table is not self._table or self._lacks_room():
+        if plant._actuators_in(self._context) is not self._table or self._lacks_room():
             return False
         if not plant._can_hold:
             return True
@@ -102,7 +114,7 @@ class HeldRoom:
         if self._is_ready and self.is_current():
             return True  # arrays stay where operations look for them
         plant, room = self._plant, self._room
-        self._is_ready, self._table = False, plant._actuator_table
+        self._is_ready, self._table = False, plant._actuators_in(self._context)
         num_inputs = len(plant._driven_velocities)
         self._feedforward, self._desired = np.zeros(num_inputs), np.zeros((2, num_inputs))
         if plant._can_hold:
@@ -121,7 +133,7 @@ class HeldRoom:
     def _take_drives(self) -> None:
         controllers = self._table.controllers
         self._room.drives = plant_drives = np.zeros(len(controllers.inputs), drive_dtype)
-        plant_drives["q"], plant_drives["v"] = controllers.positions, controllers.velocities
+        plant_drives["v"] = controllers.velocities
         plant_drives["p"], plant_drives["d"] = controllers.p, controllers.d
         plant_drives["limit"] = controllers.limits
 
@@ -183,14 +195,15 @@ class HeldRoom:
         fields[o.PUT_DESIRED_STATE] = kernel_address(checked_arrays.put_desired_state, inputs, w.q, self._desired)
         fields[o.CONTROLLED_STEP] = kernel_address(
             kernels.controlled_step, w.topology, w.parameters, w.gravity, plant.time_step(), w.x, w.tau, w.F_applied,
-            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.work, drives.effort, w.x,
+            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.kick, drives.work, drives.effort,
+            w.x,
         )  # fmt: skip
         for field, array in (
             (o.ACTUATED_MOBODS, table.mobods), (o.FEEDFORWARD, self._feedforward), (o.DESIRED, self._desired),
             (o.CONTROLLED_INPUTS, controllers.inputs), (o.CONTROLLED_POSITIONS, controllers.positions),
             (o.PROPORTIONAL_GAINS, controllers.p), (o.DERIVATIVE_GAINS, controllers.d),
             (o.DRIVE_NUMBERS, drives.numbers), (o.DRIVE_VALUES, drives.values), (o.DRIVE_WORK, drives.work),
-            (o.DRIVE_EFFORT, drives.effort),
+            (o.DRIVE_EFFORT, drives.effort), (o.KICK, drives.kick),
         ):  # fmt: skip
             fields[field] = array.ctypes.data
 
@@ -252,10 +265,10 @@ class HeldRoom:
             w.position, self._pairs, self._contacts, w.scratch, room.matrix, room.is_locked, room.constraints,
             room.rows, room.jacobian, room.frames, room.source, room.counts,
         )  # fmt: skip
-        solver = tamsi_contact_velocities if settings["approximation"] == TAMSI else contact_velocities
         fields[o.SOLVER] = kernel_address(
-            solver, settings, model.trees, room.matrix, room.is_locked, w.v, w.v, room.constraints, room.rows,
-            room.jacobian, room.pairs, room.work, room.integer_work, room.v_next, room.impulses, room.statistics,
+            _solver_of(plant), settings, model.trees, room.matrix, room.is_locked, w.v, w.v, room.constraints,
+            room.rows, room.jacobian, room.pairs, room.work, room.integer_work, room.v_next, room.impulses,
+            room.statistics,
         )  # fmt: skip
         fields[o.NEXT_STATE] = kernel_address(next_state, w.topology, plant.time_step(), w.q, room.v_next, w.x)
 

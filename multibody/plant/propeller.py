@@ -17,7 +17,7 @@ from merganser.multibody.tree import BodyIndex
 __all__ = ["Propeller", "PropellerInfo", "item_of_body"]
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class PropellerInfo:
     """One propeller, whose frame P is fixed to body B; it pushes along Pz.
 

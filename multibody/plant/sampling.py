@@ -73,6 +73,7 @@ class PlantSampling(PlantInputs):
     _sample_state: int  # index of the abstract state
     _sample_entry: CacheEntry
     _body_dynamics_entry: CacheEntry
+    _body_dynamics_now_entry: CacheEntry
     _contacts_entry: CacheEntry
     _constant_parameters_entry: CacheEntry
     _native_dynamics: NativeDynamics
@@ -101,14 +102,22 @@ class PlantSampling(PlantInputs):
 
     # ------------------------------------------------------------------ the discrete update
 
-    def _declare_updates(self) -> None:
-        """Declares the periodic and forced update of a discrete plant, and the state of its sample."""
+    def _declare_updates(self, num_numbers: int) -> None:
+        """Declares the periodic and forced update of a discrete plant, and the state of its sample.
+
+        Args:
+            num_numbers: of the parameter records.
+        """
         if not self._use_sampled_output_ports:
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._calc_step)
             self._use_native_event(self._native_dynamics)
             self.DeclareForcedDiscreteUpdateEvent(self._calc_step)
             return
-        self._sample_state = self.DeclareAbstractState(SampleBox())
+        tree = self._tree
+        x = (tree.num_positions() + tree.num_velocities(),)
+        forces = (tree.num_actuated_dofs(),), (len(tree.topology), 6)
+        shapes = (x, x, *forces, (num_numbers,), (3,), (tree.num_velocities(),))
+        self._sample_state = self.DeclareAbstractState(SampleBox(None, shapes))
         self.DeclarePeriodicUnrestrictedUpdateEvent(self._time_step, 0.0, self._calc_sampled_step)
         self._use_native_event(self._native_dynamics)
         self.DeclareForcedUnrestrictedUpdateEvent(self._calc_sampled_step)
@@ -158,7 +167,7 @@ class PlantSampling(PlantInputs):
             "copy of the parameters", ValueProducer(room, self._copy_parameters), {self.pn_ticket()}
         )
         # pydrake's ports depend on all inputs, too; so there are the same algebraic loops.
-        live = {self.all_state_ticket(), self.pn_ticket(), self.all_input_ports_ticket()}
+        live = {self.all_state_ticket(), self.all_parameters_ticket(), self.all_input_ports_ticket()}
         sources = {self.xa_ticket()} if self._use_sampled_output_ports else live
         self._sample_entry = self.DeclareCacheEntry("dynamics", ValueProducer(room, self._calc_sample), sources)
         now = {self.q_ticket(), self.v_ticket(), self.pn_ticket(), self._geometry_query_port.ticket()}
@@ -167,6 +176,11 @@ class PlantSampling(PlantInputs):
         self._body_dynamics_entry = self.DeclareCacheEntry(
             "dynamics of the bodies", ValueProducer(room, self._calc_body_dynamics), {self._sample_entry.ticket()}
         )
+        self._body_dynamics_now_entry = self._body_dynamics_entry
+        if self._use_sampled_output_ports:
+            self._body_dynamics_now_entry = self.DeclareCacheEntry(
+                "dynamics of the bodies at the moment", ValueProducer(room, self._calc_body_dynamics_now), live
+            )
 
     def _copy_parameters(self, context: Any, output: Any) -> None:
         """A copy that samples share until a parameter changes."""
@@ -187,11 +201,13 @@ class PlantSampling(PlantInputs):
 
     def _eval_vdot(self, context: Any) -> Array:
         """Generalized accelerations, of a discrete step (v+ - v) / h, zero before the first step; shape [nv]."""
-        w, sample = self._workspace(context), self._eval_sample(context)
-        if sample is None:
-            return w.zeros_v
-        v_next_or_vdot = sample.result[len(w.q) :]
-        return (v_next_or_vdot - sample.x[len(w.q) :]) / self._time_step if self._time_step > 0.0 else v_next_or_vdot
+        sample = self._eval_sample(context)
+        return self._workspace(context).zeros_v if sample is None else self._vdot_of(sample)
+
+    def _vdot_of(self, sample: DynamicsSample) -> Array:
+        num_q = self._tree.num_positions()
+        v_next_or_vdot = sample.result[num_q:]
+        return (v_next_or_vdot - sample.x[num_q:]) / self._time_step if self._time_step > 0.0 else v_next_or_vdot
 
     def _eval_net_actuation(self, context: Any) -> Array:
         """What the actuators exert, zero before the first step; shape [nu]."""
@@ -220,17 +236,27 @@ class PlantSampling(PlantInputs):
         bodies: BodyDynamics | None = context._read_entry(self._body_dynamics_entry._index).value.get_value()
         return bodies
 
+    def _eval_body_dynamics_now(self, context: Any) -> BodyDynamics:
+        """How the bodies move as it follows from the forces at the moment, whatever output ports show."""
+        bodies: BodyDynamics = context._read_entry(self._body_dynamics_now_entry._index).value.get_value()
+        return bodies
+
     def _calc_body_dynamics(self, context: Any, output: Any) -> None:
-        """From the sample, by the recursive Newton-Euler algorithm (../kernels/inverse_dynamics.py)."""
-        sample, w = self._eval_sample(context), self._workspace(context)
-        if sample is None:
-            output.set_value(None)
-            return
+        sample = self._eval_sample(context)
+        output.set_value(None if sample is None else self._body_dynamics_of(context, sample))
+
+    def _calc_body_dynamics_now(self, context: Any, output: Any) -> None:
+        sample = self._take_sample(context, np.empty_like(self._workspace(context).x))
+        output.set_value(self._body_dynamics_of(context, sample))
+
+    def _body_dynamics_of(self, context: Any, sample: DynamicsSample) -> BodyDynamics:
+        """From a sample, by the recursive Newton-Euler algorithm (../kernels/inverse_dynamics.py)."""
+        w = self._workspace(context)
         # A Context of other scalars may have got its sample from one of floats.
         vdot, x, F_applied, numbers, gravity = (
             array.astype(w.dtype, copy=False)
             for array in (
-                self._eval_vdot(context), sample.x, sample.F_applied, sample.parameters, sample.gravity,
+                self._vdot_of(sample), sample.x, sample.F_applied, sample.parameters, sample.gravity,
             )
         )  # fmt: skip
         num_q, num_mobods = len(w.q), len(w.topology)
@@ -247,8 +273,7 @@ class PlantSampling(PlantInputs):
         A_WB_W[0] = 0.0
         # The algorithm lets the world accelerate by -g instead of pulling at every body.
         A_WB_W[1:, 3:] += gravity
-        bodies = BodyDynamics(A_WB_W, scratch["F_Bo_W"], position["R_WB"], position["p_WoBo_W"], parameters)
-        output.set_value(bodies)
+        return BodyDynamics(A_WB_W, scratch["F_Bo_W"], position["R_WB"], position["p_WoBo_W"], parameters)
 
     def _reaction_force(self, bodies: BodyDynamics, joint: Joint) -> SpatialForce:
         """F_CJc_Jc: what a joint exerts on its child body C at its frame Jc there, in Jc.

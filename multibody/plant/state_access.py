@@ -79,6 +79,8 @@ class PlantState(PlantGeometry):
                 numeric[self._frame_group]._values, layout.frame_dtype
             )
         workspace: Workspace = context._workspace
+        if workspace.store.reader is not None:
+            workspace.store.note_read(context, 0)
         return workspace
 
     def _q_view(self, context: Any) -> Array:

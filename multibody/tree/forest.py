@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import networkx as nx
+from merganser.multibody.tree.connected_groups import connected_groups
 
 __all__ = ["JointLoopError", "Mobilizer", "spanning_forest"]
 
@@ -65,26 +65,31 @@ def spanning_forest(num_bodies: int, joints: Mapping[int, tuple[int, int]]) -> l
     Raises:
         JointLoopError: if the joints form a loop.
     """
-    graph = nx.Graph()
-    graph.add_nodes_from(range(num_bodies))
-    for index, (parent, child) in joints.items():
-        graph.add_edge(parent, child, joint=index)
-    loops = nx.cycle_basis(graph)
-    if loops:
-        loop = loops[0]
-        raise JointLoopError([graph.edges[edge]["joint"] for edge in zip(loop, loop[1:] + loop[:1])])
-
+    groups = connected_groups(joints.values())
+    if sum(len(group) - 1 for group in groups) < len(joints):  # as many joints as that make trees
+        raise JointLoopError(_loop_of(joints))
+    joints_of: list[list[int]] = [[] for _ in range(num_bodies)]
+    for index, bodies in joints.items():
+        for body in bodies:
+            joints_of[body].append(index)
     mobilizers: list[Mobilizer] = []
     reached = {WORLD}
 
     def grow_tree(root: int) -> None:
-        for inboard, outboard in nx.dfs_edges(graph, root):
-            joint = graph.edges[inboard, outboard]["joint"]
-            mobilizers.append(Mobilizer(inboard, outboard, joint, is_reversed=joints[joint][0] != inboard))
+        """Depth first; the next joint is the last one of those that wait."""
+        waiting = [(root, joint) for joint in reversed(joints_of[root])]
+        while waiting:
+            inboard, joint = waiting.pop()
+            parent, child = joints[joint]
+            outboard = child if inboard == parent else parent
+            if outboard in reached:
+                continue  # that is where the tree came from
+            mobilizers.append(Mobilizer(inboard, outboard, joint, is_reversed=parent != inboard))
             reached.add(outboard)
+            waiting.extend((outboard, next_joint) for next_joint in reversed(joints_of[outboard]))
 
     grow_tree(WORLD)
-    for base in _base_candidates(graph, {child for _, child in joints.values()}):
+    for base in _base_candidates(joints_of, {child for _, child in joints.values()}):
         if base not in reached:
             mobilizers.append(Mobilizer(WORLD, base, joint=None))
             reached.add(base)
@@ -92,13 +97,24 @@ def spanning_forest(num_bodies: int, joints: Mapping[int, tuple[int, int]]) -> l
     return mobilizers
 
 
-def _base_candidates(graph: nx.Graph, children: set[int]) -> list[int]:
+def _loop_of(joints: Mapping[int, tuple[int, int]]) -> list[int]:
+    """The joints of a loop."""
+    import networkx as nx  # it takes 0.1 s
+
+    graph = nx.Graph()
+    for index, (parent, child) in joints.items():
+        graph.add_edge(parent, child, joint=index)
+    loop = nx.cycle_basis(graph)[0]
+    return [graph.edges[edge]["joint"] for edge in zip(loop, loop[1:] + loop[:1])]
+
+
+def _base_candidates(joints_of: list[list[int]], children: set[int]) -> list[int]:
     """Bodies that are no joint's child, in the order in which they become bases.
 
     A part of n bodies that does not hold the world has n - 1 joints, so one of its bodies is no joint's
     child.
     """
-    candidates = [body for body in graph if body not in children]
+    candidates = [body for body in range(len(joints_of)) if body not in children]
     return sorted(
-        candidates, key=lambda body: -graph.degree[body]
+        candidates, key=lambda body: -len(joints_of[body])
     )  # stable: equal degrees stay in order of index

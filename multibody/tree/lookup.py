@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from merganser.multibody.tree.connected_groups import connected_groups
 from merganser.multibody.tree.constraints import ConstraintCollection
 from merganser.multibody.tree.coordinates import Coordinates
 from merganser.multibody.tree.element import MultibodyElement
@@ -315,9 +315,9 @@ class TreeLookup:
             RuntimeError: if the body is not of this tree.
         """
         self._check_mine("GetBodiesWeldedTo", "it", body)
-        graph = nx.Graph([(j.parent_body(), j.child_body()) for j in self.joints if isinstance(j, WeldJoint)])
-        graph.add_node(body)
-        return sorted(nx.node_connected_component(graph, body), key=RigidBody.index)
+        welds = [(j.parent_body(), j.child_body()) for j in self.joints if isinstance(j, WeldJoint)]
+        groups = connected_groups([(body, body), *welds])
+        return sorted(next(group for group in groups if body in group), key=RigidBody.index)
 
     def IsAnchored(self, body: RigidBody) -> bool:
         """Returns whether welds connect the body to the world.

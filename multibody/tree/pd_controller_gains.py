@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from merganser.framework.core.records import hash_of_type
+
 __all__ = ["PdControllerGains"]
 
 
@@ -15,6 +17,8 @@ class PdControllerGains:
         p: proportional gain [N m/rad or N/m].
         d: derivative gain [N m s/rad or N s/m].
     """
+
+    __hash__ = hash_of_type
 
     p: float = 0.0
     d: float = 0.0

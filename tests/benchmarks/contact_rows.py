@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import grasp_rows
 import numpy as np
-from libraries import Call, Library, Row, compile_operations
+from libraries import Call, Library, Row
 from numpy.typing import NDArray
 
 TIME_STEP = 0.002
@@ -60,7 +60,6 @@ def walls() -> list[tuple[list[float], list[float]]]:
 
 def plant_steps(library: Library, scene: Scene, approximation: str) -> Call:
     """Steps of a plant of either package."""
-    compile_operations(library)
     root = library.plant.__name__.split(".")[0]
     geometry = importlib.import_module(f"{root}.geometry")
     math = importlib.import_module(f"{root}.framework.math" if root == "merganser" else f"{root}.math")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from libraries import MODELS, Call, Library, Row, compile_operations, make_parser
+from libraries import MODELS, Call, Library, Row, make_parser
 from mujoco_model import mujoco_text
 from numpy.typing import NDArray
 
@@ -117,7 +117,6 @@ def start_of(grasp: Grasp) -> NDArray[np.float64]:
 
 def plant_steps(library: Library, grasp: Grasp, approximation: str) -> Call:
     """Steps of a plant of either package."""
-    compile_operations(library)
     robot = build(library, grasp, approximation)
     plant = robot.plant
     simulator = library.analysis.Simulator(robot.builder.Build())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -65,19 +64,6 @@ def pydrake_library() -> Library | None:
     except ImportError:
         return None
     return Library(plant, parsing, tree, framework, primitives, analysis, controllers)
-
-
-def compile_operations(library: Library) -> None:
-    """Compiles what a simulation compiles only after many steps, as it would be found on the disk later on."""
-    if not library.analysis.__name__.startswith("merganser"):
-        return
-    from merganser.multibody.contact import step_operation
-    from merganser.multibody.kernels import operations
-
-    for module in ("columns", "rows"):
-        importlib.import_module(f"merganser.analysis.plan.{module}")
-    for operation in (operations.DERIVATIVES, operations.STEP, step_operation.HELD_STEP):
-        operation.address()
 
 
 def load(library: Library, plant: Any, path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from libraries import ROOT, Library, Row, compile_operations, load
+from libraries import ROOT, Library, Row, load
 
 _CART_POLE = ROOT / "examples" / "models" / "cart_pole.sdf"
 _PERIOD = 0.01
@@ -31,7 +31,6 @@ def cart_pole(library: Library, period: float = 0.0) -> Any:
 
 def batch(library: Library, period: float, num: int) -> Callable[[], Any]:
     """Derivatives or next states of a cart-pole at random states and forces, in one thread."""
-    compile_operations(library)
     plant = cart_pole(library, period)
     context, rng = plant.CreateDefaultContext(), np.random.default_rng(1)
     port = plant.get_actuation_input_port().get_index()
@@ -90,7 +89,6 @@ def simulations(
 
     Contexts are not made inside: from arrays there are none, and others are only reset.
     """
-    compile_operations(library)
     analysis, system = library.analysis, make(library, period)
     config = analysis.SimulatorConfig(**settings)
     first = system.CreateDefaultContext()

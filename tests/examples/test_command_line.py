@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,26 @@ def test_bad_input_is_one_line_on_standard_error(arguments, words, capsys):
     assert main(arguments) == 1
     error = capsys.readouterr().err
     assert words in error and error.startswith("error: ") and error.count("\n") == 1
+
+
+_BOXES = """
+from merganser.compiling import _simulate_arm, _simulate_contact
+from merganser.framework.native.parallel_compilation import _kernels
+from merganser.geometry import Box
+
+_simulate_arm(0.001)
+_simulate_contact(Box(0.1, 0.1, 0.1))
+print(sum(sum(kernel.stats.cache_misses.values()) for kernel in _kernels.values()))
+"""
+
+
+def test_what_was_compiled_beforehand_is_not_compiled_again(capsys):
+    assert main(["compile"]) == 0
+    assert "kept in" in capsys.readouterr().out
+    again = subprocess.run([sys.executable, "-c", _BOXES], capture_output=True, text=True, check=True)
+    assert again.stdout == "0\n"
+
+
+def test_a_topic_that_does_not_exist_is_refused_with_those_that_do(capsys):
+    assert main(["compile", "robots", "rockets"]) == 1
+    assert "no topic 'rockets'. Topics are: blocks, robots, contact" in capsys.readouterr().err

@@ -269,3 +269,56 @@ def test_continuous_joint_limits_hold() -> None:
         angles.append(scene.state[0])
     assert -0.32 < min(angles) < -0.3
     assert max(angles) < 0.52
+
+
+# ---------------------------------------------------------------------- friction in continuous time
+
+
+@pytest.mark.parametrize("speed", [0.3, 1.0, 2.0, 5.0, 50.0])
+@pytest.mark.parametrize("direction", [0.0, 2.1, -0.7])
+def test_continuous_friction_opposes_slip_with_the_coefficient_of_its_speed(direction: float, speed: float) -> None:
+    """mu f_n against the slip; mu rises to the static coefficient at v_s, and falls to the dynamic one at 3 v_s."""
+    static, dynamic, stiction = 0.8, 0.5, 1e-2
+
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        properties = lib.ProximityProperties()
+        friction = lib.CoulombFriction(static, dynamic)
+        lib.AddContactMaterial(dissipation=0.5, point_stiffness=1e4, friction=friction, properties=properties)
+        add_free_body(lib, plant, "ball", lib.Sphere(0.1), properties)
+        add_ground(lib, plant, properties)
+        plant.set_stiction_tolerance(stiction)
+
+    scene = Scene(LIB, 0.0, fill)
+    depth, spin = 1e-3, 7.0
+    slip = speed * stiction * np.array([math.cos(direction), math.sin(direction), 0.0])
+    state = free_state([0.0, 0.0, 0.1 - depth])
+    # The spin alone moves the point of contact, and the ball moves so that they slip as wanted, and sinks.
+    state[7:10], rate = [spin, -spin, 3.0], -0.2
+    point = np.array([0.0, 0.0, -(0.1 - 0.5 * depth)])
+    state[10:13] = slip - np.cross(state[7:10], point) + [0.0, 0.0, rate]
+    scene.run(0, state)
+    (info,) = scene.contacts()
+    on_ball = info.contact_force() * (1.0 if int(info.bodyB_index()) == 1 else -1.0)
+    f_n = 5e3 * depth * (1.0 - 0.5 * rate)
+    assert on_ball[2] == pytest.approx(f_n, rel=1e-9)
+    if speed <= 1.0:
+        mu = static * speed**3 * (10.0 - 15.0 * speed + 6.0 * speed**2)
+    else:
+        x = min(1.0, 0.5 * (speed - 1.0))
+        mu = static - (static - dynamic) * x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
+    np.testing.assert_allclose(on_ball[:2], -mu * f_n * slip[:2] / np.linalg.norm(slip), rtol=1e-6, atol=1e-9)
+    # And it is what accelerates the ball: m a = f + m g, I alpha = p x f.
+    vdot = scene.plant.EvalTimeDerivatives(scene.context).CopyToVector()[7:]
+    np.testing.assert_allclose(vdot[3:], on_ball + [0.0, 0.0, -G], rtol=1e-9)
+    np.testing.assert_allclose(vdot[:3], np.cross(point, on_ball) / (0.4 * 0.1**2), rtol=1e-6, atol=1e-6)
+
+
+def test_a_continuous_block_that_slides_stops_after_v2_over_2_mu_g() -> None:
+    scene = Scene(LIB, 0.0, on_plane(cube(), point_stiffness=1e5, dissipation=1.0))
+    start = free_state([0.0, 0.0, 0.05 - G / (4.0 * 5e4)])
+    start[10:12] = [0.6, 0.8]
+    scene.run(0, start)
+    scene.simulator.AdvanceTo(0.4)
+    way = scene.state[4:6]
+    assert np.linalg.norm(way) == pytest.approx(1.0 / (2.0 * FRICTION * G), rel=0.02)
+    np.testing.assert_allclose(way / np.linalg.norm(way), [0.6, 0.8], atol=1e-3)

@@ -162,6 +162,36 @@ def test_drive_presses_a_sphere_on_the_ground(effort_limit: float) -> None:
     compare_forces(ours, theirs)
 
 
+@pytest.mark.parametrize("approximation", CONVEX)
+@pytest.mark.parametrize("in_the_way", ["limit", "ground", "both"])
+@pytest.mark.parametrize(
+    ("p", "d", "time_step"), [(1e8, 1e4, 0.02), (1e8, 1e4, 0.05), (1e10, 0.0, 1e-3), (0.0, 1e6, 0.02)]
+)
+def test_stiff_drives_are_as_soft(p: float, d: float, time_step: float, in_the_way: str, approximation: str) -> None:
+    """Drives that the step does not resolve, so that both packages soften them, with all that they may be given."""
+
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        body = plant.AddRigidBody("pusher", lib.SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+        lower = -math.inf if in_the_way == "ground" else -0.02
+        slide = lib.PrismaticJoint("slide", plant.world_frame(), body.body_frame(), [0, 0, 1], lower, math.inf)
+        motor = plant.AddJointActuator("motor", plant.AddJoint(slide))
+        motor.set_controller_gains(lib.PdControllerGains(p=p, d=d))
+        if in_the_way != "limit":
+            properties = material(lib, point_stiffness=1e6, dissipation=1.0)
+            plant.RegisterCollisionGeometry(body, lib.RigidTransform(), lib.Sphere(0.1), "ball", properties)
+            add_ground(lib, plant, properties, -1.1, lib.Box(2.0, 2.0, 2.0))
+
+    states = []
+    for lib in (OURS, THEIRS):
+        scene, instance = Scene(lib, time_step, fill, approximation), lib.default_model_instance()
+        scene.plant.get_desired_state_input_port(instance).FixValue(scene.context, [-0.1, -0.3])
+        scene.plant.get_actuation_input_port(instance).FixValue(scene.context, [5.0])
+        # Already in the way, as a drive that touches nothing is softened by pydrake only.
+        states.append(scene.run(30, [-0.03, 0.0]))
+    np.testing.assert_allclose(*states, rtol=1e-6, atol=1e-7)
+    assert np.abs(states[0][:, 0]).max() < 0.5
+
+
 @pytest.mark.parametrize("is_locked", [False, True])
 @pytest.mark.parametrize("approximation", ["kSap", "kLagged"])
 def test_arm_touches_the_ground_also_with_a_locked_joint(approximation: str, is_locked: bool) -> None:

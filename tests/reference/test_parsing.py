@@ -16,6 +16,7 @@ from merganser.geometry import Role
 from merganser.multibody import tree
 from merganser.multibody.parsing import Parser
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
+from tests.support.odd_models import CUBE_OBJ, INCLUDES, ODD_DOCUMENTS, write_included_models
 
 drake = pytest.importorskip("pydrake.all", reason="pydrake is not installed (extra `reference`)")
 drake_tree = pytest.importorskip("pydrake.multibody.tree")
@@ -147,7 +148,9 @@ class Side:
         return found
 
 
-def read_both(file: Path | None = None, text: str = "", file_type: str = "") -> tuple[Side, Side]:
+def read_both(
+    file: Path | None = None, text: str = "", file_type: str = "", packages: dict[str, Path] | None = None
+) -> tuple[Side, Side]:
     """The same document read by merganser and by pydrake."""
     ours, our_scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.001)
     theirs, their_scene_graph = drake.AddMultibodyPlantSceneGraph(drake.DiagramBuilder(), 0.001)
@@ -161,6 +164,8 @@ def read_both(file: Path | None = None, text: str = "", file_type: str = "") -> 
             package_map.Remove("drake_models")
         if MODELS.is_dir():
             package_map.Add("drake_models", str(MODELS))
+        for name, folder in (packages or {}).items():
+            package_map.Add(name, str(folder))
         if file is not None:
             side.parser.AddModels(str(file))
         else:
@@ -175,6 +180,7 @@ def assert_same_plant(ours: Side, theirs: Side) -> None:
     assert_same_joints(ours, theirs)
     assert_same_actuators(ours, theirs)
     assert_same_geometries(ours, theirs)
+    assert ours.plant.num_force_elements() == theirs.plant.num_force_elements()
     assert ours.plant.num_constraints() == theirs.plant.num_constraints()
     groups, expected_groups = (side.parser.GetCollisionFilterGroups() for side in (ours, theirs))
     assert groups.groups() == expected_groups.groups()
@@ -260,7 +266,7 @@ def assert_same_shape(shape, reference) -> None:
         if hasattr(reference, measure) and kind not in ("Mesh", "Convex"):
             assert getattr(shape, measure)() == getattr(reference, measure)()
     if kind in ("Mesh", "Convex"):
-        assert Path(shape.source().path()) == Path(reference.source().path())
+        assert Path(shape.source().path()).resolve() == Path(reference.source().path()).resolve()
         np.testing.assert_array_equal(shape.scale3(), reference.scale3())
 
 
@@ -316,3 +322,21 @@ def test_our_example_file_gives_the_same_plant_as_in_pydrake(name):
 )
 def test_document_that_uses_every_kind_of_pose_gives_the_same_plant_as_in_pydrake(text, file_type):
     assert_same_plant(*read_both(text=text, file_type=file_type))
+
+
+@pytest.mark.parametrize("case", ODD_DOCUMENTS)
+def test_document_that_is_not_by_the_book_gives_the_same_plant_as_in_pydrake(case):
+    text, file_type = ODD_DOCUMENTS[case]
+    assert_same_plant(*read_both(text=text, file_type=file_type))
+
+
+def test_mesh_file_gives_the_same_plant_as_in_pydrake(tmp_path):
+    path = tmp_path / "cube.obj"
+    path.write_text(CUBE_OBJ)
+    assert_same_plant(*read_both(path))
+
+
+@pytest.mark.parametrize("case", INCLUDES)
+def test_included_models_give_the_same_plant_as_in_pydrake(case, tmp_path):
+    write_included_models(tmp_path)
+    assert_same_plant(*read_both(text=INCLUDES[case], file_type="sdf", packages={"models": tmp_path}))

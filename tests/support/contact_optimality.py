@@ -55,12 +55,12 @@ def measure_optimality(plant: Any, context: Any, step: StepData, v_next: Array, 
     constraints, rows, gamma = room.constraints[:n], room.rows[:num_rows], room.impulses[:num_rows]
     trees = room.model.trees
     J = _dense_jacobian(constraints, trees, room.jacobian, num_rows, len(step.v))
-    violation = 0.0
-    for c in constraints:
+    violation, alone = 0.0, _drives_alone(constraints, len(trees))
+    for k, c in enumerate(constraints):
         part = slice(c["row_start"], c["row_start"] + c["num_rows"])
         row = _Row(step, J[part], v_next, rows["g"][part], gamma[part])
         if c["kind"] != CONTACT:
-            difference = _bounded_violation(c, row)
+            difference = _bounded_violation(c, row, k in alone)
         elif approximation == SAP:
             difference = _cone_violation(c, row)
         else:
@@ -92,10 +92,23 @@ def _dense_jacobian(constraints: Any, trees: Any, blocks: Array, num_rows: int, 
     return J
 
 
-def _momentum_error(step: StepData, constraints: Any, trees: Any, J: Array, gamma: Array, v_next: Array) -> float:
+def _islands(constraints: Any, num_trees: int) -> Array:
+    """The island of each tree."""
     links = [(c["tree_0"], c["tree_1"]) for c in constraints if c["tree_1"] >= 0]
-    graph = coo_array((np.ones(len(links)), np.array(links, int).reshape(-1, 2).T), (len(trees), len(trees)))
-    _, island_of_tree = connected_components(graph, directed=False)
+    graph = coo_array((np.ones(len(links)), np.array(links, int).reshape(-1, 2).T), (num_trees, num_trees))
+    islands: Array = connected_components(graph, directed=False)[1]
+    return islands
+
+
+def _drives_alone(constraints: Any, num_trees: int) -> set[int]:
+    """Drives on whose island nothing else acts, which are as stiff as they say."""
+    islands = _islands(constraints, num_trees)[constraints["tree_0"]]
+    shared = {int(island) for island, kind in zip(islands, constraints["kind"]) if kind != DRIVE}
+    return {k for k, island in enumerate(islands) if int(island) not in shared}
+
+
+def _momentum_error(step: StepData, constraints: Any, trees: Any, J: Array, gamma: Array, v_next: Array) -> float:
+    island_of_tree = _islands(constraints, len(trees))
     island_of_velocity = np.repeat(island_of_tree, trees["num_v"])
     D = np.diag(step.A) ** -0.5
     A, impulse = step.A.astype(np.longdouble), J.T.astype(np.longdouble) @ gamma
@@ -154,14 +167,14 @@ def _hunt_crossley_violation(c: Any, row: _Row, approximation: int) -> float:
     return _difference(row, expected, slope)
 
 
-def _bounded_violation(c: Any, row: _Row) -> float:
+def _bounded_violation(c: Any, row: _Row, is_alone: bool) -> float:
     """The difference from equations (2) to (4) of regularization.py."""
     h, lower, upper = row.step.time_step, c["lower"], c["upper"]
     limit = 4.0 * math.pi**2 / (c["beta"] ** 2 * row.w) if row.w > 0.0 else math.inf
     if c["kind"] == DRIVE:
         Kp, Kd = c["stiffness"], c["damping"]
-        if h * (h * Kp + Kd) > limit:
-            Kp, Kd = limit / (2.0 * h * h), limit / (2.0 * h)
+        if h * (h * Kp + Kd) > limit and not is_alone:
+            Kp, Kd = (x * limit / (h * (h * Kp + Kd)) for x in (Kp, Kd))
         gain = h * (h * Kp + Kd)
         offset = h * (c["feedforward"] - Kp * row.g + Kd * c["velocity_target"])
         lower, upper = h * lower, h * upper

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from merganser.framework.core.records import hash_of_type
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.force_elements import hinge_friction_torque, hinge_spring_torque
 from merganser.multibody.tree.element import MultibodyElement
@@ -37,6 +38,8 @@ class DoorHingeConfig:
         motion_threshold: rate at which friction has about half its torque, not negative; 0 for viscous friction alone
             [rad/s]. Smaller is more like dry friction, and stiffer.
     """
+
+    __hash__ = hash_of_type
 
     spring_zero_angle_rad: float = -1.5
     spring_constant: float = 1.5

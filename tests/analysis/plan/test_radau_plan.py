@@ -22,6 +22,7 @@ from merganser.analysis import (
 )
 from merganser.analysis.integrators.small_lu import factor_shifted, solve_factored
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, System
+from merganser.framework.core.later_code import LaterCode
 from merganser.framework.native import native
 from merganser.framework.primitives import LinearSystem, LogVectorOutput, Sine, ZeroOrderHold
 from tests.support.random_diagrams import random_diagram
@@ -323,7 +324,8 @@ def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has the compiled loop worth its while after 0.02 s without it, whether or not it is on the disk."""
     simulator, _ = simulator_of(Native(_van_der_pol, 2, "mu", [5.0]), False, x0=[2.0, 0.0])
     simulator.AdvanceTo(0.1)  # whatever has to be compiled for this takes no time later
-    monkeypatch.setattr("merganser.analysis.simulator._LOOP", "something that is not loaded")
+    monkeypatch.setattr("merganser.analysis.simulator._LOOP", LaterCode("not loaded", "LOOP", "advance"))
+    monkeypatch.setattr(LaterCode, "is_worth_while", lambda _code, pays: pays)
     for patience in ("_PATIENCE_WITH_COMPILER", "_PATIENCE_TO_COMPILE"):
         monkeypatch.setattr(f"merganser.analysis.simulator.{patience}", 0.02)
     monkeypatch.setattr(Simulator, "_time_in_process", 0.0)

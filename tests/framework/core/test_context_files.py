@@ -1,5 +1,8 @@
 """Contexts saved to files and loaded again."""
 
+import errno
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from framework_blocks import Accumulator, EachSource, Scaled
@@ -190,3 +193,36 @@ def test_context_of_a_subsystem_is_not_saved_by_itself(tmp_path):
     context = diagram.GetSystems()[0].GetMyContextFromRoot(diagram.CreateDefaultContext())
     with pytest.raises(RuntimeError, match="call it on the context of the whole diagram"):
         context.Save(tmp_path / "c.npz")
+
+
+def test_many_may_save_to_one_path_while_others_load_from_it(tmp_path):
+    diagram, _ = noisy_pendulum()
+    path = tmp_path / "c.npz"
+    diagram.CreateDefaultContext().Save(path)
+
+    def save_and_load(number):
+        context = diagram.CreateDefaultContext()
+        context.SetTime(float(number))
+        for _ in range(10):
+            context.Save(path)
+            assert LoadContext(diagram, path).get_time() in range(8)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(save_and_load, range(8)))
+    assert [file.name for file in tmp_path.iterdir()] == ["c.npz"]
+
+
+def test_file_is_as_it_was_when_saving_fails(tmp_path, monkeypatch):
+    context = Scaled().CreateDefaultContext()
+    path = tmp_path / "c.npz"
+    context.Save(path)
+    before = path.read_bytes()
+
+    def fail(file, **arrays):
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", fail)
+    with pytest.raises(OSError, match="No space left"):
+        context.Save(path)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]

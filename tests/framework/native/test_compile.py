@@ -13,8 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from merganser.framework.native import cache_directory, device, kernel, source_hash, specialize
-from merganser.framework.native import compile as compile_module
+from merganser.framework.native import cache_directory, device, kernel, kernel_cache, source_hash, specialize
 
 
 @device
@@ -59,7 +58,7 @@ def test_source_hash_changes_with_a_helper_in_another_file(monkeypatch, tmp_path
     folder = tmp_path / "multibody" / "kernels"
     folder.mkdir(parents=True)
     (folder / "helper.py").write_text("x = 1\n")
-    monkeypatch.setattr(compile_module, "__file__", str(tmp_path / "framework" / "native" / "compile.py"))
+    monkeypatch.setattr(kernel_cache, "__file__", str(tmp_path / "framework" / "native" / "kernel_cache.py"))
     before = source_hash.__wrapped__()
     (folder / "helper.py").write_text("x = 2\n")
     assert source_hash.__wrapped__() != before
@@ -115,7 +114,7 @@ def test_folder_that_cannot_be_written_to_costs_a_warning_only():
         "    from merganser.framework.native import kernel\n"
         "    f = kernel(lambda x: 2.0 * x)\n"
         "    g = kernel(lambda x: 3.0 * x)\n"
-        "print(f(1.0), g(1.0), len(caught), caught[0].message)\n"
+        "    print(f(1.0), g(1.0), len(caught), caught[0].message)\n"
     )
     environment = {**os.environ, "MERGANSER_CACHE_DIR": "/dev/null/nowhere"}
     command = [sys.executable, "-c", code]

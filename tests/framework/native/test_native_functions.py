@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import enum
 import math
 import os
 import pickle
@@ -17,7 +18,8 @@ from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.core.native_function import NativeFunction
 from merganser.framework.native import device, native
-from merganser.framework.native.user_functions import fingerprint
+from merganser.framework.native.fingerprints import fingerprint
+from merganser.framework.native.user_functions import CompiledFunction
 from merganser.framework.primitives import FirstOrderTaylorApproximation, Gain
 
 
@@ -293,3 +295,107 @@ def test_disabled_compiler_leaves_simulations_in_python():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "MERGANSER_PLAN": "always"}
     result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert float(result.stdout) == pytest.approx(math.exp(-1.0), abs=1e-4)
+
+
+_CONSTANTS = """
+import collections, enum
+
+class Mode(enum.IntEnum):
+    SLOW = {slow}
+    FAST = 2
+
+limits = collections.namedtuple("Limits", "high")({high})
+"""
+
+_REFERRING = """
+import numpy as np
+import package.constants as constants
+import package
+from package.constants import Mode, limits
+from merganser.framework.native import kernel, native
+
+def helper(x, factor={factor}):
+    return factor * x
+
+@native
+def f(u, y):
+    y[0] = constants.g + {code}
+    y[1] = package.constants.Mode.SLOW + Mode.SLOW.value
+    y[2] = limits.high
+    y[3] = helper(u[0])
+
+@kernel
+def k(x_in):
+    return x_in * constants.g
+
+helper = __import__("numba").njit(helper)
+y = np.zeros(4)
+f(np.ones(1), y)
+print(*y, k(1.0), sum(k.stats.cache_hits.values()))
+"""
+
+
+def test_edited_constants_of_modules_and_classes_are_heeded_in_the_next_process(tmp_path):
+    environment = {**os.environ, "MERGANSER_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").touch()
+    for run, edit in enumerate([{}, {}, {"g": 9.0, "slow": 5, "high": 7.0, "factor": 4.0}]):
+        values = {"g": 1.0, "slow": 1, "high": 2.0, "factor": 3.0, "code": 0.5, **edit}
+        constants = f"g = {values['g']}\n" + _CONSTANTS.format(**values)
+        (tmp_path / "package" / "constants.py").write_text(constants)
+        (tmp_path / "program.py").write_text(_REFERRING.format(**values))
+        command = [sys.executable, "program.py"]
+        result = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        expected = [values["g"] + values["code"], 2.0 * values["slow"], values["high"], values["factor"], values["g"]]
+        *found, from_disk = map(float, result.stdout.split())
+        assert found == expected
+        assert from_disk == (1.0 if run == 1 else 0.0)
+
+
+@pytest.mark.parametrize("kind", ["cell", "default", "module", "class", "enumeration", "record type"])
+def test_fingerprint_changes_with_what_a_function_can_see(kind: str):
+    module = type(sys)("some_constants")
+
+    def made(value: float):
+        module.g = value
+        members = {"G": int(value)}
+        place = {
+            "module": module,
+            "class": type("Constants", (), {"g": value}),
+            "enumeration": enum.IntEnum("Constants", {"g": int(value)}),
+            "record type": np.zeros(1, [("g" if value > 1.0 else "h", float)]),
+        }.get(kind, members)
+        names = {"__name__": __name__, "place": place}
+        exec("def f(u, y, factor=1.0):\n    y[0] = place.g * u[0]", names)
+        f: Any = names["f"]
+        if kind == "default":
+            names["place"] = 1.0
+            f.__defaults__ = (value,)
+        if kind == "cell":
+            f = (lambda place: lambda u, y: place)(value)
+        return f
+
+    assert fingerprint(made(2.0)) == fingerprint(made(2.0)) is not None
+    assert fingerprint(made(1.0)) != fingerprint(made(2.0))
+
+
+def test_constant_that_changes_between_two_compilations_is_not_kept_under_the_old_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("MERGANSER_CACHE_DIR", str(tmp_path))
+    monkeypatch.setitem(globals(), "_factor", 2.0)
+    result, changed = np.zeros(1), np.zeros(1)
+    first = CompiledFunction(times_factor)
+    first.call(np.ones(1), result)
+    monkeypatch.setitem(globals(), "_factor", 3.0)
+    assert first.address() != 0 != first.complex_address()
+    CompiledFunction(times_factor).call(np.ones(1), changed)
+    assert [result[0], changed[0]] == [2.0, 3.0]
+    assert len([path for path in tmp_path.rglob("*.nbk") if "operation" in path.name]) == 0
+
+
+_factor = 1.0
+
+
+@native
+def times_factor(u, y):
+    y[0] = _factor * u[0]

@@ -21,7 +21,7 @@ sys.executable = {executable!r} or sys.executable
 compile_ahead([(is_finite, (values,))])
 assert not is_missing(is_finite), "asked for twice"
 end = time.monotonic() + {patience}
-while time.monotonic() < end and not os.path.exists(is_finite._cache._cache_file._index_path):
+while time.monotonic() < end and not is_finite._cache.is_filled():
     time.sleep(0.05)
 code = specialize(is_finite, values)
 assert code(values) and not code(np.array([1.0, np.nan, 1.0]))
@@ -38,7 +38,7 @@ def run(folder, patience, executable=""):
         executable: that of helpers.
     """
     script = _SCRIPT.format(executable=executable, patience=patience)
-    environment = {**os.environ, "MERGANSER_CACHE_DIR": str(folder)}
+    environment = {**os.environ, "MERGANSER_CACHE_DIR": str(folder), "MERGANSER_COMPILE_HELPERS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment
     )  # fmt: skip

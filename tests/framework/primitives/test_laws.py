@@ -38,7 +38,7 @@ def case(request):
 @pytest.fixture(autouse=True)
 def compiled_at_once(monkeypatch):
     """What takes seconds to compile is compiled, however short the simulation."""
-    monkeypatch.setattr("merganser.multibody.controllers.native_code._ENOUGH_CALLS", 0)
+    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_worth_while", lambda _code: True)
 
 
 def prepare(case, context):

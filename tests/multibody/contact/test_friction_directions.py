@@ -27,7 +27,7 @@ def one_contact(approximation: int) -> tuple[Problem, Array]:
     given = Problem(settings, trees, np.eye(3).ravel(), constraints, jacobian)
     w, law = np.zeros(3), np.zeros(12)
     calc_compliance(given, np.zeros(3), w)
-    calc_laws(given, rows, w, SLIP, law)
+    calc_laws(given, np.arange(len(given.constraints)), rows, w, SLIP, law)
     return given, law
 
 

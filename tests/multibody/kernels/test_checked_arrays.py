@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from merganser.multibody.kernels import checked_arrays
-from merganser.multibody.kernels.drives import NUM_DRIVE_VALUES, OFFSET
+from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, NUM_DRIVE_VALUES, OFFSET, VELOCITY_TARGET
 from merganser.multibody.kernels.layout import parameter_dtype
 from merganser.multibody.plant.checked_code import checked
 
@@ -96,7 +96,9 @@ def test_controllers_are_prepared_for_a_step(control: Callable[..., bool], bad: 
     if not bad:
         np.testing.assert_array_equal(u, [0.0, np.clip(u_ff[1], -0.2, 0.2), 0.0])
         q_d, v_d = desired[:, inputs]
-        np.testing.assert_allclose(drives[:, OFFSET], u_ff[inputs] + p * (q_d - q[positions]) + d * v_d)
+        parts = u_ff[inputs], q_d - q[positions], v_d
+        np.testing.assert_array_equal(drives[:, [FEEDFORWARD, ERROR, VELOCITY_TARGET]].T, parts)
+        np.testing.assert_allclose(drives[:, OFFSET], parts[0] + p * parts[1] + d * parts[2])
 
 
 @pytest.mark.parametrize("put", [checked_arrays.put_desired_state, checked_arrays.put_desired_state.interpreted])

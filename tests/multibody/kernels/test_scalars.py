@@ -17,6 +17,7 @@ from random_elements import Elements
 from random_trees import ALL_KINDS, Tree, poisoned, random_tree
 
 from merganser.multibody import algorithms, kernels
+from merganser.multibody.kernels.drives import GAIN, LIMIT, NUM_DRIVE_VALUES, OFFSET
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 from merganser.multibody.kernels.layout import CURVILINEAR
 from merganser.multibody.plant import MultibodyPlant
@@ -143,12 +144,14 @@ def controlled_step(tree: Tree) -> np.ndarray:
     hinges = tree.topology[tree.topology["num_v"] == 1]
     limits = np.where(np.arange(len(hinges)) % 2, 1e-3, np.inf)
     drives = np.stack([hinges["v_start"], np.zeros(len(hinges), np.int64)], axis=1)
-    values = tree.array(np.stack([np.full(len(hinges), 3.0), np.full(len(hinges), 0.7), limits], axis=1))
+    values = tree.array(np.zeros((len(hinges), NUM_DRIVE_VALUES)))
+    values[:, OFFSET], values[:, GAIN], values[:, LIMIT] = 3.0, 0.7, limits
     x, (tau, F) = tree.array(np.concatenate([tree.q, tree.v])), forces(tree)
     effort, x_next = tree.out(len(hinges)), tree.out(len(x))
     status = tree.call(
         kernels.controlled_step, tree.topology, tree.parameters, tree.gravity, 0.01, x, tree.array(tau), tree.array(F),
-        drives, values, tree.position, tree.velocity, tree.scratch, tree.out(len(hinges), 3), effort, x_next,
+        drives, values, tree.position, tree.velocity, tree.scratch, tree.out(tree.num_v), tree.out(len(hinges), 3),
+        effort, x_next,
     )  # fmt: skip
     assert status == 0 and drives[1::2, 1].all() and not drives[::2, 1].any()
     return np.concatenate([x_next, effort])

@@ -1,4 +1,4 @@
-"""Springs and bushings in model files."""
+"""Springs, dampers and bushings in model files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from merganser.multibody.parsing import Parser, ParsingError
 from merganser.multibody.plant import MultibodyPlant
-from merganser.multibody.tree import LinearBushingRollPitchYaw, PrismaticSpring, RevoluteSpring
+from merganser.multibody.tree import LinearBushingRollPitchYaw, LinearSpringDamper, PrismaticSpring, RevoluteSpring
 
 URDF = """<robot name="r" xmlns:drake="d"><link name="a"/><link name="b"/>
 <frame name="fa" link="a" xyz="1 2 3" rpy="0 0 0"/>
@@ -92,3 +92,46 @@ def test_spring_of_a_joint_that_has_none_in_drake_is_a_warning(caplog):
     plant = parse(joint_with_spring("screw", "<spring_stiffness>5</spring_stiffness>"), "sdf")
     assert plant.num_force_elements() == 1
     assert "screw joint 'j' has a spring" in caplog.text
+
+
+# ---------------------------------------------------------------------- <drake:linear_spring_damper>
+
+SPRING = {"body_A": "a", "p_AP": "1 2 3", "body_B": "b", "p_BQ": "0 0 1", "free_length": 0.5, "stiffness": 10}
+
+
+def spring_damper(file_type: str, **changes: object) -> str:
+    tag = "drake:linear_spring_damper"
+    parts = {**SPRING, "damping": 0.1, **changes}
+    if file_type == "urdf":
+        inside = "".join(f'<{tag}_{k} {"name" if "body" in k else "value"}="{v}"/>' for k, v in parts.items())
+        return f'<robot name="r" xmlns:drake="d"><link name="a"/><link name="b"/>\n<{tag}>{inside}</{tag}></robot>'
+    inside = "".join(f"<{tag}_{k}>{v}</{tag}_{k}>" for k, v in parts.items())
+    links = '<link name="a"/><link name="b"/>'
+    return f'<sdf version="1.8" xmlns:drake="d"><model name="m">{links}\n<{tag}>{inside}</{tag}></model></sdf>'
+
+
+@pytest.mark.parametrize("file_type", FILES)
+def test_spring_damper_has_the_points_and_constants_of_the_file(file_type):
+    plant = parse(spring_damper(file_type), file_type)
+    spring = plant.get_force_element(1)
+    assert isinstance(spring, LinearSpringDamper)
+    assert (spring.bodyA().name(), spring.bodyB().name()) == ("a", "b")
+    np.testing.assert_array_equal(spring.p_AP(), [1, 2, 3])
+    np.testing.assert_array_equal(spring.p_BQ(), [0, 0, 1])
+    assert (spring.free_length(), spring.stiffness(), spring.damping()) == (0.5, 10.0, 0.1)
+
+
+@pytest.mark.parametrize("file_type", FILES)
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"body_B": "nothing"}, "'nothing'"),
+        ({"free_length": 0}, "free_length .* 0; it must be positive"),
+        ({"stiffness": -1}, "stiffness .* -1; it must not be negative"),
+        ({"damping": -1}, "damping .* -1; it must not be negative"),
+        ({"p_AP": "1 2"}, "2 values"),
+    ],
+)
+def test_bad_spring_damper_is_refused_with_its_line(file_type, changes, words):
+    with pytest.raises(ParsingError, match=rf":2: .*{words}"):
+        parse(spring_damper(file_type, **changes), file_type)

@@ -45,8 +45,8 @@ TIME_STEP = 0.002
 
 @pytest.fixture(autouse=True)
 def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in ("_ENOUGH_CALLS", "_ENOUGH_CONTACTS"):
-        monkeypatch.setattr(f"merganser.multibody.plant.native_code.{limit}", 0)
+    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_worth_while", lambda _code: True)
+    monkeypatch.setattr("merganser.framework.core.later_code.must_compile_here", lambda: True)
 
 
 class Scene(NamedTuple):
@@ -256,6 +256,29 @@ def test_a_filter_that_a_python_event_sets_holds_from_the_next_step_on() -> None
 
     _, native = compare(run, watch=watch)
     assert native.plant.EvalBodyPoseInWorld(native.context, native.plant.GetBodyByName("ball")).translation()[2] < 0.05
+
+
+def test_controllers_without_desired_state_are_disarmed_in_the_plan_until_it_is_fixed() -> None:
+    found = []
+    for way in WAYS:
+        builder = DiagramBuilder()
+        plant, _ = AddMultibodyPlantSceneGraph(builder, TIME_STEP)
+        add_bodies(plant)
+        plant.Finalize()
+        simulator = Simulator(builder.Build())
+        simulator._patience = {"never": np.inf, "always": 0.0}[way]
+        if way == "never":
+            plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
+        context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+        plant.SetVelocities(context, np.linspace(-0.2, 0.3, plant.num_velocities()))
+        simulator.AdvanceTo(0.02)
+        disarmed = plant.get_net_actuation_output_port().Eval(context)
+        plant.get_desired_state_input_port(plant.GetModelInstanceByName("arm")).FixValue(context, [-0.9, 0.1, 0, 0])
+        simulator.AdvanceTo(0.04)
+        armed = plant.get_net_actuation_output_port().Eval(context)
+        assert not disarmed.any() and armed.any()
+        found.append([*plant.GetPositionsAndVelocities(context), *armed])
+    np.testing.assert_array_equal(found[1], found[0])
 
 
 def test_locked_joints_are_left_to_python_and_stand_still() -> None:

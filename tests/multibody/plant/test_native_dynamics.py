@@ -28,7 +28,7 @@ WAYS = ("never", "always")
 
 @pytest.fixture(autouse=True)
 def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.multibody.plant.native_code._ENOUGH_CALLS", 0)
+    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_worth_while", lambda _code: True)
 
 
 def arm(time_step: float, sampled: bool = True, springs: bool = False) -> MultibodyPlant:
@@ -260,3 +260,46 @@ def test_joints_that_swing_into_their_limits_do_so_in_the_plan_as_in_python(time
         found.append((data.copy(), plant.GetPositionsAndVelocities(context)))
     for python, native in zip(*found):
         np.testing.assert_array_equal(native, python)
+
+
+def test_what_is_on_the_disk_is_used_from_the_first_steps_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    from merganser.analysis.plan.loop import LOOP
+    from merganser.multibody.kernels.operations import STEP
+
+    LOOP.address(), STEP.address()
+    monkeypatch.undo()
+    plant = arm(0.002)
+    builder = DiagramBuilder()
+    builder.AddSystem(plant)
+    simulator = Simulator(builder.Build())
+    plant.get_actuation_input_port().FixValue(
+        plant.GetMyMutableContextFromRoot(simulator.get_mutable_context()), np.zeros(plant.num_actuators())
+    )
+    simulator.AdvanceTo(10.0)
+    assert plant._native_dynamics.num_calls < 2500
+
+
+@pytest.mark.parametrize("time_step", [0.0, 0.002])
+def test_actuation_ports_that_are_not_connected_are_zero_in_the_plan_and_may_be_fixed_later(time_step: float) -> None:
+    found = []
+    for way in WAYS:
+        plant = arm(time_step)
+        simulator = Simulator(plant)
+        simulator._patience = {"never": np.inf, "always": 0.0}[way]
+        if way == "never":
+            plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
+        context = simulator.get_mutable_context()
+        plant.SetVelocities(context, np.linspace(-0.2, 0.3, plant.num_velocities()))
+        second = plant.GetModelInstanceByName("second")
+        states = []
+        for port, u in ((None, None), (plant.get_actuation_input_port(second), [0.5]),
+                        (plant.get_actuation_input_port(), [9.0, 0.1, 0.25])):  # fmt: skip
+            if port is not None:
+                port.FixValue(context, u)
+            simulator.AdvanceTo(context.get_time() + 0.02)
+            net_actuation = plant.get_net_actuation_output_port().Eval(context)
+            states.append([*plant.GetPositionsAndVelocities(context), *net_actuation])
+        found.append(states)
+        assert (plant._native_dynamics.num_calls > 20) == (way == "never")
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal([row[-3:] for row in found[1]], [[0, 0, 0], [0, 0, 0.5], [2, 0.1, 0.75]])

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from contact_scenes import Scene, add_free_body, add_ground, contact_library, material
 from plants import box_inertia, free_box, set_random_state
 
 from merganser.analysis import Simulator
-from merganser.framework import UnconnectedInputError
+from merganser.framework.math import RigidTransform
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import JointActuator, PdControllerGains, PrismaticJoint, RevoluteJoint
 
@@ -233,18 +234,29 @@ def test_efforts_without_controllers_are_limited_too():
         np.testing.assert_array_equal(limited, same)
 
 
-def test_feedforward_is_not_required_with_controllers_but_the_desired_state_is():
+def test_feedforward_is_not_required_with_controllers(caplog):
     plant = arm()
-    plant.set_name("robot")
     context = plant.CreateDefaultContext()
-    with pytest.raises(UnconnectedInputError) as caught:
-        plant.ExecuteForcedEvents(context)
-    for part in ("'arm_desired_state'", "'::robot'", "'arm'", "PD controllers", "FixValue", "8 values"):
-        assert part in str(caught.value)
     command(plant, context, np.ones(4), np.zeros(4))
     without = next_state(plant, context)
     plant.get_actuation_input_port().FixValue(context, np.zeros(4))
     np.testing.assert_array_equal(next_state(plant, context), without)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("time_step", [0.0, H])
+def test_controllers_without_desired_state_are_disarmed_and_leave_the_feedforward(time_step):
+    plant = arm(time_step, limits=(1.0, INF, 0.5, 2.0))
+    free = arm(time_step, limits=(1.0, INF, 0.5, 2.0), num_controlled=0)
+    for u in (None, [3.0, -4.0, -5.0, 1.5]):
+        results = []
+        for each in (plant, free):
+            context = each.CreateDefaultContext()
+            if u is not None:
+                each.get_actuation_input_port().FixValue(context, u)
+            dynamics = next_state(each, context) if time_step else each.EvalTimeDerivatives(context).CopyToVector()
+            results.append((*np.ravel(dynamics), *net_actuation(each, context)))
+        np.testing.assert_array_equal(results[0], results[1])
 
 
 def test_feedforward_through_both_ports_adds_up():
@@ -257,11 +269,15 @@ def test_feedforward_through_both_ports_adds_up():
     np.testing.assert_allclose(next_state(plant, context), expected, rtol=1e-12)
 
 
-def test_partly_controlled_model_instances_are_an_error_that_names_the_actuators():
+def test_of_a_partly_controlled_model_instance_the_other_actuators_exert_their_feedforward():
     plant = arm(num_controlled=2)
-    context, *_ = commanded(plant)
-    with pytest.raises(RuntimeError, match=r"'arm'.*'motor_0', 'motor_1' have PD.*'motor_2', 'motor_3' have none"):
-        plant.ExecuteForcedEvents(context)
+    context, q_d, v_d, u_ff = commanded(plant)
+    u = net_actuation(plant, context)
+    q, v = next_state(plant, context)
+    np.testing.assert_array_equal(u[2:], u_ff[2:])
+    motors = [plant.GetJointActuatorByName(f"motor_{i}") for i in range(2)]
+    p, d = np.array([[m.get_controller_gains().p, m.get_controller_gains().d] for m in motors]).T
+    np.testing.assert_allclose(u[:2], (-p * (q[:2] - q_d[:2]) - d * (v[:2] - v_d[:2]) + u_ff[:2]), rtol=1e-9)
 
 
 def test_gains_and_limits_may_change_after_finalize():
@@ -338,3 +354,49 @@ def test_complex_step_through_saturated_and_free_controllers_equals_differences(
     exact = step(x + 1e-100j * direction, np.complex128).imag / 1e-100
     differences = (step(x + 1e-6 * direction) - step(x - 1e-6 * direction)) / 2e-6
     np.testing.assert_allclose(exact, differences, rtol=0.0, atol=1e-7 * np.abs(exact).max())
+
+
+# -- the same with and without contact ----------------------------------------------------------------
+
+
+def arm_beside_a_ball(height, rate, gains):
+    """An arm that turns at a rate, with drives of some gains, and a ball above the ground that it does not touch."""
+    lib = contact_library("ours")
+
+    def fill(lib, plant):
+        parent = plant.world_frame()
+        for i in range(3):
+            body = plant.AddRigidBody(f"link{i}", lib.SpatialInertia.SolidBoxWithMass(1.0 + i, 0.1, 0.1, 0.3))
+            frame = plant.AddFrame(lib.FixedOffsetFrame(f"F{i}", parent, lib.RigidTransform([0.1, 0.0, 0.2])))
+            joint = plant.AddJoint(lib.RevoluteJoint(f"joint{i}", frame, body.body_frame(), [0.3, 1.0, i]))
+            motor = plant.AddJointActuator(f"motor{i}", joint, 1e3 if i == 1 else INF)
+            motor.set_controller_gains(lib.PdControllerGains(p=gains[0], d=gains[1]))
+            parent = body.body_frame()
+        add_free_body(lib, plant, "ball", lib.Sphere(0.1), material(lib))
+        add_ground(lib, plant, material(lib))
+
+    scene = Scene(lib, H, fill)
+    plant, context = scene.plant, scene.context
+    command(plant, context, [0.5, -0.2, 0.1], [1.0, 0.0, -1.0], [3.0, -2.0, 1.0])
+    plant.SetFreeBodyPose(context, plant.GetBodyByName("ball"), RigidTransform([5.0, 0.0, height]))
+    for i in range(3):
+        joint = plant.GetJointByName(f"joint{i}")
+        joint.set_angle(context, 0.3 * i)
+        joint.set_angular_rate(context, rate * (1.0 + 0.2 * i))
+    return scene
+
+
+@pytest.mark.parametrize("gains", [(100.0, 10.0), (1e7, 1e5)])
+@pytest.mark.parametrize("rate", [1.0, 60.0])
+def test_an_arm_steps_the_same_whether_or_not_something_unrelated_touches(rate, gains):
+    joints = [f"joint{i}" for i in range(3)]
+    after = []
+    for height in (0.099, 0.5):
+        scene = arm_beside_a_ball(height, rate, gains)
+        scene.run(1)
+        assert len(scene.contacts()) == (height < 0.1)
+        angles = [scene.plant.GetJointByName(name).get_angle(scene.context) for name in joints]
+        rates = [scene.plant.GetJointByName(name).get_angular_rate(scene.context) for name in joints]
+        after.append([*angles, *rates, *scene.plant.get_net_actuation_output_port().Eval(scene.context)])
+    np.testing.assert_allclose(*after, rtol=1e-7, atol=1e-7)
+

@@ -5,7 +5,6 @@ import pytest
 from plants import BOX_MASS, arm_and_box, box_inertia, driven, free_box, no_actuation, set_random_state
 
 from merganser.analysis import Simulator
-from merganser.framework import UnconnectedInputError
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant import ExternallyAppliedSpatialForce, MultibodyPlant
 from merganser.multibody.tree import BodyIndex, MultibodyForces, RevoluteJoint
@@ -123,18 +122,19 @@ def test_actuation_and_applied_generalized_force_act_alike():
 
 
 @TIME_STEPS
-def test_unconnected_actuation_is_one_error_that_names_both_ports_and_the_remedy(time_step):
+def test_unconnected_actuation_is_zero_and_logged_once_with_the_names_of_both_ports(time_step, caplog):
     plant = arm_and_box(time_step)
-    plant.set_name("robot")
+    plant.set_name(f"robot_of_{time_step}")
     context = plant.CreateDefaultContext()
-    with pytest.raises(UnconnectedInputError) as caught:
-        response(plant, context)
-    message = str(caught.value)
-    for part in ("'arm_actuation'", "'actuation'", "'::robot'", "'arm'", "FixValue", "np.zeros(2)"):
-        assert part in message
-    assert "\n" not in message
+    set_random_state(plant, context, 1)
+    without = [response(plant, context) for _ in range(2)]
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("merganser.multibody.plant", "WARNING")
+    for part in ("'arm_actuation'", "'actuation'", f"'::robot_of_{time_step}'", "'arm'", "exert nothing"):
+        assert part in record.getMessage()
+    set_random_state(plant, context, 1)
     no_actuation(plant, context)
-    response(plant, context)
+    np.testing.assert_array_equal(without, [response(plant, context)] * 2)
 
 
 @TIME_STEPS

@@ -295,13 +295,6 @@ def test_the_world_does_not_accelerate():
     assert not A_WB_W[0].get_coeffs().any()
 
 
-def test_without_sampling_unconnected_actuation_is_an_error_of_the_port():
-    plant = plant_of(use_sampled=False)
-    context = plant.CreateDefaultContext()
-    with pytest.raises(RuntimeError, match=r"'arm_actuation'.*is not connected"):
-        plant.get_reaction_forces_output_port().Eval(context)
-
-
 def test_a_sampled_acceleration_may_drive_the_plant_and_a_live_one_is_an_algebraic_loop():
     for use_sampled in (True, False):
         builder = DiagramBuilder()

@@ -1,0 +1,234 @@
+"""`python -m merganser compile`: compiles kernels beforehand, for images of machines and for classrooms.
+
+Each topic is a list of small programs that do what its users do: what they call is compiled and kept. Which kernels
+that are is nowhere written down.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["TOPICS", "compile_topics"]
+
+_STEP = 0.001  # of discrete plants [s]
+
+
+def compile_topics(topics: Sequence[str]) -> int:
+    """Compiles what belongs to some topics, all of them if none is given; returns how many programs were run.
+
+    Raises:
+        ValueError: there is no such topic.
+    """
+    unknown = [name for name in topics if name not in TOPICS]
+    if unknown:
+        raise ValueError(f"There is no topic '{unknown[0]}'. Topics are: {', '.join(TOPICS)}.")
+    programs = [program for name in topics or TOPICS for program in TOPICS[name]]
+    os.environ.setdefault("MERGANSER_PROGRESS", "0")  # one bar is enough
+    with _shown(len(programs)) as show:
+        for program in programs:
+            show(program.__doc__ or "")
+            program()
+    return len(programs)
+
+
+@contextmanager
+def _shown(total: int) -> Iterator[Callable[[str], None]]:
+    """A bar on a terminal, otherwise a line for each program."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda text: print(text, file=sys.stderr, flush=True)
+        return
+    columns = TextColumn("compiling {task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console) as progress:
+        task, done = progress.add_task("", total=total), itertools.count()
+        yield lambda text: progress.update(task, completed=next(done), description=text)
+        progress.update(task, completed=total)
+
+
+# ---------------------------------------------------------------------- blocks
+
+
+def _operations_of_blocks() -> None:
+    """operations of blocks"""
+    from merganser.framework.native.operations import OPERATIONS, address_of
+
+    for name in OPERATIONS:
+        address_of(name)
+
+
+def _loop() -> None:
+    """the loop of the simulator"""
+    from merganser.analysis import Simulator
+    from merganser.analysis.plan.loop import LOOP
+    from merganser.framework import DiagramBuilder
+    from merganser.framework.primitives import Integrator, Sine
+
+    LOOP.address()
+    builder = DiagramBuilder()
+    sine, integrator = builder.AddSystem(Sine([1.0], [1.0], [0.0])), builder.AddSystem(Integrator(1))
+    builder.Connect(sine.get_output_port(0), integrator.get_input_port())
+    Simulator(builder.Build()).AdvanceTo(1.0)
+
+
+# ---------------------------------------------------------------------- robots
+
+
+def _add_arm(plant: Any) -> None:
+    import numpy as np
+
+    from merganser.multibody.tree import RevoluteJoint, SpatialInertia
+
+    parent = plant.world_frame()
+    for name in ("upper", "lower"):
+        inertia = SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.5)
+        link = plant.AddRigidBody(name, inertia)
+        joint = plant.AddJoint(RevoluteJoint(name, parent, link.body_frame(), np.array([0.0, 1.0, 0.0]), damping=0.1))
+        plant.AddJointActuator(name, joint)
+        parent = link.body_frame()
+    plant.Finalize()
+
+
+def _simulate_arm(time_step: float) -> None:
+    import numpy as np
+
+    from merganser.analysis import Simulator
+    from merganser.framework import DiagramBuilder
+    from merganser.multibody.controllers import InverseDynamicsController
+    from merganser.multibody.plant import MultibodyPlant
+
+    builder = DiagramBuilder()
+    plant = builder.AddSystem(MultibodyPlant(time_step))
+    _add_arm(plant)
+    gains = np.ones(2)
+    control = builder.AddSystem(InverseDynamicsController(plant, gains, gains, gains, False))
+    builder.Connect(plant.get_state_output_port(), control.get_input_port_estimated_state())
+    builder.Connect(control.get_output_port_control(), plant.get_actuation_input_port())
+    simulator = Simulator(builder.Build())
+    context = control.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+    control.get_input_port_desired_state().FixValue(context, np.zeros(4))
+    simulator.AdvanceTo(10 * _STEP)
+
+
+def _discrete_arms() -> None:
+    """robots in discrete time"""
+    from merganser.multibody.kernels.controller_operations import CONTROLLER
+    from merganser.multibody.kernels.operations import GATHER, STEP
+
+    _simulate_arm(_STEP)
+    for operation in (STEP, CONTROLLER, GATHER):
+        operation.address()
+
+
+def _continuous_arms() -> None:
+    """robots in continuous time"""
+    from merganser.multibody.kernels.operations import DERIVATIVES
+
+    _simulate_arm(0.0)
+    DERIVATIVES.address()
+
+
+def _kinematics_and_dynamics() -> None:
+    """kinematics and dynamics of robots"""
+    import numpy as np
+
+    from merganser.multibody.plant import MultibodyPlant
+    from merganser.multibody.tree import JacobianWrtVariable, MultibodyForces
+
+    plant = MultibodyPlant(0.0)
+    _add_arm(plant)
+    context, world = plant.CreateDefaultContext(), plant.world_frame()
+    body = plant.GetBodyByName("lower")
+    frame = body.body_frame()
+    plant.SetPositionsAndVelocities(context, np.array([0.1, 0.2, 0.3, 0.4]))
+    plant.EvalBodyPoseInWorld(context, body)
+    plant.EvalBodySpatialVelocityInWorld(context, body)
+    plant.CalcRelativeTransform(context, world, frame)
+    plant.CalcPointsPositions(context, frame, np.zeros(3), world)
+    plant.CalcMassMatrix(context)
+    plant.CalcBiasTerm(context)
+    plant.CalcGravityGeneralizedForces(context)
+    plant.CalcInverseDynamics(context, np.zeros(2), MultibodyForces(plant))
+    plant.CalcCenterOfMassPositionInWorld(context)
+    plant.CalcKineticEnergy(context)
+    plant.CalcPotentialEnergy(context)
+    plant.CalcSpatialMomentumInWorldAboutPoint(context, np.zeros(3))
+    for wrt in (JacobianWrtVariable.kV, JacobianWrtVariable.kQDot):
+        plant.CalcJacobianSpatialVelocity(context, wrt, frame, np.zeros(3), world, world)
+    plant.CalcBiasSpatialAcceleration(context, JacobianWrtVariable.kV, frame, np.zeros(3), world, world)
+    plant.CalcJacobianCenterOfMassTranslationalVelocity(context, JacobianWrtVariable.kV, world, world)
+
+
+# ---------------------------------------------------------------------- contact
+
+
+def _simulate_contact(shape: Any, approximation: str = "sap") -> None:
+    """Two bodies that lie on the ground and on each other, and are asked for."""
+    import numpy as np
+
+    from merganser.analysis import Simulator
+    from merganser.framework import DiagramBuilder
+    from merganser.framework.math import RigidTransform
+    from merganser.geometry import HalfSpace
+    from merganser.multibody.plant import AddMultibodyPlant, CoulombFriction, MultibodyPlantConfig
+    from merganser.multibody.tree import SpatialInertia
+
+    builder, rough = DiagramBuilder(), CoulombFriction(0.5, 0.5)
+    config = MultibodyPlantConfig(time_step=_STEP, discrete_contact_approximation=approximation)
+    plant, scene_graph = AddMultibodyPlant(config, builder)
+    plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", rough)
+    for i in range(2):
+        body = plant.AddRigidBody(f"body {i}", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
+        plant.RegisterCollisionGeometry(body, RigidTransform(), shape, f"shape {i}", rough)
+        plant.SetDefaultFloatingBaseBodyPose(body, RigidTransform(np.array([0.0, 0.0, 0.049 + 0.098 * i])))
+    plant.Finalize()
+    simulator = Simulator(builder.Build())
+    simulator.AdvanceTo(5 * _STEP)
+    context = scene_graph.GetMyContextFromRoot(simulator.get_context())
+    query = scene_graph.get_query_output_port().Eval(context)
+    query.ComputePointPairPenetration()
+    query.ComputeSignedDistancePairwiseClosestPoints()
+    query.ComputeSignedDistanceToPoint(np.array([0.3, 0.0, 0.3]))
+
+
+def _contact_of_boxes() -> None:
+    """contact of boxes, spheres, cylinders and their like"""
+    from merganser.geometry import Box
+    from merganser.multibody.contact.step_operation import HELD_STEP
+
+    _simulate_contact(Box(0.1, 0.1, 0.1))
+    HELD_STEP.address()
+
+
+def _contact_of_meshes() -> None:
+    """contact of convex meshes"""
+    import numpy as np
+
+    from merganser.geometry import Convex
+
+    corners = np.array(list(itertools.product((-0.05, 0.05), repeat=3))).T
+    _simulate_contact(Convex(corners, "cube"))
+
+
+def _other_solvers() -> None:
+    """contact with other approximations"""
+    from merganser.geometry import Sphere
+
+    for approximation in ("tamsi", "lagged"):
+        _simulate_contact(Sphere(0.05), approximation)
+
+
+# ---------------------------------------------------------------------- topics
+
+TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
+    "blocks": (_operations_of_blocks, _loop),
+    "robots": (_discrete_arms, _continuous_arms, _kinematics_and_dynamics),
+    "contact": (_contact_of_boxes, _contact_of_meshes, _other_solvers),
+}

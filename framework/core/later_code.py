@@ -1,0 +1,210 @@
+"""What is compiled when: the one policy.
+
+What is called is compiled when it is first called (framework/native/compile.py). Other code only makes simulations
+faster: the compiled loop, and steps of plants as operations in it. It takes seconds to compile, and Python does the
+same, to the last bit, until it is there. For such a `LaterCode`:
+
+1. What is on the disk is used.
+2. What is not is compiled by another process, at low priority, one at a time on a machine, as soon as this process has
+   compiled anything that it needs (so that it is among the first on this machine), or has made some hundred steps.
+3. Where no other process may help, it is compiled here, when this process has made so many steps that it pays.
+
+Steps are counted, of all plants of the process together; no clock is asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = [
+    "LaterCode",
+    "compile_quietly",
+    "may_be_helped",
+    "missing",
+    "must_compile_here",
+    "note_call",
+    "note_compilation",
+    "want",
+]
+
+_SOME_CALLS = 300  # from then on another process is asked
+_MANY_CALLS = 20_000  # from then on it pays to compile here
+_MOST_HELPERS = 3  # that this process starts one after the other; if they all end early, there is something wrong
+_LOWEST_PRIORITY = 19
+_CLOCK_OF_FOLDERS = 2_000_000_000  # a folder that was changed longer ago has another time after the next change [ns]
+
+
+class LaterCode(NamedTuple):
+    """Code that simulations do without as long as it is not compiled.
+
+    Attributes:
+        module: where it is defined.
+        attribute: its name there; it has a method `address()`, which compiles it or takes it from the disk.
+        function: the name of the function that it is made of.
+    """
+
+    module: str
+    attribute: str
+    function: str
+
+    def load(self) -> Any:
+        """The object with the method `address()`."""
+        return getattr(importlib.import_module(self.module), self.attribute)
+
+    def is_there(self) -> bool:
+        """Whether it has been compiled and kept before, or here."""
+        if self not in _there and _is_kept(self):
+            _there.add(self)
+        return self in _there
+
+    def is_worth_while(self, pays: bool | None = None) -> bool:
+        """Whether to use it now. Where it is not there, other processes are asked for it, or it is compiled here.
+
+        Args:
+            pays: whether it pays to compile it; by default the number of calls of plants tells.
+        """
+        if self.is_there():
+            return True
+        want(self)
+        if may_be_helped():
+            if pays is not None or _state.num_calls >= _SOME_CALLS:
+                _ask_for_help()
+            return False
+        if not (must_compile_here() if pays is None else pays):
+            return False
+        with _only_one() as is_mine:
+            if is_mine:
+                self.load().address()
+                _there.add(self)
+        return is_mine
+
+
+class _State:
+    """What this process has done."""
+
+    num_calls = 0  # of the dynamics of all plants, as far as Python made them
+    is_cold = False  # whether anything had to be compiled
+    num_helpers = 0  # that were started for later code
+
+
+_state = _State()
+_there: set[LaterCode] = set()
+_wanted: dict[LaterCode, None] = {}  # in this order
+
+
+def note_call(weight: int = 1) -> None:
+    """Counts a step that compiled code could have made.
+
+    Args:
+        weight: how much more than others it takes.
+    """
+    _state.num_calls += weight
+
+
+def note_compilation() -> None:
+    """Notes that this process has to wait for a kernel: it is among the first on this machine."""
+    _state.is_cold = True
+    if _wanted and may_be_helped():
+        _ask_for_help()
+
+
+def must_compile_here() -> bool:
+    """Whether it pays to compile here what makes steps faster, as there were many, and nobody else does it."""
+    return _state.num_calls >= _MANY_CALLS and not may_be_helped()
+
+
+def want(*codes: LaterCode) -> None:
+    """Says that something would be faster with this code."""
+    _wanted.update(dict.fromkeys(codes))
+
+
+def missing() -> list[LaterCode]:
+    """What is wanted and not there."""
+    return [code for code in _wanted if not code.is_there()]
+
+
+def compile_quietly(codes: Sequence[LaterCode], is_needed: Callable[[], bool]) -> None:
+    """Compiles one after the other at low priority, if no other process does, and as long as `is_needed()`."""
+    if codes and hasattr(os, "nice"):
+        os.nice(_LOWEST_PRIORITY)
+    with _only_one() as is_mine:
+        for code in codes:
+            if not (is_mine and is_needed()):
+                return
+            if not code.is_there():
+                code.load().address()
+
+
+def may_be_helped() -> bool:
+    """Whether other processes may compile for this one."""
+    from merganser.framework.native.parallel_compilation import num_helpers
+
+    return _state.num_helpers < _MOST_HELPERS and num_helpers() > 0
+
+
+def _ask_for_help() -> None:
+    """Starts a process that compiles what is wanted, unless one is at it for this process or another."""
+    from merganser.framework.native.parallel_compilation import are_helpers_busy, compile_later
+
+    if are_helpers_busy() or not missing():
+        return
+    with _only_one() as is_nobody_at_it:
+        pass
+    if is_nobody_at_it:
+        _state.num_helpers += 1
+        compile_later(missing())
+
+
+@contextlib.contextmanager
+def _only_one() -> Iterator[bool]:
+    """Whether no other process of this machine compiles later code; none begins with it in this context."""
+    from merganser.framework.native.kernel_cache import cache_directory
+
+    try:
+        import fcntl
+
+        file = os.open(cache_directory().parent / "later.lock", os.O_RDWR | os.O_CREAT)
+    except (ImportError, OSError):  # not on this system, or nothing can be kept anyway
+        yield True
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_mine = True
+    except OSError:
+        is_mine = False
+    try:
+        yield is_mine
+    finally:
+        os.close(file)
+
+
+def _is_kept(code: LaterCode) -> bool:
+    """Whether the disk has it."""
+    from merganser.framework.native.kernel_cache import SUFFIX, cache_directory
+
+    _, package, *_, file = code.module.split(".")
+    start = f"{file}.{code.function}-"
+    names = _names_in(cache_directory(package))
+    return any(name.startswith(start) and name.endswith(SUFFIX) for name in names)
+
+
+def _names_in(folder: Path) -> tuple[str, ...]:
+    """The files in a folder; looked for only where it was changed, as this is asked often."""
+    try:
+        changed = folder.stat().st_mtime_ns
+        is_settled = time.time_ns() - changed > _CLOCK_OF_FOLDERS
+        return _names_then(folder, changed) if is_settled else tuple(os.listdir(folder))
+    except OSError:
+        return ()
+
+
+@functools.lru_cache(maxsize=8)
+def _names_then(folder: Path, changed: int) -> tuple[str, ...]:
+    return tuple(os.listdir(folder))

@@ -1,0 +1,198 @@
+"""What touches a plant: geometries of a SceneGraph, their materials, and points at which they overlap."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry import ProximityProperties, SceneGraphInspector
+from merganser.geometry.materials import HydroelasticType
+from merganser.multibody.contact.geometry_poses import geometry_poses
+from merganser.multibody.contact.plant_layout import material_dtype
+from merganser.multibody.plant.constraints import PlantConstraints
+from merganser.multibody.plant.contact_arrays import NO_CONTACTS, ContactModelArrays, ContactRoom
+from merganser.multibody.plant.contact_enums import ContactModel
+from merganser.multibody.plant.coulomb_friction import CoulombFriction
+
+__all__ = ["PlantContactGeometry", "listed"]
+
+Array = NDArray[Any]
+
+_RELAXATION_TIME = 0.1  # of SAP, where a geometry does not say [s]
+
+
+class PlantContactGeometry(PlantConstraints):
+    """The points at which geometries overlap, in a Context."""
+
+    _contact_model_arrays: ContactModelArrays
+
+    def _find_contacts(self, context: Any, room: ContactRoom) -> tuple[Array, Array]:
+        """Points at which geometries overlap: pairs of geometries by number, and records of contact_dtype.
+
+        Raises:
+            UnconnectedInputError: there is no SceneGraph to ask.
+        """
+        query = self._query_object(context)
+        queries = query.proximity_queries()
+        layout = queries.layout
+        if room.layout is not layout or room.penetration_allowance != self._penetration_allowance:
+            self._read_materials(room, layout, query.inspector())
+        slot = context._slots[self._geometry_pose_port.cache_entry().cache_index()]
+        if room.has_own_geometry and query.takes_poses_from(self._source_id, slot):
+            # The same as what follows, without the way through both ports.
+            w = self._workspace(context)
+            if not w.call(geometry_poses, room.materials_mobods, room.X_BG, w.position, room.X_WG):
+                raise RuntimeError(self._describe_overflow(context, w, w.x))
+            X_WG = room.X_WG
+        else:
+            X_WG = layout.world_poses(query.world_poses())
+        candidates = queries.engine.find_candidates(X_WG, is_sorted=False)
+        if not len(candidates):
+            return candidates, NO_CONTACTS
+        pairs, contacts = queries.engine.contact_manifolds(X_WG, 0.0, candidates)
+        if room.has_foreign_geometry and len(contacts):
+            self._refuse_foreign_contacts(room, query.inspector(), pairs, contacts)
+        return pairs, contacts
+
+    def EvalSceneGraphInspector(self, context: Any) -> SceneGraphInspector:
+        """Returns the inspector of the SceneGraph that is connected to the port `geometry_query`.
+
+        It knows the geometries as they are in this Context, with what has been added, changed and removed there.
+
+        Raises:
+            ValueError: the context is not one of this plant.
+            UnconnectedInputError: no SceneGraph is connected.
+        """
+        self.ValidateContext(context)
+        inspector: SceneGraphInspector = self._query_object(context).inspector()
+        return inspector
+
+    def _query_object(self, context: Any) -> Any:
+        """What the port `geometry_query` receives.
+
+        Raises:
+            UnconnectedInputError: there is no SceneGraph to ask.
+        """
+        value = context._read_input(self._geometry_query_port._index)
+        if value is not None:
+            return value.get_value()
+        from merganser.framework import UnconnectedInputError
+
+        count = self.num_collision_geometries()
+        raise UnconnectedInputError(
+            f"{self._geometry_query_port.GetFullDescription()} is not connected"
+            + (f", but plant '{self.GetSystemPathname()}' has {count} collision geometries" if count else "")
+            + ". Make the plant with AddMultibodyPlantSceneGraph(), or connect the port to "
+            "scene_graph.get_query_output_port()."
+        )
+
+    def _read_materials(self, room: ContactRoom, layout: Any, inspector: Any) -> None:
+        """Takes over what the geometries say about contact.
+
+        Those of other sources that are fixed to the world are part of it. Those that move may not touch this plant's.
+        """
+        bodies = {id: index for index, ids in self._collision_geometries.items() for id in ids}
+        room.materials = np.zeros(len(layout.geometry_ids), material_dtype)
+        room.bodies = np.array([bodies.get(id, 0) for id in layout.geometry_ids], np.int64)
+        room.materials["mobod"] = self._tree.mobod_of_body[room.bodies]
+        ids, compliance = layout.geometry_ids, self._default_compliance()
+        for record, id, properties in zip(room.materials, ids, layout.properties):
+            self._set_material(record, inspector.GetName(id), properties, *compliance)
+        room.materials_mobods = np.ascontiguousarray(room.materials["mobod"])
+        room.X_BG = np.array([inspector.GetPoseInFrame(id).GetAsMatrix4() for id in ids]).reshape(-1, 4, 4)
+        room.X_WG = np.zeros_like(room.X_BG)
+        room.has_own_geometry = all(
+            id in bodies and inspector.GetFrameId(id) == self._frame_ids[bodies[id]] for id in ids
+        )
+        room.is_foreign = np.array(
+            [id not in bodies and inspector.GetFrameId(id) != inspector.world_frame_id() for id in ids], bool
+        )
+        room.has_foreign_geometry = bool(room.is_foreign.any())
+        room.layout, room.penetration_allowance = layout, self._penetration_allowance
+        self._warn_of_point_contact(layout, inspector)
+
+    def _warn_of_point_contact(self, layout: Any, inspector: SceneGraphInspector) -> None:
+        """Tells once where contact of points stands in for contact of surfaces, which is not there yet."""
+        model = self.get_contact_model()
+        if model is ContactModel.kPoint:
+            return
+        own = {id for ids in self._collision_geometries.values() for id in ids}
+        chosen = [(id, _compliance_type(properties)) for id, properties in zip(layout.geometry_ids, layout.properties)]
+        if model is ContactModel.kHydroelasticWithFallback:
+            chosen = [(id, kind) for id, kind in chosen if kind is not HydroelasticType.kUndefined]
+        meeting = {
+            id
+            for (A, kind_A), (B, kind_B) in itertools.combinations(chosen, 2)
+            if (A in own or B in own)
+            and (model is ContactModel.kHydroelastic or HydroelasticType.kCompliant in (kind_A, kind_B))
+            and not inspector.CollisionFiltered(A, B)
+            for id in (A, B)
+        }
+        if meeting:
+            names = [inspector.GetName(id) for id, _ in chosen if id in meeting]
+            self._warn_once(
+                "hydroelastic contact",
+                f"Plant '{self.GetSystemPathname()}' has the contact model {model.name}, but hydroelastic contact is "
+                f"not available: geometries {listed(names)} touch at points instead, with their stiffness and "
+                "dissipation as of point contact. set_contact_model(ContactModel.kPoint) says that this is meant.",
+            )
+
+    def _refuse_foreign_contacts(self, room: ContactRoom, inspector: Any, pairs: Array, contacts: Array) -> None:
+        """Raises if something that another plant or system moves touches a body of this plant that moves."""
+        is_moving = self._contact_model_arrays.tree_of_mobod[room.materials["mobod"]] >= 0
+        for i, k in pairs[contacts["pair"]].tolist():
+            first, second = (k, i) if room.is_foreign[k] else (i, k)
+            if room.is_foreign[first] and is_moving[second]:
+                ids = room.geometry_ids()
+                foreign, own = inspector.GetName(ids[first]), inspector.GetName(ids[second])
+                raise RuntimeError(
+                    f"Geometry '{own}' of plant '{self.GetSystemPathname()}' touches geometry '{foreign}', which "
+                    f"belongs to the source '{inspector.GetOwningSourceName(ids[first])}' and moves: the plant knows "
+                    "nothing of the masses behind it. Put all bodies that may touch into one plant, give each plant a "
+                    "SceneGraph of its own, or filter their collisions (collision_filter_manager())."
+                )
+
+    def _set_material(
+        self, record: Any, name: str, properties: ProximityProperties, stiffness: float, dissipation: float
+    ) -> None:
+        """What a geometry says about contact, with the given compliance if it does not say."""
+        read = properties.GetPropertyOrDefault
+        friction = read("material", "coulomb_friction", None)
+        if not isinstance(friction, CoulombFriction):
+            raise RuntimeError(
+                f"Geometry '{name}' of plant '{self.GetSystemPathname()}' takes part in contact, but its proximity "
+                "properties have no ('material', 'coulomb_friction'). Set it by AddContactMaterial(properties, "
+                "friction=CoulombFriction(static, dynamic))."
+            )
+        record["stiffness"] = read("material", "point_contact_stiffness", stiffness)
+        record["dissipation"] = read("material", "hunt_crossley_dissipation", dissipation)
+        record["relaxation_time"] = read("material", "relaxation_time", _RELAXATION_TIME)
+        record["static_friction"], record["dynamic_friction"] = friction.static_friction(), friction.dynamic_friction()
+
+    def _default_compliance(self) -> tuple[float, float]:
+        """Stiffness [N/m] and dissipation [s/m] of a geometry that does not say.
+
+        Two of them together, on which the heaviest body rests, give way by the penetration allowance and are
+        critically damped.
+        """
+        g = float(np.linalg.norm(self._tree.gravity_vector())) or 9.81
+        mass = max((body.default_mass() for body in self._tree.bodies), default=0.0)
+        stiffness = mass * g / self._penetration_allowance
+        return 2.0 * stiffness, math.sqrt(self._penetration_allowance / g) / self._penetration_allowance
+
+
+def _compliance_type(properties: ProximityProperties) -> HydroelasticType:
+    kind: HydroelasticType = properties.GetPropertyOrDefault(
+        "hydroelastic", "compliance_type", HydroelasticType.kUndefined
+    )
+    return kind
+
+
+def listed(names: list[str]) -> str:
+    """The first of some names."""
+    shown = ", ".join(f"'{name}'" for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} others"

@@ -1,0 +1,73 @@
+"""Samples of the dynamics as plain values, for files of contexts (framework/core/context_file.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.core.plain_values import Loading
+from merganser.geometry.ids import GeometryId
+from merganser.geometry.proximity.layout import contact_dtype
+from merganser.multibody.plant.contact_arrays import NUM_FORCE_VALUES, ContactSample
+
+__all__ = ["plain_sample", "sample_of"]
+
+Array = NDArray[Any]
+Shapes = tuple[tuple[int, ...], ...]
+
+
+def plain_sample(record: tuple[Any, ...] | None) -> list[Any] | None:
+    """What is kept of a DynamicsSample, see sampling.py; None before the first step."""
+    if record is None:
+        return None
+    *arrays, contacts = record
+    if contacts is None:
+        return [*arrays, None]
+    return [*arrays, list(contacts._replace(contacts=contacts.contacts.tobytes()))]
+
+
+def sample_of(plain: Any, shapes: Shapes, loading: Loading) -> tuple[Any, ...] | None:
+    """Makes a sample again.
+
+    Args:
+        plain: from `plain_sample`; may be damaged.
+        shapes: of all arrays that every sample of the plant has; the last two are gravity's, and that of all
+            generalized forces.
+        loading: of the Context.
+
+    Raises:
+        Exception: of any type, if it is none of this plant.
+    """
+    if plain is None:
+        return None
+    *arrays, contacts = plain
+    *shapes_of_arrays, shape_of_tau = shapes
+    if len(arrays) != len(shapes_of_arrays):
+        raise ValueError(f"a sample has {len(shapes_of_arrays)} arrays, the file {len(arrays)}")
+    scalars = (np.dtype(float), loading.scalar)
+    for array, shape in zip(arrays, shapes_of_arrays):
+        _check(array, shape, *scalars)
+    if contacts is None:
+        return (*arrays, None)
+    ids, bodies, geometries, records, forces, tau, tau_joints, statistics = contacts
+    if not (isinstance(ids, list) and all(isinstance(id, GeometryId) for id in ids)):
+        raise TypeError("a sample lists the identifiers of geometries")
+    found: Array = np.frombuffer(records, contact_dtype).copy()
+    _check(bodies, (len(ids),), np.dtype(np.int64))
+    _check(geometries, (len(found), 2), np.dtype(np.int64))
+    if geometries.size and not 0 <= geometries.min() <= geometries.max() < len(ids):
+        raise ValueError(f"there are contacts of others than its {len(ids)} geometries")
+    _check(forces, (len(found), NUM_FORCE_VALUES), *scalars)
+    for forces_of_joints in (tau, tau_joints):
+        _check(forces_of_joints, shape_of_tau, *scalars)
+    if not isinstance(statistics, (tuple, type(None))):
+        raise TypeError("the statistics of a step are a tuple")
+    sample = ContactSample(ids, bodies, geometries, found, forces, tau, tau_joints, statistics)
+    return (*arrays, sample)
+
+
+def _check(array: Any, shape: tuple[int, ...], *dtypes: Any) -> None:
+    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype not in dtypes:
+        raise ValueError(f"expected an array of {dtypes[-1]} and shape {shape}")

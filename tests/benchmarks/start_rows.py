@@ -1,0 +1,188 @@
+"""What a user gets: whole programs in processes of their own, by public calls only.
+
+Each program is the same text for both packages. It tells how long it took to import, to get to the end of the first
+step, for the first simulated second, and for a step once it runs; what the clock shows from start to end stands apart,
+with everything on the disk (warm) and with an empty folder of kernels (cold, then the second run).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, NamedTuple
+
+from libraries import MODELS
+
+__all__ = ["PROGRAMS", "Times", "print_table"]
+
+_OURS = {
+    "framework": "merganser.framework", "analysis": "merganser.analysis",
+    "primitives": "merganser.framework.primitives", "plant": "merganser.multibody.plant",
+    "tree": "merganser.multibody.tree",
+    "math": "merganser.framework.math", "geometry": "merganser.geometry",
+    "controllers": "merganser.multibody.controllers", "parsing": "merganser.multibody.parsing",
+}  # fmt: skip
+_THEIRS = {
+    "framework": "pydrake.systems.framework", "analysis": "pydrake.systems.analysis",
+    "primitives": "pydrake.systems.primitives", "plant": "pydrake.multibody.plant", "tree": "pydrake.multibody.tree",
+    "math": "pydrake.math", "geometry": "pydrake.geometry", "controllers": "pydrake.systems.controllers",
+    "parsing": "pydrake.multibody.parsing",
+}  # fmt: skip
+
+_FRAME = """
+import time
+start = time.process_time()
+import numpy as np
+{imports}
+imported = time.process_time()
+{body}
+simulator = Simulator(builder.Build())
+simulator.Initialize()
+simulator.AdvanceTo(0.001)
+stepped = time.process_time()
+simulator.AdvanceTo(1.0)
+second = time.process_time()
+simulator.AdvanceTo(5.0)
+steady = time.process_time()
+import json
+print(json.dumps([imported - start, stepped - start, second - stepped, (steady - second) / 4000]))
+"""
+
+# The imports and the body of each program; {name} stands for a module of the package.
+PROGRAMS: dict[str, tuple[str, str]] = {
+    "pendulum and Python controller (README)": (
+        """
+from {analysis} import Simulator
+from {framework} import DiagramBuilder, LeafSystem
+from {plant} import AddMultibodyPlantSceneGraph
+from {tree} import RevoluteJoint, SpatialInertia
+""",
+        """
+class Hold(LeafSystem):
+    def __init__(self):
+        super().__init__()
+        self.DeclareVectorInputPort("state", 2)
+        self.DeclareVectorOutputPort("torque", 1, self.calc_torque)
+
+    def calc_torque(self, context, output):
+        angle, rate = self.GetInputPort("state").Eval(context)
+        output.SetFromVector([9.81 * np.sin(angle) - 20.0 * (angle - 1.0) - 6.0 * rate])
+
+
+builder = DiagramBuilder()
+plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.0)
+bob = plant.AddRigidBody("bob", SpatialInertia.PointMass(mass=1.0, position=[0, 0, -1]))
+pin = plant.AddJoint(RevoluteJoint("pin", plant.world_frame(), bob.body_frame(), axis=[0, 1, 0]))
+plant.AddJointActuator("motor", pin)
+plant.Finalize()
+hold = builder.AddNamedSystem("hold", Hold())
+builder.Connect(plant.get_state_output_port(), hold.get_input_port())
+builder.Connect(hold.get_output_port(), plant.get_actuation_input_port())
+""",
+    ),
+    "two boxes on the ground": (
+        """
+from {analysis} import Simulator
+from {framework} import DiagramBuilder
+from {geometry} import Box, HalfSpace
+from {math} import RigidTransform
+from {plant} import AddMultibodyPlantSceneGraph, CoulombFriction
+from {tree} import SpatialInertia
+""",
+        """
+builder = DiagramBuilder()
+plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.001)
+rough = CoulombFriction(0.5, 0.5)
+plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", rough)
+for i in range(2):
+    body = plant.AddRigidBody(f"box {{i}}", SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.1, 0.1))
+    plant.RegisterCollisionGeometry(body, RigidTransform(), Box(0.1, 0.1, 0.1), f"shape {{i}}", rough)
+    plant.SetDefaultFloatingBaseBodyPose(body, RigidTransform([0.0, 0.0, 0.05 + 0.1 * i]))
+plant.Finalize()
+""",
+    ),
+    "iiwa14 and InverseDynamicsController": (
+        """
+from {analysis} import Simulator
+from {framework} import DiagramBuilder
+from {primitives} import ConstantVectorSource
+from {controllers} import InverseDynamicsController
+from {parsing} import Parser
+from {plant} import AddMultibodyPlantSceneGraph
+""",
+        f"""
+builder = DiagramBuilder()
+plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.001)
+Parser(plant).AddModels({str(MODELS / "iiwa_description" / "urdf" / "iiwa14_no_collision.urdf")!r})
+plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
+plant.Finalize()
+n = plant.num_positions()
+control = builder.AddSystem(InverseDynamicsController(plant, [100.0] * n, [0.0] * n, [20.0] * n, False))
+desired = builder.AddSystem(ConstantVectorSource([0.1] * n + [0.0] * n))
+builder.Connect(plant.get_state_output_port(), control.get_input_port_estimated_state())
+builder.Connect(desired.get_output_port(), control.get_input_port_desired_state())
+builder.Connect(control.get_output_port_control(), plant.get_actuation_input_port())
+""",
+    ),
+}
+
+
+class Times(NamedTuple):
+    """What a program has told; CPU times of its process.
+
+    Attributes:
+        imports: until all was imported [s].
+        first_step: until the first millisecond was simulated [s].
+        first_second: of the rest of the first simulated second [s].
+        step: of a simulated millisecond later on [s].
+        wall: what the clock showed from start to end [s].
+    """
+
+    imports: float
+    first_step: float
+    first_second: float
+    step: float
+    wall: float
+
+
+def run(program: str, modules: dict[str, str], folder: str | None = None) -> Times:
+    """Runs a program once, in a process of its own, with kernels in a folder of their own if one is given."""
+    imports, body = PROGRAMS[program]
+    text = _FRAME.format(imports=imports.format(**modules), body=body.replace("{{", "{").replace("}}", "}"))
+    environment = {**os.environ, **({} if folder is None else {"MERGANSER_CACHE_DIR": folder})}
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", text], env=environment, check=True, capture_output=True, text=True)
+    wall = time.perf_counter() - start
+    return Times(*json.loads(done.stdout), wall=wall)
+
+
+def print_table(with_reference: bool, is_wanted: Any, with_cold: bool) -> None:
+    """Runs all programs and prints a line for each, for this package and for pydrake."""
+    heads = f"{'import':>8s} {'first step':>11s} {'first 1 s':>10s} {'1 ms later':>11s} {'wall':>8s}"
+    print(f"{'whole program':42s} {'':10s} {heads}")
+    for name in filter(is_wanted, PROGRAMS):
+        if with_cold:
+            with tempfile.TemporaryDirectory() as folder:
+                for state in ("cold", "second"):
+                    _print_line(name, state, run(name, _OURS, folder))
+        _print_line(name, "warm", _least(name, _OURS))
+        if with_reference:
+            _print_line(name, "pydrake", _least(name, _THEIRS))
+
+
+def _least(name: str, modules: dict[str, str]) -> Times:
+    """The least of each time of some runs, after one that compiles what is lacking."""
+    run(name, modules)
+    return Times(*map(min, zip(*(run(name, modules) for _ in range(3)))))
+
+
+def _print_line(name: str, state: str, times: Times) -> None:
+    print(
+        f"{name:42s} {state:10s} {times.imports:7.2f}s {times.first_step:10.2f}s {times.first_second:9.3f}s "
+        f"{1e6 * times.step:8.1f} us {times.wall:7.2f}s",
+        flush=True,
+    )

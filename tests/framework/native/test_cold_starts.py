@@ -1,0 +1,141 @@
+"""First uses at once: threads and processes on one empty cache, and forks while something is being compiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+_PRELUDE = """
+import os, signal, sys, threading, time
+import numpy as np
+from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
+from merganser.framework.native import kernel, native, specialize
+from merganser.framework.primitives import Gain, Integrator
+
+signal.alarm(100)  # a deadlock ends here
+
+@native
+def force(t, u, y):
+    y[0] = t + 2.0 * u[0]
+
+@native
+def derivative(xc, u, xdot):
+    xdot[0] = u[0] - xc[0]
+
+@kernel
+def total(values_in, total_out):
+    total_out[0] = 0.0
+    for i in range(values_in.shape[0]):
+        total_out[0] += values_in[i]
+
+class Block(LeafSystem):
+    def __init__(self):
+        super().__init__()
+        self.DeclareVectorInputPort("u", 1)
+        self.DeclareContinuousState(1)
+        self.DeclareTimeDerivatives(derivative)
+        self.DeclareVectorOutputPort("y", 1, force)
+
+def use():
+    block = Block()
+    context = block.CreateDefaultContext()
+    context.SetTime(0.5)
+    context.SetContinuousState([4.0])
+    block.get_input_port().FixValue(context, [3.0])
+    result = np.zeros(1)
+    specialize(total, np.ones(3), result)(np.ones(3), result)
+    values = block.get_output_port().Eval(context)[0], block.EvalTimeDerivatives(context)[0], result[0]
+    assert values == (6.5, -1.0, 3.0), values
+    assert 0 not in (force.address(), derivative.address(), force.complex_address())
+    return force.address(), derivative.address(), force.complex_address()
+"""
+
+_IN_THREADS = """
+start, results = threading.Barrier(8), []
+
+def run():
+    start.wait()
+    results.append(use())
+
+threads = [threading.Thread(target=run) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert len(results) == 8 and len(set(results)) == 1, results  # all have the first one's code
+print("hits", sum(force.compiled()._dispatcher.stats.cache_hits.values()) + sum(total.stats.cache_hits.values()))
+"""
+
+_FORKS = """
+@kernel
+def other(x_in):
+    return 3.0 * x_in
+
+@kernel
+def slow(x_in):
+    total = 0.0
+    for i in range(10):
+        total += np.sin(x_in * i) + np.cos(x_in) ** i + np.exp(-x_in) + np.arctan2(x_in, i) + np.sqrt(np.abs(x_in))
+    return total
+
+def fork_and_use():
+    child = os.fork()
+    if child == 0:
+        signal.alarm(50)
+        try:
+            use()
+            assert other(2.0) == 6.0
+            os._exit(0)
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(1)
+    return child
+
+def check(child):
+    _, status = os.waitpid(child, 0)
+    assert status == 0, status
+
+check(fork_and_use())  # nothing compiled
+use()
+check(fork_and_use())  # after compilation
+thread = threading.Thread(target=lambda: slow(0.5))
+thread.start()
+children = []
+while thread.is_alive() and len(children) < 4:  # while something is being compiled
+    time.sleep(0.03)
+    children.append(fork_and_use())
+thread.join()
+assert children
+for child in children:
+    check(child)
+use()
+print("hits 0")
+"""
+
+
+def start(script, folder):
+    environment = {**os.environ, "MERGANSER_CACHE_DIR": str(folder), "MERGANSER_COMPILE_HELPERS": "0"}
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", _PRELUDE + script]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def hits(process):
+    output, errors = process.communicate()
+    assert process.returncode == 0 and errors == "", errors
+    return int(output.split()[-1])
+
+
+def test_eight_threads_in_two_processes_on_one_empty_cache(tmp_path):
+    for process in [start(_IN_THREADS, tmp_path), start(_IN_THREADS, tmp_path)]:
+        hits(process)
+    names = {path.suffix for path in tmp_path.rglob("*") if path.is_file()}
+    assert names == {".nbk"}
+    assert hits(start(_IN_THREADS, tmp_path)) >= 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_forks_before_after_and_while_something_is_compiled(tmp_path):
+    assert hits(start(_FORKS, tmp_path)) == 0

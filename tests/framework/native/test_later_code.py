@@ -1,0 +1,135 @@
+"""Code that simulations do without until it is compiled: who compiles it, and when."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from merganser.framework.core import later_code
+from merganser.framework.core.later_code import LaterCode
+from merganser.framework.native import parallel_compilation
+
+CODE = LaterCode("merganser.multibody.kernels.operations", "STEP", "no_such_function")
+
+
+class Compiled:
+    """Stands for code that compiles in no time."""
+
+    def __init__(self):
+        self.count = 0
+
+    def address(self):
+        self.count += 1
+        return 1
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """What is compiled here; this process has not done anything yet, and is not helped."""
+    made = Compiled()
+    monkeypatch.setattr(later_code, "_state", later_code._State())
+    monkeypatch.setattr(later_code, "_wanted", {})
+    monkeypatch.setattr(later_code, "_there", set())
+    monkeypatch.setattr(LaterCode, "load", lambda _code: made)
+    monkeypatch.setenv("MERGANSER_COMPILE_HELPERS", "0")
+    return made
+
+
+@pytest.fixture
+def asked(compiled, monkeypatch):
+    """What another process has been asked for; it never ends."""
+    asked = []
+    monkeypatch.setenv("MERGANSER_COMPILE_HELPERS", "1")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {0, 1}, raising=False)
+    monkeypatch.setattr(parallel_compilation, "compile_later", lambda codes: asked.append(list(codes)))
+    monkeypatch.setattr(parallel_compilation, "are_helpers_busy", lambda: bool(asked))
+    return asked
+
+
+def test_where_nobody_helps_it_is_compiled_when_all_plants_together_have_made_many_steps(compiled):
+    for _ in range(2):
+        later_code.note_call(9_999)
+        assert not CODE.is_worth_while()
+    later_code.note_call(2)
+    assert CODE.is_worth_while()
+    assert CODE.is_worth_while()
+    assert compiled.count == 1
+
+
+def test_another_process_is_asked_once_after_some_hundred_steps_and_nothing_is_compiled_here(compiled, asked):
+    assert not CODE.is_worth_while()
+    later_code.note_call(299)
+    assert not CODE.is_worth_while()
+    assert asked == []
+    later_code.note_call(100_000)
+    for _ in range(3):
+        assert not CODE.is_worth_while()
+    assert asked == [[CODE]]
+    assert compiled.count == 0
+
+
+def test_another_process_is_asked_for_all_of_it_when_this_one_has_to_compile_a_kernel(asked):
+    other = LaterCode("merganser.analysis.plan.loop", "LOOP", "no_such_function")
+    later_code.want(other, CODE)
+    assert asked == []
+    later_code.note_compilation()
+    assert asked == [[other, CODE]]
+
+
+@pytest.mark.usefixtures("asked")
+def test_where_processes_that_help_end_without_it_it_is_compiled_here(compiled, monkeypatch):
+    monkeypatch.setattr(parallel_compilation, "are_helpers_busy", lambda: False)
+    later_code.note_call(20_000)
+    assert [CODE.is_worth_while() for _ in range(4)] == [False, False, False, True]
+    assert compiled.count == 1
+
+
+def test_one_process_of_a_machine_compiles_at_a_time(compiled):
+    script = """
+import os, sys
+from merganser.framework.core.later_code import LaterCode, _only_one, note_call
+with _only_one() as is_mine:
+    print(is_mine, flush=True)
+    sys.stdin.read()
+"""
+    other = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert other.stdout.readline() == "True\n"
+    later_code.note_call(20_000)
+    assert not CODE.is_worth_while()
+    other.communicate("")
+    assert CODE.is_worth_while()
+    assert compiled.count == 1
+
+
+def test_a_process_that_helps_ends_when_it_is_not_needed_any_more(compiled, monkeypatch):
+    monkeypatch.setattr(os, "nice", lambda _more: 0, raising=False)
+    later_code.compile_quietly([CODE, CODE, CODE], iter([True, True, False]).__next__)
+    assert compiled.count == 2
+
+
+_SCRIPT = """
+import os, sys, time
+os.sched_getaffinity = lambda _process: {0, 1}  # there may be one processor only
+from merganser.framework.core import later_code
+from merganser.framework.core.later_code import LaterCode
+from merganser.framework.native.operations import CompiledOperation
+
+code = LaterCode("merganser.multibody.kernels.operations", "GATHER", "gather")
+later_code.note_call(300)
+end = time.monotonic() + 120.0
+assert not code.is_there()
+while time.monotonic() < end and not code.is_worth_while():
+    time.sleep(0.05)
+operation = code.load()
+operation.address()
+print(operation._compiled._cache_hits, later_code._state.num_helpers)
+"""
+
+
+def test_what_another_process_has_compiled_comes_from_the_disk(tmp_path):
+    environment = {**os.environ, "MERGANSER_CACHE_DIR": str(tmp_path), "MERGANSER_COMPILE_HELPERS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=False, env=environment
+    )  # fmt: skip
+    assert done.stdout.split() == ["1", "1"], done.stderr

@@ -1,0 +1,205 @@
+"""What a plant does not do is said by name: once as a warning where it goes on, or as an error."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from contact_scenes import Scene, add_free_body, add_ground, contact_library, free_state, material
+
+from merganser.analysis import Simulator
+from merganser.framework import DiagramBuilder
+from merganser.framework.math import RigidTransform
+from merganser.geometry import AddCompliantHydroelasticProperties, AddRigidHydroelasticProperties, SceneGraph, Sphere
+from merganser.multibody.plant import ContactModel, MultibodyPlant
+from merganser.multibody.tree import BallRpyJoint, PlanarJoint, SpatialInertia, UniversalJoint
+
+LIB = contact_library("ours")
+H = 1e-3
+
+
+def told(run: Any) -> list[str]:
+    """The warnings of a run."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run()
+    return [str(warning.message) for warning in caught]
+
+
+# ---------------------------------------------------------------------- hydroelastic contact
+
+
+def two_balls(model: ContactModel, *kinds: str, time_step: float = H) -> Scene:
+    """Two balls above the ground; `kinds` of the balls and of the ground: rigid, compliant or point."""
+
+    def properties(lib: SimpleNamespace, kind: str) -> Any:
+        made = material(lib)
+        if kind == "rigid":
+            AddRigidHydroelasticProperties(0.1, made)
+        elif kind == "compliant":
+            AddCompliantHydroelasticProperties(0.1, 1e6, made)
+        return made
+
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        plant.set_contact_model(model)
+        for i in range(2):
+            add_free_body(lib, plant, f"ball{i}", lib.Sphere(0.1), properties(lib, kinds[i]))
+        add_ground(lib, plant, properties(lib, kinds[2]))
+
+    scene = Scene(LIB, time_step, fill)
+    scene.plant.SetPositionsAndVelocities(scene.context, free_state([0.0, 0.0, 0.3], [1.0, 0.0, 0.3]))
+    return scene
+
+
+@pytest.mark.parametrize("time_step", [H, 0.0])
+def test_contact_of_points_in_place_of_surfaces_is_said_once_and_names_the_geometries(time_step: float) -> None:
+    model = ContactModel.kHydroelasticWithFallback
+    scene = two_balls(model, "compliant", "point", "rigid", time_step=time_step)
+    messages = told(lambda: scene.simulator.AdvanceTo(5e-3))
+    assert len(messages) == 1
+    assert "kHydroelasticWithFallback" in messages[0] and "hydroelastic contact is not available" in messages[0]
+    assert "ball0" in messages[0] and "ground" in messages[0] and "ball1" not in messages[0]
+    assert not told(lambda: scene.simulator.AdvanceTo(1e-2))
+
+
+@pytest.mark.parametrize(
+    ("model", "kinds"),
+    [
+        (ContactModel.kPoint, ("compliant", "compliant", "rigid")),
+        (ContactModel.kHydroelasticWithFallback, ("point", "point", "point")),
+        (ContactModel.kHydroelasticWithFallback, ("rigid", "rigid", "rigid")),  # points in pydrake, too
+        (ContactModel.kHydroelasticWithFallback, ("compliant", "point", "point")),
+    ],
+)
+def test_contact_that_is_one_of_points_anyway_is_not_told(model: ContactModel, kinds: tuple[str, ...]) -> None:
+    scene = two_balls(model, *kinds)
+    assert not told(lambda: scene.simulator.AdvanceTo(5e-3))
+
+
+def test_the_strict_hydroelastic_model_names_all_geometries_that_may_touch() -> None:
+    scene = two_balls(ContactModel.kHydroelastic, "point", "point", "point")
+    (message,) = told(lambda: scene.simulator.AdvanceTo(5e-3))
+    for name in ("ball0", "ball1", "ground"):
+        assert name in message
+
+
+# ---------------------------------------------------------------------- others in the SceneGraph
+
+
+class TwoPlants:
+    """Two plants on one SceneGraph, each with a ball; the first has the ground."""
+
+    def __init__(self, *heights: float) -> None:
+        builder = DiagramBuilder()
+        scene_graph = builder.AddSystem(SceneGraph())
+        self.plants = []
+        for i in range(2):
+            plant = builder.AddNamedSystem(f"plant{i}", MultibodyPlant(H))
+            source = plant.RegisterAsSourceForSceneGraph(scene_graph)
+            plant.set_contact_model(ContactModel.kPoint)
+            properties = material(LIB)
+            if i == 0:
+                add_ground(LIB, plant, properties)
+            add_free_body(LIB, plant, f"ball{i}", Sphere(0.1), properties)
+            plant.Finalize()
+            builder.Connect(plant.get_geometry_pose_output_port(), scene_graph.get_source_pose_port(source))
+            builder.Connect(scene_graph.get_query_output_port(), plant.get_geometry_query_input_port())
+            self.plants.append(plant)
+        self.simulator = Simulator(builder.Build())
+        for plant, height in zip(self.plants, heights):
+            context = plant.GetMyMutableContextFromRoot(self.simulator.get_mutable_context())
+            body = plant.GetBodyByName(f"ball{self.plants.index(plant)}")
+            plant.SetFreeBodyPose(context, body, RigidTransform([0.0, 0.0, height]))
+
+    def height(self, i: int) -> float:
+        plant = self.plants[i]
+        context = plant.GetMyContextFromRoot(self.simulator.get_context())
+        return float(plant.GetPositions(context)[-1])
+
+
+def test_a_body_of_another_plant_is_not_taken_for_the_world() -> None:
+    scene = TwoPlants(0.1, 0.31)
+    with pytest.raises(RuntimeError, match="'ball0'.*touches geometry '.*ball1', which belongs to the source '.*plant1'"):
+        scene.simulator.AdvanceTo(0.2)
+
+
+def test_plants_that_do_not_touch_share_a_scene_graph_and_the_ground_in_it() -> None:
+    scene = TwoPlants(0.12, 0.5)
+    scene.plants[1].SetFreeBodyPose(
+        scene.plants[1].GetMyMutableContextFromRoot(scene.simulator.get_mutable_context()),
+        scene.plants[1].GetBodyByName("ball1"),
+        RigidTransform([1.0, 0.0, 0.12]),
+    )
+    scene.simulator.AdvanceTo(1.0)
+    assert scene.height(0) == pytest.approx(0.1, abs=2e-3)
+    assert scene.height(1) == pytest.approx(0.1, abs=2e-3)
+
+
+# ---------------------------------------------------------------------- limits of joints with several velocities
+
+
+@pytest.mark.parametrize("approximation", ["kTamsi", "kSap", "kSimilar", "kLagged", "continuous"])
+@pytest.mark.parametrize("kind", ["planar", "universal"])
+def test_limits_of_joints_whose_rates_are_velocities_are_kept(kind: str, approximation: str) -> None:
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        body = plant.AddRigidBody("body", lib.SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.2, 0.3))
+        make = PlanarJoint if kind == "planar" else UniversalJoint
+        joint = plant.AddJoint(make("joint", plant.world_frame(), body.body_frame()))
+        n = joint.num_positions()
+        joint.set_position_limits([-0.1] * n, [math.inf, *[0.2] * (n - 1)])
+        plant.mutable_gravity_field().set_gravity_vector(np.zeros(3))
+
+    if approximation == "continuous":
+        scene = Scene(LIB, 0.0, fill)
+    else:
+        scene = Scene(LIB, H, fill, approximation)
+    n = scene.plant.num_positions()
+    scene.plant.SetPositionsAndVelocities(scene.context, [0.0] * n + [-1.0, *[1.0] * (n - 1)])
+    highest = lowest = 0.0
+    for k in range(100):
+        scene.simulator.AdvanceTo((k + 1) * 5e-3)
+        q = scene.plant.GetPositions(scene.context)
+        highest, lowest = max(highest, q[1:].max()), min(lowest, q[0])
+    assert -0.12 < lowest < -0.09
+    assert 0.19 < highest < 0.22
+
+
+def test_limits_of_roll_pitch_and_yaw_are_told_when_the_plant_is_finalized() -> None:
+    plant = MultibodyPlant(H)
+    body = plant.AddRigidBody("body", SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+    joint = plant.AddJoint(BallRpyJoint("shoulder", plant.world_frame(), body.body_frame()))
+    joint.set_position_limits([-1.0] * 3, [1.0] * 3)
+    (message,) = told(plant.Finalize)
+    assert "does not keep the position limits of joints 'shoulder'" in message
+    assert not told(plant.ToAutoDiffXd)
+
+
+# ---------------------------------------------------------------------- symbols
+
+
+def test_symbolic_dynamics_say_once_what_they_leave_out() -> None:
+    pytest.importorskip("sympy", reason="needs the extra `symbolic`")
+
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        body = add_free_body(lib, plant, "ball", lib.Sphere(0.1), material(lib))
+        add_ground(lib, plant, material(lib))
+        arm = plant.AddRigidBody("arm", lib.SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+        plant.AddJoint(lib.RevoluteJoint("elbow", plant.world_frame(), arm.body_frame(), [0, 1, 0], -1.0, 1.0))
+        plant.AddBallConstraint(body, [0.0, 0.0, 0.1], arm, [0.0, 0.0, 0.0])
+
+    scene = Scene(LIB, H, fill)
+    plant = scene.plant.ToSymbolic()
+    context = plant.CreateDefaultContext()
+
+    def step_twice() -> None:
+        for _ in range(2):
+            plant.ExecuteForcedEvents(context)
+
+    (message,) = told(step_twice)
+    assert "in symbolic expressions leave out contact, which 2 collision geometries could have" in message
+    assert "the limits of joints 'elbow'" in message
+    assert "the constraints (ball constraint of bodies 'ball' and 'arm')" in message

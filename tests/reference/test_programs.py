@@ -1,0 +1,321 @@
+"""Lines of programs for pydrake do the same here and there: each function below runs against both packages."""
+
+import dataclasses
+import importlib
+import itertools
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pydrake")
+
+HOMES = ("pydrake", "merganser")
+
+
+class Package:
+    """One of the two packages: `all` of it as attributes."""
+
+    def __init__(self, home):
+        self.all = importlib.import_module(f"{home}.all")
+
+    def __getattr__(self, name):
+        return getattr(self.all, name)
+
+
+def both(program, *arguments):
+    """What the program returns there, and here."""
+    return [program(Package(home), *arguments) for home in HOMES]
+
+
+# -- actuation ---------------------------------------------------------------------------------------
+
+
+def actuated_arm(drake, time_step, num_controlled):
+    builder = drake.DiagramBuilder()
+    plant, _ = drake.AddMultibodyPlantSceneGraph(builder, time_step)
+    arm = plant.AddModelInstance("arm")
+    parent = plant.world_frame()
+    for i in range(2):
+        link = plant.AddRigidBody(f"link_{i}", arm, drake.SpatialInertia.SolidBoxWithMass(1.0, 0.1, 0.2, 0.3))
+        joint = plant.AddJoint(drake.RevoluteJoint(f"joint_{i}", parent, link.body_frame(), [0, 1, 0]))
+        actuator = plant.AddJointActuator(f"motor_{i}", joint, 3.0)
+        if i < num_controlled:
+            actuator.set_controller_gains(drake.PdControllerGains(p=100.0, d=10.0))
+        parent = link.body_frame()
+    plant.Finalize()
+    return plant, arm
+
+
+def run_arm(drake, time_step, num_controlled, whole, part, desired):
+    plant, arm = actuated_arm(drake, time_step, num_controlled)
+    context = plant.CreateDefaultContext()
+    if whole:
+        plant.get_actuation_input_port().FixValue(context, [2.0, 0.5])
+    if part:
+        plant.get_actuation_input_port(arm).FixValue(context, [2.0, 0.25])
+    if desired:
+        plant.get_desired_state_input_port(arm).FixValue(context, [0.1, 0.2, 0.0, 0.0])
+    if time_step:
+        drake.Simulator(plant, context).AdvanceTo(0.05)
+        motion = plant.GetPositionsAndVelocities(context)
+    else:
+        motion = plant.EvalTimeDerivatives(context).CopyToVector()
+    ports = plant.get_net_actuation_output_port(), plant.get_net_actuation_output_port(arm)
+    return np.concatenate([motion, *(port.Eval(context) for port in ports)])
+
+
+@pytest.mark.parametrize("time_step", [0.0, 0.01])
+def test_actuation_ports_may_be_left_unconnected_in_every_combination(time_step):
+    for num_controlled, *connected in itertools.product((0, 1, 2), *3 * [(False, True)]):
+        whole, part, desired = connected
+        if time_step and num_controlled and not desired and (whole or part):
+            continue  # pydrake's net actuation has the feedforward of disarmed controllers, its step has not
+        there, here = both(run_arm, time_step, num_controlled, *connected)
+        np.testing.assert_allclose(here, there, rtol=1e-9, atol=1e-9, err_msg=f"{num_controlled} {connected}")
+
+
+# -- classes -------------------------------------------------------------------------------------------
+
+
+def shared_classes():
+    """Classes that both packages have: name, theirs, ours."""
+    there, here = (vars(importlib.import_module(f"{home}.all")) for home in HOMES)
+    names = sorted(name for name in there.keys() & here.keys() if not name.startswith("_"))
+    pairs = [(name, there[name], here[name]) for name in names]
+    return [(name, *pair) for name, *pair in pairs if all(isinstance(each, type) for each in pair)]
+
+
+def test_what_may_be_a_default_of_a_dataclass_field_there_may_here():
+    classes = shared_classes()
+    assert len(classes) > 250
+    refused = [name for name, theirs, ours in classes if theirs.__hash__ is not None and ours.__hash__ is None]
+    assert refused == ["Polynomial"]  # there the symbolic one, here that of the coefficients
+
+
+def test_configs_are_defaults_of_dataclass_fields():
+    for home in HOMES:
+        drake = Package(home)
+
+        @dataclasses.dataclass
+        class Scenario:
+            simulator: object = drake.SimulatorConfig(max_step_size=0.1)
+            plant: object = drake.MultibodyPlantConfig()
+
+        assert Scenario().simulator.max_step_size == 0.1
+
+
+def test_equal_settings_have_equal_hashes_even_after_they_have_changed():
+    drake = Package("merganser")
+    a, b = drake.SimulatorConfig(), drake.SimulatorConfig()
+    assert a == b and hash(a) == hash(b)
+    a.max_step_size = b.max_step_size = 0.25
+    assert a == b and hash(a) == hash(b)
+
+
+# -- names of arguments --------------------------------------------------------------------------------
+
+
+def numbers(value):
+    """Arrays, vectors and states as plain numbers."""
+    if isinstance(value, tuple):
+        return [numbers(each) for each in value]
+    if hasattr(value, "CopyToVector"):
+        value = value.CopyToVector()
+    if isinstance(value, np.ndarray):
+        return [numbers(str(v)) if value.dtype == object else float(v) for v in value.ravel()]
+    if isinstance(value, (bool, int, float, list)):
+        return value
+    return str(value).translate(str.maketrans("", "", "() "))  # expressions are printed with other parentheses
+
+
+def discrete_system(drake):
+    class TwoGroups(drake.LeafSystem):
+        def __init__(self):
+            drake.LeafSystem.__init__(self)
+            self.DeclareDiscreteState([1.0, 2.0])
+            self.DeclareDiscreteState([3.0])
+            self.DeclareVectorInputPort("u", 1)
+            u = self.get_input_port()
+            self.DeclareVectorOutputPort("y", 1, lambda context, out: out.SetFromVector(u.Eval(context)))
+
+    return TwoGroups()
+
+
+def set_discrete_states(drake):
+    system = discrete_system(drake)
+    context = system.CreateDefaultContext()
+    context.SetDiscreteState(group_index=0, xd=[5.0, 6.0])
+    context.SetDiscreteState(1, xd=[7.0])
+    groups = context.get_discrete_state()
+    single = drake.ZeroOrderHold(0.1, 2)
+    held = single.CreateDefaultContext()
+    held.SetDiscreteState(xd=[1.0, 2.0])
+    return groups.value(0), groups.value(1), held.get_discrete_state_vector()
+
+
+def feedthrough(drake):
+    system = discrete_system(drake)
+    ask = system.HasDirectFeedthrough
+    return ask(output_port=0), ask(input_port=0, output_port=0), ask(0, output_port=0), drake.Integrator(
+        1
+    ).HasDirectFeedthrough(output_port=0)
+
+
+def state_containers(drake):
+    vectors = [drake.BasicVector([1.0]), drake.BasicVector([2.0, 3.0])]
+    groups = drake.DiscreteValues(data=vectors)
+    only = drake.DiscreteValues(datum=drake.BasicVector([4.0]))
+    only.set_value(value=[5.0])
+    groups.set_value(index=1, value=[6.0, 7.0])
+    state = drake.State()
+    box = drake.Value(3)
+    return (
+        groups.get_value(1), only.get_value(), drake.DiscreteValues(drake.BasicVector([8.0])).get_value(),
+        drake.DiscreteValues().num_groups(), drake.AbstractValues().size(), drake.AbstractValues(data=[box]).size(),
+        drake.ContinuousState().size(), drake.ContinuousState(state=drake.BasicVector([1.0, 2.0])),
+        drake.ContinuousState(state=drake.BasicVector([1.0, 2.0]), num_q=1, num_v=1, num_z=0).num_v(),
+        state.get_continuous_state().size(), state.get_discrete_state().num_groups(), state.get_abstract_state().size(),
+        drake.Parameters(vec=drake.BasicVector([1.0])).num_numeric_parameter_groups(),
+        drake.Parameters(value=box).num_abstract_parameters(), drake.Parameters([box]).num_abstract_parameters(),
+        drake.Parameters(abstract=[box]).num_abstract_parameters(), drake.BasicVector(size=2).size(),
+    )  # fmt: skip
+
+
+def diagram_inputs(drake):
+    builder = drake.DiagramBuilder()
+    blocks = [builder.AddSystem(drake.PassThrough(1)) for _ in range(3)]
+    builder.ExportInput(blocks[0].get_input_port(), "u")
+    builder.ConnectInput(diagram_port_name="u", input=blocks[1].get_input_port())
+    builder.ConnectInput(diagram_port_index=drake.InputPortIndex(0), input=blocks[2].get_input_port())
+    builder.ExportOutput(blocks[2].get_output_port())
+    diagram = builder.Build()
+    context = diagram.CreateDefaultContext()
+    diagram.get_input_port().FixValue(context, [2.0])
+    return diagram.get_output_port().Eval(context)
+
+
+def expressions(drake):
+    is_theirs = drake.all.__name__.startswith("pydrake")
+    symbolic = importlib.import_module("pydrake.symbolic" if is_theirs else "merganser.framework.symbolic")
+    x, y = symbolic.Variable("x"), symbolic.Variable("y")
+    e = symbolic.Expression(var=x)
+    matrix = np.array([[x + y]])
+    A, b, variables = symbolic.DecomposeAffineExpressions(v=np.array([x + 2 * y + 3, y + 0]))
+    both = symbolic.Variables([x])
+    both.insert(vars=symbolic.Variables([y]))
+    both.erase(vars=symbolic.Variables([x]))
+    return (
+        str(e), str((e * e).Substitute(s={x: symbolic.Expression(2.0)})), str((x > y).Substitute(s={x: y + 1})),
+        symbolic.Substitute(matrix, var=x, e=y + 0), symbolic.ToLatex(f=x > y), symbolic.ToLatex(M=matrix), A, b,
+        variables, both.size(),
+    )  # fmt: skip
+
+
+def overlaps(drake):
+    turned = drake.RigidTransform(drake.RollPitchYaw(0.0, 0.0, 0.7), [0.0, 2.0, 0.0])
+    aabb, obb = drake.Aabb([0, 0, 0], [1, 2, 3]), drake.Obb(turned, [1, 1, 1])
+    X = drake.RigidTransform([1.5, 0, 0])
+    half_space, plane = drake.HalfSpace(), drake.Plane([0, 0, 1], [0, 0, 5])
+    return [
+        drake.Aabb.HasOverlap(X_GH=X, a_G=aabb, b_H=aabb), drake.Aabb.HasOverlap(obb_H=obb, aabb_G=aabb, X_GH=X),
+        drake.Aabb.HasOverlap(X_CH=X, bv_H=aabb, hs_C=half_space),
+        drake.Aabb.HasOverlap(plane_P=plane, bv_H=aabb, X_PH=X), drake.Obb.HasOverlap(X_GH=X, obb_G=obb, aabb_H=aabb),
+        drake.Obb.HasOverlap(obb, half_space, X_CH=X),
+    ]  # fmt: skip
+
+
+def scene_graph_with_config(drake):
+    config = drake.SceneGraphConfig()
+    config.default_proximity_properties.compliance_type = "compliant"
+    graph = drake.SceneGraph(config=config)
+    return graph.get_config().default_proximity_properties.compliance_type
+
+
+def other_names(drake):
+    system = drake.LinearSystem(A=[[-1.0]], B=[[1.0]], C=[[1.0]], D=[[0.0]])
+    discrete = drake.DiscreteTimeApproximation(linear_system=system, time_period=0.1)
+    basis = drake.BsplineBasis(3, 6)
+    pose = drake.Isometry3.Identity()
+    return discrete.A(), basis.ComputeActiveBasisFunctionIndices(parameter_interval=[0.1, 0.2]), pose.multiply(
+        position=[1.0, 2.0, 3.0]
+    )
+
+
+@pytest.mark.parametrize(
+    "program",
+    [set_discrete_states, feedthrough, state_containers, diagram_inputs, expressions, overlaps,
+     scene_graph_with_config, other_names],
+    ids=lambda program: program.__name__,
+)  # fmt: skip
+def test_arguments_have_the_names_that_they_have_there(program):
+    there, here = (numbers(result) for result in both(program))
+    assert repr(here) == repr(there) or np.allclose(
+        np.hstack([np.ravel(v) for v in here]), np.hstack([np.ravel(v) for v in there]), rtol=1e-12
+    )
+
+
+def test_an_argument_that_is_given_by_two_of_its_names_is_refused():
+    drake = Package("merganser")
+    with pytest.raises(TypeError, match="'e' twice, also as 'f'"):
+        importlib.import_module("merganser.framework.symbolic").ToLatex(e=1.0, f=2.0)
+    with pytest.raises(TypeError, match="either its elements or its size"):
+        drake.BasicVector([1.0], size=1)
+
+
+def test_random_variables_without_a_value_are_drawn_by_a_generator():
+    symbolic, drake = importlib.import_module("merganser.framework.symbolic"), Package("merganser")
+    x = symbolic.Variable("x", symbolic.Variable.Type.RANDOM_GAUSSIAN)
+    drawn = [(x + x).Evaluate({}, drake.RandomGenerator(seed)) for seed in (3, 3, 4)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert (x + x).Evaluate({x: 2.0}, generator=drake.RandomGenerator(3)) == 4.0
+    with pytest.raises(RuntimeError, match="x"):
+        (x + x).Evaluate({})
+
+
+# -- templates -----------------------------------------------------------------------------------------
+
+
+def test_a_template_that_is_called_takes_the_class_that_fits_the_arguments():
+    for home in HOMES:
+        drake = Package(home)
+        plant = drake.MultibodyPlant(0.0)
+        plant.Finalize()
+        assert type(drake.MultibodyForces_(plant)) is drake.MultibodyForces
+        assert type(drake.RigidTransform_([1.0, 2.0, 3.0])) is drake.RigidTransform
+        assert type(drake.BasicVector_([1.0])) is drake.BasicVector
+        assert isinstance(drake.ConstantVectorSource_([1.0]), drake.ConstantVectorSource)
+        p = np.array([drake.AutoDiffXd(x, [1.0]) for x in range(3)])
+        assert isinstance(drake.RigidTransform_(p=p).translation()[0], drake.AutoDiffXd)
+        with pytest.raises(TypeError, match=r"LeafSystem_: .*without arguments"):
+            drake.LeafSystem_()
+        with pytest.raises(TypeError):
+            drake.Adder_("no number", None, 3)
+
+
+# -- arrays --------------------------------------------------------------------------------------------
+
+
+def matrices_given_as_vectors(drake):
+    double = np.array([[0.0, 1.0], [0.0, 0.0]])
+    one = [1.0]
+    system = drake.LinearSystem(A=[-2.0], B=one, C=one, D=[0.0])
+    affine = drake.AffineSystem(A=one, B=one, f0=one, C=one, D=one, y0=[0.0])
+    column = drake.LinearSystem(A=double, B=[0.0, 1.0], C=np.eye(2), D=[0.0, 3.0])
+    return (
+        system.A(), affine.C(), column.B(), column.D(), drake.ControllabilityMatrix(system),
+        drake.ContinuousAlgebraicRiccatiEquation([[0.0]], one, one, one),
+        drake.ContinuousAlgebraicRiccatiEquation(double, [0.0, 1.0], np.eye(2), one),
+        drake.DiscreteAlgebraicRiccatiEquation(one, one, one, one), drake.RealContinuousLyapunovEquation([-1.0], one),
+        drake.RealDiscreteLyapunovEquation([0.5], one), drake.SteadyStateKalmanFilter([-1.0], one, one, one),
+        drake.LinearQuadraticRegulator(double, [0.0, 1.0], np.eye(2), one),
+        drake.DiscreteTimeLinearQuadraticRegulator(one, one, one, one),
+        drake.MatrixGain(D=[2.0]).D(), drake.LinearSystem(np.array([[0.5]]), one, one, [0.0], 0.1).B(),
+    )  # fmt: skip
+
+
+def test_a_vector_stands_for_a_matrix_of_one_column():
+    there, here = (numbers(result) for result in both(matrices_given_as_vectors))
+    for ours, theirs in zip(here, there):
+        np.testing.assert_allclose(np.hstack(ours), np.hstack(theirs), rtol=1e-9, atol=1e-12)
+    with pytest.raises(ValueError, match=r"C: expected shape \(2, 2\), got \(2, 1\)"):
+        Package("merganser").LinearSystem(A=np.eye(2), B=[0.0, 1.0], C=[1.0, 0.0], D=[0.0, 0.0])

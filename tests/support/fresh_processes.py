@@ -1,0 +1,108 @@
+"""Many cases, each as the first thing that happens in a process, for the price of a fork each.
+
+The process that calls `run_each` has imported what the cases need and has used none of it: no kernel is loaded. Each
+case runs in a fork of it, so that it neither finds what others have left behind nor leaves anything behind itself, and
+a crash ends that case alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import numba
+
+__all__ = ["Outcome", "get_ready", "run_each"]
+
+_LIMIT = 600  # [s], after which a case is taken for one that hangs
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a case ended.
+
+    Attributes:
+        name: of the case.
+        status: "passed", "failed", or the name of the signal that ended its process.
+        output: what it printed, with the traceback if it raised.
+        seconds: how long it took.
+    """
+
+    name: str
+    status: str
+    output: str
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether it neither raised nor crashed."""
+        return self.status == "passed"
+
+
+def get_ready() -> None:
+    """Imports what most cases need, and has numba load what it needs to load kernels: a second for each otherwise."""
+    for name in ("analysis", "geometry.proximity", "multibody.contact", "multibody.controllers", "multibody.parsing"):
+        importlib.import_module(f"merganser.{name}")
+    numba.core.registry.cpu_target.target_context.refresh()
+
+
+def run_each(cases: Iterable[tuple[str, Callable[[], Any]]], num_processes: int | None = None) -> list[Outcome]:
+    """Runs each case in a fork of this process.
+
+    Args:
+        cases: names, and what to call. A case fails if it raises, or if it returns a number that is not 0.
+        num_processes: how many at once; by default one for each processor.
+    """
+    limit = num_processes or len(os.sched_getaffinity(0))
+    running: dict[int, tuple[str, TextIO, float]] = {}
+    outcomes: list[Outcome] = []
+    for name, case in cases:
+        if len(running) == limit:
+            outcomes.append(_wait_for_one(running))
+        output = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115  # closed when the case has ended
+        sys.stdout.flush()
+        process = os.fork()
+        if process == 0:
+            _be_child(case, output)
+        running[process] = name, output, time.monotonic()
+    while running:
+        outcomes.append(_wait_for_one(running))
+    return outcomes
+
+
+def _be_child(case: Callable[[], Any], output: TextIO) -> None:
+    """Runs a case in this process, which ends with it."""
+    os.dup2(output.fileno(), 1)
+    os.dup2(output.fileno(), 2)
+    signal.alarm(_LIMIT)
+    status = 1
+    try:
+        result = case()
+        status = result if isinstance(result, int) else 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(min(abs(status), 1))
+
+
+def _wait_for_one(running: dict[int, tuple[str, TextIO, float]]) -> Outcome:
+    process, status = os.wait()
+    name, output, start = running.pop(process)
+    with output:
+        output.seek(0)
+        text = output.read()
+    if os.WIFSIGNALED(status):
+        ending = signal.Signals(os.WTERMSIG(status)).name
+    else:
+        ending = "passed" if os.WEXITSTATUS(status) == 0 else "failed"
+    return Outcome(name, ending, text, time.monotonic() - start)
