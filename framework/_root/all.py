@@ -1,7 +1,8 @@
 """Every public name of the package, for interactive work: `from merganser.all import *`.
 
 The names of merganser.framework.symbolic are among them where sympy is installed (extra `symbolic`). As sympy takes
-0.3 s to import, that only happens when one of them is asked for.
+0.3 s to import, that only happens when one of them is asked for. Functions that both have (sin, sqrt, max, ...) are
+those of merganser.framework.math, which take floats, AutoDiffXd and Expression.
 """
 
 import importlib.util
@@ -23,22 +24,17 @@ from merganser.multibody.plant import *  # noqa: F403
 from merganser.multibody.tree import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from merganser.framework.symbolic import *  # noqa: F403
+    from merganser.framework.symbolic import *  # noqa: F403  # isort: skip
+    from merganser.framework.math import *  # noqa: F403  # isort: skip
 
 _SYMBOLIC = (
     "DecomposeAffineExpressions", "DecomposeLinearExpressions", "Evaluate", "Expression", "Formula",
     "GetVariableVector", "IsAffine", "Jacobian", "MakeMatrixBinaryVariable", "MakeMatrixBooleanVariable",
     "MakeMatrixContinuousVariable", "MakeMatrixVariable", "MakeVectorBinaryVariable", "MakeVectorBooleanVariable",
     "MakeVectorContinuousVariable", "MakeVectorVariable", "Substitute", "TaylorExpand", "ToLatex", "Variable",
-    "Variables", "abs", "acos", "arccos", "arcsin", "arctan", "arctan2", "asin", "atan", "atan2", "ceil", "cos",
-    "cosh", "exp", "floor", "if_then_else", "intersect", "isnan", "log", "logical_and", "logical_not",
-    "logical_or", "max", "min", "pow", "sin", "sinh", "sqrt", "tan", "tanh",
+    "Variables", "if_then_else", "intersect", "logical_and", "logical_not", "logical_or",
 )  # fmt: skip
 _has_sympy = importlib.util.find_spec("sympy") is not None
-
-if _has_sympy:
-    for _name in _SYMBOLIC:
-        globals().pop(_name, None)  # functions of other modules that have the same name
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"TYPE_CHECKING", "Any", "importlib"})
 if _has_sympy:

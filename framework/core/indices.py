@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import operator
+from typing import Self, SupportsIndex
 
 __all__ = [
     "AbstractParameterIndex",
@@ -19,18 +21,31 @@ __all__ = [
     "PortDataType",
     "SubsystemIndex",
     "SystemConstraintIndex",
+    "TypedIndex",
     "UseDefaultName",
     "kAbstractValued",
     "kUseDefaultName",
     "kVectorValued",
 ]
 
+_MOST_INDICES = 1 << 31
 
-class _TypedIndex(int):
-    """An integer that says what it counts."""
+
+class TypedIndex(int):
+    """An integer that says what it counts.
+
+    Raises:
+        TypeError: the value is no integer of 32 bits.
+    """
 
     __slots__ = ()
     _never_changes = True  # copies of a system share it
+
+    def __new__(cls, value: SupportsIndex = 0) -> Self:
+        number = operator.index(value)
+        if not -_MOST_INDICES <= number < _MOST_INDICES:
+            raise TypeError(f"{cls.__name__}: expected an integer of 32 bits, got {number}.")
+        return super().__new__(cls, number)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({int(self)})"
@@ -39,47 +54,47 @@ class _TypedIndex(int):
         return self >= 0
 
 
-class InputPortIndex(_TypedIndex):
+class InputPortIndex(TypedIndex):
     """Position of an input port within its system."""
 
 
-class OutputPortIndex(_TypedIndex):
+class OutputPortIndex(TypedIndex):
     """Position of an output port within its system."""
 
 
-class ContinuousStateIndex(_TypedIndex):
+class ContinuousStateIndex(TypedIndex):
     """The continuous state of a leaf system, always 0."""
 
 
-class DiscreteStateIndex(_TypedIndex):
+class DiscreteStateIndex(TypedIndex):
     """Position of a discrete state group within its system."""
 
 
-class AbstractStateIndex(_TypedIndex):
+class AbstractStateIndex(TypedIndex):
     """Position of an abstract state variable within its system."""
 
 
-class NumericParameterIndex(_TypedIndex):
+class NumericParameterIndex(TypedIndex):
     """Position of a numeric parameter group within its system."""
 
 
-class AbstractParameterIndex(_TypedIndex):
+class AbstractParameterIndex(TypedIndex):
     """Position of an abstract parameter within its system."""
 
 
-class CacheIndex(_TypedIndex):
+class CacheIndex(TypedIndex):
     """Position of a cache entry within its system."""
 
 
-class SubsystemIndex(_TypedIndex):
+class SubsystemIndex(TypedIndex):
     """Position of a subsystem within its diagram."""
 
 
-class SystemConstraintIndex(_TypedIndex):
+class SystemConstraintIndex(TypedIndex):
     """Position of a constraint within its system."""
 
 
-class DependencyTicket(_TypedIndex):
+class DependencyTicket(TypedIndex):
     """Names one thing of a system that a computation may depend on."""
 
 

@@ -20,6 +20,7 @@ from merganser.multibody.algorithms.root_frame import (
 from merganser.multibody.algorithms.state import MechanismState, output
 from merganser.multibody.kernels.loops import TRANSLATION
 from merganser.multibody.plant.loop_arrays import LoopArrays
+from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint
 
 __all__ = ["DynamicsResult", "dynamics"]
@@ -113,8 +114,11 @@ def dynamics(
     if x is not None:
         mechanism.SetPositionsAndVelocities(state.context, x)
     w = state._velocity()
-    xdot = None if xdot_out is None else output("dynamics", "xdot_out", xdot_out, (len(w.x),), w)
+    room = _checked_room(result, w)
+    xdot = None if xdot_out is None else output("dynamics", "xdot_out", xdot_out, (len(w.x),), w, room)
     tau = w.zeros_v if torques is None else state._vector("dynamics: torques", torques, len(w.v))
+    if any(np.may_share_memory(tau, array) for array in room.values()):
+        tau = tau.copy()
     F_applied = applied_forces("dynamics", state, w, externalwrenches)
     mass_matrix(state, out=result.massmatrix)
     dynamics_bias(state, externalwrenches, out=result.dynamicsbias)
@@ -132,6 +136,18 @@ def dynamics(
     if xdot is not None:
         xdot[: len(w.q)], xdot[len(w.q) :] = result.qdot, result.vdot
     return result
+
+
+def _checked_room(result: DynamicsResult, w: Workspace) -> dict[str, Array]:
+    """The arrays of a result by name, which somebody may have replaced; errors as output()."""
+    num_v, num_bodies, room = len(w.v), len(w.topology), {}
+    for name, shape in (
+        ("massmatrix", (num_v, num_v)), ("dynamicsbias", (num_v,)), ("qdot", (len(w.q),)), ("vdot", (num_v,)),
+        ("accelerations", (num_bodies, 6)), ("jointwrenches", (num_bodies, 6)),
+    ):  # fmt: skip
+        array = getattr(result, name)
+        room[f"out.{name}"] = output("dynamics", f"out.{name}", array, shape, w, room)
+    return room
 
 
 def _read_constraints(result: DynamicsResult) -> None:

@@ -77,9 +77,10 @@ def inverse_dynamics(
         )
     w = state._velocity()
     given = state._vector(f"{caller}: vdot", vdot, len(w.v))
-    tau = output(caller, "out", out, (len(w.v),), w)
-    wrenches = per_body_output(caller, "jointwrenches_out", jointwrenches_out, w)
-    accelerations = per_body_output(caller, "accelerations_out", accelerations_out, w)
+    tau = output(caller, "out", out, (len(w.v),), w, {"vdot": given})
+    wrenches = per_body_output(caller, "jointwrenches_out", jointwrenches_out, w, {"vdot": given, "out": tau})
+    others = {"vdot": given, "out": tau, "jointwrenches_out": wrenches}
+    accelerations = per_body_output(caller, "accelerations_out", accelerations_out, w, others)
     return _newton_euler(caller, state, given, externalwrenches, tau, wrenches, accelerations)
 
 
@@ -109,8 +110,9 @@ def dynamics_bias(
     w = state._velocity()
     caller = "dynamics_bias"
     c = output(caller, "out", out, (len(w.v),), w)
-    wrenches = per_body_output(caller, "wrenches_out", wrenches_out, w)
-    accelerations = per_body_output(caller, "biasaccelerations_out", biasaccelerations_out, w)
+    wrenches = per_body_output(caller, "wrenches_out", wrenches_out, w, {"out": c})
+    others = {"out": c, "wrenches_out": wrenches}
+    accelerations = per_body_output(caller, "biasaccelerations_out", biasaccelerations_out, w, others)
     return _newton_euler(caller, state, w.zeros_v, externalwrenches, c, wrenches, accelerations)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from merganser.multibody.plant.workspace import Workspace
 __all__ = ["MechanismState"]
 
 Array = NDArray[Any]
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class MechanismState:
@@ -71,12 +74,23 @@ class MechanismState:
         return np.ascontiguousarray(self.mechanism._checked_vector(caller, values, size, w.dtype))
 
 
-def output(caller: str, name: str, out: Array | None, shape: tuple[int, ...], w: Workspace) -> Array:
+def output(
+    caller: str, name: str, out: Array | None, shape: tuple[int, ...], w: Workspace, others: Mapping[str, Any] = _NONE
+) -> Array:
     """Room for a result: `out`, if given, checked, else a new array.
+
+    Args:
+        caller: the function, for messages.
+        name: of the argument.
+        out: what was given.
+        shape: of the result.
+        w: of the Context.
+        others: further arguments by name, arrays or None, that must not share memory with this one.
 
     Raises:
         TypeError: `out` is no array of the scalar type of the Context.
-        ValueError: its shape is wrong, or it is not contiguous.
+        ValueError: its shape is wrong, it is not contiguous and aligned, it is read-only, or it shares memory with
+            another argument or with the Context.
     """
     if out is None:
         return np.zeros(shape, w.dtype)
@@ -86,9 +100,17 @@ def output(caller: str, name: str, out: Array | None, shape: tuple[int, ...], w:
     if out.shape != shape or not out.flags.c_contiguous:
         layout = "" if out.flags.c_contiguous else " that is not contiguous"
         raise ValueError(f"{caller}(): {name} must be a contiguous array of shape {shape}, got {out.shape}{layout}.")
+    if not out.flags.writeable or not out.flags.aligned:
+        flaw = "read-only" if not out.flags.writeable else "not aligned"
+        raise ValueError(f"{caller}(): {name} must be an array that can be written to, but it is {flaw}.")
+    for other, array in {**others, "the context": w.store.flat}.items():
+        if isinstance(array, np.ndarray) and np.may_share_memory(out, array):
+            raise ValueError(f"{caller}(): {name} must not share memory with {other}. Give it an array of its own.")
     return out
 
 
-def per_body_output(caller: str, name: str, out: Array | None, w: Workspace) -> Array | None:
+def per_body_output(
+    caller: str, name: str, out: Array | None, w: Workspace, others: Mapping[str, Any] = _NONE
+) -> Array | None:
     """Checks an optional array for six numbers a body; errors as output()."""
-    return None if out is None else output(caller, name, out, (len(w.topology), 6), w)
+    return None if out is None else output(caller, name, out, (len(w.topology), 6), w, others)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from merganser.multibody.tree.indices import ModelInstanceIndex, TypedIndex
+from merganser.framework.core.indices import TypedIndex
+from merganser.multibody.tree.indices import ModelInstanceIndex
 from merganser.multibody.tree.scoped_name import ScopedName
 
 if TYPE_CHECKING:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import SupportsIndex
+from typing import Self, SupportsIndex
+
+from merganser.framework.core.indices import TypedIndex
 
 __all__ = [
     "BodyIndex",
@@ -19,47 +21,40 @@ __all__ = [
 ]
 
 
-class TypedIndex(int):
+class _ElementIndex(TypedIndex):
     """Index of one kind of element; without an argument it is invalid (negative)."""
 
-    _never_changes = True  # copies of a system share it
+    __slots__ = ()
 
-    def __new__(cls, value: SupportsIndex = -1) -> TypedIndex:
+    def __new__(cls, value: SupportsIndex = -1) -> Self:
         return super().__new__(cls, value)
 
-    def is_valid(self) -> bool:
-        """Returns whether the index could name an element: whether it is not negative."""
-        return self >= 0
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({int(self)})"
-
-
-class BodyIndex(TypedIndex):
+class BodyIndex(_ElementIndex):
     """Index of a RigidBody in its tree, in order of addition; the world is 0."""
 
 
-class FrameIndex(TypedIndex):
+class FrameIndex(_ElementIndex):
     """Index of a Frame in its tree, in order of addition; the world frame is 0."""
 
 
-class JointIndex(TypedIndex):
+class JointIndex(_ElementIndex):
     """Index of a Joint in its tree, in order of addition, implicit joints last."""
 
 
-class MobilizerIndex(TypedIndex):
+class MobilizerIndex(_ElementIndex):
     """Index of a Mobilizer in its tree, in the depth-first order of the outboard bodies."""
 
 
-class JointActuatorIndex(TypedIndex):
+class JointActuatorIndex(_ElementIndex):
     """Index of a JointActuator in its tree, in order of addition: the order of the inputs in the actuation vector."""
 
 
-class ModelInstanceIndex(TypedIndex):
+class ModelInstanceIndex(_ElementIndex):
     """Index of a model instance: the world's is 0, the default 1."""
 
 
-class ForceElementIndex(TypedIndex):
+class ForceElementIndex(_ElementIndex):
     """Index of a ForceElement in its tree; gravity is 0."""
 
 

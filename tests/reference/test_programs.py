@@ -319,3 +319,125 @@ def test_a_vector_stands_for_a_matrix_of_one_column():
         np.testing.assert_allclose(np.hstack(ours), np.hstack(theirs), rtol=1e-9, atol=1e-12)
     with pytest.raises(ValueError, match=r"C: expected shape \(2, 2\), got \(2, 1\)"):
         Package("merganser").LinearSystem(A=np.eye(2), B=[0.0, 1.0], C=[1.0, 0.0], D=[0.0, 0.0])
+
+
+# -- indices -------------------------------------------------------------------------------------------
+
+
+def test_indices_are_made_of_integers_alone():
+    names = "BodyIndex", "JointIndex", "FrameIndex", "ModelInstanceIndex", "InputPortIndex", "DependencyTicket"
+    for home, name in itertools.product(HOMES, names):
+        index_type = getattr(Package(home), name)
+        for value in (1.5, 2.0, np.float64(3.0), "1", 1 << 31):
+            with pytest.raises(TypeError):
+                index_type(value)
+        assert [int(index_type(value)) for value in (-1, True, np.int64(3), np.array(2))] == [-1, 1, 3, 2]
+
+
+# -- callbacks that use a context of a plant -----------------------------------------------------------
+
+
+def gravity_compensation(drake, time_step, is_hidden, patience):
+    """A controller that sets the context of a plant from its input: of its own, or of the plant in the diagram."""
+
+    class Controller(drake.LeafSystem):
+        def __init__(self, plant):
+            drake.LeafSystem.__init__(self)
+            self.plant = plant
+            self.context = plant.CreateDefaultContext() if is_hidden else None
+            self.x = self.DeclareVectorInputPort("x", 2)
+            self.DeclareVectorOutputPort("u", 1, self.calc)
+
+        def calc(self, context, output):
+            self.plant.SetPositionsAndVelocities(self.context, self.x.Eval(context))
+            q, v = self.plant.GetPositions(self.context), self.plant.GetVelocities(self.context)
+            output.SetFromVector(-self.plant.CalcGravityGeneralizedForces(self.context) - 3.0 * q - 0.2 * v)
+
+    builder = drake.DiagramBuilder()
+    plant = builder.AddSystem(drake.MultibodyPlant(time_step))
+    inertia = drake.SpatialInertia.SolidBoxWithMass(1.0, 1.0, 1.0, 1.0).Shift([0.0, 0.0, 0.5])
+    rod = plant.AddRigidBody("rod", inertia)
+    pin = plant.AddJoint(drake.RevoluteJoint("pin", plant.world_frame(), rod.body_frame(), [0, 1, 0]))
+    plant.AddJointActuator("motor", pin)
+    plant.Finalize()
+    controller = builder.AddNamedSystem("controller", Controller(plant))
+    builder.Connect(plant.get_state_output_port(), controller.get_input_port())
+    builder.Connect(controller.get_output_port(), plant.get_actuation_input_port())
+    log = drake.LogVectorOutput(controller.get_output_port(), builder, 0.05)
+    simulator = drake.Simulator(builder.Build())
+    if patience is not None:
+        simulator._patience = patience
+    root = simulator.get_mutable_context()
+    context = plant.GetMyMutableContextFromRoot(root)
+    if not is_hidden:
+        controller.context = context
+    plant.SetPositions(context, [0.4])
+    simulator.AdvanceTo(0.3)
+    return plant.GetPositionsAndVelocities(context), log.FindLog(root).data()[0]
+
+
+@pytest.mark.parametrize("time_step", [0.0, 0.01])
+def test_a_controller_may_set_the_context_of_a_plant_while_its_output_is_computed(time_step):
+    for is_hidden in (True, False):
+        there = gravity_compensation(Package("pydrake"), time_step, is_hidden, None)
+        ways = [gravity_compensation(Package("merganser"), time_step, is_hidden, wait) for wait in (np.inf, 0.0)]
+        for expected, never, always in zip(there, *ways):
+            np.testing.assert_allclose(never, expected, rtol=1e-9, atol=1e-12)
+            np.testing.assert_array_equal(always, never)
+
+
+def watched_plant(drake, patience):
+    """What a block says of the plant in the diagram, which reads its context without being connected to it."""
+
+    class Watcher(drake.LeafSystem):
+        def __init__(self, plant):
+            drake.LeafSystem.__init__(self)
+            self.plant, self.context = plant, None
+            self.DeclareVectorOutputPort("y", 1, self.calc)
+
+        def calc(self, context, output):
+            output.SetFromVector(self.plant.GetPositions(self.context))
+
+    builder = drake.DiagramBuilder()
+    plant = builder.AddSystem(drake.MultibodyPlant(0.01))
+    ball = plant.AddRigidBody("ball", drake.SpatialInertia.SolidBoxWithMass(1.0, 1.0, 1.0, 1.0))
+    plant.AddJoint(drake.PrismaticJoint("fall", plant.world_frame(), ball.body_frame(), [0, 0, 1]))
+    plant.Finalize()
+    watcher = builder.AddSystem(Watcher(plant))
+    log = drake.LogVectorOutput(watcher.get_output_port(), builder, 0.05)
+    simulator = drake.Simulator(builder.Build())
+    if patience is not None:
+        simulator._patience = patience
+    watcher.context = plant.GetMyContextFromRoot(simulator.get_context())
+    simulator.AdvanceTo(0.2)
+    return log.FindLog(simulator.get_context()).data()[0]
+
+
+def test_a_block_may_read_the_context_of_a_plant_to_which_it_is_not_connected():
+    there = watched_plant(Package("pydrake"), None)
+    for patience in (np.inf, 0.0):
+        np.testing.assert_allclose(watched_plant(Package("merganser"), patience), there, rtol=1e-12)
+
+
+# -- all names -----------------------------------------------------------------------------------------
+
+
+def test_functions_of_a_number_take_every_scalar():
+    names = (
+        "abs", "acos", "arccos", "arcsin", "arctan", "asin", "atan", "ceil", "cos", "cosh", "exp", "floor", "log",
+        "sin", "sinh", "sqrt", "tan", "tanh",
+    )  # fmt: skip
+    for name in names:
+        there, here = (getattr(Package(home), name) for home in HOMES)
+        assert here(0.3) == pytest.approx(there(0.3), rel=1e-15)
+        results = [getattr(p, name)(p.AutoDiffXd(0.3, [1.0])) for p in map(Package, HOMES)]
+        is_smooth = name not in ("floor", "ceil")  # these are plain numbers
+        parts = [(r.value(), *r.derivatives()) if is_smooth else (r, 0.0) for r in results]
+        assert parts[1] == pytest.approx(parts[0], rel=1e-14)
+        ours = Package("merganser")
+        x = ours.Variable("x")
+        assert here(ours.Expression(x)).Evaluate({x: 0.3}) == pytest.approx(there(0.3), rel=1e-15)
+    for name in ("pow", "max", "min", "atan2", "arctan2"):
+        there, here = (getattr(Package(home), name) for home in HOMES)
+        assert here(0.3, 2.0) == pytest.approx(there(0.3, 2.0), rel=1e-15)
+        assert type(here(ours.AutoDiffXd(0.3, [1.0]), 2.0)) is ours.AutoDiffXd

@@ -351,9 +351,19 @@ def _stacked(columns: list[Array], shape_of_none: tuple[int, int]) -> Array:
 
 
 def _written(result: Array, out: Array | None, what: str) -> Array:
-    """`result`, or `out` with the result in it; ValueError if it has another shape."""
+    """`result`, or `out` with the result in it.
+
+    Raises:
+        TypeError: `out` is no array of the scalar type of the result.
+        ValueError: it has another shape, or is read-only.
+    """
     if out is None:
         return result
+    if not isinstance(out, np.ndarray) or out.dtype != result.dtype:
+        kind = f"array of {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise TypeError(f"{what} must be a numpy array of {result.dtype}, but is {kind}.")
+    if not out.flags.writeable:
+        raise ValueError(f"{what} must be an array that can be written to, but it is read-only.")
     if out.shape != result.shape:
         raise ValueError(f"{what} must have shape {result.shape}, but has {out.shape}.")
     out[...] = result

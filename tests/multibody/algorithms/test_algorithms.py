@@ -316,10 +316,44 @@ def test_results_are_written_to_out(state):
             function(state, *arguments, out=np.zeros(7))
         with pytest.raises(TypeError, match="float32"):
             function(state, *arguments, out=np.zeros(shape, np.float32))
+        flat = bytes(np.zeros(shape))
+        read_only = np.frombuffer(flat).reshape(shape)
+        with pytest.raises(ValueError, match=rf"{function.__name__}\(\): out must be .* read-only"):
+            function(state, *arguments, out=read_only)
+        assert flat == bytes(np.zeros(shape)), "it was written to"
+        shifted = np.zeros(8 * read_only.size + 1, np.uint8)[1:].view(np.float64).reshape(shape)
+        with pytest.raises(ValueError, match="not aligned"):
+            function(state, *arguments, out=shifted)
+        size = read_only.size
+        inside = state.context._store.flat[:size].reshape(shape)
+        with pytest.raises(ValueError, match="must not share memory with the context"):
+            function(state, *arguments, out=inside)
     result = DynamicsResult(state)
     assert dynamics(state, out=result) is result
     with pytest.raises(RuntimeError, match="another mechanism"):
         dynamics(sliding_loop(), out=result)
+
+
+def test_outputs_that_share_memory_or_were_replaced_are_refused_by_name(state):
+    vdot, wrenches = np.ones(8), np.zeros((len(state.mechanism._tree.topology), 6))
+    with pytest.raises(ValueError, match=r"inverse_dynamics\(\): out must not share memory with vdot"):
+        inverse_dynamics(state, vdot, out=vdot)
+    with pytest.raises(ValueError, match="accelerations_out must not share memory with jointwrenches_out"):
+        inverse_dynamics(state, vdot, jointwrenches_out=wrenches, accelerations_out=wrenches)
+    result = DynamicsResult(state)
+    with pytest.raises(ValueError, match=r"xdot_out must not share memory with out.massmatrix"):
+        size = len(state.configuration()) + 8
+        dynamics(state, out=result, xdot_out=result.massmatrix.ravel()[:size])
+    result.vdot = np.zeros(3)
+    with pytest.raises(ValueError, match=r"dynamics\(\): out.vdot must be a contiguous array of shape \(8,\)"):
+        dynamics(state, out=result)
+
+
+def test_torques_may_be_an_array_of_the_result():
+    state = sliding_loop()
+    result = dynamics(state)
+    expected = dynamics(state, result.dynamicsbias.copy()).vdot
+    np.testing.assert_array_equal(dynamics(state, result.dynamicsbias, out=result).vdot, expected)
 
 
 def test_a_complex_context_differentiates_the_dynamics():
