@@ -39,6 +39,8 @@ _counter = _Counter()
 class _Identifier:
     """A typed integer; `FrameId()` is the invalid one, `FrameId.get_new_id()` makes a valid one."""
 
+    _never_changes = True  # copies of a system share it
+
     __slots__ = ("_value",)
     _value: int
 

@@ -454,8 +454,8 @@ class _Source:
         slot = self._slot
         if self._store.invalid & slot.bit:
             slot.compute()
-        found: Any = slot.value.get_value()  # type: ignore[union-attr]
-        return found.poses if type(found) is PoseRoom else found  # type: ignore[no-any-return]
+        found: Any = slot.value.get_value()
+        return found.poses if type(found) is PoseRoom else found
 
     def of_port(self, source_id: SourceId) -> Any:
         """What feeds the pose port of a source."""

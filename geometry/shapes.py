@@ -42,6 +42,8 @@ _MIN_NORMAL_LENGTH = 1e-10
 class Shape(abc.ABC):
     """Base of all shapes."""
 
+    _never_changes = True  # copies of a system share it
+
     __slots__ = ()
 
     def Clone(self) -> Self:

@@ -16,6 +16,7 @@ from typing import Any
 __all__ = ["TOPICS", "compile_topics"]
 
 _STEP = 0.001  # of discrete plants [s]
+_SEARCHES = ("refine", "take_steps", "deepest", "solve_cylinder", "deepest_of_smooth", "solve_polytopes")
 
 
 def compile_topics(topics: Sequence[str]) -> int:
@@ -217,6 +218,17 @@ def _contact_of_meshes() -> None:
     _simulate_contact(Convex(corners, "cube"))
 
 
+def _searches() -> None:
+    """searches for pairs of shapes without formulas"""
+    import merganser.geometry.proximity  # noqa: F401  # where they are
+    from merganser.framework.native import kernel_address
+    from merganser.geometry.proximity.shared_code import job_of
+
+    for name in _SEARCHES:
+        kernel, arguments = job_of(name)
+        kernel_address(kernel, *arguments)
+
+
 def _other_solvers() -> None:
     """contact with other approximations"""
     from merganser.geometry import Sphere
@@ -230,5 +242,5 @@ def _other_solvers() -> None:
 TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
     "blocks": (_operations_of_blocks, _loop),
     "robots": (_discrete_arms, _continuous_arms, _kinematics_and_dynamics),
-    "contact": (_contact_of_boxes, _contact_of_meshes, _other_solvers),
+    "contact": (_searches, _contact_of_boxes, _contact_of_meshes, _other_solvers),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from merganser.framework.core.dependencies import LEARNING, TicketMethods
 from merganser.framework.core.errors import Where, note_place
@@ -92,6 +92,8 @@ class CacheEntry:
             for values that are large and seldom asked for, and can be made without fail.
         known: nodes that a computation has been seen to read, in any Context (bit mask).
     """
+
+    _belongs_to_system: ClassVar[bool] = True  # see copying.py
 
     def __init__(
         self,

@@ -339,7 +339,7 @@ class Context(CacheControl):
         if copied_system is None:
             return self.Clone()
         # The system has been copied just before, so that the copy of its context goes with the copied system.
-        clone = copied_system._make_context(self._store.flat.dtype)
+        clone = copied_system._make_context(self._store.flat.dtype, self._store.scalar)
         put_values(clone, copy.deepcopy(take_values(self), memo))
         return clone
 

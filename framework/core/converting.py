@@ -18,7 +18,7 @@ import numpy as np
 from merganser.framework.core.cache import CacheEntry
 from merganser.framework.core.context import Context
 from merganser.framework.core.context_values import _rebuilt, take_values
-from merganser.framework.core.copying import _CopyPickler, _CopyUnpickler
+from merganser.framework.core.copying import Shared, Way, _CopyPickler, _CopyUnpickler
 from merganser.framework.core.ports import InputPort, OutputPort
 from merganser.framework.core.scalar_conversion import ConversionRefused
 from merganser.framework.core.scalars import cast, cast_array, dtype_of, scalar_of_array
@@ -101,18 +101,17 @@ class _ConversionPickler(_CopyPickler):
         self._system = system
         self._target = T
         self._source = system._scalar
-        self._places: dict[int, int] = {}  # of what replaces an object, by its id
-        self._kept: list[Any] = []  # so that no id is given to another object
 
-    def persistent_id(self, obj: Any) -> int | None:
-        place = super().persistent_id(obj)
-        if place is not None or obj is None:
+    def _place_of(self, obj: Any, way: Way) -> int | None:
+        place = super()._place_of(obj, way)
+        if place is not None:
             return place
         place = self._places.get(id(obj))
         if place is not None:
             return place
-        if self._source is not float and self._holds_scalars(obj):
-            return self._replace(obj, self._cast(obj))
+        if way is Way.SCALAR:
+            is_cast = self._source is not float and self._holds_scalars(obj)
+            return self._replace(obj, self._cast(obj)) if is_cast else None
         owner = obj if isinstance(obj, System) else _owner(obj)
         if owner is None or owner._converter is None or owner._scalar is self._target or owner is self._outside:
             return None
@@ -120,20 +119,17 @@ class _ConversionPickler(_CopyPickler):
         return self._replace(obj, converted if obj is owner else _counterpart(obj, converted))
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, System):
+        change = _CHANGES.get(type(obj))
+        if change is None:
+            change = _CHANGES[type(obj)] = _change_of(type(obj))
+        if change is System:
             return new_system, (self._origin_for(obj), self._target), obj.__getstate__()
-        if isinstance(obj, BasicVector):
-            values = cast_array(obj._values, self._target)
-            return _restore_vector, (type(obj), values, getattr(obj, "__dict__", None))
-        if isinstance(obj, Context) and obj._parent is None:
+        if change is BasicVector:
+            values = Shared(cast_array(obj._values, self._target))  # an array of many objects
+            return _vector_of, (type(obj), values, getattr(obj, "__dict__", None))
+        if change is Context and obj._parent is None:
             return _rebuilt, (obj._system, dtype_of(self._target), take_values(obj))
         return super().reducer_override(obj)
-
-    def _replace(self, obj: Any, replacement: Any) -> int:
-        self._shared.append(replacement)
-        self._kept.append(obj)
-        place = self._places[id(obj)] = len(self._shared) - 1
-        return place
 
     def _origin_for(self, system: System) -> type[Any] | Template:
         if system._scalar is not self._target and is_written_for_one_scalar(system):
@@ -168,6 +164,18 @@ class _ConversionPickler(_CopyPickler):
         except RuntimeError as error:
             reason = f"it holds a symbolic expression without a value: {error}"
             raise ConversionRefused(self._system, self._target, reason) from error
+
+
+_CHANGES: dict[type[Any], type[Any]] = {}  # which of these three a class is derived from, if any
+
+
+def _change_of(kind: type[Any]) -> type[Any]:
+    bases: tuple[type[Any], ...] = (System, BasicVector, Context)
+    return next((base for base in bases if issubclass(kind, base)), object)
+
+
+def _vector_of(kind: type[BasicVector], values: Shared, attributes: dict[str, Any] | None) -> BasicVector:
+    return _restore_vector(kind, values.value, attributes)
 
 
 def _owner(obj: Any) -> System | None:
@@ -205,11 +213,11 @@ def _holder(system: System, other: System) -> str:
 class _AttributePickler(_CopyPickler):
     """Copies one attribute of a system, without other systems that it refers to."""
 
-    def persistent_id(self, obj: Any) -> int | None:
+    def _place_of(self, obj: Any, way: Way) -> int | None:
         if isinstance(obj, System):
             self._shared.append(obj)
             return len(self._shared) - 1
-        return super().persistent_id(obj)
+        return super()._place_of(obj, way)
 
 
 def _what_cannot_be_copied(system: System) -> tuple[System, str]:

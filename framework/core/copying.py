@@ -8,10 +8,13 @@ closures apart and passes on classes, modules and plain functions as they are.
 
 from __future__ import annotations
 
+import enum
 import io
 import pickle
 import types
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from merganser.framework.core.templates import Kind, Template
 
@@ -73,22 +76,39 @@ class _CopyPickler(pickle.Pickler):
         super().__init__(buffer, protocol=pickle.HIGHEST_PROTOCOL)
         self._shared = shared
         self._outside = outside
+        self._places: dict[int, int] = {}  # of what replaces an object, by its id
+        self._kept: list[Any] = []  # so that no id is given to another object
 
     def persistent_id(self, obj: Any) -> int | None:
-        if obj is None:
+        """Called for each of the many thousand objects of a system, most of which are plain."""
+        way = _WAYS.get(type(obj)) or way_of(type(obj))
+        if way is Way.COPIED or obj is None:
             return None
+        return self._place_of(obj, way)
+
+    def _place_of(self, obj: Any, way: Way) -> int | None:
+        """Where an object stands in the list of what is shared; None if it does not."""
         if obj is self._outside:
             self._shared.append(None)
         elif type(obj) is _Original:
             self._shared.append(obj.function)
-        elif _is_shared(obj):
+        elif way is Way.SHARED or (way is Way.FUNCTION and _is_free(obj)):
             self._shared.append(obj)
+        elif type(obj) is np.ndarray and not obj.dtype.hasobject:  # in a sixth of the time
+            known = self._places.get(id(obj))
+            return self._replace(obj, obj.copy("K")) if known is None else known
         else:
             return None
         return len(self._shared) - 1
 
+    def _replace(self, obj: Any, replacement: Any) -> int:
+        self._shared.append(replacement)
+        self._kept.append(obj)
+        place = self._places[id(obj)] = len(self._shared) - 1
+        return place
+
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, types.FunctionType):
+        if type(obj) is types.FunctionType:
             contents = [_content(cell) for cell in obj.__closure__ or ()]
             state = (contents, obj.__defaults__, obj.__kwdefaults__, obj.__dict__)
             return _new_function, (_Original(obj),), state, None, None, _fill_function
@@ -104,16 +124,48 @@ class _CopyUnpickler(pickle.Unpickler):
         return self._shared[pid]
 
 
-def _is_shared(obj: Any) -> bool:
-    """Whether a copy may use the same object: nothing that belongs to a system can be reached from it."""
-    if isinstance(obj, types.FunctionType):
-        return obj.__closure__ is None
-    if isinstance(obj, types.BuiltinFunctionType):  # `math.sin`, but not `[].append`
-        return obj.__self__ is None or isinstance(obj.__self__, types.ModuleType)
-    return isinstance(obj, _SHARED_TYPES) or type(obj).__module__.startswith("numba.")
+class Way(enum.Enum):
+    """What a copy of a system has in place of an object."""
+
+    COPIED = 1  # a copy
+    SHARED = 2  # the same object: nothing that belongs to a system can be reached from it
+    FUNCTION = 3  # the same object, unless it refers to others
+    SYSTEM = 4  # a copy; or what belongs to systems, which may stand outside of what is copied
+    SCALAR = 5  # a copy; or a scalar, or an array of such
 
 
 _SHARED_TYPES = (type, types.ModuleType, types.CodeType, Shared, Template, Kind)
+_PLAIN_TYPES = (
+    type(None), bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, types.MethodType,
+)  # fmt: skip
+_WAYS: dict[type[Any], Way] = dict.fromkeys(_PLAIN_TYPES, Way.COPIED)
+
+
+def way_of(kind: type[Any]) -> Way:
+    """The way of all objects of a class, found only once."""
+    is_constant = issubclass(kind, _SHARED_TYPES) or getattr(kind, "_never_changes", False)
+    if is_constant or kind.__module__.startswith("numba."):
+        way = Way.SHARED
+    elif issubclass(kind, (types.FunctionType, types.BuiltinFunctionType, _Original)):
+        way = Way.FUNCTION
+    elif getattr(kind, "_belongs_to_system", False):
+        way = Way.SYSTEM
+    elif issubclass(kind, np.ndarray) or kind.__name__ in _SCALARS:
+        way = Way.SCALAR
+    else:
+        way = Way.COPIED
+    _WAYS[kind] = way
+    return way
+
+
+_SCALARS = ("AutoDiffXd", "Expression")
+
+
+def _is_free(obj: Any) -> bool:
+    """Whether a function refers to nothing that belongs to a system."""
+    if isinstance(obj, types.FunctionType):
+        return obj.__closure__ is None
+    return obj.__self__ is None or isinstance(obj.__self__, types.ModuleType)  # `math.sin`, but not `[].append`
 
 
 def _content(cell: Any) -> Any:

@@ -39,6 +39,7 @@ class TypedIndex(int):
     """
 
     __slots__ = ()
+    _never_changes = True  # copies of a system share it
 
     def __new__(cls, value: SupportsIndex = 0) -> Self:
         number = operator.index(value)

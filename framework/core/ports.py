@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ __all__ = ["InputPort", "LeafOutputPort", "OutputPort"]
 class _Port:
     """What input and output ports have in common."""
 
+    _belongs_to_system: ClassVar[bool] = True  # see copying.py
     _kind: str
 
     def __init__(self, system: System, index: int, name: str, size: int | None) -> None:

@@ -113,6 +113,9 @@ def cast_array(values: ArrayLike, T: Scalar) -> Array:
             return array.astype(np.float64)
         return np.array([cast(x, float) for x in array.ravel().tolist()], dtype=np.float64).reshape(array.shape)
     result = ScalarArray.of(array.shape, T)
+    if array.dtype == np.float64:
+        result[...] = array
+        return result
     result[...] = _objects([cast(x, T) for x in array.ravel().tolist()], array.shape)
     return result
 

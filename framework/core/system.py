@@ -61,6 +61,7 @@ class System(
     are subclasses of `LeafSystem`, and `Diagram`.
     """
 
+    _belongs_to_system: ClassVar[bool] = True  # see copying.py
     _scalar: type[Any] = float  # what the numbers in its contexts are; of the class, not of the object
     # Whether its callbacks add and multiply AutoDiffXd as they do floats, and never drop derivatives: not to be trusted
     # of classes that others derive (linearization.py).

@@ -70,8 +70,8 @@ class ChainRules:
         x, none = np.zeros(self._num_q + self._num_v), np.zeros((0, 1))
         known, seeds = (self._topology, self._undamped, self._gravity, x, self._room, self._zeros_F), (none, none, none)
         if is_forward:
-            rooms = self._position, self._velocity, self._scratch, self._sensitivity, self._room, self._factors
-            return forward_dynamics_gradient, (*known, *seeds, *rooms, x, none)
+            records = self._position, self._velocity, self._scratch, self._sensitivity
+            return forward_dynamics_gradient, (*known, *seeds, *records, self._room, self._factors, x, none)
         rooms = self._position, self._sensitivity, self._factors
         return inverse_dynamics_gradient, (*known, *seeds, *rooms, self._room, none)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,12 @@ class ContactResults:
     def SelectHydroelastic(self, selector: Callable[[Any], bool]) -> ContactResults:
         """Returns the same contacts, as none is hydroelastic."""
         return ContactResults(self._plant, list(self._infos))
+
+    def __copy__(self) -> ContactResults:
+        return ContactResults(self._plant, list(self._infos))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ContactResults:
+        return ContactResults(self._plant, copy.deepcopy(self._infos, memo))  # the plant is no part of a value
 
     def __repr__(self) -> str:
         return f"<ContactResults: {len(self._infos)} point pair contacts>"

@@ -19,6 +19,7 @@ import numpy as np
 import plant_rows
 import proximity_rows
 import simulation_rows
+import single_call_rows
 import start_rows
 import study_rows
 from libraries import ROOT, Row, merganser_library, pydrake_library
@@ -117,7 +118,10 @@ def main() -> None:
     theirs = pydrake_library()
     print(f"{'work':58s} {'merganser':>12s} {'reference':>12s} {'ratio':>7s}")
     ours = merganser_library()
-    modules = (plant_rows, kernel_rows, simulation_rows, framework_rows, contact_rows, study_rows, proximity_rows)
+    modules = (
+        plant_rows, kernel_rows, single_call_rows, simulation_rows, framework_rows, contact_rows, study_rows,
+        proximity_rows,
+    )  # fmt: skip
     table = [row for module in modules for row in module.rows(ours, theirs)]
     for row in table:
         if not re.search(arguments.only, row.name):

@@ -223,3 +223,24 @@ def test_copies_of_arrays_are_independent():
     copied = copy.copy(system)
     copied.table[0] = 1.0
     assert system.table[0] == 0.0
+
+
+def test_arrays_that_two_attributes_hold_stay_one_and_are_not_those_of_the_original():
+    class Holder(LeafSystem):
+        def __init__(self):
+            super().__init__()
+            self.table = np.arange(6.0).reshape(2, 3)
+            self.same = {"table": self.table}
+            self.columns = np.asfortranarray(self.table)
+            self.records = np.zeros(2, [("a", np.int64), ("b", np.float64, 3)])
+            self.objects = np.array([[], None], dtype=object)
+
+    holder = Holder()
+    for made in (copy.deepcopy(holder), holder.ToAutoDiffXd()):
+        assert made.same["table"] is made.table
+        assert made.columns.flags.f_contiguous
+        for name in ("table", "columns", "records"):
+            mine, theirs = getattr(made, name), getattr(holder, name)
+            assert not np.shares_memory(mine, theirs) and mine.dtype == theirs.dtype
+            np.testing.assert_array_equal(mine, theirs)
+        assert made.objects[0] == [] and made.objects[0] is not holder.objects[0]

@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 
+from merganser.compiling import _SEARCHES
 from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, MeshcatCone, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine, shared_code
 
@@ -137,3 +138,7 @@ def test_arrays_go_to_other_processes():
     copied = pickle.loads(pickle.dumps(ProximityArrays(shapes, range(3))))
     np.testing.assert_array_equal(copied.all_pairs, [[0, 1], [0, 2], [1, 2]])
     np.testing.assert_array_equal(copied.hulls.edges, ProximityArrays(shapes, range(3)).hulls.edges)
+
+
+def test_all_searches_are_compiled_beforehand_for_who_asks():
+    assert set(_SEARCHES) == set(shared_code._SHARED)

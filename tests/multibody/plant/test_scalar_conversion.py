@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from plants import EXAMPLE_MODELS, arm_and_box, no_actuation, pendulum
@@ -390,3 +392,13 @@ def test_linearization_has_the_derivatives_that_a_plant_of_autodiff_has():
     expected = ExtractGradient(xdot).ravel()
     actual = system.A() @ direction[:17] + system.B() @ direction[17:]
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+def test_values_of_contact_results_refer_to_the_plant_and_do_not_copy_it():
+    plant = arm_and_box(0.0).ToAutoDiffXd()
+    port = plant.get_contact_results_output_port()
+    results = port.Allocate().get_value()
+    assert results.plant() is plant
+    assert copy.deepcopy(results).plant() is plant
+    contexts = plant.CreateDefaultContext(), plant.CreateDefaultContext().Clone()
+    assert all(port.Eval(context).plant() is plant for context in contexts)
