@@ -37,6 +37,10 @@ _HANDLING = {f.UPDATE: f.UPDATE_INPUTS, f.PUBLISH: f.PUBLISH_INPUTS}
 _MOST_CLOCKS = 60  # they are bits of an integer
 
 
+class _DisturbanceError(Exception):
+    """A computation has changed what the loop may have computed from: from now on, Python takes the steps."""
+
+
 def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> Plan | None:
     """A plan for a Context, if there is something to compile and the integrator's steps can be compiled."""
     is_float = context._store.flat.dtype == np.float64
@@ -203,11 +207,15 @@ class Plan:
         if not self._is_current() or (is_time_to_look and self._program.may_be_lowered_further()):
             self._lower()
         group = self._group_of(self.pending)
-        if group is None or not self._is_allowed or self._store.computing:
+        store = self._store
+        if group is None or not self._is_allowed or store.computing or store.num_disturbances:
             return False
         self._enter(boundary_time, group, 1 if is_single_step else self._steps)
         try:
             return self._run(progress, is_single_step) != f.PYTHON_STEP
+        except _DisturbanceError:
+            self._restore()
+            return False
         except BaseException:
             self._restore()
             raise
@@ -333,7 +341,9 @@ class Plan:
                     is_current = stop.is_followed_by_another or self._is_current()
                 else:
                     stop.serve()
-                    # Calculations only read: nothing else can have changed.
+                    if store.num_disturbances:
+                        raise _DisturbanceError
+                    # Other calculations only read: nothing else can have changed.
                     is_current = self._version == store.layout.version and self._routing == store.routing
                 if not is_current:
                     self._lower_within_step()
