@@ -147,9 +147,9 @@ def _state_of(records: dict[str, Any], known: GeometryState) -> GeometryState:
         frame._id = known_frames.get((source_id, name), frame._id)
         frames.append(state.register_frame(source_id, _at(frames, parent), frame))
     known_geometries: dict[Any, list[GeometryId]] = {}
-    for id, g in known.geometries.items():
-        known_geometries.setdefault((g.frame_id, g.name), []).append(id)
-    geometries: list[GeometryId] = []
+    for g in known.geometries.values():
+        known_geometries.setdefault((g.frame_id, g.name), []).append(g.id)
+    geometry_ids: list[GeometryId] = []
     for source, frame_place, name, shape, X_FG, properties in records["geometries"]:
         frame_id = _at(frames, frame_place)
         geometry = GeometryInstance(RigidTransform(pose=np.array(X_FG, np.float64)), shape, name)
@@ -158,9 +158,9 @@ def _state_of(records: dict[str, Any], known: GeometryState) -> GeometryState:
         candidates = known_geometries.get((frame_id, name))
         if candidates:
             geometry._id = candidates.pop(0)
-        geometries.append(state.register_geometry(_at(sources, source), frame_id, geometry))
+        geometry_ids.append(state.register_geometry(_at(sources, source), frame_id, geometry))
     state.apply_config(records["config"])
-    state.filters.declare(geometries, records["excluded"], records["history"])
+    state.filters.declare(geometry_ids, records["excluded"], records["history"])
     return state
 
 

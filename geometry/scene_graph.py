@@ -58,6 +58,8 @@ class SceneGraph(LeafSystem):
         config: default proximity properties, see set_config().
     """
 
+    _keeps_derivatives = True
+
     def __init__(self, config: SceneGraphConfig | None = None) -> None:
         super().__init__()
         self._model = GeometryState()

@@ -105,6 +105,14 @@ class AutoDiffXd:
         """A number as a scalar of this type, without derivatives."""
         return AutoDiffXd(constant)
 
+    @staticmethod
+    def lift_all(constants: npt.NDArray[np.float64]) -> list[AutoDiffXd]:
+        """The same for an array; equal numbers become one object, as most parameters of a model are 0 or 1."""
+        flat = np.ascontiguousarray(constants).ravel()
+        all_bits = flat.view(np.int64).tolist()  # which tell -0 from 0
+        lifted = {bits: AutoDiffXd._make(x, NO_DERIVATIVES) for bits, x in dict(zip(all_bits, flat.tolist())).items()}
+        return list(map(lifted.__getitem__, all_bits))
+
     def value(self) -> float:
         """The value."""
         return self._value

@@ -50,7 +50,7 @@ def as_model_vector(model: Any) -> BasicVector:
     return BasicVector(model)
 
 
-def checked_size(value: Any, what: str, at_least: int = 0) -> int:
+def checked_size(value: Any, what: object, at_least: int = 0) -> int:
     """An integer that counts something.
 
     Raises:
@@ -64,7 +64,7 @@ def checked_size(value: Any, what: str, at_least: int = 0) -> int:
     return int(value)
 
 
-def checked_number(value: Any, what: str) -> float:
+def checked_number(value: Any, what: object) -> float:
     """A number as a float, be it nan.
 
     Raises:
@@ -78,7 +78,7 @@ def checked_number(value: Any, what: str) -> float:
     raise TypeError(f"{what}: expected a number, got {value!r}.")
 
 
-def checked_index(index: Any, count: int, where: str, what: str) -> int:
+def checked_index(index: Any, count: int, where: object, what: str) -> int:
     """The position of something in a list of `count`, which `where` has.
 
     Raises:
@@ -92,7 +92,7 @@ def checked_index(index: Any, count: int, where: str, what: str) -> int:
     return int(index)
 
 
-def checked_model_value(value: Any, where: str) -> AbstractValue:
+def checked_model_value(value: Any, where: object) -> AbstractValue:
     """A copy of a model value; `where` says what it is for.
 
     Raises:
@@ -103,7 +103,7 @@ def checked_model_value(value: Any, where: str) -> AbstractValue:
     return value.Clone()
 
 
-def one_of(first: Any, second: Any, function: str, names: str) -> Any:
+def one_of(first: Any, second: Any, function: object, names: str) -> Any:
     """The one of two arguments that was given."""
     if (first is None) == (second is None):
         raise TypeError(f"{function} takes either {names}.")

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from merganser.framework.core.dependencies import TicketMethods
-from merganser.framework.core.errors import note_place
+from merganser.framework.core.errors import Where, note_place
 from merganser.framework.core.indices import CacheIndex, DependencyTicket
 from merganser.framework.core.native_code import (
     CONTINUOUS_STATE,
@@ -126,7 +126,8 @@ class CacheEntry:
         if self._declared is None:
             return self.known
         # Looked up anew, because "all input ports" includes those that were declared later.
-        return self.system._sys_dependency_table.mask(self._declared, self.describe)
+        where = Where("{1} of system '{0}'", self.system, self._description)
+        return self.system._sys_dependency_table.mask(self._declared, where)
 
     def use_native(self, code: NativeCode | ContextualCode) -> None:
         """Says that an operation computes the same; what it depends on follows from its arguments if it has any."""

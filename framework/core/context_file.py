@@ -193,7 +193,7 @@ class _Reader:
         context = system._make_context(time.dtype)
         system.SetDefaultContext(context)  # objects that take over what was saved are those of a default context
         with self._entry("time"):
-            context.SetTime(time[()])
+            context.SetTime(time.item())
         with self._entry("accuracy"):
             accuracy = self._header["accuracy"]
             context.SetAccuracy(None if accuracy is None else accuracy * 1.0)
@@ -207,7 +207,7 @@ class _Reader:
         count = len(old.abstract)
         put_values(
             context,
-            ContextValues(time[()], context._store.accuracy, numbers, abstract[:count], fixed, abstract[count:]),
+            ContextValues(time.item(), context._store.accuracy, numbers, abstract[:count], fixed, abstract[count:]),
         )
         return context
 

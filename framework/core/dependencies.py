@@ -7,7 +7,7 @@ of dependencies is the OR of such bits; a ticket names one node or a group of no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from merganser.framework.core.indices import DependencyTicket
 
@@ -73,31 +73,31 @@ class DependencyTable:
         """Makes one of the tickets that every system has stand for a set of nodes of this one."""
         self._masks[ticket] = mask
 
-    def mask(self, tickets: Iterable[DependencyTicket], where: Callable[[], str]) -> int:
+    def mask(self, tickets: Iterable[DependencyTicket], where: object) -> int:
         """The nodes that any of the tickets names.
 
         Raises:
             TypeError: a ticket is none.
-            ValueError: a ticket is not one of this system's; the message starts with what `where` returns.
+            ValueError: a ticket is not one of this system's; the message starts with `where`.
         """
         result = 0
         for ticket in tickets:
             if not isinstance(ticket, int):
-                raise TypeError(f"{where()}: {ticket!r} is not a dependency ticket.")
+                raise TypeError(f"{where}: {ticket!r} is not a dependency ticket.")
             result |= self._ticket_mask(int(ticket), where)
         return result
 
     def sources(self) -> int:
         """All nodes but the cache entries."""
-        return self._ticket_mask(_ALL_SOURCES, str)
+        return self._ticket_mask(_ALL_SOURCES, "")
 
-    def _ticket_mask(self, ticket: int, where: Callable[[], str]) -> int:
+    def _ticket_mask(self, ticket: int, where: object) -> int:
         if ticket in self._masks:
             return self._masks[ticket]
         if ticket >= _FIRST_FREE_TICKET:
-            raise ValueError(f"{where()}: {DependencyTicket(ticket)!r} is not a ticket of this system.")
+            raise ValueError(f"{where}: {DependencyTicket(ticket)!r} is not a ticket of this system.")
         if ticket not in _GROUPS_OF_TICKET:
-            raise ValueError(f"{where()}: {ticket} is not a dependency ticket.")
+            raise ValueError(f"{where}: {ticket} is not a dependency ticket.")
         mask = 0
         for group in _GROUPS_OF_TICKET[ticket]:
             mask |= self.groups[group]

@@ -52,9 +52,9 @@ class DiagramContext(Context):
         return [self, *(context for child in self._children for context in child._all_contexts())]
 
 
-def make_context(layout: RootLayout, dtype: Any = np.float64) -> Context:
+def make_context(layout: RootLayout, dtype: Any = np.float64, scalar: type[Any] | None = None) -> Context:
     """Makes a root context with all values at zero or at their models'; nothing is connected to free inputs."""
-    store = Store(layout, dtype)
+    store = Store(layout, dtype, scalar)
     context = _make_subcontext(store, layout.top, None)
     slots = store.slots
     for part in context._all_contexts():

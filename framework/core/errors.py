@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["AlgebraicLoopError", "UnconnectedInputError", "log_once", "name_owner", "nearest_names", "note_place"]
+__all__ = [
+    "AlgebraicLoopError",
+    "UnconnectedInputError",
+    "Where",
+    "log_once",
+    "name_owner",
+    "nearest_names",
+    "note_place",
+]
 
 import difflib
 import functools
@@ -19,6 +27,24 @@ class AlgebraicLoopError(RuntimeError):
 
 class UnconnectedInputError(RuntimeError):
     """An input port was read that is neither connected nor fixed."""
+
+
+class Where:
+    """The beginning of a message, put together only if there is one: paths of systems take time.
+
+    Args:
+        pattern: the text, as for `str.format` with the path of the system and the values.
+        system: where it is.
+        values: what else it says.
+    """
+
+    __slots__ = ("_pattern", "_system", "_values")
+
+    def __init__(self, pattern: str, system: Any, *values: Any) -> None:
+        self._pattern, self._system, self._values = pattern, system, values
+
+    def __str__(self) -> str:
+        return self._pattern.format(self._system.GetSystemPathname(), *self._values)
 
 
 def name_owner(context: Any, system: Any) -> str:

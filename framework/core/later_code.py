@@ -15,12 +15,9 @@ Steps are counted, of all plants of the process together; no clock is asked.
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 __all__ = [
@@ -38,7 +35,6 @@ _SOME_CALLS = 300  # from then on another process is asked
 _MANY_CALLS = 20_000  # from then on it pays to compile here
 _MOST_HELPERS = 3  # that this process starts one after the other; if they all end early, there is something wrong
 _LOWEST_PRIORITY = 19
-_CLOCK_OF_FOLDERS = 2_000_000_000  # a folder that was changed longer ago has another time after the next change [ns]
 
 
 class LaterCode(NamedTuple):
@@ -165,11 +161,13 @@ def _ask_for_help() -> None:
 @contextlib.contextmanager
 def _only_one() -> Iterator[bool]:
     """Whether no other process of this machine compiles later code; none begins with it in this context."""
+    from merganser.framework.native.kept_files import make_folder
     from merganser.framework.native.kernel_cache import cache_directory
 
     try:
         import fcntl
 
+        make_folder(cache_directory())
         file = os.open(cache_directory().parent / "later.lock", os.O_RDWR | os.O_CREAT)
     except (ImportError, OSError):  # not on this system, or nothing can be kept anyway
         yield True
@@ -187,24 +185,10 @@ def _only_one() -> Iterator[bool]:
 
 def _is_kept(code: LaterCode) -> bool:
     """Whether the disk has it."""
+    from merganser.framework.native.kept_files import names_in
     from merganser.framework.native.kernel_cache import SUFFIX, cache_directory
 
     _, package, *_, file = code.module.split(".")
     start = f"{file}.{code.function}-"
-    names = _names_in(cache_directory(package))
+    names = names_in(cache_directory(package))
     return any(name.startswith(start) and name.endswith(SUFFIX) for name in names)
-
-
-def _names_in(folder: Path) -> tuple[str, ...]:
-    """The files in a folder; looked for only where it was changed, as this is asked often."""
-    try:
-        changed = folder.stat().st_mtime_ns
-        is_settled = time.time_ns() - changed > _CLOCK_OF_FOLDERS
-        return _names_then(folder, changed) if is_settled else tuple(os.listdir(folder))
-    except OSError:
-        return ()
-
-
-@functools.lru_cache(maxsize=8)
-def _names_then(folder: Path, changed: int) -> tuple[str, ...]:
-    return tuple(os.listdir(folder))

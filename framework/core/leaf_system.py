@@ -22,6 +22,7 @@ from merganser.framework.core.cache import CacheEntry, ValueProducer
 from merganser.framework.core.constraints import LeafConstraintMethods, SystemConstraint
 from merganser.framework.core.dependencies import DependencyTable, bits
 from merganser.framework.core.dynamics import LeafDynamics, declare_energy_entries
+from merganser.framework.core.errors import Where
 from merganser.framework.core.event_declarations import EventDeclarations
 from merganser.framework.core.events import DeclaredEvent, Event
 from merganser.framework.core.indices import (
@@ -49,6 +50,7 @@ from merganser.framework.core.witness import ActiveWitness, WitnessFunction, Wit
 __all__ = ["LeafSystem"]
 
 _ALL_SOURCES = frozenset({System.all_sources_ticket()})
+_SIZE = "System '{}': DeclareVector{}Port: size of port {!r}"
 
 
 class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstraintMethods, LeafRandomMethods, System):
@@ -113,13 +115,13 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             size: number of elements, or a model vector (also as `model_vector=`).
             random_type: distribution of random values for the port, if any.
         """
-        where = f"System '{self.GetSystemPathname()}': DeclareVectorInputPort"
+        where = Where("System '{}': DeclareVectorInputPort", self)
         model = one_of(size, model_vector, where, "size or model_vector")
         if random_type is not None and not isinstance(random_type, RandomDistribution):
             raise TypeError(f"{where}: random_type must be a RandomDistribution or None, got {random_type!r}.")
         if isinstance(model, BasicVector):
             return self._declare_input(name, model.Clone(), model.size(), random_type)
-        return self._declare_input(name, None, checked_size(model, f"{where}: size of port {name!r}"), random_type)
+        return self._declare_input(name, None, checked_size(model, Where(_SIZE, self, "Input", name)), random_type)
 
     def DeclareInputPort(
         self, name: str | UseDefaultName, type: PortDataType, size: int, random_type: Any = None
@@ -138,7 +140,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def DeclareAbstractInputPort(self, name: str | UseDefaultName, model_value: AbstractValue) -> InputPort:
         """Declares an input port that takes values of the type of the value in `model_value`."""
-        where = f"Input port {name!r} of system '{self.GetSystemPathname()}'"
+        where = Where("Input port {1!r} of system '{0}'", self, name)
         return self._declare_input(name, checked_model_value(model_value, where), None, None)
 
     def _declare_input(self, name: Any, model: Any, size: int | None, random_type: Any) -> InputPort:
@@ -167,12 +169,12 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             calc: called as calc(context, output); fills in `output`, a BasicVector. Or a native function.
             prerequisites_of_calc: tickets of what calc reads; by default that is found out by watching.
         """
-        where = f"System '{self.GetSystemPathname()}': DeclareVectorOutputPort"
+        where = Where("System '{}': DeclareVectorOutputPort", self)
         model = one_of(size, model_value, where, "size or model_value")
         if isinstance(model, BasicVector):
             vector = model.Clone()
         else:
-            vector = BasicVector(np.zeros(checked_size(model, f"{where}: size of port {name!r}")))
+            vector = BasicVector(np.zeros(checked_size(model, Where(_SIZE, self, "Output", name))))
         return self._declare_output(name, vector, vector.size(), calc, prerequisites_of_calc)
 
     def DeclareAbstractOutputPort(
@@ -195,7 +197,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     def DeclareStateOutputPort(self, name: str | UseDefaultName, state_index: Any) -> LeafOutputPort:
         """Declares an output port that gives the continuous state, a discrete group or an abstract state variable."""
         table = self._sys_dependency_table
-        where = f"System '{self.GetSystemPathname()}'"
+        where = Where("System '{}'", self)
         if isinstance(state_index, ContinuousStateIndex):
             checked_index(state_index, int(self._sys_xcdot_entry is not None), where, "continuous state")
             port = self._declare_output(
@@ -287,7 +289,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         return self._sys_cache_entries[self._entry_index(index)]
 
     def _entry_index(self, index: int) -> int:
-        return checked_index(index, len(self._sys_cache_entries), f"System '{self.GetSystemPathname()}'", "cache entry")
+        return checked_index(index, len(self._sys_cache_entries), Where("System '{}'", self), "cache entry")
 
     def _declare_entry(
         self,
@@ -297,14 +299,13 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         tickets: Iterable[DependencyTicket],
         is_xcdot: bool = False,
     ) -> CacheEntry:
+        where = Where("{1} of system '{0}'", self, description)
         if not isinstance(tickets, Iterable):
-            where = f"{description} of system '{self.GetSystemPathname()}'"
             raise TypeError(f"{where}: prerequisites_of_calc is a set of tickets, got {tickets!r}.")
         wanted = set(tickets)
         learns = self.all_sources_ticket() in wanted
         if not learns:
-            where_from = functools.partial("{} of system '{}'".format, description, self.GetSystemPathname())
-            self._sys_dependency_table.mask(wanted, where_from)  # checks the tickets
+            self._sys_dependency_table.mask(wanted, where)  # checks the tickets
         entry = CacheEntry(self, description, model, calc, None if learns else frozenset(wanted), is_xcdot)
         self._sys_cache_entries.append(entry)
         return entry
@@ -347,7 +348,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def DeclareAbstractState(self, model_value: AbstractValue) -> AbstractStateIndex:
         """Declares an abstract state variable with its default value."""
-        where = f"System '{self.GetSystemPathname()}', DeclareAbstractState"
+        where = Where("System '{}', DeclareAbstractState", self)
         self._sys_abstract_state_models.append(checked_model_value(model_value, where))
         index = len(self._sys_abstract_state_models) - 1
         self._sys_dependency_table.add_node("xa", f"abstract state {index}")
@@ -374,7 +375,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def DeclareAbstractParameter(self, model_value: AbstractValue) -> AbstractParameterIndex:
         """Declares an abstract parameter with its default value."""
-        where = f"System '{self.GetSystemPathname()}', DeclareAbstractParameter"
+        where = Where("System '{}', DeclareAbstractParameter", self)
         self._sys_abstract_parameter_models.append(checked_model_value(model_value, where))
         index = len(self._sys_abstract_parameter_models) - 1
         self._sys_dependency_table.add_node("pa", f"abstract parameter {index}")
@@ -402,7 +403,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def _group_ticket(self, group: str, index: int, what: str) -> DependencyTicket:
         nodes = self._sys_dependency_table.group_nodes[group]
-        checked_index(index, len(nodes), f"System '{self.GetSystemPathname()}'", what)
+        checked_index(index, len(nodes), Where("System '{}'", self), what)
         return self._sys_dependency_table.add_ticket(1 << nodes[index])
 
     def _checked_model_vector(self, model: Any, function: str) -> BasicVector:
@@ -485,16 +486,19 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         parameters = context.get_mutable_parameters()
         for group, vector in zip(parameters._numeric._items, self._sys_numeric_parameter_models):
             group._values[:] = vector._values
-        for value, model in zip(context._parameters._abstract._items, self._sys_abstract_parameter_models):
+        for value, model in zip(parameters._abstract._items, self._sys_abstract_parameter_models):
             value.SetFrom(model)
         self.SetDefaultParameters(context, parameters)
-        state = context.get_mutable_state()
-        state.get_mutable_continuous_state().SetFromVector(self._sys_continuous_model._values)
+        down = context._layout.down
+        context._store.change(down["xc"] | down["xd"] | down["xa"], context)
+        if sum(self._sys_continuous_sizes):
+            context._xc._vector._values[:] = self._sys_continuous_model._values
         for group, vector in zip(context._discrete._items, self._sys_discrete_models):
             group._values[:] = vector._values
         for value, model in zip(context._abstract_state._items, self._sys_abstract_state_models):
             value.SetFrom(model)
-        self.SetDefaultState(context, state)
+        if type(self).SetDefaultState is not LeafSystem.SetDefaultState:
+            self.SetDefaultState(context, context.get_mutable_state())
 
     # ------------------------------------------------------------------ direct feedthrough
 

@@ -105,7 +105,8 @@ class RandomGenerator:
             raise ValueError(f"a generator has {_NUM_WORDS} words of 32 bits")
         if type(position) is not int or not 0 <= position <= _NUM_WORDS:  # numpy reads words there, wherever it is
             raise ValueError(f"a generator stands at one of its {_NUM_WORDS} words or behind them, not at {position!r}")
-        self._state.set_state(("MT19937", words, position))
+        known: Any = ("MT19937", words, position)
+        self._state.set_state(known)
 
     def uniform(self) -> float:
         """Returns a number drawn uniformly from [0, 1), made of two words."""

@@ -205,8 +205,11 @@ def _lifted(value: Any, T: Scalar) -> Any:
     items = array.ravel().tolist()
     if array.dtype == object and set(map(type, items)) == {T}:
         return array
-    to_scalar: Callable[[Any], Any] = T
-    elements = [x if type(x) is T else to_scalar(x) for x in items]
+    if array.dtype == np.float64 and hasattr(T, "lift_all"):
+        elements = T.lift_all(array)
+    else:
+        to_scalar: Callable[[Any], Any] = T
+        elements = [x if type(x) is T else to_scalar(x) for x in items]
     return _objects(elements, array.shape) if array.ndim else elements[0]
 
 

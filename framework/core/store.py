@@ -36,8 +36,14 @@ _FRAMES_PER_COMPUTATION = 30  # Python frames, generously: six in the framework,
 class Store:
     """All values of one root Context.
 
+    Args:
+        layout: of the system at the top.
+        dtype: of `flat`.
+        scalar: what objects in `flat` are, if that is not the scalar type of the system: see linearization.py.
+
     Attributes:
         flat: every number, laid out as layout.py says.
+        scalar: as given.
         invalid: bit mask of the cache entries that are out of date.
         computing: bit mask of the cache entries that must not be computed: those that are being computed right now,
             and frozen ones.
@@ -54,14 +60,16 @@ class Store:
 
     __slots__ = (
         "accuracy", "changed", "computing", "flat", "invalid", "layout", "learnt", "no_continuous_state",
-        "num_disturbances", "reader", "reads", "routing", "slots", "stack",
+        "num_disturbances", "reader", "reads", "routing", "scalar", "slots", "stack",
     )  # fmt: skip
 
-    def __init__(self, layout: RootLayout, dtype: Any = np.float64) -> None:
+    def __init__(self, layout: RootLayout, dtype: Any = np.float64, scalar: type[Any] | None = None) -> None:
         self.layout = layout
         is_numeric = np.dtype(dtype) != object
-        scalar = layout.top.system._scalar
-        self.flat: NDArray[Any] = np.zeros(layout.num_flat, dtype) if is_numeric else filled(layout.num_flat, scalar)
+        self.scalar: type[Any] = layout.top.system._scalar if scalar is None else scalar
+        self.flat: NDArray[Any] = (
+            np.zeros(layout.num_flat, dtype) if is_numeric else filled(layout.num_flat, self.scalar)
+        )
         self.no_continuous_state = ContinuousState._of(_window(self.flat[:0]), _NO_STRUCTURE)
         self.invalid = (1 << layout.num_entries) - 1
         self.computing = 0

@@ -6,7 +6,7 @@ import abc
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -62,6 +62,9 @@ class System(
     """
 
     _scalar: type[Any] = float  # what the numbers in its contexts are; of the class, not of the object
+    # Whether its callbacks add and multiply AutoDiffXd as they do floats, and never drop derivatives: not to be trusted
+    # of classes that others derive (linearization.py).
+    _keeps_derivatives: ClassVar[bool] = False
     _sys_input_ports: list[InputPort]
     _sys_output_ports: list[Any]
     _sys_parent: Diagram | None
@@ -213,8 +216,8 @@ class System(
         """Returns a new context whose state and parameters are not yet set to their defaults."""
         return self._make_context(dtype_of(self._scalar))
 
-    def _make_context(self, dtype: Any) -> Context:
-        return make_context(self._get_layout(), dtype)
+    def _make_context(self, dtype: Any, scalar: type[Any] | None = None) -> Context:
+        return make_context(self._get_layout(), dtype, scalar)
 
     def _get_layout(self) -> RootLayout:
         layout = self._sys_layout_cache

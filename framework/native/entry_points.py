@@ -5,7 +5,8 @@ has ten of them and may take no longer itself. `bind` makes a builtin function i
 numbers in a table, reads the others where CPython and numpy keep them, and calls the kernel as compiled code does.
 
 Only the few instructions around the call are compiled here, in milliseconds, once for each kernel and kind of
-arguments; contexts that bind arrays of their own share them. Where Python's objects are not laid out as expected
+arguments; contexts that bind arrays of their own share them, and they are kept on the disk: addresses stand in the
+table, not in the code. Where Python's objects are not laid out as expected
 (free-threaded builds, for example), `bind` falls back to numba's way.
 """
 
@@ -14,7 +15,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-import itertools
 import struct
 import sys
 from collections.abc import Callable
@@ -27,6 +27,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numpy.typing import NDArray
 
 from merganser.framework.native.compile import find_overload, specialize, type_key
+from merganser.framework.native.kept_functions import kept_function
 
 __all__ = ["Given", "Result", "bind"]
 
@@ -39,7 +40,10 @@ _METH_FASTCALL = 0x80
 _PYARRAY_NEW = 93  # place in numpy's table of C functions
 _NPY_DOUBLE = 12
 
-_count = itertools.count()
+# What stands where at the beginning of tables: addresses of the kernel, of PyArray_New(), and of these objects.
+_KERNEL, _NEW_ARRAY, _FIRST_OBJECT = range(3)
+_FLOAT64 = np.dtype(np.float64)
+_OBJECTS = (None, True, False, TypeError, np.ndarray, np.void, _FLOAT64)
 
 
 class Given(NamedTuple):
@@ -90,7 +94,7 @@ def bind(kernel: Any, *arguments: Any) -> Callable[..., Any]:
             compiled = _compiled.get(key)  # another thread may have been faster
             if compiled is None:
                 compiled = _compiled[key] = _EntryPoint(kernel, examples, key[2])
-    table = [n for a, e in zip(arguments, examples, strict=True) for n in _numbers(a, e)]
+    table = [*compiled.head, *(n for a, e in zip(arguments, examples, strict=True) for n in _numbers(a, e))]
     bound = [argument for argument in arguments if not isinstance(argument, (Given, Result))]
     return compiled.bind(np.array(table, np.int64), bound)
 
@@ -175,20 +179,29 @@ _new_builtin.restype, _new_builtin.argtypes = ctypes.py_object, [ctypes.c_void_p
 
 
 class _EntryPoint:
-    """The machine code of a builtin function, for one kernel and kind of arguments."""
+    """The machine code of a builtin function, for one kernel and kind of arguments.
+
+    Attributes:
+        head: the first numbers of tables.
+    """
 
     def __init__(self, kernel: Any, examples: tuple[Any, ...], kinds: tuple[int, ...]) -> None:
         overload = find_overload(kernel, examples)
-        signature = overload.signature.args
-        name = f"entry_point_{next(_count)}"
-        self._library = overload.target_context.codegen().create_library(name)
-        module = self._library.create_ir_module(name)
-        function = ir.Function(module, ir.FunctionType(_BYTE_P, [_BYTE_P, _BYTE_P, _INT]), name)
-        _Writer(overload, signature, kinds, function).write()
-        self._library.add_ir_module(module)
-        self._library.finalize()
-        address = self._library.get_pointer_to_function(name)
+        codegen, signature = overload.target_context.codegen(), overload.signature
+        what = kernel.py_func.__module__, overload.fndesc.qualname, str(signature), kinds, np.__version__, sys.version
+
+        def write(name: str) -> Any:
+            library = codegen.create_library(name)
+            module = library.create_ir_module(name)
+            function = ir.Function(module, ir.FunctionType(_BYTE_P, [_BYTE_P, _BYTE_P, _INT]), name)
+            _Writer(overload, signature.args, kinds, function).write()
+            library.add_ir_module(module)
+            return library
+
+        address = kept_function(codegen, what, write)
         self._definition = _Definition(kernel.__name__.encode(), address, _METH_FASTCALL, None)
+        kernel_place = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
+        self.head = [kernel_place, _numpy_function(_PYARRAY_NEW), *map(id, _OBJECTS)]
 
     def bind(self, table: Array, bound: list[Any]) -> Callable[..., Any]:
         """A builtin function with its own table; it keeps alive the arrays that addresses there point to, and this."""
@@ -202,7 +215,8 @@ _compiled: dict[Any, _EntryPoint] = {}
 class _Writer:
     """Writes the instructions of one entry point, `PyObject *(PyObject *self, PyObject **given, Py_ssize_t count)`.
 
-    `self` is a tuple of the table, an array of int64, and of what must stay alive. The table has for each argument: of
+    `self` is a tuple of the table, an array of int64, and of what must stay alive. The table begins with the addresses
+    of the kernel, of PyArray_New() and of _OBJECTS. Then it has for each argument: of
     a bound array the address, size, shape and strides; of a bound record the address; of a bound number its bits; of a
     bound tuple all this of its elements; of a checked array shape and strides; of a result its shape.
     """
@@ -213,7 +227,7 @@ class _Writer:
         self._self, self._given, self._num_given = function.args
         self._builder = ir.IRBuilder(function.append_basic_block())
         self._next_given = 0
-        self._place = 0  # in the table
+        self._place = _FIRST_OBJECT + len(_OBJECTS)  # in the table
         self._results: list[Any] = []
 
     def write(self) -> None:
@@ -267,7 +281,12 @@ class _Writer:
         self._builder.ret(value)
 
     def _constant(self, value: Any) -> Any:
-        return _INT(id(value)).inttoptr(_BYTE_P)
+        return self._builder.inttoptr(self._address_of(value), _BYTE_P)
+
+    def _address_of(self, value: Any) -> Any:
+        """The address of one of _OBJECTS."""
+        place = next(i for i, each in enumerate(_OBJECTS) if each is value)
+        return self._load(self._table, 8 * (_FIRST_OBJECT + place))
 
     # ------------------------------------------------------------------ arguments
 
@@ -301,11 +320,11 @@ class _Writer:
 
     def _given_array(self, kind: Any, given: Any, is_checked: bool) -> Any:
         b = self._builder
-        is_array = b.icmp_unsigned("==", self._load(given, _TYPE), _INT(id(np.ndarray)))
+        is_array = b.icmp_unsigned("==", self._load(given, _TYPE), self._address_of(np.ndarray))
         ndim = self._load(given, _NDIM, ir.IntType(32))
         is_right = b.and_(is_array, b.icmp_unsigned("==", ndim, ir.IntType(32)(kind.ndim)))
         if is_checked:
-            is_right = b.and_(is_right, b.icmp_unsigned("==", self._load(given, _DTYPE), _INT(id(_FLOAT64))))
+            is_right = b.and_(is_right, b.icmp_unsigned("==", self._load(given, _DTYPE), self._address_of(_FLOAT64)))
         with self._unlikely(b.not_(is_right)):
             if is_checked:
                 self._return_object(self._constant(None))
@@ -338,7 +357,7 @@ class _Writer:
 
     def _given_record(self, kind: Any, given: Any) -> Any:
         b = self._builder
-        is_record = b.icmp_unsigned("==", self._load(given, _TYPE), _INT(id(np.void)))
+        is_record = b.icmp_unsigned("==", self._load(given, _TYPE), self._address_of(np.void))
         with self._unlikely(b.not_(is_record)):
             self._raise_type_error(f"{self._overload.fndesc.qualname}() takes a record.")
         return b.inttoptr(self._load(given, _RECORD), self._context.get_value_type(kind))
@@ -361,7 +380,7 @@ class _Writer:
         """A new array by PyArray_New()."""
         b, int32 = self._builder, ir.IntType(32)
         inputs = [_BYTE_P, int32, _BYTE_P, int32, _BYTE_P, _BYTE_P, int32, int32, _BYTE_P]
-        make = b.inttoptr(_INT(_numpy_function(_PYARRAY_NEW)), ir.FunctionType(_BYTE_P, inputs).as_pointer())
+        make = b.inttoptr(self._load(self._table, 8 * _NEW_ARRAY), ir.FunctionType(_BYTE_P, inputs).as_pointer())
         dims, null = b.inttoptr(b.add(self._table, _INT(8 * self._place)), _BYTE_P), _BYTE_P(None)
         made = b.call(make, [self._constant(np.ndarray), int32(kind.ndim), dims, int32(_NPY_DOUBLE), null, null,
                              int32(0), int32(0), null])  # fmt: skip
@@ -391,11 +410,10 @@ class _Writer:
     # ------------------------------------------------------------------ the call
 
     def _call(self, values: list[Any]) -> None:
-        convention, description = self._context.call_conv, self._overload.fndesc
+        convention = self._context.call_conv
         restype = self._overload.signature.return_type
-        address = self._overload.library.get_pointer_to_function(description.llvm_func_name)
         code = convention.get_function_type(restype, self._signature)
-        target = self._builder.inttoptr(_INT(address), code.as_pointer())
+        target = self._builder.inttoptr(self._load(self._table, 8 * _KERNEL), code.as_pointer())
         _, returned = convention.call_function(self._builder, target, restype, self._signature, values)
         if restype == types.none and not self._results:
             self._return_object(self._constant(None))
@@ -436,8 +454,6 @@ class _Writer:
 
 
 # ------------------------------------------------------------------ the layout
-
-_FLOAT64 = np.dtype(np.float64)
 
 
 def _numpy_function(place: int) -> int:

@@ -4,30 +4,17 @@ Everything of one version of this package lies in folders that are named by the 
 and of those below it, so that a change in a helper of another file never leaves stale code behind. They stand in the
 user's cache folder (``$MERGANSER_CACHE_DIR``, else ``$XDG_CACHE_HOME/merganser``, else ``~/.cache/merganser``).
 
-What is read is run, so a folder is used only if it belongs to this user or to root and nobody else can write to it
-(on systems with owners of files); folders made here are open to this user alone. Whatever is wrong with the disk costs
-no more than time, and one warning:
-
-- a file that is damaged is thrown away, and compiled anew: each begins with a hash of the rest;
-- where nothing can be written, for want of room or rights, files that are there are read all the same;
-- any number of processes may use a folder at once: a file appears as a whole or not at all.
-
-Folders that no process has used for a month are removed when something new is written.
+How files are read and written stands in kept_files.py.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import os
 import pickle
 import re
-import shutil
 import sys
-import time
-import uuid
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,6 +26,7 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from merganser.framework.native.fingerprints import fingerprint
+from merganser.framework.native.kept_files import can_be_kept, keep, names_in, read_kept, throw_away
 
 __all__ = ["SUFFIX", "KernelCache", "cache_directory", "package_of", "source_hash"]
 
@@ -53,13 +41,7 @@ _KERNEL_FOLDERS = {
 _BELOW = {"framework": (), "analysis": ("framework",), "geometry": ("framework",)}
 
 SUFFIX = ".nbk"
-_MARK = b"merganser kernel 1\n"
-_HASH_SIZE = 16  # bytes
 _LONGEST_NAME = 100
-_FOLDERS = re.compile(r"\.?[a-z]+-kernels-[0-9a-f]{16}(-removed)?")
-_DAY = 24 * 3600.0  # [s]
-_UNUSED = 30 * _DAY
-_OPEN_TO_OTHERS = 0o022
 
 
 def cache_directory(package: str = "") -> Path:
@@ -95,7 +77,7 @@ def _is_in(module: str, folders: tuple[str, ...]) -> bool:
     return any(module == folder or module.startswith(f"{folder}.") for folder in folders)
 
 
-class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
+class KernelCache(_Cache):
     """What numba asks for compiled code of one function, and gives it to.
 
     Args:
@@ -131,38 +113,31 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
     def flush(self) -> None:
         """Removes all compiled code of the function."""
         for path in self._files():
-            _remove(path)
+            path.unlink(missing_ok=True)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled for arguments of these types; None if there is nothing that can be used.
 
-        Numba's own caches make it ready to compile first (`target_context.refresh()`), which takes 0.4 s. Machine code
-        only needs the functions of numba's runtime that it calls.
+        Numba's own method calls target_context.refresh() first, for all that knows how to compile anything, which takes
+        0.4 s. Machine code only needs the functions of numba's runtime that it calls.
         """
         rtsys.initialize(target_context)
         key = self._keys[str(sig)] = self._key(sig, target_context.codegen())
-        if key is None or _distrust(self._folder):
+        if key is None:
             return None
         path = self._path(key)
-        try:
-            content = path.read_bytes()
-        except OSError:  # most often it is not there
+        data = read_kept(path, key)
+        if data is None:
             return None
         try:
-            result = CompileResult._rebuild(target_context, *pickle.loads(_unpacked(content, path, key)))
+            result = CompileResult._rebuild(target_context, *pickle.loads(data))
             if tuple(result.signature.args) != tuple(getattr(sig, "args", sig)):
                 raise ValueError("it is of other types")
         except MemoryError:
             raise
         except Exception as error:  # of any type, from whatever the file names
-            _remove(path)
-            _warn_once(
-                "damage",
-                f"A file of compiled kernels in '{self._folder}' cannot be used and is thrown away: '{path.name}' "
-                f"({type(error).__name__}: {error}). What was in it is compiled anew.",
-            )
+            throw_away(path, f"{type(error).__name__}: {error}")
             return None
-        _note_use(self._folder)
         return result
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -170,25 +145,7 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
         key = self._keys.pop(str(sig), None)
         if key is None or data.library.has_dynamic_globals or any(not code.can_cache for code in data.lifted):
             return
-        if _distrust(self._folder):
-            return
-        path = self._path(key)
-        try:
-            content = _packed(dumps(data._reduce()), path, key)
-            _make_folder(self._folder)
-            _write(path, content)
-        except Exception as error:  # a full disk, a folder of others, or what cannot be pickled
-            if isinstance(error, OSError):
-                _unwritable.add(self._folder)
-            _warn_once(
-                "nothing kept",
-                f"Compiled kernels cannot be kept in '{self._folder}' ({getattr(error, 'strerror', None) or error}): "
-                "every process will compile them anew. Set the environment variable MERGANSER_CACHE_DIR to another "
-                "folder.",
-            )
-        else:
-            _note_use(self._folder)
-            _remove_old_folders(self._folder.parent)
+        keep(self._path(key), key, dumps(data._reduce()))
 
     # ------------------------------------------------------------------ what others ask
 
@@ -198,22 +155,13 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
 
     def can_be_filled(self) -> bool:
         """Whether code could be kept, as far as one can see without trying."""
-        if not self._is_enabled or self._folder in _unwritable or _distrust(self._folder):
-            return False
-        place = self._folder
-        while not place.exists() and place != place.parent:
-            place = place.parent
-        return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+        return self._is_enabled and can_be_kept(self._folder)
 
     # ------------------------------------------------------------------ names
 
     def _files(self) -> list[Path]:
         """All files of the function."""
-        start = f"{self._name()}."
-        try:
-            names = os.listdir(self._folder)
-        except OSError:
-            return []
+        start, names = f"{self._name()}.", names_in(self._folder)
         return [self._folder / name for name in names if name.startswith(start) and name.endswith(SUFFIX)]
 
     def _name(self) -> str:
@@ -241,110 +189,3 @@ class KernelCache(_Cache):  # type: ignore[misc]  # numba has no types
 
     def _known_by_itself(self) -> str | None:
         return source_hash(self._package) if self._package else fingerprint(self._function)
-
-
-# ---------------------------------------------------------------------- files
-
-
-def _packed(data: bytes, path: Path, key: str) -> bytes:
-    content = _described(path, key) + data
-    return _MARK + hashlib.blake2b(content, digest_size=_HASH_SIZE).digest() + content
-
-
-def _unpacked(content: bytes, path: Path, key: str) -> bytes:
-    """What `_packed` was given; a ValueError says that a file is not what was written there."""
-    start = len(_MARK) + _HASH_SIZE
-    body, description = content[start:], _described(path, key)
-    expected = _MARK + hashlib.blake2b(body, digest_size=_HASH_SIZE).digest()
-    if content[:start] != expected or not body.startswith(description):
-        raise ValueError("it is not what was written")
-    return body[len(description) :]
-
-
-def _described(path: Path, key: str) -> bytes:
-    return f"{path.name}\n{len(key)}\n{key}\n".encode()
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Writes a file so that others see it as a whole or not at all; a power failure may damage it, which is noticed."""
-    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}.part")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    except BaseException:
-        _remove(temporary)
-        raise
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink()
-
-
-# ---------------------------------------------------------------------- folders
-
-_unwritable: set[Path] = set()  # folders that could not be written to
-
-
-def _make_folder(folder: Path) -> None:
-    """Makes a folder, and the one around it, open to this user alone."""
-    for place in (folder.parent, folder):
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-
-def _distrust(folder: Path) -> bool:
-    """Whether code from a folder is not to be run, which is said once; one that is not there yet is no danger."""
-    if not hasattr(os, "getuid"):
-        return False
-    try:
-        status = os.stat(folder)
-    except OSError:
-        return False
-    if status.st_uid in (0, os.getuid()) and not status.st_mode & _OPEN_TO_OTHERS:
-        return False
-    reason = "other users can write to it" if status.st_uid in (0, os.getuid()) else "it belongs to another user"
-    _warn_once(
-        "distrust",
-        f"Compiled kernels in '{folder}' are not used, and none are kept there, because {reason}. Make it yours alone "
-        "(chmod go-w), or set the environment variable MERGANSER_CACHE_DIR to another folder.",
-    )
-    return True
-
-
-_said: set[str] = set()
-
-
-def _warn_once(what: str, message: str) -> None:
-    """Warns of one thing, once a process."""
-    if what not in _said:
-        _said.add(what)
-        warnings.warn(message, RuntimeWarning, stacklevel=3)
-
-
-@functools.cache
-def _note_use(folder: Path) -> None:
-    """Marks a folder as used now, once a process; to the day."""
-    with contextlib.suppress(OSError):  # that of another user, which is not ours to remove either
-        if os.stat(folder).st_mtime < time.time() - _DAY:
-            os.utime(folder)
-
-
-@functools.cache
-def _remove_old_folders(root: Path) -> None:
-    """Removes the folders of kernels in a folder that nobody has used for a month; once a process.
-
-    A process that still runs from such a folder has its code in memory, and compiles what it lacks anew. Each folder is
-    given another name first, so that nobody sees one that is half empty.
-    """
-    try:
-        folders = [place for place in root.iterdir() if _FOLDERS.fullmatch(place.name) and not place.is_symlink()]
-        old = [place for place in folders if place.is_dir() and place.stat().st_mtime < time.time() - _UNUSED]
-    except OSError:
-        return
-    for place in old:
-        aside = place if place.name.startswith(".") else place.with_name(f".{place.name}-removed")
-        try:
-            place.rename(aside)
-        except OSError:  # another process is at it
-            continue
-        shutil.rmtree(aside, ignore_errors=True)

@@ -126,8 +126,7 @@ def is_missing(kernel: Any) -> bool:
 
 def is_at_hand(kernel: Any) -> bool:
     """Whether a kernel has been compiled, here or before."""
-    file = getattr(kernel._cache, "_cache_file", None)
-    return bool(kernel.overloads) or (file is not None and os.path.exists(file._index_path))
+    return not hasattr(kernel, "overloads") or bool(kernel.overloads) or kernel._cache.is_filled()
 
 
 def wait_for(kernel: Any) -> None:

@@ -23,6 +23,8 @@ class Gain(LeafSystem):
         size: number of elements of input and output.
     """
 
+    _keeps_derivatives = True
+
     def __init__(self, k: float | ArrayLike, size: int | None = None) -> None:
         super().__init__()
         factors = checked_vector(k, "Gain: k")
@@ -46,6 +48,8 @@ class Adder(LeafSystem):
         num_inputs: number of input ports.
         size: number of elements of each input and of the output.
     """
+
+    _keeps_derivatives = True
 
     def __init__(self, num_inputs: int, size: int) -> None:
         super().__init__()

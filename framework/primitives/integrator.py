@@ -26,6 +26,8 @@ class Integrator(LeafSystem):
             `initial_value=`).
     """
 
+    _keeps_derivatives = True
+
     def __init__(self, size: int | ArrayLike | None = None, *, initial_value: ArrayLike | None = None) -> None:
         super().__init__()
         if (size is None) == (initial_value is None):

@@ -61,6 +61,8 @@ class AffineSystem(LinearStateMethods, LeafSystem):
         ValueError: sizes do not fit together, or a coefficient is not a number.
     """
 
+    _keeps_derivatives = True
+
     def __init__(
         self,
         A: ArrayLike = _EMPTY,

@@ -1,12 +1,14 @@
 """Linear and affine approximations of any System about an operating point.
 
-Jacobians are taken by the complex step (Squire and Trapp 1998; Martins, Sturdza and Alonso 2003),
+The system is evaluated once in a Context of AutoDiffXd, with all derivatives at a time; its callbacks are Python, and
+add and multiply these as they do floats. Where one of them does not, Jacobians are taken by the complex step (Squire
+and Trapp 1998; Martins, Sturdza and Alonso 2003),
 
     df/dx_j = Im f(x + i s e_j) / s,  s = 1e-100                                 (1)
 
-which is exact to rounding, because nothing is subtracted. A callback that does not pass complex numbers
-through (it calls abs, compares, or casts to float) would give a wrong answer without noticing; so (1) is
-compared with central differences
+which is exact to rounding, too, because nothing is subtracted. A callback of somebody else that does not pass such
+scalars through (it calls abs, compares, or reads x.real) would give a wrong answer without noticing; so unless all
+systems are known to keep derivatives, these are compared with central differences
 
     df/dx_j ~ (f(x + h e_j) - f(x - h e_j)) / 2h,  h = 6e-6 max(1, |x_j|)        (2)
 
@@ -106,13 +108,17 @@ def _approximate(system: System, context: Context, input_port_index: int, output
     period = _require_one_kind_of_state(system, context)
     x0, u0 = _state(context).copy(), _input_value(system, context, u_index)
 
-    def function_of(dtype: Any) -> VectorFunction:
-        copy = _detached(system, context, dtype)
+    def function_of(dtype: Any, scalar: Any = None) -> VectorFunction:
+        copy = _detached(system, context, dtype, scalar)
         return lambda x, u: _evaluate(system, copy, x, u, u_index, y_index, period)
 
-    value = function_of(np.float64)(x0, u0)
-    n = len(x0)
-    jacobian = jacobian_of(function_of, np.concatenate([x0, u0]), n, len(value))
+    n, point = len(x0), np.concatenate([x0, u0])
+    found = _by_autodiff(system, function_of, point, n)
+    if found is not None and _keep_derivatives(system):
+        value, jacobian = found
+    else:
+        value = function_of(np.float64)(x0, u0)
+        jacobian = jacobian_of(function_of, point, n, len(value), None if found is None else found[1])
     if not np.isfinite(jacobian).all():
         raise RuntimeError(
             f"System '{system.GetSystemPathname()}' cannot be linearized: its derivatives with respect to "
@@ -138,14 +144,25 @@ def _evaluate(system: System, context: Any, x: Array, u: Array, u_index: int, y_
     return np.concatenate([derivatives, _output(system, context, y_index)])
 
 
-def jacobian_of(function_of: Callable[[Any], VectorFunction], point: Array, n: int, m: int) -> Array:
-    """Derivatives of f(x, u), shape [m, size of point], where x is point[:n]."""
+def jacobian_of(
+    function_of: Callable[[Any], VectorFunction], point: Array, n: int, m: int, exact: Array | None = None
+) -> Array:
+    """Derivatives of f(x, u), shape [m, size of point], where x is point[:n].
+
+    Args:
+        function_of: makes f for numbers of a dtype.
+        point: x and u.
+        n: size of x.
+        m: size of f.
+        exact: what they are, if no callback drops derivatives; taken by the complex step if it is not given.
+    """
     f = function_of(np.float64)
     differences, rounding = _by_differences(f, point, n, m, DIFFERENCE_STEP)
-    try:
-        exact = by_complex_step(function_of(np.complex128), point, n, m)
-    except Exception:  # some callback does not take complex numbers
-        return differences
+    if exact is None:
+        try:
+            exact = by_complex_step(function_of(np.complex128), point, n, m)
+        except Exception:  # some callback does not take complex numbers
+            return differences
     deviation, size = np.abs(exact - differences), np.abs(differences)
     tolerance = _ELEMENT_TOLERANCE * size + _ROW_TOLERANCE * size.max(axis=1, keepdims=True, initial=0.0)
     tolerance += _NOISE_FACTOR * rounding
@@ -154,6 +171,29 @@ def jacobian_of(function_of: Callable[[Any], VectorFunction], point: Array, n: i
     doubled, _ = _by_differences(f, point, n, m, 2.0 * DIFFERENCE_STEP)
     tolerance += _NOISE_FACTOR * np.abs(doubled - differences)
     return exact if (deviation <= tolerance).all() else differences
+
+
+def _keep_derivatives(system: System) -> bool:
+    """Whether all systems are of classes that are known to compute with AutoDiffXd as they do with floats."""
+    subsystems = system._sys_subsystems()
+    if subsystems is not None:
+        return all(map(_keep_derivatives, subsystems))
+    return system._keeps_derivatives and type(system).__module__.startswith("merganser.")
+
+
+def _by_autodiff(system: System, function_of: Callable[..., VectorFunction], point: Array, n: int) -> Any:
+    """f and its Jacobian by one evaluation in a Context of AutoDiffXd; None if some callback does not take these."""
+    if system._scalar is not float or not point.size:
+        return None
+    from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
+    from merganser.framework.autodiff.blocks import values_and_gradient
+
+    variables = InitializeAutoDiff(point).ravel()
+    try:
+        value, jacobian = values_and_gradient(list(function_of(object, AutoDiffXd)(variables[:n], variables[n:])))
+    except Exception:  # what is wrong shows again where floats or complex numbers are evaluated
+        return None
+    return value, np.zeros((len(value), len(point))) if jacobian is None else np.array(jacobian)
 
 
 def by_complex_step(f: VectorFunction, point: Array, n: int, m: int) -> Array:
@@ -182,9 +222,9 @@ def _by_differences(f: VectorFunction, point: Array, n: int, m: int, step: float
     return jacobian, rounding
 
 
-def _detached(system: System, context: Context, dtype: Any) -> Context:
-    """A context for the system alone, of another scalar type, with the values of `context`."""
-    copy = system._make_context(dtype)
+def _detached(system: System, context: Context, dtype: Any, scalar: type[Any] | None = None) -> Context:
+    """A context for the system alone, with the values of `context`, of numbers of a dtype or objects of a type."""
+    copy = system._make_context(dtype, scalar)
     copy._copy_values_from(context)
     copy._set_time(context._store.flat[0])
     copy._store.accuracy = context._store.accuracy

@@ -26,6 +26,8 @@ class PassThrough(LeafSystem):
             box with a default abstract value (also as `abstract_model_value=`).
     """
 
+    _keeps_derivatives = True
+
     def __init__(
         self,
         vector_size: int | ArrayLike | AbstractValue | None = None,
@@ -68,6 +70,8 @@ class Multiplexer(LeafSystem):
             `input_sizes=`); or a model vector, one input for each of its elements (also as `model_vector=`).
     """
 
+    _keeps_derivatives = True
+
     def __init__(
         self,
         num_scalar_inputs: int | Sequence[int] | BasicVector | None = None,
@@ -109,6 +113,8 @@ class Demultiplexer(LeafSystem):
             `output_ports_sizes=`).
         output_ports_size: number of elements of every output; it must divide `size`.
     """
+
+    _keeps_derivatives = True
 
     def __init__(
         self,

@@ -25,6 +25,8 @@ class ConstantVectorSource(LeafSystem):
         source_value: the default value, a vector or a BasicVector (of which the output then has the type).
     """
 
+    _keeps_derivatives = True
+
     def __init__(self, source_value: ArrayLike | BasicVector) -> None:
         super().__init__()
         if isinstance(source_value, BasicVector):

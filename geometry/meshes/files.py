@@ -91,9 +91,11 @@ def read_volume_mesh(source: MeshSource) -> VolumeMesh:
         types = np.array(words[first : first + num_cells], dtype=np.int64)
         if num_cells == 0 or (types != _VTK_TETRAHEDRON).any():
             raise ValueError("its cells are not all tetrahedra (type 10)")
+        if not np.isfinite(points).all():
+            raise ValueError("a point has a coordinate that is not finite")
         # Each cell is its number of corners and the corners.
         return VolumeMesh(cells.reshape(num_cells, 5)[:, 1:], points)
-    except (ValueError, IndexError, RuntimeError) as error:
+    except (ValueError, IndexError, RuntimeError, OverflowError) as error:
         raise RuntimeError(f"The mesh file '{name}' has no tetrahedral UNSTRUCTURED_GRID: {error}.") from error
 
 

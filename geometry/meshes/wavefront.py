@@ -39,7 +39,7 @@ def read_wavefront(text: str, name: str) -> tuple[NDArray[np.int64], Array]:
     last = max(map(max, faces))
     if last >= len(points):
         raise RuntimeError(f"The mesh file '{name}' has a face with vertex {last + 1} of {len(points)} vertices.")
-    vertices = np.array(points)
+    vertices = _vertices(points, name)
     triangles = [triangle for face in faces for triangle in _triangles(face, vertices)]
     return np.array(triangles, dtype=np.int64), vertices
 
@@ -53,7 +53,14 @@ def read_wavefront_vertices(text: str, name: str) -> Array:
                 points.append(_coordinates(words))
             except ValueError as error:
                 raise RuntimeError(f"The mesh file '{name}', line {number}: {error}.") from error
-    return np.array(points).reshape(-1, 3)
+    return _vertices(points, name)
+
+
+def _vertices(points: list[list[float]], name: str) -> Array:
+    vertices = np.array(points, dtype=np.float64).reshape(-1, 3)
+    if not np.isfinite(vertices).all():
+        raise RuntimeError(f"The mesh file '{name}' has a vertex with a coordinate that is not finite.")
+    return vertices
 
 
 def _statements(text: str) -> Iterator[tuple[int, list[str]]]:

@@ -53,6 +53,7 @@ here.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,7 @@ from merganser.multibody.kernels.spatial import (
 __all__ = ["calc_inverse_dynamics_derivatives", "inverse_dynamics_derivatives", "sensitivity_dtype"]
 
 
+@functools.cache
 def sensitivity_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     """Workspace of the derivatives, one record a mobod: spatial vectors about Wo, in W."""
     rows = (MAX_VELOCITIES, 6)

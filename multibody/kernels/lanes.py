@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numba
 
 from merganser.framework.native import kernel
+from merganser.framework.native.compile import type_key
 
 __all__ = ["Places", "load_compiled", "over_lanes", "places_of"]
 
@@ -116,7 +117,8 @@ def _in_lane(name: str) -> str:
 
 def load_compiled(compiled: Any, *arguments: Any) -> bool:
     """Whether a kernel is compiled for such arguments, in this process or, which is then loaded, in an earlier one."""
-    if not hasattr(compiled, "overloads"):  # NUMBA_DISABLE_JIT=1
+    key = compiled, tuple(map(type_key, arguments))
+    if key in _loaded or not hasattr(compiled, "overloads"):  # the latter with NUMBA_DISABLE_JIT=1
         return True
     signature = tuple(numba.typeof(argument) for argument in arguments)
     if signature not in compiled.overloads:
@@ -124,4 +126,8 @@ def load_compiled(compiled: Any, *arguments: Any) -> bool:
         if loaded is None:
             return False
         compiled.add_overload(loaded)
+    _loaded.add(key)
     return True
+
+
+_loaded: set[Any] = set()  # kernels and types of their arguments; to find numba's types takes milliseconds

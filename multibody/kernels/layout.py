@@ -32,6 +32,7 @@ of the body.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,7 @@ def _interned(fields: list[Any]) -> np.dtype[Any]:
     return _INTERNED.setdefault(dtype, dtype)
 
 
+@functools.cache
 def parameter_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     """Numeric parameters of one mobod, all of type `scalar`."""
     return _interned(
@@ -140,6 +142,7 @@ def parameter_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     )
 
 
+@functools.cache
 def constant_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     """Constants of one force element; which of them count depends on its kind."""
     return _interned(
@@ -160,11 +163,13 @@ def constant_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     )
 
 
+@functools.cache
 def frame_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     """Poses [R p] of one offset frame F, in its parent frame P and in its body B."""
     return _interned([("X_PF", scalar, (3, 4)), ("X_BF", scalar, (3, 4))])
 
 
+@functools.cache
 def position_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     """What depends on q: poses, hinge matrices and inertias in the world frame."""
     return _interned(
@@ -184,6 +189,7 @@ def position_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     )
 
 
+@functools.cache
 def velocity_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     """What depends on q and v."""
     return _interned(
@@ -199,6 +205,7 @@ def velocity_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     )
 
 
+@functools.cache
 def scratch_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     """Workspace of the recursive algorithms, one record a mobod."""
     return _interned(

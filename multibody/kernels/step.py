@@ -76,9 +76,13 @@ def calc_state_derivatives(
     num_v = tau_in.shape[0]
     num_q = x_in.shape[0] - num_v
     q, v = x_in[:num_q], x_in[num_q:]
-    status = _accelerate(
-        topology, parameters, gravity_in, 0.0, x_in, tau_in, F_applied_in,
-        position_work, velocity_work, scratch_work, xdot_out,
+    # Without what only steps need, a third of the code; qdot is room for work until the end, as num_q >= num_v.
+    extra_diagonal, tau_and_vdot = xdot_out[:num_v], xdot_out[num_q:]
+    calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
+    calc_damping(topology, parameters, 0.0, v, tau_in, extra_diagonal, tau_and_vdot)
+    status: int = calc_forward_dynamics(
+        topology, parameters, gravity_in, position_work, velocity_work, tau_and_vdot, F_applied_in,
+        extra_diagonal, scratch_work, tau_and_vdot,
     )  # fmt: skip
     calc_velocity_to_qdot(topology, q, v, xdot_out[:num_q])
     return status

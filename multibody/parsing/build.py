@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = ["add_document"]
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from merganser.multibody.parsing.description import (
     ModelDescription,
     ShapeDescription,
 )
-from merganser.multibody.parsing.errors import Diagnostics
+from merganser.multibody.parsing.errors import Diagnostics, located
 from merganser.multibody.plant import CoulombFriction, DiscreteContactSolver
 from merganser.multibody.tree import (
     BallRpyJoint,
@@ -98,8 +99,9 @@ class _DocumentBuilder:
 
     def _add_model(self, model: ModelDescription) -> None:
         for link in model.links:
-            self._add_link(model.name, link)
-        self._add_geometries(self._plant.world_body(), model.world_visuals, model.world_collisions)
+            with located(link.location):
+                self._add_link(model.name, link)
+        self._add_world_geometries(model)
         self._add_joints_and_frames(model)
         for bushing in model.bushings:
             self._add_bushing(bushing)
@@ -112,15 +114,19 @@ class _DocumentBuilder:
     def _add_joints_and_frames(self, owner: ModelDescription | DocumentDescription) -> None:
         for joint in owner.joints:
             if joint.frames is None:
-                self._add_joint(joint)
+                with located(joint.location):
+                    self._add_joint(joint)
         for actuator in owner.actuators:
-            self._add_actuator(actuator)
+            with located(actuator.location):
+                self._add_actuator(actuator)
         for frame in owner.frames:
-            self._add_frame(frame)
+            with located(frame.location):
+                self._add_frame(frame)
         for joint in owner.joints:
             if joint.frames is not None:
-                F, M = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in joint.frames)
-                self._joints[joint.child.model, joint.name] = self._plant.AddJoint(_make_joint(joint, F, M))
+                with located(joint.location):
+                    F, M = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in joint.frames)
+                    self._joints[joint.child.model, joint.name] = self._plant.AddJoint(_make_joint(joint, F, M))
 
     def _add_bushing(self, bushing: BushingDescription) -> None:
         A, C = (self._plant.GetFrameByName(f.frame, self._instances[f.model]) for f in (bushing.frameA, bushing.frameC))
@@ -149,6 +155,33 @@ class _DocumentBuilder:
         if link.X_WB is not None:
             self._plant.SetDefaultFloatingBaseBodyPose(body, link.X_WB)
         self._add_geometries(body, link.visuals, link.collisions)
+
+    def _add_world_geometries(self, model: ModelDescription) -> None:
+        """Those that other files, or other elements for the world in this one, have added keep their names."""
+        if not (self._registers_geometry and (model.world_visuals or model.world_collisions)):
+            return
+        world, inspector = self._plant.world_body(), self._plant._scene_graph.model_inspector()
+        visual_ids, collision_ids = (
+            self._plant.GetVisualGeometriesForBody(world), self._plant.GetCollisionGeometriesForBody(world)
+        )  # fmt: skip
+        renamed = []
+        for new, ids in ((model.world_visuals, visual_ids), (model.world_collisions, collision_ids)):
+            taken = {inspector.GetName(geometry_id).rpartition("::")[2] for geometry_id in ids}
+            renamed.append([self._with_free_name(geometry, taken) for geometry in new])
+        self._add_geometries(world, *renamed)
+
+    def _with_free_name(self, geometry: GeometryDescription, taken: set[str]) -> GeometryDescription:
+        """A geometry under a name that is not taken, which is taken from now on."""
+        name, count = geometry.name, 0
+        while name in taken:
+            count += 1
+            name = f"{geometry.name}_{count}"
+        taken.add(name)
+        if count:
+            self._diagnostics.warn(
+                geometry.location, f"the world already has a geometry named '{geometry.name}'; using '{name}'."
+            )
+        return replace(geometry, name=name)
 
     def _add_geometries(
         self, body: Any, visuals: list[GeometryDescription], collisions: list[GeometryDescription]

@@ -16,7 +16,9 @@ __all__ = [
 
 import numpy as np
 
+from merganser.geometry import Mesh
 from merganser.multibody.parsing.description import FrictionDescription, ShapeDescription
+from merganser.multibody.parsing.errors import located
 from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
 from merganser.multibody.parsing.xml_reader import XmlNode
 
@@ -29,6 +31,7 @@ _CONTACT_NUMBERS = {
     "drake:mesh_resolution_hint": ("hydroelastic", "resolution_hint"),
     "drake:hydroelastic_margin": ("hydroelastic", "margin"),
 }
+_LARGEST_SCALE = 1e30
 _MAY_BE_ZERO = {"drake:hunt_crossley_dissipation", "drake:relaxation_time", "drake:hydroelastic_margin"}
 
 
@@ -36,7 +39,7 @@ def mesh_shape(node: XmlNode, uri: str, scale: np.ndarray, package_map: PackageM
     """A mesh whose file exists; scale of one or three factors.
 
     Raises:
-        ParsingError: the file is not there, or a scale factor is zero.
+        ParsingError: the file is not there, or a scale factor is zero, too small or too large.
     """
     if not uri:
         raise node.error("the mesh names no file.")
@@ -46,8 +49,12 @@ def mesh_shape(node: XmlNode, uri: str, scale: np.ndarray, package_map: PackageM
     if not path.is_file():
         raise node.error(f"the mesh '{uri}' means '{path}', which is not a file.")
     kind = "Convex" if node.find("drake:declare_convex") is not None else "Mesh"
-    factors = np.broadcast_to(scale, 3)
-    return ShapeDescription(kind, tuple(float(s) for s in factors), str(path.resolve()))
+    factors = tuple(float(s) for s in np.broadcast_to(scale, 3))
+    if max(map(abs, factors)) > _LARGEST_SCALE:
+        raise node.error(f"the mesh has scale {scale.tolist()}, which is too large to compute with.")
+    with located(node.location):
+        Mesh(str(path), scale3=factors)  # refuses factors that are too small
+    return ShapeDescription(kind, factors, str(path.resolve()))
 
 
 def positive(node: XmlNode, shape: str, dimensions: dict[str, float]) -> tuple[float, ...]:

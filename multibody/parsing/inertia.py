@@ -11,6 +11,7 @@ from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.xml_reader import XmlNode
 from merganser.multibody.tree import RotationalInertia, SpatialInertia
 
+_SMALLEST_MASS = 1e-300  # that has a radius [kg]
 _DENSITY = 1000.0  # of water [kg/m^3]
 
 
@@ -73,8 +74,8 @@ def _spatial_inertia(mass: float, p_BoBcm_B: np.ndarray, I_BBcm_B: np.ndarray) -
 
 def _ball(mass: float) -> SpatialInertia:
     """A ball of water about its mass centre."""
-    mass = mass if mass > 0.0 else 1.0
-    return SpatialInertia.SolidSphereWithMass(mass, (3.0 * mass / (4.0 * np.pi * _DENSITY)) ** (1.0 / 3.0))
+    mass = mass if mass > _SMALLEST_MASS else 1.0
+    return SpatialInertia.SolidSphereWithMass(mass, (mass / (4.0 / 3.0 * np.pi * _DENSITY)) ** (1.0 / 3.0))
 
 
 def _fault(mass: float, I_BBcm_Bi: np.ndarray) -> str:

@@ -6,6 +6,8 @@ __all__ = ["read_mesh_model"]
 
 from pathlib import Path
 
+import numpy as np
+
 from merganser.framework.math import RigidTransform
 from merganser.geometry import Mesh
 from merganser.multibody.parsing.description import (
@@ -15,7 +17,7 @@ from merganser.multibody.parsing.description import (
     ModelDescription,
     ShapeDescription,
 )
-from merganser.multibody.parsing.errors import ParsingError, SourceLocation
+from merganser.multibody.parsing.errors import SourceLocation, located
 from merganser.multibody.tree import CalcSpatialInertia
 
 _DENSITY = 1000.0  # of water [kg/m^3]
@@ -33,11 +35,9 @@ def read_mesh_model(path: Path, name: str = "") -> DocumentDescription:
         ParsingError: the file is no such mesh, or its triangles enclose no positive volume.
     """
     location = SourceLocation(str(path))
-    try:
+    with located(location), np.errstate(over="ignore", invalid="ignore"):
         M_BBo_B = CalcSpatialInertia(Mesh(str(path)), _DENSITY)
-    except (RuntimeError, ValueError, OSError) as cause:
-        raise ParsingError(location, str(cause)) from cause
-    name = name or _object_name(path) or path.stem
+        name = name or _object_name(path) or path.stem
     shape = ShapeDescription("Mesh", (1.0, 1.0, 1.0), str(path.resolve()))
     visual, collision = (
         GeometryDescription(role, RigidTransform(), shape, location) for role in ("visual", "collision")

@@ -7,12 +7,14 @@ __all__ = ["PackageMap", "near_files", "resolve_uri"]
 import copy
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from merganser.framework.core.errors import nearest_names
 from merganser.multibody.parsing import remote_packages
-from merganser.multibody.parsing.errors import ParsingError, SourceLocation
+from merganser.multibody.parsing.errors import ParsingError, SourceLocation, located
 from merganser.multibody.parsing.xml_reader import read_xml
 
 _logger = logging.getLogger("merganser.multibody.parsing")
@@ -55,7 +57,9 @@ class PackageMap:
         path = Path(package_path)
         if not package_name:
             raise RuntimeError(f"PackageMap.Add: the package at '{path}' needs a non-empty name.")
-        if not path.is_dir():
+        with _paths_of(f"PackageMap.Add: package '{package_name}'"):
+            is_folder = path.is_dir()
+        if not is_folder:
             raise RuntimeError(
                 f"PackageMap.Add: package '{package_name}' has no folder '{path}'.{near_files(path)}"
             )
@@ -110,8 +114,9 @@ class PackageMap:
             RuntimeError: no such file, no <name> in it, or the name is taken by another folder.
         """
         path = Path(filename)
-        if not path.is_file():
-            raise RuntimeError(f"PackageMap.AddPackageXml: there is no file '{path}'.{near_files(path)}")
+        with _paths_of("PackageMap.AddPackageXml"):
+            if not path.is_file():
+                raise RuntimeError(f"PackageMap.AddPackageXml: there is no file '{path}'.{near_files(path)}")
         self.Add(_package_name(path), path.resolve().parent)
 
     def Remove(self, package_name: str) -> None:
@@ -193,7 +198,9 @@ class PackageMap:
             raise RuntimeError(
                 f"Address '{url}' cannot be resolved, expected package://, model:// or file://."
             )
-        if not path.exists():
+        with _paths_of(f"Address '{url}'"):
+            is_there = path.exists()
+        if not is_there:
             raise RuntimeError(f"Address '{url}' means '{path}', which does not exist.{near_files(path)}")
         return str(path)
 
@@ -218,7 +225,7 @@ class PackageMap:
             self.Add(name, found)
 
     def _crawl(self, folder: Path, stop_at_packages: bool) -> None:
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             _logger.warning("There is no folder '%s' to look for packages in.", folder)
             return
         for root, subfolders, files in os.walk(folder):
@@ -240,6 +247,15 @@ class PackageMap:
         self.Add(name, folder)
 
 
+@contextmanager
+def _paths_of(what: str) -> Iterator[None]:
+    """Turns what the file system says to impossible paths into a RuntimeError."""
+    try:
+        yield
+    except (OSError, ValueError) as cause:
+        raise RuntimeError(f"{what}: {cause}") from cause
+
+
 def _split(url: str) -> SplitResult:
     try:
         return urlsplit(url)
@@ -250,7 +266,7 @@ def _split(url: str) -> SplitResult:
 def near_files(path: Path) -> str:
     """A sentence naming what is there instead of a missing path; starts with a space, may be empty."""
     folder = path.parent
-    while not folder.is_dir() and folder != folder.parent:
+    while not os.path.isdir(folder) and folder != folder.parent:
         folder = folder.parent
     if folder != path.parent:
         return f" The folder '{path.parent}' does not exist either; '{folder}' does."
@@ -268,24 +284,22 @@ def resolve_uri(uri: str, package_map: PackageMap, location: SourceLocation) -> 
     Raises:
         ParsingError: it cannot be resolved, or is not there.
     """
-    if "://" in uri:
-        package_map._add_near(uri, location.folder)
-        try:
+    with located(location):
+        if "://" in uri:
+            package_map._add_near(uri, location.folder)
             return Path(package_map.ResolveUrl(uri))
-        except RuntimeError as cause:
-            raise ParsingError(location, str(cause)) from None
-    path = Path(uri)
-    if not path.is_absolute():
-        if location.folder is None:
-            raise ParsingError(
-                location,
-                f"path '{uri}' is relative, but a model given as a string has no folder. Use an absolute "
-                "path or a package:// address.",
-            )
-        path = location.folder / path
-    if not path.exists():
-        raise ParsingError(location, f"file '{path}' does not exist.{near_files(path)}")
-    return path
+        path = Path(uri)
+        if not path.is_absolute():
+            if location.folder is None:
+                raise ParsingError(
+                    location,
+                    f"path '{uri}' is relative, but a model given as a string has no folder. Use an absolute "
+                    "path or a package:// address.",
+                )
+            path = location.folder / path
+        if not path.exists():
+            raise ParsingError(location, f"file '{path}' does not exist.{near_files(path)}")
+        return path
 
 
 def _package_name(package_xml: Path) -> str:

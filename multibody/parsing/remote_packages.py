@@ -13,10 +13,8 @@ import shutil
 import tempfile
 import urllib.error
 import urllib.request
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from merganser.framework.core.records import hash_of_type
 
@@ -56,7 +54,7 @@ class RemoteParams:
         if not self.urls:
             raise RuntimeError(f"{place} needs at least one URL.")
         for url in self.urls:
-            if urlsplit(url).scheme not in _SCHEMES:
+            if url.partition("://")[0] not in _SCHEMES:
                 raise RuntimeError(f"{place} has the unsupported URL '{url}', expected http, https or file.")
         if not re.fullmatch("[0-9a-fA-F]{64}", self.sha256):
             raise RuntimeError(f"{place} has the invalid sha256 '{self.sha256}', expected 64 hexadecimal digits.")
@@ -128,14 +126,15 @@ def _unpack(package_name: str, params: RemoteParams, archive: Path, target: Path
             shutil.unpack_archive(archive, target, kind)
         else:
             shutil.unpack_archive(archive, target, kind, filter="data")  # refuses members outside of the target
-    except (shutil.ReadError, zipfile.BadZipFile, OSError, ValueError) as cause:
+    except Exception as cause:  # the readers of archives let all sorts of errors pass
         raise RuntimeError(f"Package '{package_name}': its archive is no valid {kind}: {cause}") from cause
     folder = (target / (params.strip_prefix or "")).resolve()
     if not folder.is_dir() or not folder.is_relative_to(target.resolve()):
-        raise RuntimeError(f"Package '{package_name}': its archive has no folder '{params.strip_prefix}'.")
+        what = f"has no folder '{params.strip_prefix}'" if params.strip_prefix else "is empty"
+        raise RuntimeError(f"Package '{package_name}': its archive {what}.")
     return folder
 
 
 def _kind_by_ending(url: str) -> str | None:
-    path = urlsplit(url).path
+    path = re.split("[?#]", url)[0]
     return next((kind for ending, kind in _ENDINGS.items() if path.endswith(ending)), None)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.multibody.parsing.actuator_reader import read_controller_gains
+from merganser.multibody.parsing.actuator_reader import read_controller_gains, read_rotor
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
     BodyReference,
@@ -19,7 +19,6 @@ from merganser.multibody.parsing.description import (
     JointDescription,
 )
 from merganser.multibody.parsing.errors import Diagnostics
-from merganser.multibody.parsing.geometry_reader import drake_value
 from merganser.multibody.parsing.joint_reader import (
     check_joint_type,
     check_limits,
@@ -189,9 +188,7 @@ def read_actuator(
             "silences this.",
         )
         return None
-    inertia, ratio = node.find("drake:rotor_inertia"), node.find("drake:gear_ratio")
-    rotor_inertia = 0.0 if inertia is None else drake_value(inertia)
-    check_nonnegative(node, joint.name, {"rotor inertia": rotor_inertia})
+    rotor_inertia, gear_ratio = read_rotor(node, joint.name)
     return ActuatorDescription(
         name=joint.name,
         joint_model=joint.child.model,
@@ -199,7 +196,7 @@ def read_actuator(
         location=node.location,
         effort_limit=effort_limit,
         rotor_inertia=rotor_inertia,
-        gear_ratio=1.0 if ratio is None else drake_value(ratio),
+        gear_ratio=gear_ratio,
         controller_gains=read_controller_gains(node, joint.name),
     )
 

@@ -24,9 +24,11 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from merganser.framework.core.errors import nearest_names
-from merganser.multibody.parsing.errors import ParsingError, SourceLocation
+from merganser.multibody.parsing.encoding import decode
+from merganser.multibody.parsing.errors import ParsingError, SourceLocation, located
 
 _STRING, _NULL = "tag:yaml.org,2002:str", "tag:yaml.org,2002:null"
+_MERGE = "<<"
 _STANDARD = "tag:yaml.org,2002:"
 _ROOT = "the document"
 
@@ -65,10 +67,11 @@ def yaml_load_typed(
     file = "<string>" if filename is None else str(filename)
     text = data if data is not None else _read_text(Path(file))
     reader = _Reader(file, allow_yaml_with_no_schema, allow_schema_with_no_yaml, retain_map_defaults)
-    node = reader.compose(text)
-    if child_name is not None:
-        node = reader.entry(node, child_name)
-    return reader.read_root(node, type(defaults) if schema is None else schema, defaults)
+    with located(SourceLocation(file)):
+        node = reader.compose(text)
+        if child_name is not None:
+            node = reader.entry(node, child_name)
+        return reader.read_root(node, type(defaults) if schema is None else schema, defaults)
 
 
 def yaml_dump_typed(
@@ -99,9 +102,11 @@ def yaml_dump_typed(
 
 
 def _read_text(path: Path) -> str:
-    if not path.is_file():
-        raise ParsingError(SourceLocation(str(path)), "no such file.")
-    return path.read_text(encoding="utf-8")
+    location = SourceLocation(str(path))
+    with located(location):
+        if not path.is_file():
+            raise ParsingError(location, "no such file.")
+        return decode(path.read_bytes())
 
 
 # ---------------------------------------------------------------------- reading
@@ -115,6 +120,7 @@ class _Reader:
     skips_unknown: bool = False
     allows_missing: bool = True
     keeps_map_defaults: bool = True
+    _entries: dict[int, dict[str, Node] | None] = dataclasses.field(default_factory=dict)  # by mapping; None at work
 
     def compose(self, text: str) -> Node:
         try:
@@ -125,6 +131,8 @@ class _Reader:
             raise ParsingError(SourceLocation(self.file, line), f"not well-formed YAML: {cause.problem}.") from None
         except yaml.YAMLError as cause:
             raise ParsingError(SourceLocation(self.file), f"not well-formed YAML: {cause}.") from None
+        except RecursionError:
+            raise ParsingError(SourceLocation(self.file), "the document is nested too deeply.") from None
         if not isinstance(node, MappingNode):
             what = "nothing" if node is None else _noun(node)
             raise ParsingError(SourceLocation(self.file, 1), f"the document holds {what}, expected a mapping.")
@@ -146,19 +154,28 @@ class _Reader:
         """The entries of a mapping, merge keys (`<<`) resolved."""
         if not isinstance(node, MappingNode):
             raise self.error(node, f"{where} is {_noun(node)}, expected a mapping.")
-        keys = [key.value for key, _ in node.value if isinstance(key, ScalarNode) and key.value != "<<"]
-        repeated = {key for key in keys if keys.count(key) > 1}
-        if repeated:
-            raise self.error(node, f"{where} has the entry '{min(repeated)}' more than once.")
-        try:
-            yaml.constructor.SafeConstructor().flatten_mapping(node)
-        except yaml.MarkedYAMLError as cause:
-            raise self.error(node, f"{where}: {cause.problem}.") from None
-        found: dict[str, Node] = {}
-        for key, value in node.value:  # merged entries come first, so that entries of the mapping itself win
+        known = self._entries.get(id(node), {})
+        if known is None:
+            raise self.error(node, f"{where} merges itself (<<).")
+        if known:
+            return known
+        self._entries[id(node)] = None
+        own: dict[str, Node] = {}
+        merged: list[Node] = []
+        for key, value in node.value:
             if not isinstance(key, ScalarNode):
                 raise self.error(key, f"{where} has {_noun(key)} as a key, expected a name.")
-            found[key.value] = value
+            if key.value in own:
+                raise self.error(node, f"{where} has the entry '{key.value}' more than once.")
+            if key.value == _MERGE:
+                merged += value.value if isinstance(value, SequenceNode) else [value]
+            else:
+                own[key.value] = value
+        found: dict[str, Node] = {}
+        for other in reversed(merged):  # earlier ones win against later ones, and entries of the mapping itself always
+            found.update(self.entries(other, f"what {where} merges (<<)"))
+        found.update(own)
+        self._entries[id(node)] = found
         return found
 
     def read_root(self, node: Node, schema: Any, defaults: Any) -> Any:

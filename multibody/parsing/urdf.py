@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.math import RigidTransform
-from merganser.multibody.parsing.actuator_reader import read_controller_gains
+from merganser.multibody.parsing.actuator_reader import read_controller_gains, read_rotor
 from merganser.multibody.parsing.constraint_reader import read_ball_constraint, read_mimic, usable_couplers
 from merganser.multibody.parsing.description import (
     ActuatorDescription,
@@ -29,7 +29,6 @@ from merganser.multibody.parsing.description import (
 from merganser.multibody.parsing.drake_tags import warn_about_unknown_tags
 from merganser.multibody.parsing.errors import Diagnostics
 from merganser.multibody.parsing.force_element_reader import read_bushing, read_spring_damper
-from merganser.multibody.parsing.geometry_reader import drake_value
 from merganser.multibody.parsing.inertia import make_inertia
 from merganser.multibody.parsing.joint_reader import (
     check_joint_type,
@@ -277,9 +276,7 @@ class _RobotReader:
                     reduction.location,
                     f"<mechanicalReduction> {reduction.text} has no effect; use <drake:gear_ratio>.",
                 )
-        inertia, ratio = node.find("drake:rotor_inertia"), node.find("drake:gear_ratio")
-        rotor_inertia = 0.0 if inertia is None else drake_value(inertia)
-        check_nonnegative(node, joint_name, {"rotor inertia": rotor_inertia})
+        rotor_inertia, gear_ratio = read_rotor(node, joint_name)
         return ActuatorDescription(
             name=node.require_attribute("name"),
             joint_model=self._name,
@@ -287,7 +284,7 @@ class _RobotReader:
             location=node.location,
             effort_limit=effort_limit,
             rotor_inertia=rotor_inertia,
-            gear_ratio=1.0 if ratio is None else drake_value(ratio),
+            gear_ratio=gear_ratio,
             controller_gains=read_controller_gains(node, joint_name),
         )
 

@@ -37,6 +37,7 @@ def check_document(document: DocumentDescription) -> None:
     for joint in joints:
         _check_joint_bodies(joint, bodies)
     _check_unique("joint", ((f"{joint.child.model}::{joint.name}", joint.location) for joint in joints))
+    _check_pairs(joints)
     _check_unique("actuator", ((f"{a.joint_model}::{a.name}", a.location) for a in actuators))
     for frame in frames:
         _check_body(frame.body, bodies, f"frame '{frame.name}' is on", frame.location)
@@ -68,6 +69,19 @@ def _check_joint_bodies(joint: JointDescription, bodies: set[BodyReference]) -> 
         raise ParsingError(
             joint.location, f"joint '{joint.name}' has the world as its child; make it the parent."
         )
+
+
+def _check_pairs(joints: list[JointDescription]) -> None:
+    """Refuses two joints between the same bodies."""
+    between: dict[frozenset[BodyReference], JointDescription] = {}
+    for joint in joints:
+        other = between.setdefault(frozenset((joint.parent, joint.child)), joint)
+        if other is not joint:
+            raise ParsingError(
+                joint.location,
+                f"joint '{joint.name}' connects links '{joint.parent}' and '{joint.child}', as joint '{other.name}' at "
+                f"{other.location} does. Remove one of them.",
+            )
 
 
 def _check_body(body: BodyReference, bodies: set[BodyReference], what: str, location: SourceLocation) -> None:

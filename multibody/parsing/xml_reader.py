@@ -8,7 +8,6 @@ from __future__ import annotations
 
 __all__ = ["XmlNode", "read_xml"]
 
-import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,13 +17,10 @@ import numpy as np
 from lxml import etree
 
 from merganser.framework.core.errors import nearest_names
+from merganser.multibody.parsing.encoding import decode
 from merganser.multibody.parsing.errors import ParsingError, SourceLocation
 
 _DECLARED_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
-# Encodings of plain text that have ASCII in them; Python knows stranger ones.
-_ENCODING_OF_TEXT = re.compile(
-    r"(us-?)?ascii|iso-?8859-?\d+|latin-?\d+|(windows-?|cp)\d+|koi8-[ru]|gb(2312|k|18030)|big5|shift_jis|euc-(jp|kr)"
-)
 _DECLARATIONS = re.compile(r"\ufeff?(?:\s*<\?xml(?=[\s?])[^<>]*?\?>)*\s*")
 _COMMENT_OR_CDATA = re.compile(r"<!--|<!\[CDATA\[")
 _END_OF = {"<!--": "-->", "<![CDATA[": "]]>"}
@@ -172,13 +168,16 @@ def read_xml(data: bytes | str, file: str) -> XmlNode:
     is before them, does not matter.
 
     Args:
-        data: the document; bytes are decoded by their byte-order mark, as UTF-8, as declared, or else as Latin-1.
+        data: the document; bytes are decoded as decode() says.
         file: the name that errors show.
 
     Raises:
         ParsingError: not text, not well-formed (truncated, for instance), or declaring entities or a DTD.
     """
-    text = _without_comments(data if isinstance(data, str) else _decode(data))
+    if isinstance(data, bytes):
+        declared = _DECLARED_ENCODING.match(data)
+        data = decode(data, declared.group(1).decode("ascii") if declared else "")
+    text = _without_comments(data)
     _refuse_dtd(text, file)
     text = _LONE_AMPERSAND.sub("&amp;", _DECLARATIONS.sub(_newlines_of, text, count=1))
     # `recover` is on because an undeclared namespace prefix, common in model files (`drake:...`), has to
@@ -192,7 +191,8 @@ def read_xml(data: bytes | str, file: str) -> XmlNode:
     except etree.XMLSyntaxError:  # an empty document
         root = None
     except UnicodeEncodeError as cause:
-        raise ParsingError(SourceLocation(file), f"not text: {cause.reason}.") from None
+        line = text.count("\n", 0, cause.start) + 1
+        raise ParsingError(SourceLocation(file, line), f"not text: {cause.reason}.") from None
     for entry in parser.error_log:
         if entry.domain != etree.ErrorDomains.NAMESPACE:
             raise ParsingError(
@@ -202,22 +202,6 @@ def read_xml(data: bytes | str, file: str) -> XmlNode:
     if root is None:
         raise ParsingError(SourceLocation(file), "not well-formed XML: there is no element in it.")
     return _convert(root, file)
-
-
-def _decode(data: bytes) -> str:
-    """Decodes a document; model files are UTF-8, mostly. In Latin-1, every byte is a character."""
-    encodings = ["utf-8", "latin-1"]
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encodings.insert(0, "utf-16")
-    elif match := _DECLARED_ENCODING.match(data):
-        declared = match.group(1).decode("ascii").lower()
-        encodings.insert(1, declared if _ENCODING_OF_TEXT.fullmatch(declared) else "latin-1")
-    for encoding in encodings[:-1]:
-        try:
-            return data.decode(encoding)
-        except (UnicodeDecodeError, LookupError):
-            pass
-    return data.decode(encodings[-1])
 
 
 def _without_comments(text: str) -> str:

@@ -48,7 +48,7 @@ class ChainRules:
         self._gravity = np.ascontiguousarray(gravity.real)
         self._zero_gravity = np.zeros(3)
         self._num_q, self._num_v = int(topology["num_q"].sum()), int(topology["num_v"].sum())
-        self._has_simple_rates = not np.isin(topology["mobilizer"], _WITH_RATES_OF_THEIR_OWN).any()
+        self._has_simple_rates = not set(topology["mobilizer"].tolist()) & set(_WITH_RATES_OF_THEIR_OWN)
         self._parameters = np.zeros(len(parameters), layout.parameter_dtype())
         for name in parameters.dtype.names or ():
             self._parameters[name] = parameters[name].real
@@ -65,14 +65,20 @@ class ChainRules:
         self._last_vdot: tuple[bytes, Array, Numbers] | None = None
         self._codes: dict[Any, Any] = {}
 
-    def is_compiled(self) -> bool:
-        """Whether the closed form of inverse dynamics is compiled, in this run or an earlier one."""
+    def job(self, is_forward: bool) -> tuple[Any, tuple[Any, ...]]:
+        """The closed form of forward or of inverse dynamics, and arguments of its types; for `compile_ahead`."""
         x, none = np.zeros(self._num_q + self._num_v), np.zeros((0, 1))
-        return load_compiled(
-            inverse_dynamics_gradient, self._topology, self._undamped, self._gravity, x, self._room,
-            self._zeros_F, none, none, none, self._position, self._sensitivity, self._factors,
-            self._room, none,
-        )  # fmt: skip
+        known, seeds = (self._topology, self._undamped, self._gravity, x, self._room, self._zeros_F), (none, none, none)
+        if is_forward:
+            rooms = self._position, self._velocity, self._scratch, self._sensitivity, self._room, self._factors
+            return forward_dynamics_gradient, (*known, *seeds, *rooms, x, none)
+        rooms = self._position, self._sensitivity, self._factors
+        return inverse_dynamics_gradient, (*known, *seeds, *rooms, self._room, none)
+
+    def is_compiled(self, is_forward: bool) -> bool:
+        """Whether the closed form is compiled, in this run or an earlier one."""
+        kernel, arguments = self.job(is_forward)
+        return load_compiled(kernel, *arguments)
 
     def inverse_dynamics(self, state: Numbers, vdot: Array, F_applied: Array | None, has_gravity: bool) -> Array:
         """tau without damping, equation (1).

@@ -39,8 +39,8 @@ Array = NDArray[Any]
 
 NO_PAIRS = np.zeros((0, 2), np.int64)
 NO_CONTACTS = np.zeros(0, contact_dtype)
-_LIMIT_PERIOD = 0.05  # of a joint on the spring that holds its limit in continuous time [s]
-_LIMIT_LENGTH = 1e-2  # travel at which the damping of that spring is critical [rad or m]
+_LIMIT_PERIOD = 0.07  # of a joint on the spring that holds its limit in continuous time [s]
+_LIMIT_LENGTH = 1e-3  # travel at which the damping of that spring is critical [rad or m]
 _SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
 
 
@@ -109,7 +109,11 @@ class ContactModelArrays:
     def limit_springs(self) -> tuple[Array, Array]:
         """Stiffness and dissipation of the springs that hold each joint at its limits in continuous time.
 
-        The stiffness gives the inertia that the joint feels in the default configuration the period above.
+        In the default configuration a joint feels one inertia where the others are held and a smaller one where they
+        are free. The stiffness gives the geometric mean of both the period above; the damping is critical for the
+        smaller one at the length above. So a joint comes to rest on its limit without ringing, and no mode is so fast
+        that it costs an integrator most of its steps: arms that fall into their limits take no more than about twice
+        those of the same arms without limits.
         """
         if self._limit_springs is None:
             tree, num_v = self._tree, self._tree.num_velocities()
@@ -118,9 +122,19 @@ class ContactModelArrays:
             scratch, M = np.zeros(len(tree.topology), layout.scratch_dtype(np.float64)), np.zeros((num_v, num_v))
             kernels.position_kinematics.interpreted(tree.topology, parameters, q, position)
             kernels.mass_matrix.interpreted(tree.topology, parameters, position, scratch, M)
-            inertia, omega = M.diagonal()[self.limits["v"]], 2.0 * np.pi / _LIMIT_PERIOD
-            self._limit_springs = inertia * omega**2, np.full(len(inertia), 1.0 / (omega * _LIMIT_LENGTH))
+            held, omega = M.diagonal()[self.limits["v"]], 2.0 * np.pi / _LIMIT_PERIOD
+            share = _free_shares(M)[self.limits["v"]]
+            self._limit_springs = held * share**0.5 * omega**2, share**0.5 / (omega * _LIMIT_LENGTH)
         return self._limit_springs
+
+
+def _free_shares(M: Array) -> Array:
+    """Inertia that each velocity feels where all others are free, 1 / (M^-1)_ii, over M_ii, where they are held."""
+    try:
+        products = np.linalg.inv(M).diagonal() * M.diagonal()
+    except np.linalg.LinAlgError:  # without inertia in some direction, of which the dynamics will tell
+        return np.ones(len(M))
+    return 1.0 / np.maximum(products, 1.0)
 
 
 def _roots_of_trees(topology: Array) -> list[int]:

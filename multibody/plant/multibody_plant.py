@@ -44,6 +44,8 @@ class MultibodyPlant(PlantLoops):
     (actuation.py, outputs.py), and loop joints (loops.py).
     """
 
+    _keeps_derivatives = True
+
     def __init__(self, time_step: float) -> None:
         super().__init__()
         if not (math.isfinite(time_step) and time_step >= 0.0):

@@ -9,6 +9,7 @@ it puts out becomes AutoDiffXd again. Records of kinematics stay in lanes from o
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.autodiff.blocks import find_block, refuse_counts, values_and_gradient
 from merganser.framework.core.scalars import ScalarArray
-from merganser.framework.native import specialize
+from merganser.framework.native import compile_ahead, specialize
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import load_compiled, over_lanes, places_of
 from merganser.multibody.plant.chain_rules import ChainRules
@@ -33,10 +34,11 @@ __all__ = ["AutoDiffWorkspace", "SymbolicWorkspace"]
 
 Array = NDArray[Any]
 
-# Interpreting a kernel in one lane takes milliseconds, compiling it seconds, once: so the first lanes are interpreted,
-# unless the kernel was compiled in an earlier run.
+# Interpreting a kernel in one lane takes milliseconds, compiling it seconds, once: so the first lanes of a process are
+# interpreted, unless the kernel was compiled before.
 _INTERPRETED_LANES = 200
-_UNRULED_CALLS = 20  # of dynamics, before the closed form is compiled for the chain rule
+_UNRULED_CALLS = 20  # of dynamics, before the closed form is compiled here; other processes try to be earlier
+_interpreted: Counter[Any] = Counter()  # lanes of kernels, and dynamics, of all workspaces
 _DYNAMICS = (kernels.state_derivatives, kernels.state_inverse_dynamics, kernels.inverse_dynamics)
 
 
@@ -68,14 +70,12 @@ class AutoDiffWorkspace(Workspace):
     """A workspace of AutoDiffXd: kernels run over lanes of complex numbers, or on floats by the chain rule."""
 
     __slots__ = (
-        "_constants", "_is_rule_ready", "_kept", "_num_dynamics", "_num_interpreted", "_rules", "_state", "_views",
+        "_constants", "_is_rule_ready", "_kept", "_rules", "_state", "_views",
     )  # fmt: skip
 
     def __init__(self, *arguments: Any) -> None:
-        self._num_interpreted = 0
         self._state: tuple[bytes, list[Any], tuple[Array, Array | None]] | None = None
-        self._num_dynamics = 0  # calls of kernels of dynamics
-        self._is_rule_ready = False
+        self._is_rule_ready: set[Any] = set()  # the kernels of dynamics whose closed form is compiled
         self._views: list[ObjectRecords] = []
         # Parameters as lanes, by the id of the view that they were split from, as long as no parameter changes.
         self._kept: dict[int, Lanes] = {}
@@ -144,13 +144,14 @@ class AutoDiffWorkspace(Workspace):
             self._rules = False if has_derivatives else ChainRules(self.topology, *(part.lanes[0] for part in split))
         if not self._rules:
             return None
-        self._num_dynamics += 1
-        if not self._is_rule_ready:
-            self._is_rule_ready = self._num_dynamics > _UNRULED_CALLS or (
-                self._num_dynamics == 1 and self._rules.is_compiled()
-            )
-            if not self._is_rule_ready:
+        is_forward = kernel is kernels.state_derivatives
+        if is_forward not in self._is_rule_ready:
+            if not self._rules.is_compiled(is_forward) and _interpreted[is_forward] < _UNRULED_CALLS:
+                if not _interpreted[is_forward]:
+                    compile_ahead([self._rules.job(is_forward)])
+                _interpreted[is_forward] += 1
                 return None
+            self._is_rule_ready.add(is_forward)
         F_applied, result = arguments[5 if kernel is kernels.state_derivatives else 6], arguments[-1]
         is_zero = F_applied is self.zeros_F or (F_applied is self.F_applied and not self.has_applied_forces)
         status, forces = 0, None if is_zero else F_applied
@@ -222,9 +223,8 @@ class AutoDiffWorkspace(Workspace):
         code = self.codes.get(kernel)
         if code is None:
             runner = over_lanes(kernel)
-            can_wait = self._num_interpreted + num_lanes <= _INTERPRETED_LANES
-            if can_wait and not load_compiled(runner, num_lanes, *lanes):
-                self._num_interpreted += num_lanes
+            if _interpreted[kernel] + num_lanes <= _INTERPRETED_LANES and not load_compiled(runner, num_lanes, *lanes):
+                _interpreted[kernel] += num_lanes
                 return runner.interpreted
             code = self.codes[kernel] = specialize(runner, num_lanes, *lanes)
         return code

@@ -58,7 +58,8 @@ class PlantState(PlantGeometry):
         if context._workspace is None:
             self._require_finalized("a computation")
             discrete, numeric = context._discrete._items, context._parameters._numeric._items
-            context._workspace = _workspace_class(self._scalar)(
+            scalar = context._store.scalar
+            context._workspace = _workspace_class(scalar)(
                 self._tree.topology,
                 discrete[0]._values if self._time_step > 0.0 else context._xc._vector._values,
                 self._tree.num_positions(),
@@ -68,7 +69,7 @@ class PlantState(PlantGeometry):
                 context._slots[self._velocity_entry],
                 context._slots[self._pose_entry],
                 context._slots[self._parameter_entry],
-                self._scalar,
+                scalar,
             )
             context._workspace.q_node, context._workspace.v_node = self._state_node or Q, self._state_node or V
             context._workspace.constants = context._workspace.view_records(

@@ -322,3 +322,49 @@ def test_a_continuous_block_that_slides_stops_after_v2_over_2_mu_g() -> None:
     way = scene.state[4:6]
     assert np.linalg.norm(way) == pytest.approx(1.0 / (2.0 * FRICTION * G), rel=0.02)
     np.testing.assert_allclose(way / np.linalg.norm(way), [0.6, 0.8], atol=1e-3)
+
+
+# ---------------------------------------------------------------------- joint limits in continuous time
+
+
+def falling_arm(limit: float) -> Scene:
+    """Three heavy links in a row, held out sideways, whose joints have the same limits."""
+
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        parent = plant.world_frame()
+        for i, mass in enumerate([6.0, 4.0, 2.0]):
+            body = plant.AddRigidBody(f"link{i}", lib.SpatialInertia.SolidBoxWithMass(mass, 0.4, 0.1, 0.1))
+            X_PF, X_BM = (lib.RigidTransform([x, 0.0, 0.0]) for x in (0.4 if i else 0.0, -0.2))
+            F = plant.AddFrame(lib.FixedOffsetFrame(f"F{i}", parent, X_PF))
+            parent = plant.AddFrame(lib.FixedOffsetFrame(f"M{i}", body.body_frame(), X_BM))
+            plant.AddJoint(lib.RevoluteJoint(f"joint{i}", F, parent, [0, 1, 0], -limit, limit))
+
+    scene = Scene(LIB, 0.0, fill)
+    scene.run(0, [0.1, 0.1, 0.1, 0.0, 0.0, 0.0])
+    return scene
+
+
+def test_a_continuous_arm_comes_to_rest_on_its_limits_in_at_most_twice_the_steps_of_a_free_one() -> None:
+    num_steps = []
+    for limit in (0.5, math.inf):
+        scene = falling_arm(limit)
+        scene.simulator.AdvanceTo(3.0)
+        num_steps.append(scene.simulator.get_num_steps_taken())
+        if limit < math.inf:
+            q, v = np.split(scene.state, 2)
+            np.testing.assert_allclose(q, limit, atol=6e-3)
+            assert (q > limit).all()
+            np.testing.assert_allclose(v, 0.0, atol=1e-3)
+    assert num_steps[0] < 2 * num_steps[1]
+
+
+def test_limits_in_continuous_time_take_energy_and_give_none() -> None:
+    scene = falling_arm(0.3)
+    plant, context, energies = scene.plant, scene.context, []
+    for k in range(300):
+        scene.simulator.AdvanceTo(0.01 * (k + 1))
+        q = scene.state[:3]
+        if (np.abs(q) < 0.3).all():  # no spring holds energy
+            energies.append(plant.CalcKineticEnergy(context) + plant.CalcPotentialEnergy(context))
+    assert len(energies) > 10
+    assert (np.diff(energies) < 1e-2).all()

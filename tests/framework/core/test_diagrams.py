@@ -1,5 +1,8 @@
 """Building diagrams: wires, exported ports, names, and what a builder refuses."""
 
+import itertools
+import time
+
 import pytest
 from framework_blocks import Accumulator, Scaled, Sum
 
@@ -290,3 +293,47 @@ def test_feedthrough_of_a_diagram():
     assert diagram.HasAnyDirectFeedthrough()
     assert [diagram.HasDirectFeedthrough(o) for o in range(2)] == [True, False]
     assert [diagram.HasDirectFeedthrough(i, 0) for i in range(2)] == [True, False]
+
+
+def test_names_that_change_after_adding_count():
+    builder = DiagramBuilder()
+    first = builder.AddSystem(Scaled())
+    first.set_name("late")
+    assert builder.HasSubsystemNamed("late") and not builder.HasSubsystemNamed("Scaled")
+    with pytest.raises(ValueError, match="already has a system named 'late'"):
+        builder.AddNamedSystem("late", Scaled())
+    assert builder.AddSystem(Scaled()).get_name() == "Scaled"
+    first.Clone().set_name("copy")
+    assert not builder.HasSubsystemNamed("copy")
+    builder.RemoveSystem(first)
+    assert builder.AddNamedSystem("late", Scaled()).get_name() == "late"
+    first.set_name("elsewhere")
+    assert not builder.HasSubsystemNamed("elsewhere")
+
+
+def test_a_free_name_is_looked_for_again_after_a_removal():
+    builder = DiagramBuilder()
+    systems = [builder.AddSystem(Scaled()) for _ in range(3)]
+    builder.RemoveSystem(systems[1])
+    assert builder.AddSystem(Scaled()).get_name() == "Scaled_2"
+    assert builder.AddSystem(Scaled()).get_name() == "Scaled_4"
+
+
+def test_building_takes_time_in_proportion_to_the_number_of_systems():
+    few, many = (min(_seconds_to_build(num) for _ in range(3)) for num in (250, 2500))
+    assert many < 40 * few
+
+
+def _seconds_to_build(num_systems):
+    """Processor time of adding, wiring and exporting, without the making of the systems."""
+    systems = [Scaled() for _ in range(num_systems)]
+    start = time.process_time()
+    builder = DiagramBuilder()
+    for system in systems:
+        builder.AddSystem(system)
+        builder.ExportOutput(system.get_output_port())
+    for upstream, system in itertools.pairwise(systems):
+        builder.Connect(upstream.get_output_port(), system.get_input_port())
+    builder.ExportInput(systems[0].get_input_port())
+    builder.Build()
+    return time.process_time() - start

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 import threading
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
@@ -236,3 +238,33 @@ def test_a_function_keeps_its_code_alive(monkeypatch: pytest.MonkeyPatch) -> Non
     entry_points._compiled.clear()
     gc.collect()  # looks into the function's definition
     assert reference() is not None and function.__name__ == "add_all" and function() == 6.0
+
+
+_SCRIPT = """
+import sys
+from pathlib import Path
+import numpy as np
+from merganser.framework.native import Given, bind, entry_points, kept_functions
+from merganser.multibody.kernels.checked_arrays import is_finite
+
+kept_functions.cache_directory = lambda _package: Path(sys.argv[1])
+if sys.argv[2:]:
+    del entry_points._Writer.write
+call = bind(is_finite, Given(np.zeros(3)))
+print(call(np.ones(3)), call(np.full(3, np.nan)))
+"""
+
+
+@needs_compiler
+def test_machine_code_is_kept_for_other_processes_and_written_anew_where_the_file_is_damaged(tmp_path: Path) -> None:
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-c", _SCRIPT, str(tmp_path), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert run() == "True False\n"
+    (file,) = tmp_path.iterdir()
+    content = file.read_bytes()
+    assert run("nothing can be written") == "True False\n"
+    file.write_bytes(content[: len(content) // 2])
+    assert run() == "True False\n"
+    assert len(file.read_bytes()) > len(content) // 2

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merganser.framework.native import cache_directory, kernel, kernel_cache, native
+from merganser.framework.native import cache_directory, kept_files, kernel, kernel_cache, native
 from merganser.framework.native.user_functions import CompiledFunction
 
 
@@ -34,10 +34,10 @@ def negated(u, y):
 def folder(monkeypatch, tmp_path):
     """An empty folder for compiled code, and nothing said yet."""
     monkeypatch.setenv("MERGANSER_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(kernel_cache, "_said", set())
-    monkeypatch.setattr(kernel_cache, "_unwritable", set())
-    kernel_cache._remove_old_folders.cache_clear()
-    kernel_cache._note_use.cache_clear()
+    monkeypatch.setattr(kept_files, "_said", set())
+    monkeypatch.setattr(kept_files, "_unwritable", set())
+    kept_files._remove_old_folders.cache_clear()
+    kept_files._note_use.cache_clear()
     return cache_directory()
 
 
@@ -106,7 +106,7 @@ def test_file_whose_content_names_what_is_not_there_is_compiled_anew(folder, mon
     use(1.0)
     monkeypatch.undo()
     monkeypatch.setenv("MERGANSER_CACHE_DIR", str(folder.parent))
-    monkeypatch.setattr(kernel_cache, "_said", set())
+    monkeypatch.setattr(kept_files, "_said", set())
     with pytest.warns(RuntimeWarning, match="ModuleNotFoundError: No module named 'no_such_module'"):
         assert use(1.0) == [False]
     assert use(1.0) == [True]
@@ -214,7 +214,7 @@ def test_reading_marks_a_folder_as_used(folder):
     use(1.0)
     old = time.time() - 40 * 24 * 3600.0
     os.utime(folder, (old, old))
-    kernel_cache._note_use.cache_clear()
+    kept_files._note_use.cache_clear()
     use(1.0)
     assert folder.stat().st_mtime > time.time() - 60.0
 

@@ -1,7 +1,11 @@
 """Mimic joints, ball constraints and remote packages of model files."""
 
+import gzip
 import hashlib
+import random
+import tarfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -144,3 +148,28 @@ def test_wrong_parameters_of_a_remote_package_are_refused_at_once(params, messag
     )
     with pytest.raises(RuntimeError, match="is already"):
         package_map.AddRemote("p", PackageMap.RemoteParams(**{**good, "sha256": "1" * 64}))
+
+
+def escaping_tar(path: Path) -> None:
+    with tarfile.open(path, "w") as file:
+        file.addfile(tarfile.TarInfo("../outside"))
+
+
+@pytest.mark.parametrize(
+    ("ending", "write"),
+    [
+        ("tar", escaping_tar),
+        ("tar.gz", lambda path: path.write_bytes(gzip.compress(random.Random(0).randbytes(5000))[:2000])),
+        ("tar.xz", lambda path: path.write_bytes(b"\xfd7zXZ\x00" + bytes(100))),
+        ("tar.bz2", lambda path: path.write_bytes(b"BZh9" + bytes(100))),
+        ("zip", lambda path: path.write_bytes(b"PK\x03\x04" + bytes(100))),
+    ],
+)
+def test_a_remote_archive_that_cannot_be_unpacked_is_refused(archive, ending, write):
+    path = archive.with_name(f"bad.{ending}")
+    write(path)
+    package_map = PackageMap()
+    package_map.AddRemote("p", remote(path))
+    with pytest.raises(RuntimeError, match=r"'p': its archive is (no valid|empty)"):
+        package_map.GetPath("p")
+    assert not list(path.parent.rglob("outside"))

@@ -64,6 +64,7 @@ def test_other_processes_compile_the_kernels_of_a_step_with_contact(approximatio
     jobs: list[Any] = []
     monkeypatch.setattr(contact_module, "is_missing", lambda _kernel: True)
     monkeypatch.setattr(contact_module, "compile_ahead", jobs.extend)
+    monkeypatch.setenv("MERGANSER_PLAN", "never")
     monkeypatch.setenv("MERGANSER_PLAN", "never")  # a step in the compiled loop needs nothing compiled ahead
     steady(approximation)
     called = [(kernel, arguments) for kernel, arguments in jobs if kernel.overloads]

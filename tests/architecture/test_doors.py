@@ -1,0 +1,178 @@
+"""Every compiled function, and the door by which values of users come to it.
+
+Compiled code does not look at what it is given: a wrong size or a NaN that becomes an index would read what is not its
+own. So all that a user can write passes a door in Python first. This table has, for each compiled function, which door
+that is and what is checked there; a function that is added without a line here fails the test.
+tests/safety tries the doors with arguments that do not fit.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import NamedTuple
+
+import pytest
+
+import merganser.analysis
+import merganser.framework
+import merganser.geometry
+import merganser.multibody
+
+
+class Door(NamedTuple):
+    """Where values are checked.
+
+    Attributes:
+        place: module of merganser and qualified name, with a colon between.
+        checks: what is checked there.
+    """
+
+    place: str
+    checks: str
+
+
+PLANT = "multibody.plant"
+STATE = Door(f"{PLANT}.state_access:PlantState._checked_vector", "size, real numbers of the scalar, finite")
+VECTORS = Door("framework.core.context:Context._checked", "size and type of time, states and parameters")
+PORTS = Door("framework.core.ports:InputPort._checked_value", "type and size of what an input port is fixed to")
+POINTS = Door(f"{PLANT}.kinematics:PlantKinematics._checked_points", "shape [3] or [3, n], finite")
+ELEMENTS = Door("multibody.tree.lookup:TreeLookup._check_mine", "frames, bodies and joints are of this plant")
+FORCES = Door(f"{PLANT}.computations:PlantComputations._check_forces", "of this plant and of its scalar")
+ACTUATION = Door(f"{PLANT}.actuation:PlantInputs._gather_forces", "inputs are finite")
+RESULTS = Door("multibody.algorithms.state:output", "an array of the right type and shape that can be written to")
+CACHES = Door("multibody.tree.computations:TreeComputations._check_cache", "a cache of this plant")
+FRAMES = Door("geometry.scene_graph:SceneGraph._calc_world_poses", "the poses of all frames are there, and finite")
+POSES = Door("geometry.proximity.queries:ProximityQueries._poses", "poses are finite")
+SHAPES = Door("geometry.geometry_instance:checked_shape", "measures and vertices are finite and not negative")
+PLANS = Door("analysis.plan.plan:Plan._is_current", "ports, values and logs are those that the plan was made for")
+BATCHES = Door("analysis.batch:_evaluate_all", "as many rows everywhere, of the sizes that the system has")
+STEPS = Door("analysis.integrators.base:IntegratorBase.reset_context", "the context is one of the system")
+OBSERVERS = Door("analysis.estimators.observer:checked_covariance", "sizes, symmetric, positive definite, finite")
+BLOCKS = Door("framework.primitives._arguments:checked_vector", "sizes, finite")
+
+# By module, and by the names of functions in it; modules that stand for all their functions have none.
+DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
+    "analysis.estimators": (OBSERVERS, PORTS),
+    "analysis.integrators": (STEPS, VECTORS),
+    "analysis.plan": (PLANS, VECTORS, PORTS),
+    "analysis.plan.columns": (BATCHES,),
+    "analysis.plan.extended_operations": (OBSERVERS, PORTS),
+    "analysis.plan.observer_operations": (OBSERVERS, PORTS),
+    "analysis.plan.rows": (BATCHES, PLANS),
+    "analysis.plan.unscented_operations": (OBSERVERS, PORTS),
+    "framework.native": (BLOCKS, VECTORS, PORTS, PLANS),
+    "geometry.pose_kernels": (FRAMES,),
+    "geometry.proximity": (POSES, SHAPES),
+    "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION),
+    "multibody.kernels": {
+        "calc_bushing_forces": (STATE, ELEMENTS, FORCES),
+        "calc_center_of_mass_acceleration": (STATE, ELEMENTS),
+        "calc_center_of_mass_jacobian": (STATE, ELEMENTS),
+        "calc_controlled_step": (STATE, VECTORS, ACTUATION),
+        "calc_discrete_step": (STATE, VECTORS, ACTUATION),
+        "calc_element_energies": (STATE,),
+        "calc_energies": (STATE,),
+        "calc_force_element_derivatives": (STATE,),
+        "calc_force_elements": (STATE, FORCES),
+        "calc_forward_dynamics": (STATE, FORCES, RESULTS),
+        "calc_forward_dynamics_derivatives": (STATE, FORCES, RESULTS),
+        "calc_forward_dynamics_gradient": (STATE, ACTUATION),
+        "calc_frame_acceleration": (STATE, ELEMENTS),
+        "calc_frame_velocity": (STATE, ELEMENTS),
+        "calc_generalized_forces": (STATE, FORCES),
+        "calc_gravity_forces": (STATE,),
+        "calc_hinges_and_inertias": (STATE, CACHES),
+        "calc_inverse_dynamics": (STATE, FORCES, RESULTS),
+        "calc_inverse_dynamics_derivatives": (STATE, FORCES, RESULTS),
+        "calc_inverse_dynamics_gradient": (STATE, FORCES),
+        "calc_jacobian": (STATE, ELEMENTS, POINTS),
+        "calc_kinematics": (STATE, CACHES),
+        "calc_loop_forward_dynamics": (STATE, FORCES, ACTUATION),
+        "calc_loop_rows": (STATE,),
+        "calc_loop_state_derivatives": (STATE, VECTORS, ACTUATION),
+        "calc_mass_matrix": (STATE, RESULTS),
+        "calc_mass_matrix_by_columns": (STATE,),
+        "calc_momentum": (STATE, POINTS),
+        "calc_momentum_matrix": (STATE, RESULTS),
+        "calc_point_accelerations": (STATE, ELEMENTS, POINTS),
+        "calc_point_positions": (STATE, ELEMENTS, POINTS),
+        "calc_point_velocities": (STATE, ELEMENTS, POINTS),
+        "calc_poses": (STATE, CACHES),
+        "calc_position_kinematics": (STATE, CACHES),
+        "calc_qdot_jacobian": (STATE, ELEMENTS, POINTS),
+        "calc_qdot_to_velocity": (STATE,),
+        "calc_relative_pose": (STATE, ELEMENTS),
+        "calc_spatial_accelerations": (STATE, RESULTS),
+        "calc_state_derivatives": (STATE, VECTORS, ACTUATION),
+        "calc_state_forward_dynamics_derivatives": (STATE, VECTORS, ACTUATION),
+        "calc_state_inverse_dynamics": (STATE, FORCES),
+        "calc_total_inertia": (STATE, ELEMENTS),
+        "calc_velocity_kinematics": (STATE, CACHES),
+        "calc_velocity_to_qdot": (STATE,),
+        "control": (STATE, PORTS),
+        "copy_pose": (STATE,),
+        "is_finite": (POINTS,),
+        "put_desired_state": (PORTS,),
+        "spread_forces": (PORTS,),
+        "subtract_checked": (PORTS,),
+        "write_checked": (STATE,),
+        "gather": (PORTS,),
+        "plant_controller": (PORTS, ACTUATION),
+        "plant_derivatives": (VECTORS, ACTUATION, PLANS),
+        "plant_step": (VECTORS, ACTUATION, PLANS),
+    },
+}
+ALL_DOORS = {
+    door
+    for entry in DOORS.values()
+    for doors in (entry.values() if isinstance(entry, dict) else [entry])
+    for door in doors
+}
+
+
+def compiled_functions() -> set[tuple[str, str]]:
+    """Module, without the package's name, and name of all that is compiled and can be called with values of users."""
+    from merganser.framework.native.operations import CompiledOperation
+    from merganser.framework.native.parallel_compilation import _kernels
+
+    found = set()
+    for package in (merganser.framework, merganser.geometry, merganser.analysis, merganser.multibody):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if module.name.endswith("__main__"):
+                continue
+            for value in vars(importlib.import_module(module.name)).values():
+                if isinstance(value, CompiledOperation):
+                    found.add((value._function.__module__, value._function.__name__))
+    return {(module.removeprefix("merganser."), name) for module, name in found | set(_kernels)}
+
+
+def doors_of(module: str, name: str) -> tuple[Door, ...]:
+    """The doors of a compiled function: those of the longest part of its module's name that is in the table."""
+    parts = module.split(".")
+    known = next((p for n in range(len(parts), 0, -1) if (p := ".".join(parts[:n])) in DOORS), None)
+    entry = DOORS[known] if known is not None else ()
+    return entry.get(name, ()) if isinstance(entry, dict) else entry
+
+
+def test_every_compiled_function_has_a_door():
+    functions = {(m, n) for m, n in compiled_functions() if m.split(".")[0] in ("framework", *map(_top, DOORS))}
+    assert [f"{module}:{name}" for module, name in sorted(functions) if not doors_of(module, name)] == []
+
+
+def test_the_table_names_no_function_that_is_not_there():
+    names = {name for _, name in compiled_functions()}
+    assert [name for entry in DOORS.values() if isinstance(entry, dict) for name in entry if name not in names] == []
+
+
+@pytest.mark.parametrize("door", sorted(ALL_DOORS), ids=lambda door: door.place)
+def test_the_door_is_there(door):
+    module, _, name = door.place.partition(":")
+    place = importlib.import_module(f"merganser.{module}")
+    for part in name.split("."):
+        place = getattr(place, part)
+    assert callable(place)
+
+
+def _top(module: str) -> str:
+    return module.split(".")[0]

@@ -1,0 +1,49 @@
+"""Public functions as the first thing of a process, and with arguments that do not fit; a part of what CI does whole.
+
+`python tests/support/first_use.py` and `python tests/support/bad_arguments.py` take every function, block and
+integrator, each for every scalar.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fresh_processes import run_each
+
+SUPPORT = Path(__file__).parents[1] / "support"
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("first_use.py", ("query", "AutoDiffXd", "sphere-box")),
+        ("first_use.py", ("query", "AutoDiffXd", "capsule-ellipsoid")),
+        ("first_use.py", ("port", "float", "discrete")),
+        ("first_use.py", ("simulation",)),
+        ("bad_arguments.py", ("query",)),
+        ("bad_arguments.py", ("Calc", "Jacobian", "continuous")),
+        ("bad_arguments.py", ("Set", "discrete")),
+    ],
+    ids=lambda value: "-".join(value).replace(" ", "-") if isinstance(value, tuple) else value,
+)
+def test_calls_neither_crash_nor_depend_on_what_was_called_before(script, words):
+    run = subprocess.run([sys.executable, str(SUPPORT / script), *words], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_a_crash_an_error_and_a_good_end_are_told_apart():
+    def crash() -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def fail() -> None:
+        raise ValueError("as expected")
+
+    outcomes = {o.name: o for o in run_each([("crash", crash), ("fail", fail), ("pass", lambda: None)])}
+    assert outcomes["crash"].status == "SIGSEGV"
+    assert outcomes["fail"].status == "failed" and "as expected" in outcomes["fail"].output
+    assert outcomes["pass"].passed
