@@ -39,10 +39,10 @@ def _may_read(context: Context) -> bool:
         return False
     system: Any = context._system
     is_native = any(slot.entry.native is not None for slot in context._slots) or any(
-        event.native is not None for event in system._events
+        event.native is not None for event in system._sys_events
     )
-    reads = any(port._size is None and context._inputs[port._index] is not None for port in system._input_ports)
-    return is_native and (reads or bool(system._abstract_parameter_models))
+    reads = any(port._size is None and context._inputs[port._index] is not None for port in system._sys_input_ports)
+    return is_native and (reads or bool(system._sys_abstract_parameter_models))
 
 
 def have_same_abstract_values(one: Context, other: Context) -> bool:

@@ -128,7 +128,7 @@ def _checked_names(sink: VectorLogSink | AbstractLogSink, names: Sequence[str] |
 
 def _source(sink: VectorLogSink | AbstractLogSink) -> Any:
     """The output port that the sink logs; None if it is not wired in a diagram of its own."""
-    diagram = sink._parent
+    diagram = sink._sys_parent
     wire = None if diagram is None else diagram.connection_map().get((sink, sink.get_input_port().get_index()))
     return None if wire is None else wire[0].get_output_port(wire[1])
 

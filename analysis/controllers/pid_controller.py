@@ -87,8 +87,8 @@ class PidController(LeafSystem):
     def _declare_native(self, n: int, num_states: int, num_commands: int) -> None:
         nothing, P_x, P_y = np.zeros(0), self._state_projection, self._output_projection
         errors = (0 if P_x is None else num_states, nothing if P_x is None else P_x, InputOf(0), InputOf(1), n)
-        assert self._xcdot_entry is not None
-        self._cache_entries[self._xcdot_entry].use_native(NativeCode("state_error", (*errors, OUTPUT)))
+        assert self._sys_xcdot_entry is not None
+        self._sys_cache_entries[self._sys_xcdot_entry].use_native(NativeCode("state_error", (*errors, OUTPUT)))
         command = (*errors, self._kp, self._ki, self._kd, CONTINUOUS_STATE)
         rows = (0, nothing) if P_y is None else (num_commands, P_y)
         self._control.cache_entry().use_native(NativeCode("pid_control", (*command, *rows, OUTPUT)))

@@ -93,7 +93,7 @@ class ObservedModel:
             except LookupError:
                 return False
             for leaf in here.context._layout.leaves():
-                for part in (*leaf.system._cache_entries, *leaf.system._events):
+                for part in (*leaf.system._sys_cache_entries, *leaf.system._sys_events):
                     if isinstance(part.native, UpdatableCode):
                         part.native.watch(observer_context)
         return True

@@ -109,8 +109,11 @@ class Observer(LeafSystem):
         if self._period:
             self._use_native_event(code)
             return
-        assert self._xcdot_entry is not None
-        entry, inputs = self._cache_entries[self._xcdot_entry], [InputOf(i) for i in range(self.num_input_ports())]
+        assert self._sys_xcdot_entry is not None
+        entry, inputs = (
+            self._sys_cache_entries[self._sys_xcdot_entry],
+            [InputOf(i) for i in range(self.num_input_ports())],
+        )
         entry.use_native(NativeCode("", (CURRENT_TIME, CONTINUOUS_STATE, *inputs)))  # says what they depend on
         entry.use_native(code)
 

@@ -52,6 +52,10 @@ def _address_of_clock() -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
+class _DisturbanceError(Exception):
+    """A computation has changed what the loop may have computed from: from now on, Python takes the steps."""
+
+
 def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> Plan | None:
     """A plan for a Context, if there is something to compile and the integrator's steps can be compiled."""
     is_float = context._store.flat.dtype == np.float64
@@ -254,11 +258,14 @@ class Plan:
         if not self._is_current() or (is_time_to_look and self._program.may_be_lowered_further()):
             self._lower()
         group = self._group_of(self.pending)
-        if group is None or not self._is_allowed or self._store.computing:
+        store = self._store
+        if group is None or not self._is_allowed or store.computing or store.num_disturbances:
             return False
         self._enter(boundary_time, group, 1 if is_single_step else _PLENTY)
         try:
             return self._run(progress) not in (f.PYTHON_STEP, f.PYTHON_PUBLISH)
+        except _DisturbanceError:
+            return False
         finally:
             self.leave()
 
@@ -452,6 +459,8 @@ class Plan:
             raise
         finally:
             self._is_serving = False
+        if isinstance(stop, SlotStop) and self._store.num_disturbances:
+            raise _DisturbanceError
         i[f.PASSED] += 1
         if self._store.num_disturbances != num_disturbances:
             self._disturbances = f.BY_CALCULATIONS

@@ -355,7 +355,7 @@ def _independent_places(context: Context) -> Array:
     mask = np.zeros(len(flat), dtype=bool)
     mask[_result_places(context)] = True
     for leaf in context._layout.leaves():
-        for offset, model in zip(leaf.numeric_offsets, leaf.system._numeric_parameter_models):
+        for offset, model in zip(leaf.numeric_offsets, leaf.system._sys_numeric_parameter_models):
             mask[offset : offset + model.size()] = True
     for part in context._all_contexts():
         for index, source in enumerate(part._inputs):
@@ -370,6 +370,6 @@ def _result_places(context: Context) -> Array:
     layout = context._store.layout
     places = list(range(1 + layout.num_xc))
     for leaf in layout.leaf_list:
-        for offset, model in zip(leaf.discrete_offsets, leaf.system._discrete_models):
+        for offset, model in zip(leaf.discrete_offsets, leaf.system._sys_discrete_models):
             places.extend(range(offset, offset + model.size()))
     return np.array(places, dtype=np.int64)

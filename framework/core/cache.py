@@ -119,9 +119,9 @@ class CacheEntry:
         self.was_disturbed = False
         self.known = 0
         self._declared = prerequisites
-        number = len(system._cache_entries)
+        number = len(system._sys_cache_entries)
         self._index = CacheIndex(number)
-        self._ticket, self.node = system._dependency_table.add_node("cache", description)
+        self._ticket, self.node = system._sys_dependency_table.add_node("cache", description)
 
     def dependencies(self) -> int:
         """The nodes it depends on, as declared or as far as they are known by now."""
@@ -129,7 +129,7 @@ class CacheEntry:
             return self.known
         # Looked up anew, because "all input ports" includes those that were declared later.
         where = Where("{1} of system '{0}'", self.system, self._description)
-        return self.system._dependency_table.mask(self._declared, where)
+        return self.system._sys_dependency_table.mask(self._declared, where)
 
     def use_native(self, code: NativeCode | ContextualCode) -> None:
         """Says that an operation computes the same; what it depends on follows from its arguments if it has any."""

@@ -143,14 +143,14 @@ class ConstraintMethods:
         return all(constraint.CheckSatisfied(context, tol) for constraint in self._all_constraints())
 
     def _all_constraints(self: Any) -> Iterator[SystemConstraint]:
-        for system in self._subsystems():
+        for system in self._sys_subsystems():
             yield from system._all_constraints()
 
 
 class LeafConstraintMethods(ConstraintMethods):
     """How a leaf system declares constraints."""
 
-    _constraints: list[SystemConstraint]
+    _sys_constraints: list[SystemConstraint]
 
     def DeclareEqualityConstraint(
         self: Any, calc: Callable[[Any, Array], None], count: int, description: str
@@ -178,8 +178,8 @@ class LeafConstraintMethods(ConstraintMethods):
                 f"Constraint '{description}' of system '{self.GetSystemPathname()}': bounds must be "
                 f"SystemConstraintBounds, got {type(bounds).__name__}."
             )
-        self._constraints.append(SystemConstraint(self, calc, bounds, description))
-        return SystemConstraintIndex(len(self._constraints) - 1)
+        self._sys_constraints.append(SystemConstraint(self, calc, bounds, description))
+        return SystemConstraintIndex(len(self._sys_constraints) - 1)
 
     def _all_constraints(self: Any) -> Iterator[SystemConstraint]:
-        yield from self._constraints
+        yield from self._sys_constraints

@@ -457,7 +457,7 @@ class Context(CacheControl):
     def _require_input(self, index: int) -> BasicVector | AbstractValue:
         value = self._read_input(index)
         if value is None:
-            port = self._system._input_ports[index]
+            port = self._system._sys_input_ports[index]
             raise UnconnectedInputError(
                 f"{port.GetFullDescription()} is not connected. Connect it, or give it a value with "
                 "port.FixValue(context, value)."
@@ -474,7 +474,7 @@ class Context(CacheControl):
             flat = self._store.flat
             room = np.empty(len(value), flat.dtype) if offset is None else flat[offset : offset + len(value)]
             room[:] = value
-            model = self._system._input_ports[index]._model
+            model = self._system._sys_input_ports[index]._model
             fixed = FixedInputPortValue(self, index, _window(room) if model is None else model._view_of(room))
         self._route_input(index, fixed)
         return fixed

@@ -104,15 +104,15 @@ def _structure(system: System) -> list[dict[str, Any]]:
         block: Any = part.system
         entry: dict[str, Any] = {
             "system": block.GetSystemPathname()[skipped:] or "the system itself",
-            "input ports": [[port.get_name(), port._size] for port in block._input_ports],
+            "input ports": [[port.get_name(), port._size] for port in block._sys_input_ports],
         }
-        if block._subsystems() is None:
-            entry["continuous state"] = list(block._continuous_sizes)
-            entry["discrete state"] = [model.size() for model in block._discrete_models]
-            entry["numeric parameters"] = [model.size() for model in block._numeric_parameter_models]
-            entry["abstract state"] = len(block._abstract_state_models)
-            entry["abstract parameters"] = len(block._abstract_parameter_models)
-            entry["stored values"] = sum(cache_entry.is_storage for cache_entry in block._cache_entries)
+        if block._sys_subsystems() is None:
+            entry["continuous state"] = list(block._sys_continuous_sizes)
+            entry["discrete state"] = [model.size() for model in block._sys_discrete_models]
+            entry["numeric parameters"] = [model.size() for model in block._sys_numeric_parameter_models]
+            entry["abstract state"] = len(block._sys_abstract_state_models)
+            entry["abstract parameters"] = len(block._sys_abstract_parameter_models)
+            entry["stored values"] = sum(cache_entry.is_storage for cache_entry in block._sys_cache_entries)
         structure.append(entry)
     return structure
 
@@ -121,7 +121,7 @@ def _names_of_abstract(context: Context) -> list[str]:
     """What to call each abstract value in messages."""
     leaves: list[Any] = [leaf.system for leaf in context._layout.root.leaf_list]
     names = []
-    for attribute, what in (("_abstract_state_models", "state"), ("_abstract_parameter_models", "parameter")):
+    for attribute, what in (("_sys_abstract_state_models", "state"), ("_sys_abstract_parameter_models", "parameter")):
         for leaf in leaves:
             models = getattr(leaf, attribute)
             names += [f"abstract {what} {i} of system '{leaf.GetSystemPathname()}'" for i in range(len(models))]
@@ -150,7 +150,7 @@ def _encoded_input(
 ) -> Any:
     if not isinstance(value, AbstractValue):
         return {"vector": to_plain(value, arrays)}
-    port = context._all_contexts()[number]._system._input_ports[index]
+    port = context._all_contexts()[number]._system._sys_input_ports[index]
     return _encoded(value.get_value(), arrays, f"the fixed value of {port.GetFullDescription()}", allow_pickle)
 
 
@@ -254,7 +254,7 @@ class _Reader:
             parts = context._all_contexts()
             if type(number) is not int or not 0 <= number < len(parts):
                 raise ValueError(f"there is no subsystem {number!r}")
-            ports = parts[number]._system._input_ports
+            ports = parts[number]._system._sys_input_ports
             if type(port_index) is not int or not 0 <= port_index < len(ports):
                 raise ValueError(f"there is no input port {port_index!r}")
             port = ports[port_index]

@@ -41,7 +41,7 @@ def convert(system: System, T: Scalar) -> Any:
     if system._scalar is T:
         raise ConversionRefused(system, T, f"its scalar type is {T.__name__} already")
     try:
-        return _by_own_converter(system, T) if system._converter is not None else _converted_copy(system, T)
+        return _by_own_converter(system, T) if system._sys_converter is not None else _converted_copy(system, T)
     except ConversionRefused as refusal:
         inner = refusal.system
         if inner is system:
@@ -64,7 +64,7 @@ class _Failed(Exception):
 
 
 def _by_own_converter(system: System, T: Scalar) -> Any:
-    converter = system._converter
+    converter = system._sys_converter
     assert converter is not None
     converted = converter._convert(T, system._scalar, system)
     if converted is None:
@@ -88,8 +88,8 @@ def _converted_copy(system: System, T: Scalar) -> Any:
 
 def _adopt(system: Any) -> None:
     """Tells the systems in a Diagram that they are in there; those from converters of their own do not know it."""
-    for subsystem in system._subsystems() or ():
-        subsystem._parent = system
+    for subsystem in system._sys_subsystems() or ():
+        subsystem._sys_parent = system
         _adopt(subsystem)
 
 
@@ -97,7 +97,7 @@ class _ConversionPickler(_CopyPickler):
     """Takes a system apart so that what is put together again is one of scalar type T."""
 
     def __init__(self, buffer: io.BytesIO, shared: list[Any], system: System, T: Scalar) -> None:
-        super().__init__(buffer, shared, system._parent)
+        super().__init__(buffer, shared, system._sys_parent)
         self._system = system
         self._target = T
         self._source = system._scalar
@@ -113,7 +113,7 @@ class _ConversionPickler(_CopyPickler):
             is_cast = self._source is not float and self._holds_scalars(obj)
             return self._replace(obj, self._cast(obj)) if is_cast else None
         owner = obj if isinstance(obj, System) else _owner(obj)
-        if owner is None or owner._converter is None or owner._scalar is self._target or owner is self._outside:
+        if owner is None or owner._sys_converter is None or owner._scalar is self._target or owner is self._outside:
             return None
         converted = self._converted_by_itself(owner)
         return self._replace(obj, converted if obj is owner else _counterpart(obj, converted))
@@ -188,17 +188,17 @@ def _owner(obj: Any) -> System | None:
 def _counterpart(obj: Any, converted: System) -> Any:
     """What stands at the same place in the converted system."""
     if isinstance(obj, InputPort):
-        return converted._input_ports[obj._index]
+        return converted._sys_input_ports[obj._index]
     if isinstance(obj, OutputPort):
-        return converted._output_ports[obj._index]
-    return converted._cache_entries[obj._index]  # type: ignore[attr-defined]
+        return converted._sys_output_ports[obj._index]
+    return converted._sys_cache_entries[obj._index]  # type: ignore[attr-defined]
 
 
 # ---------------------------------------------------------------------- who is to blame
 
 
 def _is_inside(system: System, outer: System) -> bool:
-    return system is outer or (system._parent is not None and _is_inside(system._parent, outer))
+    return system is outer or (system._sys_parent is not None and _is_inside(system._sys_parent, outer))
 
 
 def _holder(system: System, other: System) -> str:
@@ -233,5 +233,5 @@ def _what_cannot_be_copied(system: System) -> tuple[System, str]:
 
 def _tree(system: System) -> Iterator[System]:
     yield system
-    for subsystem in system._subsystems() or ():
+    for subsystem in system._sys_subsystems() or ():
         yield from _tree(subsystem)

@@ -33,7 +33,7 @@ def copy_system(system: System, memo: dict[int, Any] | None = None) -> Any:
     """
     shared: list[Any] = []
     buffer = io.BytesIO()
-    _CopyPickler(buffer, shared, system._parent).dump(system)
+    _CopyPickler(buffer, shared, system._sys_parent).dump(system)
     buffer.seek(0)
     copied = _CopyUnpickler(buffer, shared).load()
     if memo is not None:
@@ -43,9 +43,11 @@ def copy_system(system: System, memo: dict[int, Any] | None = None) -> Any:
 
 def _note_copies(system: Any, copied: Any, memo: dict[int, Any]) -> None:
     memo[id(system)] = copied
-    for mine, theirs in zip(system._input_ports + system._output_ports, copied._input_ports + copied._output_ports):
+    for mine, theirs in zip(
+        system._sys_input_ports + system._sys_output_ports, copied._sys_input_ports + copied._sys_output_ports
+    ):
         memo[id(mine)] = theirs
-    for inner, inner_copy in zip(system._subsystems() or (), copied._subsystems() or ()):
+    for inner, inner_copy in zip(system._sys_subsystems() or (), copied._sys_subsystems() or ()):
         _note_copies(inner, inner_copy, memo)
 
 

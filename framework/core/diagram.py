@@ -25,25 +25,25 @@ class Diagram(System):
     From outside a Diagram is a System like any other: its ports are the ports of its subsystems that were exported.
     """
 
-    def _start(self) -> None:
-        super()._start()
-        self._systems: list[System] = []
+    def _sys_start(self) -> None:
+        super()._sys_start()
+        self._sys_systems: list[System] = []
         # (system, input port) -> (system, output port) that feeds it, and -> exported input of this Diagram.
-        self._connections: dict[tuple[System, int], tuple[System, int]] = {}
-        self._exported_inputs: dict[tuple[System, int], int] = {}
+        self._sys_connections: dict[tuple[System, int], tuple[System, int]] = {}
+        self._sys_exported_inputs: dict[tuple[System, int], int] = {}
         # For each output port of this Diagram, the (system, output port) behind it.
-        self._exported_outputs: list[tuple[System, int]] = []
+        self._sys_exported_outputs: list[tuple[System, int]] = []
         # For each input port of this Diagram, (subsystem number, input port) of every port that it feeds.
-        self._input_targets: list[list[tuple[int, int]]] = []
+        self._sys_input_targets: list[list[tuple[int, int]]] = []
 
     def __init__(self) -> None:
         pass
 
-    def _subsystems(self) -> Sequence[System]:
-        return self._systems
+    def _sys_subsystems(self) -> Sequence[System]:
+        return self._sys_systems
 
     def _declaration_count(self) -> int:
-        return len(self._input_ports) + len(self._output_ports) + len(self._systems)
+        return len(self._sys_input_ports) + len(self._sys_output_ports) + len(self._sys_systems)
 
     def _wire(
         self,
@@ -53,48 +53,50 @@ class Diagram(System):
         outputs: dict[str, OutputPort],
     ) -> None:
         """Takes over systems and wires from a builder."""
-        self._systems = systems
-        self._connections = connections
+        self._sys_systems = systems
+        self._sys_connections = connections
         for system in systems:
-            system._parent = self
-            system._names_around = None
+            system._sys_parent = self
+            system._sys_names_around = None
         numbers = {system: number for number, system in enumerate(systems)}
         for index, (name, targets) in enumerate(inputs.items()):
-            self._input_ports.append(InputPort(self, index, name, targets[0]._model, targets[0]._size))
-            self._input_targets.append([(numbers[target._system], int(target._index)) for target in targets])
+            self._sys_input_ports.append(InputPort(self, index, name, targets[0]._model, targets[0]._size))
+            self._sys_input_targets.append([(numbers[target._system], int(target._index)) for target in targets])
             for target in targets:
-                self._exported_inputs[target._system, target._index] = index
+                self._sys_exported_inputs[target._system, target._index] = index
         for index, (name, port) in enumerate(outputs.items()):
-            self._output_ports.append(OutputPort(self, index, name, port._size, port._leaf_port))
-            self._exported_outputs.append((port._system, port._index))
+            self._sys_output_ports.append(OutputPort(self, index, name, port._size, port._leaf_port))
+            self._sys_exported_outputs.append((port._system, port._index))
 
     # ------------------------------------------------------------------ structure
 
     def GetSystems(self) -> list[System]:
         """Returns the subsystems in the order in which they were added."""
-        return list(self._systems)
+        return list(self._sys_systems)
 
     def HasSubsystemNamed(self, name: str) -> bool:
         """Whether there is a direct subsystem of that name."""
-        return any(system._name == name for system in self._systems)
+        return any(system._sys_name == name for system in self._sys_systems)
 
     def GetSubsystemByName(self, name: str) -> System:
         """Returns the direct subsystem of that name."""
-        return find_system(self._systems, name, f"Diagram '{self.GetSystemPathname()}'")
+        return find_system(self._sys_systems, name, f"Diagram '{self.GetSystemPathname()}'")
 
     def connection_map(self) -> dict[tuple[System, int], tuple[System, int]]:
         """Returns {(system, input port index): (system, output port index)} of all wires."""
-        return {(s, type(s.get_input_port(i)._index)(i)): upstream for (s, i), upstream in self._connections.items()}
+        return {
+            (s, type(s.get_input_port(i)._index)(i)): upstream for (s, i), upstream in self._sys_connections.items()
+        }
 
     def AreConnected(self, output: OutputPort, input: InputPort) -> bool:
         """Whether a wire leads from one subsystem's output to another's input."""
         require_ports(output, input, f"Diagram '{self.GetSystemPathname()}', AreConnected")
-        return self._connections.get((input._system, input._index)) == (output._system, output._index)
+        return self._sys_connections.get((input._system, input._index)) == (output._system, output._index)
 
     def GetInputPortLocators(self, port_index: int) -> list[tuple[System, int]]:
         """Returns the (system, input port index) that an input of this Diagram feeds."""
         index = self.get_input_port(port_index)._index
-        return [(self._systems[number], port) for number, port in self._input_targets[index]]
+        return [(self._sys_systems[number], port) for number, port in self._sys_input_targets[index]]
 
     def get_input_port_locator(self, port_index: int) -> tuple[System, int]:
         """Returns the first (system, input port index) that an input of this Diagram feeds."""
@@ -102,7 +104,7 @@ class Diagram(System):
 
     def get_output_port_locator(self, port_index: int) -> tuple[System, int]:
         """Returns the (system, output port index) behind an output of this Diagram."""
-        return self._exported_outputs[self.get_output_port(port_index)._index]
+        return self._sys_exported_outputs[self.get_output_port(port_index)._index]
 
     # ------------------------------------------------------------------ contexts
 
@@ -142,7 +144,7 @@ class Diagram(System):
         return [item for child in context._children for item in child._system._active_witnesses(child)]
 
     def _may_have_witnesses(self) -> bool:
-        return any(system._may_have_witnesses() for system in self._systems)
+        return any(system._may_have_witnesses() for system in self._sys_systems)
 
     def _feedthrough_inputs(self, output_port: int) -> set[int]:
         self.get_output_port(output_port)  # checks the index
@@ -161,8 +163,10 @@ def require_ports(output: Any, input: Any, where: str) -> None:
 def find_system(systems: Sequence[System], name: str, where: str) -> System:
     """The system of that name among `systems`; `where` begins the error message."""
     for system in systems:
-        if system._name == name:
+        if system._sys_name == name:
             return system
     if not isinstance(name, str):
         raise TypeError(f"{where}: the name of a subsystem is a string, got {name!r}.")
-    raise RuntimeError(f"{where} has no subsystem named '{name}'. " + nearest_names(name, (s._name for s in systems)))
+    raise RuntimeError(
+        f"{where} has no subsystem named '{name}'. " + nearest_names(name, (s._sys_name for s in systems))
+    )

@@ -59,15 +59,15 @@ class DiagramBuilder:
                 f"being built has {self._scalar.__name__}. Convert the system with system.ToScalarType"
                 f"[{self._scalar.__name__}](), or build the diagram with DiagramBuilder_[{system._scalar.__name__}]."
             )
-        if system in self._systems or system._parent is not None:
+        if system in self._systems or system._sys_parent is not None:
             raise ValueError(f"System '{system.GetSystemPathname()}' has been added to a diagram before.")
-        if system._name and self.HasSubsystemNamed(system._name):
-            raise ValueError(f"The diagram already has a system named '{system._name}'; names must be unique.")
-        if not system._name:
-            system._name = self._free_name(generic_class(type(system)).__name__)
+        if system._sys_name and self.HasSubsystemNamed(system._sys_name):
+            raise ValueError(f"The diagram already has a system named '{system._sys_name}'; names must be unique.")
+        if not system._sys_name:
+            system._sys_name = self._free_name(generic_class(type(system)).__name__)
         self._systems[system] = None
-        self._names[system._name] += 1
-        system._names_around = self._names
+        self._names[system._sys_name] += 1
+        system._sys_names_around = self._names
         return system
 
     def AddNamedSystem(self, name: str, system: SystemT) -> SystemT:
@@ -78,12 +78,12 @@ class DiagramBuilder:
             raise TypeError(f"AddNamedSystem('{name}', ...) takes a System, got {type(system).__name__}.")
         if self.HasSubsystemNamed(name):
             raise ValueError(f"The diagram already has a system named '{name}'; names must be unique.")
-        previous = system._name
-        system._name = name
+        previous = system._sys_name
+        system._sys_name = name
         try:
             return self.AddSystem(system)
         except Exception:
-            system._name = previous
+            system._sys_name = previous
             raise
 
     def _free_name(self, base: str) -> str:
@@ -100,9 +100,9 @@ class DiagramBuilder:
         self._require_not_built()
         self._require_member(system)
         del self._systems[system]
-        self._names[system._name] -= 1
+        self._names[system._sys_name] -= 1
         self._free_numbers.clear()
-        system._names_around = None
+        system._sys_names_around = None
         self._connections = {
             key: value for key, value in self._connections.items() if key[0] is not system and value[0] is not system
         }
@@ -286,10 +286,10 @@ class DiagramBuilder:
                 f"Diagram '{target.GetSystemPathname()}' has the scalar type {target._scalar.__name__}, the builder "
                 f"has {self._scalar.__name__}; derive the Diagram from Diagram_[{self._scalar.__name__}]."
             )
-        if target._systems:
+        if target._sys_systems:
             raise RuntimeError(f"Diagram '{target.GetSystemPathname()}' has been built before.")
         for system in self._systems:
-            if system._parent is not None:
+            if system._sys_parent is not None:
                 raise ValueError(
                     f"System '{system.GetSystemPathname()}' has become part of another diagram since it was added."
                 )

@@ -42,7 +42,7 @@ class DiagramContext(Context):
 
     def _route_input(self, index: int, source: Any) -> None:
         super()._route_input(index, source)
-        for child_index, port_index in self._system._input_targets[index]:  # type: ignore[attr-defined]
+        for child_index, port_index in self._system._sys_input_targets[index]:  # type: ignore[attr-defined]
             child = self._children[child_index]
             current = child._inputs[port_index]
             if not (isinstance(current, FixedInputPortValue) and current._context is child):

@@ -61,14 +61,14 @@ class DifferenceEquationMethods:
         """Whether there is neither discrete nor abstract state and all input ports carry vectors."""
         if self.num_discrete_state_groups() or self.num_abstract_states():
             return False
-        return all(port._size is not None for port in self._input_ports)
+        return all(port._size is not None for port in self._sys_input_ports)
 
     def _periodic_discrete_timings(self: Any) -> set[tuple[float, float]]:
         """All (period, offset) [s] of periodic discrete updates."""
         return {
             (event.period, event.offset)
             for leaf in self._get_layout().leaf_list
-            for event in leaf.system._events
+            for event in leaf.system._sys_events
             if event.kind is EventKind.DISCRETE_UPDATE and event.trigger is TriggerType.kPeriodic
         }
 

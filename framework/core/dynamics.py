@@ -36,7 +36,7 @@ class DynamicsMethods:
 
     def implicit_time_derivatives_residual_size(self: Any) -> int:
         """Number of elements of the residual; the number of continuous states unless declared otherwise."""
-        return sum(system.implicit_time_derivatives_residual_size() for system in self._subsystems())
+        return sum(system.implicit_time_derivatives_residual_size() for system in self._sys_subsystems())
 
     def AllocateImplicitTimeDerivativesResidual(self: Any) -> Array:
         """Returns room for a residual, shape [implicit_time_derivatives_residual_size]."""
@@ -162,14 +162,14 @@ class LeafDynamics(DynamicsMethods):
     """The same for a leaf system: what a subclass can override, and its defaults."""
 
     _residual_size: int | None = None
-    _energy_entries: dict[str, int]
+    _sys_energy_entries: dict[str, int]
 
     def DeclareImplicitTimeDerivativesResidualSize(self: Any, n: int) -> None:
         """Declares that the residual of the implicit dynamics has n elements."""
         self._residual_size = checked_size(n, f"System '{self.GetSystemPathname()}': size of the implicit residual")
 
     def implicit_time_derivatives_residual_size(self: Any) -> int:
-        return sum(self._continuous_sizes) if self._residual_size is None else self._residual_size
+        return sum(self._sys_continuous_sizes) if self._residual_size is None else self._residual_size
 
     def DoCalcImplicitTimeDerivativesResidual(
         self: Any, context: Any, proposed_derivatives: ContinuousState, residual: Array
@@ -235,7 +235,7 @@ class LeafDynamics(DynamicsMethods):
 
     def _eval_energy(self: Any, name: str, context: Any) -> Any:
         self._check_context(context)
-        entry = self._energy_entries.get(name)
+        entry = self._sys_energy_entries.get(name)
         if entry is None:
             return getattr(self, f"Calc{name}")(context)
         return context._read_entry(entry).value._values.item(0)
@@ -248,7 +248,7 @@ def declare_energy_entries(system: Any) -> dict[str, int]:
         if getattr(type(system), method) is not getattr(LeafDynamics, method):
             calc = functools.partial(_calc_scalar, getattr(system, method))
             entry = system._declare_entry(description, BasicVector([0.0]), calc, {system.all_sources_ticket()})
-            system._dependency_table.redirect(ticket(), 1 << entry.node)
+            system._sys_dependency_table.redirect(ticket(), 1 << entry.node)
             entries[name] = entry._index
     return entries
 

@@ -26,17 +26,17 @@ def inputs_reaching(diagram: Diagram, output_port: int) -> set[int]:
     """The input ports of a Diagram on which one of its outputs depends at the same instant."""
     reached: set[int] = set()
     visited = set()
-    pending = [diagram._exported_outputs[output_port]]
+    pending = [diagram._sys_exported_outputs[output_port]]
     while pending:
         system, output = pending.pop()
         if (system, output) in visited:
             continue
         visited.add((system, output))
         for port in system._feedthrough_inputs(output):
-            if (system, port) in diagram._exported_inputs:
-                reached.add(diagram._exported_inputs[system, port])
-            elif (system, port) in diagram._connections:
-                pending.append(diagram._connections[system, port])
+            if (system, port) in diagram._sys_exported_inputs:
+                reached.add(diagram._sys_exported_inputs[system, port])
+            elif (system, port) in diagram._sys_connections:
+                pending.append(diagram._sys_connections[system, port])
     return reached
 
 
@@ -81,11 +81,11 @@ def _cycle_in(graph: Graph) -> list[Any] | None:
 
 def _guessed_inputs(system: Any, output: int) -> set[int]:
     """Feedthrough of an output without computing anything: what is unknown counts as all inputs."""
-    if system._subsystems() is not None:
+    if system._sys_subsystems() is not None:
         return set(range(system.num_input_ports()))
-    entry = system._cache_entries[system._output_ports[output]._entry_number]
-    mask = system._expanded(entry, guess=True)
-    return {i for i, port in enumerate(system._input_ports) if mask >> port._node & 1}
+    entry = system._sys_cache_entries[system._sys_output_ports[output]._entry_number]
+    mask = system._sys_expanded(entry, guess=True)
+    return {i for i, port in enumerate(system._sys_input_ports) if mask >> port._node & 1}
 
 
 def _ports_on_cycles(graph: Graph) -> set[Any]:
@@ -102,7 +102,7 @@ def _describe(cycle: list[tuple[Any, str, int]]) -> str:
     cycle = cycle[first:] + cycle[:first]
     lines: list[str] = []
     for system, kind, index in [*cycle, cycle[0]]:
-        ports = system._output_ports if kind == "y" else system._input_ports
+        ports = system._sys_output_ports if kind == "y" else system._sys_input_ports
         arrow = "is connected to" if kind == "u" else "which feeds through to" if lines else ""
         lines.append(f"  {arrow + ' ' if arrow else ''}{ports[index].GetFullDescription()}")
     return (

@@ -108,7 +108,7 @@ class GraphvizMethods:
     def DoGetGraphvizFragment(self: Any, params: _Params) -> _Fragment:
         """Override to describe a system in another way, or to change `params.header_lines` before calling this."""
         node = params.node_id
-        inputs, outputs = _cells(self._input_ports, "u"), _cells(self._output_ports, "y")
+        inputs, outputs = _cells(self._sys_input_ports, "u"), _cells(self._sys_output_ports, "y")
         if params.options.get(_SPLIT) != _SPLIT_IN_TWO:
             fragments = list(_table(node, params.header_lines, inputs, outputs))
             return _Fragment(_ends(node, "u", inputs), _ends(node, "y", outputs), fragments)
@@ -129,7 +129,7 @@ def diagram_fragment(diagram: Any, params: GraphvizFragmentParams) -> GraphvizFr
         for system in diagram.GetSystems()
     }
     left, right = f"{node}in", f"{node}out"
-    inputs, outputs = _cells(diagram._input_ports, "u"), _cells(diagram._output_ports, "y")
+    inputs, outputs = _cells(diagram._sys_input_ports, "u"), _cells(diagram._sys_output_ports, "y")
     lines = [
         f"subgraph cluster_{node} {{\n",
         f"label=<{'<BR/>'.join(params.header_lines)}>\n",
@@ -143,11 +143,11 @@ def diagram_fragment(diagram: Any, params: GraphvizFragmentParams) -> GraphvizFr
 
 
 def _edges(diagram: Any, pieces: Mapping[System, GraphvizFragment], left: str, right: str) -> Iterator[str]:
-    for (to, to_port), (start, start_port) in diagram._connections.items():
+    for (to, to_port), (start, start_port) in diagram._sys_connections.items():
         yield f"{pieces[start].output_ports[start_port]}:e -> {pieces[to].input_ports[to_port]}:w\n"
-    for (to, to_port), index in diagram._exported_inputs.items():
+    for (to, to_port), index in diagram._sys_exported_inputs.items():
         yield f"{left}:u{index}:e -> {pieces[to].input_ports[to_port]}:w [color={_COLOR_OF_INPUTS}]\n"
-    for index, (start, start_port) in enumerate(diagram._exported_outputs):
+    for index, (start, start_port) in enumerate(diagram._sys_exported_outputs):
         yield f"{pieces[start].output_ports[start_port]}:e -> {right}:y{index}:w [color={_COLOR_OF_OUTPUTS}]\n"
 
 

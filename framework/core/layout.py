@@ -47,7 +47,7 @@ class SystemLayout:
         self.xc_range = (0, 0)
         # Downstream masks by category, and by input port.
         self.down: dict[str, int] = dict.fromkeys(_CATEGORIES, 0)
-        num_inputs = len(system._input_ports)
+        num_inputs = len(system._sys_input_ports)
         self.down_inputs: list[int] = [0] * num_inputs
         # For each input port: the leaf output (layout, cache entry number) that feeds it, or None if it is free;
         # `source_slots` has the number of that cache entry among all of the tree.
@@ -75,7 +75,7 @@ class SystemLayout:
         start = self.xc_range[0]
         for leaf in self.leaves():
             first = leaf.xc_range[0] - start
-            for part, size in zip(parts, leaf.system._continuous_sizes):
+            for part, size in zip(parts, leaf.system._sys_continuous_sizes):
                 part.append(np.arange(first, first + size))
                 first += size
         q, v, z = (np.concatenate(part) if part else np.arange(0) for part in parts)
@@ -99,7 +99,7 @@ class LeafLayout(SystemLayout):
         # What each cache entry depends on (mask of nodes), and what is downstream of each node (mask of entries).
         self.dependencies: list[int] = []
         self.downs = [layout.down for layout in self.ancestors()]
-        table = system._dependency_table
+        table = system._sys_dependency_table
         self.down_nodes: list[int] = [0] * len(table.names)
         self.places = table.places
         self.group_nodes = table.group_nodes
@@ -135,14 +135,16 @@ class RootLayout:
             layout.source_slots = [None if s is None else s[0].first_bit + s[1] for s in layout.sources]
         self._resolve_inputs()
         for leaf in reversed(self.leaf_list):  # most diagrams are built from upstream to downstream
-            for number, entry in enumerate(leaf.system._cache_entries):
+            for number, entry in enumerate(leaf.system._sys_cache_entries):
                 self.add_dependencies(leaf, number, entry.dependencies())
 
     @cached_property
     def unit_quaternions(self) -> list[int]:
         """Where in the continuous state of the whole there are quaternions of length 1."""
         first = self.top.xc_range[0]
-        return [leaf.xc_range[0] - first + start for leaf in self.leaf_list for start in leaf.system._unit_quaternions]
+        return [
+            leaf.xc_range[0] - first + start for leaf in self.leaf_list for start in leaf.system._sys_unit_quaternions
+        ]
 
     def layout_of(self, system: System) -> SystemLayout | None:
         """The place of `system` in this tree, or None."""
@@ -151,7 +153,7 @@ class RootLayout:
     # ------------------------------------------------------------------ structure
 
     def _add(self, system: System, parent: SystemLayout | None) -> SystemLayout:
-        subsystems = system._subsystems()
+        subsystems = system._sys_subsystems()
         layout: SystemLayout
         if subsystems is None:
             layout = LeafLayout(self, system, parent)  # type: ignore[arg-type]
@@ -174,12 +176,12 @@ class RootLayout:
         offset += self.num_xc
         for leaf in self.leaf_list:
             start = offset
-            for model in leaf.system._discrete_models:
+            for model in leaf.system._sys_discrete_models:
                 leaf.discrete_offsets.append(offset)
                 offset += model.size()
             leaf.xd_range = (start, offset)
         for leaf in self.leaf_list:
-            for model in leaf.system._numeric_parameter_models:
+            for model in leaf.system._sys_numeric_parameter_models:
                 leaf.numeric_offsets.append(offset)
                 offset += model.size()
         offset = self._assign_entries(offset)
@@ -188,7 +190,7 @@ class RootLayout:
     def _assign_continuous(self, layout: SystemLayout, offset: int) -> int:
         start = offset
         if isinstance(layout, LeafLayout):
-            offset += sum(layout.system._continuous_sizes)
+            offset += sum(layout.system._sys_continuous_sizes)
         for child in layout.children:
             offset = self._assign_continuous(child, offset)
         layout.xc_range = (start, offset)
@@ -197,7 +199,7 @@ class RootLayout:
     def _assign_entries(self, offset: int) -> int:
         for leaf in self.leaf_list:
             leaf.first_bit = self.num_entries
-            for entry in leaf.system._cache_entries:
+            for entry in leaf.system._sys_cache_entries:
                 if entry.is_xcdot:
                     leaf.entry_offsets.append(leaf.xdot_offset)
                 elif entry.vector_size is not None:
@@ -216,24 +218,24 @@ class RootLayout:
             return
         diagram: Diagram = layout.system  # type: ignore[assignment]
         for child in layout.children:
-            for port in child.system._input_ports:
+            for port in child.system._sys_input_ports:
                 index = port._index
-                upstream = diagram._connections.get((child.system, index))
+                upstream = diagram._sys_connections.get((child.system, index))
                 if upstream is not None:
                     child.sources[index] = self._leaf_output(*upstream)
                     continue
-                exported = diagram._exported_inputs.get((child.system, index))
+                exported = diagram._sys_exported_inputs.get((child.system, index))
                 if exported is not None:
                     child.sources[index] = layout.sources[exported]
             self._connect(child)
 
     def _leaf_output(self, system: System, index: int) -> tuple[LeafLayout, int]:
         """The leaf and the cache entry behind output port `index` of a leaf or Diagram."""
-        while system._subsystems() is not None:
-            system, index = system._exported_outputs[index]  # type: ignore[attr-defined]
+        while system._sys_subsystems() is not None:
+            system, index = system._sys_exported_outputs[index]  # type: ignore[attr-defined]
         leaf = self.of_system[id(system)]
         assert isinstance(leaf, LeafLayout)
-        return leaf, leaf.system._output_ports[index]._entry_number
+        return leaf, leaf.system._sys_output_ports[index]._entry_number
 
     def _resolve_inputs(self) -> None:
         """Gives every free input its place, and lists the ports through which each leaf input is fed."""
@@ -242,12 +244,12 @@ class RootLayout:
                 chain = leaf.input_chains[index]
                 layout, port = chain[0]
                 while layout.parent is not None:
-                    exported = layout.parent.system._exported_inputs.get((layout.system, port))  # type: ignore[attr-defined]
+                    exported = layout.parent.system._sys_exported_inputs.get((layout.system, port))  # type: ignore[attr-defined]
                     if exported is None:
                         break
                     layout, port = layout.parent, exported
                     chain.append((layout, port))
-                size = layout.system._input_ports[port]._size
+                size = layout.system._sys_input_ports[port]._size
                 if leaf.sources[index] is None and size is not None and layout.free_offsets[port] is None:
                     layout.free_offsets[port] = self.num_flat
                     self.num_flat += size
@@ -353,8 +355,8 @@ class RootLayout:
 
 def describe_loop(entries: list[tuple[Any, int]]) -> str:
     """The message about an algebraic loop through the given cache entries of leaf systems, in order of data flow."""
-    steps = "\n  -> ".join(leaf._cache_entries[entry].describe() for leaf, entry in entries)
-    first = entries[0][0]._cache_entries[entries[0][1]].describe()
+    steps = "\n  -> ".join(leaf._sys_cache_entries[entry].describe() for leaf, entry in entries)
+    first = entries[0][0]._sys_cache_entries[entries[0][1]].describe()
     return (
         f"Algebraic loop:\n     {steps}\n  -> {first} (again)\n"
         "Each of these needs the one before it. Break the loop with a system whose output does not depend directly "

@@ -47,18 +47,21 @@ class LeafContext(Context):
         system, flat = layout.system, store.flat
         start, end = layout.xd_range
         self._xd = flat[start:end]
-        if system._discrete_models:
+        if system._sys_discrete_models:
             self._discrete = self._discrete_in(self._xd)
-        if system._abstract_state_models:
-            self._abstract_state = AbstractValues([model.Clone() for model in system._abstract_state_models])
-        if system._numeric_parameter_models or system._abstract_parameter_models:
+        if system._sys_abstract_state_models:
+            self._abstract_state = AbstractValues([model.Clone() for model in system._sys_abstract_state_models])
+        if system._sys_numeric_parameter_models or system._sys_abstract_parameter_models:
             self._parameters = Parameters(
-                [_view(m, flat, offset) for m, offset in zip(system._numeric_parameter_models, layout.numeric_offsets)],
-                [model.Clone() for model in system._abstract_parameter_models],
+                [
+                    _view(m, flat, offset)
+                    for m, offset in zip(system._sys_numeric_parameter_models, layout.numeric_offsets)
+                ],
+                [model.Clone() for model in system._sys_abstract_parameter_models],
             )
-        self._slots = [new_slot(store, self, entry, number) for number, entry in enumerate(system._cache_entries)]
-        if system._xcdot_entry is not None:
-            self._xcdot_slots = (self._slots[system._xcdot_entry],)
+        self._slots = [new_slot(store, self, entry, number) for number, entry in enumerate(system._sys_cache_entries)]
+        if system._sys_xcdot_entry is not None:
+            self._xcdot_slots = (self._slots[system._sys_xcdot_entry],)
         store.slots.extend(self._slots)
 
     # ------------------------------------------------------------------ updates
@@ -66,7 +69,7 @@ class LeafContext(Context):
     def _discrete_in(self, values: Array) -> DiscreteValues:
         """The groups of the discrete state, as views of an array of all their elements."""
         first = self._layout.xd_range[0]
-        models, offsets = self._layout.system._discrete_models, self._layout.discrete_offsets
+        models, offsets = self._layout.system._sys_discrete_models, self._layout.discrete_offsets
         return DiscreteValues([_view(model, values, offset - first) for model, offset in zip(models, offsets)])
 
     def _room_for_update(self) -> DiscreteValues:

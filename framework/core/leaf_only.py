@@ -33,7 +33,7 @@ class LeafOnlyDeclarations:
         Raises:
             RuntimeError: this is no leaf system.
         """
-        self._refuse("declare input ports", "Export those of its subsystems, with DiagramBuilder.ExportInput.")
+        self._sys_refuse("declare input ports", "Export those of its subsystems, with DiagramBuilder.ExportInput.")
 
     def DeclareCacheEntry(
         self,
@@ -46,7 +46,7 @@ class LeafOnlyDeclarations:
         Raises:
             RuntimeError: this is no leaf system.
         """
-        self._refuse("declare cache entries", "Declare them in a leaf system that is connected to what they need.")
+        self._sys_refuse("declare cache entries", "Declare them in a leaf system that is connected to what they need.")
 
     def get_cache_entry(self, index: int) -> CacheEntry:
         """For leaf systems: returns a cache entry by its index.
@@ -54,7 +54,7 @@ class LeafOnlyDeclarations:
         Raises:
             RuntimeError: this is no leaf system.
         """
-        self._refuse("have cache entries", "Ask the leaf system that has declared them.")
+        self._sys_refuse("have cache entries", "Ask the leaf system that has declared them.")
 
     def input_port_ticket(self, index: int) -> DependencyTicket:
         """For leaf systems: depends on input port `index`."""
@@ -85,9 +85,11 @@ class LeafOnlyDeclarations:
         self._refuse_ticket()
 
     def _refuse_ticket(self) -> NoReturn:
-        self._refuse("have dependency tickets of its own", "Ask the leaf system whose computation needs the ticket.")
+        self._sys_refuse(
+            "have dependency tickets of its own", "Ask the leaf system whose computation needs the ticket."
+        )
 
-    def _refuse(self: Any, what: str, remedy: str) -> NoReturn:
+    def _sys_refuse(self: Any, what: str, remedy: str) -> NoReturn:
         raise RuntimeError(
             f"Diagram '{self.GetSystemPathname()}' cannot {what}: what it holds and computes is that of its "
             f"subsystems. {remedy}"

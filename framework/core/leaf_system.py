@@ -65,23 +65,23 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     therefore has no direct feedthrough, without having to say so.
     """
 
-    def _start(self) -> None:
-        super()._start()
-        self._dependency_table = DependencyTable()
-        self._cache_entries: list[CacheEntry] = []
-        self._xcdot_entry: int | None = None
-        self._continuous_sizes = (0, 0, 0)
-        self._continuous_model: BasicVector = BasicVector([])
-        self._discrete_models: list[BasicVector] = []
-        self._abstract_state_models: list[AbstractValue] = []
-        self._numeric_parameter_models: list[BasicVector] = []
-        self._numeric_parameter_names: list[str] = []
-        self._abstract_parameter_models: list[AbstractValue] = []
+    def _sys_start(self) -> None:
+        super()._sys_start()
+        self._sys_dependency_table = DependencyTable()
+        self._sys_cache_entries: list[CacheEntry] = []
+        self._sys_xcdot_entry: int | None = None
+        self._sys_continuous_sizes = (0, 0, 0)
+        self._sys_continuous_model: BasicVector = BasicVector([])
+        self._sys_discrete_models: list[BasicVector] = []
+        self._sys_abstract_state_models: list[AbstractValue] = []
+        self._sys_numeric_parameter_models: list[BasicVector] = []
+        self._sys_numeric_parameter_names: list[str] = []
+        self._sys_abstract_parameter_models: list[AbstractValue] = []
         # Where in the continuous state there are quaternions of length 1, which integrators keep so.
-        self._unit_quaternions: list[int] = []
-        self._events: list[DeclaredEvent] = []
-        self._constraints: list[SystemConstraint] = []
-        self._energy_entries = declare_energy_entries(self)
+        self._sys_unit_quaternions: list[int] = []
+        self._sys_events: list[DeclaredEvent] = []
+        self._sys_constraints: list[SystemConstraint] = []
+        self._sys_energy_entries = declare_energy_entries(self)
 
     def __init__(self, converter: SystemScalarConverter | None = None) -> None:
         """Makes a system without ports, state, parameters and events.
@@ -90,13 +90,13 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             converter: how to make the same system for other scalars. By default it is a copy, whose callbacks must
                 then take scalars of any type; an empty converter says that there is no way.
         """
-        self._converter = converter
+        self._sys_converter = converter
 
-    def _subsystems(self) -> None:
+    def _sys_subsystems(self) -> None:
         return None
 
     def _declaration_count(self) -> int:
-        return len(self._dependency_table.names) + len(self._output_ports) + sum(self._continuous_sizes)
+        return len(self._sys_dependency_table.names) + len(self._sys_output_ports) + sum(self._sys_continuous_sizes)
 
     # ------------------------------------------------------------------ input ports
 
@@ -144,10 +144,10 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         return self._declare_input(name, checked_model_value(model_value, where), None, None)
 
     def _declare_input(self, name: Any, model: Any, size: int | None, random_type: Any) -> InputPort:
-        name = self._new_port_name(name, self._input_ports, "u", "input")
-        ticket, node = self._dependency_table.add_node("u", f"input port '{name}'")
-        port = InputPort(self, len(self._input_ports), name, model, size, ticket, node, random_type)
-        self._input_ports.append(port)
+        name = self._new_port_name(name, self._sys_input_ports, "u", "input")
+        ticket, node = self._sys_dependency_table.add_node("u", f"input port '{name}'")
+        port = InputPort(self, len(self._sys_input_ports), name, model, size, ticket, node, random_type)
+        self._sys_input_ports.append(port)
         return port
 
     # ------------------------------------------------------------------ output ports
@@ -196,20 +196,20 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def DeclareStateOutputPort(self, name: str | UseDefaultName, state_index: Any) -> LeafOutputPort:
         """Declares an output port that gives the continuous state, a discrete group or an abstract state variable."""
-        table = self._dependency_table
+        table = self._sys_dependency_table
         where = Where("System '{}'", self)
         if isinstance(state_index, ContinuousStateIndex):
-            checked_index(state_index, int(self._xcdot_entry is not None), where, "continuous state")
+            checked_index(state_index, int(self._sys_xcdot_entry is not None), where, "continuous state")
             port = self._declare_output(
-                name, self._continuous_model.Clone(), self._continuous_model.size(),
+                name, self._sys_continuous_model.Clone(), self._sys_continuous_model.size(),
                 _copy_continuous_state, {self.xc_ticket()},
             )  # fmt: skip
-            code = NativeCode("copy", (self._continuous_model.size(), CONTINUOUS_STATE, OUTPUT))
+            code = NativeCode("copy", (self._sys_continuous_model.size(), CONTINUOUS_STATE, OUTPUT))
             port.cache_entry().use_native(code)
             return port
         if isinstance(state_index, DiscreteStateIndex):
-            index = checked_index(state_index, len(self._discrete_models), where, "discrete state group")
-            model = self._discrete_models[index]
+            index = checked_index(state_index, len(self._sys_discrete_models), where, "discrete state group")
+            model = self._sys_discrete_models[index]
             ticket = table.add_ticket(1 << table.group_nodes["xd"][index])
             port = self._declare_output(
                 name, model.Clone(), model.size(),
@@ -218,8 +218,8 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             port.cache_entry().use_native(NativeCode("copy", (model.size(), DiscreteStateOf(index), OUTPUT)))
             return port
         if isinstance(state_index, AbstractStateIndex):
-            index = checked_index(state_index, len(self._abstract_state_models), where, "abstract state")
-            value = self._abstract_state_models[index]
+            index = checked_index(state_index, len(self._sys_abstract_state_models), where, "abstract state")
+            value = self._sys_abstract_state_models[index]
             ticket = table.add_ticket(1 << table.group_nodes["xa"][index])
             return self._declare_output(
                 name, value.Clone, None,
@@ -233,7 +233,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     def _declare_output(
         self, name: Any, model: Any, size: int | None, calc: Any, prerequisites: Iterable[DependencyTicket]
     ) -> LeafOutputPort:
-        name = self._new_port_name(name, self._output_ports, "y", "output")
+        name = self._new_port_name(name, self._sys_output_ports, "y", "output")
         if not callable(calc):
             raise TypeError(
                 f"Output port '{name}' of system '{self.GetSystemPathname()}': calc must be callable, got "
@@ -250,8 +250,8 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         entry = self._declare_entry(f"output port '{name}'", model, calc, prerequisites)
         if native is not None:
             entry.use_native(calc.code(size))
-        port = LeafOutputPort(self, len(self._output_ports), name, size, entry._index)
-        self._output_ports.append(port)
+        port = LeafOutputPort(self, len(self._sys_output_ports), name, size, entry._index)
+        self._sys_output_ports.append(port)
         return port
 
     # ------------------------------------------------------------------ cache entries
@@ -286,10 +286,10 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def get_cache_entry(self, index: int) -> CacheEntry:
         """Returns a cache entry by its index."""
-        return self._cache_entries[self._entry_index(index)]
+        return self._sys_cache_entries[self._entry_index(index)]
 
     def _entry_index(self, index: int) -> int:
-        return checked_index(index, len(self._cache_entries), Where("System '{}'", self), "cache entry")
+        return checked_index(index, len(self._sys_cache_entries), Where("System '{}'", self), "cache entry")
 
     def _declare_entry(
         self,
@@ -305,9 +305,9 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         wanted = set(tickets)
         learns = self.all_sources_ticket() in wanted
         if not learns:
-            self._dependency_table.mask(wanted, where)  # checks the tickets
+            self._sys_dependency_table.mask(wanted, where)  # checks the tickets
         entry = CacheEntry(self, description, model, calc, None if learns else frozenset(wanted), is_xcdot)
-        self._cache_entries.append(entry)
+        self._sys_cache_entries.append(entry)
         return entry
 
     # ------------------------------------------------------------------ state
@@ -324,15 +324,15 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             ContinuousState(model, *sizes)  # checks the numbers
         except (TypeError, ValueError) as error:
             raise type(error)(f"System '{self.GetSystemPathname()}', DeclareContinuousState: {error}") from None
-        self._continuous_model = model
-        self._continuous_sizes = sizes
-        if self._xcdot_entry is None:
+        self._sys_continuous_model = model
+        self._sys_continuous_sizes = sizes
+        if self._sys_xcdot_entry is None:
             entry = self._declare_entry("time derivatives", model, self._calc_xcdot, _ALL_SOURCES, is_xcdot=True)
-            self._xcdot_entry = entry._index
-            self._dependency_table.groups["xcdot"] = 1 << entry.node
+            self._sys_xcdot_entry = entry._index
+            self._sys_dependency_table.groups["xcdot"] = 1 << entry.node
         else:
-            self._cache_entries[self._xcdot_entry].model = model
-            self._cache_entries[self._xcdot_entry].vector_size = model.size()
+            self._sys_cache_entries[self._sys_xcdot_entry].model = model
+            self._sys_cache_entries[self._sys_xcdot_entry].vector_size = model.size()
         return ContinuousStateIndex(0)
 
     def DeclareDiscreteState(
@@ -341,17 +341,17 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         """Declares a discrete state group: by its size (zeros), by default values or by a model vector."""
         model = kwargs.pop("model_vector", kwargs.pop("vector", num_state_variables))
         refuse_unknown(kwargs, "DeclareDiscreteState")
-        self._discrete_models.append(self._checked_model_vector(model, "DeclareDiscreteState"))
-        index = len(self._discrete_models) - 1
-        self._dependency_table.add_node("xd", f"discrete state group {index}")
+        self._sys_discrete_models.append(self._checked_model_vector(model, "DeclareDiscreteState"))
+        index = len(self._sys_discrete_models) - 1
+        self._sys_dependency_table.add_node("xd", f"discrete state group {index}")
         return DiscreteStateIndex(index)
 
     def DeclareAbstractState(self, model_value: AbstractValue) -> AbstractStateIndex:
         """Declares an abstract state variable with its default value."""
         where = Where("System '{}', DeclareAbstractState", self)
-        self._abstract_state_models.append(checked_model_value(model_value, where))
-        index = len(self._abstract_state_models) - 1
-        self._dependency_table.add_node("xa", f"abstract state {index}")
+        self._sys_abstract_state_models.append(checked_model_value(model_value, where))
+        index = len(self._sys_abstract_state_models) - 1
+        self._sys_dependency_table.add_node("xa", f"abstract state {index}")
         return AbstractStateIndex(index)
 
     def discrete_state_ticket(self, index: int) -> DependencyTicket:
@@ -366,19 +366,19 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def DeclareNumericParameter(self, model_vector: BasicVector, *, name: str | None = None) -> NumericParameterIndex:
         """Declares a group of numeric parameters with default values; native functions know it by its name."""
-        index = len(self._numeric_parameter_models)
+        index = len(self._sys_numeric_parameter_models)
         model = self._checked_model_vector(model_vector, "DeclareNumericParameter")
-        self._numeric_parameter_names.append(self._new_parameter_name(name, index))
-        self._numeric_parameter_models.append(model)
-        self._dependency_table.add_node("pn", f"numeric parameter {index}")
+        self._sys_numeric_parameter_names.append(self._new_parameter_name(name, index))
+        self._sys_numeric_parameter_models.append(model)
+        self._sys_dependency_table.add_node("pn", f"numeric parameter {index}")
         return NumericParameterIndex(index)
 
     def DeclareAbstractParameter(self, model_value: AbstractValue) -> AbstractParameterIndex:
         """Declares an abstract parameter with its default value."""
         where = Where("System '{}', DeclareAbstractParameter", self)
-        self._abstract_parameter_models.append(checked_model_value(model_value, where))
-        index = len(self._abstract_parameter_models) - 1
-        self._dependency_table.add_node("pa", f"abstract parameter {index}")
+        self._sys_abstract_parameter_models.append(checked_model_value(model_value, where))
+        index = len(self._sys_abstract_parameter_models) - 1
+        self._sys_dependency_table.add_node("pa", f"abstract parameter {index}")
         return AbstractParameterIndex(index)
 
     def numeric_parameter_ticket(self, index: int) -> DependencyTicket:
@@ -399,12 +399,12 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def cache_entry_ticket(self, index: int) -> DependencyTicket:
         """Depends on cache entry `index`."""
-        return self._cache_entries[self._entry_index(index)].ticket()
+        return self._sys_cache_entries[self._entry_index(index)].ticket()
 
     def _group_ticket(self, group: str, index: int, what: str) -> DependencyTicket:
-        nodes = self._dependency_table.group_nodes[group]
+        nodes = self._sys_dependency_table.group_nodes[group]
         checked_index(index, len(nodes), Where("System '{}'", self), what)
-        return self._dependency_table.add_ticket(1 << nodes[index])
+        return self._sys_dependency_table.add_ticket(1 << nodes[index])
 
     def _checked_model_vector(self, model: Any, function: str) -> BasicVector:
         try:
@@ -413,7 +413,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             raise type(error)(f"System '{self.GetSystemPathname()}', {function}: {error}") from None
 
     def _declared_events(self, context: Any) -> list[tuple[LeafContext, DeclaredEvent]]:
-        return [(context, event) for event in self._events]
+        return [(context, event) for event in self._sys_events]
 
     # ------------------------------------------------------------------ witness functions
 
@@ -484,18 +484,18 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def _set_defaults(self, context: Any) -> None:
         parameters = context.get_mutable_parameters()
-        for group, vector in zip(parameters._numeric._items, self._numeric_parameter_models):
+        for group, vector in zip(parameters._numeric._items, self._sys_numeric_parameter_models):
             group._values[:] = vector._values
-        for value, model in zip(parameters._abstract._items, self._abstract_parameter_models):
+        for value, model in zip(parameters._abstract._items, self._sys_abstract_parameter_models):
             value.SetFrom(model)
         self.SetDefaultParameters(context, parameters)
         down = context._layout.down
         context._store.change(down["xc"] | down["xd"] | down["xa"], context)
-        if sum(self._continuous_sizes):
-            context._xc._vector._values[:] = self._continuous_model._values
-        for group, vector in zip(context._discrete._items, self._discrete_models):
+        if sum(self._sys_continuous_sizes):
+            context._xc._vector._values[:] = self._sys_continuous_model._values
+        for group, vector in zip(context._discrete._items, self._sys_discrete_models):
             group._values[:] = vector._values
-        for value, model in zip(context._abstract_state._items, self._abstract_state_models):
+        for value, model in zip(context._abstract_state._items, self._sys_abstract_state_models):
             value.SetFrom(model)
         if type(self).SetDefaultState is not LeafSystem.SetDefaultState:
             self.SetDefaultState(context, context.get_mutable_state())
@@ -503,16 +503,16 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     # ------------------------------------------------------------------ direct feedthrough
 
     def _feedthrough_inputs(self, output_port: int) -> set[int]:
-        entry = self._cache_entries[self.get_output_port(output_port)._entry_number]
-        return {self._input_number(node) for node in bits(self._expanded(entry)) if self._is_input(node)}
+        entry = self._sys_cache_entries[self.get_output_port(output_port)._entry_number]
+        return {self._input_number(node) for node in bits(self._sys_expanded(entry)) if self._is_input(node)}
 
     def _is_input(self, node: int) -> bool:
-        return bool(self._dependency_table.groups["u"] >> node & 1)
+        return bool(self._sys_dependency_table.groups["u"] >> node & 1)
 
     def _input_number(self, node: int) -> int:
-        return self._dependency_table.group_nodes["u"].index(node)
+        return self._sys_dependency_table.group_nodes["u"].index(node)
 
-    def _expanded(self, entry: CacheEntry, guess: bool = False, seen: frozenset[int] = frozenset()) -> int:
+    def _sys_expanded(self, entry: CacheEntry, guess: bool = False, seen: frozenset[int] = frozenset()) -> int:
         """All nodes that a cache entry depends on, through other entries too.
 
         Args:
@@ -522,27 +522,27 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         """
         if entry.is_learning and not entry.was_observed:
             if guess:
-                return self._dependency_table.sources()
-            self._observe(entry)
+                return self._sys_dependency_table.sources()
+            self._sys_observe(entry)
         mask = entry.dependencies()
-        for node in bits(mask & self._dependency_table.groups["cache"]):
-            inner = next(e for e in self._cache_entries if e.node == node)
+        for node in bits(mask & self._sys_dependency_table.groups["cache"]):
+            inner = next(e for e in self._sys_cache_entries if e.node == node)
             if node not in seen:
-                mask |= self._expanded(inner, guess, seen | {node})
+                mask |= self._sys_expanded(inner, guess, seen | {node})
         return mask
 
-    def _observe(self, entry: CacheEntry) -> None:
+    def _sys_observe(self, entry: CacheEntry) -> None:
         """Watches one computation in a context of this system alone, with default values at all inputs.
 
         A computation that cannot cope with default values is taken to read all inputs.
         """
         context: Any = self.CreateDefaultContext()
-        for port in self._input_ports:
+        for port in self._sys_input_ports:
             context._fix_input(port._index, port._default_value())
         try:
             context._read_entry(entry._index)
         except Exception:  # the values are made up; the caller's own evaluation will report real errors
-            entry.learn(self._dependency_table.sources())
+            entry.learn(self._sys_dependency_table.sources())
 
 
 def _copy_continuous_state(context: LeafContext, output: BasicVector) -> None:

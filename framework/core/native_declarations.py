@@ -37,9 +37,9 @@ class NativeDeclarations:
                 f"{where} takes a function decorated with @native, got {type(calc).__name__}. To use ordinary Python, "
                 "override DoCalcTimeDerivatives(context, derivatives)."
             )
-        if self._xcdot_entry is None:
+        if self._sys_xcdot_entry is None:
             raise RuntimeError(f"{where}: there is no continuous state; call DeclareContinuousState before.")
-        entry = self._cache_entries[self._xcdot_entry]
+        entry = self._sys_cache_entries[self._sys_xcdot_entry]
         bound = calc.bind(self, "time derivatives")
         entry.calc = bound
         entry.use_native(bound.code(entry.vector_size))
@@ -57,7 +57,7 @@ class NativeDeclarations:
         where = f"{update.describe()}, {kind.value} of system '{self.GetSystemPathname()}'"
         if kind is not EventKind.DISCRETE_UPDATE:
             raise TypeError(f"{where}: a native function can only be the handler of discrete updates.")
-        models = self._discrete_models
+        models = self._sys_discrete_models
         found = _GROUP.fullmatch(update.parameters[-1])
         group = int(found[1] or found[2]) if found else 0
         if group >= len(models) or (not found and len(models) > 1):
@@ -70,12 +70,12 @@ class NativeDeclarations:
 
     def _use_native_event(self: Any, code: NativeCode | ContextualCode) -> None:
         """Says that an operation does the same as the handler of the event declared last."""
-        self._events[-1] = dataclasses.replace(self._events[-1], native=code)
+        self._sys_events[-1] = dataclasses.replace(self._sys_events[-1], native=code)
 
     def _new_parameter_name(self: Any, name: str | None, index: int) -> str:
         if name is None:
             return f"p{index}"
-        if name in self._numeric_parameter_names:
+        if name in self._sys_numeric_parameter_names:
             raise ValueError(
                 f"System '{self.GetSystemPathname()}' has a numeric parameter '{name}' already; names must differ."
             )

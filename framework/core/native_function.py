@@ -189,19 +189,21 @@ def _fits(argument: Any, takes_number: bool) -> bool:
 def _wires(system: LeafSystem) -> dict[str, tuple[Any, int, int]]:
     """What a parameter of each name stands for in a system: place, shift and size."""
     wires: dict[str, tuple[Any, int, int]] = {}
-    num_q, num_v, num_z = system._continuous_sizes
+    num_q, num_v, num_z = system._sys_continuous_sizes
     for name, first, size in (
         ("xc", 0, num_q + num_v + num_z), ("q", 0, num_q), ("v", num_q, num_v), ("z", num_q + num_v, num_z),
     ):  # fmt: skip
         if size:
             wires[name] = (CONTINUOUS_STATE, first, size)
-    for index, model in enumerate(system._discrete_models):
+    for index, model in enumerate(system._sys_discrete_models):
         wires[f"xd{index}"] = (DiscreteStateOf(index), 0, model.size())
-    if len(system._discrete_models) == 1:
+    if len(system._sys_discrete_models) == 1:
         wires["xd"] = wires["xd0"]
-    for index, (model, name) in enumerate(zip(system._numeric_parameter_models, system._numeric_parameter_names)):
+    for index, (model, name) in enumerate(
+        zip(system._sys_numeric_parameter_models, system._sys_numeric_parameter_names)
+    ):
         wires[name] = (ParameterOf(index), 0, model.size())
-    for port in system._input_ports:
+    for port in system._sys_input_ports:
         if port._size is not None:
             wires[port._name] = (InputOf(port._index), 0, port._size)
     wires.update(dict.fromkeys(_TIME, (CURRENT_TIME, 0, 1)))

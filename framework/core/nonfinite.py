@@ -36,7 +36,7 @@ def blame_derivatives(context: Context) -> str:
 
 def blame_input(context: Context, port_index: int) -> str:
     """Says that an input port of a leaf system carries a value that is not finite, and where that comes from."""
-    port = context._system._input_ports[port_index]
+    port = context._system._sys_input_ports[port_index]
     value = context._read_input(port_index)
     values = value._values.tolist() if isinstance(value, BasicVector) else value
     origin = ""
@@ -58,7 +58,7 @@ def _upstream(context: Context, leaf: LeafLayout, visited: set[int]) -> str:
         upstream, entry = source
         value = slots[upstream.first_bit + entry].value
         if isinstance(value, BasicVector) and not is_finite(value._values):
-            port = leaf.system._input_ports[index]
+            port = leaf.system._sys_input_ports[index]
             return f"; its input port '{port._name}' is not finite either" + _blame_output(
                 context, upstream, entry, visited
             )
@@ -71,4 +71,4 @@ def _blame_output(context: Context, leaf: LeafLayout, entry: int, visited: set[i
         return ""
     visited.add(bit)
     deeper = _upstream(context, leaf, visited)
-    return deeper or f"; it comes from {leaf.system._cache_entries[entry].describe()}"
+    return deeper or f"; it comes from {leaf.system._sys_cache_entries[entry].describe()}"

@@ -60,7 +60,7 @@ class OutputMethods:
 
     def AllocateOutput(self: Any) -> SystemOutput:
         """Returns room for the values of all output ports."""
-        return SystemOutput([port.Allocate() for port in self._output_ports])
+        return SystemOutput([port.Allocate() for port in self._sys_output_ports])
 
     def CalcOutput(self: Any, context: Any, outputs: SystemOutput) -> None:
         """Copies the current values of all output ports into `outputs`, computing those that are out of date.
@@ -74,12 +74,12 @@ class OutputMethods:
                 f"CalcOutput: system '{self.GetSystemPathname()}' needs a SystemOutput, made by AllocateOutput(); got "
                 f"{type(outputs).__name__}."
             )
-        if outputs.num_ports() != len(self._output_ports):
+        if outputs.num_ports() != len(self._sys_output_ports):
             raise ValueError(
-                f"CalcOutput: system '{self.GetSystemPathname()}' has {len(self._output_ports)} output ports, but "
+                f"CalcOutput: system '{self.GetSystemPathname()}' has {len(self._sys_output_ports)} output ports, but "
                 f"`outputs` has room for {outputs.num_ports()}; make it with AllocateOutput of the same system."
             )
-        for port, box in zip(self._output_ports, outputs._values):
+        for port, box in zip(self._sys_output_ports, outputs._values):
             value = port._read(context)
             if isinstance(value, BasicVector):
                 box.get_value().SetFrom(value)

@@ -226,7 +226,7 @@ class OutputPort(_Port):
     def Allocate(self) -> AbstractValue:
         """Returns a box with a value of the port's type."""
         leaf_port = self._leaf_port
-        entry = leaf_port._system._cache_entries[leaf_port._entry_number]
+        entry = leaf_port._system._sys_cache_entries[leaf_port._entry_number]
         if isinstance(entry.model, BasicVector):
             return Value(entry.model._cast(self._system._scalar))
         return entry.allocate_value()
@@ -252,7 +252,7 @@ class LeafOutputPort(OutputPort):
 
     def ticket(self) -> DependencyTicket:
         """Ticket for computations that depend on this port."""
-        return self._system._cache_entries[self._entry_number].ticket()  # type: ignore[attr-defined]
+        return self._system._sys_cache_entries[self._entry_number].ticket()  # type: ignore[attr-defined]
 
     def disable_caching_by_default(self) -> None:
         """Disables caching of the port's value in the contexts that are made from now on."""
@@ -260,7 +260,7 @@ class LeafOutputPort(OutputPort):
 
     def cache_entry(self) -> Any:
         """The cache entry that keeps the port's value."""
-        return self._system._cache_entries[self._entry_number]  # type: ignore[attr-defined]
+        return self._system._sys_cache_entries[self._entry_number]  # type: ignore[attr-defined]
 
     def _read(self, context: Context) -> BasicVector | AbstractValue:
         self._check_context(context)

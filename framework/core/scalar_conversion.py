@@ -133,19 +133,19 @@ class SystemScalarConverter:
 class ScalarConversionMethods:
     """What every System can say and do about scalar types."""
 
-    _converter: SystemScalarConverter | None  # given to say how the system is converted; None if it is copied
+    _sys_converter: SystemScalarConverter | None  # given to say how the system is converted; None if it is copied
 
     def get_system_scalar_converter(self: Any) -> SystemScalarConverter:
         """Returns the conversions that the system supports."""
-        if self._converter is not None:
-            return self._converter
+        if self._sys_converter is not None:
+            return self._sys_converter
         from merganser.framework.core.converting import convert, is_written_for_one_scalar
 
         converter = SystemScalarConverter()
         if not is_written_for_one_scalar(self):
             for T, U in SystemScalarConverter.SupportedConversionPairs:
                 converter._add(T, U, functools.partial(convert, T=T))
-            for subsystem in self._subsystems() or ():
+            for subsystem in self._sys_subsystems() or ():
                 converter.RemoveUnlessAlsoSupportedBy(subsystem.get_system_scalar_converter())
         return converter
 

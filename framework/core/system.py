@@ -66,58 +66,58 @@ class System(
     # Whether its callbacks add and multiply AutoDiffXd as they do floats, and never drop derivatives: not to be trusted
     # of classes that others derive (linearization.py).
     _keeps_derivatives: ClassVar[bool] = False
-    _input_ports: list[InputPort]
-    _output_ports: list[Any]
-    _parent: Diagram | None
-    _name: str
+    _sys_input_ports: list[InputPort]
+    _sys_output_ports: list[Any]
+    _sys_parent: Diagram | None
+    _sys_name: str
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         system = super().__new__(cls)
-        system._start()
+        system._sys_start()
         return system
 
-    def _start(self) -> None:
+    def _sys_start(self) -> None:
         """Makes the empty lists that declarations fill, before any `__init__` runs."""
-        self._name = ""
-        self._parent = None
-        self._names_around: Counter[str] | None = None  # of the systems in the same builder, as long as it has them
-        self._input_ports = []
-        self._output_ports = []
-        self._layout_cache: RootLayout | None = None
-        self._converter = None
+        self._sys_name = ""
+        self._sys_parent = None
+        self._sys_names_around: Counter[str] | None = None  # of the systems in the same builder, as long as it has them
+        self._sys_input_ports = []
+        self._sys_output_ports = []
+        self._sys_layout_cache: RootLayout | None = None
+        self._sys_converter = None
 
     @abc.abstractmethod
-    def _subsystems(self) -> Sequence[System] | None:
+    def _sys_subsystems(self) -> Sequence[System] | None:
         """The systems inside, or None for a leaf system."""
 
     # ------------------------------------------------------------------ names
 
     def get_name(self) -> str:
         """The name; empty if none was given."""
-        return self._name
+        return self._sys_name
 
     def set_name(self, name: str) -> None:
         """Gives the system a name, unique among its siblings in a Diagram."""
         if not isinstance(name, str):
             raise TypeError(f"System '{self.GetSystemPathname()}': a name is a string, got {name!r}.")
-        if self._parent is not None:
-            for sibling in self._parent._systems:
-                if sibling is not self and sibling._name == name:
+        if self._sys_parent is not None:
+            for sibling in self._sys_parent._sys_systems:
+                if sibling is not self and sibling._sys_name == name:
                     raise ValueError(
-                        f"Diagram '{self._parent.GetSystemPathname()}' already has a subsystem named '{name}'."
+                        f"Diagram '{self._sys_parent.GetSystemPathname()}' already has a subsystem named '{name}'."
                     )
-        if self._names_around is not None:
-            self._names_around[self._name] -= 1
-            self._names_around[name] += 1
-        self._name = name
+        if self._sys_names_around is not None:
+            self._sys_names_around[self._sys_name] -= 1
+            self._sys_names_around[name] += 1
+        self._sys_name = name
 
     def GetSystemName(self) -> str:
         """The name, or the name of the class if there is none."""
-        return self._name or generic_class(type(self)).__name__
+        return self._sys_name or generic_class(type(self)).__name__
 
     def GetSystemPathname(self) -> str:
         """The names from the outermost Diagram down to this system: '::station::arm'."""
-        prefix = self._parent.GetSystemPathname() if self._parent is not None else ""
+        prefix = self._sys_parent.GetSystemPathname() if self._sys_parent is not None else ""
         return f"{prefix}::{self.GetSystemName()}"
 
     def GetSystemType(self) -> str:
@@ -128,43 +128,43 @@ class System(
 
     def num_input_ports(self) -> int:
         """Number of input ports."""
-        return len(self._input_ports)
+        return len(self._sys_input_ports)
 
     def num_output_ports(self) -> int:
         """Number of output ports."""
-        return len(self._output_ports)
+        return len(self._sys_output_ports)
 
     def num_total_inputs(self) -> int:
         """Sum of the sizes of all vector input ports."""
-        return sum(port.size() for port in self._input_ports)
+        return sum(port.size() for port in self._sys_input_ports)
 
     def num_total_outputs(self) -> int:
         """Sum of the sizes of all vector output ports."""
-        return sum(port.size() for port in self._output_ports)
+        return sum(port.size() for port in self._sys_output_ports)
 
     def get_input_port(self, port_index: int | None = None) -> InputPort:
         """Returns an input port by its index; without one, the only input port."""
-        return _port(self, self._input_ports, port_index, "input")
+        return _port(self, self._sys_input_ports, port_index, "input")
 
     def get_output_port(self, port_index: int | None = None) -> Any:
         """Returns an output port by its index; without one, the only output port."""
-        return _port(self, self._output_ports, port_index, "output")
+        return _port(self, self._sys_output_ports, port_index, "output")
 
     def GetInputPort(self, port_name: str) -> InputPort:
         """Returns an input port by its name."""
-        return _port_named(self, self._input_ports, port_name, "input")
+        return _port_named(self, self._sys_input_ports, port_name, "input")
 
     def GetOutputPort(self, port_name: str) -> Any:
         """Returns an output port by its name."""
-        return _port_named(self, self._output_ports, port_name, "output")
+        return _port_named(self, self._sys_output_ports, port_name, "output")
 
     def HasInputPort(self, port_name: str) -> bool:
         """Whether there is an input port of that name."""
-        return any(port._name == port_name for port in self._input_ports)
+        return any(port._name == port_name for port in self._sys_input_ports)
 
     def HasOutputPort(self, port_name: str) -> bool:
         """Whether there is an output port of that name."""
-        return any(port._name == port_name for port in self._output_ports)
+        return any(port._name == port_name for port in self._sys_output_ports)
 
     def _new_port_name(self, name: str | UseDefaultName, ports: Sequence[Any], letter: str, kind: str) -> str:
         if name is kUseDefaultName:
@@ -185,7 +185,7 @@ class System(
 
     def HasAnyDirectFeedthrough(self) -> bool:
         """Whether any output depends at the same instant on any input."""
-        return any(self._feedthrough_inputs(i) for i in range(len(self._output_ports)))
+        return any(self._feedthrough_inputs(i) for i in range(len(self._sys_output_ports)))
 
     @overload
     def HasDirectFeedthrough(self, output_port: int) -> bool: ...
@@ -203,7 +203,7 @@ class System(
 
     def GetDirectFeedthroughs(self) -> list[tuple[int, int]]:
         """All pairs (input port, output port) with direct feedthrough."""
-        return [(i, o) for o in range(len(self._output_ports)) for i in sorted(self._feedthrough_inputs(o))]
+        return [(i, o) for o in range(len(self._sys_output_ports)) for i in sorted(self._feedthrough_inputs(o))]
 
     # ------------------------------------------------------------------ contexts
 
@@ -221,9 +221,9 @@ class System(
         return make_context(self._get_layout(), dtype, scalar)
 
     def _get_layout(self) -> RootLayout:
-        layout = self._layout_cache
+        layout = self._sys_layout_cache
         if layout is None or self._structure_changed(layout):
-            layout = self._layout_cache = RootLayout(self)
+            layout = self._sys_layout_cache = RootLayout(self)
         return layout
 
     def _structure_changed(self, layout: RootLayout) -> bool:
@@ -231,7 +231,7 @@ class System(
         return any(s.system._declaration_count() != s.declaration_count for s in layout.systems)
 
     def _declaration_count(self) -> int:
-        return len(self._input_ports) + len(self._output_ports)
+        return len(self._sys_input_ports) + len(self._sys_output_ports)
 
     def SetDefaultContext(self, context: Context) -> None:
         """Sets state and parameters to their defaults."""
@@ -332,13 +332,13 @@ class System(
             )
         self._check_context(target_context)
         other_system._check_context(other_context)
-        mine, theirs = ([port._size for port in system._input_ports] for system in (self, other_system))
+        mine, theirs = ([port._size for port in system._sys_input_ports] for system in (self, other_system))
         if theirs != mine:
             raise ValueError(
                 f"FixInputPortsFrom: systems '{self.GetSystemPathname()}' and '{other_system.GetSystemPathname()}' "
                 f"differ in their input ports, whose sizes are {mine} and {theirs}."
             )
-        for port, other in zip(self._input_ports, other_system._input_ports):
+        for port, other in zip(self._sys_input_ports, other_system._sys_input_ports):
             if other.HasValue(other_context):
                 port.FixValue(target_context, other.Eval(other_context))
 
@@ -372,19 +372,19 @@ class System(
 
     def num_discrete_state_groups(self) -> int:
         """Number of discrete state groups."""
-        return sum(len(leaf.system._discrete_models) for leaf in self._get_layout().leaf_list)
+        return sum(len(leaf.system._sys_discrete_models) for leaf in self._get_layout().leaf_list)
 
     def num_abstract_states(self) -> int:
         """Number of abstract state variables."""
-        return sum(len(leaf.system._abstract_state_models) for leaf in self._get_layout().leaf_list)
+        return sum(len(leaf.system._sys_abstract_state_models) for leaf in self._get_layout().leaf_list)
 
     def num_numeric_parameter_groups(self) -> int:
         """Number of numeric parameter groups."""
-        return sum(len(leaf.system._numeric_parameter_models) for leaf in self._get_layout().leaf_list)
+        return sum(len(leaf.system._sys_numeric_parameter_models) for leaf in self._get_layout().leaf_list)
 
     def num_abstract_parameters(self) -> int:
         """Number of abstract parameters."""
-        return sum(len(leaf.system._abstract_parameter_models) for leaf in self._get_layout().leaf_list)
+        return sum(len(leaf.system._sys_abstract_parameter_models) for leaf in self._get_layout().leaf_list)
 
     def EvalTimeDerivatives(self, context: Context) -> ContinuousState:
         """Returns the time derivatives of the continuous state, computed if they are out of date."""
@@ -511,7 +511,7 @@ class System(
 
     def __getstate__(self) -> dict[str, Any]:
         # The layout follows from the rest, and knows systems by their addresses. A copy is in no builder.
-        return {**self.__dict__, "_layout_cache": None, "_names_around": None}
+        return {**self.__dict__, "_sys_layout_cache": None, "_sys_names_around": None}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return new_system, (origin_of(self), self._scalar), self.__getstate__()

@@ -42,20 +42,20 @@ class VectorSystem(LeafSystem):
         converter: SystemScalarConverter | None = None,
     ) -> None:
         super().__init__(converter)
-        self._feeds_through = direct_feedthrough is not False
+        self._sys_feeds_through = direct_feedthrough is not False
         if input_size:
             self.DeclareVectorInputPort(kUseDefaultName, input_size)
         if output_size:
-            sources = self.all_sources_ticket if self._feeds_through else self.all_sources_except_input_ports_ticket
+            sources = self.all_sources_ticket if self._sys_feeds_through else self.all_sources_except_input_ports_ticket
             self.DeclareVectorOutputPort(kUseDefaultName, output_size, self._calc_output, {sources()})
         self.DeclareForcedDiscreteUpdateEvent(self.CalcDiscreteUpdate)
 
     def DeclareContinuousState(self, *args: Any, **kwargs: Any) -> Any:
-        self._refuse_mixed_state(bool(self._discrete_models))
+        self._refuse_mixed_state(bool(self._sys_discrete_models))
         return super().DeclareContinuousState(*args, **kwargs)
 
     def DeclareDiscreteState(self, *args: Any, **kwargs: Any) -> Any:
-        self._refuse_mixed_state(bool(self._discrete_models) or sum(self._continuous_sizes) > 0)
+        self._refuse_mixed_state(bool(self._sys_discrete_models) or sum(self._sys_continuous_sizes) > 0)
         return super().DeclareDiscreteState(*args, **kwargs)
 
     def _refuse_mixed_state(self, has_other: bool) -> None:
@@ -88,22 +88,22 @@ class VectorSystem(LeafSystem):
         """Returns the input as an array, empty if there is no port; with an index, as `System.EvalVectorInput`."""
         if port_index is not None:
             return super().EvalVectorInput(context, port_index)
-        return self.get_input_port().Eval(context) if self._input_ports else np.empty(0)
+        return self.get_input_port().Eval(context) if self._sys_input_ports else np.empty(0)
 
     def GetVectorState(self, context: Any) -> Array:
         """Returns a copy of the continuous or discrete state, empty if there is none."""
-        if self._discrete_models:
+        if self._sys_discrete_models:
             return context.get_discrete_state_vector().CopyToVector()
         return context.get_continuous_state_vector().CopyToVector()
 
     def CalcDiscreteUpdate(self, context: Any, discrete_values: DiscreteValues) -> None:
         """The handler of discrete updates."""
-        if self._discrete_models:
+        if self._sys_discrete_models:
             given, state = self.EvalVectorInput(context), self.GetVectorState(context)
             self.DoCalcVectorDiscreteVariableUpdates(context, given, state, discrete_values.get_mutable_value())
 
     def _calc_output(self, context: Any, output: BasicVector) -> None:
-        given = self.EvalVectorInput(context) if self._feeds_through else np.empty(0)
+        given = self.EvalVectorInput(context) if self._sys_feeds_through else np.empty(0)
         self.DoCalcVectorOutput(context, given, self.GetVectorState(context), output.get_mutable_value())
 
     def DoCalcTimeDerivatives(self, context: Any, derivatives: ContinuousState) -> None:

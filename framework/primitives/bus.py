@@ -37,7 +37,7 @@ class BusCreator(LeafSystem):
     def _calc_bus(self, context: Context, output: AbstractValue) -> None:
         bus = output.get_mutable_value()
         bus.Clear()
-        for port in self._input_ports:
+        for port in self._sys_input_ports:
             value = self.EvalAbstractInput(context, int(port.get_index()))
             if value is not None:
                 bus.Set(port.get_name(), value)
@@ -87,7 +87,7 @@ class BusSelector(LeafSystem):
 
     def _next_name(self, name: str | UseDefaultName) -> str:
         """The name that the next output port gets."""
-        return self._new_port_name(name, self._output_ports, "y", "output")
+        return self._new_port_name(name, self._sys_output_ports, "y", "output")
 
     def _calc_vector(self, name: str, context: Context, output: BasicVector) -> None:
         signal = self._signal(context, name)

@@ -39,8 +39,8 @@ class Integrator(LeafSystem):
             start = checked_vector(value, "Integrator: initial_value")
         self._u = self.DeclareVectorInputPort(kUseDefaultName, start.size)
         state_index = self.DeclareContinuousState(BasicVector(start))
-        assert self._xcdot_entry is not None
-        self._cache_entries[self._xcdot_entry].use_native(NativeCode("copy", (start.size, InputOf(0), OUTPUT)))
+        assert self._sys_xcdot_entry is not None
+        self._sys_cache_entries[self._sys_xcdot_entry].use_native(NativeCode("copy", (start.size, InputOf(0), OUTPUT)))
         self.DeclareStateOutputPort(kUseDefaultName, state_index)
 
     def set_default_integral_value(self, initial_value: ArrayLike) -> None:

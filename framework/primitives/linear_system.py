@@ -94,8 +94,8 @@ class AffineSystem(LinearStateMethods, LeafSystem):
             self.DeclareVectorInputPort(kUseDefaultName, num_inputs)
         if num_states and self._time_period == 0.0:
             self.DeclareContinuousState(num_states)
-            assert self._xcdot_entry is not None
-            entry = self._cache_entries[self._xcdot_entry]
+            assert self._sys_xcdot_entry is not None
+            entry = self._sys_cache_entries[self._sys_xcdot_entry]
             entry.use_native(self._dynamics_code())  # says what they depend on
             entry.use_native(self._updatable(self._dynamics_code))
         elif num_states:
@@ -215,7 +215,7 @@ class AffineSystem(LinearStateMethods, LeafSystem):
     def _next(self, context: Context, x: Array) -> Array:
         result = self._f0 + left_to_right_product(self._A, x)
         if self.num_inputs():
-            u = self._input_ports[0].EvalBasicVector(context).value()
+            u = self._sys_input_ports[0].EvalBasicVector(context).value()
             result = result + left_to_right_product(self._B, u)
         return result
 
@@ -224,7 +224,7 @@ class AffineSystem(LinearStateMethods, LeafSystem):
         if self._has_C:
             y = y + left_to_right_product(self._C, self._state_of(context))
         if self._has_D:
-            y = y + left_to_right_product(self._D, self._input_ports[0].EvalBasicVector(context).value())
+            y = y + left_to_right_product(self._D, self._sys_input_ports[0].EvalBasicVector(context).value())
         output.SetFromVector(y)
 
 

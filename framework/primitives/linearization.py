@@ -175,7 +175,7 @@ def jacobian_of(
 
 def _keep_derivatives(system: System) -> bool:
     """Whether all systems are of classes that are known to compute with AutoDiffXd as they do with floats."""
-    subsystems = system._subsystems()
+    subsystems = system._sys_subsystems()
     if subsystems is not None:
         return all(map(_keep_derivatives, subsystems))
     return system._keeps_derivatives and type(system).__module__.startswith("merganser.")

@@ -51,9 +51,9 @@ class FirstOrderLowPassFilter(LeafSystem):
         self._time_constants = constants
         self._u = self.DeclareVectorInputPort(kUseDefaultName, constants.size)
         self.DeclareStateOutputPort(kUseDefaultName, self.DeclareContinuousState(constants.size))
-        assert self._xcdot_entry is not None
+        assert self._sys_xcdot_entry is not None
         code = NativeCode("low_pass", (constants.size, constants, InputOf(0), CONTINUOUS_STATE, OUTPUT))
-        self._cache_entries[self._xcdot_entry].use_native(code)
+        self._sys_cache_entries[self._sys_xcdot_entry].use_native(code)
 
     def get_time_constant(self) -> float:
         """Returns the time constant that all elements have [s].

@@ -67,13 +67,13 @@ class PortSwitch(LeafSystem):
 
     def _selected(self, context: Context) -> InputPort:
         index = int(self._selector.EvalAbstract(context).get_value())
-        if not 0 < index < len(self._input_ports):
-            choices = ", ".join(f"{int(p.get_index())} ('{p.get_name()}')" for p in self._input_ports[1:]) or "none"
+        if not 0 < index < len(self._sys_input_ports):
+            choices = ", ".join(f"{int(p.get_index())} ('{p.get_name()}')" for p in self._sys_input_ports[1:]) or "none"
             raise RuntimeError(
                 f"Input port 'port_selector' of system '{self.GetSystemPathname()}' selects input {index}, which is "
                 f"none to choose from; there are {choices}."
             )
-        return self._input_ports[index]
+        return self._sys_input_ports[index]
 
     def _copy_vector(self, context: Context, output: BasicVector) -> None:
         output.SetFrom(self._selected(context).EvalBasicVector(context))

@@ -100,7 +100,7 @@ class Selector(LeafSystem):
             declared.cache_entry().use_native(NativeCode("pick", (len(places), OUTPUT, *sources)))
 
     def _calc_output(self, places: list[tuple[int, int]], context: Context, output: BasicVector) -> None:
-        u = {n: self._input_ports[n].EvalBasicVector(context).value() for n in {n for n, _ in places}}
+        u = {n: self._sys_input_ports[n].EvalBasicVector(context).value() for n in {n for n, _ in places}}
         output.SetFromVector([u[n][j] for n, j in places])
 
 

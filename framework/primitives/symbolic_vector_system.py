@@ -132,8 +132,11 @@ class SymbolicVectorSystem(LeafSystem):
             self.DeclareNumericParameter(BasicVector(np.zeros(len(self._parameter))))
         if len(self._state) and self._time_period == 0.0:
             self.DeclareContinuousState(len(self._state))
-            assert self._xcdot_entry is not None
-            entry, native = self._cache_entries[self._xcdot_entry], _CodeOfExpressions(self, self._dynamics, OUTPUT)
+            assert self._sys_xcdot_entry is not None
+            entry, native = (
+                self._sys_cache_entries[self._sys_xcdot_entry],
+                _CodeOfExpressions(self, self._dynamics, OUTPUT),
+            )
             entry.use_native(NativeCode("", native.places()))  # says what they depend on
             entry.use_native(native)
         elif len(self._state):
@@ -194,7 +197,7 @@ class SymbolicVectorSystem(LeafSystem):
         elif len(self._state):
             values += context.get_discrete_state(0).value().tolist()
         if any(variable.get_id() in needed for variable in self._input):
-            values += self._input_ports[0].EvalBasicVector(context).value().tolist()
+            values += self._sys_input_ports[0].EvalBasicVector(context).value().tolist()
         else:
             values += [0.0] * len(self._input)
         if len(self._parameter):

@@ -90,8 +90,8 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
             self.DeclareVectorInputPort(kUseDefaultName, num_inputs)
         if num_states and self._time_period == 0.0:
             self.DeclareContinuousState(num_states)
-            assert self._xcdot_entry is not None
-            self._cache_entries[self._xcdot_entry].use_native(UpdatableCode(self._native_derivatives))
+            assert self._sys_xcdot_entry is not None
+            self._sys_cache_entries[self._sys_xcdot_entry].use_native(UpdatableCode(self._native_derivatives))
         elif num_states:
             self.DeclareDiscreteState(num_states)
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, self._update)
@@ -174,7 +174,7 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
         if by_state.shape[1]:
             result = result + left_to_right_product(by_state, self._state_of(context))
         if by_input.shape[1]:
-            u = self._input_ports[0].EvalBasicVector(context).value()
+            u = self._sys_input_ports[0].EvalBasicVector(context).value()
             result = result + left_to_right_product(by_input, u)
         return result
 

@@ -99,7 +99,7 @@ class MultibodyPlant(PlantLoops):
             if joint._quaternion_start is not None
         }
         if not self.is_discrete():
-            self._unit_quaternions = list(self._quaternions)
+            self._sys_unit_quaternions = list(self._quaternions)
         self._pitches = {
             joint.position_start() + joint._pitch_position: joint.name()
             for joint in self._tree.joints
@@ -122,12 +122,12 @@ class MultibodyPlant(PlantLoops):
         num_numbers = num_parameter_records(tree.topology) * layout.parameter_dtype().itemsize // 8
         if self._time_step > 0.0:
             self.DeclareDiscreteState(x0)
-            self._state_node = self._dependency_table.group_nodes["xd"][0]
+            self._state_node = self._sys_dependency_table.group_nodes["xd"][0]
             self._declare_updates(num_numbers)
         else:
             self.DeclareContinuousState(x0, num_q, num_v, 0)
-            if self._xcdot_entry is not None:
-                self._cache_entries[self._xcdot_entry].use_native(self._native_dynamics)
+            if self._sys_xcdot_entry is not None:
+                self._sys_cache_entries[self._sys_xcdot_entry].use_native(self._native_dynamics)
         self._parameter_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_numbers)))
         self._gravity_group = self.DeclareNumericParameter(BasicVector(tree.gravity_vector()))
         self._rotor_group = self.DeclareNumericParameter(BasicVector(tree.default_rotors()))

@@ -191,7 +191,7 @@ class NativeDynamics:
             is_python = is_python or plant._may_touch or plant._has_constraints or is_controlled
         if is_python:
             return False
-        entry = plant._cache_entries[plant._xcdot_entry] if plant._xcdot_entry is not None else None
+        entry = plant._sys_cache_entries[plant._sys_xcdot_entry] if plant._sys_xcdot_entry is not None else None
         # While it learns, what it depends on is not known yet.
         return entry is None or not entry.is_learning or entry.was_observed
 

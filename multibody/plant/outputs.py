@@ -59,8 +59,8 @@ class PlantOutputs(PlantSampling):
         tree = self._tree
         plant: Any = self
         state = {self.xd_ticket()} if self._time_step > 0.0 else {self.q_ticket(), self.v_ticket()}
-        position = {self._cache_entries[self._position_entry].ticket()}
-        velocity = {self._cache_entries[self._velocity_entry].ticket()}
+        position = {self._sys_cache_entries[self._position_entry].ticket()}
+        velocity = {self._sys_cache_entries[self._velocity_entry].ticket()}
         self._state_port = self.DeclareVectorOutputPort("state", self.num_multibody_states(), self._calc_state, state)
         x = DiscreteStateOf(0) if self._time_step > 0.0 else CONTINUOUS_STATE
         self._state_port.cache_entry().use_native(NativeCode("copy", (self.num_multibody_states(), x, OUTPUT)))

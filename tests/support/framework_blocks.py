@@ -107,7 +107,7 @@ class EachSource(LeafSystem):
     def default_context(self):
         """A context with both inputs fixed and all outputs computed."""
         context = self.CreateDefaultContext()
-        for port in self._input_ports:
+        for port in self._sys_input_ports:
             port.FixValue(context, 0.0)
         self.recomputed(context)
         return context

@@ -115,10 +115,12 @@ DECLARATIONS: list[tuple[Callable[[Any], Any], Any]] = [
 def test_a_bad_declaration_names_its_system_and_leaves_no_trace(declare: Callable[[Any], Any], error: Any) -> None:
     def declared(system: Any) -> list[Any]:
         return [
-            system.num_input_ports(), system.num_output_ports(), len(system._events), len(system._cache_entries),
-            system._continuous_sizes, len(system._discrete_models), len(system._abstract_state_models),
-            len(system._numeric_parameter_models), len(system._numeric_parameter_names), system.num_constraints(),
-            len(system._abstract_parameter_models), len(system._dependency_table.names), system.get_name(),
+            system.num_input_ports(), system.num_output_ports(), system.num_constraints(), system.get_name(),
+            len(system._sys_events), len(system._sys_cache_entries), system._sys_continuous_sizes,
+            len(system._sys_discrete_models), len(system._sys_abstract_state_models),
+            len(system._sys_numeric_parameter_models),
+            len(system._sys_numeric_parameter_names), len(system._sys_abstract_parameter_models),
+            len(system._sys_dependency_table.names),
         ]  # fmt: skip
 
     system = Arm()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from merganser.analysis import Simulator
 from merganser.framework import (
     BasicVector,
     ContinuousStateIndex,
@@ -14,6 +15,7 @@ from merganser.framework import (
     RandomDistribution,
     Value,
     ValueProducer,
+    VectorSystem,
     kAbstractValued,
     kUseDefaultName,
     kVectorValued,
@@ -79,16 +81,16 @@ def test_declarations_without_sense_are_refused_and_leave_no_trace(declare, mess
     before = (
         system.num_input_ports(),
         system.num_output_ports(),
-        len(system._events),
-        len(system._cache_entries),
+        len(system._sys_events),
+        len(system._sys_cache_entries),
     )
     with pytest.raises(ValueError, match=message):
         declare(system)
     after = (
         system.num_input_ports(),
         system.num_output_ports(),
-        len(system._events),
-        len(system._cache_entries),
+        len(system._sys_events),
+        len(system._sys_cache_entries),
     )
     assert after == before
 
@@ -224,7 +226,7 @@ def test_cache_entries_keep_their_value():
 def test_event_handlers_must_be_event_objects_or_callables():
     system = LeafSystem()
     system.DeclarePeriodicEvent(0.1, 0.0, PublishEvent(lambda context, event: None))
-    assert [event.period for event in system._events] == [0.1]
+    assert [event.period for event in system._sys_events] == [0.1]
 
 
 def test_input_ports_by_data_type():
@@ -266,3 +268,47 @@ def test_diagrams_refer_to_their_leaf_systems_for_declarations(call):
     diagram.set_name("station")
     with pytest.raises(RuntimeError, match=r"Diagram '::station' cannot .* that of its subsystems"):
         call(diagram)
+
+
+class WithNamesOfItsOwn(LeafSystem):
+    """Uses attributes that any program may choose for itself."""
+
+    NAMES = (
+        "_input_ports", "_output_ports", "_name", "_parent", "_events", "_constraints", "_start", "_converter",
+        "_systems", "_connections", "_observe", "_refuse", "_expanded", "_subsystems", "_cache_entries",
+        "_discrete_models",
+    )  # fmt: skip
+
+    def __init__(self):
+        super().__init__()
+        for name in self.NAMES:
+            setattr(self, name, {"mine": name})
+        self.DeclareVectorInputPort("u", 1)
+        self.DeclareDiscreteState([0.0])
+        self.DeclarePeriodicDiscreteUpdateEvent(0.1, 0.0, self.update)
+        self.DeclareVectorOutputPort("y", 1, self.calc)
+
+    def update(self, context, discrete):
+        discrete.set_value(2.0 * self.get_input_port().Eval(context))
+
+    def calc(self, context, output):
+        output.SetFromVector(context.get_discrete_state_vector().value())
+
+
+def test_attributes_of_systems_of_users_may_have_any_name():
+    builder = DiagramBuilder()
+    system = builder.AddNamedSystem("mine", WithNamesOfItsOwn())
+    builder.ExportInput(system.get_input_port(), "u")
+    builder.ExportOutput(system.get_output_port(), "y")
+    diagram = builder.Build()
+    diagram._systems = diagram._connections = diagram._input_ports = "mine"
+    simulator = Simulator(diagram)
+    context = simulator.get_mutable_context()
+    diagram.get_input_port().FixValue(context, [3.0])
+    simulator.AdvanceTo(0.25)
+    assert diagram.get_output_port().Eval(context) == [6.0]
+    assert system.GetSystemPathname() == "::Diagram::mine" and system.get_name() == "mine"
+    assert all(getattr(system, name) == {"mine": name} for name in system.NAMES)
+    for made in (LeafSystem(), VectorSystem(1, 1), diagram):
+        ours = vars(made).keys() - {"_systems", "_connections", "_input_ports"}
+        assert all(name.startswith("_sys_") for name in ours), ours

@@ -214,7 +214,7 @@ def logged(*arguments, **keywords):
 
 
 def triggers(sink):
-    return {(event.trigger, event.period) for event in sink._events}
+    return {(event.trigger, event.period) for event in sink._sys_events}
 
 
 def test_when_a_sink_logs():

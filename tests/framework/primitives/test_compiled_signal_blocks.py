@@ -106,9 +106,9 @@ def test_outputs_derivatives_and_updates_are_operations(make):
     context = system.CreateDefaultContext()
     system.get_input_port().FixValue(context, np.zeros(system.get_input_port().size()))
     entries = [system.get_output_port()._entry_number]
-    entries += [system._xcdot_entry] if context.num_continuous_states() else []
+    entries += [system._sys_xcdot_entry] if context.num_continuous_states() else []
     assert Tape(context, [context._slots[entry] for entry in entries]).num_operations() == len(entries)
-    assert all(event.native is not None for event in system._events if event.period)
+    assert all(event.native is not None for event in system._sys_events if event.period)
 
 
 @pytest.mark.parametrize("time", [-1.0, *BREAKS, 0.25, 0.55, 1.0, 2.0])

@@ -59,15 +59,15 @@ def discrete_state(context):
 
 def leaves(system, context):
     """All leaf systems in a system, and their contexts."""
-    if system._subsystems() is None:
+    if system._sys_subsystems() is None:
         return [(system, context)]
-    inside = [(s, s.GetMyContextFromRoot(context)) for s in system._subsystems()]
+    inside = [(s, s.GetMyContextFromRoot(context)) for s in system._sys_subsystems()]
     return [pair for s, mine in inside for pair in leaves(s, mine)]
 
 
 def output_slots(system, context):
     """Where the values of all vector outputs are kept, those inside of a diagram too."""
-    pairs = [(leaf, mine, port) for leaf, mine in leaves(system, context) for port in leaf._output_ports]
+    pairs = [(leaf, mine, port) for leaf, mine in leaves(system, context) for port in leaf._sys_output_ports]
     return [mine._slots[port._entry_number] for _, mine, port in pairs if port.size()]
 
 
@@ -83,7 +83,7 @@ def filled(case, system, rng, dtype=np.float64):
     system.SetDefaultContext(context)
     prepare(case, context)
     u, x = random_values(case, rng, dtype)
-    for port, value in zip(system._input_ports, u):
+    for port, value in zip(system._sys_input_ports, u):
         port.FixValue(context, value)
     if case.num_continuous:
         context.SetContinuousState(x)
@@ -95,8 +95,8 @@ def filled(case, system, rng, dtype=np.float64):
 
 def test_ports_state_and_defaults(case):
     system = case.make(BLOCKS)
-    assert {p.get_name(): p.size() for p in system._input_ports} == case.inputs
-    assert {p.get_name(): p.size() for p in system._output_ports} == case.outputs
+    assert {p.get_name(): p.size() for p in system._sys_input_ports} == case.inputs
+    assert {p.get_name(): p.size() for p in system._sys_output_ports} == case.outputs
     context = system.CreateDefaultContext()
     assert context.num_continuous_states() == case.num_continuous
     assert sum(group.size() for group in context.get_discrete_state()._items) == case.num_discrete
@@ -111,7 +111,7 @@ def test_outputs_are_those_of_plain_numpy(case, dtype):
         pytest.skip("computes with floats only")
     system = case.make(BLOCKS)
     context, u, x = filled(case, system, np.random.default_rng(1), dtype)
-    for port, expected in zip(system._output_ports, case.calc(u, x), strict=True):
+    for port, expected in zip(system._sys_output_ports, case.calc(u, x), strict=True):
         values = port.Eval(context)
         assert values.dtype == dtype
         np.testing.assert_allclose(values, expected, rtol=case.tolerance, atol=case.tolerance)
@@ -145,13 +145,13 @@ def test_outputs_change_only_with_inputs_that_feed_through(case):
     system = case.make(BLOCKS)
     rng = np.random.default_rng(3)
     context, u, x = filled(case, system, rng)
-    for index, port in enumerate(system._input_ports):
-        before = [y.Eval(context) for y in system._output_ports]
+    for index, port in enumerate(system._sys_input_ports):
+        before = [y.Eval(context) for y in system._sys_output_ports]
         u[index] = numbers(rng, port.size(), np.float64)
         u, _ = case.admissible(u, x)
-        for other, value in zip(system._input_ports, u):
+        for other, value in zip(system._sys_input_ports, u):
             other.FixValue(context, value)
-        for number, (y, expected) in enumerate(zip(system._output_ports, case.calc(u, x))):
+        for number, (y, expected) in enumerate(zip(system._sys_output_ports, case.calc(u, x))):
             np.testing.assert_allclose(y.Eval(context), expected, rtol=case.tolerance, atol=case.tolerance)
             if (index, number) not in case.feedthrough:
                 assert (y.Eval(context) == before[number]).all()
@@ -190,13 +190,13 @@ def test_clone_of_the_context_is_equal_and_independent(case):
     rng = np.random.default_rng(4)
     context, u, x = filled(case, system, rng)
     clone = context.Clone()
-    for port, expected in zip(system._output_ports, case.calc(u, x)):
+    for port, expected in zip(system._sys_output_ports, case.calc(u, x)):
         np.testing.assert_allclose(port.Eval(clone), expected, rtol=case.tolerance, atol=case.tolerance)
-    for port in system._input_ports:
+    for port in system._sys_input_ports:
         port.FixValue(clone, numbers(rng, port.size(), np.float64))
     if case.num_continuous:
         clone.SetContinuousState(x + 1.0)
-    for port, expected in zip(system._output_ports, case.calc(u, x)):
+    for port, expected in zip(system._sys_output_ports, case.calc(u, x)):
         np.testing.assert_allclose(port.Eval(context), expected, rtol=case.tolerance, atol=case.tolerance)
 
 
@@ -204,16 +204,16 @@ def test_clone_of_the_context_is_equal_and_independent(case):
 def test_abstract_blocks(name):
     make, inputs, outputs, feedthrough = ABSTRACT[name]
     system = make(BLOCKS)
-    assert [p.get_name() for p in system._input_ports] == inputs
-    assert [p.get_name() for p in system._output_ports] == outputs
+    assert [p.get_name() for p in system._sys_input_ports] == inputs
+    assert [p.get_name() for p in system._sys_output_ports] == outputs
     assert system.GetDirectFeedthroughs() == feedthrough
     context = system.CreateDefaultContext()
-    assert all(port.Eval(context) == "a" for port in system._output_ports)
-    for port in system._input_ports:
+    assert all(port.Eval(context) == "a" for port in system._sys_output_ports)
+    for port in system._sys_input_ports:
         port.FixValue(context, "b")
         with pytest.raises(TypeError, match="takes values of type str; got float"):
             port.FixValue(context, 1.0)
-    assert all(port.Eval(context.Clone()) == ("b" if feedthrough else "a") for port in system._output_ports)
+    assert all(port.Eval(context.Clone()) == ("b" if feedthrough else "a") for port in system._sys_output_ports)
 
 
 def stacked(case, system, context, z):
@@ -221,12 +221,12 @@ def stacked(case, system, context, z):
     prepare(case, context)
     sizes = list(case.inputs.values())
     *inputs, x = np.split(z, np.cumsum(sizes, dtype=int))
-    for port, value in zip(system._input_ports, inputs):
+    for port, value in zip(system._sys_input_ports, inputs):
         port.FixValue(context, value)
     if case.num_continuous:
         context.SetContinuousState(x)
     set_discrete_state(context, x)
-    parts = [port.Eval(context) for port in system._output_ports]
+    parts = [port.Eval(context) for port in system._sys_output_ports]
     parts += [system.EvalTimeDerivatives(context).CopyToVector()] if case.num_continuous else []
     if case.num_discrete and (case.periodic or case.update):
         parts += [group.value() for group in system.EvalUniquePeriodicDiscreteUpdate(context)._items]
@@ -287,7 +287,7 @@ def test_abstract_blocks_convert_too(name):
 
 def results(system, context):
     """All outputs and derivatives."""
-    values = [port.Eval(context) for port in system._output_ports]
+    values = [port.Eval(context) for port in system._sys_output_ports]
     return np.concatenate([*values, system.EvalTimeDerivatives(context).CopyToVector(), []])
 
 
@@ -305,7 +305,7 @@ def test_compiled_operations_compute_the_same_to_the_last_bit(case):
         expected = results(system, context)
         context, *_ = filled(case, system, np.random.default_rng(seed))
         dynamics = [(leaf, mine) for leaf, mine in leaves(system, context) if mine.num_continuous_states()]
-        rates = [mine._slots[leaf._xcdot_entry] for leaf, mine in dynamics]
+        rates = [mine._slots[leaf._sys_xcdot_entry] for leaf, mine in dynamics]
         Tape(context, output_slots(system, context) + rates).run()
         np.testing.assert_array_equal(results(system, context), expected)
 
@@ -316,7 +316,7 @@ def test_every_exported_system_has_an_entry():
     exported = {getattr(module, name) for module in modules for name in module.__all__}
     systems = {thing for thing in exported if isinstance(thing, type) and issubclass(thing, System)}
     made = [case.make(BLOCKS) for case in CASES.values()] + [make(BLOCKS) for make, *_ in ABSTRACT.values()]
-    covered = {type(part) for system in made for part in [system, *(system._subsystems() or [])]}
+    covered = {type(part) for system in made for part in [system, *(system._sys_subsystems() or [])]}
     assert {block.__name__ for block in systems - covered} == set()
 
 
@@ -329,9 +329,11 @@ def test_every_block_runs_compiled(case):
     system = case.make(BLOCKS)
     context, *_ = filled(case, system, np.random.default_rng(9))
     slots = output_slots(system, context)
-    slots += [mine._slots[leaf._xcdot_entry] for leaf, mine in leaves(system, context) if mine.num_continuous_states()]
+    slots += [
+        mine._slots[leaf._sys_xcdot_entry] for leaf, mine in leaves(system, context) if mine.num_continuous_states()
+    ]
     are_operations = [slot.entry.native is not None and slot.entry.native.resolve(slot.context) for slot in slots]
-    updates = [(e.native, mine) for leaf, mine in leaves(system, context) for e in leaf._events if is_update(e)]
+    updates = [(e.native, mine) for leaf, mine in leaves(system, context) for e in leaf._sys_events if is_update(e)]
     periodic = [native is not None and native.resolve(mine) for native, mine in updates]
     assert all(are_operations + periodic)
 

@@ -34,7 +34,7 @@ def test_finalize_twice_is_refused():
     plant = arm_and_box(0.0)
     with pytest.raises(RuntimeError, match=r"Finalize\(\): .*finalized already"):
         plant.Finalize()
-    assert plant.num_output_ports() == len({p.get_name() for p in plant._output_ports})
+    assert plant.num_output_ports() == len({p.get_name() for p in plant._sys_output_ports})
 
 
 def test_nothing_can_be_added_after_finalize():

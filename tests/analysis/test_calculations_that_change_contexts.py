@@ -1,0 +1,63 @@
+"""Blocks that change the context of the diagram when their outputs are computed, in the loop as in Python."""
+
+import numpy as np
+import pytest
+
+from merganser.analysis import Simulator
+from merganser.framework import DiagramBuilder, LeafSystem
+from merganser.framework.primitives import Gain, Integrator, LogVectorOutput, Sine, ZeroOrderHold
+
+
+class Setter(LeafSystem):
+    """y = u, and sets the state of another block to it; a discrete or a continuous one."""
+
+    def __init__(self):
+        super().__init__()
+        u = self.DeclareVectorInputPort("u", 1)
+        self.target = None
+
+        def calc(context, output):
+            values = u.Eval(context)
+            if self.target.num_continuous_states():
+                self.target.SetContinuousState(values)
+            else:
+                self.target.SetDiscreteState(values)
+            output.SetFromVector(values)
+
+        self.DeclareVectorOutputPort("y", 1, calc)
+
+
+def run(patience, is_continuous):
+    """A wave through the setter, integrated together with what the other block makes of its state."""
+    builder = DiagramBuilder()
+    wave = builder.AddSystem(Sine(1.0, 3.0, 0.5, 1))
+    setter = builder.AddNamedSystem("setter", Setter())
+    other = builder.AddSystem(Integrator(1) if is_continuous else ZeroOrderHold(0.05, 1))
+    gain = builder.AddSystem(Gain(2.0, 1))
+    sums = [builder.AddSystem(Integrator(1)) for _ in range(2)]
+    builder.Connect(wave.get_output_port(0), setter.get_input_port())
+    builder.Connect(wave.get_output_port(1), other.get_input_port())
+    builder.Cascade(other, gain)
+    builder.Cascade(gain, sums[0])
+    builder.Cascade(setter, sums[1])
+    logs = [LogVectorOutput(block.get_output_port(), builder, 0.02) for block in (setter, gain, sums[0])]
+    diagram = builder.Build()
+    simulator = Simulator(diagram)
+    simulator.get_mutable_integrator().set_fixed_step_mode(True)
+    simulator.get_mutable_integrator().set_maximum_step_size(0.01)
+    simulator._patience = patience
+    root = simulator.get_mutable_context()
+    setter.target = other.GetMyMutableContextFromRoot(root)
+    for time in (0.1, 0.31):
+        simulator.AdvanceTo(time)
+    states = [root.get_continuous_state_vector().CopyToVector(), *(log.FindLog(root).data() for log in logs)]
+    return [np.ravel(values).tolist() for values in states]
+
+
+@pytest.mark.parametrize("is_continuous", [True, False])
+def test_states_that_a_calculation_sets_are_the_same_in_the_compiled_loop(is_continuous, caplog):
+    never, always = run(np.inf, is_continuous), run(0.0, is_continuous)
+    assert always == never
+    assert all(np.isfinite(values).all() for values in never)
+    gains = np.array(never[2])
+    assert np.abs(gains).max() > 1.0, "the state that was set has an effect"
