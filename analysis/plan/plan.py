@@ -105,7 +105,7 @@ class Plan:
         self._fields = memoryview(integers)  # the same, faster for single ones
         self._reals = np.zeros(f.NUM_REALS)
         reals: Any = self._reals
-        self._real_fields = memoryview(reals)
+        self._real_fields: Any = memoryview(reals)
         self._clocks = np.array([(*clock, -np.inf) for clock in schedule.clocks()]).reshape(-1, 3)
         watch: Any = np.zeros(f.NUM_WATCH, dtype=np.int64)
         self._integers[f.WATCH] = watch.ctypes.data
