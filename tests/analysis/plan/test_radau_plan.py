@@ -325,6 +325,7 @@ def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     simulator, _ = simulator_of(Native(_van_der_pol, 2, "mu", [5.0]), False, x0=[2.0, 0.0])
     simulator.AdvanceTo(0.1)  # whatever has to be compiled for this takes no time later
     monkeypatch.setattr("merganser.analysis.simulator._LOOP", LaterCode("not loaded", "LOOP", "advance"))
+    monkeypatch.setattr("merganser.analysis.simulator.want", lambda _code: None)  # nobody is to look for it later
     monkeypatch.setattr(LaterCode, "is_worth_while", lambda _code, pays: pays)
     for patience in ("_PATIENCE_WITH_COMPILER", "_PATIENCE_TO_COMPILE"):
         monkeypatch.setattr(f"merganser.analysis.simulator.{patience}", 0.02)
