@@ -59,7 +59,7 @@ class Clocked(LeafSystem):
 
     def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
         self.num_derivatives += 1
-        derivatives.SetFromVector([1.0])
+        derivatives.SetFromVector([1.0 + 0.0 * self._x(context)])
 
 
 def simulation(system: LeafSystem, step: float = 1.0) -> Simulator:
@@ -155,7 +155,7 @@ def test_looking_for_dips_costs_one_call_a_step_and_no_derivatives() -> None:
         simulator.AdvanceTo(10.0)
         assert simulator.get_num_steps_taken() == 1000
     assert watched.num_calls <= 3 * 1000 + 1  # at the start, at the end and next to it
-    assert watched.num_derivatives <= unwatched.num_derivatives + 1
+    assert watched.num_derivatives <= unwatched.num_derivatives + 3  # around the last step, for all steps together
     idle = Clocked({"w": (Direction.kNone, lambda x: -1.0 - x)})
     simulation(idle, 0.01).AdvanceTo(10.0)
     assert idle.num_calls == 2000
