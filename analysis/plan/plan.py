@@ -102,7 +102,7 @@ class Plan:
         self._store = context._store
         self._schedule = schedule
         self._integrator = integrator
-        self._program: Program | None = None
+        self._program: Program  # of `_lower`
         self._reads: dict[int, int] = {}
         self._integers = np.zeros(f.NUM_INTEGERS, dtype=np.int64)
         integers: Any = self._integers
@@ -171,7 +171,7 @@ class Plan:
         """Makes the program anew, for the dependencies, connections and groups of events known by now."""
         self._version = _OUT_OF_DATE
         version, routing = self._store.layout.version, self._store.routing
-        known_groups = [0] if self._program is None else list(self._program.group_numbers)
+        known_groups = list(self._program.group_numbers) if hasattr(self, "_program") else [0]
         self._program = Program(self._context, self._schedule, known_groups, self._reads)
         self._is_allowed = all(slot.clearing != -1 for slot in self._store.slots)
         self._fields[f.NEEDS_ALL] = 1

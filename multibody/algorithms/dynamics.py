@@ -140,7 +140,8 @@ def dynamics(
 
 def _checked_room(result: DynamicsResult, w: Workspace) -> dict[str, Array]:
     """The arrays of a result by name, which somebody may have replaced; errors as output()."""
-    num_v, num_bodies, room = len(w.v), len(w.topology), {}
+    num_v, num_bodies = len(w.v), len(w.topology)
+    room: dict[str, Array] = {}
     for name, shape in (
         ("massmatrix", (num_v, num_v)), ("dynamicsbias", (num_v,)), ("qdot", (len(w.q),)), ("vdot", (num_v,)),
         ("accelerations", (num_bodies, 6)), ("jointwrenches", (num_bodies, 6)),
