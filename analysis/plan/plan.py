@@ -253,9 +253,11 @@ class Plan:
         self._has_failed = self._drops_publishes = False
         self._num_calls += 1
         is_time_to_look = self._num_calls % _CALLS_BETWEEN_LOOKS == 0
-        if self._is_current():
-            self._place_logs()
-        if not self._is_current() or (is_time_to_look and self._program.may_be_lowered_further()):
+        is_current = self._is_current()
+        if is_current:
+            self._place_logs()  # which may find one that is not for the loop
+            is_current = self._version != _OUT_OF_DATE
+        if not is_current or (is_time_to_look and self._program.may_be_lowered_further()):
             self._lower()
         group = self._group_of(self.pending)
         store = self._store

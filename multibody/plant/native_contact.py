@@ -72,6 +72,7 @@ class HeldRoom:
         self._settings: Any = None
         self._beta = np.zeros(1)
         self._feedforward, self._desired = np.zeros(0), np.zeros((2, 0))
+        self._links: Any = None  # the constraints that the operation was made for
         self._boxes, self._grid = np.zeros((0, 6)), np.zeros(0, np.int64)
         self._work = np.zeros(1, work_dtype)
         self._pairs, self._contacts = np.zeros((0, 2), np.int64), np.zeros(0, contact_dtype)
@@ -87,8 +88,7 @@ class HeldRoom:
             return True
         is_same = plant._contact_settings is self._settings and self._beta[0] == plant._near_rigid_threshold
         if plant._has_constraints:
-            links = room.links
-            is_same = is_same and plant._links_at_work(self._context, room) is links
+            is_same = is_same and plant._links_at_work(self._context, room) is self._links
         if plant._may_touch:
             queries = self._find_queries()
             is_same = is_same and queries is self._queries
@@ -122,7 +122,7 @@ class HeldRoom:
             self._beta[0] = plant._near_rigid_threshold
             self._take_drives()
             if plant._has_constraints:
-                plant._links_at_work(self._context, room)
+                self._links = plant._links_at_work(self._context, room)
             if plant._may_touch and not self._take_geometry():
                 return False
             self._make_room()

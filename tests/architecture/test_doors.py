@@ -65,6 +65,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "geometry.pose_kernels": (FRAMES,),
     "geometry.proximity": (POSES, SHAPES),
     "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION),
+    "multibody.kernels.lanes": (STATE, VECTORS, FORCES, ACTUATION),
     "multibody.kernels": {
         "calc_bushing_forces": (STATE, ELEMENTS, FORCES),
         "calc_center_of_mass_acceleration": (STATE, ELEMENTS),

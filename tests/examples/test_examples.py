@@ -107,4 +107,4 @@ def test_first_two_shell_blocks_of_the_readme_are_the_two_commands():
     blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     main_job, tests = (block.strip() for block in blocks[:2])
     assert "\n" not in main_job and main_job.endswith("examples/01_cart_pole_lqr.py")
-    assert "\n" not in tests and tests.endswith("pytest")
+    assert "\n" not in tests and tests.endswith("pytest -n auto")

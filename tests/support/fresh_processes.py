@@ -82,6 +82,7 @@ def _be_child(case: Callable[[], Any], output: TextIO) -> None:
     """Runs a case in this process, which ends with it."""
     os.dup2(output.fileno(), 1)
     os.dup2(output.fileno(), 2)
+    sys.stdout = sys.stderr = output  # which pytest may have put something else in place of
     signal.alarm(_LIMIT)
     status = 1
     try:
