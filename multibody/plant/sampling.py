@@ -238,6 +238,7 @@ class PlantSampling(PlantInputs):
 
     def _eval_body_dynamics_now(self, context: Any) -> BodyDynamics:
         """How the bodies move as it follows from the forces at the moment, whatever output ports show."""
+        self._workspace(context)  # it is this plant's own
         bodies: BodyDynamics = context._read_entry(self._body_dynamics_now_entry._index).value.get_value()
         return bodies
 

@@ -18,7 +18,7 @@ from plants import box_inertia, off_centre_inertia
 from merganser.framework import DiagramBuilder
 from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
 from merganser.framework.math import RigidTransform
-from merganser.framework.symbolic import Expression, MakeVectorVariable
+from merganser.framework.symbolic import Expression
 from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, QueryObject, Sphere
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
 from merganser.multibody.tree import JacobianWrtVariable, MultibodyForces_, PrismaticJoint, RevoluteJoint, RigidBody
@@ -98,7 +98,7 @@ class Scene:
         if self.scalar == "AutoDiffXd":
             state = InitializeAutoDiff(state).ravel()
         if self.scalar == "Expression":
-            state = MakeVectorVariable(len(state), "x")
+            state = np.array([Expression(number) for number in state])  # of variables, texts would be endless
         plant.SetPositionsAndVelocities(self.plant_context, state)
 
     @property
