@@ -98,14 +98,14 @@ class PenetrationAsPointPair(_Record):
         self._set(fields)
 
     @classmethod
-    def of(cls, ids: Sequence[GeometryId], a: int, b: int, distance: float, numbers: Array, row: int) -> Self:
+    def _of(cls, ids: Sequence[GeometryId], a: int, b: int, distance: float, numbers: Array, row: int) -> Self:
         """The result of geometries a and b that stands in a row of numbers of `distance_dtype`."""
         self = cls.__new__(cls)
         self.id_A, self.id_B, self.depth = ids[a], ids[b], -distance
         self._numbers, self._row, self._own = numbers, row, None
         return self
 
-    def swap(self) -> None:
+    def _swap(self) -> None:
         """Makes A of B, and B of A."""
         self.id_A, self.id_B = self.id_B, self.id_A
         self.p_WCa, self.p_WCb, self.nhat_BA_W = self.p_WCb, self.p_WCa, -self.nhat_BA_W
@@ -138,7 +138,7 @@ class SignedDistancePair(_Record):
         self._set(fields)
 
     @classmethod
-    def of(cls, ids: Sequence[GeometryId], a: int, b: int, distance: float, numbers: Array, row: int) -> Self:
+    def _of(cls, ids: Sequence[GeometryId], a: int, b: int, distance: float, numbers: Array, row: int) -> Self:
         """The result of geometries a and b that stands in a row of numbers of `distance_dtype`."""
         self = cls.__new__(cls)
         self.id_A, self.id_B, self.distance = ids[a], ids[b], distance
@@ -168,7 +168,7 @@ class SignedDistanceToPoint(_Record):
         self._set(fields)
 
     @classmethod
-    def of(cls, id_G: GeometryId, distance: float, numbers: Array, row: int) -> Self:
+    def _of(cls, id_G: GeometryId, distance: float, numbers: Array, row: int) -> Self:
         """The result of geometry G and the point that stands in a row of numbers of `distance_dtype`."""
         self = cls.__new__(cls)
         self.id_G, self.distance = id_G, distance

@@ -93,7 +93,7 @@ class ProximityQueries:
             shapes = self.layout.shapes
             for pair, a, b in zip(found, results["row_a"].tolist(), results["row_b"].tolist()):
                 if isinstance(shapes[a], _AFTER_SPHERES) and isinstance(shapes[b], Sphere):
-                    pair.swap()
+                    pair._swap()
             found.sort(key=lambda pair: (pair.id_A, pair.id_B))
         return found
 
@@ -167,7 +167,7 @@ class ProximityQueries:
                     gradient = R_WG @ gradient_G
                     found.append(SignedDistanceToPoint(id_G=id, p_GN=p_GN, distance=distance, grad_W=gradient))
             elif distance <= threshold:
-                found.append(SignedDistanceToPoint.of(id, distance, numbers, row))
+                found.append(SignedDistanceToPoint._of(id, distance, numbers, row))
         return found
 
     def _differentiated_distances_to_point(
@@ -303,7 +303,7 @@ def _results(kind: type[Result], layout: ProximityLayout, results: Array) -> lis
     """Records of distance_dtype as results for users, which keep a copy."""
     if not len(results):
         return []
-    numbers, ids, of = _numbers(results), layout.geometry_ids, kind.of
+    numbers, ids, of = _numbers(results), layout.geometry_ids, kind._of
     rows = zip(results["row_a"].tolist(), results["row_b"].tolist(), numbers[:, 0].tolist())
     return [of(ids, a, b, distance, numbers, row) for row, (a, b, distance) in enumerate(rows)]
 

@@ -203,13 +203,15 @@ def test_contact_materials_agree() -> None:
 def test_public_functions_of_a_class_are_among_those_of_pydrake(cls: str) -> None:
     extra = {
         "CollisionFilterDeclaration": {"statements"},
-        "FramePoseVector": {"frame_ids", "poses", "rows", "set_poses"},
+        "FramePoseVector": {"frame_ids", "has_frames", "poses", "rows", "set_poses"},
         "GeometryInstance": {"properties", "set_properties"},
         "GeometrySet": {"frame_ids", "geometry_ids"},
         "GeometryVersion": {"note_change"},
         "MeshSource": {"read", "require_contents", "supporting_file"},
         "PolygonSurfaceMesh": {"triangle_array", "vertex_array"},
-        "QueryObject": {"ComputeContactManifolds", "bind", "proximity_queries", "takes_poses_from", "world_poses"},
+        "QueryObject": {
+            "ComputeContactManifolds", "bind", "is_bound_to", "proximity_queries", "takes_poses_from", "world_poses",
+        },  # fmt: skip
         "SceneGraph": {"SourceIsRegistered"},
         "SceneGraphInspector": {"GetFrameIds", "GetParentFrame"},
         "TriangleSurfaceMesh": {"triangle_array", "vertex_array"},

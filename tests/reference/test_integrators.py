@@ -100,6 +100,8 @@ def test_error_control_of_explicit_methods_chooses_the_same_steps(scheme: str, a
     # A step that is repeated starts from the same derivatives: we do not ask for them again.
     shrinkages = summary["integrator_num_step_shrinkages_from_error_control"]
     summary["integrator_num_derivative_evaluations"] += shrinkages
+    if scheme != "runge_kutta3":  # the last stage of a step is the first of the next: we do not ask for that either
+        summary["integrator_num_derivative_evaluations"] += summary["integrator_num_steps_taken"] - 1
     np.testing.assert_allclose(list(summary.values()), list(summary_drake.values()), rtol=1e-6)
 
 
