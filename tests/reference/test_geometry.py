@@ -211,7 +211,7 @@ def test_public_functions_of_a_class_are_among_those_of_pydrake(cls: str) -> Non
         "PolygonSurfaceMesh": {"triangle_array", "vertex_array"},
         "QueryObject": {
             "ComputeContactManifolds", "bind", "is_bound_to", "proximity_queries", "takes_poses_from", "world_poses",
-        },  # fmt: skip
+        },
         "SceneGraph": {"SourceIsRegistered"},
         "SceneGraphInspector": {"GetFrameIds", "GetParentFrame"},
         "TriangleSurfaceMesh": {"triangle_array", "vertex_array"},
