@@ -29,7 +29,7 @@ def also_named(**names: str) -> Callable[[_Function], _Function]:
                 kwargs[name] = kwargs.pop(other)
             return function(*args, **kwargs)
 
-        del accept.__wrapped__  # type: ignore[attr-defined]  # what inspects it is to see the other names
+        del accept.__wrapped__  # what inspects it is to see the other names
         accept.__signature__ = _signature_with(function, names)  # type: ignore[attr-defined]
         return accept  # type: ignore[return-value]
 

@@ -385,7 +385,7 @@ class Parameters:
         if value is not None:
             abstract = [value]
         if len(numeric) and isinstance(numeric[0], AbstractValue):
-            numeric, abstract = (), numeric  # type: ignore[assignment]
+            numeric, abstract = (), numeric
         self._numeric = DiscreteValues(numeric)  # type: ignore[arg-type]
         self._abstract = AbstractValues(abstract)
 
