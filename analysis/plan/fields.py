@@ -75,7 +75,7 @@ ALL_BEGIN = next(_number)  # operations that compute the derivatives: all of the
 ALL_END = next(_number)
 STAGE_BEGIN = next(_number)  # those that depend on time or continuous state
 STAGE_END = next(_number)
-CHANGING = next(_number)  # what the derivatives depend on: bits WITH_TIME, WITH_STATE, BY_CALCULATIONS
+CHANGING = next(_number)  # what the derivatives depend on: bits WITH_TIME, WITH_STATE
 NUM_QUATERNIONS = next(_number)  # of length 1 in the state
 NUM_CLOCKS = next(_number)
 # Addresses of arrays:
@@ -166,7 +166,6 @@ HAS_STATE_UPDATES = 64
 CHANGES_DERIVATIVES = 128  # whether the time derivatives depend on what the updates change
 
 WITH_TIME, WITH_STATE = 1, 2
-BY_CALCULATIONS = 4  # a callback changes what it should only read: no derivatives are kept
 
 SLICE = 10_000_000  # how long the loop runs before it returns for a moment [ns]
 

@@ -464,7 +464,7 @@ def _evaluate(i: Any, r: Any, values: Any) -> int:
         return _leave_to_python(i, r, values)
     i[f.NUM_EVALUATIONS] += 1
     i[f.KNOWS_START] = 1
-    i[f.KNOWS_DERIVATIVES] = not i[f.CHANGING] & f.BY_CALCULATIONS
+    i[f.KNOWS_DERIVATIVES] = 1
     if i[f.IS_RADAU]:
         return _go_on_with_radau(i, r, values)
     _take_derivatives(i, values, i[f.STAGE])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import time as wall_clock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from merganser.analysis.plan.program import HandlerStop, Program, SlotStop, key_
 from merganser.framework.core.events import EventKind, EventStatus
 from merganser.framework.native import specialize
 from merganser.framework.native.assembly import place_relative_to
+from merganser.framework.native.tape import clock_address
 from merganser.framework.primitives import VectorLog
 
 if TYPE_CHECKING:
@@ -41,15 +40,6 @@ _INTEGRATOR_COUNTS = (
     ("_num_failure_shrinkages", f.NUM_FAILURES),
 )
 _OUT_OF_DATE = -1  # no version of what is known about dependencies
-
-
-def _address_of_clock() -> int:
-    """Where the C library's `clock_gettime` stands; 0 if there is none."""
-    try:
-        function: Any = ctypes.CDLL(None).clock_gettime
-    except (AttributeError, OSError, TypeError):
-        return 0
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 class _DisturbanceError(Exception):
@@ -114,11 +104,9 @@ class Plan:
         watch: Any = np.zeros(f.NUM_WATCH, dtype=np.int64)
         self._integers[f.WATCH] = watch.ctypes.data
         self._watch = memoryview(watch)
-        self._watch[f.GET_TIME] = _address_of_clock()
-        self._watch[f.WHICH_CLOCK] = getattr(wall_clock, "CLOCK_MONOTONIC", 0)
+        self._watch[f.GET_TIME], self._watch[f.WHICH_CLOCK] = clock_address()
         self._num_calls = 0
         self._is_running = self._is_serving = self._has_failed = self._drops_publishes = False
-        self._disturbances = 0  # BY_CALCULATIONS once a calculation has changed something
         self.pending = NOTHING
         self.owed: EventList = []
         self.begin(NOTHING)
@@ -195,7 +183,7 @@ class Plan:
         i[f.STAGE_BEGIN], i[f.STAGE_END] = program.stage_range
         down = self._context._layout.down
         reads_time, reads_state = bool(down["time"] & program.derivatives), bool(down["xc"] & program.derivatives)
-        i[f.CHANGING] = f.WITH_TIME * reads_time | f.WITH_STATE * reads_state | self._disturbances
+        i[f.CHANGING] = f.WITH_TIME * reads_time | f.WITH_STATE * reads_state
         self._mask_of_changes: dict[int, int] = {}
         self._version = version
         self._place_logs()
@@ -451,7 +439,6 @@ class Plan:
         i = self._fields
         self._note_changes()
         self._store.invalid &= ~stop.valid
-        num_disturbances = self._store.num_disturbances
         i[f.PASSED] -= 1  # it will have been passed when it has returned
         self._is_serving = True
         try:
@@ -464,10 +451,8 @@ class Plan:
         if isinstance(stop, SlotStop) and self._store.num_disturbances:
             raise _DisturbanceError
         i[f.PASSED] += 1
-        if self._store.num_disturbances != num_disturbances:
-            self._disturbances = f.BY_CALCULATIONS
-            i[f.CHANGING] |= f.BY_CALCULATIONS
-            i[f.NEEDS_ALL] = 1
+        if self._store.num_disturbances:  # by what a handler has asked for: the loop ends with this step
+            i[f.NEEDS_ALL], i[f.STEPS_LEFT] = 1, 0
         if i[f.PHASE] not in _EVALUATING:
             self._note_what_is_known()
         if self._log_edits != VectorLog.num_edits:  # somebody has added to a log, cleared it or made room

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import time
 from typing import Any
 
 from llvmlite import ir
@@ -18,6 +20,7 @@ __all__ = [
     "call_operation",
     "call_operations",
     "call_quiet_kernel",
+    "clock_address",
     "complexes_at",
     "doubles_at",
     "integers_at",
@@ -120,6 +123,15 @@ call_quiet_kernel: Any = intrinsic(_call_quiet_kernel)
 complexes_at: Any = intrinsic(_complexes_at)
 doubles_at: Any = intrinsic(_doubles_at)
 integers_at: Any = intrinsic(_integers_at)
+
+
+def clock_address() -> tuple[int, int]:
+    """Where the function stands that `call_clock` calls, 0 if there is none, and the number of a clock for it."""
+    try:
+        function: Any = ctypes.CDLL(None).clock_gettime
+    except (AttributeError, OSError, TypeError):
+        return 0, 0
+    return ctypes.cast(function, ctypes.c_void_p).value or 0, getattr(time, "CLOCK_MONOTONIC", 0)
 
 
 @device

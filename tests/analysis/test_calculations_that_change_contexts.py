@@ -27,8 +27,27 @@ class Setter(LeafSystem):
         self.DeclareVectorOutputPort("y", 1, calc)
 
 
-def run(patience, is_continuous):
-    """A wave through the setter, integrated together with what the other block makes of its state."""
+class Reader(LeafSystem):
+    """Counts in Python, and reads its input to do so."""
+
+    def __init__(self):
+        super().__init__()
+        self.DeclareVectorInputPort("u", 1)
+        self.DeclareDiscreteState(1)
+        self.DeclarePeriodicDiscreteUpdateEvent(0.03, 0.01, self._count)
+
+    def _count(self, context, values):
+        values.set_value(0, values.value(0) + 1.0 + self.get_input_port().Eval(context)[0])
+
+
+def run(patience, is_continuous, reader="integrator"):
+    """A wave through the setter, integrated together with what the other block makes of its state.
+
+    Args:
+        patience: of the simulator.
+        is_continuous: whether the state that is set is one.
+        reader: what reads the setter beside a log: an integrator, an event handler, or nothing.
+    """
     builder = DiagramBuilder()
     wave = builder.AddSystem(Sine(1.0, 3.0, 0.5, 1))
     setter = builder.AddNamedSystem("setter", Setter())
@@ -39,7 +58,10 @@ def run(patience, is_continuous):
     builder.Connect(wave.get_output_port(1), other.get_input_port())
     builder.Cascade(other, gain)
     builder.Cascade(gain, sums[0])
-    builder.Cascade(setter, sums[1])
+    if reader != "nothing":
+        builder.Cascade(setter, sums[1] if reader == "integrator" else builder.AddSystem(Reader()))
+    if reader != "integrator":
+        builder.Connect(wave.get_output_port(0), sums[1].get_input_port())
     logs = [LogVectorOutput(block.get_output_port(), builder, 0.02) for block in (setter, gain, sums[0])]
     diagram = builder.Build()
     simulator = Simulator(diagram)
@@ -50,14 +72,16 @@ def run(patience, is_continuous):
     setter.target = other.GetMyMutableContextFromRoot(root)
     for time in (0.1, 0.31):
         simulator.AdvanceTo(time)
-    states = [root.get_continuous_state_vector().CopyToVector(), *(log.FindLog(root).data() for log in logs)]
+    groups = [root.get_discrete_state(n).CopyToVector() for n in range(root.num_discrete_state_groups())]
+    states = [root.get_continuous_state_vector().CopyToVector(), *groups, *(log.FindLog(root).data() for log in logs)]
     return [np.ravel(values).tolist() for values in states]
 
 
+@pytest.mark.parametrize("reader", ["integrator", "handler", "nothing"])
 @pytest.mark.parametrize("is_continuous", [True, False])
-def test_states_that_a_calculation_sets_are_the_same_in_the_compiled_loop(is_continuous, caplog):
-    never, always = run(np.inf, is_continuous), run(0.0, is_continuous)
+def test_states_that_a_calculation_sets_are_the_same_in_the_compiled_loop(is_continuous, reader, caplog):
+    never, always = run(np.inf, is_continuous, reader), run(0.0, is_continuous, reader)
     assert always == never
     assert all(np.isfinite(values).all() for values in never)
-    gains = np.array(never[2])
+    gains = np.array(never[-2])
     assert np.abs(gains).max() > 1.0, "the state that was set has an effect"
