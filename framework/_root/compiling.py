@@ -16,7 +16,6 @@ from typing import Any
 __all__ = ["TOPICS", "compile_topics"]
 
 _STEP = 0.001  # of discrete plants [s]
-_SEARCHES = ("refine", "take_steps", "deepest", "solve_cylinder", "deepest_of_smooth", "solve_polytopes")
 
 
 def compile_topics(topics: Sequence[str]) -> int:
@@ -222,9 +221,9 @@ def _searches() -> None:
     """searches for pairs of shapes without formulas"""
     import merganser.geometry.proximity  # noqa: F401  # where they are
     from merganser.framework.native import kernel_address
-    from merganser.geometry.proximity.shared_code import job_of
+    from merganser.framework.native.shared_code import job_of, shared_names
 
-    for name in _SEARCHES:
+    for name in shared_names():
         kernel, arguments = job_of(name)
         kernel_address(kernel, *arguments)
 

@@ -1,146 +1,33 @@
-"""Searches that are compiled once, and called at their addresses by all code that needs them.
-
-Left to itself the compiler takes a helper into each kernel that calls it, and into each helper on the way there, and
-makes machine code of it every time. A function marked `shared` is a kernel of its own. Its address stands in a cell
-that compiled code, be it from the disk, finds by name. As long as the cell is empty the caller has `_find_code`
-fill it, which compiles the function or takes it from the disk: a search that no pair of shapes needs is never
-compiled, and none can be called before it is there.
-"""
+"""Searches that are compiled once, and called at their addresses (framework/native/shared_code.py)."""
 
 from __future__ import annotations
 
-import _thread
-import ctypes
 import functools
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import binding, ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
-from numpy.typing import NDArray
 
-from merganser.framework.native import kernel, kernel_address
+from merganser.framework.native import shared_code
 from merganser.geometry.proximity.hull_reference import HullsSample
 from merganser.geometry.proximity.layout import Hulls, geometry_dtype, work_dtype
 
-__all__ = ["job_of", "shared"]
-
-# By name of the function: its kernel, its cell, and samples of what follows the first four arguments.
-_SHARED: dict[str, tuple[Any, NDArray[np.int64], tuple[Any, ...]]] = {}
-_INT64 = ir.IntType(64)
-_FINDER = "merganser_find_code"  # the name by which compiled code knows `_find_code`
-_NONE_FOUND = -1  # what a function returns that could not be compiled: UNSOLVED (layout.py), or False
+__all__ = ["shared"]
 
 
 def shared(restype: Any, *others: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Marks a function of geometries A and B, hulls, work and perhaps more: compiled once, called at its address.
-
-    In Python it stays what it is.
+    """Marks a function of geometries A and B, hulls, work and perhaps more.
 
     Args:
-        restype: numba's type of what it returns.
+        restype: numba's type of what it returns: UNSOLVED (layout.py) or False where it cannot be compiled.
         others: values of the types of its further arguments.
     """
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        name = f"merganser_{function.__name__}"
-        cell = np.zeros(1, np.int64)
-        binding.add_symbol(name, cell.ctypes.data)
-        _SHARED[function.__name__] = kernel(function), cell, others
-
-        def call(typingctx: Any, arguments: Any) -> Any:
-            return _call_at(name, restype, arguments)
-
-        called: Any = intrinsic(call)
-
-        def choose(*arguments: Any) -> Any:
-            def implementation(*arguments: Any) -> Any:
-                return called(arguments)
-
-            return implementation
-
-        overload(function)(choose)
-        return function
-
-    return decorate
-
-
-def _call_at(name: str, restype: Any, arguments: Any) -> Any:
-    """Numba's description of a call of the kernel whose address stands in the cell of this name."""
-    argtypes = tuple(types.unliteral(kind) for kind in arguments)
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        module = builder.module
-        cell = module.globals.get(name) or cgutils.add_global_variable(module, _INT64, name)
-        convention = context.call_conv
-        function_type = convention.get_function_type(restype, argtypes)
-        unpacked = [
-            context.cast(builder, value, kind, argtype)
-            for value, kind, argtype in zip(
-                cgutils.unpack_tuple(builder, values[0], len(argtypes)), arguments, argtypes
-            )
-        ]
-        address = cgutils.alloca_once_value(builder, builder.load(cell))
-        with builder.if_then(builder.icmp_unsigned("==", builder.load(address), _INT64(0)), likely=False):
-            find = cgutils.get_or_insert_function(module, ir.FunctionType(ir.VoidType(), [cell.type]), _FINDER)
-            builder.call(find, [cell])
-            builder.store(builder.load(cell), address)
-        kind = context.get_value_type(restype)
-        outcome = cgutils.alloca_once_value(builder, kind(0 if restype == types.boolean else _NONE_FOUND))
-        with builder.if_then(builder.icmp_unsigned("!=", builder.load(address), _INT64(0)), likely=True):
-            function = builder.inttoptr(builder.load(address), function_type.as_pointer())
-            _, returned = convention.call_function(builder, function, restype, argtypes, unpacked)
-            builder.store(returned, outcome)
-        return builder.load(outcome)
-
-    return restype(arguments), generate
-
-
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-def _find_code(place: int) -> None:
-    """Writes the address of a function into its cell, which stands at a place; leaves it empty if that is impossible.
-
-    Compiled code calls this, so that nothing may be raised from here. Ctrl-C waits until the function is compiled and
-    the kernel that calls it is done.
-    """
-    name, cell = next((name, cell) for name, (_, cell, _) in _SHARED.items() if cell.ctypes.data == place)
-    was_interrupted = False
-    while cell[0] == 0:
-        try:
-            code, arguments = job_of(name)
-            cell[0] = kernel_address(code, *arguments)
-        except KeyboardInterrupt:
-            was_interrupted = True
-        except BaseException as error:  # memory, say
-            print(f"{name} cannot be compiled, pairs that need it are not solved: {error!r}", file=sys.stderr)
-            break
-    if was_interrupted:
-        _thread.start_new_thread(_interrupt_soon, ())
-
-
-def _interrupt_soon() -> None:
-    """Interrupts the main thread when it has left the kernel, which holds Python's lock."""
-    time.sleep(0.05)
-    _thread.interrupt_main()
-
-
-binding.add_symbol(_FINDER, ctypes.cast(_find_code, ctypes.c_void_p).value)
-
-
-def job_of(function_name: str) -> tuple[Any, tuple[Any, ...]]:
-    """The kernel that a shared function is, and arguments of its types; for `compile_ahead`."""
-    code, _, others = _SHARED[function_name]
-    return code, (*_samples(), *others)
+    return shared_code.shared(restype, lambda: (*_samples(), *others))
 
 
 @functools.cache
 def _samples() -> tuple[Any, ...]:
-    """Geometries A and B, hulls and work, of the types that shared functions take."""
+    """Geometries A and B, hulls and work, of the types that searches take."""
     geometry, work = np.zeros(1, geometry_dtype)[0], np.zeros(1, work_dtype)[0]
     numbers, rows, planes, edges = np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 4)), np.zeros((0, 4), np.int64)
     hulls = Hulls(rows, numbers, numbers, planes, numbers, numbers, edges)

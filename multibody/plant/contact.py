@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from merganser.framework.math import RigidTransform
 from merganser.framework.native import compile_ahead, is_missing
+from merganser.framework.native.shared_code import job_of
 from merganser.geometry.proximity.engine import manifolds_job
-from merganser.geometry.proximity.shared_code import job_of
 from merganser.multibody import kernels
 from merganser.multibody.contact import contact_velocities, make_settings, tamsi_contact_velocities
 from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_A_NUMBER, NOT_CONVERGED, SAP, TAMSI

@@ -10,9 +10,10 @@ import threading
 import numpy as np
 import pytest
 
-from merganser.compiling import _SEARCHES
+from merganser import compiling
+from merganser.framework.native import shared_code
 from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, MeshcatCone, Sphere
-from merganser.geometry.proximity import ProximityArrays, ProximityEngine, shared_code
+from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 
 CORNERS = np.array(list(itertools.product((-0.1, 0.1), repeat=3))).T
 SHAPES = (
@@ -26,7 +27,7 @@ import numpy as np
 from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
 from merganser.framework.math import RigidTransform, RigidTransform_, RotationMatrix_
 from merganser.geometry import *
-from merganser.geometry.proximity import shared_code
+from merganser.framework.native import shared_code
 
 graph = SceneGraph()
 source = graph.RegisterSource("source")
@@ -146,4 +147,7 @@ def test_arrays_go_to_other_processes():
 
 
 def test_all_searches_are_compiled_beforehand_for_who_asks():
-    assert set(_SEARCHES) == set(shared_code._SHARED)
+    compiling._searches()
+    assert len(shared_code.shared_names()) >= 6
+    for name in shared_code.shared_names():
+        assert shared_code.job_of(name)[0].overloads, name

@@ -1,0 +1,143 @@
+"""Functions that are compiled once, and called at their addresses by all code that needs them.
+
+Left to itself the compiler takes a helper into each kernel that calls it, and into each helper on the way there, and
+makes machine code of it every time. A function marked `shared` is a kernel of its own. Its address stands in a cell
+that compiled code, be it from the disk, finds by name. As long as the cell is empty the caller has `_find_code`
+fill it, which compiles the function or takes it from the disk: what is never needed is never compiled, and nothing can
+be called before it is there.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import binding, ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+from numpy.typing import NDArray
+
+from merganser.framework.native.compile import kernel, kernel_address
+from merganser.framework.native.parallel_compilation import Job
+
+__all__ = ["job_of", "shared", "shared_names"]
+
+# By name of the function: its kernel, its cell, and what makes samples of its arguments.
+_SHARED: dict[str, tuple[Any, NDArray[np.int64], Callable[[], tuple[Any, ...]]]] = {}
+_INT64 = ir.IntType(64)
+_FINDER = "merganser_find_code"  # the name by which compiled code knows `_find_code`
+_NONE_FOUND = -1  # what a function returns that could not be compiled, or False
+
+
+def shared(
+    restype: Any, samples: Callable[[], tuple[Any, ...]]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Marks a function that is compiled once and called at its address; in Python it stays what it is.
+
+    Where it cannot be compiled, for want of memory say, that is printed, and its callers get -1 or False.
+
+    Args:
+        restype: numba's type of what it returns: an integer or a bool.
+        samples: makes values of the types of its arguments.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        name = f"merganser_{function.__name__}"
+        cell = np.zeros(1, np.int64)
+        binding.add_symbol(name, cell.ctypes.data)
+        _SHARED[function.__name__] = kernel(function), cell, samples
+
+        def call(typingctx: Any, arguments: Any) -> Any:
+            return _call_at(name, restype, arguments)
+
+        called: Any = intrinsic(call)
+
+        def choose(*arguments: Any) -> Any:
+            def implementation(*arguments: Any) -> Any:
+                return called(arguments)
+
+            return implementation
+
+        overload(function)(choose)
+        return function
+
+    return decorate
+
+
+def _call_at(name: str, restype: Any, arguments: Any) -> Any:
+    """Numba's description of a call of the kernel whose address stands in the cell of this name."""
+    argtypes = tuple(types.unliteral(kind) for kind in arguments)
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        module = builder.module
+        cell = module.globals.get(name) or cgutils.add_global_variable(module, _INT64, name)
+        convention = context.call_conv
+        function_type = convention.get_function_type(restype, argtypes)
+        unpacked = [
+            context.cast(builder, value, kind, argtype)
+            for value, kind, argtype in zip(
+                cgutils.unpack_tuple(builder, values[0], len(argtypes)), arguments, argtypes
+            )
+        ]
+        address = cgutils.alloca_once_value(builder, builder.load(cell))
+        with builder.if_then(builder.icmp_unsigned("==", builder.load(address), _INT64(0)), likely=False):
+            find = cgutils.get_or_insert_function(module, ir.FunctionType(ir.VoidType(), [cell.type]), _FINDER)
+            builder.call(find, [cell])
+            builder.store(builder.load(cell), address)
+        kind = context.get_value_type(restype)
+        outcome = cgutils.alloca_once_value(builder, kind(0 if restype == types.boolean else _NONE_FOUND))
+        with builder.if_then(builder.icmp_unsigned("!=", builder.load(address), _INT64(0)), likely=True):
+            function = builder.inttoptr(builder.load(address), function_type.as_pointer())
+            _, returned = convention.call_function(builder, function, restype, argtypes, unpacked)
+            builder.store(returned, outcome)
+        return builder.load(outcome)
+
+    return restype(arguments), generate
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def _find_code(place: int) -> None:
+    """Writes the address of a function into its cell, which stands at a place; leaves it empty if that is impossible.
+
+    Compiled code calls this, so that nothing may be raised from here. Ctrl-C waits until the function is compiled and
+    the kernel that calls it is done.
+    """
+    name, cell = next((name, cell) for name, (_, cell, _) in _SHARED.items() if cell.ctypes.data == place)
+    was_interrupted = False
+    while cell[0] == 0:
+        try:
+            code, arguments = job_of(name)
+            cell[0] = kernel_address(code, *arguments)
+        except KeyboardInterrupt:
+            was_interrupted = True
+        except BaseException as error:  # memory, say
+            print(f"{name} cannot be compiled, what needs it is not solved: {error!r}", file=sys.stderr)
+            break
+    if was_interrupted:
+        _thread.start_new_thread(_interrupt_soon, ())
+
+
+def _interrupt_soon() -> None:
+    """Interrupts the main thread when it has left the kernel, which holds Python's lock."""
+    time.sleep(0.05)
+    _thread.interrupt_main()
+
+
+binding.add_symbol(_FINDER, ctypes.cast(_find_code, ctypes.c_void_p).value)
+
+
+def job_of(function_name: str) -> Job:
+    """The kernel that a shared function is, and arguments of its types; for `compile_ahead`."""
+    code, _, samples = _SHARED[function_name]
+    return code, samples()
+
+
+def shared_names() -> list[str]:
+    """The names of all shared functions of the modules that have been imported."""
+    return list(_SHARED)
