@@ -6,12 +6,8 @@ import ctypes
 import time
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-
 from merganser.framework.native.compile import device, kernel
+from merganser.framework.native.extending import cgutils, intrinsic, ir, types
 
 __all__ = [
     "call_asking_kernel",
@@ -26,10 +22,6 @@ __all__ = [
     "integers_at",
     "run_operations",
 ]
-
-_DOUBLES = types.CPointer(types.float64)
-_INTEGERS = types.CPointer(types.int64)
-_COMPLEXES = types.CPointer(types.complex128)
 
 
 def _call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, integers: Any) -> Any:
@@ -93,7 +85,9 @@ def _call_asking_kernel(typingctx: Any, address: Any, arguments: Any) -> Any:
     return _call_at(types.boolean, arguments)
 
 
-def _pointer_to(kind: Any) -> Any:
+def _pointer_to(number: Any) -> Any:
+    kind = types.CPointer(number)
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(kind))
 
@@ -102,17 +96,17 @@ def _pointer_to(kind: Any) -> Any:
 
 def _doubles_at(typingctx: Any, address: Any) -> Any:
     """The floats at an address, as something to index."""
-    return _pointer_to(_DOUBLES)
+    return _pointer_to(types.float64)
 
 
 def _integers_at(typingctx: Any, address: Any) -> Any:
     """The integers at an address, as something to index."""
-    return _pointer_to(_INTEGERS)
+    return _pointer_to(types.int64)
 
 
 def _complexes_at(typingctx: Any, address: Any) -> Any:
     """The complex numbers at an address, as something to index."""
-    return _pointer_to(_COMPLEXES)
+    return _pointer_to(types.complex128)
 
 
 call_asking_kernel: Any = intrinsic(_call_asking_kernel)
