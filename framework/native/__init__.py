@@ -11,6 +11,7 @@ from merganser.framework.native.compile import (
     specialize,
 )
 from merganser.framework.native.entry_points import Given, Result, bind
+from merganser.framework.native.extending import tell_compiler
 from merganser.framework.native.parallel_compilation import compile_ahead, is_at_hand, is_missing
 
 __all__ = [
@@ -29,4 +30,5 @@ __all__ = [
     "native",
     "source_hash",
     "specialize",
+    "tell_compiler",
 ]

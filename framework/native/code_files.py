@@ -62,6 +62,7 @@ def source_hash(package: str = "") -> str:
     return digest.hexdigest()
 
 
+@functools.cache
 def _numba_version() -> str:
     """What names numba's version, found without importing it, in the file that is quickest to read."""
     found = importlib.util.find_spec("numba")

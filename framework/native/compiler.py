@@ -14,7 +14,7 @@ from numba.extending import register_jitable
 
 from merganser.framework.native.announce import announcer
 from merganser.framework.native.compile import Code
-from merganser.framework.native.compilers import HelperCompiler, KernelCompiler
+from merganser.framework.native.compilers import HelperCompiler, KernelCompiler, OperationCompiler
 from merganser.framework.native.extending import tell_compiler
 from merganser.framework.native.machine_code import MachineCode, tell_addresses
 
@@ -57,7 +57,7 @@ def compile_kernel(function: Callable[..., Any], signature: tuple[Any, ...]) -> 
 def compile_operation(function: Callable[..., Any], signature: Any) -> tuple[Code, MachineCode | None]:
     """Compiles a function that is called as C does, for pointers."""
     prepare()
-    compiled = CFunc(function, signature, {}, {"error_model": "numpy"})
+    compiled = CFunc(function, signature, {}, {"error_model": "numpy"}, pipeline_class=OperationCompiler)
     compiled.compile()
     return finished(compiled._library, compiled.native_name, "none")
 

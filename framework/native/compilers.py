@@ -10,15 +10,18 @@ inlined: numba keeps what it has compiled by the options of the caller, which ar
 
 from __future__ import annotations
 
+import functools
 import gc
 from typing import Any
 
+from llvmlite import ir
 from llvmlite.binding import Linkage
 from numba import _dynfunc  # type: ignore[attr-defined]  # written in C, without types
+from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 
-__all__ = ["HelperCompiler", "KernelCompiler"]
+__all__ = ["HelperCompiler", "KernelCompiler", "OperationCompiler"]
 
 # Options that say what is made of a function, and nothing about those that it calls.
 _OWN_OPTIONS = ("forceinline", "no_cfunc_wrapper", "no_cpython_wrapper", "release_gil")
@@ -50,6 +53,16 @@ class KernelCompiler(Compiler):
         context.get_executable = _identity_of
 
 
+class OperationCompiler(KernelCompiler):
+    """The same for functions that are called as C does."""
+
+    def _make_library(self, name: str) -> None:
+        super()._make_library(name)
+        if not config.BOUNDSCHECK:
+            context = self.state.targetctx
+            context.create_cfunc_wrapper = functools.partial(_add_form_for_c, context)
+
+
 class HelperCompiler(KernelCompiler):
     """The same, but for the machine code."""
 
@@ -77,6 +90,24 @@ class _HelperLibrary(JITCodeLibrary):
 
     def _finalize_final_module(self) -> None:
         self._finalized = True
+
+
+def _add_form_for_c(context: Any, library: Any, fndesc: Any, env: Any, call_helper: Any) -> None:
+    """Adds the form that C calls of a function that returns nothing.
+
+    Numba's own has Python print what exceptions say, for which code must know functions of numba's; operations raise
+    none, but where their indices are looked at.
+    """
+    module = context.create_module("form_for_c")
+    function = ir.Function(
+        module, context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes), fndesc.llvm_func_name
+    )
+    kind = ir.FunctionType(ir.VoidType(), [context.get_value_type(each) for each in fndesc.argtypes])
+    form = ir.Function(module, kind, fndesc.llvm_cfunc_wrapper_name)
+    builder = ir.IRBuilder(form.append_basic_block())
+    context.call_conv.call_function(builder, function, fndesc.restype, fndesc.argtypes, form.args)
+    builder.ret_void()
+    library.add_ir_module(module)
 
 
 def _identity_of(library: Any, fndesc: Any, env: Any) -> Any:

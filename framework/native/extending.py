@@ -9,7 +9,6 @@ when something of them is first used.
 from __future__ import annotations
 
 import importlib
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -36,17 +35,23 @@ ir: Any = _Module("llvmlite.ir")
 
 
 class Later:
-    """Stands for something that numba knows in the code of kernels; Python cannot call it.
+    """Stands for something that numba knows in the code of kernels.
 
     Args:
         make: makes it.
+        in_python: what Python calls; by default it is for compiled code only.
     """
 
     _never_changes = True
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
+    def __init__(self, make: Callable[[], Any], in_python: Callable[..., Any] | None = None) -> None:
+        self._make, self._in_python = make, in_python
         self._made: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._in_python is None:
+            raise NotImplementedError("This function is there in compiled code only.")
+        return self._in_python(*arguments)
 
     @property
     def _numba_type_(self) -> Any:
@@ -69,15 +74,20 @@ def _carray() -> Any:
 carray: Any = Later(_carray)
 
 
-def intrinsic(describe: Callable[..., Any]) -> Any:
-    """Numba's `intrinsic` of a function that gives types of arguments and result, and what writes the code."""
+def intrinsic(describe: Callable[..., Any], in_python: Callable[..., Any] | None = None) -> Any:
+    """Numba's `intrinsic` of a function that gives types of arguments and result, and what writes the code.
+
+    Args:
+        describe: the function.
+        in_python: what Python calls.
+    """
 
     def make() -> Any:
         from numba.extending import intrinsic
 
         return intrinsic(describe)
 
-    return Later(make)
+    return Later(make, in_python)
 
 
 def overload(function: Callable[..., Any], **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -104,7 +114,7 @@ def tell(action: Callable[[], Any]) -> None:
     """Notes something that is to be done before anything is compiled."""
     with _lock:
         _untold.append(action)
-    if "numba" in sys.modules and _has_begun:  # a function that numba compiles by itself may call it
+    if _has_begun:  # a function that numba compiles by itself may call it
         tell_compiler()
 
 

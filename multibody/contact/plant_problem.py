@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.views import as_matrix
 from merganser.multibody.contact.layout import CONTACT, DRIVE, HOLONOMIC, Array
 from merganser.multibody.contact.plant_layout import BALL, COUPLER, DISTANCE, NO_LINK, WELD
 from merganser.multibody.kernels.mass_matrix import add_composite, fill_rows, start_composite
@@ -89,7 +90,7 @@ def calc_tree_matrices(
         if node["num_v"] > 0:
             tree = trees[tree_of_mobod[i]]
             n, start = tree["num_v"], tree["matrix_start"]
-            block = matrix_out[start : start + n * n].reshape((n, n))
+            block = as_matrix(matrix_out[start : start + n * n], n, n)
             fill_rows(i, topology, position_in, scratch_work[i], tree["v_start"], block)
             _add_to_diagonal(node, parameters[i], time_step, tree, matrix_out)
         for k in range(node["num_v"]):

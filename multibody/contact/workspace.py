@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from merganser.framework.native import device
+from merganser.framework.native.views import as_matrix
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.ordering import Pattern
 from merganser.multibody.contact.regularization import LAW_SIZE
@@ -131,7 +132,7 @@ def carve_workspace(num_v: int, num_rows: int, matrix_size: int, jacobian_size: 
     hessian = law + LAW_SIZE * num_rows
     others = hessian + HESSIAN_SIZE * num_rows
     return Workspace(
-        work[:rows].reshape((_NUM_VELOCITY_ARRAYS, num_v)),
+        as_matrix(work[:rows], _NUM_VELOCITY_ARRAYS, num_v),
         work[rows : rows + num_rows],
         work[rows + num_rows : rows + 2 * num_rows],
         work[rows + 2 * num_rows : law],

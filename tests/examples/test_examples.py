@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from merganser.framework.core.native_code import may_compile
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 MODELS = Path(os.environ.get("MERGANSER_MODELS", ROOT.parent / "shared" / "models"))
@@ -101,6 +103,14 @@ def test_every_example_has_a_test():
 def test_program_of_the_readme_holds_the_pendulum(tmp_path):
     (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert abs(float(_run("-c", program, cwd=tmp_path)) - 1.0) < 1e-3
+
+
+@pytest.mark.skipif(not may_compile(), reason="numba does not compile")
+def test_program_of_the_readme_runs_without_numba_when_it_was_compiled_before(tmp_path):
+    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    _run("-c", program, cwd=tmp_path)
+    output = _run("-c", f"{program}\nimport sys; print('numba' in sys.modules)", cwd=tmp_path)
+    assert output.split()[1] == "False"
 
 
 def test_first_two_shell_blocks_of_the_readme_are_the_two_commands():
