@@ -19,7 +19,7 @@ from merganser.framework import Context, EventStatus, System
 from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import EventKind
-from merganser.framework.core.execution import SUCCEEDED, Updates, execute, make_updates
+from merganser.framework.core.execution import SUCCEEDED, UpdateList, Updates, execute, make_updates
 from merganser.framework.core.later_code import LaterCode, want
 from merganser.framework.core.native_code import may_compile
 
@@ -93,6 +93,8 @@ class Simulator:
         self._journal: list[Updates] = []  # updates of this step that are made, but not yet noted
         self._owed: EventList = []  # publish events of the last step, until all of them have happened
         self._num_paid = [0]  # how many of them have
+        self._had_effect = False  # whether others of the step, which the plan has carried out, had something to do
+        self._begun: UpdateList = []  # updates that the plan has computed, and that belong to those that are pending
         self._takes_from_plan = False  # whether the plan has, or may have, done something that is not yet noted
         self._is_advancing = False
         self._publishes_at_initialization = False
@@ -455,6 +457,7 @@ class Simulator:
         # From here on no signal is looked at.
         self._takes_from_plan = False
         self._pending, self._owed, self._num_paid[0], self._expected_time = plan.pending, plan.owed, 0, time
+        self._had_effect, self._begun = plan.had_effect, plan.begun
         self._num_steps += plan.num_steps
         self._num_unrestricted_updates += plan.num_state_updates
         self._num_discrete_updates += plan.num_updates
@@ -476,6 +479,7 @@ class Simulator:
             self._pending = NOTHING
             if self._journal:
                 self._journal.clear()
+                self._begun = []
         self._next_timed = self._schedule.next_timed(time)
         next_time = self._next_timed[0]
         target = next_time if next_time < boundary_time else boundary_time
@@ -525,6 +529,7 @@ class Simulator:
             is_discrete = kind is EventKind.DISCRETE_UPDATE
             self._pending = SimultaneousEvents([], [] if is_discrete else self._pending.discrete, [])
         self._journal.clear()
+        self._begun = []
 
     def _unrestricted_update(self, events: EventList, status: SimulatorStatus) -> None:
         if not events:
@@ -535,7 +540,7 @@ class Simulator:
     def _discrete_update(self, events: EventList, status: SimulatorStatus) -> None:
         if not events:
             return
-        outcome = execute(events, EventKind.DISCRETE_UPDATE, self._journal)
+        outcome = execute(events, EventKind.DISCRETE_UPDATE, self._journal, begun=self._begun)
         self._num_discrete_updates += outcome is SUCCEEDED or self._was_effective(outcome, status)
 
     def _publish(self, events: EventList, status: SimulatorStatus) -> None:
@@ -555,7 +560,8 @@ class Simulator:
             self._owed = []
             raise
         self._owed = []
-        self._num_publishes += self._was_effective(outcome, status)
+        had_effect, self._had_effect = self._had_effect, False
+        self._num_publishes += self._was_effective(outcome, status) or had_effect
 
     def _force_publish(self) -> None:
         self._system.ForcedPublish(self._context)

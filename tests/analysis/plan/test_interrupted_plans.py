@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import merganser.analysis.plan.callbacks as callbacks_module
 import merganser.analysis.plan.plan as plan_module
 import merganser.analysis.plan.program as program_module
 import merganser.analysis.simulator as simulator_module
@@ -26,7 +27,7 @@ from merganser.framework.primitives import Gain, LinearSystem, LogVectorOutput, 
 from merganser.framework.symbolic import Variable
 
 _LOWERING = (program_module, assembly_module, growing_array_module, lowering_module)
-_ALL = (*_LOWERING, plan_module, simulator_module)
+_ALL = (*_LOWERING, callbacks_module, plan_module, simulator_module)
 _END = 0.249  # where no event is due, since an advance from there makes the updates that an advance to it leaves
 
 
