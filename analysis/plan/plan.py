@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from merganser.analysis.integrators.radau_stepper import RadauStepper
     from merganser.analysis.progress import SimulationProgress
     from merganser.framework import Context
+    from merganser.framework.core.execution import UpdateList
 
 __all__ = ["Plan", "make_plan"]
 
@@ -214,7 +215,8 @@ class Plan:
 
     def begin(self, pending: SimultaneousEvents) -> None:
         """To be called before an advance, with the events that are due now."""
-        self.pending, self.owed, self.had_effect, self.begun = pending, [], False, []
+        self.pending, self.owed, self.had_effect = pending, [], False
+        self.begun: UpdateList = []
         self.status = EventStatus.DidNothing()
         self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
 
