@@ -185,8 +185,8 @@ def _ask_for_help() -> None:
 @contextlib.contextmanager
 def _only_one() -> Iterator[bool]:
     """Whether no other process of this machine compiles later code; none begins with it in this context."""
+    from merganser.framework.native.code_files import cache_directory
     from merganser.framework.native.kept_files import make_folder
-    from merganser.framework.native.kernel_cache import cache_directory
 
     try:
         import fcntl
@@ -209,8 +209,8 @@ def _only_one() -> Iterator[bool]:
 
 def _is_kept(code: LaterCode) -> bool:
     """Whether the disk has it."""
+    from merganser.framework.native.code_files import SUFFIX, cache_directory
     from merganser.framework.native.kept_files import names_in
-    from merganser.framework.native.kernel_cache import SUFFIX, cache_directory
 
     _, package, *_, file = code.module.split(".")
     start = f"{file}.{code.function}-"

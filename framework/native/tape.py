@@ -7,13 +7,10 @@ import time
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from merganser.framework.native.compile import device, kernel
+from merganser.framework.native.extending import cgutils, intrinsic, ir, types
 
 __all__ = [
     "AGAIN",
@@ -43,10 +40,6 @@ __all__ = [
     RAISED,  # a function of Python has raised an exception
     AGAIN,  # the list of operations is out of date, and has to be made anew
 ) = range(4)
-
-_DOUBLES = types.CPointer(types.float64)
-_INTEGERS = types.CPointer(types.int64)
-_COMPLEXES = types.CPointer(types.complex128)
 
 
 def _call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, integers: Any) -> Any:
@@ -147,7 +140,9 @@ def raise_kept(failure: NDArray[np.int64]) -> None:
     ctypes.pythonapi.PyErr_Restore(*map(ctypes.c_void_p, kept))
 
 
-def _pointer_to(kind: Any) -> Any:
+def _pointer_to(number: Any) -> Any:
+    kind = types.CPointer(number)
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(kind))
 
@@ -156,17 +151,17 @@ def _pointer_to(kind: Any) -> Any:
 
 def _doubles_at(typingctx: Any, address: Any) -> Any:
     """The floats at an address, as something to index."""
-    return _pointer_to(_DOUBLES)
+    return _pointer_to(types.float64)
 
 
 def _integers_at(typingctx: Any, address: Any) -> Any:
     """The integers at an address, as something to index."""
-    return _pointer_to(_INTEGERS)
+    return _pointer_to(types.int64)
 
 
 def _complexes_at(typingctx: Any, address: Any) -> Any:
     """The complex numbers at an address, as something to index."""
-    return _pointer_to(_COMPLEXES)
+    return _pointer_to(types.complex128)
 
 
 call_asking_kernel: Any = intrinsic(_call_asking_kernel)
