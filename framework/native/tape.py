@@ -111,18 +111,24 @@ def _call_python(typingctx: Any, function: Any, failure: Any) -> Any:
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        python, integer = context.get_python_api(builder), ir.IntType(64)
+        integer, lock_state, nothing = ir.IntType(64), ir.IntType(32), ir.VoidType()
+        thing = ir.IntType(8).as_pointer()
+
+        def call(name: str, result: Any, *arguments: Any) -> Any:
+            function_type = ir.FunctionType(result, [argument.type for argument in arguments])
+            return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), arguments)
+
         status = cgutils.alloca_once_value(builder, integer(RAISED))
-        lock = python.gil_ensure()
-        result = python.call_function_objargs(builder.inttoptr(arguments[0], python.pyobj), ())
+        lock = call("PyGILState_Ensure", lock_state)
+        result = call("PyObject_CallObject", thing, builder.inttoptr(arguments[0], thing), thing(None))
         with builder.if_else(cgutils.is_null(builder, result)) as (has_raised, has_returned):
             with has_raised:
-                kept = builder.inttoptr(arguments[1], python.pyobj.as_pointer())
-                python.err_fetch(*(builder.gep(kept, [integer(n)]) for n in (1, 2, 3)))
+                kept = builder.inttoptr(arguments[1], thing.as_pointer())
+                call("PyErr_Fetch", nothing, *(builder.gep(kept, [integer(n)]) for n in (1, 2, 3)))
             with has_returned:
-                builder.store(python.long_as_longlong(result), status)
-                python.decref(result)
-        python.gil_release(lock)
+                builder.store(call("PyLong_AsLongLong", integer, result), status)
+                call("Py_DecRef", nothing, result)
+        call("PyGILState_Release", nothing, lock)
         return builder.load(status)
 
     return types.int64(types.int64, types.int64), generate
