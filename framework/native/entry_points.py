@@ -46,7 +46,8 @@ class Given(NamedTuple):
     """An argument that is given at each call.
 
     Attributes:
-        example: a value of the same type; arrays of as many dimensions, as contiguous.
+        example: a value of the same type; arrays of as many dimensions, as contiguous. Of a tuple its elements are
+            given in a tuple.
         is_checked: an array is only taken if it has the example's shape, is of float64 and contiguous. Otherwise the
             kernel is not called, and the function returns None. Without this, arrays must be of the right type.
     """
@@ -104,7 +105,13 @@ _SIMPLE = ("none", "bool", "int64", "float64", "complex128")  # results, and num
 def _is_simple(result: str, arguments: tuple[Any, ...]) -> bool:
     """Whether entry points know how to take such arguments and return such a result."""
     given = [argument.example for argument in arguments if isinstance(argument, Given)]
-    return result in _SIMPLE and all(isinstance(g, (np.ndarray, np.void)) or type_key(g) in _SIMPLE for g in given)
+    return result in _SIMPLE and all(map(_is_simple_value, given))
+
+
+def _is_simple_value(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_simple_value, value))
+    return isinstance(value, (np.ndarray, np.void)) or type_key(value) in _SIMPLE
 
 
 def _slow_form(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:

@@ -124,6 +124,19 @@ def test_named_tuples_can_be_bound(form: str) -> None:
     assert run(np.array([10.0, 1.0])) == 16.0
 
 
+def test_tuples_can_be_given(form: str) -> None:
+    run = bind(weigh, Given(Weights(0.5, np.ones(2))), Given(np.zeros(2)))
+    assert run(Weights(2.0, np.array([1.0, 3.0])), np.array([10.0, 1.0])) == 26.0
+
+
+@needs_compiler
+def test_tuples_of_other_sizes_are_type_errors() -> None:
+    run = bind(weigh, Given(Weights(0.5, np.ones(2))), Given(np.zeros(2)))
+    for wrong in ((1.0,), [2.0, np.ones(2)], None, (1.0, 2.0)):
+        with pytest.raises(TypeError):
+            run(wrong, np.ones(2))
+
+
 def test_results_are_new_arrays_beside_what_the_kernel_returns(form: str) -> None:
     run = bind(split, Given(np.zeros(3)), Result((3,)), Result((1, 3)))
     count, low, high = run(np.array([-1.0, 2.0, -3.0]))
