@@ -135,7 +135,7 @@ class Kernel:
         return specialize(self, *arguments)(*arguments)
 
     def __reduce__(self) -> str:
-        return self.__qualname__
+        return self.interpreted.__qualname__
 
     @property
     def _numba_type_(self) -> Any:

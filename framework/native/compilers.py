@@ -58,7 +58,7 @@ class OperationCompiler(KernelCompiler):
 
     def _make_library(self, name: str) -> None:
         super()._make_library(name)
-        if not config.BOUNDSCHECK:
+        if not getattr(config, "BOUNDSCHECK", None):
             context = self.state.targetctx
             context.create_cfunc_wrapper = functools.partial(_add_form_for_c, context)
 

@@ -37,7 +37,8 @@ class CompiledFunction:
     def __init__(self, function: NativeFunction) -> None:
         self._function = function
         plain = function.interpreted
-        self._dispatcher: Any = numba.njit(plain, nogil=True, error_model="numpy")
+        compiled: Any = numba.njit(plain, nogil=True, error_model="numpy")
+        self._dispatcher = compiled
         self._cfuncs: dict[Any, Any] = {}
         if not hasattr(self._dispatcher, "py_func"):  # NUMBA_DISABLE_JIT=1
             self.call: Any = plain
@@ -67,7 +68,7 @@ class CompiledFunction:
 
     def _operation(self, signature: Any) -> CFunc:
         wrapper = _operation_of(self._function, self._dispatcher)
-        compiled = CFunc(wrapper, signature, {}, {"error_model": "numpy"})
+        compiled: Any = CFunc(wrapper, signature, {}, {"error_model": "numpy"})
         compiled._cache = KernelCache(wrapper, self._known_by)
         self._compile(compiled.compile)
         return compiled
