@@ -17,6 +17,7 @@ from libraries import Call, Library, Row
 from plant_rows import random_states
 from robots import Robot, available_robots, build_plant
 
+from merganser.framework.native import tell_compiler
 from merganser.multibody import kernels
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 
@@ -69,6 +70,9 @@ def kernel_calls(library: Library, robot: Robot) -> dict[str, Call]:
         "computeRNEADerivatives": rnea_derivatives,
         "computeABADerivatives": aba_derivatives,
     }
+
+
+tell_compiler()
 
 
 @numba.njit

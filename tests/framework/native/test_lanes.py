@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from merganser.framework.native import device, inlined, kernel
+from merganser.framework.native import device, inlined, kernel, tell_compiler
 from merganser.framework.native.lanes import (
     NUM_LANES,
     all_of,
@@ -77,6 +77,7 @@ def test_each_lane_is_what_one_number_gives():
 
 
 def test_functions_of_lanes_take_single_numbers_in_compiled_code():
+    tell_compiler()
     alone = numba.njit(lambda x, y: mixed(x, y))
     for x, y in sample(2).T:
         assert alone(x, y) == pytest.approx(float(mixed(x, y)), abs=1e-15)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from proximity_shapes import gap, random_poses, random_shape
 
+from merganser.framework.native import tell_compiler
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 from merganser.geometry.proximity.vertex_scan import farthest_of
 
@@ -41,6 +42,9 @@ def test_the_plane_across_the_nearest_points_separates_both_shapes(kinds, tmp_pa
         )
         between = results["p_WCa"][k] - results["p_WCb"][k] - distance * n_W
         assert np.linalg.norm(between) < 1e-14
+
+
+tell_compiler()
 
 
 @numba.njit

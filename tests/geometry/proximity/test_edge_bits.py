@@ -5,7 +5,10 @@ import itertools
 import numba
 import numpy as np
 
+from merganser.framework.native import tell_compiler
 from merganser.geometry.proximity.edge_bits import NUM_POINTS, edges_around, lowest_bit, reversed_edges
+
+tell_compiler()
 
 
 @numba.njit

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 from proximity_shapes import KINDS, random_poses, random_shape
 
+from merganser.framework.native import tell_compiler
 from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, MeshcatCone, Shape, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 
@@ -69,6 +70,9 @@ def core_of(shape: Shape) -> Core:
     if isinstance(shape, MeshcatCone):
         return Core(_CONE, shape.a(), shape.b(), shape.height(), 0.0, none)
     return Core(_HULL, 0.0, 0.0, 0.0, 0.0, np.ascontiguousarray(shape.GetConvexHull().vertex_array()))
+
+
+tell_compiler()
 
 
 @numba.njit(cache=True)

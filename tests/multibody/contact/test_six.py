@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pytest
 
+from merganser.framework.native import tell_compiler
 from merganser.multibody.contact.six import (
     add_contact_product_of_six,
     add_three_rows_of_six,
@@ -30,6 +31,8 @@ def panels() -> Any:
 def compiled(function: Any) -> Any:
     if numba.config.DISABLE_JIT:
         pytest.skip("nothing is compiled")
+
+    tell_compiler()
 
     @numba.njit
     def call(*arguments):  # type: ignore[no-untyped-def]
