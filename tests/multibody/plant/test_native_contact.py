@@ -387,3 +387,16 @@ def test_simulations_of_a_batch_that_reach_joint_limits_stay_in_their_lane(
     batch = BatchSimulator(plant, parallelize=num_threads)
     np.testing.assert_array_equal(batch.simulate(starts, 1.0).states, expected)
     assert not alone
+
+
+def test_the_operation_of_a_plant_is_made_once_for_a_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant = pendulum_with_limits()
+    simulator, codes = Simulator(plant), []
+    resolve = plant._native_dynamics.resolve
+    monkeypatch.setattr(
+        plant._native_dynamics, "resolve", lambda context: codes.append(resolve(context)) or codes[-1]
+    )
+    simulator._patience = 0.0
+    simulator.AdvanceTo(0.1)
+    assert plant._native_dynamics.num_calls < 5
+    assert len([code for code in codes if code is not None]) <= 2  # to see whether a plan pays, and for the plan
