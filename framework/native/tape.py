@@ -6,30 +6,40 @@ import ctypes
 import time
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.native.compile import device, kernel
+from merganser.framework.native.extending import cgutils, intrinsic, ir, types
 
 __all__ = [
+    "AGAIN",
+    "FAILED",
+    "RAISED",
+    "SUCCEEDED",
     "call_asking_kernel",
     "call_clock",
     "call_kernel",
     "call_operation",
     "call_operations",
+    "call_python",
     "call_quiet_kernel",
     "clock_address",
     "complexes_at",
     "doubles_at",
     "integers_at",
+    "no_failure",
+    "raise_kept",
     "run_operations",
 ]
 
-_DOUBLES = types.CPointer(types.float64)
-_INTEGERS = types.CPointer(types.int64)
-_COMPLEXES = types.CPointer(types.complex128)
+# What operations come to; all others are left undone then.
+(
+    SUCCEEDED,
+    FAILED,  # numbers do not allow it; Python does it again and says why
+    RAISED,  # a function of Python has raised an exception
+    AGAIN,  # the list of operations is out of date, and has to be made anew
+) = range(4)
 
 
 def _call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, integers: Any) -> Any:
@@ -93,7 +103,52 @@ def _call_asking_kernel(typingctx: Any, address: Any, arguments: Any) -> Any:
     return _call_at(types.boolean, arguments)
 
 
-def _pointer_to(kind: Any) -> Any:
+def _call_python(typingctx: Any, function: Any, failure: Any) -> Any:
+    """Calls the function of Python at an address, without arguments; it returns an integer.
+
+    The thread takes Python's lock for it. If the function raises an exception, or an interrupt comes, RAISED is
+    returned; the exception stands after the integer at the address `failure`, for `raise_kept`.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        integer, lock_state, nothing = ir.IntType(64), ir.IntType(32), ir.VoidType()
+        thing = ir.IntType(8).as_pointer()
+
+        def call(name: str, result: Any, *arguments: Any) -> Any:
+            function_type = ir.FunctionType(result, [argument.type for argument in arguments])
+            return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), arguments)
+
+        status = cgutils.alloca_once_value(builder, integer(RAISED))
+        lock = call("PyGILState_Ensure", lock_state)
+        result = call("PyObject_CallObject", thing, builder.inttoptr(arguments[0], thing), thing(None))
+        with builder.if_else(cgutils.is_null(builder, result)) as (has_raised, has_returned):
+            with has_raised:
+                kept = builder.inttoptr(arguments[1], thing.as_pointer())
+                call("PyErr_Fetch", nothing, *(builder.gep(kept, [integer(n)]) for n in (1, 2, 3)))
+            with has_returned:
+                builder.store(call("PyLong_AsLongLong", integer, result), status)
+                call("Py_DecRef", nothing, result)
+        call("PyGILState_Release", nothing, lock)
+        return builder.load(status)
+
+    return types.int64(types.int64, types.int64), generate
+
+
+def no_failure() -> NDArray[np.int64]:
+    """An integer for what operations come to, and room for an exception that one of them has raised."""
+    return np.zeros(4, dtype=np.int64)
+
+
+def raise_kept(failure: NDArray[np.int64]) -> None:
+    """Raises the exception that a function of Python has raised, which compiled code has called."""
+    kept = failure[1:].tolist()
+    failure[1:] = 0
+    ctypes.pythonapi.PyErr_Restore(*map(ctypes.c_void_p, kept))
+
+
+def _pointer_to(number: Any) -> Any:
+    kind = types.CPointer(number)
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(kind))
 
@@ -102,23 +157,24 @@ def _pointer_to(kind: Any) -> Any:
 
 def _doubles_at(typingctx: Any, address: Any) -> Any:
     """The floats at an address, as something to index."""
-    return _pointer_to(_DOUBLES)
+    return _pointer_to(types.float64)
 
 
 def _integers_at(typingctx: Any, address: Any) -> Any:
     """The integers at an address, as something to index."""
-    return _pointer_to(_INTEGERS)
+    return _pointer_to(types.int64)
 
 
 def _complexes_at(typingctx: Any, address: Any) -> Any:
     """The complex numbers at an address, as something to index."""
-    return _pointer_to(_COMPLEXES)
+    return _pointer_to(types.complex128)
 
 
 call_asking_kernel: Any = intrinsic(_call_asking_kernel)
 call_clock: Any = intrinsic(_call_clock)
 call_kernel: Any = intrinsic(_call_kernel)
 call_operation: Any = intrinsic(_call_operation)
+call_python: Any = intrinsic(_call_python)
 call_quiet_kernel: Any = intrinsic(_call_quiet_kernel)
 complexes_at: Any = intrinsic(_complexes_at)
 doubles_at: Any = intrinsic(_doubles_at)
