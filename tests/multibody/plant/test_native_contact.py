@@ -355,7 +355,7 @@ def test_a_simulation_is_in_python_for_the_first_step_at_a_joint_limit_only(monk
     for way in WAYS:
         plant = pendulum_with_limits()
         simulator = Simulator(plant)
-        simulator._patience = {"never": np.inf, "always": 0.0}[way]
+        simulator.set_use_native_plan(way == "always", at_once=True)
         plant.SetPositionsAndVelocities(simulator.get_mutable_context(), [0.3, 2.0])
         simulator.AdvanceTo(1.0)
         found.append(plant.GetPositionsAndVelocities(simulator.get_context()))
@@ -396,7 +396,7 @@ def test_the_operation_of_a_plant_is_made_once_for_a_simulation(monkeypatch: pyt
     monkeypatch.setattr(
         plant._native_dynamics, "resolve", lambda context: codes.append(resolve(context)) or codes[-1]
     )
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(True, at_once=True)
     simulator.AdvanceTo(0.1)
     assert plant._native_dynamics.num_calls < 5
     assert len([code for code in codes if code is not None]) <= 2  # to see whether a plan pays, and for the plan
