@@ -307,7 +307,7 @@ class Program:
         return begin, end, valid, inputs
 
     def _sources(self, context: LeafContext, event: DeclaredEvent) -> list[CacheSlot]:
-        code = event.native.resolve(context) if event.native is not None else None
+        code = self._assembly.resolve(event.native, context)
         assert code is not None
         sources = [context._inputs[port] for port in code.inputs()]
         return [source for source in sources if isinstance(source, CacheSlot)]

@@ -85,6 +85,7 @@ class Assembly:
         self._addresses: list[int] = []
         self._starts: list[int] = []  # positions in the list of integers
         self._known: dict[tuple[int, ...], tuple[int, int]] = {}  # address and start of what was added before
+        self._codes: dict[tuple[int, int], NativeCode] = {}  # what was found, by native code and context
         self._kept: list[Any] = []  # what these are known by
         self._arrays = GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.float64)
         self.logs: list[LogPlace] = []
@@ -110,7 +111,7 @@ class Assembly:
         """
         key = id(native), id(context), output
         if key not in self._known:
-            code = native.resolve(context)
+            code = self.resolve(native, context)
             if code is None or (self._is_complex and not has_complex_form(code.operation)):
                 return False
             address, integers = address_of(code.operation, self._is_complex), len(self._integers)
@@ -124,9 +125,19 @@ class Assembly:
             if code.is_current is not None:
                 self.checks.append(code.is_current)
             self._known[key] = address, integers
-            self._kept.append(native)
         self._append(*self._known[key])
         return True
+
+    def resolve(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> NativeCode | None:
+        """What native code is in a Context; None if there is nothing, for now. What was found stays."""
+        key = id(native), id(context)
+        code = self._codes.get(key)
+        if code is None and native is not None:
+            code = native.resolve(context)
+            if code is not None:
+                self._codes[key] = code
+                self._kept.append(native)
+        return code
 
     def _append(self, address: int, start: int) -> None:
         self._addresses.append(address)
@@ -142,7 +153,7 @@ class Assembly:
         return self._code_of(native, context) is not None
 
     def _code_of(self, native: NativeCode | ContextualCode | None, context: LeafContext) -> NativeCode | None:
-        code = native.resolve(context) if native is not None else None
+        code = self.resolve(native, context)
         if native is not None and code is None:
             self.waiting.append((native, context))
         if code is not None and self._is_complex and not has_complex_form(code.operation):

@@ -25,7 +25,7 @@ from merganser.multibody.contact.six import (
     subtract_times_six,
 )
 
-__all__ = ["factor", "find_column", "solve", "subtract_product"]
+__all__ = ["factor", "find_column", "solve", "subtract_from_others", "subtract_from_own", "update_panel"]
 
 
 @device
@@ -59,7 +59,7 @@ def factor(trees: Array, pattern: Pattern, num_panels: int, U: Array) -> bool:
         if column < width:
             _divide_columns(n, start, width, column, U)
         for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            _update_panel(trees, pattern, p, b, U)
+            update_panel(trees, pattern, p, b, b, 0, 0, U)
     return True
 
 
@@ -98,28 +98,37 @@ def _divide_columns(n: int, start: int, width: int, first: int, U: Array) -> Non
 
 
 @device
-def _update_panel(trees: Array, pattern: Pattern, p: int, block: int, U: Array) -> None:
-    """Equation (2) for one block i of panel p and all j behind it."""
+def update_panel(
+    trees: Array,
+    pattern: Pattern,
+    p: int,
+    block: int,  # of panel p
+    first: int,  # the first block j
+    left_from: int,  # where the panels with U_pi start
+    right_from: int,  # and those with U_pj, which are those of H_ij, too
+    U: Array,
+) -> None:
+    """Equation (2) for one block i of panel p and all j from the first on."""
     start, width, num_p = pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]["num_v"]
     i = pattern.block_position[block]
-    num_i, left = trees[pattern.tree[i]]["num_v"], start + pattern.block_column[block]
+    num_i, left = trees[pattern.tree[i]]["num_v"], left_from + start + pattern.block_column[block]
     search = pattern.block_start[i]
-    for other in range(block, pattern.block_start[p + 1]):
+    for other in range(first, pattern.block_start[p + 1]):
         j = pattern.block_position[other]
-        target = pattern.panel_start[i]
+        target = right_from + pattern.panel_start[i]
         if j != i:
             while pattern.block_position[search] != j:
                 search += 1
             target += pattern.block_column[search]
-        right, num_j = start + pattern.block_column[other], trees[pattern.tree[j]]["num_v"]
+        right, num_j = right_from + start + pattern.block_column[other], trees[pattern.tree[j]]["num_v"]
         if num_p == 6 and num_i == 6 and num_j == 6:
             subtract_product_of_six(left, right, width, target, pattern.panel_width[i], U)
         else:
-            subtract_product(num_p, num_i, num_j, left, right, width, target, pattern.panel_width[i], U)
+            _subtract_product(num_p, num_i, num_j, left, right, width, target, pattern.panel_width[i], U)
 
 
 @device
-def subtract_product(
+def _subtract_product(
     num_p: int, num_i: int, num_j: int, left: int, right: int, width: int, target: int, target_width: int, U: Array
 ) -> None:
     """H_ij -= U_pi^T U_pj."""
@@ -136,40 +145,56 @@ def subtract_product(
 def solve(trees: Array, pattern: Pattern, num_panels: int, U: Array, x: Array) -> None:
     """Solves U^T U x = b in place, on generalized velocities in their own order, shape [num_v]."""
     for p in range(num_panels):
-        start, width = pattern.panel_start[p], pattern.panel_width[p]
-        tree = trees[pattern.tree[p]]
+        start, width, tree = pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]
         n, own = tree["num_v"], tree["v_start"]
         if n == 6:
             _solve_lower(6, start, width, U, x[own : own + 6])
         else:
             _solve_lower(n, start, width, U, x[own : own + n])
-        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            other = trees[pattern.tree[pattern.block_position[b]]]
-            m, target, block = other["num_v"], other["v_start"], start + pattern.block_column[b]
-            if n == 6 and m == 6:
-                subtract_six_times(block, width, own, target, U, x)
-                continue
-            for i in range(n):
-                for j in range(m):
-                    x[target + j] -= U[block + i * width + j] * x[own + i]
+        subtract_from_others(trees, pattern, p, 0, U, x)
     for q in range(num_panels):
         p = num_panels - 1 - q
-        start, width = pattern.panel_start[p], pattern.panel_width[p]
-        tree = trees[pattern.tree[p]]
+        start, width, tree = pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]
         n, own = tree["num_v"], tree["v_start"]
-        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            other = trees[pattern.tree[pattern.block_position[b]]]
-            m, factor, block = other["num_v"], other["v_start"], start + pattern.block_column[b]
-            if n == 6 and m == 6:
-                subtract_times_six(block, width, factor, own, U, x)
-                continue
-            for i in range(n):
-                for j in range(m):
-                    x[own + i] -= U[block + i * width + j] * x[factor + j]
+        subtract_from_own(trees, pattern, p, U, x)
         if n == 6:
             _solve_upper(6, start, width, U, x[own : own + 6])
         else:
             _solve_upper(n, start, width, U, x[own : own + n])
+
+
+@device
+def subtract_from_others(
+    trees: Array, pattern: Pattern, p: int, panels_from: int, panels: Array, x: Array
+) -> None:
+    """x_j -= B^T x_p for the blocks B of panel p, of the panels that start where it is said."""
+    start, width, tree = panels_from + pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]
+    n, own = tree["num_v"], tree["v_start"]
+    for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
+        other = trees[pattern.tree[pattern.block_position[b]]]
+        m, target, block = other["num_v"], other["v_start"], start + pattern.block_column[b]
+        if n == 6 and m == 6:
+            subtract_six_times(block, width, own, target, panels, x)
+            continue
+        for i in range(n):
+            for j in range(m):
+                x[target + j] -= panels[block + i * width + j] * x[own + i]
+
+
+@device
+def subtract_from_own(trees: Array, pattern: Pattern, p: int, panels: Array, x: Array) -> None:
+    """x_p -= B x_j for the blocks B of panel p."""
+    start, width, tree = pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]
+    n, own = tree["num_v"], tree["v_start"]
+    for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
+        other = trees[pattern.tree[pattern.block_position[b]]]
+        m, source, block = other["num_v"], other["v_start"], start + pattern.block_column[b]
+        if n == 6 and m == 6:
+            subtract_times_six(block, width, source, own, panels, x)
+            continue
+        for i in range(n):
+            for j in range(m):
+                x[own + i] -= panels[block + i * width + j] * x[source + j]
 
 
 @inlined

@@ -1,8 +1,8 @@
 """The Hessian of an island, H = A + sum_c J_c^T G_c J_c, written into the panels of its factorization.
 
-Of a pair of trees only the block in the row of the one eliminated first is kept, and of diagonal blocks all of it where
-J contributes, or the part right of the diagonal, which is what the factorization reads. Column i of a block of J gives
-row i of a block of H:
+Of a pair of trees only the block in the row of the one eliminated first is kept, and of diagonal blocks the part right
+of the diagonal is complete, which is what the factorization reads. Column i of a block of J gives row i of a block of
+H:
 
     H_pq[i, :] += (G J_p[:, i])^T J_q                                                     (1)
 """
@@ -16,7 +16,7 @@ from merganser.multibody.contact.ordering import Pattern
 from merganser.multibody.contact.six import add_contact_product_of_six
 from merganser.multibody.contact.workspace import HESSIAN_SIZE
 
-__all__ = ["assemble_hessian"]
+__all__ = ["add_row", "assemble_hessian", "find_block", "find_trees", "is_zero", "set_matrix"]
 
 
 @device
@@ -30,30 +30,24 @@ def assemble_hessian(
     panels_out: Array,
 ) -> None:
     """Computes the panels of H."""
-    _set_matrix(problem, island_trees.shape[0], pattern, panels_out)
+    num_panels = island_trees.shape[0]
+    set_matrix(problem, num_panels, pattern, pattern.panel_start[num_panels], panels_out)
     for i in range(island_constraints.shape[0]):
         c = problem.constraints[island_constraints[i]]
-        p, q = pattern.position[c["tree_0"]], -1
-        jacobian_p, jacobian_q = c["jacobian_0"], c["jacobian_1"]
-        if c["tree_1"] >= 0:
-            q = pattern.position[c["tree_1"]]
-            if q < p:
-                p, q = q, p
-                jacobian_p, jacobian_q = jacobian_q, jacobian_p
+        p, jacobian_p, q, jacobian_q = find_trees(pattern, c)
         if c["kind"] == CONTACT:
             G = hessian[HESSIAN_SIZE * c["row_start"] : HESSIAN_SIZE * (c["row_start"] + 3)]
-            if G[0] == 0.0 and G[2] == 0.0 and G[5] == 0.0:
-                continue
-            _add_contact(problem, pattern, G, p, jacobian_p, q, jacobian_q, panels_out)
+            if not is_zero(G):
+                _add_contact(problem, pattern, G, p, jacobian_p, q, jacobian_q, panels_out)
             continue
         for r in range(c["num_rows"]):
             gain = hessian[HESSIAN_SIZE * (c["row_start"] + r)]
             if gain == 0.0:
                 continue
-            _add_row(problem, pattern, gain, r, p, jacobian_p, p, jacobian_p, panels_out)
+            add_row(problem, pattern, gain, r, p, jacobian_p, p, jacobian_p, 0, panels_out)
             if q >= 0:
-                _add_row(problem, pattern, gain, r, p, jacobian_p, q, jacobian_q, panels_out)
-                _add_row(problem, pattern, gain, r, q, jacobian_q, q, jacobian_q, panels_out)
+                add_row(problem, pattern, gain, r, p, jacobian_p, q, jacobian_q, 0, panels_out)
+                add_row(problem, pattern, gain, r, q, jacobian_q, q, jacobian_q, 0, panels_out)
     if diagonal_scale != 1.0:
         for k in range(island_trees.shape[0]):
             for i in range(problem.trees[pattern.tree[k]]["num_v"]):
@@ -61,15 +55,40 @@ def assemble_hessian(
 
 
 @device
-def _set_matrix(problem: Problem, num_panels: int, pattern: Pattern, panels_out: Array) -> None:
-    """Panels of A."""
-    for k in range(pattern.panel_start[num_panels]):
+def find_trees(pattern: Pattern, constraint: Array) -> tuple[int, int, int, int]:
+    """Positions p < q of the trees of a constraint, and where their Jacobians start; q = -1 if there is one tree."""
+    p, jacobian_p = pattern.position[constraint["tree_0"]], constraint["jacobian_0"]
+    if constraint["tree_1"] < 0:
+        return p, jacobian_p, -1, jacobian_p
+    q, jacobian_q = pattern.position[constraint["tree_1"]], constraint["jacobian_1"]
+    if q < p:
+        return q, jacobian_q, p, jacobian_p
+    return p, jacobian_p, q, jacobian_q
+
+
+@inlined
+def find_block(pattern: Pattern, p: int, q: int) -> int:
+    """Where in the panels the block of positions p <= q starts."""
+    start: int = pattern.panel_start[p]
+    return start if p == q else start + find_column(pattern, p, q)
+
+
+@inlined
+def is_zero(G: Array) -> bool:
+    """Whether a contact has no Hessian, as none that is open has."""
+    return G[0] == 0.0 and G[2] == 0.0 and G[5] == 0.0
+
+
+@device
+def set_matrix(problem: Problem, num_panels: int, pattern: Pattern, size: int, panels_out: Array) -> None:
+    """Panels of A, in an array of which the first numbers, as many as `size`, are in use."""
+    for k in range(size):
         panels_out[k] = 0.0
     for p in range(num_panels):
         tree = problem.trees[pattern.tree[p]]
         start, width, n = pattern.panel_start[p], pattern.panel_width[p], tree["num_v"]
         for i in range(n):
-            for j in range(i, n):
+            for j in range(n):
                 panels_out[start + i * width + j] = problem.matrix[tree["matrix_start"] + i * n + j]
 
 
@@ -123,7 +142,7 @@ def _add_product(
 
 
 @device
-def _add_row(
+def add_row(
     problem: Problem,
     pattern: Pattern,
     gain: float,
@@ -132,13 +151,12 @@ def _add_row(
     jacobian_p: int,
     q: int,
     jacobian_q: int,
+    panels_from: int,  # where the panels start
     panels: Array,
 ) -> None:
     """Equation (1) for one row and the block of positions p <= q."""
     n, m = problem.trees[pattern.tree[p]]["num_v"], problem.trees[pattern.tree[q]]["num_v"]
-    width = pattern.panel_width[p]
-    column = 0 if p == q else find_column(pattern, p, q)
-    start = pattern.panel_start[p] + column
+    width, start = pattern.panel_width[p], panels_from + find_block(pattern, p, q)
     left = problem.jacobian[jacobian_p + r * n : jacobian_p + (r + 1) * n]
     right = problem.jacobian[jacobian_q + r * m : jacobian_q + (r + 1) * m]
     for i in range(n):

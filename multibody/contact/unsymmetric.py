@@ -16,10 +16,10 @@ Source: T. Davis, Direct Methods for Sparse Linear Systems (2006), chapter 6.
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined
-from merganser.multibody.contact.factorization import find_column, subtract_product
+from merganser.multibody.contact.factorization import subtract_from_others, subtract_from_own, update_panel
+from merganser.multibody.contact.hessian import add_row, find_block, find_trees, is_zero, set_matrix
 from merganser.multibody.contact.layout import CONTACT, Array, Problem
 from merganser.multibody.contact.ordering import Pattern
-from merganser.multibody.contact.six import subtract_product_of_six, subtract_six_times, subtract_times_six
 from merganser.multibody.contact.workspace import HESSIAN_SIZE
 
 __all__ = ["assemble_panels", "factor_panels", "solve_panels"]
@@ -39,70 +39,59 @@ def assemble_panels(
 ) -> None:
     """Computes the panels of K."""
     half = pattern.panel_start[num_panels]
-    for k in range(2 * half):
-        panels_out[k] = 0.0
-    for p in range(num_panels):
-        tree = problem.trees[pattern.tree[p]]
-        start, width, n = pattern.panel_start[p], pattern.panel_width[p], tree["num_v"]
-        for i in range(n):
-            for j in range(n):
-                panels_out[start + i * width + j] = problem.matrix[tree["matrix_start"] + i * n + j]
+    set_matrix(problem, num_panels, pattern, 2 * half, panels_out)
     for i in range(constraints.shape[0]):
         c = problem.constraints[constraints[i]]
-        p, q, left, right = pattern.position[c["tree_0"]], -1, c["jacobian_0"], c["jacobian_1"]
-        if c["tree_1"] >= 0:
-            q = pattern.position[c["tree_1"]]
-            if q < p:
-                p, q, left, right = q, p, right, left
-        _add_block(problem, c, pattern, hessian, p, left, p, left, False, 0, panels_out)
-        if q >= 0:
-            _add_block(problem, c, pattern, hessian, p, left, q, right, False, 0, panels_out)
-            _add_block(problem, c, pattern, hessian, p, left, q, right, True, half, panels_out)
-            _add_block(problem, c, pattern, hessian, q, right, q, right, False, 0, panels_out)
+        p, left, q, right = find_trees(pattern, c)
+        if c["kind"] == CONTACT:
+            G = hessian[HESSIAN_SIZE * c["row_start"] : HESSIAN_SIZE * (c["row_start"] + 3)]
+            if is_zero(G):
+                continue
+            _add_block(problem, pattern, G, False, p, left, p, left, 0, panels_out)
+            if q >= 0:
+                _add_block(problem, pattern, G, False, p, left, q, right, 0, panels_out)
+                _add_block(problem, pattern, G, True, p, left, q, right, half, panels_out)
+                _add_block(problem, pattern, G, False, q, right, q, right, 0, panels_out)
+            continue
+        for r in range(c["num_rows"]):
+            gain = hessian[HESSIAN_SIZE * (c["row_start"] + r)]
+            if gain == 0.0:
+                continue
+            add_row(problem, pattern, gain, r, p, left, p, left, 0, panels_out)
+            if q >= 0:
+                add_row(problem, pattern, gain, r, p, left, q, right, 0, panels_out)
+                add_row(problem, pattern, gain, r, p, left, q, right, half, panels_out)
+                add_row(problem, pattern, gain, r, q, right, q, right, 0, panels_out)
 
 
 @device
 def _add_block(
     problem: Problem,
-    constraint: Array,
     pattern: Pattern,
-    hessian: Array,
+    G: Array,  # of a contact
+    is_transposed: bool,  # whether G^T is meant
     p: int,  # positions p <= q of the trees
     jacobian_p: int,  # where J_p and J_q start
     q: int,
     jacobian_q: int,
-    is_transposed: bool,  # whether G^T is meant
-    half: int,  # where the panels start
+    panels_from: int,  # where the panels start
     panels: Array,
 ) -> None:
     """J_p^T G J_q, or J_p^T G^T J_q, to the block of positions p and q."""
     n, m = problem.trees[pattern.tree[p]]["num_v"], problem.trees[pattern.tree[q]]["num_v"]
-    width, row = pattern.panel_width[p], constraint["row_start"]
-    start = half + pattern.panel_start[p] + (0 if p == q else find_column(pattern, p, q))
-    rows = constraint["num_rows"]
-    left, right = problem.jacobian[jacobian_p : jacobian_p + rows * n], problem.jacobian[jacobian_q :]
-    if constraint["kind"] == CONTACT:
-        G = hessian[HESSIAN_SIZE * row : HESSIAN_SIZE * (row + 3)]
-        right = right[: 3 * m]
-        for i in range(n):
-            j_1, j_2, j_n = left[i], left[n + i], left[2 * n + i]
-            g_1, g_2, g_n = G[0] * j_1 + G[1] * j_2, G[1] * j_1 + G[2] * j_2, G[5] * j_n
-            if is_transposed:
-                g_1, g_2 = g_1 + G[3] * j_n, g_2 + G[4] * j_n
-            else:
-                g_n += G[3] * j_1 + G[4] * j_2
-            target = panels[start + i * width : start + i * width + m]
-            for j in range(m):
-                target[j] += g_1 * right[j] + g_2 * right[m + j] + g_n * right[2 * m + j]
-        return
-    for r in range(rows):
-        gain = hessian[HESSIAN_SIZE * (row + r)]
-        for i in range(n):
-            scale = gain * left[r * n + i]
-            if scale != 0.0:
-                target = panels[start + i * width : start + i * width + m]
-                for j in range(m):
-                    target[j] += scale * right[r * m + j]
+    width, start = pattern.panel_width[p], panels_from + find_block(pattern, p, q)
+    left = problem.jacobian[jacobian_p : jacobian_p + 3 * n]
+    right = problem.jacobian[jacobian_q : jacobian_q + 3 * m]
+    for i in range(n):
+        j_1, j_2, j_n = left[i], left[n + i], left[2 * n + i]
+        g_1, g_2, g_n = G[0] * j_1 + G[1] * j_2, G[1] * j_1 + G[2] * j_2, G[5] * j_n
+        if is_transposed:
+            g_1, g_2 = g_1 + G[3] * j_n, g_2 + G[4] * j_n
+        else:
+            g_n += G[3] * j_1 + G[4] * j_2
+        target = panels[start + i * width : start + i * width + m]
+        for j in range(m):
+            target[j] += g_1 * right[j] + g_2 * right[m + j] + g_n * right[2 * m + j]
 
 
 # ---------------------------------------------------------------------- elimination
@@ -131,7 +120,8 @@ def factor_panels(trees: Array, pattern: Pattern, num_panels: int, panels: Array
             return False
         _divide_column(n, start, half + start, width, panels, pivots)
         for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            _update_panels(trees, pattern, half, p, b, panels)
+            update_panel(trees, pattern, p, b, b, half, 0, panels)
+            update_panel(trees, pattern, p, b, b + 1, 0, half, panels)  # the counterparts below the diagonal
     return True
 
 
@@ -190,38 +180,6 @@ def _exchange(first: int, second: int, size: int, K: Array) -> None:
         K[first + j], K[second + j] = K[second + j], K[first + j]
 
 
-@device
-def _update_panels(trees: Array, pattern: Pattern, half: int, p: int, block: int, K: Array) -> None:
-    """Equation (2) for one block i of panel p and all j from i on, and for their counterparts below the diagonal."""
-    start, width, num_p = pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]["num_v"]
-    i = pattern.block_position[block]
-    num_i, left = trees[pattern.tree[i]]["num_v"], start + pattern.block_column[block]
-    target_width = pattern.panel_width[i]
-    search = pattern.block_start[i]
-    for other in range(block, pattern.block_start[p + 1]):
-        j = pattern.block_position[other]
-        target = pattern.panel_start[i]
-        if j != i:
-            while pattern.block_position[search] != j:
-                search += 1
-            target += pattern.block_column[search]
-        right, num_j = start + pattern.block_column[other], trees[pattern.tree[j]]["num_v"]
-        _subtract(num_p, num_i, num_j, half + left, right, width, target, target_width, K)
-        if j != i:
-            _subtract(num_p, num_i, num_j, left, half + right, width, half + target, target_width, K)
-
-
-@inlined
-def _subtract(
-    num_p: int, num_i: int, num_j: int, left: int, right: int, width: int, target: int, target_width: int, K: Array
-) -> None:
-    """The block at `target` loses the transposed block at `left` times the one at `right`."""
-    if num_p == 6 and num_i == 6 and num_j == 6:
-        subtract_product_of_six(left, right, width, target, target_width, K)
-    else:
-        subtract_product(num_p, num_i, num_j, left, right, width, target, target_width, K)
-
-
 # ---------------------------------------------------------------------- solution
 
 
@@ -230,30 +188,12 @@ def solve_panels(trees: Array, pattern: Pattern, num_panels: int, panels: Array,
     """Solves K x = b in place, on generalized velocities in their own order, shape [num_v]."""
     half = pattern.panel_start[num_panels]
     for p in range(num_panels):
-        start, width, tree = half + pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]
-        n, own = tree["num_v"], tree["v_start"]
-        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            other = trees[pattern.tree[pattern.block_position[b]]]
-            m, target, block = other["num_v"], other["v_start"], start + pattern.block_column[b]
-            if n == 6 and m == 6:
-                subtract_six_times(block, width, own, target, panels, x)
-                continue
-            for i in range(n):
-                for j in range(m):
-                    x[target + j] -= panels[block + i * width + j] * x[own + i]
+        subtract_from_others(trees, pattern, p, half, panels, x)
     for q in range(num_panels):
         p = num_panels - 1 - q
         start, width, tree = pattern.panel_start[p], pattern.panel_width[p], trees[pattern.tree[p]]
         n, own = tree["num_v"], tree["v_start"]
-        for b in range(pattern.block_start[p], pattern.block_start[p + 1]):
-            other = trees[pattern.tree[pattern.block_position[b]]]
-            m, source, block = other["num_v"], other["v_start"], start + pattern.block_column[b]
-            if n == 6 and m == 6:
-                subtract_times_six(block, width, source, own, panels, x)
-                continue
-            for i in range(n):
-                for j in range(m):
-                    x[own + i] -= panels[block + i * width + j] * x[source + j]
+        subtract_from_own(trees, pattern, p, panels, x)
         _solve_diagonal(n, start, width, panels, pivots[own : own + n], x[own : own + n])
 
 

@@ -14,6 +14,8 @@ __all__ = [
     "round_shape",
 ]
 
+import os
+
 import numpy as np
 
 from merganser.geometry import Mesh
@@ -43,18 +45,18 @@ def mesh_shape(node: XmlNode, uri: str, scale: np.ndarray, package_map: PackageM
     """
     if not uri:
         raise node.error("the mesh names no file.")
-    if not np.all(scale):
+    factors = tuple(scale.tolist() * (3 // len(scale)))
+    if not all(factors):
         raise node.error(f"the mesh has scale {scale.tolist()}; factors cannot be zero.")
     path = resolve_uri(uri, package_map, node.location)
     if not path.is_file():
         raise node.error(f"the mesh '{uri}' means '{path}', which is not a file.")
     kind = "Convex" if node.find("drake:declare_convex") is not None else "Mesh"
-    factors = tuple(float(s) for s in np.broadcast_to(scale, 3))
     if max(map(abs, factors)) > _LARGEST_SCALE:
         raise node.error(f"the mesh has scale {scale.tolist()}, which is too large to compute with.")
     with located(node.location):
-        Mesh(str(path), scale3=factors)  # refuses factors that are too small
-    return ShapeDescription(kind, factors, str(path.resolve()))
+        Mesh(path, scale3=factors)  # refuses factors that are too small
+    return ShapeDescription(kind, factors, os.path.realpath(path))
 
 
 def positive(node: XmlNode, shape: str, dimensions: dict[str, float]) -> tuple[float, ...]:

@@ -141,10 +141,10 @@ class PackageMap:
 
     def Contains(self, package_name: str) -> bool:
         """Whether the package is known."""
-        return package_name in self._added() or package_name in self._defaults
+        return self._was_added(package_name) or package_name in self._defaults
 
-    def _added(self) -> set[str]:
-        return {*self._paths, *self._remotes}
+    def _was_added(self, package_name: str) -> bool:
+        return package_name in self._paths or package_name in self._remotes
 
     def size(self) -> int:
         """The number of packages."""
@@ -152,7 +152,7 @@ class PackageMap:
 
     def GetPackageNames(self) -> list[str]:
         """All package names, sorted."""
-        return sorted({*self._added(), *self._defaults})
+        return sorted({*self._paths, *self._remotes, *self._defaults})
 
     def GetPath(self, package_name: str) -> str:
         """The package's folder; a remote package is fetched if it is not in the cache.
@@ -226,7 +226,7 @@ class PackageMap:
         """
         parts = _split(url)
         name = unquote(parts.netloc)
-        if folder is None or parts.scheme not in ("package", "model") or not name or name in self._added():
+        if folder is None or parts.scheme not in ("package", "model") or not name or self._was_added(name):
             return
         around = (folder.resolve(), *folder.resolve().parents)
         packages = (parent for parent in around if (parent / _PACKAGE_XML).is_file())

@@ -14,7 +14,7 @@ from merganser.multibody.parsing.urdf import read_robot
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 
-@dataclass
+@dataclass(frozen=True)
 class IncludedRobot(XmlNode):
     """A <robot> as the SDF <model> that has links, joints and frames with its names in its places.
 

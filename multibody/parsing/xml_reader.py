@@ -8,8 +8,10 @@ from __future__ import annotations
 
 __all__ = ["XmlNode", "read_xml"]
 
+import functools
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
@@ -25,13 +27,14 @@ _DECLARATIONS = re.compile(r"\ufeff?(?:\s*<\?xml(?=[\s?])[^<>]*?\?>)*\s*")
 _COMMENT_OR_CDATA = re.compile(r"<!--|<!\[CDATA\[")
 _END_OF = {"<!--": "-->", "<![CDATA[": "]]>"}
 _LONE_AMPERSAND = re.compile(r"&(?!#?\w+;)")
+_NUM_KEPT = 8
 _TRUE_WORDS = ("1", "true")
 _FALSE_WORDS = ("0", "false")
 
 
-@dataclass
+@dataclass(frozen=True)
 class XmlNode:
-    """One XML element; namespace prefixes stay part of its name, as in `drake:capsule`.
+    """One XML element; namespace prefixes stay part of its name, as in `drake:capsule`. Nobody changes it.
 
     Attributes:
         tag: name with its prefix as written.
@@ -43,9 +46,9 @@ class XmlNode:
 
     tag: str
     location: SourceLocation
-    attributes: dict[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
-    children: list[XmlNode] = field(default_factory=list)
+    children: Sequence[XmlNode] = ()
 
     def error(self, message: str) -> ParsingError:
         """An error about this element, for the caller to raise."""
@@ -101,10 +104,10 @@ class XmlNode:
         if len(words) not in sizes:
             expected = " or ".join(str(s) for s in sizes)
             raise self.error(f"{what} has {len(words)} values in '{text}', expected {expected}.")
-        values = np.array([self._number(word, what) for word in words])
-        if np.isnan(values).any() or not (allow_infinite or np.isfinite(values).all()):
+        values = [self._number(word, what) for word in words]
+        if any(math.isnan(value) if allow_infinite else not math.isfinite(value) for value in values):
             raise self.error(f"{what} is '{text}', expected finite numbers.")
-        return values
+        return np.array(values)
 
     def _number(self, word: str, what: str) -> float:
         try:
@@ -161,8 +164,9 @@ class XmlNode:
         return value
 
 
+@functools.lru_cache(maxsize=_NUM_KEPT)
 def read_xml(data: bytes | str, file: str) -> XmlNode:
-    """Parses an XML document.
+    """Parses an XML document; the last ones are kept, since studies make a plant of one file for each of their runs.
 
     Declarations (`<?xml ...?>`) tell the encoding of bytes, and nothing else: what is wrong with them, and what space
     is before them, does not matter.
@@ -240,15 +244,14 @@ def _refuse_dtd(text: str, file: str) -> None:
 
 def _convert(element: etree._Element, file: str) -> XmlNode:
     """An lxml element, and all below it, as XmlNode."""
-    prefixes = {uri: prefix for prefix, uri in element.nsmap.items() if prefix}
-    node = XmlNode(
-        tag=_written_name(str(element.tag), prefixes),
-        location=SourceLocation(file, int(element.sourceline) if isinstance(element.sourceline, int) else 0),
-        attributes={_written_name(str(name), prefixes): str(value) for name, value in element.items()},
-        text=(element.text or "").strip(),
-    )
-    node.children = [_convert(child, file) for child in element if isinstance(child.tag, str)]
-    return node
+    tag, attributes = str(element.tag), {str(name): str(value) for name, value in element.items()}
+    if any(name.startswith("{") for name in (tag, *attributes)):
+        prefixes = {uri: prefix for prefix, uri in element.nsmap.items() if prefix}
+        tag = _written_name(tag, prefixes)
+        attributes = {_written_name(name, prefixes): value for name, value in attributes.items()}
+    line = int(element.sourceline) if isinstance(element.sourceline, int) else 0
+    children = [_convert(child, file) for child in element if isinstance(child.tag, str)]
+    return XmlNode(tag, SourceLocation(file, line), attributes, (element.text or "").strip(), children)
 
 
 def _written_name(name: str, prefixes: dict[str, str]) -> str:

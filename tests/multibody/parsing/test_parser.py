@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 from merganser.framework import DiagramBuilder
 from merganser.geometry import SceneGraph
 from merganser.multibody.parsing import Parser, ParsingError
+from merganser.multibody.parsing.xml_reader import read_xml
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
 
 BOX = Path(__file__).parents[3] / "examples" / "models" / "free_box.sdf"
@@ -32,6 +34,23 @@ def test_file_url_and_string_give_the_same_model():
     assert parsers[2].AddModels(file_contents=BOX.read_text(), file_type="sdf") == [2]
     assert parsers[3].AddModelsFromUrl(BOX.as_uri()) == [2]
     assert [instance_names(plant) for plant in plants] == [["free_box"]] * 4
+
+
+def test_a_file_is_parsed_once_for_many_plants_and_anew_when_it_has_changed(tmp_path, monkeypatch):
+    read_xml.cache_clear()
+    calls = []
+    fromstring = etree.fromstring
+    monkeypatch.setattr(etree, "fromstring", lambda *arguments: calls.append(1) or fromstring(*arguments))
+    file, plants = tmp_path / "robot.urdf", []
+    for mass in (1.0, 1.0, 2.0):
+        inertia = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        file.write_text(
+            f'<robot name="r"><link name="a"><inertial><mass value="{mass}"/>{inertia}</inertial></link></robot>'
+        )
+        plants.append(MultibodyPlant(0.0))
+        Parser(plants[-1]).AddModels(str(file))
+    assert len(calls) == 2
+    assert [plant.GetBodyByName("a").default_mass() for plant in plants] == [1.0, 1.0, 2.0]
 
 
 @pytest.mark.parametrize("arguments", [{}, {"url": "x", "file_name": "y"}, {"file_contents": "<robot/>"}])
