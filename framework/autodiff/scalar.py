@@ -106,12 +106,17 @@ class AutoDiffXd:
         return AutoDiffXd(constant)
 
     @staticmethod
-    def lift_all(constants: npt.NDArray[np.float64]) -> list[AutoDiffXd]:
+    def lift_all(constants: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
         """The same for an array; equal numbers become one object, as most parameters of a model are 0 or 1."""
         flat = np.ascontiguousarray(constants).ravel()
-        all_bits = flat.view(np.int64).tolist()  # which tell -0 from 0
-        lifted = {bits: AutoDiffXd._make(x, NO_DERIVATIVES) for bits, x in dict(zip(all_bits, flat.tolist())).items()}
-        return list(map(lifted.__getitem__, all_bits))
+        result = np.full(flat.shape, _ZERO, object)
+        bits = flat.view(np.int64)  # which tell -0 from 0
+        places = bits.nonzero()[0]
+        if len(places):
+            all_bits, numbers = bits[places].tolist(), flat[places].tolist()
+            lifted = {bits: AutoDiffXd._make(x, NO_DERIVATIVES) for bits, x in dict(zip(all_bits, numbers)).items()}
+            result[places] = np.fromiter(map(lifted.__getitem__, all_bits), object, len(all_bits))
+        return result.reshape(constants.shape)
 
     def value(self) -> float:
         """The value."""
@@ -370,3 +375,6 @@ def _unit_vector(size: int, offset: int) -> npt.NDArray[np.float64]:
     vector = np.zeros(size)
     vector[offset] = 1.0
     return vector
+
+
+_ZERO = AutoDiffXd(0.0)

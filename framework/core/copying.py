@@ -12,7 +12,7 @@ import enum
 import io
 import pickle
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from merganser.framework.core.templates import Kind, Template
 if TYPE_CHECKING:
     from merganser.framework.core.system import System
 
-__all__ = ["Shared", "copy_system"]
+__all__ = ["PartOfSystem", "Shared", "copy_system"]
 
 
 def copy_system(system: System, memo: dict[int, Any] | None = None) -> Any:
@@ -49,6 +49,23 @@ def _note_copies(system: Any, copied: Any, memo: dict[int, Any]) -> None:
         memo[id(mine)] = theirs
     for inner, inner_copy in zip(system._sys_subsystems() or (), copied._sys_subsystems() or ()):
         _note_copies(inner, inner_copy, memo)
+
+
+class PartOfSystem:
+    """Abstract: what stands in a system and refers to it, such as a port.
+
+    Others may refer to it; what they refer to in a copy, or a converted system, is what stands there in its place.
+    """
+
+    _belongs_to_system: ClassVar[bool] = True  # see way_of()
+
+    def _owner(self) -> System | None:
+        """The system that it stands in, None if it does not yet."""
+        raise NotImplementedError
+
+    def _counterpart_in(self, system: Any) -> Any:
+        """What stands at the same place in another system, made from the owner."""
+        raise NotImplementedError
 
 
 class Shared:

@@ -98,6 +98,15 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     def _declaration_count(self) -> int:
         return len(self._sys_dependency_table.names) + len(self._sys_output_ports) + sum(self._sys_continuous_sizes)
 
+    def _sys_declarations(self) -> tuple[Any, ...]:
+        """How much of each kind has been declared."""
+        declared: list[Any] = [
+            self._sys_input_ports, self._sys_output_ports, self._sys_cache_entries, self._sys_discrete_models,
+            self._sys_abstract_state_models, self._sys_numeric_parameter_models, self._sys_abstract_parameter_models,
+            self._sys_events, self._sys_constraints,
+        ]  # fmt: skip
+        return self._sys_continuous_sizes, *map(len, declared)
+
     # ------------------------------------------------------------------ input ports
 
     def DeclareVectorInputPort(

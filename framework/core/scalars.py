@@ -205,14 +205,13 @@ def _lifted(value: Any, T: Scalar) -> Any:
     if isinstance(value, ScalarArray) and value.scalar is T:
         return value
     array = np.asarray(value)
+    if array.ndim and array.dtype == np.float64 and hasattr(T, "lift_all"):
+        return T.lift_all(array)
     items = array.ravel().tolist()
     if array.dtype == object and set(map(type, items)) == {T}:
         return array
-    if array.dtype == np.float64 and hasattr(T, "lift_all"):
-        elements = T.lift_all(array)
-    else:
-        to_scalar: Callable[[Any], Any] = T
-        elements = [x if type(x) is T else to_scalar(x) for x in items]
+    to_scalar: Callable[[Any], Any] = T
+    elements = [x if type(x) is T else to_scalar(x) for x in items]
     return _objects(elements, array.shape) if array.ndim else elements[0]
 
 
