@@ -127,40 +127,31 @@ class _ConversionPickler(_CopyPickler):
         self._system = system
         self._target = T
         self._source = system._scalar
-        self._by_themselves: dict[int, Any] = {id(system): None}  # by id; None: it is copied
+        self._by_themselves: dict[System, Any] = {system: None}  # None: it is copied
 
-    def _place_of(self, obj: Any, way: Way) -> int | None:
-        place = super()._place_of(obj, way)
-        if place is not None:
-            return place
-        place = self._places.get(id(obj))
-        if place is not None:
-            return place
-        if way is Way.SCALAR:
-            is_cast = self._source is not float and self._holds_scalars(obj)
-            return self._replace(obj, self._cast(obj)) if is_cast else None
-        if way is not Way.SYSTEM:
-            return None
-        owner = obj._owner() if isinstance(obj, PartOfSystem) else obj
-        if owner is None or owner._scalar is self._target or owner is self._outside:
-            return None
-        converted = self._converted_by_itself(owner)
-        if converted is None:
-            return None
-        return self._replace(obj, converted if obj is owner else obj._counterpart_in(converted))
+    def _reduced(self, obj: Any, way: Way) -> Any:
+        if way is Way.SCALAR and self._source is not float and self._holds_scalars(obj):
+            return self._by_reference(self._cast(obj))
+        if way is Way.SYSTEM and obj is not self._outside:
+            counterpart = self._counterpart_of(obj)
+            if counterpart is not None:
+                return self._by_reference(counterpart)
+        return super()._reduced(obj, way)
 
-    def reducer_override(self, obj: Any) -> Any:
+    def _taken_apart(self, obj: Any) -> Any:
         change = _CHANGES.get(type(obj))
         if change is None:
             change = _CHANGES[type(obj)] = _change_of(type(obj))
         if change is System:
             return new_system, (self._origin_for(obj), self._target), obj.__getstate__()
+        if type(obj) is BasicVector:
+            return self._by_reference(obj._cast(self._target))
         if change is BasicVector:
             values = Shared(cast_array(obj._values, self._target))  # an array of many objects
             return _vector_of, (type(obj), values, getattr(obj, "__dict__", None))
         if change is Context and obj._parent is None:
             return _rebuilt, (obj._system, dtype_of(self._target), take_values(obj))
-        return super().reducer_override(obj)
+        return super()._taken_apart(obj)
 
     def _origin_for(self, system: System) -> type[Any] | Template:
         if system._scalar is not self._target and is_written_for_one_scalar(system):
@@ -172,17 +163,18 @@ class _ConversionPickler(_CopyPickler):
             )
         return origin_of(system)
 
-    def _converted_by_itself(self, system: System) -> Any:
-        """A system as it converts itself, only once; None if it is copied."""
-        if id(system) in self._by_themselves:
-            return self._by_themselves[id(system)]
-        try:
-            converted = _by_itself(system, self._target)
-        except _NOT_COPYABLE as error:
-            raise _Failed from error
-        self._kept.append(system)
-        self._by_themselves[id(system)] = converted
-        return converted
+    def _counterpart_of(self, obj: Any) -> Any:
+        """What takes the place of a system, or of a part of one, if that system converts itself; None if not."""
+        owner = obj._owner() if isinstance(obj, PartOfSystem) else obj
+        if owner is None or owner._scalar is self._target or owner is self._outside:
+            return None
+        if owner not in self._by_themselves:
+            try:
+                self._by_themselves[owner] = _by_itself(owner, self._target)
+            except _NOT_COPYABLE as error:
+                raise _Failed from error
+        converted = self._by_themselves[owner]
+        return converted if converted is None or obj is owner else obj._counterpart_in(converted)
 
     def _holds_scalars(self, obj: Any) -> bool:
         """Whether it is a scalar of the system's type, or an array of them."""
@@ -229,11 +221,8 @@ def _holder(system: System, other: System) -> str:
 class _AttributePickler(_CopyPickler):
     """Copies one attribute of a system, without other systems that it refers to."""
 
-    def _place_of(self, obj: Any, way: Way) -> int | None:
-        if isinstance(obj, System):
-            self._shared.append(obj)
-            return len(self._shared) - 1
-        return super()._place_of(obj, way)
+    def _reduced(self, obj: Any, way: Way) -> Any:
+        return self._by_reference(obj) if isinstance(obj, System) else super()._reduced(obj, way)
 
 
 def _what_cannot_be_copied(system: System) -> tuple[System, str]:

@@ -112,12 +112,9 @@ def cast_array(values: ArrayLike, T: Scalar) -> Array:
         if array.dtype != object:
             return array.astype(np.float64)
         return np.array([cast(x, float) for x in array.ravel().tolist()], dtype=np.float64).reshape(array.shape)
-    result = ScalarArray.of(array.shape, T)
-    if array.dtype == np.float64:
-        result[...] = array
-        return result
-    result[...] = _objects([cast(x, T) for x in array.ravel().tolist()], array.shape)
-    return result
+    if array.dtype == np.float64 and array.ndim:
+        return _restored(_lifted(array, T), T)
+    return _restored(_objects([cast(x, T) for x in array.ravel().tolist()], array.shape), T)
 
 
 def scalar_of_array(values: Array) -> Scalar:

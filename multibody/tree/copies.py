@@ -33,7 +33,8 @@ def copy_finalized_tree(tree: MultibodyTree, plant: Any) -> MultibodyTree:
     for name, value in vars(tree).items():
         setattr(copied, name, _with_copies(value, copies, copied))
     copied._joint_between = {}  # of use before Finalize() only
-    return copied  # type: ignore[no-any-return]
+    result: MultibodyTree = copied
+    return result
 
 
 def _with_copies(value: Any, copies: dict[int, Any], tree: MultibodyTree) -> Any:
