@@ -88,14 +88,20 @@ def _by_itself(system: System, T: Scalar) -> Any:
 def _is_all_of(converted: Any, system: Any) -> bool:
     """Whether a leaf system that declared itself anew has all that the original has.
 
-    Others may have derived from its class, declared more ports for it, or given it attributes.
+    Others may have derived from its class, declared more ports for it, given it attributes or replaced its methods.
     """
     kinds = generic_class(type(converted)), generic_class(type(system))
     return (
         kinds[0] is kinds[1]
         and converted._sys_declarations() == system._sys_declarations()
-        and all(hasattr(converted, name) for name in vars(system))
+        and all(_has_place_for(name, converted) for name in vars(system))
     )
+
+
+def _has_place_for(name: str, system: System) -> bool:
+    """Whether an attribute is one of those that the system has, or that its class has until it is set; no method."""
+    default = getattr(type(system), name, None)
+    return name in vars(system) or (hasattr(type(system), name) and not callable(default))
 
 
 def _converted_copy(system: System, T: Scalar) -> Any:

@@ -204,6 +204,12 @@ def test_what_others_have_added_to_a_plant_goes_along():
     assert converted.GetJointByName("shoulder").GetParentPlant() is converted
 
 
+def test_method_that_was_replaced_in_a_plant_goes_along():
+    plant = furnished()
+    plant.CalcMassMatrix = abs
+    assert plant.ToAutoDiffXd().CalcMassMatrix is abs
+
+
 class Watching(LeafSystem):
     """Refers to a plant and to what is in it."""
 
