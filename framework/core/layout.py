@@ -38,14 +38,17 @@ class SystemLayout:
     # Nodes that reading a kind of value marks as read (leaf systems only; see dependencies.py).
     xd_nodes = xa_nodes = p_nodes = xcdot_nodes = 0
 
+    # What the RootLayout finds out.
+    children: Sequence[SystemLayout] = ()
+    xc_range = (0, 0)
+    source_slots: tuple[int | None, ...] = ()  # see `sources`
+
     def __init__(self, root: RootLayout, system: System, parent: SystemLayout | None) -> None:
         self.root = root
         self.system = system
         self.parent = parent
         self.number = len(parent.children) if parent is not None else 0  # among the subsystems of its Diagram
-        self.children: Sequence[SystemLayout] = ()
         self.declaration_count = system._declaration_count()
-        self.xc_range = (0, 0)
         # Downstream masks by category, and by input port.
         self.down: dict[str, int] = _NOTHING_DOWN.copy()
         # The same of this system and the Diagrams around it, from inside out.
@@ -55,7 +58,6 @@ class SystemLayout:
         # For each input port: the leaf output (layout, cache entry number) that feeds it, or None if it is free;
         # `source_slots` has the number of that cache entry among all of the tree.
         self.sources: list[tuple[LeafLayout, int] | None] = [None] * num_inputs
-        self.source_slots: tuple[int | None, ...] = ()
         # For each free vector input port that no Diagram exports: its offset in the flat array.
         self.free_offsets: list[int | None] = [None] * num_inputs
 
@@ -83,15 +85,17 @@ class LeafLayout(SystemLayout):
 
     system: LeafSystem
 
+    # What the RootLayout finds out.
+    xdot_offset = 0
+    xd_range = (0, 0)
+    discrete_offsets: tuple[int, ...] = ()
+    numeric_offsets: tuple[int, ...] = ()
+    first_bit = 0  # number of its first cache entry among all of the tree
+    leaf_number = 0  # among all leaf systems of the tree, in order
+
     def __init__(self, root: RootLayout, system: LeafSystem, parent: SystemLayout | None) -> None:
         super().__init__(root, system, parent)
-        self.xdot_offset = 0
-        self.xd_range = (0, 0)
-        self.discrete_offsets: tuple[int, ...] = ()
-        self.numeric_offsets: tuple[int, ...] = ()
         self.entry_offsets: list[int | None] = []
-        self.first_bit = 0  # number of its first cache entry among all of the tree
-        self.leaf_number = 0  # among all leaf systems of the tree, in order
         # What each cache entry depends on (mask of nodes), and what is downstream of each node (mask of entries).
         self.dependencies: list[int] = []
         table = system._sys_dependency_table
@@ -131,7 +135,7 @@ class RootLayout:
         self._resolve_inputs()
         for leaf in reversed(self.leaf_list):  # most diagrams are built from upstream to downstream
             for number, entry in enumerate(leaf.system._sys_cache_entries):
-                self.add_dependencies(leaf, number, entry.dependencies())
+                self._add_dependencies(leaf, number, entry.dependencies())  # nobody else knows this layout yet
 
     @cached_property
     def unit_quaternions(self) -> list[int]:
