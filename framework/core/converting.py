@@ -94,14 +94,13 @@ def _is_all_of(converted: Any, system: Any) -> bool:
     return (
         kinds[0] is kinds[1]
         and converted._sys_declarations() == system._sys_declarations()
-        and all(_has_place_for(name, converted) for name in vars(system))
+        and all(_is_variable(name, type(converted)) for name in vars(system).keys() - vars(converted).keys())
     )
 
 
-def _has_place_for(name: str, system: System) -> bool:
-    """Whether an attribute is one of those that the system has, or that its class has until it is set; no method."""
-    default = getattr(type(system), name, None)
-    return name in vars(system) or (hasattr(type(system), name) and not callable(default))
+def _is_variable(name: str, cls: type[Any]) -> bool:
+    """Whether a class has an attribute by that name for objects to replace, which is no method."""
+    return hasattr(cls, name) and not callable(getattr(cls, name))
 
 
 def _converted_copy(system: System, T: Scalar) -> Any:

@@ -52,9 +52,13 @@ class MultibodyPlant(PlantLoops):
         super().__init__()
         if not (math.isfinite(time_step) and time_step >= 0.0):
             raise ValueError(f"The time step of a MultibodyPlant must be finite and not negative, got {time_step}.")
-        self._time_step = float(time_step)
+        self._begin(float(time_step), MultibodyTree(self))
+
+    def _begin(self, time_step: float, tree: MultibodyTree) -> None:
+        """Sets up what is there before the first element is added."""
+        self._time_step = time_step
         self._use_sampled_output_ports = time_step > 0.0
-        self._tree = MultibodyTree(self)
+        self._tree = tree
         self._scene_graph = None
         self._source_id = None
         self._frame_ids = {}
@@ -85,8 +89,10 @@ class MultibodyPlant(PlantLoops):
     @classmethod
     def _around(cls, tree: MultibodyTree) -> MultibodyPlant:
         """A continuous plant of a finalized tree that has none, which it belongs to from now on."""
-        plant = cls(0.0)
-        plant._tree, tree.plant = tree, plant
+        plant = cls.__new__(cls)
+        PlantLoops.__init__(plant)
+        plant._begin(0.0, tree)
+        tree.plant = plant
         plant._complete()
         return plant
 
@@ -97,9 +103,11 @@ class MultibodyPlant(PlantLoops):
         """
         if self._scalar is not float or type(self) is not MultibodyPlant or not self.is_finalized():
             return None
-        plant: MultibodyPlant = instantiate(MultibodyPlant, T)(self._time_step)
+        cls: type[MultibodyPlant] = instantiate(MultibodyPlant, T)
+        plant = cls.__new__(cls)
+        PlantLoops.__init__(plant)
+        plant._begin(self._time_step, copy_finalized_tree(self._tree, plant))
         plant._use_sampled_output_ports = self._use_sampled_output_ports
-        plant._tree = copy_finalized_tree(self._tree, plant)
         plant._source_id, plant._frame_ids = self._source_id, self._frame_ids
         plant._visual_geometries, plant._collision_geometries = self._visual_geometries, self._collision_geometries
         plant._complete()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import re
 from collections.abc import Callable, Iterator
@@ -61,11 +62,10 @@ class ElementCollection(Generic[Element]):
         self, copies: dict[int, Any], instance_name: Callable[[int], str], plant_name: Callable[[], str]
     ) -> ElementCollection[Element]:
         """Returns the same collection of copies, given by the id() of the elements; the rest as for the class."""
-        collection: ElementCollection[Element] = ElementCollection(self._kind, instance_name, plant_name)
+        collection = copy.copy(self)
+        collection._instance_name, collection._plant_name = instance_name, plant_name
         collection._elements = {index: copies[id(element)] for index, element in self._elements.items()}
-        collection._next_index = self._next_index
-        for name, named in self._by_name.items():
-            collection._by_name[name] = [copies[id(element)] for element in named]
+        collection._by_name = {name: [copies[id(e)] for e in named] for name, named in self._by_name.items()}
         return collection
 
     def has_index(self, index: int) -> bool:
