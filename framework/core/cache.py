@@ -175,11 +175,10 @@ class CacheEntry(PartOfSystem):
         return f"{self._description} of system '{self.system.GetSystemPathname()}'"
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
         if isinstance(self.model, FunctionType) and "<" in self.model.__qualname__:
             # A lambda that makes room for a value cannot be pickled, but the value can.
-            state["model"] = self.allocate_value().Clone
-        return state
+            return {**self.__dict__, "model": self.allocate_value().Clone}
+        return self.__dict__
 
     def allocate_value(self) -> AbstractValue:
         """Makes room for an abstract value."""
