@@ -76,7 +76,7 @@ def _by_itself(system: System, T: Scalar) -> Any:
     """The system as it converts itself, None if it is to be copied."""
     if system._sys_converter is not None:
         return _by_own_converter(system, T)
-    converted = system._declared_anew(T)
+    converted = system._sys_declared_anew(T)
     if converted is None or not _is_all_of(converted, system):
         return None
     converted.set_name(system.get_name())
@@ -132,7 +132,7 @@ class _ConversionPickler(_CopyPickler):
         self._system = system
         self._target = T
         self._source = system._scalar
-        self._by_themselves: dict[System, Any] = {system: None}  # None: it is copied
+        self._by_themselves: dict[int, Any] = {id(system): None}  # by id; None: it is copied
 
     def _reduced(self, obj: Any, way: Way) -> Any:
         if way is Way.SCALAR and self._source is not float and self._holds_scalars(obj):
@@ -173,12 +173,12 @@ class _ConversionPickler(_CopyPickler):
         owner = obj._owner() if isinstance(obj, PartOfSystem) else obj
         if owner is None or owner._scalar is self._target or owner is self._outside:
             return None
-        if owner not in self._by_themselves:
+        if id(owner) not in self._by_themselves:
             try:
-                self._by_themselves[owner] = _by_itself(owner, self._target)
+                self._by_themselves[id(owner)] = _by_itself(owner, self._target)
             except _NOT_COPYABLE as error:
                 raise _Failed from error
-        converted = self._by_themselves[owner]
+        converted = self._by_themselves[id(owner)]
         return converted if converted is None or obj is owner else obj._counterpart_in(converted)
 
     def _holds_scalars(self, obj: Any) -> bool:

@@ -7,7 +7,7 @@ Four ways lead from a system to the same one for other scalars:
 - One that was given a `SystemScalarConverter` is converted by the functions in there and by nothing else; none, in an
   empty one. `TemplateSystem` makes such converters.
 - One of the library that consists of much which no conversion changes, such as a plant, declares itself anew around
-  that (`_declared_anew`).
+  that (`_sys_declared_anew`).
 - A Diagram is copied with all its subsystems, each in its own way.
 """
 
@@ -151,7 +151,7 @@ class ScalarConversionMethods:
                 converter.RemoveUnlessAlsoSupportedBy(subsystem.get_system_scalar_converter())
         return converter
 
-    def _declared_anew(self: Any, T: Scalar) -> Any:
+    def _sys_declared_anew(self: Any, T: Scalar) -> Any:
         """Override: the same system for scalars of type T, made of the same parts; None to have it copied.
 
         It need not look for what others have added to the system: one that has more is copied (converting.py).
