@@ -106,12 +106,21 @@ class AutoDiffXd:
         return AutoDiffXd(constant)
 
     @staticmethod
-    def lift_all(constants: npt.NDArray[np.float64]) -> list[AutoDiffXd]:
-        """The same for an array; equal numbers become one object, as most parameters of a model are 0 or 1."""
+    def lift_all(constants: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+        """The same for an array; where they are many, equal numbers become one object.
+
+        Most parameters of a model are 0 or 1. In small arrays it would take twice the time to look for that.
+        """
         flat = np.ascontiguousarray(constants).ravel()
-        all_bits = flat.view(np.int64).tolist()  # which tell -0 from 0
-        lifted = {bits: AutoDiffXd._make(x, NO_DERIVATIVES) for bits, x in dict(zip(all_bits, flat.tolist())).items()}
-        return list(map(lifted.__getitem__, all_bits))
+        if len(flat) <= _FEW:
+            return np.fromiter(map(AutoDiffXd, flat.tolist()), object, len(flat)).reshape(constants.shape)
+        result = np.full(flat.shape, _ZERO, object)
+        bits = flat.view(np.int64)  # which tell -0 from 0
+        places = bits.nonzero()[0]
+        all_bits = bits[places].tolist()
+        lifted = {bits: AutoDiffXd(x) for bits, x in dict(zip(all_bits, flat[places].tolist())).items()}
+        result[places] = np.fromiter(map(lifted.__getitem__, all_bits), object, len(all_bits))
+        return result.reshape(constants.shape)
 
     def value(self) -> float:
         """The value."""
@@ -370,3 +379,7 @@ def _unit_vector(size: int, offset: int) -> npt.NDArray[np.float64]:
     vector = np.zeros(size)
     vector[offset] = 1.0
     return vector
+
+
+_ZERO = AutoDiffXd(0.0)
+_FEW = 32  # numbers

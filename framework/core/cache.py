@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from merganser.framework.core.copying import PartOfSystem
 from merganser.framework.core.dependencies import LEARNING, TicketMethods
 from merganser.framework.core.errors import Where, note_place
 from merganser.framework.core.indices import CacheIndex, DependencyTicket
@@ -79,7 +80,7 @@ class CacheEntryValue:
         return slot.value if isinstance(slot.value, BasicVector) else slot.value.get_mutable_value()
 
 
-class CacheEntry:
+class CacheEntry(PartOfSystem):
     """One computation of a leaf system: an output port, the time derivatives, or one that the user declared.
 
     Attributes:
@@ -92,8 +93,6 @@ class CacheEntry:
             for values that are large and seldom asked for, and can be made without fail.
         known: nodes that a computation has been seen to read, in any Context (bit mask).
     """
-
-    _belongs_to_system: ClassVar[bool] = True  # see copying.py
 
     def __init__(
         self,
@@ -159,16 +158,27 @@ class CacheEntry:
             with LEARNING:
                 self.known |= reads
 
+    def take_over(self, other: CacheEntry) -> None:
+        """Takes over what was said and learnt of the entry at the same place in a like system since its declaration."""
+        self.is_disabled, self.was_disturbed = other.is_disabled, other.was_disturbed
+        self.was_observed, self.known = other.was_observed, other.known
+
+    def _owner(self) -> LeafSystem:
+        return self.system
+
+    def _counterpart_in(self, system: Any) -> CacheEntry:
+        entry: CacheEntry = system._sys_cache_entries[self._index]
+        return entry
+
     def describe(self) -> str:
         """Names the computation and its system, for messages."""
         return f"{self._description} of system '{self.system.GetSystemPathname()}'"
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
         if isinstance(self.model, FunctionType) and "<" in self.model.__qualname__:
             # A lambda that makes room for a value cannot be pickled, but the value can.
-            state["model"] = self.allocate_value().Clone
-        return state
+            return {**self.__dict__, "model": self.allocate_value().Clone}
+        return self.__dict__
 
     def allocate_value(self) -> AbstractValue:
         """Makes room for an abstract value."""

@@ -150,7 +150,7 @@ class ConstraintMethods:
 class LeafConstraintMethods(ConstraintMethods):
     """How a leaf system declares constraints."""
 
-    _sys_constraints: list[SystemConstraint]
+    _sys_constraints: tuple[SystemConstraint, ...]
 
     def DeclareEqualityConstraint(
         self: Any, calc: Callable[[Any, Array], None], count: int, description: str
@@ -178,7 +178,7 @@ class LeafConstraintMethods(ConstraintMethods):
                 f"Constraint '{description}' of system '{self.GetSystemPathname()}': bounds must be "
                 f"SystemConstraintBounds, got {type(bounds).__name__}."
             )
-        self._sys_constraints.append(SystemConstraint(self, calc, bounds, description))
+        self._sys_constraints += (SystemConstraint(self, calc, bounds, description),)
         return SystemConstraintIndex(len(self._sys_constraints) - 1)
 
     def _all_constraints(self: Any) -> Iterator[SystemConstraint]:

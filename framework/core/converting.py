@@ -2,8 +2,9 @@
 
 The copy is that of copying.py. On the way each system becomes one of the class for the other scalars, vectors of
 scalars become vectors of the others, contexts are made anew with the values that they had, and systems that have a
-converter of their own are handed to it. What else the systems refer to is copied as it is: numbers and float arrays
-mix with all scalars, and where they do not (no element of a float array can become an AutoDiffXd) Python says so.
+converter of their own, or declare themselves anew, are left to do so. What else the systems refer to is copied as it
+is: numbers and float arrays mix with all scalars, and where they do not (no element of a float array can become an
+AutoDiffXd) Python says so.
 """
 
 from __future__ import annotations
@@ -15,11 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.cache import CacheEntry
 from merganser.framework.core.context import Context
 from merganser.framework.core.context_values import _rebuilt, take_values
-from merganser.framework.core.copying import Shared, Way, _CopyPickler, _CopyUnpickler
-from merganser.framework.core.ports import InputPort, OutputPort
+from merganser.framework.core.copying import PartOfSystem, Shared, Way, _CopyPickler, _CopyUnpickler
 from merganser.framework.core.scalar_conversion import ConversionRefused
 from merganser.framework.core.scalars import cast, cast_array, dtype_of, scalar_of_array
 from merganser.framework.core.system import System, new_system, origin_of
@@ -41,7 +40,8 @@ def convert(system: System, T: Scalar) -> Any:
     if system._scalar is T:
         raise ConversionRefused(system, T, f"its scalar type is {T.__name__} already")
     try:
-        return _by_own_converter(system, T) if system._sys_converter is not None else _converted_copy(system, T)
+        converted = _by_itself(system, T)
+        return _converted_copy(system, T) if converted is None else converted
     except ConversionRefused as refusal:
         inner = refusal.system
         if inner is system:
@@ -70,6 +70,37 @@ def _by_own_converter(system: System, T: Scalar) -> Any:
     if converted is None:
         raise ConversionRefused(system, T, converter._reason)
     return converted
+
+
+def _by_itself(system: System, T: Scalar) -> Any:
+    """The system as it converts itself, None if it is to be copied."""
+    if system._sys_converter is not None:
+        return _by_own_converter(system, T)
+    converted = system._sys_declared_anew(T)
+    if converted is None or not _is_all_of(converted, system):
+        return None
+    converted.set_name(system.get_name())
+    for mine, theirs in zip(system._sys_cache_entries, converted._sys_cache_entries):  # type: ignore[attr-defined]
+        theirs.take_over(mine)
+    return converted
+
+
+def _is_all_of(converted: Any, system: Any) -> bool:
+    """Whether a leaf system that declared itself anew has all that the original has.
+
+    Others may have derived from its class, declared more ports for it, given it attributes or replaced its methods.
+    """
+    kinds = generic_class(type(converted)), generic_class(type(system))
+    return (
+        kinds[0] is kinds[1]
+        and converted._sys_declarations() == system._sys_declarations()
+        and all(_is_variable(name, type(converted)) for name in vars(system).keys() - vars(converted).keys())
+    )
+
+
+def _is_variable(name: str, cls: type[Any]) -> bool:
+    """Whether a class has an attribute by that name for objects to replace, which is no method."""
+    return hasattr(cls, name) and not callable(getattr(cls, name))
 
 
 def _converted_copy(system: System, T: Scalar) -> Any:
@@ -101,35 +132,31 @@ class _ConversionPickler(_CopyPickler):
         self._system = system
         self._target = T
         self._source = system._scalar
+        self._by_themselves: dict[int, Any] = {id(system): None}  # by id; None: it is copied
 
-    def _place_of(self, obj: Any, way: Way) -> int | None:
-        place = super()._place_of(obj, way)
-        if place is not None:
-            return place
-        place = self._places.get(id(obj))
-        if place is not None:
-            return place
-        if way is Way.SCALAR:
-            is_cast = self._source is not float and self._holds_scalars(obj)
-            return self._replace(obj, self._cast(obj)) if is_cast else None
-        owner = obj if isinstance(obj, System) else _owner(obj)
-        if owner is None or owner._sys_converter is None or owner._scalar is self._target or owner is self._outside:
-            return None
-        converted = self._converted_by_itself(owner)
-        return self._replace(obj, converted if obj is owner else _counterpart(obj, converted))
+    def _reduced(self, obj: Any, way: Way) -> Any:
+        if way is Way.SCALAR and self._source is not float and self._holds_scalars(obj):
+            return self._by_reference(self._cast(obj))
+        if way is Way.SYSTEM and obj is not self._outside:
+            counterpart = self._counterpart_of(obj)
+            if counterpart is not None:
+                return self._by_reference(counterpart)
+        return super()._reduced(obj, way)
 
-    def reducer_override(self, obj: Any) -> Any:
+    def _taken_apart(self, obj: Any) -> Any:
         change = _CHANGES.get(type(obj))
         if change is None:
             change = _CHANGES[type(obj)] = _change_of(type(obj))
         if change is System:
             return new_system, (self._origin_for(obj), self._target), obj.__getstate__()
+        if type(obj) is BasicVector:
+            return self._by_reference(obj._cast(self._target))
         if change is BasicVector:
             values = Shared(cast_array(obj._values, self._target))  # an array of many objects
             return _vector_of, (type(obj), values, getattr(obj, "__dict__", None))
         if change is Context and obj._parent is None:
             return _rebuilt, (obj._system, dtype_of(self._target), take_values(obj))
-        return super().reducer_override(obj)
+        return super()._taken_apart(obj)
 
     def _origin_for(self, system: System) -> type[Any] | Template:
         if system._scalar is not self._target and is_written_for_one_scalar(system):
@@ -141,16 +168,18 @@ class _ConversionPickler(_CopyPickler):
             )
         return origin_of(system)
 
-    def _converted_by_itself(self, system: System) -> Any:
-        place = self._places.get(id(system))
-        if place is not None:
-            return self._shared[place]
-        try:
-            converted = _by_own_converter(system, self._target)
-        except _NOT_COPYABLE as error:
-            raise _Failed from error
-        self._replace(system, converted)
-        return converted
+    def _counterpart_of(self, obj: Any) -> Any:
+        """What takes the place of a system, or of a part of one, if that system converts itself; None if not."""
+        owner = obj._owner() if isinstance(obj, PartOfSystem) else obj
+        if owner is None or owner._scalar is self._target or owner is self._outside:
+            return None
+        if id(owner) not in self._by_themselves:
+            try:
+                self._by_themselves[id(owner)] = _by_itself(owner, self._target)
+            except _NOT_COPYABLE as error:
+                raise _Failed from error
+        converted = self._by_themselves[id(owner)]
+        return converted if converted is None or obj is owner else obj._counterpart_in(converted)
 
     def _holds_scalars(self, obj: Any) -> bool:
         """Whether it is a scalar of the system's type, or an array of them."""
@@ -178,22 +207,6 @@ def _vector_of(kind: type[BasicVector], values: Shared, attributes: dict[str, An
     return _restore_vector(kind, values.value, attributes)
 
 
-def _owner(obj: Any) -> System | None:
-    """The system whose list an object stands in."""
-    if isinstance(obj, (InputPort, OutputPort)):
-        return obj._system
-    return obj.system if isinstance(obj, CacheEntry) else None
-
-
-def _counterpart(obj: Any, converted: System) -> Any:
-    """What stands at the same place in the converted system."""
-    if isinstance(obj, InputPort):
-        return converted._sys_input_ports[obj._index]
-    if isinstance(obj, OutputPort):
-        return converted._sys_output_ports[obj._index]
-    return converted._sys_cache_entries[obj._index]  # type: ignore[attr-defined]
-
-
 # ---------------------------------------------------------------------- who is to blame
 
 
@@ -213,11 +226,8 @@ def _holder(system: System, other: System) -> str:
 class _AttributePickler(_CopyPickler):
     """Copies one attribute of a system, without other systems that it refers to."""
 
-    def _place_of(self, obj: Any, way: Way) -> int | None:
-        if isinstance(obj, System):
-            self._shared.append(obj)
-            return len(self._shared) - 1
-        return super()._place_of(obj, way)
+    def _reduced(self, obj: Any, way: Way) -> Any:
+        return self._by_reference(obj) if isinstance(obj, System) else super()._reduced(obj, way)
 
 
 def _what_cannot_be_copied(system: System) -> tuple[System, str]:

@@ -12,7 +12,7 @@ import enum
 import io
 import pickle
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from merganser.framework.core.templates import Kind, Template
 if TYPE_CHECKING:
     from merganser.framework.core.system import System
 
-__all__ = ["Shared", "copy_system"]
+__all__ = ["PartOfSystem", "Shared", "copy_system"]
 
 
 def copy_system(system: System, memo: dict[int, Any] | None = None) -> Any:
@@ -51,6 +51,23 @@ def _note_copies(system: Any, copied: Any, memo: dict[int, Any]) -> None:
         _note_copies(inner, inner_copy, memo)
 
 
+class PartOfSystem:
+    """Abstract: what stands in a system and refers to it, such as a port.
+
+    Others may refer to it; what they refer to in a copy, or a converted system, is what stands there in its place.
+    """
+
+    _belongs_to_system: ClassVar[bool] = True  # see way_of()
+
+    def _owner(self) -> System | None:
+        """The system that it stands in, None if it does not yet."""
+        raise NotImplementedError
+
+    def _counterpart_in(self, system: Any) -> Any:
+        """What stands at the same place in another system, made from the owner."""
+        raise NotImplementedError
+
+
 class Shared:
     """Wraps an object that a copy of a system is to share with the original."""
 
@@ -72,44 +89,42 @@ class _Empty:
 
 
 class _CopyPickler(pickle.Pickler):
-    """Pickles for this process only: what is shared goes into a list, by reference."""
+    """Pickles for this process only: what is shared goes into a list, by reference.
+
+    All is decided in `reducer_override`, which is called once for each object that is not a plain one. `persistent_id`
+    would be the usual place; it is called for each reference to any object, each name of an attribute included, and
+    takes four times as long for a diagram of small blocks.
+    """
 
     def __init__(self, buffer: io.BytesIO, shared: list[Any], outside: Any) -> None:
         super().__init__(buffer, protocol=pickle.HIGHEST_PROTOCOL)
         self._shared = shared
         self._outside = outside
-        self._places: dict[int, int] = {}  # of what replaces an object, by its id
-        self._kept: list[Any] = []  # so that no id is given to another object
-
-    def persistent_id(self, obj: Any) -> int | None:
-        """Called for each of the many thousand objects of a system, most of which are plain."""
-        way = _WAYS.get(type(obj)) or way_of(type(obj))
-        if way is Way.COPIED or obj is None:
-            return None
-        return self._place_of(obj, way)
-
-    def _place_of(self, obj: Any, way: Way) -> int | None:
-        """Where an object stands in the list of what is shared; None if it does not."""
-        if obj is self._outside:
-            self._shared.append(None)
-        elif type(obj) is _Original:
-            self._shared.append(obj.function)
-        elif way is Way.SHARED or (way is Way.FUNCTION and _is_free(obj)):
-            self._shared.append(obj)
-        elif type(obj) is np.ndarray and not obj.dtype.hasobject:  # in a sixth of the time
-            known = self._places.get(id(obj))
-            return self._replace(obj, obj.copy("K")) if known is None else known
-        else:
-            return None
-        return len(self._shared) - 1
-
-    def _replace(self, obj: Any, replacement: Any) -> int:
-        self._shared.append(replacement)
-        self._kept.append(obj)
-        place = self._places[id(obj)] = len(self._shared) - 1
-        return place
 
     def reducer_override(self, obj: Any) -> Any:
+        if obj is _take:
+            return NotImplemented
+        way = _WAYS.get(type(obj)) or way_of(type(obj))
+        return self._taken_apart(obj) if way is Way.COPIED else self._reduced(obj, way)
+
+    def _reduced(self, obj: Any, way: Way) -> Any:
+        """How an object is pickled that may have to be shared, or replaced by another."""
+        if obj is self._outside:
+            return self._by_reference(None)
+        if type(obj) is _Original:
+            return self._by_reference(obj.function)
+        if way is Way.SHARED or (way is Way.FUNCTION and _is_free(obj)):
+            return self._by_reference(obj)
+        if type(obj) is np.ndarray and not obj.dtype.hasobject:  # in a sixth of the time
+            return self._by_reference(obj.copy("K"))
+        return self._taken_apart(obj)
+
+    def _by_reference(self, obj: Any) -> tuple[Any, ...]:
+        self._shared.append(obj)
+        return _take, (len(self._shared) - 1,)
+
+    def _taken_apart(self, obj: Any) -> Any:
+        """How an object is pickled that is copied."""
         if type(obj) is types.FunctionType:
             contents = [_content(cell) for cell in obj.__closure__ or ()]
             state = (contents, obj.__defaults__, obj.__kwdefaults__, obj.__dict__)
@@ -122,8 +137,14 @@ class _CopyUnpickler(pickle.Unpickler):
         super().__init__(buffer)
         self._shared = shared
 
-    def persistent_load(self, pid: int) -> Any:
-        return self._shared[pid]
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        found = super().find_class(module_name, global_name)
+        return self._shared.__getitem__ if found is _take else found
+
+
+def _take(place: int) -> Any:
+    """Stands in a pickle for what takes an object out of the list of what is shared."""
+    raise NotImplementedError
 
 
 class Way(enum.Enum):

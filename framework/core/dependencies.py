@@ -20,6 +20,9 @@ LEARNING = threading.RLock()
 # Nodes that every leaf system has, by bit number.
 TIME, ACCURACY, Q, V, Z, ELSEWHERE = range(6)  # ELSEWHERE: anything that is read of another system's context
 _FIXED_NODES = ("time", "accuracy", "q", "v", "z", "elsewhere")
+_FIXED_PLACES = (("time", 0), ("accuracy", 0), ("xc", 0), ("xc", 0), ("xc", 0), ("elsewhere", 0))
+_GROUPS = ("xd", "xa", "pn", "pa", "u", "cache", "xcdot")  # of the nodes that a system has by its declarations
+_FIXED_GROUPS = dict.fromkeys(_GROUPS, 0) | {name: 1 << node for node, name in enumerate(_FIXED_NODES)}
 
 # Tickets that every system has.
 _NOTHING, _TIME, _ACCURACY, _Q, _V, _Z, _XC, _XD, _XA, _X, _PN, _PA, _P, _U = range(14)
@@ -49,11 +52,10 @@ class DependencyTable:
 
     def __init__(self) -> None:
         self.names: list[str] = list(_FIXED_NODES)
-        self.groups: dict[str, int] = {"xd": 0, "xa": 0, "pn": 0, "pa": 0, "u": 0, "cache": 0, "xcdot": 0}
-        self.group_nodes: dict[str, list[int]] = {name: [] for name in self.groups}
+        self.groups: dict[str, int] = _FIXED_GROUPS.copy()
+        self.group_nodes: dict[str, tuple[int, ...]] = dict.fromkeys(_GROUPS, ())
         # For each node the kind of value it is, as contexts tell them apart, and its number among those.
-        self.places = [("time", 0), ("accuracy", 0), ("xc", 0), ("xc", 0), ("xc", 0), ("elsewhere", 0)]
-        self.groups.update({name: 1 << node for node, name in enumerate(_FIXED_NODES)})
+        self.places = list(_FIXED_PLACES)
         self._masks: dict[int, int] = {}
         self._next_ticket = _FIRST_FREE_TICKET
 
@@ -63,7 +65,7 @@ class DependencyTable:
         self.names.append(name)
         self.groups[group] |= 1 << node
         self.places.append((group, len(self.group_nodes[group])))
-        self.group_nodes[group].append(node)
+        self.group_nodes[group] += (node,)
         return self.add_ticket(1 << node), node
 
     def add_ticket(self, mask: int) -> DependencyTicket:

@@ -116,4 +116,4 @@ class EventDeclarations:
         native = None
         if isinstance(handler, NativeFunction):
             handler, native = self._bound_update(handler, kind)
-        self._sys_events.append(DeclaredEvent(kind, trigger, handler, period, offset, native))
+        self._sys_events += (DeclaredEvent(kind, trigger, handler, period, offset, native),)

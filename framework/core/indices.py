@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import operator
-from typing import Self, SupportsIndex
+from typing import Any, ClassVar, Self, SupportsIndex
 
 __all__ = [
     "AbstractParameterIndex",
@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 _MOST_INDICES = 1 << 31
+_NUM_SHARED = 128  # of each kind of index
 
 
 class TypedIndex(int):
@@ -40,12 +41,23 @@ class TypedIndex(int):
 
     __slots__ = ()
     _never_changes = True  # copies of a system share it
+    _made: ClassVar[dict[int, Any]] = {}  # the small ones of a class: each system has a dozen, and all have the same
+
+    def __init_subclass__(cls) -> None:
+        cls._made = {}
 
     def __new__(cls, value: SupportsIndex = 0) -> Self:
+        is_small = type(value) is int and 0 <= value < _NUM_SHARED
+        if is_small and value in cls._made:
+            made: Self = cls._made[value]
+            return made
         number = operator.index(value)
         if not -_MOST_INDICES <= number < _MOST_INDICES:
             raise TypeError(f"{cls.__name__}: expected an integer of 32 bits, got {number}.")
-        return super().__new__(cls, number)
+        index = super().__new__(cls, number)
+        if is_small:
+            cls._made[number] = index
+        return index
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({int(self)})"
@@ -57,45 +69,67 @@ class TypedIndex(int):
 class InputPortIndex(TypedIndex):
     """Position of an input port within its system."""
 
+    __slots__ = ()
+
 
 class OutputPortIndex(TypedIndex):
     """Position of an output port within its system."""
+
+    __slots__ = ()
 
 
 class ContinuousStateIndex(TypedIndex):
     """The continuous state of a leaf system, always 0."""
 
+    __slots__ = ()
+
 
 class DiscreteStateIndex(TypedIndex):
     """Position of a discrete state group within its system."""
+
+    __slots__ = ()
 
 
 class AbstractStateIndex(TypedIndex):
     """Position of an abstract state variable within its system."""
 
+    __slots__ = ()
+
 
 class NumericParameterIndex(TypedIndex):
     """Position of a numeric parameter group within its system."""
+
+    __slots__ = ()
 
 
 class AbstractParameterIndex(TypedIndex):
     """Position of an abstract parameter within its system."""
 
+    __slots__ = ()
+
 
 class CacheIndex(TypedIndex):
     """Position of a cache entry within its system."""
+
+    __slots__ = ()
 
 
 class SubsystemIndex(TypedIndex):
     """Position of a subsystem within its diagram."""
 
+    __slots__ = ()
+
 
 class SystemConstraintIndex(TypedIndex):
     """Position of a constraint within its system."""
 
+    __slots__ = ()
+
 
 class DependencyTicket(TypedIndex):
     """Names one thing of a system that a computation may depend on."""
+
+    __slots__ = ()
 
 
 class PortDataType(enum.Enum):

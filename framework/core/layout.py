@@ -12,7 +12,7 @@ the mask of all cache entries downstream, through wires and Diagrams, so that a 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["LeafLayout", "RootLayout", "SystemLayout"]
 
 _CATEGORIES = ("time", "accuracy", "xc", "xd", "xa", "pn", "pa")
+_NOTHING_DOWN = dict.fromkeys(_CATEGORIES, 0)
 
 
 class SystemLayout:
@@ -37,22 +38,26 @@ class SystemLayout:
     # Nodes that reading a kind of value marks as read (leaf systems only; see dependencies.py).
     xd_nodes = xa_nodes = p_nodes = xcdot_nodes = 0
 
+    # What the RootLayout finds out.
+    children: Sequence[SystemLayout] = ()
+    xc_range = (0, 0)
+    source_slots: tuple[int | None, ...] = ()  # see `sources`
+
     def __init__(self, root: RootLayout, system: System, parent: SystemLayout | None) -> None:
         self.root = root
         self.system = system
         self.parent = parent
         self.number = len(parent.children) if parent is not None else 0  # among the subsystems of its Diagram
-        self.children: list[SystemLayout] = []
         self.declaration_count = system._declaration_count()
-        self.xc_range = (0, 0)
         # Downstream masks by category, and by input port.
-        self.down: dict[str, int] = dict.fromkeys(_CATEGORIES, 0)
+        self.down: dict[str, int] = _NOTHING_DOWN.copy()
+        # The same of this system and the Diagrams around it, from inside out.
+        self.downs: tuple[dict[str, int], ...] = (self.down,) if parent is None else (self.down, *parent.downs)
         num_inputs = len(system._sys_input_ports)
         self.down_inputs: list[int] = [0] * num_inputs
         # For each input port: the leaf output (layout, cache entry number) that feeds it, or None if it is free;
         # `source_slots` has the number of that cache entry among all of the tree.
         self.sources: list[tuple[LeafLayout, int] | None] = [None] * num_inputs
-        self.source_slots: list[int | None] = []
         # For each free vector input port that no Diagram exports: its offset in the flat array.
         self.free_offsets: list[int | None] = [None] * num_inputs
 
@@ -60,13 +65,6 @@ class SystemLayout:
         """The leaf systems at or below this one, in order."""
         for child in self.children:
             yield from child.leaves()
-
-    def ancestors(self) -> Iterator[SystemLayout]:
-        """This system and the Diagrams around it, from inside out."""
-        layout: SystemLayout | None = self
-        while layout is not None:
-            yield layout
-            layout = layout.parent
 
     @cached_property
     def xc_partition(self) -> tuple[Any, Any, Any]:
@@ -87,23 +85,24 @@ class LeafLayout(SystemLayout):
 
     system: LeafSystem
 
+    # What the RootLayout finds out.
+    xdot_offset = 0
+    xd_range = (0, 0)
+    discrete_offsets: tuple[int, ...] = ()
+    numeric_offsets: tuple[int, ...] = ()
+    first_bit = 0  # number of its first cache entry among all of the tree
+    leaf_number = 0  # among all leaf systems of the tree, in order
+
     def __init__(self, root: RootLayout, system: LeafSystem, parent: SystemLayout | None) -> None:
         super().__init__(root, system, parent)
-        self.xdot_offset = 0
-        self.xd_range = (0, 0)
-        self.discrete_offsets: list[int] = []
-        self.numeric_offsets: list[int] = []
         self.entry_offsets: list[int | None] = []
-        self.first_bit = 0  # number of its first cache entry among all of the tree
-        self.leaf_number = 0  # among all leaf systems of the tree, in order
         # What each cache entry depends on (mask of nodes), and what is downstream of each node (mask of entries).
         self.dependencies: list[int] = []
-        self.downs = [layout.down for layout in self.ancestors()]
         table = system._sys_dependency_table
         self.down_nodes: list[int] = [0] * len(table.names)
         self.places = table.places
         self.group_nodes = table.group_nodes
-        self.input_bits = [1 << node for node in table.group_nodes["u"]]
+        self.input_bits = tuple([1 << node for node in table.group_nodes["u"]])
         self.xd_nodes, self.xa_nodes = table.groups["xd"], table.groups["xa"]
         self.p_nodes = table.groups["pn"] | table.groups["pa"]
         self.xcdot_nodes = table.groups["xcdot"]
@@ -132,11 +131,11 @@ class RootLayout:
         self.entry_down = self.entry_bits.copy()  # what is downstream of each, and itself
         self._connect(self.top)
         for layout in self.systems:
-            layout.source_slots = [None if s is None else s[0].first_bit + s[1] for s in layout.sources]
+            layout.source_slots = tuple(None if s is None else s[0].first_bit + s[1] for s in layout.sources)
         self._resolve_inputs()
         for leaf in reversed(self.leaf_list):  # most diagrams are built from upstream to downstream
             for number, entry in enumerate(leaf.system._sys_cache_entries):
-                self.add_dependencies(leaf, number, entry.dependencies())
+                self._add_dependencies(leaf, number, entry.dependencies())  # nobody else knows this layout yet
 
     @cached_property
     def unit_quaternions(self) -> list[int]:
@@ -161,8 +160,11 @@ class RootLayout:
             layout = SystemLayout(self, system, parent)
         self.systems.append(layout)
         self.of_system[id(system)] = layout
-        for subsystem in subsystems or ():
-            layout.children.append(self._add(subsystem, layout))
+        if subsystems:
+            children: list[SystemLayout] = []
+            layout.children = children
+            for subsystem in subsystems:
+                children.append(self._add(subsystem, layout))
         return layout
 
     def _assign_offsets(self) -> None:
@@ -177,12 +179,12 @@ class RootLayout:
         for leaf in self.leaf_list:
             start = offset
             for model in leaf.system._sys_discrete_models:
-                leaf.discrete_offsets.append(offset)
+                leaf.discrete_offsets += (offset,)
                 offset += model.size()
             leaf.xd_range = (start, offset)
         for leaf in self.leaf_list:
             for model in leaf.system._sys_numeric_parameter_models:
-                leaf.numeric_offsets.append(offset)
+                leaf.numeric_offsets += (offset,)
                 offset += model.size()
         offset = self._assign_entries(offset)
         self.num_flat = offset
@@ -273,27 +275,30 @@ class RootLayout:
         if not new:
             return
         delta = self.entry_down[leaf.first_bit + number]
-        for node in bits(new):
+        numbers = bits(new)
+        for node in numbers:
             source = self._entry_behind(leaf, node)
             if source is not None and delta & self.entry_bits[source[0].first_bit + source[1]]:
                 raise AlgebraicLoopError(self._describe_loop(leaf, number, source))
-        pending = [(leaf, new)]
+        pending = [(leaf, numbers)]
         while pending:
-            here, nodes = pending.pop()
-            for upstream, entry in self._note_downstream(here, nodes, delta):
+            here, numbers = pending.pop()
+            for upstream, entry in self._note_downstream(here, numbers, delta):
                 self.entry_down[upstream.first_bit + entry] |= delta
-                pending.append((upstream, upstream.dependencies[entry]))
+                known = upstream.dependencies[entry]
+                if known:
+                    pending.append((upstream, bits(known)))
         leaf.dependencies[number] |= new
         self.version += 1
 
-    def _note_downstream(self, leaf: LeafLayout, nodes: int, delta: int) -> list[tuple[LeafLayout, int]]:
+    def _note_downstream(self, leaf: LeafLayout, nodes: list[int], delta: int) -> list[tuple[LeafLayout, int]]:
         """Adds `delta` to what is downstream of some nodes of a leaf, as it and all Diagrams around it know them.
 
         Returns:
             The cache entries behind those nodes for which any of this was new.
         """
         behind = []
-        for node in bits(nodes):
+        for node in nodes:
             if not delta & ~leaf.down_nodes[node]:
                 continue
             leaf.down_nodes[node] |= delta

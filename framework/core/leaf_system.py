@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,22 +65,24 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     therefore has no direct feedthrough, without having to say so.
     """
 
+    # Most systems have only some of these; what is empty is the same for all.
+    _sys_xcdot_entry: int | None = None
+    _sys_continuous_sizes = (0, 0, 0)
+    _sys_continuous_model: BasicVector = BasicVector([])
+    _sys_discrete_models: tuple[BasicVector, ...] = ()
+    _sys_abstract_state_models: tuple[AbstractValue, ...] = ()
+    _sys_numeric_parameter_models: tuple[BasicVector, ...] = ()
+    _sys_numeric_parameter_names: tuple[str, ...] = ()
+    _sys_abstract_parameter_models: tuple[AbstractValue, ...] = ()
+    # Where in the continuous state there are quaternions of length 1, which integrators keep so.
+    _sys_unit_quaternions: Sequence[int] = ()
+    _sys_events: tuple[DeclaredEvent, ...] = ()
+    _sys_constraints: tuple[SystemConstraint, ...] = ()
+
     def _sys_start(self) -> None:
         super()._sys_start()
         self._sys_dependency_table = DependencyTable()
         self._sys_cache_entries: list[CacheEntry] = []
-        self._sys_xcdot_entry: int | None = None
-        self._sys_continuous_sizes = (0, 0, 0)
-        self._sys_continuous_model: BasicVector = BasicVector([])
-        self._sys_discrete_models: list[BasicVector] = []
-        self._sys_abstract_state_models: list[AbstractValue] = []
-        self._sys_numeric_parameter_models: list[BasicVector] = []
-        self._sys_numeric_parameter_names: list[str] = []
-        self._sys_abstract_parameter_models: list[AbstractValue] = []
-        # Where in the continuous state there are quaternions of length 1, which integrators keep so.
-        self._sys_unit_quaternions: list[int] = []
-        self._sys_events: list[DeclaredEvent] = []
-        self._sys_constraints: list[SystemConstraint] = []
         self._sys_energy_entries = declare_energy_entries(self)
 
     def __init__(self, converter: SystemScalarConverter | None = None) -> None:
@@ -97,6 +99,15 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def _declaration_count(self) -> int:
         return len(self._sys_dependency_table.names) + len(self._sys_output_ports) + sum(self._sys_continuous_sizes)
+
+    def _sys_declarations(self) -> tuple[Any, ...]:
+        """How much of each kind has been declared."""
+        declared: list[Any] = [
+            self._sys_input_ports, self._sys_output_ports, self._sys_cache_entries, self._sys_discrete_models,
+            self._sys_abstract_state_models, self._sys_numeric_parameter_models, self._sys_abstract_parameter_models,
+            self._sys_events, self._sys_constraints,
+        ]  # fmt: skip
+        return self._sys_continuous_sizes, *map(len, declared)
 
     # ------------------------------------------------------------------ input ports
 
@@ -341,7 +352,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         """Declares a discrete state group: by its size (zeros), by default values or by a model vector."""
         model = kwargs.pop("model_vector", kwargs.pop("vector", num_state_variables))
         refuse_unknown(kwargs, "DeclareDiscreteState")
-        self._sys_discrete_models.append(self._checked_model_vector(model, "DeclareDiscreteState"))
+        self._sys_discrete_models += (self._checked_model_vector(model, "DeclareDiscreteState"),)
         index = len(self._sys_discrete_models) - 1
         self._sys_dependency_table.add_node("xd", f"discrete state group {index}")
         return DiscreteStateIndex(index)
@@ -349,7 +360,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     def DeclareAbstractState(self, model_value: AbstractValue) -> AbstractStateIndex:
         """Declares an abstract state variable with its default value."""
         where = Where("System '{}', DeclareAbstractState", self)
-        self._sys_abstract_state_models.append(checked_model_value(model_value, where))
+        self._sys_abstract_state_models += (checked_model_value(model_value, where),)
         index = len(self._sys_abstract_state_models) - 1
         self._sys_dependency_table.add_node("xa", f"abstract state {index}")
         return AbstractStateIndex(index)
@@ -368,15 +379,15 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         """Declares a group of numeric parameters with default values; native functions know it by its name."""
         index = len(self._sys_numeric_parameter_models)
         model = self._checked_model_vector(model_vector, "DeclareNumericParameter")
-        self._sys_numeric_parameter_names.append(self._new_parameter_name(name, index))
-        self._sys_numeric_parameter_models.append(model)
+        self._sys_numeric_parameter_names += (self._new_parameter_name(name, index),)
+        self._sys_numeric_parameter_models += (model,)
         self._sys_dependency_table.add_node("pn", f"numeric parameter {index}")
         return NumericParameterIndex(index)
 
     def DeclareAbstractParameter(self, model_value: AbstractValue) -> AbstractParameterIndex:
         """Declares an abstract parameter with its default value."""
         where = Where("System '{}', DeclareAbstractParameter", self)
-        self._sys_abstract_parameter_models.append(checked_model_value(model_value, where))
+        self._sys_abstract_parameter_models += (checked_model_value(model_value, where),)
         index = len(self._sys_abstract_parameter_models) - 1
         self._sys_dependency_table.add_node("pa", f"abstract parameter {index}")
         return AbstractParameterIndex(index)

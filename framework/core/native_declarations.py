@@ -70,7 +70,8 @@ class NativeDeclarations:
 
     def _use_native_event(self: Any, code: NativeCode | ContextualCode) -> None:
         """Says that an operation does the same as the handler of the event declared last."""
-        self._sys_events[-1] = dataclasses.replace(self._sys_events[-1], native=code)
+        *earlier, last = self._sys_events
+        self._sys_events = (*earlier, dataclasses.replace(last, native=code))
 
     def _new_parameter_name(self: Any, name: str | None, index: int) -> str:
         if name is None:

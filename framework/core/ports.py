@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from merganser.framework.core.copying import PartOfSystem
 from merganser.framework.core.errors import name_owner
 from merganser.framework.core.indices import DependencyTicket, InputPortIndex, OutputPortIndex, PortDataType
 from merganser.framework.core.scalars import cast_array, has_nan
@@ -19,10 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["InputPort", "LeafOutputPort", "OutputPort"]
 
 
-class _Port:
+class _Port(PartOfSystem):
     """What input and output ports have in common."""
 
-    _belongs_to_system: ClassVar[bool] = True  # see copying.py
     _kind: str
 
     def __init__(self, system: System, index: int, name: str, size: int | None) -> None:
@@ -30,6 +30,9 @@ class _Port:
         self._index: Any = index
         self._name = name
         self._size = size  # None for abstract ports
+
+    def _owner(self) -> System:
+        return self._system
 
     def get_name(self) -> str:
         """The port's name, unique among the input or output ports of its system."""
@@ -86,6 +89,10 @@ class InputPort(_Port):
         self._ticket = ticket
         self._node = node
         self._random_type = random_type
+
+    def _counterpart_in(self, system: Any) -> InputPort:
+        port: InputPort = system._sys_input_ports[self._index]
+        return port
 
     def get_index(self) -> InputPortIndex:
         """Position among the system's input ports."""
@@ -201,6 +208,10 @@ class OutputPort(_Port):
     ) -> None:
         super().__init__(system, OutputPortIndex(index), name, size)
         self._leaf_port: Any = self if leaf_port is None else leaf_port  # the leaf system's port behind this one
+
+    def _counterpart_in(self, system: Any) -> OutputPort:
+        port: OutputPort = system._sys_output_ports[self._index]
+        return port
 
     def get_index(self) -> OutputPortIndex:
         """Position among the system's output ports."""

@@ -1,11 +1,13 @@
 """Systems of one scalar type made from systems of another: which conversions there are, and how to ask for them.
 
-Three ways lead from a system to the same one for other scalars:
+Four ways lead from a system to the same one for other scalars:
 
 - A system that says nothing is copied, with everything that it refers to, and the copy computes with the other
   scalars: its callbacks are Python, which does not ask what it adds and multiplies (converting.py).
 - One that was given a `SystemScalarConverter` is converted by the functions in there and by nothing else; none, in an
   empty one. `TemplateSystem` makes such converters.
+- One of the library that consists of much which no conversion changes, such as a plant, declares itself anew around
+  that (`_sys_declared_anew`).
 - A Diagram is copied with all its subsystems, each in its own way.
 """
 
@@ -148,6 +150,13 @@ class ScalarConversionMethods:
             for subsystem in self._sys_subsystems() or ():
                 converter.RemoveUnlessAlsoSupportedBy(subsystem.get_system_scalar_converter())
         return converter
+
+    def _sys_declared_anew(self: Any, T: Scalar) -> Any:
+        """Override: the same system for scalars of type T, made of the same parts; None to have it copied.
+
+        It need not look for what others have added to the system: one that has more is copied (converting.py).
+        """
+        return None
 
     def ToAutoDiffXd(self: Any) -> Any:
         """Returns a copy of the system that computes with AutoDiffXd; see `ToScalarType`."""

@@ -112,12 +112,9 @@ def cast_array(values: ArrayLike, T: Scalar) -> Array:
         if array.dtype != object:
             return array.astype(np.float64)
         return np.array([cast(x, float) for x in array.ravel().tolist()], dtype=np.float64).reshape(array.shape)
-    result = ScalarArray.of(array.shape, T)
-    if array.dtype == np.float64:
-        result[...] = array
-        return result
-    result[...] = _objects([cast(x, T) for x in array.ravel().tolist()], array.shape)
-    return result
+    if array.dtype == np.float64 and array.ndim:
+        return _restored(_lifted(array, T), T)
+    return _restored(_objects([cast(x, T) for x in array.ravel().tolist()], array.shape), T)
 
 
 def scalar_of_array(values: Array) -> Scalar:
@@ -205,14 +202,13 @@ def _lifted(value: Any, T: Scalar) -> Any:
     if isinstance(value, ScalarArray) and value.scalar is T:
         return value
     array = np.asarray(value)
+    if array.ndim and array.dtype == np.float64 and hasattr(T, "lift_all"):
+        return T.lift_all(array)
     items = array.ravel().tolist()
     if array.dtype == object and set(map(type, items)) == {T}:
         return array
-    if array.dtype == np.float64 and hasattr(T, "lift_all"):
-        elements = T.lift_all(array)
-    else:
-        to_scalar: Callable[[Any], Any] = T
-        elements = [x if type(x) is T else to_scalar(x) for x in items]
+    to_scalar: Callable[[Any], Any] = T
+    elements = [x if type(x) is T else to_scalar(x) for x in items]
     return _objects(elements, array.shape) if array.ndim else elements[0]
 
 

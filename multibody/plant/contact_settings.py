@@ -12,6 +12,10 @@ from merganser.multibody.plant.frame_motion import PlantFrameMotion
 
 __all__ = ["PlantContactSettings"]
 
+_SETTINGS = (
+    "_contact_model", "_contact_approximation", "_surface_representation", "_near_rigid_threshold",
+    "_penetration_allowance", "_stiction_tolerance", "_filters_adjacent_bodies", "_contact_time_scale",
+)  # fmt: skip
 _EARTH_GRAVITY = 9.81  # estimates of compliance where there is no gravity take this [m/s^2]
 
 
@@ -33,6 +37,12 @@ class PlantContactSettings(PlantFrameMotion):
         self._filters_adjacent_bodies = True
         self._contact_time_scale = -1.0
         self._told: set[str] = set()
+
+    def _take_settings(self, other: PlantContactSettings) -> None:
+        """Takes over the settings of another plant."""
+        for name in _SETTINGS:
+            setattr(self, name, getattr(other, name))
+        self._told = set(other._told)
 
     def _warn_once(self, what: str, message: str) -> None:
         """Warns of something that the dynamics leave out, the first time that this plant meets it."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import BasicVector, ValueProducer
+from merganser.framework.core.templates import instantiate
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.controlled_step import NOT_CONVERGED
 from merganser.multibody.math import SpatialAcceleration
@@ -17,6 +18,7 @@ from merganser.multibody.plant.native_code import NativeDynamics
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyTree, RigidBody
 from merganser.multibody.tree.coordinates import num_parameter_records
+from merganser.multibody.tree.copies import copy_finalized_tree
 
 __all__ = ["MultibodyPlant"]
 
@@ -50,9 +52,13 @@ class MultibodyPlant(PlantLoops):
         super().__init__()
         if not (math.isfinite(time_step) and time_step >= 0.0):
             raise ValueError(f"The time step of a MultibodyPlant must be finite and not negative, got {time_step}.")
-        self._time_step = float(time_step)
+        self._begin(float(time_step), MultibodyTree(self))
+
+    def _begin(self, time_step: float, tree: MultibodyTree) -> None:
+        """Sets up what is there before the first element is added."""
+        self._time_step = time_step
         self._use_sampled_output_ports = time_step > 0.0
-        self._tree = MultibodyTree(self)
+        self._tree = tree
         self._scene_graph = None
         self._source_id = None
         self._frame_ids = {}
@@ -78,13 +84,34 @@ class MultibodyPlant(PlantLoops):
         self._tree.Finalize()
         self._complete()
         self._apply_default_collision_filters()
+        self._scene_graph = None  # they meet through ports from now on
 
     @classmethod
     def _around(cls, tree: MultibodyTree) -> MultibodyPlant:
         """A continuous plant of a finalized tree that has none, which it belongs to from now on."""
-        plant = cls(0.0)
-        plant._tree, tree.plant = tree, plant
+        plant = cls.__new__(cls)
+        PlantLoops.__init__(plant)
+        plant._begin(0.0, tree)
+        tree.plant = plant
         plant._complete()
+        return plant
+
+    def _sys_declared_anew(self, T: Any) -> MultibodyPlant | None:
+        """The same plant for scalars of type T, which shares with this one what Finalize() has made of the elements.
+
+        Plants that are not finalized are copied, and those of other scalars, whose elements may hold such.
+        """
+        if self._scalar is not float or type(self) is not MultibodyPlant or not self.is_finalized():
+            return None
+        cls: type[MultibodyPlant] = instantiate(MultibodyPlant, T)
+        plant = cls.__new__(cls)
+        PlantLoops.__init__(plant)
+        plant._begin(self._time_step, copy_finalized_tree(self._tree, plant))
+        plant._use_sampled_output_ports = self._use_sampled_output_ports
+        plant._source_id, plant._frame_ids = self._source_id, self._frame_ids
+        plant._visual_geometries, plant._collision_geometries = self._visual_geometries, self._collision_geometries
+        plant._complete()
+        plant._take_settings(self)
         return plant
 
     def _complete(self) -> None:

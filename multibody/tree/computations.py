@@ -266,14 +266,9 @@ class TreeComputations(TreeMobilizers):
             raise RuntimeError(f"get_variant(): {element!r} is not part of a tree.")
         if isinstance(element, Mobilizer):
             return self.get_mobilizer(element.index())  # type: ignore[return-value]
-        collections: list[tuple[type[Any], Any]] = [
-            (Frame, self.frames), (RigidBody, self.bodies), (JointActuator, self.actuators),
-            (Joint, self.loop_joints if getattr(element, "_closes_loop", False) else self.joints),
-        ]  # fmt: skip
-        for kind, collection in collections:
-            if isinstance(element, kind):
-                return collection.get(element.index())
-        raise TypeError(f"get_variant() takes a frame, body, joint, actuator or mobilizer, not {element!r}.")
+        if not isinstance(element, (Frame, RigidBody, Joint, JointActuator)):
+            raise TypeError(f"get_variant() takes a frame, body, joint, actuator or mobilizer, not {element!r}.")
+        return element._in_tree(self._tree_itself())  # type: ignore[return-value]
 
 
 def _check_length(array: Any, size: int, what: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from merganser.framework.core.copying import PartOfSystem
 from merganser.framework.core.indices import TypedIndex
 from merganser.multibody.tree.indices import ModelInstanceIndex
 from merganser.multibody.tree.scoped_name import ScopedName
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["MultibodyElement", "NamedElement"]
 
 
-class MultibodyElement:
+class MultibodyElement(PartOfSystem):
     """Abstract element of a MultibodyTree.
 
     An element is made by itself, then added to one tree, which gives it its index. What depends on a Context
-    goes through the plant that owns the tree.
+    goes through the plant that owns the tree. Its attributes are replaced, what they refer to is never changed in
+    place: plants of several scalar types share it (copies.py).
 
     Args:
         model_instance: the model instance the element will belong to.
@@ -63,6 +65,16 @@ class MultibodyElement:
     def _add_to(self, tree: MultibodyTree, index: int, is_ephemeral: bool) -> None:
         """Called by the tree when it accepts the element."""
         self._tree, self._index, self._is_ephemeral = tree, self._index_type(index), is_ephemeral
+
+    def _owner(self) -> Any:
+        return None if self._tree is None else self._tree.plant
+
+    def _counterpart_in(self, system: Any) -> Any:
+        return self._in_tree(system._tree)
+
+    def _in_tree(self, tree: MultibodyTree) -> Any:
+        """The element of the same kind and index in another tree."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} index={int(self._index)} model_instance={int(self._model_instance)}>"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import re
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import ModelInstanceIndex
@@ -56,6 +57,16 @@ class ElementCollection(Generic[Element]):
         """Takes an element out. The others keep their indices; its name is free again, its index is not."""
         del self._elements[element.index()]
         self._by_name[element.name()].remove(element)
+
+    def with_copies(
+        self, copies: dict[int, Any], instance_name: Callable[[int], str], plant_name: Callable[[], str]
+    ) -> ElementCollection[Element]:
+        """Returns the same collection of copies, given by the id() of the elements; the rest as for the class."""
+        collection = copy.copy(self)
+        collection._instance_name, collection._plant_name = instance_name, plant_name
+        collection._elements = {index: copies[id(element)] for index, element in self._elements.items()}
+        collection._by_name = {name: [copies[id(e)] for e in named] for name, named in self._by_name.items()}
+        return collection
 
     def has_index(self, index: int) -> bool:
         """Returns whether there is an element with the given index."""

@@ -14,6 +14,7 @@ from merganser.multibody.tree.indices import FrameIndex, world_index
 
 if TYPE_CHECKING:
     from merganser.multibody.tree.rigid_body import RigidBody
+    from merganser.multibody.tree.tree import MultibodyTree
 
 __all__ = ["FixedOffsetFrame", "Frame", "RigidBodyFrame"]
 
@@ -34,6 +35,9 @@ class Frame(NamedElement, ABC):
     def __init__(self, name: str, body: RigidBody, model_instance: int) -> None:
         super().__init__(name, model_instance)
         self._body = body
+
+    def _in_tree(self, tree: MultibodyTree) -> Frame:
+        return tree.frames.get(self._index)
 
     def body(self) -> RigidBody:
         """Returns the body B to which the frame is fixed."""

@@ -33,29 +33,43 @@ class _ElementIndex(TypedIndex):
 class BodyIndex(_ElementIndex):
     """Index of a RigidBody in its tree, in order of addition; the world is 0."""
 
+    __slots__ = ()
+
 
 class FrameIndex(_ElementIndex):
     """Index of a Frame in its tree, in order of addition; the world frame is 0."""
+
+    __slots__ = ()
 
 
 class JointIndex(_ElementIndex):
     """Index of a Joint in its tree, in order of addition, implicit joints last."""
 
+    __slots__ = ()
+
 
 class MobilizerIndex(_ElementIndex):
     """Index of a Mobilizer in its tree, in the depth-first order of the outboard bodies."""
+
+    __slots__ = ()
 
 
 class JointActuatorIndex(_ElementIndex):
     """Index of a JointActuator in its tree, in order of addition: the order of the inputs in the actuation vector."""
 
+    __slots__ = ()
+
 
 class ModelInstanceIndex(_ElementIndex):
     """Index of a model instance: the world's is 0, the default 1."""
 
+    __slots__ = ()
+
 
 class ForceElementIndex(_ElementIndex):
     """Index of a ForceElement in its tree; gravity is 0."""
+
+    __slots__ = ()
 
 
 def world_index() -> BodyIndex:

@@ -15,6 +15,7 @@ from merganser.multibody.tree.pd_controller_gains import PdControllerGains
 
 if TYPE_CHECKING:
     from merganser.multibody.tree.joints.joint import Joint
+    from merganser.multibody.tree.tree import MultibodyTree
 
 __all__ = ["JointActuator"]
 
@@ -41,6 +42,9 @@ class JointActuator(NamedElement):
         self._default_rotor_inertia = 0.0
         self._gains = PdControllerGains()
         self.set_effort_limit(effort_limit)
+
+    def _in_tree(self, tree: MultibodyTree) -> JointActuator:
+        return tree.actuators.get(self._index)
 
     def joint(self) -> Joint:
         """Returns the joint that this actuator drives."""

@@ -19,6 +19,7 @@ from merganser.multibody.tree.multibody_forces import MultibodyForces
 
 if TYPE_CHECKING:
     from merganser.multibody.tree.joints.joint import Joint
+    from merganser.multibody.tree.tree import MultibodyTree
 
 __all__ = ["RigidBody"]
 
@@ -67,6 +68,9 @@ class RigidBody(NamedElement):
         # world).
         self._mobod: int | None = None
         self._inboard_joint: Joint | None = None
+
+    def _in_tree(self, tree: MultibodyTree) -> RigidBody:
+        return tree.bodies.get(self._index)
 
     def body_frame(self) -> RigidBodyFrame:
         """Returns the frame B of this body."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.copying import PartOfSystem
 from merganser.framework.math import RigidTransform
 from merganser.multibody.tree import parameters
 from merganser.multibody.tree.base_body_joint_type import BaseBodyJointType, make_base_joint
@@ -26,7 +27,7 @@ from merganser.multibody.tree.rigid_body import RigidBody
 __all__ = ["MultibodyTree"]
 
 
-class MultibodyTree(TreeComputations):
+class MultibodyTree(TreeComputations, PartOfSystem):
     """Bodies, frames, joints, actuators and gravity; after Finalize() also topology and coordinates.
 
     A new tree holds the world body with its frame, the model instances of the world and the default one, and
@@ -70,6 +71,13 @@ class MultibodyTree(TreeComputations):
         self._fixed_parameters: dict[Any, npt.NDArray[Any]] = {}  # by scalar: of new Contexts, as far as they are fixed
         self._fixed_frames: dict[Any, npt.NDArray[Any]] = {}
         self._register_body(RigidBody("world", world_model_instance()))
+
+    def _owner(self) -> Any:
+        return self.plant
+
+    def _counterpart_in(self, system: Any) -> MultibodyTree:
+        tree: MultibodyTree = system._tree
+        return tree
 
     # -- building --------------------------------------------------------------------------------------------
 

@@ -79,6 +79,15 @@ def clone_context(library: Library, num_blocks: int) -> Callable[[], Any]:
     return clone
 
 
+def convert(library: Library, num_blocks: int) -> Callable[[], Any]:
+    diagram = connected(library, blocks(library, num_blocks)).Build()
+
+    def to_autodiff() -> None:
+        diagram.ToAutoDiffXd()
+
+    return to_autodiff
+
+
 def new_simulator(library: Library, num_blocks: int, is_initialized: bool) -> Callable[[], Any]:
     """A simulator for a context that is there already."""
     diagram = connected(library, blocks(library, num_blocks)).Build()
@@ -290,6 +299,7 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
         yield row(f"{num} blocks: first context", create_first_context, calls, num_blocks=num, most=most)
         yield row(f"{num} blocks: CreateDefaultContext", create_context, calls, num_blocks=num)
         yield row(f"{num} blocks: Context.Clone", clone_context, calls, num_blocks=num)
+        yield row(f"{num} blocks: ToAutoDiffXd()", convert, calls, num_blocks=num)
         simulator = functools.partial(new_simulator, num_blocks=num)
         yield row(f"{num} blocks: Simulator(diagram, context)", simulator, calls, is_initialized=False)
         yield row(f"{num} blocks: the same and Initialize", simulator, calls, is_initialized=True)

@@ -62,10 +62,12 @@ def linear_approximation(library: Library, robot: Robot) -> Call:
     return lambda: approximate(plant, context, port.get_index(), no_output).A()
 
 
-def conversion(library: Library) -> Call:
-    """An arm of AutoDiffXd from one of floats."""
-    plant = _arm(library, _PRIMITIVES, 0.0)[1]
-    return lambda: plant.ToAutoDiffXd().num_positions()
+def conversion(library: Library, is_whole: bool) -> Call:
+    """An arm of AutoDiffXd from one of floats; or its whole diagram, with the SceneGraph."""
+    diagram, plant, _ = _arm(library, _PRIMITIVES, 0.0)
+    if is_whole:
+        return lambda: len(diagram.ToAutoDiffXd().GetSystems())
+    return lambda _alive=diagram: plant.ToAutoDiffXd().num_positions()
 
 
 def context_of_derivatives(library: Library) -> Call:
@@ -96,7 +98,8 @@ def rows(ours: Library, theirs: Library | None) -> Iterator[Row]:
     if _PRIMITIVES.exists() and _MESHES.exists():
         for name in ("penetrations", "pairwise distances"):
             yield row(f"arm: SetPositions, {name}", _named(name), 200, tolerance=1e-4)  # theirs is iterative
-        yield row("arm: ToAutoDiffXd()", conversion, 10)
+        yield row("arm: ToAutoDiffXd()", conversion, 10, False)
+        yield row("arm and SceneGraph: ToAutoDiffXd()", conversion, 10, True)
         yield row("arm: a Context of AutoDiffXd", context_of_derivatives, 10)
         yield row("arm with meshes: new Context, Simulator, ten steps", ten_steps, 2, tolerance=1e-6)
     for robot in (*(r for r in available_robots() if r.base), chain(30)):

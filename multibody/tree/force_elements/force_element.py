@@ -32,6 +32,9 @@ class ForceElement(MultibodyElement):
     _index_type = ForceElementIndex
     _kind: ClassVar[int]  # kind of record, see merganser.multibody.kernels.layout
 
+    def _in_tree(self, tree: MultibodyTree) -> ForceElement:
+        return tree.force_elements[self._index]
+
     # -- what a type of element defines ----------------------------------------------------------------------
 
     def _parts(self) -> tuple[MultibodyElement, ...]:

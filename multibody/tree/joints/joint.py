@@ -21,6 +21,7 @@ from merganser.multibody.tree.multibody_forces import MultibodyForces
 
 if TYPE_CHECKING:
     from merganser.multibody.tree.rigid_body import RigidBody
+    from merganser.multibody.tree.tree import MultibodyTree
 
 __all__ = ["Joint", "PathSegment"]
 
@@ -103,6 +104,9 @@ class Joint(NamedElement, ABC):
             self.set_position_limits(*position_limits)
         self._default_damping = np.zeros(nv)
         self.set_default_damping_vector(damping)
+
+    def _in_tree(self, tree: MultibodyTree) -> Joint:
+        return (tree.loop_joints if self._closes_loop else tree.joints).get(self._index)
 
     # -- what a joint type defines ---------------------------------------------------------------------------
 

@@ -29,6 +29,17 @@ def complex_step(function, *values, index=0):
     return function(*arguments).imag / 1e-100
 
 
+def test_arrays_of_numbers_are_lifted_bit_for_bit():
+    numbers = np.array([[0.0, -0.0, 1.0], [math.nan, -math.inf, 1.0]])
+    many = np.tile(numbers, (30, 1))
+    for given in (numbers, numbers.T, numbers[:, ::2], numbers[:0], many, many.T, many[::2], 0.0 * many):
+        lifted = AutoDiffXd.lift_all(given)
+        assert lifted.shape == given.shape and lifted.dtype == object
+        assert np.array([x.value() for x in lifted.ravel()]).tobytes() == given.tobytes()
+        assert all(x.derivatives().size == 0 for x in lifted.ravel())
+    assert len({id(x) for x in AutoDiffXd.lift_all(many).ravel()}) == 5
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function_has_the_derivative_of_the_complex_step(name):
     for x in np.random.default_rng(1).uniform(*FUNCTIONS[name], size=5):
