@@ -265,6 +265,16 @@ class Workspace:
         """New records, all zero, of the dtype that `dtype_of` makes of a scalar type."""
         return np.zeros(size, _dtype_of_records(dtype_of, self.dtype))
 
+    def pose_of(self, mobod: int) -> tuple[Array, Array]:
+        """Copies of R_WB and p_WoBo_W of a mobod, from position kinematics that are up to date."""
+        record = self.position[mobod]
+        return record["R_WB"].copy(), record["p_WoBo_W"].copy()
+
+    def velocity_of(self, mobod: int) -> Array:
+        """A copy of V_WB_W of a mobod, from velocity kinematics that are up to date."""
+        V_WB_W: Array = self.velocity[mobod]["V_WB_W"].copy()
+        return V_WB_W
+
     def call(self, kernel: Any, *arguments: Any) -> Any:
         """Calls a kernel, compiled or interpreted as suits the scalar type.
 
