@@ -120,7 +120,7 @@ class LaneRecords(Lanes):
         if self.pending is not None:
             self.pending()
 
-    def __len__(self) -> int:  # whether up to date or not
+    def __len__(self) -> int:
         return self.lanes.shape[1]
 
     def __getitem__(self, key: Any) -> Any:

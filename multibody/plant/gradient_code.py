@@ -23,7 +23,9 @@ _MOST_AT_ONCE = 5_000  # a longer call has to wait for the compiler
 _MUCH = 3_000  # together; from then on it pays to compile a kernel here, if no other process may
 
 _interpreted: Counter[Any] = Counter()  # by kernel
-_loaded: set[Any] = set()  # kernels and types of their arguments; to find numba's types takes milliseconds
+# Of kernels and types of their arguments: which are compiled, and numba's types, which it takes milliseconds to find.
+_loaded: set[Any] = set()
+_types: dict[Any, tuple[Any, ...]] = {}
 
 
 def is_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None) -> bool:
@@ -38,7 +40,9 @@ def is_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None) -> 
     key = kernel, tuple(map(type_key, arguments))
     if key in _loaded or not hasattr(kernel, "overloads"):  # the latter with NUMBA_DISABLE_JIT=1
         return True
-    types = tuple(map(numba.typeof, arguments))
+    types = _types.get(key)
+    if types is None:
+        types = _types[key] = tuple(map(numba.typeof, arguments))
     is_there = _load(kernel, types) or work > _MOST_AT_ONCE
     if not is_there:
         _interpreted[kernel] += work

@@ -25,6 +25,7 @@ from merganser.framework.autodiff.blocks import refuse_counts
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.mass_matrix_derivatives import composite_dtype
+from merganser.multibody.kernels.sparse_product import product
 from merganser.multibody.plant.derivative_lanes import merge_numbers
 from merganser.multibody.plant.float_model import FloatModel, Numbers
 
@@ -186,8 +187,11 @@ class PositionRules:
     def _by_variables(self, derivatives: Array) -> Array:
         """The derivatives by the variables, from what a kernel has written."""
         assert self._D_s is not None
-        product: Array = derivatives if self._identity_column() is not None else derivatives @ self._D_s
-        return product
+        if self._identity_column() is not None:
+            return derivatives
+        result = np.zeros((len(derivatives), self._D_s.shape[1]))
+        self._model.call(product, derivatives, self._D_s, result)
+        return result
 
 
 def _find_identity(D: Array) -> int | None:

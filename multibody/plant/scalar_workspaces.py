@@ -11,6 +11,7 @@ position_rules.py).
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
@@ -133,7 +134,7 @@ class AutoDiffWorkspace(Workspace):
             self._floats.clear()
             self._rules = None
             self.store.invalid &= ~self.parameter_bit
-        if kernel in _KINEMATICS and self._are_mine(arguments):
+        if kernel in _KINEMATICS and all(map(operator.is_, arguments, _KINEMATICS[kernel](self))):
             self._postpone(kernel, arguments)
             return None
         if kernel in _DYNAMICS and self._is_about_this_state(kernel, arguments):
@@ -143,11 +144,6 @@ class AutoDiffWorkspace(Workspace):
         elif kernel in _OF_POSITIONS and self._call_position_rule(kernel, arguments):
             return None
         return self._call_over_lanes(kernel, *arguments)
-
-    def _are_mine(self, arguments: tuple[Any, ...]) -> bool:
-        """Whether a kernel of kinematics writes the records of the Context, from its state."""
-        mine = self.topology, self.parameters, self.q, self.v, self.position, self.velocity
-        return all(any(argument is known for known in mine) for argument in arguments)
 
     def _postpone(self, kernel: Any, arguments: tuple[Any, ...]) -> None:
         """Has the records of the kinematics computed when they are read."""
@@ -197,12 +193,9 @@ class AutoDiffWorkspace(Workspace):
 
     def _call_position_rule(self, kernel: Any, arguments: tuple[Any, ...]) -> bool:
         """Computes what depends on positions by the chain rule, if that is possible and quicker; returns whether."""
-        rules = self._find_rules()
-        mine = self.position, self.velocity, self.scratch, self.parameters
-        records = [a for a in arguments if isinstance(a, (LaneRecords, ObjectRecords))]
-        if rules is None or not all(any(a is b for b in mine) for a in records):
+        rule, rules = _OF_POSITIONS[kernel], self._find_rules()
+        if rules is None or any(arguments[place] is not getattr(self, name) for place, name in rule.records):
             return False
-        rule = _OF_POSITIONS[kernel]
         given = [self._without_derivatives(arguments[place]) for place in rule.given]
         if any(argument is None for argument in given):
             return False
@@ -314,12 +307,14 @@ class _Rule(NamedTuple):
 
     Attributes:
         compute: from the rules and what is given; returns the result or several, or None if that is not quicker.
-        given: which arguments of the kernel that are, by their numbers: what is neither record nor result.
+        records: which arguments of the kernel must be records of the Context, by their numbers, and which.
+        given: which arguments are given.
         results: which arguments are results.
         has_velocities: whether values and derivatives of v come first among what is given.
     """
 
     compute: Callable[..., Any]
+    records: tuple[tuple[int, str], ...]
     given: tuple[int, ...]
     results: tuple[int, ...]
     has_velocities: bool = False
@@ -345,19 +340,31 @@ def _point_velocities(
     return rules.velocities(v, D_v, (mobod_B, X_B), points, mobod_A, (mobod_D, X_E))[3:].reshape(-1, 3).T
 
 
-_KINEMATICS = (kernels.position_kinematics, kernels.velocity_kinematics, kernels.kinematics)
-_OF_POSITIONS = {
-    kernels.relative_pose: _Rule(lambda r, A, X_A, B, X_B: r.relative_pose((A, X_A), (B, X_B)), (1, 2, 3, 4), (5, 6)),
-    kernels.point_positions: _Rule(
-        lambda r, B, X_B, points, A, X_A: r.point_positions((B, X_B), points, (A, X_A)), (1, 2, 3, 4, 5), (6,)
-    ),
-    kernels.center_of_mass: _Rule(lambda r, members: r.center_of_mass(members), (2,), (3,)),
-    kernels.jacobian: _Rule(
-        lambda r, B, X_B, points, A, D, X_E: r.jacobian((B, X_B), points, A, (D, X_E)), (2, 3, 4, 5, 6, 7), (8,)
-    ),
-    kernels.mass_matrix: _Rule(lambda r: r.mass_matrix(), (), (4,)),
-    kernels.frame_velocity: _Rule(_frame_velocity, (2, 3, 4, 5, 6), (7,), has_velocities=True),
-    kernels.point_velocities: _Rule(_point_velocities, (2, 3, 4, 5, 6, 7), (8,), has_velocities=True),
+# Kernels of kinematics, with their arguments if these are those of the Context.
+_KINEMATICS: dict[Any, Callable[[Workspace], tuple[Any, ...]]] = {
+    kernels.position_kinematics: lambda w: (w.topology, w.parameters, w.q, w.position),
+    kernels.velocity_kinematics: lambda w: (w.topology, w.parameters, w.position, w.v, w.velocity),
+    kernels.kinematics: lambda w: (w.topology, w.parameters, w.q, w.v, w.position, w.velocity),
 }
+_POSITION, _MOTION = ((0, "position"),), ((0, "position"), (1, "velocity"))
+_OF_POSITIONS = {
+    kernels.relative_pose: _Rule(
+        lambda r, A, X_A, B, X_B: r.relative_pose((A, X_A), (B, X_B)), _POSITION, (1, 2, 3, 4), (5, 6)
+    ),
+    kernels.point_positions: _Rule(
+        lambda r, B, X_B, points, A, X_A: r.point_positions((B, X_B), points, (A, X_A)),
+        _POSITION, (1, 2, 3, 4, 5), (6,),
+    ),
+    kernels.center_of_mass: _Rule(
+        lambda r, members: r.center_of_mass(members), ((0, "parameters"), (1, "position")), (2,), (3,)
+    ),
+    kernels.jacobian: _Rule(
+        lambda r, B, X_B, points, A, D, X_E: r.jacobian((B, X_B), points, A, (D, X_E)),
+        ((1, "position"),), (2, 3, 4, 5, 6, 7), (8,),
+    ),
+    kernels.mass_matrix: _Rule(lambda r: r.mass_matrix(), ((1, "parameters"), (2, "position")), (), (4,)),
+    kernels.frame_velocity: _Rule(_frame_velocity, _MOTION, (2, 3, 4, 5, 6), (7,), has_velocities=True),
+    kernels.point_velocities: _Rule(_point_velocities, _MOTION, (2, 3, 4, 5, 6, 7), (8,), has_velocities=True),
+}  # fmt: skip
 _BODY = np.eye(3, 4).astype(object)  # a body as a frame
 _WORLD = 0, _BODY
