@@ -23,7 +23,7 @@ from merganser.multibody.kernels.hinge import num_free
 from merganser.multibody.kernels.inverse_dynamics_derivatives import calc_inverse_dynamics_derivatives
 from merganser.multibody.kernels.spatial import Array
 from merganser.multibody.kernels.step import calc_state_derivatives
-from merganser.multibody.kernels.tree_factors import factorize, invert, multiply_by_inverse
+from merganser.multibody.kernels.tree_factors import factorize, multiply_by_inverse
 
 __all__ = [
     "calc_forward_dynamics_derivatives",
@@ -46,26 +46,28 @@ def calc_forward_dynamics_derivatives(
     dvdot_dtau_out: Array,  # shape [num_v, num_v]
 ) -> None:
     """Computes the derivatives of vdot from those of inverse dynamics, equations (1) to (3)."""
+    num_v = M_io.shape[0]
+    for r in range(num_v):
+        for c in range(num_v):
+            dvdot_dtau_out[r, c] = 1.0 if r == c else 0.0
     for i in range(1, topology.shape[0]):
         for k in range(num_free(topology[i], parameters[i]), topology[i]["num_v"]):
-            _lock(topology[i]["v_start"] + k, M_io, dq_io, dv_io)
+            _lock(topology[i]["v_start"] + k, M_io, dq_io, dv_io, dvdot_dtau_out)
     factorize(topology, M_io)
     multiply_by_inverse(topology, M_io, -1.0, dq_io)
     multiply_by_inverse(topology, M_io, -1.0, dv_io)
-    invert(topology, M_io, dvdot_dtau_out)
-    for i in range(1, topology.shape[0]):
-        for k in range(num_free(topology[i], parameters[i]), topology[i]["num_v"]):
-            dvdot_dtau_out[topology[i]["v_start"] + k, topology[i]["v_start"] + k] = 0.0
+    multiply_by_inverse(topology, M_io, 1.0, dvdot_dtau_out)
 
 
 @device
-def _lock(k: int, M_io: Array, dq_io: Array, dv_io: Array) -> None:
+def _lock(k: int, M_io: Array, dq_io: Array, dv_io: Array, dtau_io: Array) -> None:
     """Replaces the equation of velocity k by vdot_k = 0."""
     for c in range(M_io.shape[0]):
         M_io[k, c] = 1.0 if k == c else 0.0
         M_io[c, k] = M_io[k, c]
         dq_io[k, c] = 0.0
         dv_io[k, c] = 0.0
+        dtau_io[k, c] = 0.0
 
 
 @device

@@ -44,11 +44,10 @@ class PlantCenterOfMass(PlantJacobians):
         caller = "CalcCenterOfMassPositionInWorld"
         w = self._eval_poses(context)
         members = self._members(caller, model_instances)
-        mp_and_mass = np.empty(4, w.dtype)
-        w.call(kernels.center_of_mass, w.parameters, w.position, members, mp_and_mass)
-        mass = mp_and_mass[3]
-        self._check_mass(caller, w, members, mass)
-        return mp_and_mass[:3] / mass
+        p_and_mass = np.empty(4, w.dtype)
+        w.call(kernels.center_of_mass, w.parameters, w.position, members, p_and_mass)
+        self._check_mass(caller, w, members, p_and_mass[3])
+        return p_and_mass[:3]
 
     def CalcCenterOfMassTranslationalVelocityInWorld(self, context: Any, model_instances: Instances = None) -> Array:
         """Returns v_WScm_W [m/s], shape [3]; see the class."""

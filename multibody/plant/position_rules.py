@@ -96,18 +96,18 @@ class PositionRules:
         return merge_numbers(p_AQi, J_v @ self._D_s)
 
     def center_of_mass(self, members: Array) -> Array:
-        """First moment of mobods about Wo, and their mass, shape [4]."""
-        model, mp_and_mass = self._model, np.empty(4)
-        model.call(kernels.center_of_mass, model.parameters, self._position, members, mp_and_mass)
-        if self._D_s is None or not mp_and_mass[3]:
-            return merge_numbers(mp_and_mass, None)
+        """p_WoScm_W of mobods, and their mass, shape [4]."""
+        model, p_and_mass = self._model, np.empty(4)
+        model.call(kernels.center_of_mass, model.parameters, self._position, members, p_and_mass)
+        if self._D_s is None or not p_and_mass[3]:
+            return merge_numbers(p_and_mass, None)
         J, mass = np.empty((3, model.num_v)), np.empty(1)
         model.call(
             kernels.center_of_mass_jacobian, model.topology, self._position, members, 0, *_WORLD, self._scratch, J, mass
         )
         D = np.zeros((4, self._D_s.shape[1]))
-        np.matmul(mass * J, self._D_s, out=D[:3])
-        return merge_numbers(mp_and_mass, D)
+        np.matmul(J, self._D_s, out=D[:3])
+        return merge_numbers(p_and_mass, D)
 
     # ------------------------------------------------------------------ Jacobians and mass matrix
 

@@ -211,7 +211,7 @@ class AutoDiffWorkspace(Workspace):
 
     def _without_derivatives(self, argument: Any) -> Any:
         """An argument as floats or integers; None if it has derivatives."""
-        if type(argument) is not np.ndarray or argument.dtype != object:
+        if not isinstance(argument, np.ndarray) or argument.dtype != object:
             return argument
         known = self._floats.get(id(argument))
         if known is None:

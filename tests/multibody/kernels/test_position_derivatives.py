@@ -117,4 +117,5 @@ def test_the_centre_of_mass_needs_poses_only():
         tree.position[name] = np.nan
     actual = poisoned(4, float)
     kernels.center_of_mass.interpreted(tree.parameters, tree.position, members, actual)
-    np.testing.assert_allclose(actual, expected, rtol=1e-13)
+    np.testing.assert_allclose(actual[:3] * actual[3], expected[:3], rtol=1e-13)
+    assert actual[3] == pytest.approx(expected[3], rel=1e-14)
