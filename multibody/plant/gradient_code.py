@@ -23,9 +23,9 @@ _MOST_AT_ONCE = 5_000  # a longer call has to wait for the compiler
 _MUCH = 3_000  # together; from then on it pays to compile a kernel here, if no other process may
 
 _interpreted: Counter[Any] = Counter()  # by kernel
-# Of kernels and types of their arguments: which are compiled, and numba's types, which it takes milliseconds to find.
+# By kernels and types of their arguments: which are compiled, and which have been looked for; that takes milliseconds.
 _loaded: set[Any] = set()
-_types: dict[Any, tuple[Any, ...]] = {}
+_awaited: dict[Any, LaterCode] = {}
 
 
 def is_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None) -> bool:
@@ -40,13 +40,17 @@ def is_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None) -> 
     key = kernel, tuple(map(type_key, arguments))
     if key in _loaded or not hasattr(kernel, "overloads"):  # the latter with NUMBA_DISABLE_JIT=1
         return True
-    types = _types.get(key)
-    if types is None:
-        types = _types[key] = tuple(map(numba.typeof, arguments))
-    is_there = _load(kernel, types) or work > _MOST_AT_ONCE
+    later = _awaited.get(key)
+    if later is None:
+        types = tuple(map(numba.typeof, arguments))
+        if _load(kernel, types):
+            _loaded.add(key)
+            return True
+        later = _awaited[key] = _later(kernel, types, single)
+    is_there = work > _MOST_AT_ONCE
     if not is_there:
         _interpreted[kernel] += work
-        is_there = _later(kernel, types, single).is_worth_while(_interpreted[kernel] > _MUCH)
+        is_there = later.is_worth_while(_interpreted[kernel] > _MUCH)
     if is_there:
         _loaded.add(key)
     return is_there
