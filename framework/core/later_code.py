@@ -44,7 +44,7 @@ class LaterCode(NamedTuple):
         module: where it is defined.
         attribute: its name there; it has a method `address()`, which compiles it or takes it from the disk.
         function: the name of the function that it is made of.
-        types: numba's types of its arguments, if the attribute is a kernel, which has no such method.
+        types: of its arguments, as `type_key` gives them, if the attribute is a kernel, which has no such method.
     """
 
     module: str
@@ -57,9 +57,10 @@ class LaterCode(NamedTuple):
         found = getattr(importlib.import_module(self.module), self.attribute)
         if self.types is None:
             return found
-        from merganser.framework.native.compile import KernelOfTypes
+        from merganser.framework.native.compile import PreparedKernel
+        from merganser.framework.native.examples import example_of
 
-        return KernelOfTypes(found, self.types)
+        return PreparedKernel(found, *map(example_of, self.types))
 
     def is_there(self) -> bool:
         """Whether it has been compiled and kept before, or here."""

@@ -31,7 +31,6 @@ from merganser.framework.native.kernel_cache import KernelCache
 from merganser.framework.native.parallel_compilation import note_kernel, wait_for
 
 __all__ = [
-    "KernelOfTypes",
     "PreparedKernel",
     "device",
     "enable_kernel_cache",
@@ -103,15 +102,12 @@ def find_overload(kernel: Any, arguments: tuple[Any, ...]) -> Any:
     key = kernel, tuple(map(type_key, arguments))
     overload = _overloads.get(key)
     if overload is None:
-        overload = _overloads[key] = _overload_of(kernel, tuple(numba.typeof(argument) for argument in arguments))
+        signature = tuple(numba.typeof(argument) for argument in arguments)
+        if signature not in kernel.overloads:
+            wait_for(kernel)
+            kernel.compile(signature)
+        overload = _overloads[key] = kernel.overloads[signature]
     return overload
-
-
-def _overload_of(kernel: Any, types: tuple[Any, ...]) -> Any:
-    if types not in kernel.overloads:
-        wait_for(kernel)
-        kernel.compile(types)
-    return kernel.overloads[types]
 
 
 _overloads: dict[Any, Any] = {}
@@ -129,28 +125,9 @@ def type_key(value: Any) -> Any:
 
 def kernel_address(kernel: Any, *arguments: Any) -> int:
     """Where the code of a kernel for arguments of the given types stands, for `call_kernel` (tape.py)."""
-    return _address_of(find_overload(kernel, arguments))
-
-
-def _address_of(overload: Any) -> int:
+    overload = find_overload(kernel, arguments)
     address: int = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
     return address
-
-
-class KernelOfTypes:
-    """A kernel for arguments of given types, with the method of an operation.
-
-    Args:
-        kernel: the kernel.
-        types: numba's types of its arguments.
-    """
-
-    def __init__(self, kernel: Any, types: tuple[Any, ...]) -> None:
-        self._kernel, self._types = kernel, types
-
-    def address(self) -> int:
-        """Where its code stands; compiled, or taken from the disk, when first asked for."""
-        return _address_of(_overload_of(self._kernel, self._types))
 
 
 class PreparedKernel:

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import numba
-
 from merganser.framework.core.later_code import LaterCode
 from merganser.framework.native.compile import type_key
 from merganser.multibody.kernels import lanes
+from merganser.multibody.kernels.lanes import load_compiled
 
 __all__ = ["is_compiled"]
 
@@ -38,15 +37,14 @@ def is_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None) -> 
         single: the kernel that this one runs over lanes, if it does.
     """
     key = kernel, tuple(map(type_key, arguments))
-    if key in _loaded or not hasattr(kernel, "overloads"):  # the latter with NUMBA_DISABLE_JIT=1
+    if key in _loaded:
         return True
     later = _awaited.get(key)
     if later is None:
-        types = tuple(map(numba.typeof, arguments))
-        if _load(kernel, types):
+        if load_compiled(kernel, *arguments):
             _loaded.add(key)
             return True
-        later = _awaited[key] = _later(kernel, types, single)
+        later = _awaited[key] = _later(*key, single)
     is_there = work > _MOST_AT_ONCE
     if not is_there:
         _interpreted[kernel] += work
@@ -54,16 +52,6 @@ def is_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None) -> 
     if is_there:
         _loaded.add(key)
     return is_there
-
-
-def _load(kernel: Any, types: tuple[Any, ...]) -> bool:
-    """Whether a kernel is compiled for arguments of these types, in this process or, which is loaded, in another."""
-    if types not in kernel.overloads:
-        loaded = kernel._cache.load_overload(types, kernel.targetctx)
-        if loaded is None:
-            return False
-        kernel.add_overload(loaded)
-    return True
 
 
 def _later(kernel: Any, types: tuple[Any, ...], single: Any) -> LaterCode:
