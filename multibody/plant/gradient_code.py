@@ -11,9 +11,9 @@ from collections import Counter
 from typing import Any
 
 from merganser.framework.core.later_code import LaterCode
-from merganser.framework.native.compile import type_key
+from merganser.framework.native.argument_types import type_key
+from merganser.framework.native.compile import load_compiled
 from merganser.multibody.kernels import lanes
-from merganser.multibody.kernels.lanes import load_compiled
 
 __all__ = ["is_compiled"]
 
