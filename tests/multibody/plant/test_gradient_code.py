@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 import subprocess
 import sys
@@ -35,6 +37,7 @@ def asked(monkeypatch):
         monkeypatch.setattr(gradient_code, name, empty)
     monkeypatch.setattr(gradient_code, "load_compiled", lambda *_: False)
     monkeypatch.setattr(later_code, "_is_kept", lambda _code: False)
+    monkeypatch.setattr(later_code, "_only_one", lambda: contextlib.nullcontext(True))
     monkeypatch.setattr(parallel_compilation, "num_helpers", lambda: 1)
     monkeypatch.setattr(parallel_compilation, "compile_later", lambda codes: asked.append(list(codes)))
     monkeypatch.setattr(parallel_compilation, "are_helpers_busy", lambda: bool(asked))
@@ -134,3 +137,13 @@ def test_another_process_compiles_it_for_this_one_and_all_later_ones(tmp_path):
 
     assert run() == ["True", "1"]
     assert run() == ["False", "0"]  # from the disk before the first call
+
+
+@pytest.mark.parametrize("name", kernels.__all__)
+def test_other_processes_find_each_kernel_by_its_name(name):
+    kernel = getattr(kernels, name)
+    code = gradient_code._later(kernel, (), None)
+    assert getattr(importlib.import_module(code.module), code.attribute) is kernel
+    over = gradient_code._later(over_lanes(kernel), (), kernel)
+    assert getattr(importlib.import_module(over.module), over.attribute) is over_lanes(kernel)
+    assert over.function == over_lanes(kernel).interpreted.__name__
