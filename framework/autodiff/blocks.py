@@ -130,6 +130,8 @@ def _one_by_one(items: list[Any]) -> tuple[Array, Array | None]:
     try:
         derivatives = list(map(_derivatives_of, items))
     except AttributeError:  # there are numbers among them
+        if set(map(type, items)) == {float}:
+            return np.array(items), None
         items = [x if type(x) is AutoDiffXd else AutoDiffXd(x) for x in items]
         derivatives = list(map(_derivatives_of, items))
     return np.array(list(map(_value_of, items)), np.float64), gradient_of(derivatives)

@@ -54,15 +54,23 @@ class LaterCode(NamedTuple):
         module: where it is defined.
         attribute: its name there; it has a method `address()`, which compiles it or takes it from the disk.
         function: the name of the function that it is made of.
+        types: of its arguments, as `type_key` gives them, if the attribute is a kernel, which has no such method.
     """
 
     module: str
     attribute: str
     function: str
+    types: tuple[Any, ...] | None = None
 
     def load(self) -> Any:
         """The object with the method `address()`."""
-        return getattr(importlib.import_module(self.module), self.attribute)
+        found = getattr(importlib.import_module(self.module), self.attribute)
+        if self.types is None:
+            return found
+        from merganser.framework.native.argument_types import example_of
+        from merganser.framework.native.compile import PreparedKernel
+
+        return PreparedKernel(found, *map(example_of, self.types))
 
     def is_there(self) -> bool:
         """Whether it has been compiled and kept before, or here."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["text_of_types", "type_key"]
+__all__ = ["example_of", "text_of_types", "type_key"]
 
 _NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128", type(None): "none"}
 
@@ -24,6 +24,25 @@ def type_key(value: Any) -> Any:
         return "record", value.dtype
     kind = type(value)
     return _NUMBERS.get(kind) or (value.dtype.name if isinstance(value, np.generic) else kind)
+
+
+def example_of(key: Any) -> Any:
+    """A value of which `type_key` gives this key: processes that compile for others are sent types, not values."""
+    if isinstance(key, str):
+        plain = {name: kind for kind, name in _NUMBERS.items()}.get(key)
+        return np.dtype(key).type() if plain is None else plain()
+    if isinstance(key, type):
+        return key()
+    first, *others = key
+    if isinstance(first, type):
+        return tuple(map(example_of, others[0]))
+    if first == "record":
+        return np.zeros(1, others[0])[0]
+    ndim, layout, is_writeable, _ = others
+    shape = (2,) * ndim
+    array = np.zeros((*shape, 2), first)[..., 0] if layout == "A" else np.zeros(shape, first, order=layout)
+    array.flags.writeable = is_writeable
+    return array
 
 
 def text_of_types(arguments: tuple[Any, ...]) -> str | None:

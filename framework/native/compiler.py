@@ -51,7 +51,8 @@ def compile_kernel(function: Callable[..., Any], signature: tuple[Any, ...]) -> 
     dispatcher = _dispatcher(function)
     dispatcher.compile(signature)
     overload = dispatcher.overloads[signature]
-    return finished(overload.library, overload.fndesc.llvm_func_name, _name_of(overload.signature.return_type))
+    result = numba.types.unliteral(overload.signature.return_type)  # that of 0 is Literal[int](0), which is an int64
+    return finished(overload.library, overload.fndesc.llvm_func_name, _name_of(result))
 
 
 def compile_operation(function: Callable[..., Any], signature: Any) -> tuple[Code, MachineCode | None]:

@@ -5,6 +5,7 @@ objects. The functions named `calc_...` in the files are what kernels call of ea
 """
 
 from merganser.multibody.kernels.accelerations import spatial_accelerations
+from merganser.multibody.kernels.center_of_mass import center_of_mass
 from merganser.multibody.kernels.controlled_step import controlled_step
 from merganser.multibody.kernels.coordinates import qdot_to_velocity, velocity_to_qdot
 from merganser.multibody.kernels.energy import energies
@@ -19,12 +20,14 @@ from merganser.multibody.kernels.generalized_forces import generalized_forces
 from merganser.multibody.kernels.gravity import gravity_forces
 from merganser.multibody.kernels.inverse_dynamics import inverse_dynamics
 from merganser.multibody.kernels.inverse_dynamics_derivatives import inverse_dynamics_derivatives
+from merganser.multibody.kernels.jacobian_derivatives import jacobian_derivatives
 from merganser.multibody.kernels.jacobians import center_of_mass_jacobian, jacobian, qdot_jacobian
 from merganser.multibody.kernels.kinematics import kinematics
 from merganser.multibody.kernels.loop_dynamics import loop_forward_dynamics, loop_state_derivatives
 from merganser.multibody.kernels.loops import loop_rows
 from merganser.multibody.kernels.mass_matrix import mass_matrix
 from merganser.multibody.kernels.mass_matrix_by_columns import mass_matrix_by_columns
+from merganser.multibody.kernels.mass_matrix_derivatives import mass_matrix_derivatives
 from merganser.multibody.kernels.momentum import momentum, total_inertia
 from merganser.multibody.kernels.momentum_matrix import momentum_matrix
 from merganser.multibody.kernels.poses import poses
@@ -40,6 +43,7 @@ from merganser.multibody.kernels.velocity import velocity_kinematics
 
 __all__ = [
     "bushing_forces",
+    "center_of_mass",
     "center_of_mass_acceleration",
     "center_of_mass_jacobian",
     "controlled_step",
@@ -57,12 +61,14 @@ __all__ = [
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "jacobian",
+    "jacobian_derivatives",
     "kinematics",
     "loop_forward_dynamics",
     "loop_rows",
     "loop_state_derivatives",
     "mass_matrix",
     "mass_matrix_by_columns",
+    "mass_matrix_derivatives",
     "momentum",
     "momentum_matrix",
     "point_accelerations",

@@ -8,9 +8,7 @@ velocities:
 
 with the factors in closed form, see inverse_dynamics_derivatives.py and forward_dynamics_derivatives.py.
 
-Variables mostly are elements of q, v, vdot and tau themselves, so that the rows of D_y are those of an identity matrix,
-or zero: of every row, only what lies between its first and its last element that is not zero takes part. To look for
-these takes numbers: unlike the kernels in __init__.py, these two serve floats only.
+They serve floats only, as the products with D_y do, see sparse_product.py.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.forward_dynamics_derivatives import calc_state_forward_dynamics_derivatives
 from merganser.multibody.kernels.inverse_dynamics_derivatives import calc_inverse_dynamics_derivatives
 from merganser.multibody.kernels.position import calc_position_kinematics
+from merganser.multibody.kernels.sparse_product import add_product
 from merganser.multibody.kernels.spatial import Array
 
 __all__ = [
@@ -60,9 +59,9 @@ def calc_inverse_dynamics_gradient(
         tau_out, dtau_dq, dtau_dv, M,
     )  # fmt: skip
     _set_to_zero(D_tau_out)
-    _add_product(dtau_dq, D_s_in, D_tau_out)
-    _add_product(dtau_dv, D_v_in, D_tau_out)
-    _add_product(M, D_vdot_in, D_tau_out)
+    add_product(dtau_dq, D_s_in, D_tau_out)
+    add_product(dtau_dv, D_v_in, D_tau_out)
+    add_product(M, D_vdot_in, D_tau_out)
 
 
 @device
@@ -102,9 +101,9 @@ def calc_forward_dynamics_gradient(
     if status != 0:
         return status
     _set_to_zero(D_vdot_out)
-    _add_product(dvdot_dq, D_s_in, D_vdot_out)
-    _add_product(dvdot_dv, D_v_in, D_vdot_out)
-    _add_product(dvdot_dtau, D_tau_in, D_vdot_out)
+    add_product(dvdot_dq, D_s_in, D_vdot_out)
+    add_product(dvdot_dv, D_v_in, D_vdot_out)
+    add_product(dvdot_dtau, D_tau_in, D_vdot_out)
     return 0
 
 
@@ -113,20 +112,6 @@ def _set_to_zero(out: Array) -> None:
     for r in range(out.shape[0]):
         for c in range(out.shape[1]):
             out[r, c] = 0.0
-
-
-@device
-def _add_product(A: Array, D: Array, out: Array) -> None:
-    """out += A D."""
-    for j in range(D.shape[0]):
-        first, end = 0, D.shape[1]
-        while first < end and D[j, first] == 0.0:
-            first += 1
-        while end > first and D[j, end - 1] == 0.0:
-            end -= 1
-        for r in range(out.shape[0]):
-            for c in range(first, end):
-                out[r, c] += A[r, j] * D[j, c]
 
 
 inverse_dynamics_gradient = kernel(calc_inverse_dynamics_gradient)

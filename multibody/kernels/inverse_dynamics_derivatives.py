@@ -5,12 +5,9 @@
 Positions change along velocities: the derivative along velocity l is that for qdot = N(q) e_l, with the components of v
 and vdot kept. F_applied keeps its components in W, and acts at Bo, which moves.
 
-Notation: see layout.py. Here all spatial vectors are about the origin Wo of the world, so that they add up without
-shifts. X x Y is the cross product of motions, X x* F that of a motion and a force. S_k is the row k of the hinge matrix
-of its mobilizer as a motion about Wo; v, V_P, V_B, A_B refer to the body P inboard and B outboard of that mobilizer.
-Within a mobilizer, velocity l *carries* velocity k if S_k moves along S_l: dS_k/dl = S_l x S_k. (Translations carry
-rotations, as the axes of the latter go through Mo; the first axis of a universal mobilizer carries the second.) Others
-do not move each other, and all are carried by what is inboard of the mobilizer.
+Notation: see layout.py. Here all spatial vectors are about the origin Wo of the world; S_k, the products x and x*, and
+which velocities of a mobilizer carry which others: see about_origin.py. v, V_P, V_B, A_B refer to the body P inboard
+and B outboard of the mobilizer.
 
 Base to tips, with U_k = sum S_l v_l over the velocities l that carry k, and G_kl = S_l x S_k:
 
@@ -59,13 +56,14 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.layout import (
-    MAX_VELOCITIES,
-    PLANAR,
-    QUATERNION_FLOATING,
-    RPY_FLOATING,
-    UNIVERSAL,
+from merganser.multibody.kernels.about_origin import (
+    carries,
+    cross_motion,
+    motion_of_row,
+    set_inertia_about_origin,
+    times_inertia,
 )
+from merganser.multibody.kernels.layout import MAX_VELOCITIES
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
@@ -143,7 +141,7 @@ def calc_inverse_dynamics_derivatives(
     for i in range(1, topology.shape[0]):
         parent = sensitivity_work[topology[i]["parent"]]
         _move(topology[i], position_in[i], v_in, vdot_in, parent, sensitivity_work[i])
-        _set_inertia(position_in[i], sensitivity_work[i])
+        set_inertia_about_origin(position_in[i], sensitivity_work[i])
         _set_forces(topology[i], position_in[i], gravity_in, F_applied_in[i], sensitivity_work[i])
     for i in range(topology.shape[0] - 1, 0, -1):
         node = topology[i]
@@ -165,51 +163,40 @@ def calc_inverse_dynamics_derivatives(
 
 
 @device
-def _carries(mobilizer: int, l: int, k: int) -> bool:
-    """Whether S_k moves along S_l, for two velocities of one mobilizer."""
-    if mobilizer in (QUATERNION_FLOATING, RPY_FLOATING):
-        return l >= 3 and k < 3
-    if mobilizer == PLANAR:
-        return l < 2 and k == 2
-    return mobilizer == UNIVERSAL and l == 0 and k == 1
-
-
-@device
 def _move(node: Array, body: Array, v_in: Array, vdot_in: Array, parent: Array, work: Array) -> None:
     """Equations (1) to (5) of one mobilizer."""
     S, a, b, c = work["S"], work["a"], work["b"], work["c"]
     V, A = work["V"], work["A"]
     num_v, start = node["num_v"], node["v_start"]
-    p = vector(body["p_WoBo_W"])
     for j in range(6):
         V[j] = parent["V"][j]
         A[j] = parent["A"][j]
     for k in range(num_v):
-        w = rotational(body["H_PB_W"][k])
-        set_spatial(S[k], w, add(translational(body["H_PB_W"][k]), cross(p, w)))
-        add_spatial(V, scaled(v_in[start + k], w), scaled(v_in[start + k], translational(S[k])))
+        w, v = motion_of_row(body, k)
+        set_spatial(S[k], w, v)
+        add_spatial(V, scaled(v_in[start + k], w), scaled(v_in[start + k], v))
     for k in range(num_v):
         w, v = _motion_of_row(node, k, S, v_in, parent["V"])
         # Sdot_k = (V_P + U_k) x S_k  (1), kept in c
-        wdot, vdot = _cross(w, v, rotational(S[k]), translational(S[k]))
+        wdot, vdot = cross_motion(w, v, rotational(S[k]), translational(S[k]))
         set_spatial(c[k], wdot, vdot)
         # A_B += S_k vdot_k + Sdot_k v_k  (2)
         for j in range(6):
             A[j] += S[k, j] * vdot_in[start + k] + c[k, j] * v_in[start + k]
     for l in range(num_v):
         w_l, v_l = rotational(S[l]), translational(S[l])
-        a_w, a_v = _cross(rotational(V), translational(V), w_l, v_l)  # - S_l x V_B
-        b_w, b_v = _cross(rotational(A), translational(A), w_l, v_l)  # - S_l x A_B
+        a_w, a_v = cross_motion(rotational(V), translational(V), w_l, v_l)  # - S_l x V_B
+        b_w, b_v = cross_motion(rotational(A), translational(A), w_l, v_l)  # - S_l x A_B
         for k in range(num_v):
-            if _carries(node["mobilizer"], l, k):
+            if carries(node["mobilizer"], l, k):
                 v_k, vdot_k = v_in[start + k], vdot_in[start + k]
-                G_w, G_v = _cross(w_l, v_l, rotational(S[k]), translational(S[k]))
+                G_w, G_v = cross_motion(w_l, v_l, rotational(S[k]), translational(S[k]))
                 w, v = _motion_of_row(node, k, S, v_in, parent["V"])
-                Gdot_w, Gdot_v = _cross(w, v, G_w, G_v)
+                Gdot_w, Gdot_v = cross_motion(w, v, G_w, G_v)
                 a_w, a_v = add(a_w, scaled(v_k, G_w)), add(a_v, scaled(v_k, G_v))
                 b_w = add(b_w, add(scaled(vdot_k, G_w), scaled(v_k, Gdot_w)))
                 b_v = add(b_v, add(scaled(vdot_k, G_v), scaled(v_k, Gdot_v)))
-        turn_w, turn_v = _cross(a_w, a_v, rotational(V), translational(V))
+        turn_w, turn_v = cross_motion(a_w, a_v, rotational(V), translational(V))
         set_spatial(a[l], a_w, a_v)  # (3)
         set_spatial(b[l], subtract(b_w, turn_w), subtract(b_v, turn_v))  # (4)
         add_spatial(c[l], a_w, a_v)  # (5)
@@ -220,35 +207,13 @@ def _motion_of_row(node: Array, k: int, S: Array, v_in: Array, V_P: Array) -> tu
     """V_P + U_k: the velocity with which S_k moves."""
     w, v = rotational(V_P), translational(V_P)
     for l in range(node["num_v"]):
-        if _carries(node["mobilizer"], l, k):
+        if carries(node["mobilizer"], l, k):
             v_l = v_in[node["v_start"] + l]
             w, v = add(w, scaled(v_l, rotational(S[l]))), add(v, scaled(v_l, translational(S[l])))
     return w, v
 
 
-@device
-def _cross(w_x: Vector3, v_x: Vector3, w_y: Vector3, v_y: Vector3) -> tuple[Vector3, Vector3]:
-    """X x Y = [w_x x w_y; w_x x v_y + v_x x w_y]."""
-    return cross(w_x, w_y), add(cross(w_x, v_y), cross(v_x, w_y))
-
-
 # -- bodies --------------------------------------------------------------------------------------------------
-
-
-@device
-def _set_inertia(body: Array, work: Array) -> None:
-    """Mass, first moment and inertia of one body about Wo."""
-    m = body["mass"]
-    p = vector(body["p_WoBo_W"])
-    h = scaled(m, vector(body["p_BoBcm_W"]))
-    mc = add(h, scaled(m, p))
-    work["mass"] = m
-    set_vector(work["mc"], mc)
-    diagonal = dot(p, add(h, mc))
-    for r in range(3):
-        for c in range(3):
-            work["I"][r, c] = body["I_BBo_W"][r, c] - p[r] * h[c] - mc[r] * p[c]
-        work["I"][r, r] += diagonal
 
 
 @device
@@ -319,16 +284,16 @@ def _fill(i: int, k: int, topology: Array, works: Array, dq_out: Array, dv_out: 
     t_F, f_F = rotational(work["F"]), translational(work["F"])
     t_E, f_E = rotational(work["E"]), translational(work["E"])
     # I_C S_k, and the rotational part of B_C^T S_k; its other part is zero
-    U_t, U_f = _times_inertia(work, w, v)
+    U_t, U_f = times_inertia(work, w, v)
     W = add(_transposed_times(D, w), scaled(2.0, cross(P, v)))
     # I_C b_k + B_C a_k + S_k x* F_C - dE_C/dk  (9)
-    t, f = _times_inertia(work, rotational(work["b"][k]), translational(work["b"][k]))
+    t, f = times_inertia(work, rotational(work["b"][k]), translational(work["b"][k]))
     alpha = rotational(work["a"][k])
     moved_t = subtract(add(cross(w, t_F), cross(v, f_F)), add(rotate(work["X"], w), cross(v, f_E)))
     q_t = add(add(t, rotate(D, alpha)), moved_t)
     q_f = add(add(f, scaled(2.0, cross(alpha, P))), cross(w, f_F))
     # I_C c_k + B_C S_k  (11)
-    t, f = _times_inertia(work, rotational(work["c"][k]), translational(work["c"][k]))
+    t, f = times_inertia(work, rotational(work["c"][k]), translational(work["c"][k]))
     v_t, v_f = add(t, rotate(D, w)), add(f, scaled(2.0, cross(w, P)))
     # S_k . (S_l x* E_C - dE_C/dl) = w_l . Y  (10)
     Y = add(subtract(cross(t_E, w), _transposed_times(work["X"], w)), cross(f_E, v))
@@ -348,17 +313,10 @@ def _fill(i: int, k: int, topology: Array, works: Array, dq_out: Array, dv_out: 
                 dq_out[column, row] = dq + dot(Y, w_l)  # (10)
                 dv = dot(U_t, rotational(c)) + dot(U_f, translational(c))
                 dv_out[column, row] = dv + dot(W, w_l)  # (11)
-            elif _carries(topology[i]["mobilizer"], k, l):
-                G_w, G_v = _cross(w, v, w_l, v_l)
+            elif carries(topology[i]["mobilizer"], k, l):
+                G_w, G_v = cross_motion(w, v, w_l, v_l)
                 dq_out[row, column] += dot(G_w, subtract(t_F, t_E)) + dot(G_v, subtract(f_F, f_E))
         ancestor = topology[ancestor]["parent"]
-
-
-@device
-def _times_inertia(work: Array, w: Vector3, v: Vector3) -> tuple[Vector3, Vector3]:
-    """I_C [w; v]."""
-    mc = vector(work["mc"])
-    return add(rotate(work["I"], w), cross(mc, v)), subtract(scaled(work["mass"], v), cross(mc, w))
 
 
 @device

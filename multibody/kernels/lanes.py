@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -103,6 +104,14 @@ def over_lanes(single: Any) -> Any:
     namespace: dict[str, Any] = {"function": function, "__name__": __name__}
     exec(compile(text, __file__, "exec"), namespace)
     return kernel(namespace[name])
+
+
+def __getattr__(name: str) -> Any:
+    """What over_lanes() makes of the kernel `module:name`; processes that compile for others ask for it in this way."""
+    module, _, attribute = name.partition(":")
+    if not attribute:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return over_lanes(getattr(importlib.import_module(module), attribute))
 
 
 def _in_lane(name: str) -> str:

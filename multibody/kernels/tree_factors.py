@@ -6,7 +6,8 @@
 Taken in this order, from tips to base, L has the zeros of M: element [k, l] is not zero only if velocity l is inboard
 of velocity k or, within a mobilizer, before it. Of one l, these k are the numbers after it up to the end of its
 subtree; of one k, these l are found from parent to parent. For a humanoid of 36 velocities (1) takes 21 % and (2) 48 %
-of the products of a full matrix, for a hand 6 % and 20 %, for an arm all.
+of the products of a full matrix, for a hand 6 % and 20 %, for an arm all. To walk from parent to parent takes longer
+than a product, so (1) goes through runs of numbers that follow each other: a fifth of the time for a chain of 100.
 
 Source: R. Featherstone, Rigid Body Dynamics Algorithms (2008), sections 6.4 and 6.5.
 """
@@ -30,15 +31,15 @@ def factorize(topology: Array, M_io: Array) -> None:
             M_io[row, row] = 1.0 / M_io[row, row]
             a, l = _inboard(topology, i, k)
             while a > 0:
-                r = topology[a]["v_start"] + l
-                L_kr = M_io[row, r] * M_io[row, row]
-                b, m = a, l
-                while b > 0:
-                    c = topology[b]["v_start"] + m
-                    M_io[r, c] -= L_kr * M_io[row, c]  # here row still holds Delta L
-                    b, m = _inboard(topology, b, m)
-                M_io[row, r] = L_kr
-                a, l = _inboard(topology, a, l)
+                first, end, a, l = _run(topology, a, l)
+                for r in range(end - 1, first - 1, -1):
+                    L_kr = M_io[row, r] * M_io[row, row]
+                    _subtract_part(M_io, r, L_kr, row, first, r + 1)  # here row still holds Delta L
+                    b, m = a, l
+                    while b > 0:
+                        start, stop, b, m = _run(topology, b, m)
+                        _subtract_part(M_io, r, L_kr, row, start, stop)
+                    M_io[row, r] = L_kr
 
 
 @device
@@ -85,6 +86,29 @@ def _inboard(topology: Array, i: int, k: int) -> tuple[int, int]:
     while a > 0 and topology[a]["num_v"] == 0:
         a = topology[a]["parent"]
     return a, topology[a]["num_v"] - 1
+
+
+@device
+def _run(topology: Array, a: int, l: int) -> tuple[int, int, int, int]:
+    """Velocity l of mobod a and those inboard of it, as far as their numbers follow each other.
+
+    Returns:
+        The first of these numbers, one more than the last; and the velocity inboard of them, as _inboard() does.
+    """
+    first = topology[a]["v_start"]
+    end = first + l + 1
+    b, m = _inboard(topology, a, 0)
+    while b > 0 and topology[b]["v_start"] + m + 1 == first:
+        first = topology[b]["v_start"]
+        b, m = _inboard(topology, b, 0)
+    return first, end, b, m
+
+
+@inlined
+def _subtract_part(X_io: Array, row: int, a: Any, r: int, first: int, end: int) -> None:
+    """X[row] -= a X[r], in columns first to end."""
+    for c in range(first, end):
+        X_io[row, c] -= a * X_io[r, c]
 
 
 @inlined

@@ -42,11 +42,12 @@ class PlantCenterOfMass(PlantJacobians):
     def CalcCenterOfMassPositionInWorld(self, context: Any, model_instances: Instances = None) -> Array:
         """Returns p_WoScm_W [m], shape [3]; see the class."""
         caller = "CalcCenterOfMassPositionInWorld"
-        w = self._eval_position(context)
+        w = self._eval_poses(context)
         members = self._members(caller, model_instances)
-        mp_WoScm_W, mass, _ = self._total_inertia(w, members, np.zeros(3, w.dtype))
-        self._check_mass(caller, w, members, mass)
-        return mp_WoScm_W / mass
+        p_and_mass = np.empty(4, w.dtype)
+        w.call(kernels.center_of_mass, w.parameters, w.position, members, p_and_mass)
+        self._check_mass(caller, w, members, p_and_mass[3])
+        return p_and_mass[:3]
 
     def CalcCenterOfMassTranslationalVelocityInWorld(self, context: Any, model_instances: Instances = None) -> Array:
         """Returns v_WScm_W [m/s], shape [3]; see the class."""

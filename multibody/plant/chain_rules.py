@@ -17,20 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.autodiff.blocks import refuse_counts
-from merganser.framework.native import Given, bind
-from merganser.framework.native.compile import load_compiled
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.dynamics_gradients import forward_dynamics_gradient, inverse_dynamics_gradient
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
-from merganser.multibody.kernels.lanes import over_lanes
 from merganser.multibody.plant.derivative_lanes import merge_numbers, split_numbers
+from merganser.multibody.plant.float_model import FloatModel, Numbers
 
 __all__ = ["ChainRules"]
 
 Array = NDArray[Any]
-Numbers = tuple[Array, Array | None]  # values, and derivatives, one row an element; None stands for none
-_WITH_RATES_OF_THEIR_OWN = (layout.QUATERNION_FLOATING, layout.BALL_RPY, layout.RPY_FLOATING)  # where qdot is not v
 _STEP = 1e-100  # of the complex step
 
 
@@ -38,21 +34,17 @@ class ChainRules:
     """The dynamics of a plant on floats, with derivatives.
 
     Args:
-        topology: records of the mobilized bodies.
-        parameters: records of complex numbers, of which the imaginary parts do not count, shape [num_records].
-        gravity: complex numbers too, shape [3].
+        model: the plant.
+        gravity: complex numbers, of which the imaginary parts do not count, shape [3].
     """
 
-    def __init__(self, topology: Array, parameters: Array, gravity: Array) -> None:
-        num_mobods = len(topology)
-        self._topology = topology
+    def __init__(self, model: FloatModel, gravity: Array) -> None:
+        num_mobods = len(model.topology)
+        self._model = model
+        self._topology, self._parameters = model.topology, model.parameters
+        self._num_q, self._num_v = model.num_q, model.num_v
         self._gravity = np.ascontiguousarray(gravity.real)
         self._zero_gravity = np.zeros(3)
-        self._num_q, self._num_v = int(topology["num_q"].sum()), int(topology["num_v"].sum())
-        self._has_simple_rates = not set(topology["mobilizer"].tolist()) & set(_WITH_RATES_OF_THEIR_OWN)
-        self._parameters = np.zeros(len(parameters), layout.parameter_dtype())
-        for name in parameters.dtype.names or ():
-            self._parameters[name] = parameters[name].real
         self._undamped = self._parameters.copy()
         self._undamped["damping"] = 0.0
         self._position = np.zeros(num_mobods, layout.position_dtype())
@@ -64,22 +56,6 @@ class ChainRules:
         self._room = np.zeros(self._num_v)
         self._factors = np.zeros((4, self._num_v, self._num_v))
         self._last_vdot: tuple[bytes, Array, Numbers] | None = None
-        self._codes: dict[Any, Any] = {}
-
-    def job(self, is_forward: bool) -> tuple[Any, tuple[Any, ...]]:
-        """The closed form of forward or of inverse dynamics, and arguments of its types; for `compile_ahead`."""
-        x, none = np.zeros(self._num_q + self._num_v), np.zeros((0, 1))
-        known, seeds = (self._topology, self._undamped, self._gravity, x, self._room, self._zeros_F), (none, none, none)
-        if is_forward:
-            records = self._position, self._velocity, self._scratch, self._sensitivity
-            return forward_dynamics_gradient, (*known, *seeds, *records, self._room, self._factors, x, none)
-        rooms = self._position, self._sensitivity, self._factors
-        return inverse_dynamics_gradient, (*known, *seeds, *rooms, self._room, none)
-
-    def is_compiled(self, is_forward: bool) -> bool:
-        """Whether the closed form is compiled, in this run or an earlier one."""
-        kernel, arguments = self.job(is_forward)
-        return load_compiled(kernel, *arguments)
 
     def inverse_dynamics(self, state: Numbers, vdot: Array, F_applied: Array | None, has_gravity: bool) -> Array:
         """tau without damping, equation (1).
@@ -98,7 +74,7 @@ class ChainRules:
         F_values, D_F = self._split_forces(F_applied)
         count, D_s, D_v, D_vdot = self._seeds(x_values, D_x, D_vdot)
         tau, D_tau = np.empty(self._num_v), np.empty((self._num_v, count))
-        self._call(
+        self._model.call(
             inverse_dynamics_gradient, self._topology, self._undamped,
             self._gravity if has_gravity else self._zero_gravity, x_values, vdot_values, F_values, D_s, D_v, D_vdot,
             self._position, self._sensitivity, self._factors, tau, D_tau,
@@ -119,14 +95,14 @@ class ChainRules:
             D_tau = _sum(D_tau, self._generalized(x_values, D_F))
         count, D_s, D_v, D_tau = self._seeds(x_values, D_x, D_tau)
         xdot, D_vdot = np.empty(len(x_values)), np.empty((self._num_v, count))
-        status = self._call(
+        status = self._model.call(
             forward_dynamics_gradient, self._topology, self._parameters, self._gravity, x_values, tau_values,
             F_values, D_s, D_v, D_tau, self._position, self._velocity, self._scratch, self._sensitivity, self._room,
             self._factors, xdot, D_vdot,
         )  # fmt: skip
         if status != 0 or not count:
             return status, merge_numbers(xdot, None)
-        if self._has_simple_rates and D_x is not None:  # then qdot are the numbers v themselves
+        if self._model.has_simple_rates and D_x is not None:  # then qdot are the numbers v themselves
             result = np.empty(len(x_values), object)
             result[: self._num_q] = x[self._num_q :]
             result[self._num_q :] = merge_numbers(xdot[self._num_q :], D_vdot)
@@ -158,25 +134,17 @@ class ChainRules:
         if D_x is None:
             return count, self._no_rows, self._no_rows, D_other
         D_q, D_v = D_x[: self._num_q], D_x[self._num_q :]
-        return count, D_q if self._has_simple_rates else self._along_velocities(x, D_q), D_v, D_other
-
-    def _along_velocities(self, x: Array, D_q: Array) -> Array:
-        """N+(q) D_q."""
-        count = D_q.shape[1]
-        result = np.empty((count, self._num_v))
-        q = x[np.newaxis, : self._num_q]
-        runner = over_lanes(kernels.qdot_to_velocity)
-        self._call(runner, count, self._topology, q, np.ascontiguousarray(D_q.T), result)
-        return np.ascontiguousarray(result.T)
+        return count, self._model.along_velocities(x[: self._num_q], D_q), D_v, D_other
 
     def _generalized(self, x: Array, D_F: Array) -> Array:
         """J^T D_F: the derivatives of what the spatial forces do, as far as their components change."""
-        self._call(kernels.position_kinematics, self._topology, self._parameters, x[: self._num_q], self._position)
+        q = x[: self._num_q]
+        self._model.call(kernels.position_kinematics, self._topology, self._parameters, q, self._position)
         count = D_F.shape[1]
         lanes = np.ascontiguousarray(D_F.T).reshape(count, -1, 6)
         result = np.empty((count, self._num_v))
-        runner = over_lanes(kernels.generalized_forces)
-        self._call(runner, count, self._topology, self._position[np.newaxis], lanes, np.empty_like(lanes), result)
+        rooms = self._position[np.newaxis], lanes, np.empty_like(lanes), result
+        self._model.call_over_lanes(kernels.generalized_forces, count, *rooms)
         return np.ascontiguousarray(result.T)
 
     def _rates(self, x: Array, D_x: Array | None, count: int) -> Array:
@@ -188,14 +156,8 @@ class ChainRules:
         np.multiply(D_x.T, _STEP, out=lanes.imag)
         q, v = np.ascontiguousarray(lanes[:, : self._num_q]), np.ascontiguousarray(lanes[:, self._num_q :])
         qdot = np.empty_like(q)
-        self._call(over_lanes(kernels.velocity_to_qdot), count, self._topology, q, v, qdot)
+        self._model.call_over_lanes(kernels.velocity_to_qdot, count, q, v, qdot)
         return np.ascontiguousarray(qdot.imag.T) / _STEP
-
-    def _call(self, kernel: Any, *arguments: Any) -> Any:
-        code = self._codes.get(kernel)
-        if code is None:
-            code = self._codes[kernel] = bind(kernel, *map(Given, arguments))
-        return code(*arguments)
 
 
 def _sum(a: Array | None, b: Array) -> Array:

@@ -98,7 +98,7 @@ class LaneRecords(Lanes):
 
     Attributes:
         lanes: shape [max(num_derivatives, 1), num_records], or [max(num_derivatives, 1)] of a single record.
-        pending: what is to be done before they are read; None if they are up to date.
+        pending: what is to be done before they are read, and sets this to None; None if they are up to date.
     """
 
     __slots__ = ("pending",)
@@ -109,7 +109,6 @@ class LaneRecords(Lanes):
 
     def resize(self, num_derivatives: int) -> Array:
         """Makes room for another number of derivatives; returns the lanes, whose content is to be written."""
-        self.pending = None
         self.num_derivatives = num_derivatives
         count = max(num_derivatives, 1)
         if len(self.lanes) != count:
@@ -119,8 +118,7 @@ class LaneRecords(Lanes):
     def settle(self) -> None:
         """Brings the records up to date."""
         if self.pending is not None:
-            pending, self.pending = self.pending, None
-            pending()
+            self.pending()
 
     def __len__(self) -> int:
         return self.lanes.shape[1]

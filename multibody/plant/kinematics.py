@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -132,10 +133,10 @@ class PlantKinematics(PlantFreeBodies):
 
     def _find_pose(self, caller: str, w: Workspace, body: RigidBody) -> Callable[[], tuple[Array, Array]]:
         """What returns copies of R_WB and p_WoBo_W; of floats from views that stay."""
-        record = w.position[self._mobod(caller, body)]
-        R_WB, p_WoBo_W = record["R_WB"], record["p_WoBo_W"]
+        mobod = self._mobod(caller, body)
         if not w.is_float:
-            return lambda: (R_WB.copy(), p_WoBo_W.copy())
+            return functools.partial(w.pose_of, mobod)
+        R_WB, p_WoBo_W = w.position[mobod]["R_WB"], w.position[mobod]["p_WoBo_W"]
         copy_pose = w.poses[body] = bind(checked_arrays.copy_pose, R_WB, p_WoBo_W, Result((3, 3)), Result((3,)))
         return copy_pose
 
@@ -184,7 +185,7 @@ class PlantKinematics(PlantFreeBodies):
     def EvalBodySpatialVelocityInWorld(self, context: Any, body: RigidBody) -> SpatialVelocity:
         """Returns the spatial velocity V_WB_W of a body at its origin, in the world frame."""
         mobod = self._mobod("EvalBodySpatialVelocityInWorld", body)
-        return SpatialVelocity._from_coeffs(self._eval_velocity(context).velocity[mobod]["V_WB_W"].copy())
+        return SpatialVelocity._from_coeffs(self._eval_velocity(context).velocity_of(mobod))
 
     def CalcPointsVelocities(
         self, context: Any, frame_B: Frame, p_BQi: ArrayLike, frame_A: Frame, frame_E: Frame

@@ -18,10 +18,6 @@ __all__ = ["GIVEN", "Workspace"]
 
 Array = NDArray[Any]
 
-# A context of complex numbers serves derivatives, which need few evaluations: interpreting the kernels takes
-# milliseconds each, compiling them seconds once. So the first ones are interpreted.
-_INTERPRETED_CALLS = 200
-
 _NO_QUATERNIONS = np.zeros(0, np.int64)
 GIVEN: Any = object()  # see Workspace.prepare()
 
@@ -85,7 +81,7 @@ class Workspace:
         down: for each node of the plant, the mask of cache entries that depend on it (see LeafLayout).
         q_node, v_node: the nodes of positions and velocities in `down`, set by the plant.
         has_applied_forces: whether F_applied is not zero.
-        codes: compiled kernels, specialized to float64.
+        codes: compiled kernels, specialized to float64 where that is the scalar type.
         constants: constants of the force elements (kernels/layout.py), a view into the Context.
         frames: poses of the offset frames (kernels/layout.py), a view into the Context.
         loops: arrays of the loop joints (loop_arrays.py), made when they are first used.
@@ -95,7 +91,7 @@ class Workspace:
     """
 
     __slots__ = (
-        "F_applied", "J_shape", "M_shape", "calls", "codes", "constants", "contact", "contact_sample", "down",
+        "F_applied", "J_shape", "M_shape", "codes", "constants", "contact", "contact_sample", "down",
         "drives", "dtype", "frame_poses", "frames", "gravity", "has_applied_forces", "is_float", "is_numeric",
         "kinematics_clearing", "loops", "net_actuation", "parameter_bit", "parameters", "places", "point",
         "pose_bit", "pose_clearing", "poses", "position", "position_bit", "position_clearing", "position_slot", "q",
@@ -177,7 +173,6 @@ class Workspace:
         self.zeros_F = np.zeros((num_mobods, 6), self.dtype)
         self.room_F = np.zeros((num_mobods, 6), self.dtype)
         self.zero_gravity = np.zeros(3, self.dtype)
-        self.calls = 0
         self.loops: Any = None
         self.constants: Any = None  # these two are set by the plant
         self.frames: Any = None
@@ -265,6 +260,16 @@ class Workspace:
         """New records, all zero, of the dtype that `dtype_of` makes of a scalar type."""
         return np.zeros(size, _dtype_of_records(dtype_of, self.dtype))
 
+    def pose_of(self, mobod: int) -> tuple[Array, Array]:
+        """Copies of R_WB and p_WoBo_W of a mobod, from position kinematics that are up to date."""
+        record = self.position[mobod]
+        return record["R_WB"].copy(), record["p_WoBo_W"].copy()
+
+    def velocity_of(self, mobod: int) -> Array:
+        """A copy of V_WB_W of a mobod, from velocity kinematics that are up to date."""
+        V_WB_W: Array = self.velocity[mobod]["V_WB_W"].copy()
+        return V_WB_W
+
     def call(self, kernel: Any, *arguments: Any) -> Any:
         """Calls a kernel, compiled or interpreted as suits the scalar type.
 
@@ -281,8 +286,10 @@ class Workspace:
             code = self.codes[kernel] = bind(kernel, *map(Given, arguments))
             return code
         if self.dtype == np.complex128:
-            self.calls += 1
-            if self.calls > _INTERPRETED_CALLS:
+            from merganser.multibody.plant.gradient_code import is_compiled
+
+            if is_compiled(kernel, len(self.topology), *arguments):
+                self.codes[kernel] = kernel
                 return kernel
         return kernel.interpreted
 

@@ -98,21 +98,35 @@ def autodiff_calls(library: Library, robot: Robot, is_ours: bool) -> dict[str, C
     forces = library.tree.MultibodyForces_[AutoDiffXd](plant)
     states = [InitializeAutoDiff(state).ravel() for state in random_states(robot)[:8]]
     vdot = np.array([AutoDiffXd(a) for a in np.random.default_rng(2).uniform(-1.0, 1.0, robot.num_velocities)])
-    first, second = itertools.cycle(states), itertools.cycle(states)
+    positions = [InitializeAutoDiff(state[: robot.num_positions]).ravel() for state in random_states(robot)[:8]]
+    world, tip, point = plant.world_frame(), plant.GetFrameByName(robot.tip), np.array([0.1, 0.2, 0.3])
+    by_v = library.tree.JacobianWrtVariable.kV
 
-    def inverse_dynamics() -> Any:
-        plant.SetPositionsAndVelocities(context, next(first))
-        return _gradient(plant.CalcInverseDynamics(context, vdot, forces))
+    def with_new(set_state: Any, states: list[Any], compute: Call) -> Call:
+        cycle = itertools.cycle(states)
 
-    def forward_dynamics() -> Any:
-        plant.SetPositionsAndVelocities(context, next(second))
-        return _gradient(plant.EvalTimeDerivatives(context).CopyToVector()[robot.num_positions :])
+        def call() -> Any:
+            set_state(context, next(cycle))
+            return _gradient(compute())
 
-    return {"inverse dynamics": inverse_dynamics, "forward dynamics": forward_dynamics}
+        return call
+
+    by_state = functools.partial(with_new, plant.SetPositionsAndVelocities, states)
+    by_positions = functools.partial(with_new, plant.SetPositions, positions)
+    return {
+        "inverse dynamics": by_state(lambda: plant.CalcInverseDynamics(context, vdot, forces)),
+        "forward dynamics": by_state(lambda: plant.EvalTimeDerivatives(context).CopyToVector()[robot.num_positions :]),
+        "one point by q": by_positions(lambda: plant.CalcPointsPositions(context, tip, point, world)),
+        "centre of mass by q": by_positions(lambda: plant.CalcCenterOfMassPositionInWorld(context)),
+        "spatial Jacobian by q": by_positions(
+            lambda: plant.CalcJacobianSpatialVelocity(context, by_v, tip, point, world, world)
+        ),
+        "mass matrix by q": by_positions(lambda: plant.CalcMassMatrix(context)),
+    }
 
 
 def _gradient(quantity: Any) -> Any:
-    return np.array([element.derivatives() for element in quantity])
+    return np.array([element.derivatives() for element in np.ravel(quantity)])
 
 
 def closed_forms(library: Library, robot: Robot) -> dict[str, Call]:
@@ -157,6 +171,10 @@ def gradient_rows(ours: Library, theirs: Library | None, robot: Robot) -> Iterat
         compared = functools.partial(_by_state, name)
         row_name = f"{robot.name}, closed form: gradient of {name}"
         yield Row(row_name, closed, reference, 100, tolerance, compared=compared)
+    for name in ("one point by q", "centre of mass by q", "spatial Jacobian by q", "mass matrix by q"):
+        reference = None if theirs is None else _maker(functools.partial(autodiff_calls, theirs, robot, False), name)
+        our_call = _maker(functools.partial(autodiff_calls, ours, robot, True), name)
+        yield Row(f"{robot.name}, AutoDiffXd: {name}", our_call, reference, 20)
 
 
 def _maker(calls: Callable[[], dict[str, Call]], name: str) -> Callable[[], Call]:

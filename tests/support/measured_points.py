@@ -89,6 +89,20 @@ class Measured:
         tree.call(kernels.jacobian, tree.topology, tree.position, *frames, out)
         return out
 
+    def jacobian_derivatives(self, tree: Tree) -> np.ndarray:
+        """The same and its derivatives along the velocities, as one vector."""
+        J = tree.out(3 + 3 * NUM_POINTS, tree.num_v)
+        dJ = tree.array(np.zeros((J.size, tree.num_v)))
+        frames = self._arrays(tree, "B", "X_BF", "points", "A", "D", "X_DE")
+        tree.call(kernels.jacobian_derivatives, tree.topology, tree.position, *frames, 0, J, dJ)
+        return np.concatenate([J.ravel(), dJ.ravel()])
+
+    def center_of_mass(self, tree: Tree) -> np.ndarray:
+        """p_WoScm_W and the mass of the members, shape [4]."""
+        out = tree.out(4)
+        tree.call(kernels.center_of_mass, tree.parameters, tree.position, self.members, out)
+        return out
+
     def center_of_mass_jacobian(self, tree: Tree) -> np.ndarray:
         """J_v_AScm_E of the members, shape [3, num_v]."""
         J, mass = tree.out(3, tree.num_v), tree.out(1)

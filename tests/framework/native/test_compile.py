@@ -159,3 +159,16 @@ def test_an_index_out_of_bounds_is_an_error_where_numba_looks(tmp_path):
     command = [sys.executable, "-c", code]
     output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     assert output.splitlines() == ["<lambda>() has an index that is out of bounds."] * 2
+
+
+def _write_and_return_nothing_new(x_in, x_out):
+    x_out[0] = 2.0 * x_in[0]
+    return 0
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_a_kernel_that_returns_a_constant_has_an_entry_point_when_it_is_compiled_as_when_it_is_on_the_disk():
+    constant, x, y = kernel(_write_and_return_nothing_new), np.ones(1), np.zeros(1)
+    assert constant.code(x, y).result == "int64"
+    assert constant(x, y) == 0
+    assert y == 2.0

@@ -20,6 +20,7 @@ from merganser.multibody import algorithms, kernels
 from merganser.multibody.kernels.drives import GAIN, LIMIT, NUM_DRIVE_VALUES, OFFSET
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 from merganser.multibody.kernels.layout import CURVILINEAR
+from merganser.multibody.kernels.mass_matrix_derivatives import composite_dtype
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import RevoluteJoint, SpatialInertia
@@ -194,6 +195,15 @@ def state_derivatives_of_forward_dynamics(tree: Tree) -> np.ndarray:
     return np.concatenate([xdot, dq.ravel(), dv.ravel(), dtau.ravel()])
 
 
+def derivatives_by_positions(tree: Tree) -> np.ndarray:
+    """The mass matrix and its derivatives."""
+    n = tree.num_v
+    M, dM = (tree.array(np.zeros(shape)) for shape in ((n, n), (n * n, n)))
+    work = poisoned(len(tree.topology), composite_dtype(tree.scalar)), tree.out(6, n)
+    tree.call(kernels.mass_matrix_derivatives, tree.topology, tree.parameters, tree.position, 0, *work, M, dM)
+    return np.concatenate([M.ravel(), dM.ravel()])
+
+
 KERNELS: dict[str, Callable[[Tree], Any]] = {
     "poses": lambda tree: poses(tree, False),
     "hinges_and_inertias": lambda tree: poses(tree, True),
@@ -223,6 +233,9 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
     "spatial_accelerations": lambda tree: measured_points.spatial_accelerations(tree, normal(tree.num_v)).ravel(),
     "jacobian": lambda tree: measured(tree).jacobian(tree).ravel(),
     "qdot_jacobian": lambda tree: measured_points.qdot_jacobian(tree, measured(tree).jacobian(tree)).ravel(),
+    "jacobian_derivatives": lambda tree: measured(tree).jacobian_derivatives(tree),
+    "mass_matrix_derivatives": derivatives_by_positions,
+    "center_of_mass": lambda tree: measured(tree).center_of_mass(tree),
     "center_of_mass_jacobian": lambda tree: measured(tree).center_of_mass_jacobian(tree).ravel(),
     "center_of_mass_acceleration": lambda tree: measured(tree).center_of_mass_acceleration(tree, normal(tree.num_v)),
     "momentum": lambda tree: measured_points.momentum(tree, measured(tree).members, normal(3)),

@@ -20,8 +20,7 @@ from merganser.multibody.plant import (
     ExternallyAppliedSpatialForce,
     MultibodyPlant,
     MultibodyPlant_,
-    chain_rules,
-    scalar_workspaces,
+    float_model,
 )
 from merganser.multibody.tree import (
     FixedOffsetFrame,
@@ -152,26 +151,18 @@ def test_derivatives_equal_those_by_the_complex_step(quantity, time_step, with_m
 
 @pytest.mark.parametrize("quantity", [time_derivatives, inverse_dynamics, body_acceleration])
 def test_the_chain_rule_gives_the_derivatives_that_the_complex_step_gives(quantity, monkeypatch):
-    """Here the kernels of the chain rule are interpreted; it waits for some calls before it compiles them."""
+    """Here the kernels of the chain rule are interpreted."""
     plant = arm_and_box(0.0)
     used = []
-
-    def interpreted(kernel, *arguments):
-        used.append(kernel)
-        return kernel.interpreted
-
     expected = by_complex_step(plant, quantity, False)
-    monkeypatch.setattr(scalar_workspaces, "_UNRULED_CALLS", 0)
-    monkeypatch.setattr(chain_rules, "bind", interpreted)
+    monkeypatch.setattr(float_model, "is_compiled", lambda kernel, *_, single: bool(used.append(kernel)))
     actual = by_autodiff(plant, quantity, False)
     assert used
     for ours, theirs in zip(actual, expected):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-11 * max(1.0, np.abs(theirs).max()))
 
 
-def test_inverse_dynamics_by_the_chain_rule_leaves_the_kinematics_to_those_who_ask(monkeypatch):
-    monkeypatch.setattr(scalar_workspaces, "_UNRULED_CALLS", 0)
-    monkeypatch.setattr(chain_rules, "bind", lambda kernel, *arguments: kernel.interpreted)
+def test_inverse_dynamics_by_the_chain_rule_leaves_the_kinematics_to_those_who_ask():
     plant = arm_and_box(0.0).ToAutoDiffXd()
     box = plant.GetBodyByName("box")
     velocities = []
@@ -187,9 +178,7 @@ def test_inverse_dynamics_by_the_chain_rule_leaves_the_kinematics_to_those_who_a
     np.testing.assert_array_equal(ExtractGradient(velocities[1]), ExtractGradient(velocities[0]))
 
 
-def test_accelerations_that_are_changed_in_place_count(monkeypatch):
-    monkeypatch.setattr(scalar_workspaces, "_UNRULED_CALLS", 0)
-    monkeypatch.setattr(chain_rules, "bind", lambda kernel, *arguments: kernel.interpreted)
+def test_accelerations_that_are_changed_in_place_count():
     plant = pendulum(0.0, length=0.5, mass=2.0).ToAutoDiffXd()
     context, forces = plant.CreateDefaultContext(), MultibodyForces_[AutoDiffXd](plant)
     vdot = np.array([AutoDiffXd(1.0, [1.0])])

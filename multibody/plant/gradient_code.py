@@ -1,0 +1,63 @@
+"""Kernels for derivatives: interpreted until they are compiled.
+
+To interpret a kernel takes milliseconds, to compile it seconds, once on a machine. So what is on the disk is used from
+the first call; other kernels are interpreted while another process compiles them (framework/core/later_code.py), and
+are compiled here where that is quicker.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from merganser.framework.core.later_code import LaterCode
+from merganser.framework.native.argument_types import type_key
+from merganser.framework.native.compile import load_compiled
+from merganser.multibody.kernels import lanes
+
+__all__ = ["is_compiled"]
+
+# In bodies times directions, of which a call takes each about 0.3 ms, if interpreted.
+_MOST_AT_ONCE = 5_000  # a longer call has to wait for the compiler
+_MUCH = 3_000  # together; from then on it pays to compile a kernel here, if no other process may
+
+_interpreted: Counter[Any] = Counter()  # by kernel
+# By kernels and types of their arguments: which are compiled, and which have been looked for; that takes milliseconds.
+_loaded: set[Any] = set()
+_awaited: dict[Any, LaterCode] = {}
+
+
+def is_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None) -> bool:
+    """Whether a kernel is to be called compiled: it is on the disk, has been compiled here, or is to be now.
+
+    Args:
+        kernel: the kernel.
+        work: how many bodies it goes through, times the number of directions.
+        arguments: what it is called with.
+        single: the kernel that this one runs over lanes, if it does.
+    """
+    key = kernel, tuple(map(type_key, arguments))
+    if key in _loaded:
+        return True
+    later = _awaited.get(key)
+    if later is None:
+        if load_compiled(kernel, *arguments):
+            _loaded.add(key)
+            return True
+        later = _awaited[key] = _later(*key, single)
+    is_there = work > _MOST_AT_ONCE
+    if not is_there:
+        _interpreted[kernel] += work
+        is_there = later.is_worth_while(_interpreted[kernel] > _MUCH)
+    if is_there:
+        _loaded.add(key)
+    return is_there
+
+
+def _later(kernel: Any, types: tuple[Any, ...], single: Any) -> LaterCode:
+    function = kernel.interpreted.__name__
+    if single is None:
+        return LaterCode(kernel.interpreted.__module__, function.removeprefix("calc_"), function, types)
+    origin = single.interpreted
+    place = f"{origin.__module__}:{origin.__name__.removeprefix('calc_')}"
+    return LaterCode(lanes.__name__, place, function, types)
