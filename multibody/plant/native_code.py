@@ -87,8 +87,8 @@ class SampleBox(AbstractValue):
     """The box of a sample, which is a plain tuple there; None before the first step.
 
     As nobody changes a sample, copies of the box share it: that takes 4 us less of every step. In the native plan the
-    operation leaves its samples in a room, from where they are only taken when somebody looks. The room gets the numbers
-    of other samples too, for the operations of output ports.
+    operation leaves its samples in a room, from where they are only taken when somebody looks. The room gets those of
+    other steps too, for the operations of output ports.
 
     Args:
         value: the sample.
@@ -241,7 +241,7 @@ class NativeDynamics:
         box.follow(room, lambda room: tuple(self._plant._sample_in(context, room)))
 
     def sample_room(self, context: Any) -> SampleRoom | None:
-        """Where the numbers of the sample in a Context stand from now on; None where outputs show no sample, or objects."""
+        """Where the numbers of the sample in a Context stand from now on; None if outputs show none, or no floats."""
         plant = self._plant
         if not (plant.has_sampled_output_ports() and plant._workspace(context).is_float):
             return None
