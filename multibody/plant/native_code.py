@@ -198,7 +198,15 @@ class NativeDynamics:
             return None
         arguments = self._arguments(context, w, room, held)
         settle = None if box is None else box.get_value
-        return NativeCode(code.load(), arguments, settle, None if held is None else held.is_current)
+        return NativeCode(code.load(), arguments, settle, self._check_of(code, w, held))
+
+    def _check_of(self, code: LaterCode, w: Workspace, held: HeldRoom | None) -> Callable[[], bool] | None:
+        """What tells whether the operation is still the right one."""
+        if held is not None:
+            return held.is_current
+        if code is _STEP and self._plant._can_hold:  # from the first limit on, the other one is, as soon as it is there
+            return lambda: w.contact is None or not self._can_keep_limits(w)
+        return None
 
     def _is_possible(self, context: Any) -> bool:
         plant = self._plant
@@ -215,14 +223,21 @@ class NativeDynamics:
     def _choose_operation(self, context: Any, w: Workspace) -> tuple[LaterCode, bool]:
         """The operation, and whether it is the one that holds things.
 
-        Plants without contact get that when they have first come to a joint limit, as its kernels take long to compile.
+        Plants with nothing but joint limits can do without that until one is reached, as it takes long to compile.
         """
         plant = self._plant
         if not plant.is_discrete():
             return _DERIVATIVES, False
         is_held = plant._may_touch or plant._has_constraints or bool(plant._actuators_in(context).controlled)
-        is_held = is_held or (w.contact is not None and self._is_contact_compiled())
+        is_held = is_held or self._can_keep_limits(w)
         return (_HELD_STEP, True) if is_held else (_STEP, False)
+
+    def _can_keep_limits(self, w: Workspace) -> bool:
+        """Whether a plant with joint limits can have the operation that holds things, at no cost that is not due."""
+        if not (self._plant._can_hold and self._is_contact_compiled()):
+            return False
+        has_reached_one = w.contact is not None
+        return _HELD_STEP.is_there() or (has_reached_one and _HELD_STEP.is_worth_while())
 
     def _is_contact_compiled(self) -> bool:
         from merganser.multibody.plant.native_contact import are_compiled

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from merganser.analysis import Simulator
+from merganser.analysis import BatchSimulator, Simulator
 from merganser.framework import Context, DiagramBuilder, EventStatus, LeafSystem
 from merganser.framework.math import RigidTransform
 from merganser.framework.primitives import ConstantVectorSource, LogVectorOutput, Sine
@@ -336,3 +336,54 @@ def test_geometry_of_others_than_the_plant_is_left_to_python() -> None:
     assert plant._native_dynamics.resolve(context) is None
     simulator.AdvanceTo(0.01)
     assert plant._native_dynamics.num_calls >= 5
+
+
+def pendulum_with_limits() -> MultibodyPlant:
+    """A link upside down that falls to one of its limits; nothing of it can touch."""
+    plant = MultibodyPlant(TIME_STEP)
+    plant.SetUseSampledOutputPorts(False)
+    link = plant.AddRigidBody("link", SpatialInertia.SolidSphereWithMass(1.0, 0.05).Shift(np.array([0.0, 0.0, 0.5])))
+    axis = np.array([0.0, 1.0, 0.0])
+    plant.AddJoint(RevoluteJoint("hinge", plant.world_frame(), link.body_frame(), axis, -0.5, 0.4))
+    plant.Finalize()
+    return plant
+
+
+def test_a_simulation_is_in_python_for_the_first_step_at_a_joint_limit_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_there", lambda _code: False)
+    found, num_calls = [], []
+    for way in WAYS:
+        plant = pendulum_with_limits()
+        simulator = Simulator(plant)
+        simulator._patience = {"never": np.inf, "always": 0.0}[way]
+        plant.SetPositionsAndVelocities(simulator.get_mutable_context(), [0.3, 2.0])
+        simulator.AdvanceTo(1.0)
+        found.append(plant.GetPositionsAndVelocities(simulator.get_context()))
+        num_calls.append(plant._native_dynamics.num_calls)
+    np.testing.assert_array_equal(found[1], found[0])
+    assert num_calls[0] == 500 and num_calls[1] < 8
+
+
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_simulations_of_a_batch_that_reach_joint_limits_stay_in_their_lane(
+    num_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant = pendulum_with_limits()
+    starts = np.array([np.linspace(-0.4, 0.3, 8), np.linspace(2.0, -1.0, 8)])
+    expected = np.empty_like(starts)
+    for start, end in zip(starts.T, expected.T):
+        simulator = Simulator(plant)
+        simulator.set_use_native_plan(False)
+        plant.SetPositionsAndVelocities(simulator.get_mutable_context(), start)
+        simulator.AdvanceTo(1.0)
+        end[:] = plant.GetPositionsAndVelocities(simulator.get_context())
+    assert np.all(np.abs(expected[0]) < 0.52)  # all have fallen to a limit
+
+    monkeypatch.setenv("MERGANSER_PLAN", "always")
+    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_there", lambda _code: True)
+    monkeypatch.setattr("merganser.analysis.batch_simulation._WORTH_A_THREAD", 1e-9)
+    alone: list[int] = []
+    monkeypatch.setattr(BatchSimulator, "_simulate_alone", lambda _batch, _work, index: alone.append(index))
+    batch = BatchSimulator(plant, parallelize=num_threads)
+    np.testing.assert_array_equal(batch.simulate(starts, 1.0).states, expected)
+    assert not alone
