@@ -17,7 +17,7 @@ from merganser.framework.native import bind
 from merganser.geometry import FramePoseVector
 from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
-from merganser.multibody.plant.contact_results import ContactResults, results_of
+from merganser.multibody.plant.contact_results import ContactResults
 from merganser.multibody.plant.native_outputs import (
     NativeAcceleration,
     NativeContactForces,
@@ -226,7 +226,7 @@ class PlantOutputs(PlantSampling):
 
     def _calc_contact_results(self, context: Any, output: AbstractValue) -> None:
         plant: Any = self
-        output.set_value(results_of(plant, self._eval_contacts(context)))
+        output.set_value(ContactResults(plant, self._eval_contacts(context)))
 
     def _calc_contact_forces(self, context: Any, output: BasicVector) -> None:
         contacts = self._eval_contacts(context)

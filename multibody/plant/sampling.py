@@ -259,13 +259,10 @@ class PlantSampling(PlantInputs):
     def _body_dynamics_of(self, context: Any, sample: DynamicsSample) -> BodyDynamics:
         """From a sample, by the recursive Newton-Euler algorithm (../kernels/inverse_dynamics.py)."""
         w = self._workspace(context)
-        # A Context of other scalars may have got its sample from one of floats.
-        vdot, x, F_applied, numbers, gravity = (
-            array.astype(w.dtype, copy=False)
-            for array in (
-                self._vdot_of(sample), sample.x, sample.F_applied, sample.parameters, sample.gravity,
-            )
-        )  # fmt: skip
+        given: tuple[Any, ...] = (self._vdot_of(sample), sample.x, sample.F_applied, sample.parameters, sample.gravity)
+        if not w.is_float:  # it may have got its sample from a Context of floats
+            given = tuple(array.astype(w.dtype, copy=False) for array in given)
+        vdot, x, F_applied, numbers, gravity = given
         num_q, num_mobods = len(w.q), len(w.topology)
         parameters = w.view_records(numbers, layout.parameter_dtype)
         position = w.make_records(num_mobods, layout.position_dtype)
