@@ -269,8 +269,7 @@ class PlantOutputs(PlantSampling):
         output.set_value(list(map(SpatialVelocity._from_coeffs, V_WB_W)))
 
     def _calc_geometry_pose(self, context: Any, output: AbstractValue) -> None:
-        self._require_finalized("the geometry_pose port")
-        w = self._eval_poses(context)
+        w = self._eval_poses(context)  # which refuses a plant that is not finalized
         poses: FramePoseVector = output.get_mutable_value()
         if w.is_float:
             room, write = w.frame_poses
