@@ -91,7 +91,6 @@ class BatchSimulator:
         self._context = system.CreateDefaultContext() if context is None else context
         self._make_simulator(self._context.Clone())  # refuses what is wrong
         self._lanes: list[Lane] = []
-        self._time_without_plan = 0.0  # of all simulations: what is worth while to load is so for the whole batch
 
     def simulate(
         self,
@@ -194,7 +193,6 @@ class BatchSimulator:
     def _simulate_alone(self, work: _Work, index: int) -> None:
         context = work.runs.context(index)
         simulator = self._make_simulator(context)
-        before = simulator._time_without_plan = self._time_without_plan
         status = SimulatorStatus(work.end)
         try:
             status = simulator.AdvanceTo(work.end)
@@ -202,8 +200,6 @@ class BatchSimulator:
             work.failed[index] = error
             reason = SimulatorStatus.ReturnReason.kEventHandlerFailed
             status._stop(reason, context._store.flat.item(0), None, f"{type(error).__name__}: {error}")
-        finally:
-            self._time_without_plan += simulator._time_without_plan - before
         work.runs.take(index, context, status, simulator.get_num_steps_taken())
         work.note(1)
 
@@ -227,7 +223,7 @@ class BatchSimulator:
         if not may_compile() or template._store.flat.dtype != np.float64:
             return False
         simulator = self._make_simulator(template.Clone())
-        if not simulator.get_use_native_plan() or self._time_without_plan < simulator._patience_left():
+        if not (simulator.get_use_native_plan() and simulator._pays_to_have_plan()):
             return False
         from merganser.analysis.plan.rows import Lane  # loads numba
 

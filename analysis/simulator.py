@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 import time as wall_clock
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from merganser.analysis.event_schedule import NOTHING, EventList, EventSchedule, SimultaneousEvents
 from merganser.analysis.initialize_params import InitializeParams
@@ -19,8 +18,8 @@ from merganser.framework import Context, EventStatus, System
 from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import EventKind
-from merganser.framework.core.execution import SUCCEEDED, Updates, execute, make_updates
-from merganser.framework.core.later_code import LaterCode, want
+from merganser.framework.core.execution import SUCCEEDED, UpdateList, Updates, execute, make_updates
+from merganser.framework.core.later_code import LaterCode, note_work, pays_to_load, want
 from merganser.framework.core.native_code import may_compile
 
 if TYPE_CHECKING:
@@ -33,17 +32,8 @@ _ACCURACY = 1e-4
 _INITIAL_STEP_SIZE = 1e-4  # [s]
 _MAX_STEP_SIZE = 0.1  # [s]
 
-# Loading the compiled loop takes some 0.3 s. Nothing is loaded before this much time has gone into steps, of all
-# simulators of the process together, since studies make a new one for each short run [s]. The environment variable
-# MERGANSER_PLAN can ask for it at once, or not at all.
-_PATIENCE = 0.3
-_PATIENCE_WITH_COMPILER = 0.05  # numba takes up most of that time; it may be there already
-_PATIENCE_TO_COMPILE = 3.0  # if it has not been compiled on this machine yet
-_PATIENCE_IF = {"always": 0.0, "never": math.inf}
-_STEPS_BETWEEN_LOOKS = 64
-_SHORT_WHILE, _LONG_WHILE = 0.01, 0.5  # [s]
+_STEPS_BETWEEN_LOOKS = 64  # in Python, until it is asked again whether the compiled loop pays
 _LONGEST_REST = 64  # steps in Python before the plan is asked again
-_LONGEST_STEP = 0.002  # more than that is compilation, or is not in the loop [s]
 _LOOP = LaterCode("merganser.analysis.plan.loop", "LOOP", "advance")
 
 # Why an advance ends, as long as nothing else has happened.
@@ -80,8 +70,6 @@ class Simulator:
         RuntimeError: the context is part of the context of a larger diagram.
     """
 
-    _time_in_process: ClassVar[float] = 0.0  # that steps of all simulators have taken without a plan [s]
-
     def __init__(self, system: System, context: Context | None = None) -> None:
         if not isinstance(system, System):
             what = "the class itself" if isinstance(system, type) else type(system).__name__
@@ -93,13 +81,13 @@ class Simulator:
         self._journal: list[Updates] = []  # updates of this step that are made, but not yet noted
         self._owed: EventList = []  # publish events of the last step, until all of them have happened
         self._num_paid = [0]  # how many of them have
+        self._had_effect = False  # whether others of the step, which the plan has carried out, had something to do
+        self._begun: UpdateList = []  # updates that the plan has computed, and that belong to those that are pending
         self._takes_from_plan = False  # whether the plan has, or may have, done something that is not yet noted
         self._is_advancing = False
         self._publishes_at_initialization = False
-        self._uses_native_plan = True
         wanted = os.environ.get("MERGANSER_PLAN", "") if may_compile() else "never"
-        self._patience = _PATIENCE_IF.get(wanted, _PATIENCE)
-        self._time_without_plan = 0.0
+        self.set_use_native_plan(wanted != "never", at_once=wanted == "always")
         self._set_context(system.CreateDefaultContext() if context is None else context)
         self._integrator: IntegratorBase = RungeKutta3Integrator(system, self._context)
         self._integrator.set_maximum_step_size(_MAX_STEP_SIZE)
@@ -120,7 +108,7 @@ class Simulator:
 
     def _drop_plan(self) -> None:
         self._plan: Plan | None = None
-        self._asks_for_plan_after = 0.0  # steps in Python have cost that much [s]
+        self._may_have_plan = True
 
     def _time(self) -> float:
         return self._store.flat.item(0).real
@@ -212,9 +200,16 @@ class Simulator:
         """Removes the monitor."""
         self._monitor = None
 
-    def set_use_native_plan(self, use: bool) -> None:
-        """Whether steps may run compiled where that is possible; the results are the same to the last bit."""
-        self._uses_native_plan = bool(use)
+    def set_use_native_plan(self, use: bool, at_once: bool = False) -> None:
+        """Whether steps may run compiled where that is possible; the results are the same to the last bit.
+
+        Args:
+            use: whether they may.
+            at_once: from the first step on, even if the compiled loop has to be loaded or compiled for it; otherwise
+                when it pays (framework/core/later_code.py). The environment variable MERGANSER_PLAN, which is "always"
+                or "never", says so for new simulators.
+        """
+        self._uses_native_plan, self._takes_plan_at_once = bool(use), bool(use and at_once)
 
     def get_use_native_plan(self) -> bool:
         """Whether steps may run compiled where that is possible."""
@@ -357,13 +352,11 @@ class Simulator:
         self, time: float, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
     ) -> None:
         """Steps until the boundary time, or until something ends the simulation."""
-        start = wall_clock.perf_counter()
-        num_steps = 0
         if self._owed:
             self._publish_what_is_owed(status)
             if status._reason is not _NONE_SO_FAR:
                 return
-        plan, rest, next_rest = self._usable_plan(), 0, 1
+        plan, rest, next_rest, num_steps = self._usable_plan(), 0, 1, 0
         while True:
             if plan is not None and rest == 0:
                 if self._advance_by_plan(plan, boundary_time, status, progress):
@@ -374,50 +367,28 @@ class Simulator:
                 rest = next_rest
             rest -= 1 if rest else 0
             time = self._advance_one_step(time, boundary_time, status)
-            if time >= boundary_time or status._reason is not _NONE_SO_FAR:
-                if plan is None:
-                    self._note_time_without_plan(start, num_steps % _STEPS_BETWEEN_LOOKS + 1)
+            num_steps += 1
+            is_over = time >= boundary_time or status._reason is not _NONE_SO_FAR
+            if plan is None and (is_over or num_steps == _STEPS_BETWEEN_LOOKS):
+                note_work(num_steps * len(self._store.slots))
+                plan, num_steps = None if is_over else self._usable_plan(), 0
+            if is_over:
                 return
             if wall_clock.perf_counter() >= progress.next_update:
                 progress.update(time)
-            num_steps += 1
-            if plan is None and num_steps % _STEPS_BETWEEN_LOOKS == 0:
-                start = self._note_time_without_plan(start, _STEPS_BETWEEN_LOOKS)
-                plan = self._usable_plan()
-
-    def _note_time_without_plan(self, start: float, num_steps: int) -> float:
-        """Adds up what steps in Python have cost since `start`, but not what is compiled in them; returns the time."""
-        now = wall_clock.perf_counter()
-        spent = min(now - start, num_steps * _LONGEST_STEP)
-        self._time_without_plan += spent
-        if self._uses_native_plan and self._watch is None:
-            Simulator._time_in_process += spent
-        return now
 
     def _usable_plan(self) -> Plan | None:
-        """The compiled way to advance, if there is one and it is worth while to load it."""
-        if not self._uses_native_plan or self._watch is not None:
-            return None
-        if self._plan is None and Simulator._time_in_process < self._patience_left():
-            return None
-        if self._plan is None and self._time_without_plan >= self._asks_for_plan_after:
+        """The compiled way to advance, if there is one and it pays to load it."""
+        may_have_one = self._uses_native_plan and self._watch is None and self._integrator._dense_output is None
+        if may_have_one and self._plan is None and self._may_have_plan and self._pays_to_have_plan():
             from merganser.analysis.plan.plan import make_plan
 
             self._plan = make_plan(self._context, self._schedule, self._integrator)
-            while_until_then = min(self._time_without_plan + _SHORT_WHILE, _LONG_WHILE)
-            self._asks_for_plan_after = self._time_without_plan + while_until_then
-        return self._plan if self._integrator._dense_output is None else None
+            self._may_have_plan = self._plan is not None
+        return self._plan if may_have_one else None
 
-    def _patience_left(self) -> float:
-        """How much time steps in this process may take before the compiled loop is loaded [s]."""
-        if self._patience in _PATIENCE_IF.values():
-            return self._patience
-        if _LOOP.module in sys.modules:
-            return 0.0
-        patience = _PATIENCE_WITH_COMPILER if "numba" in sys.modules else self._patience
-        if Simulator._time_in_process < patience:
-            return patience
-        return patience if _LOOP.is_worth_while(Simulator._time_in_process >= _PATIENCE_TO_COMPILE) else math.inf
+    def _pays_to_have_plan(self) -> bool:
+        return self._takes_plan_at_once or pays_to_load(_LOOP)
 
     def _advance_by_plan(
         self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
@@ -455,6 +426,7 @@ class Simulator:
         # From here on no signal is looked at.
         self._takes_from_plan = False
         self._pending, self._owed, self._num_paid[0], self._expected_time = plan.pending, plan.owed, 0, time
+        self._had_effect, self._begun = plan.had_effect, plan.begun
         self._num_steps += plan.num_steps
         self._num_unrestricted_updates += plan.num_state_updates
         self._num_discrete_updates += plan.num_updates
@@ -476,6 +448,7 @@ class Simulator:
             self._pending = NOTHING
             if self._journal:
                 self._journal.clear()
+                self._begun = []
         self._next_timed = self._schedule.next_timed(time)
         next_time = self._next_timed[0]
         target = next_time if next_time < boundary_time else boundary_time
@@ -525,6 +498,7 @@ class Simulator:
             is_discrete = kind is EventKind.DISCRETE_UPDATE
             self._pending = SimultaneousEvents([], [] if is_discrete else self._pending.discrete, [])
         self._journal.clear()
+        self._begun = []
 
     def _unrestricted_update(self, events: EventList, status: SimulatorStatus) -> None:
         if not events:
@@ -535,7 +509,7 @@ class Simulator:
     def _discrete_update(self, events: EventList, status: SimulatorStatus) -> None:
         if not events:
             return
-        outcome = execute(events, EventKind.DISCRETE_UPDATE, self._journal)
+        outcome = execute(events, EventKind.DISCRETE_UPDATE, self._journal, begun=self._begun)
         self._num_discrete_updates += outcome is SUCCEEDED or self._was_effective(outcome, status)
 
     def _publish(self, events: EventList, status: SimulatorStatus) -> None:
@@ -555,7 +529,8 @@ class Simulator:
             self._owed = []
             raise
         self._owed = []
-        self._num_publishes += self._was_effective(outcome, status)
+        had_effect, self._had_effect = self._had_effect, False
+        self._num_publishes += self._was_effective(outcome, status) or had_effect
 
     def _force_publish(self) -> None:
         self._system.ForcedPublish(self._context)

@@ -46,6 +46,7 @@ _number = itertools.count()
 # Fields of integers. First what the caller says about an attempt:
 PHASE = next(_number)
 KNOWS_START = next(_number)  # whether the derivatives at the start of the step are known
+KEEPS_COUNTS = next(_number)  # whether what has been counted goes on to count when all else is restored
 WANTED = next(_number)  # what the caller is asked for
 # then where it stands:
 STAGE_NUMBER = next(_number)

@@ -357,7 +357,7 @@ def _conclude(i: Any, r: Any, values: Any) -> int:
 @device
 def _restore(i: Any, r: Any) -> int:
     """Returns all that is kept to what it was before the step in progress, so that it can be taken anew."""
-    for k in range(f.NUM_KEPT):
+    for k in range(f.NUM_KEPT - f.NUM_COUNTS if i[f.KEEPS_COUNTS] else f.NUM_KEPT):
         i[f.KEPT + k] = i[f.SAVED + k]
     for k in range(f.NUM_KEPT_REALS):
         r[f.KEPT_REALS + k] = r[f.SAVED_REALS + k]

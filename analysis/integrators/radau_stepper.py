@@ -165,11 +165,8 @@ class RadauStepper:
         Args:
             keeps_counts: whether what has been counted in this step goes on to count.
         """
-        counts = self._integers[_COUNTS].copy()
-        self._integers[f.PHASE] = f.RESTORE
+        self._integers[f.PHASE], self._integers[f.KEEPS_COUNTS] = f.RESTORE, keeps_counts
         self._run(*self._call)
-        if keeps_counts:
-            self._integers[_COUNTS] = counts
 
     def take_counts(self, counts: NewtonCounts, error_counts: NewtonCounts) -> None:
         """Adds what has been counted since the last time to the counts for the result and for the error estimate."""

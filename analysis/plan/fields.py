@@ -4,40 +4,33 @@ from __future__ import annotations
 
 import itertools
 
-# What the loop does next.
-(
-    BEGIN,  # a step begins, at the time where the last one ended
-    STATE_INPUTS,  # what the unrestricted updates read is brought up to date
-    STATE_UPDATE,  # unrestricted updates are computed
-    UPDATE_INPUTS,  # what the discrete updates read is brought up to date
-    UPDATE,  # discrete updates are computed
-    TARGET,  # the updates have been made; next: how far does the step go?
-    ATTEMPT,  # a step is tried with the size h
-    EVALUATE,  # the derivatives at a stage
-    NOTE,  # the step has ended: which events are due?
-    PUBLISH_INPUTS,  # what the publish events read is brought up to date
-    PUBLISH,
-    END,  # the step is complete
-) = range(12)
+from merganser.framework.native.tape import AGAIN
 
-# Why the loop returns.
+# Why the loop ends: what operations come to (framework/native/tape.py), then:
 (
     DONE,  # the boundary time is reached
     PAUSE,  # as many steps as were asked for are done
     STOPPED,  # as asked for by an event handler
-    PYTHON,  # the operation number AT is left to Python; afterwards the loop goes on
     PYTHON_STEP,  # the step that begins now is left to Python
-    PYTHON_PUBLISH,  # the publish events at the end of the step that has just been taken are left to Python
-    NEEDS_GROUP,  # simultaneous events that occur for the first time: the clocks in DUE
-    NEEDS_ROOM,  # a log is full
-) = range(8)
+    PYTHON_UPDATES,  # the rest of the updates that are due is left to Python
+    PYTHON_PUBLISH,  # the rest of the publish events at the end of the step that has just been taken is left to Python
+) = range(AGAIN + 1, AGAIN + 7)
+READ_ANEW = AGAIN + 7  # what a handler comes to that has changed what the events after it read
+
+# Where the loop is.
+(
+    UPDATING,  # a step begins, with the updates that are pending
+    STEPPING,  # time passes
+    ENDING,  # the step has ended: which events are due?
+    PUBLISHING,
+) = range(4)
 
 _number = itertools.count()
 # Fields of integers. First what changes:
-PHASE = next(_number)
-AT = next(_number)  # operation that is left to Python
-PASSED = next(_number)  # operations of the list in progress that have been done
-RESUMES_AT = next(_number)  # operations of the list of handlers to pass over, when it is taken up again
+PLACE = next(_number)  # where the loop is
+AT = next(_number)  # number of the operation that did not succeed
+HANDLED = next(_number)  # how many operations of the events in progress need not be done again
+HAS_RETURNED = next(_number)  # whether the handler in progress has
 PENDING = next(_number)  # group of events that are due; -1 if there are none
 DUE = next(_number)  # bits of the clocks that strike at NEXT_TIME
 CHANGED = next(_number)  # since Python last looked: bit 0 for time and continuous state, others for updates of groups
@@ -49,7 +42,7 @@ HAS_EFFECT = next(_number)  # whether an event of the group in progress had some
 MUST_STOP = next(_number)  # whether to stop once the events in progress are done
 STEPS_LEFT = next(_number)  # until the loop pauses
 ROOM_IN_LOGS = next(_number)  # samples for which every log has room
-STAGE = next(_number)  # of the method, whose derivatives come next
+IS_OUT_OF_DATE = next(_number)  # whether the program is to be made anew after the events in progress
 KNOWS_START = next(_number)  # whether the derivatives at the start of the step are known
 IS_LAST = next(_number)  # whether the step may end at TARGET_TIME
 IS_CUT_SHORT = next(_number)  # whether TARGET_TIME cuts the step to much less than was wanted
@@ -96,6 +89,9 @@ QUATERNIONS = next(_number)  # where they start in the state
 X_START = next(_number)  # state at the start of the step
 DERIVATIVES = next(_number)  # at the stages, shape [NUM_STAGES, NUM_STATES]; of Radau methods those at the start
 WATCH = next(_number)  # when to look for signals, see below
+LOOK = next(_number)  # functions of Python: looks for signals and shows progress
+ADD_GROUP = next(_number)  # adds the group of the clocks in DUE
+MAKE_ROOM = next(_number)  # makes room in logs
 RADAU = next(_number)  # fields of the compiled Radau steps (integrators/radau_fields.py)
 RADAU_REALS = next(_number)
 RADAU_STEP = next(_number)  # the operation that takes them
@@ -109,6 +105,7 @@ TARGET_TIME = next(_number)  # the earlier of these two
 STEP_START = next(_number)  # time at the start of the step
 ROOM = next(_number)  # longest step that may be taken now
 H = next(_number)  # size of the step in progress
+ERROR = next(_number)  # its outcome, see IntegratorBase._step
 SCALED_FOR = next(_number)  # the h in SCALED
 ACCURACY = next(_number)
 MAX_STEP_SIZE = next(_number)
@@ -129,7 +126,7 @@ WHICH_CLOCK = next(_number)
 PASSES = next(_number)  # how many times to pass by without a look at the clock
 PASSES_LEFT = next(_number)
 LAST_LOOK = next(_number)  # when it was last looked at [ns]
-SLICE_END = next(_number)  # when to return [ns]; 0: count from now on
+SLICE_END = next(_number)  # when to look for signals [ns]; 0: count from now on
 NUM_WATCH = next(_number)
 MOST_PASSES = 64
 
@@ -167,7 +164,7 @@ CHANGES_DERIVATIVES = 128  # whether the time derivatives depend on what the upd
 
 WITH_TIME, WITH_STATE = 1, 2
 
-SLICE = 10_000_000  # how long the loop runs before it returns for a moment [ns]
+SLICE = 10_000_000  # how long the loop runs before Python looks for signals [ns]
 
 # The bits of CHANGED: bit 0 for time and continuous state, then one for each group; the last serves all that remain.
 FIRST_GROUP_BIT = 1

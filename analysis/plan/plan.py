@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +11,13 @@ from merganser.analysis.event_schedule import NOTHING, EventList, SimultaneousEv
 from merganser.analysis.integrators.explicit_runge_kutta import ExplicitRungeKutta
 from merganser.analysis.integrators.radau import RadauMethod
 from merganser.analysis.plan import fields as f
+from merganser.analysis.plan.callbacks import DisturbanceError, Handler
 from merganser.analysis.plan.loop import advance
-from merganser.analysis.plan.program import HandlerStop, Program, SlotStop, key_of
+from merganser.analysis.plan.program import Program
 from merganser.framework.core.events import EventKind, EventStatus
 from merganser.framework.native import specialize
 from merganser.framework.native.assembly import place_relative_to
-from merganser.framework.native.tape import clock_address
+from merganser.framework.native.tape import AGAIN, RAISED, SUCCEEDED, clock_address, raise_kept
 from merganser.framework.primitives import VectorLog
 
 if TYPE_CHECKING:
@@ -24,15 +26,12 @@ if TYPE_CHECKING:
     from merganser.analysis.integrators.radau_stepper import RadauStepper
     from merganser.analysis.progress import SimulationProgress
     from merganser.framework import Context
+    from merganser.framework.core.execution import UpdateList
 
 __all__ = ["Plan", "make_plan"]
 
-_STOPS_BETWEEN_LOOKS = 16  # how often Python is served before progress is shown
 _PLENTY = 1 << 62
 _CALLS_BETWEEN_LOOKS = 256  # how often it is asked whether what was not worth while to compile has become so
-_EVALUATING = (f.ATTEMPT, f.EVALUATE)
-_HANDLING = {f.UPDATE: f.UPDATE_INPUTS, f.PUBLISH: f.PUBLISH_INPUTS}
-_PUBLISHING = (f.PUBLISH_INPUTS, f.PUBLISH)
 _MOST_CLOCKS = 60  # they are bits of an integer
 _INTEGRATOR_COUNTS = (
     ("_num_derivative_evaluations", f.NUM_EVALUATIONS),
@@ -40,10 +39,6 @@ _INTEGRATOR_COUNTS = (
     ("_num_failure_shrinkages", f.NUM_FAILURES),
 )
 _OUT_OF_DATE = -1  # no version of what is known about dependencies
-
-
-class _DisturbanceError(Exception):
-    """A computation has changed what the loop may have computed from: from now on, Python takes the steps."""
 
 
 def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> Plan | None:
@@ -54,15 +49,7 @@ def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorB
         knows_steps = knows_steps or integrator._find_stepper() is not None
     if not is_float or not knows_steps or schedule.num_clocks() > _MOST_CLOCKS:
         return None
-    if context.num_continuous_states() == 0 and not _has_native_code(context):
-        return None
     return Plan(context, schedule, integrator)
-
-
-def _has_native_code(context: Context) -> bool:
-    entries = ((slot.entry.native, slot.context) for slot in context._store.slots)
-    events = ((event.native, leaf) for leaf, event in context._system._declared_events(context))
-    return any(native is not None and native.resolve(leaf) is not None for native, leaf in (*entries, *events))
 
 
 class Plan:
@@ -84,6 +71,9 @@ class Plan:
         status: the most severe status that an event handler has returned in this advance.
         owed: publish events of the last step that have not happened yet, because they were interrupted or are left to
             Python.
+        had_effect: whether others of them have happened and had something to do.
+        begun: what discrete updates that are left to Python have been computed already, see compute_updates.
+        fields: what the loop knows, see fields.py.
         num_steps, num_state_updates, num_updates, num_publishes: what has been done in this advance.
     """
 
@@ -96,7 +86,7 @@ class Plan:
         self._reads: dict[int, int] = {}
         self._integers = np.zeros(f.NUM_INTEGERS, dtype=np.int64)
         integers: Any = self._integers
-        self._fields = memoryview(integers)  # the same, faster for single ones
+        self.fields = memoryview(integers)  # the same, faster for single ones
         self._reals = np.zeros(f.NUM_REALS)
         reals: Any = self._reals
         self._real_fields: Any = memoryview(reals)
@@ -106,7 +96,13 @@ class Plan:
         self._watch = memoryview(watch)
         self._watch[f.GET_TIME], self._watch[f.WHICH_CLOCK] = clock_address()
         self._num_calls = 0
-        self._is_running = self._is_serving = self._has_failed = self._drops_publishes = False
+        self._is_running = self._has_failed = self.drops_publishes = False
+        self._outcome = SUCCEEDED  # of the loop
+        self._has_new_reads = False  # whether it has become known that event handlers read more
+        self.last_handler: Handler | None = None  # that the loop has called
+        self._show: Callable[[float], None] = _show_nothing
+        self._callbacks = self._look, self._add_group_in_loop, self._make_room
+        self._integers[f.LOOK], self._integers[f.ADD_GROUP], self._integers[f.MAKE_ROOM] = map(id, self._callbacks)
         self.pending = NOTHING
         self.owed: EventList = []
         self.begin(NOTHING)
@@ -158,11 +154,12 @@ class Plan:
     def _lower(self) -> None:
         """Makes the program anew, for the dependencies, connections and groups of events known by now."""
         self._version = _OUT_OF_DATE
+        self._has_new_reads = False
         version, routing = self._store.layout.version, self._store.routing
         known_groups = list(self._program.group_numbers) if hasattr(self, "_program") else [0]
-        self._program = Program(self._context, self._schedule, known_groups, self._reads)
+        self._program = Program(self, self._context, self._schedule, known_groups, self._reads)
         self._is_allowed = all(slot.clearing != -1 for slot in self._store.slots)
-        self._fields[f.NEEDS_ALL] = 1
+        self.fields[f.NEEDS_ALL], self.fields[f.IS_OUT_OF_DATE] = 1, 0
         self._routing = routing
         self._point_to_program(version)
 
@@ -201,6 +198,7 @@ class Plan:
             if not log._holds_floats():
                 integers[first] = 0  # no room
                 self._version = _OUT_OF_DATE
+                self.fields[f.IS_OUT_OF_DATE] = 1
                 continue
             if len(log.sample_times()) + 2 * most > len(log._native_arrays()[0]):
                 log.Reserve(2 * len(log.sample_times()) + 2 * most)
@@ -211,13 +209,14 @@ class Plan:
             room = min(room, (len(times) - log.num_samples()) // most - 1)
         self._log_arrays = log_arrays  # kept alive while the loop knows where they are
         self._log_edits = VectorLog.num_edits
-        self._room_in_logs = self._fields[f.ROOM_IN_LOGS] = room
+        self._room_in_logs = self.fields[f.ROOM_IN_LOGS] = room
 
     # ------------------------------------------------------------------ running
 
     def begin(self, pending: SimultaneousEvents) -> None:
         """To be called before an advance, with the events that are due now."""
-        self.pending, self.owed = pending, []
+        self.pending, self.owed, self.had_effect = pending, [], False
+        self.begun: UpdateList = []
         self.status = EventStatus.DidNothing()
         self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
 
@@ -236,12 +235,10 @@ class Plan:
             Exception: what a callback has raised; the context is at the beginning of the step then, after the updates
                 there, or where the event happened.
         """
-        if self._is_serving:
-            raise RuntimeError("A simulation cannot be advanced by a callback that it has called itself.")
-        self._has_failed = self._drops_publishes = False
+        self._has_failed = self.drops_publishes = False
         self._num_calls += 1
         is_time_to_look = self._num_calls % _CALLS_BETWEEN_LOOKS == 0
-        is_current = self._is_current()
+        is_current = self.is_current() and not self._has_new_reads
         if is_current:
             self._place_logs()  # which may find one that is not for the loop
             is_current = self._version != _OUT_OF_DATE
@@ -252,18 +249,23 @@ class Plan:
         if group is None or not self._is_allowed or store.computing or store.num_disturbances:
             return False
         self._enter(boundary_time, group, 1 if is_single_step else _PLENTY)
+        self._show = progress.update
         try:
-            return self._run(progress) not in (f.PYTHON_STEP, f.PYTHON_PUBLISH)
-        except _DisturbanceError:
+            return self._run() not in (f.PYTHON_STEP, f.PYTHON_UPDATES, f.PYTHON_PUBLISH)
+        except DisturbanceError:
             return False
         finally:
+            self._show = _show_nothing
             self.leave()
 
-    def _is_current(self) -> bool:
+    def is_current(self) -> bool:
         """Whether the program is that of the dependencies, connections and model as they are."""
+        return self.knows_dependencies() and self._program.is_current()
+
+    def knows_dependencies(self) -> bool:
+        """Whether the program is that of the dependencies and connections as they are."""
         store = self._store
-        is_same = self._version == store.layout.version and self._routing == store.routing
-        return is_same and self._program.is_current()
+        return self._version == store.layout.version and self._routing == store.routing
 
     def _events_of(self, clocks: int) -> SimultaneousEvents:
         numbers = [n for n in range(len(self._clocks)) if clocks >> n & 1] if clocks else []
@@ -282,7 +284,7 @@ class Plan:
         return self._program.group_numbers[clocks]
 
     def _enter(self, boundary_time: float, group: int, num_steps: int) -> None:
-        i, r, method = self._fields, self._real_fields, self._integrator
+        i, r, method = self.fields, self._real_fields, self._integrator
         self._integers[: f.NUM_STATES] = 0  # among them the phase, BEGIN, and all counts
         i[f.PENDING], i[f.NEEDS_ALL], i[f.STEPS_LEFT] = group, 1, num_steps
         i[f.ROOM_IN_LOGS] = self._room_in_logs
@@ -315,10 +317,8 @@ class Plan:
         """
         if not self._is_running:
             return
-        i = self._fields
-        if i[f.PHASE] in _EVALUATING:
-            self._return_to_start_of_step(keeps_counts=True)
-        self._note_changes()
+        i = self.fields
+        self.note_changes()
         self.num_steps, self.num_updates, self.num_publishes = i[f.NUM_STEPS], i[f.NUM_UPDATES], i[f.NUM_PUBLISHES]
         self.num_state_updates = i[f.NUM_STATE_UPDATES]
         for settle in self._program.settlers:
@@ -331,22 +331,31 @@ class Plan:
 
     def _find_pending_events(self) -> None:
         """What is due where the loop has stopped, and what of the publish events of the last step is missing."""
-        i, owed = self._fields, []
-        group = i[f.PENDING]
+        i = self.fields
+        group, place = i[f.PENDING], i[f.PLACE]
         self.pending = NOTHING if group < 0 else self._events_of(self._program.clocks_of(group))
-        if i[f.PHASE] == f.NOTE:  # the step has ended, and what is due there could not be found out
-            is_time = self._store.flat.item(0) >= self._reals.item(f.NEXT_TIME)
-            self.pending = self._events_of(i[f.DUE] if is_time else 0)
-            owed, self.num_steps = self.pending.publish, i[f.NUM_STEPS] + 1
+        if place == f.ENDING:  # the step has ended, and what is due there could not be found out
+            self.pending = self._events_of(i[f.DUE])
+            self.owed, self.num_steps = self.pending.publish, i[f.NUM_STEPS] + 1
         elif i[f.STATE_IS_UPDATED]:
             self.pending = SimultaneousEvents([], self.pending.discrete, [])
-        elif i[f.PHASE] in _PUBLISHING and not self._drops_publishes:
-            owed = self._program.publishes[group][i[f.PASSED] if i[f.PHASE] == f.PUBLISH else i[f.RESUMES_AT] :]
-        self.owed = owed
+        elif place == f.PUBLISHING and not self.drops_publishes:
+            self.owed, self.had_effect = self._program.publishes[group][i[f.HANDLED] :], bool(i[f.HAS_EFFECT])
+        if self._outcome == f.PYTHON_UPDATES and self.last_handler is not None:
+            self._pass_on_updates(self.last_handler)
+
+    def _pass_on_updates(self, handler: Handler) -> None:
+        """Leaves to Python the discrete updates that come after those of a handler."""
+        last, events = handler.events[-1], self.pending.discrete
+        number = next(n for n, item in enumerate(events) if item[0] is last[0] and item[1] is last[1]) + 1
+        contexts = dict.fromkeys(context for context, _ in events[:number])
+        if self.fields[f.HAS_EFFECT]:
+            self.begun = [(context, context._room_for_update()) for context in contexts]
+        self.pending = SimultaneousEvents([], events[number:], [])
 
     def _give_back_to_integrator(self) -> None:
         """Adds up counts, each of them once."""
-        i, method = self._fields, self._integrator
+        i, method = self.fields, self._integrator
         for name, field in _INTEGRATOR_COUNTS:
             count, i[field] = i[field], 0
             setattr(method, name, getattr(method, name) + count)
@@ -359,24 +368,13 @@ class Plan:
             method._smallest_step_size, method._actual_initial_step_size,
         ) = self._reals[f.IDEAL_STEP_SIZE : f.FIRST_STEP_SIZE + 1].tolist()  # fmt: skip
 
-    def _return_to_start_of_step(self, keeps_counts: bool) -> None:
-        """Returns to the beginning of a step that was cut short; what has been counted in it may go on to count."""
-        i, flat = self._fields, self._store.flat
-        n = len(self._x_start)
-        flat[1 : 1 + n] = self._x_start
-        flat[0] = self._reals[f.STEP_START]
-        i[f.CHANGED] |= 1
-        i[f.KNOWS_DERIVATIVES] = 0
-        if self._stepper is not None:
-            self._stepper.restore(keeps_counts)
-        if not keeps_counts:
-            i[f.NUM_EVALUATIONS], i[f.NUM_SHRINKAGES] = i[f.EVALUATIONS_BEFORE], i[f.SHRINKAGES_BEFORE]
-            i[f.NUM_FAILURES] = i[f.FAILURES_BEFORE]
-        i[f.PHASE] = f.TARGET
+    def note_changes(self, valid: int = 0) -> None:
+        """Before Python looks: marks as out of date what the loop has changed, and as valid what it has computed.
 
-    def _note_changes(self) -> None:
-        """Before Python looks: marks as out of date what the loop has changed, and as valid what it has computed."""
-        i, store, program = self._fields, self._store, self._program
+        Args:
+            valid: mask of what it is known to have computed.
+        """
+        i, store, program = self.fields, self._store, self._program
         changed = i[f.CHANGED]
         if changed:
             mask = self._mask_of_changes.get(changed)
@@ -385,13 +383,14 @@ class Plan:
             store.invalid |= mask
             i[f.CHANGED] = 0
         if i[f.KNOWS_DERIVATIVES]:
-            store.invalid &= ~program.derivatives
+            valid |= program.derivatives
         if not i[f.NEEDS_ALL]:
-            store.invalid &= ~program.constants
+            valid |= program.constants
+        store.invalid &= ~valid
 
     def _note_what_is_known(self) -> None:
         """After Python has had its turn: what is valid of that which the loop computes?"""
-        i, invalid, program = self._fields, self._store.invalid, self._program
+        i, invalid, program = self.fields, self._store.invalid, self._program
         i[f.KNOWS_DERIVATIVES] = not invalid & program.derivatives
         if invalid & program.constants:
             i[f.NEEDS_ALL] = 1
@@ -403,104 +402,69 @@ class Plan:
                 mask |= downstream
         return mask
 
-    def _run(self, progress: SimulationProgress) -> int:
-        """Runs the loop, and does for it what it leaves to Python; returns why it has stopped, see fields.py."""
-        advance_loop, place, fields, store = self._advance, self._place, self._fields, self._store
-        num_stops = 0
-        while True:
-            outcome: int = advance_loop(place)
-            if outcome == f.PYTHON:
-                num_stops += 1
-                if num_stops % _STOPS_BETWEEN_LOOKS == 0:
-                    progress.update(store.flat.item(0))
-                stop = self._program.stops[fields[f.AT]]
-                if not self._serve(stop):
-                    return f.STOPPED
-                if isinstance(stop, HandlerStop):
-                    is_current = stop.is_followed_by_another or self._is_current()
-                else:
-                    is_current = self._version == store.layout.version and self._routing == store.routing
-                if not is_current:
-                    self._lower_within_step()
-            elif outcome == f.PAUSE and fields[f.STEPS_LEFT] > 0:
-                if self._program.may_be_lowered_further():
-                    self._lower_within_step()
-                progress.update(store.flat.item(0))
-                self._begin_slice()
-            elif outcome == f.NEEDS_GROUP:
-                self._add_group(fields[f.DUE])
-            elif outcome == f.NEEDS_ROOM:
-                self._place_logs()
-            else:
-                return outcome
+    def _run(self) -> int:
+        """Runs the loop; returns why it has ended, see fields.py."""
+        advance_loop, place = self._advance, self._place
+        self._outcome = advance_loop(place)
+        while self._outcome == AGAIN:
+            self.note_changes()
+            self._lower()
+            self._outcome = advance_loop(place)
+        self.raise_what_was_kept(self._outcome)
+        return self._outcome
 
-    def _serve(self, stop: SlotStop | HandlerStop) -> bool:
-        """Calls a callback for the loop; returns whether to go on, which is not so where an update has failed."""
-        i = self._fields
-        self._note_changes()
-        self._store.invalid &= ~stop.valid
-        i[f.PASSED] -= 1  # it will have been passed when it has returned
-        self._is_serving = True
-        try:
-            status = stop.serve()
-        except Exception:
-            self._drops_publishes = True
-            raise
-        finally:
-            self._is_serving = False
-        if isinstance(stop, SlotStop) and self._store.num_disturbances:
-            raise _DisturbanceError
-        i[f.PASSED] += 1
+    def raise_what_was_kept(self, outcome: int) -> None:
+        """Raises the exception for which the loop has ended, if it is one."""
+        if outcome == RAISED:
+            raise_kept(self._program.failure)
+
+    # ------------------------------------------------------------------ called by the loop
+
+    def _look(self) -> int:
+        """Lets Python look for signals, which it does by itself, shows progress, and lets the loop run on."""
+        self._show(self._store.flat.item(0))
+        self._begin_slice()
+        return AGAIN if self._program.may_be_lowered_further() else SUCCEEDED
+
+    def _add_group_in_loop(self) -> int:
+        """Adds the group of events that the loop needs."""
+        self._add_group(self.fields[f.DUE])
+        return SUCCEEDED
+
+    def _make_room(self) -> int:
+        """Makes room in logs."""
+        self._place_logs()
+        return AGAIN if self.fields[f.IS_OUT_OF_DATE] else SUCCEEDED
+
+    def note_callback(self) -> None:
+        """Takes note of what a callback may have done."""
+        i = self.fields
         if self._store.num_disturbances:  # by what a handler has asked for: the loop ends with this step
             i[f.NEEDS_ALL], i[f.STEPS_LEFT] = 1, 0
-        if i[f.PHASE] not in _EVALUATING:
+        if i[f.PLACE] != f.STEPPING:
             self._note_what_is_known()
         if self._log_edits != VectorLog.num_edits:  # somebody has added to a log, cleared it or made room
             self._place_logs()
-        if isinstance(stop, SlotStop):
-            return True
-        if self._store.invalid & stop.inputs:  # the handler has changed what the events after it read
-            self._read_inputs_again()
-        return self._heed(stop, status)
 
-    def _read_inputs_again(self) -> None:
-        """Lets the loop bring up to date what the events in progress read, then go on with those that are left."""
-        i = self._fields
-        i[f.RESUMES_AT] = i[f.PASSED]
-        i[f.PHASE] = _HANDLING[i[f.PHASE]]
-        i[f.PASSED] = 0
+    def note_reads(self, key: int, reads: int) -> None:
+        """Notes what event handlers have been seen to read: a new program will compute that before them."""
+        self._reads[key] = reads
+        self._has_new_reads = True
+        self.fields[f.IS_OUT_OF_DATE] = 1
 
-    def _heed(self, stop: HandlerStop, status: EventStatus | None) -> bool:
-        """Notes what event handlers have read and returned; returns whether to go on."""
-        key = key_of(stop.events)
-        if stop.reads & ~self._reads.get(key, 0):
-            self._reads[key] = stop.reads
-            self._version = _OUT_OF_DATE  # a new program will compute what the handlers read
-        if status is None:
-            self._fields[f.HAS_EFFECT] = 1
-            return True
-        if status.failed() and stop.kind is EventKind.DISCRETE_UPDATE:
+    def heed(self, status: EventStatus, kind: EventKind) -> int:
+        """Notes the status of event handlers; returns what they come to."""
+        if status.failed() and kind is EventKind.DISCRETE_UPDATE:
             self.status.KeepMoreSevere(status)
-            return False
+            return f.STOPPED
         if not status.did_nothing():
-            self._fields[f.HAS_EFFECT] = 1
+            self.fields[f.HAS_EFFECT] = 1
             if not status.succeeded():
-                self._fields[f.MUST_STOP] = 1
+                self.fields[f.MUST_STOP] = 1
                 self._has_failed = status.failed()
                 self.status.KeepMoreSevere(status)
-        return True
+        return SUCCEEDED
 
-    def _lower_within_step(self) -> None:
-        """Takes a new program; a step that was in progress begins again."""
-        i = self._fields
-        if i[f.PHASE] in _EVALUATING:
-            self._return_to_start_of_step(keeps_counts=False)
-            if i[f.KNEW_DERIVATIVES]:
-                n = i[f.NUM_STATES]
-                self._store.flat[1 + n : 1 + 2 * n] = self._derivatives[0]
-                i[f.KNOWS_DERIVATIVES] = 1
-            self._note_changes()
-        elif i[f.PHASE] in _HANDLING:
-            self._read_inputs_again()
-        i[f.PASSED] = 0
-        self._lower()
+
+def _show_nothing(time: float) -> None:
+    """Progress outside of an advance."""

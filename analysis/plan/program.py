@@ -10,81 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.plan import fields as f
+from merganser.analysis.plan.callbacks import Handler, SlotComputation, key_of
 from merganser.analysis.plan.loop import group_place
-from merganser.framework.core.derivatives import compute_for, slots_behind
-from merganser.framework.core.events import DeclaredEvent, EventKind, EventStatus
-from merganser.framework.core.execution import call_handler, compute_updates
+from merganser.framework.core.derivatives import slots_behind
+from merganser.framework.core.events import DeclaredEvent, EventKind
 from merganser.framework.core.store import CacheSlot
 from merganser.framework.native.assembly import Assembly, order_of_computation, place_relative_to
 from merganser.framework.native.growing_array import GrowingArray
 
 if TYPE_CHECKING:
     from merganser.analysis.event_schedule import EventList, EventSchedule
+    from merganser.analysis.plan.plan import Plan
     from merganser.framework import Context
     from merganser.framework.core.leaf_context import LeafContext
 
-__all__ = ["HandlerStop", "Program", "SlotStop", "key_of"]
+__all__ = ["Program"]
 
 _FIRST_PLACES = 64  # for groups; a power of 2
-
-
-class SlotStop:
-    """An operation that is left to Python: the computation of a cache entry.
-
-    Attributes:
-        valid: mask of the entries that the loop has computed when it comes here.
-    """
-
-    def __init__(self, slot: CacheSlot, needed_by: dict[int, CacheSlot], valid: int) -> None:
-        self.slot = slot
-        self.valid = valid
-        self._needed_by = needed_by
-
-    def serve(self) -> None:
-        """Computes the entry if it is out of date."""
-        slot = self.slot
-        if slot.store.invalid & slot.bit:
-            compute_for(slot, self._needed_by)
-
-
-class HandlerStop:
-    """An operation that is left to Python: one publish event, or all discrete updates of a leaf system.
-
-    Attributes:
-        reads: nodes of the leaf system that the handlers have been seen to read.
-        valid: mask of the entries that the loop has computed when it comes here.
-        inputs: mask of all entries that the events of the group read, as far as that is known.
-        is_followed_by_another: whether the loop does nothing before it comes to the next one.
-    """
-
-    is_followed_by_another = False
-
-    def __init__(self, events: EventList, kind: EventKind, reads: int, valid: int, inputs: int) -> None:
-        self.events = events
-        self.kind = kind
-        self.reads = reads
-        self.valid = valid
-        self.inputs = inputs
-
-    def serve(self) -> EventStatus | None:
-        """Calls the handlers; the results of updates stay where the loop finds them.
-
-        Returns:
-            The most severe status that they returned; None if they just succeeded.
-        """
-        context, event = self.events[0]
-        store = context._store
-        outer_reads, store.reads = store.reads, 0
-        outer_reader, store.reader = store.reader, context
-        try:
-            if self.kind is EventKind.PUBLISH:
-                return call_handler(context, event)
-            if len(self.events) == 1:  # the loop has put the present values into the room for the new ones
-                return call_handler(context, event, context._next_discrete)
-            return compute_updates(self.events, self.kind)[0]
-        finally:
-            self.reads |= store.reads
-            store.reads, store.reader = outer_reads, outer_reader
 
 
 class Program:
@@ -93,13 +35,14 @@ class Program:
     A program that an exception or interrupt has left while it was being made or added to is not to be used.
 
     Args:
+        plan: whose loop runs it.
         context: the root context.
         schedule: of its events.
         known_groups: bits of the clocks of the groups that are known to occur, in the order of their numbers.
-        reads: what event handlers are known to read, by the number of their leaf system and of the event.
+        reads: what event handlers are known to read, see `key_of`.
 
     Attributes:
-        stops: what is left to Python, by number of the operation.
+        num_callbacks: how much is left to Python.
         group_numbers: the number of each group, by the bits of its clocks.
         groups, places_of_groups: what the loop needs to know of the groups, see fields.py.
         publishes: the publish events of each group.
@@ -112,13 +55,19 @@ class Program:
     """
 
     def __init__(
-        self, context: Context, schedule: EventSchedule, known_groups: Sequence[int], reads: dict[int, int]
+        self,
+        plan: Plan,
+        context: Context,
+        schedule: EventSchedule,
+        known_groups: Sequence[int],
+        reads: dict[int, int],
     ) -> None:
+        self._plan = plan
         self._store = context._store
         self._schedule = schedule
         self._reads = reads
         self._assembly = Assembly(self._store)
-        self.stops: dict[int, SlotStop | HandlerStop] = {}
+        self.num_callbacks = 0
         self.group_numbers: dict[int, int] = {}
         self.publishes: list[EventList] = []
         self._rows: list[int] = []
@@ -148,7 +97,7 @@ class Program:
 
     def is_current(self) -> bool:
         """Whether all operations are still right."""
-        return all(check() for check in self.checks)
+        return not self.checks or all(check() for check in self.checks)
 
     def _finish(self) -> None:
         self.addresses, self.starts, self.integers, self.numbers = self._assembly.finish()
@@ -188,8 +137,12 @@ class Program:
             if self._assembly.add_entry(slot):
                 valid |= slot.bit
             else:
-                self.stops[self._assembly.add_python()] = SlotStop(slot, needed_by, valid)
+                self._add_callback(SlotComputation(self._plan, slot, needed_by, valid))
         return (begin, len(self._assembly)), valid
+
+    def _add_callback(self, callback: SlotComputation | Handler) -> None:
+        self._assembly.add_callback(callback)
+        self.num_callbacks += 1
 
     # ------------------------------------------------------------------ events
 
@@ -257,15 +210,18 @@ class Program:
         row[f.UPDATE_INPUTS_BEGIN], row[f.UPDATE_INPUTS_END], *masks = self._add_inputs(by_leaf, native)
         row[f.UPDATE_BEGIN] = len(self._assembly)
         changes = 0
+        handlers: list[Handler] = []
         for leaf, is_native in zip(by_leaf, native):
             context = leaf[0][0]
             changes |= context._layout.down["xd"]
             if is_native:
                 row[f.GROUP_FLAGS] |= f.HAS_NATIVE_UPDATES
                 self._add_native_updates(leaf)
+                for handler in handlers:
+                    handler.comes_before_operations = True
             else:
                 self._add_present_values(context)
-                self._add_handler(leaf, EventKind.DISCRETE_UPDATE, *masks)
+                handlers.append(self._add_handler(leaf, EventKind.DISCRETE_UPDATE, *masks))
         row[f.UPDATE_END] = row[f.COMMIT_BEGIN] = len(self._assembly)
         for leaf in by_leaf:
             self._add_commit(leaf[0][0])
@@ -308,7 +264,7 @@ class Program:
         row[f.PUBLISH_INPUTS_BEGIN], row[f.PUBLISH_INPUTS_END], *masks = self._add_inputs(single, native)
         row[f.PUBLISH_BEGIN] = len(self._assembly)
         num_samples: Counter[int] = Counter()
-        previous = None
+        handlers: list[Handler] = []
         for item, is_native in zip(single, native):
             if is_native:
                 row[f.GROUP_FLAGS] |= f.HAS_NATIVE_PUBLISHES
@@ -316,26 +272,25 @@ class Program:
                 assert event.native is not None
                 self._assembly.add(event.native, context)
                 num_samples[id(context)] += self._assembly.writes_to_log(event.native, context)
-                previous = None
+                for handler in handlers:
+                    handler.comes_before_operations = True
             else:
-                if previous is not None:
-                    previous.is_followed_by_another = True
-                previous = self._add_handler(item, EventKind.PUBLISH, *masks)
+                handlers.append(self._add_handler(item, EventKind.PUBLISH, *masks))
         row[f.PUBLISH_END] = len(self._assembly)
         if any(num_samples.values()):
             row[f.GROUP_FLAGS] |= f.HAS_LOGS
             self.most_samples = max(self.most_samples, *num_samples.values())
 
-    def _add_handler(self, events: EventList, kind: EventKind, valid: int, inputs: int) -> HandlerStop:
-        stop = HandlerStop(events, kind, self._reads.get(key_of(events), 0), valid, inputs)
-        self.stops[self._assembly.add_python()] = stop
-        return stop
+    def _add_handler(self, events: EventList, kind: EventKind, valid: int, inputs: int) -> Handler:
+        handler = Handler(self._plan, events, kind, self._reads.get(key_of(events), 0), valid, inputs)
+        self._add_callback(handler)
+        return handler
 
     def _are_native(self, events: EventList) -> bool:
         return all(self._assembly.can_add(event.native, context) for context, event in events)
 
     def _add_inputs(self, lists: Sequence[EventList], native: Sequence[bool]) -> tuple[int, int, int, int]:
-        """Adds what brings the inputs of events up to date; returns its range, and `valid` and `inputs` of HandlerStop.
+        """Adds what brings the inputs of events up to date; returns its range, and `valid` and `inputs` of Handler.
 
         What operations read is always needed; what Python handlers read, only as far as it is compiled, since they
         may ask for it or not.
@@ -361,11 +316,6 @@ class Program:
         assert code is not None
         sources = [context._inputs[port] for port in code.inputs()]
         return [source for source in sources if isinstance(source, CacheSlot)]
-
-
-def key_of(events: EventList) -> int:
-    """A number for the handlers of some events of one leaf system."""
-    return hash((id(events[0][0]), tuple(id(event) for _, event in events)))
 
 
 def _by_leaf(events: EventList) -> list[EventList]:

@@ -85,7 +85,7 @@ def _make_first_events_due(i: Any, r: Any, time: float, just_before: float) -> N
         if time_after(clocks[3 * n], clocks[3 * n + 1], just_before) == time:
             due |= 1 << n
     i[f.DUE], r[f.NEXT_TIME] = due, time
-    i[f.PHASE], i[f.NUM_STEPS], i[f.STEPS_LEFT] = f.NOTE, -1, 1
+    i[f.PLACE], i[f.NUM_STEPS], i[f.STEPS_LEFT] = f.ENDING, -1, 1
     r[f.BOUNDARY] = math.inf
 
 
@@ -171,7 +171,7 @@ class Lane:
         plan = make_plan(context, schedule, integrator)
         if plan is None or schedule.num_clocks() > _MOST_CLOCKS_AT_ONCE:
             raise LookupError
-        if plan._program.stops and context.num_continuous_states():
+        if plan._program.num_callbacks and context.num_continuous_states():
             with contextlib.suppress(Exception):  # a simulation will raise it again
                 context._read_derivatives()  # some code is only found once it has been seen what its block reads
             plan._lower()
@@ -222,8 +222,8 @@ class Lane:
         """Whether Python has no part in what has been found to happen."""
         plan = self._plan
         program = plan._program
-        is_allowed = plan._is_current() and plan._is_allowed and self._settled is not None
-        return is_allowed and not (program.stops or program.reads_abstract_state)  # rows are numbers alone
+        is_allowed = plan.is_current() and plan._is_allowed and self._settled is not None
+        return is_allowed and not (program.num_callbacks or program.reads_abstract_state)  # rows are numbers alone
 
     def has_samples(self) -> bool:
         """Whether a simulation leaves anything in the abstract state."""
@@ -270,20 +270,17 @@ class Lane:
                 self._loop, plan._place, self._fields, self._reals, self._radau_fields, self._radau_reals,
                 self.places, self.results_at, _COUNTS, rows, just_before, boundary_time, marks, results, counts,
             )  # fmt: skip
-            if outcome == f.NEEDS_GROUP:
-                plan._add_group(plan._integers.item(f.DUE))
-            elif outcome == f.NEEDS_ROOM:
-                plan._place_logs()
-            elif outcome == f.DONE:
+            if outcome == f.DONE:
                 return 0
-            elif outcome == f.PAUSE:
+            if outcome == f.PAUSE:
                 return 1
-            elif not self._could_be_mended():
+            plan.raise_what_was_kept(outcome)
+            if not self._could_be_mended():
                 return None
 
     def _could_be_mended(self) -> bool:
         """After an operation has failed: whether it was for want of room, so that the row can begin anew."""
-        if self._plan._is_current() or self._num_mended >= _MOST_MENDED:
+        if self._plan.is_current() or self._num_mended >= _MOST_MENDED:
             return False
         self._num_mended += 1
         self._plan._lower()

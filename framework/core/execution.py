@@ -12,9 +12,19 @@ if TYPE_CHECKING:
     from merganser.framework.core.context import Context
     from merganser.framework.core.leaf_context import LeafContext
 
-__all__ = ["SUCCEEDED", "Updates", "call_handler", "compute_updates", "execute", "make_updates", "raise_if_failed"]
+__all__ = [
+    "SUCCEEDED",
+    "UpdateList",
+    "Updates",
+    "call_handler",
+    "compute_updates",
+    "execute",
+    "make_updates",
+    "raise_if_failed",
+]
 
 EventList = Sequence[tuple["LeafContext", DeclaredEvent]]
+UpdateList = Sequence[tuple["LeafContext", Any]]
 Updates = tuple[EventKind, list[tuple["LeafContext", Any]]]
 
 # What most events come to; nobody changes these.
@@ -22,7 +32,11 @@ _DID_NOTHING, SUCCEEDED = EventStatus.DidNothing(), EventStatus.Succeeded()
 
 
 def execute(
-    events: EventList, kind: EventKind, journal: list[Updates] | None = None, num_done: list[int] | None = None
+    events: EventList,
+    kind: EventKind,
+    journal: list[Updates] | None = None,
+    num_done: list[int] | None = None,
+    begun: UpdateList = (),
 ) -> EventStatus:
     """Carries out the events of one kind.
 
@@ -34,6 +48,7 @@ def execute(
         journal: the updates are added here before they are made, so that who catches an interrupt in their midst can
             complete them by `make_updates`.
         num_done: its only element counts the publish events whose handlers have returned.
+        begun: updates of other leaf systems, computed already, that are to be made with these.
 
     Returns:
         The most severe status that any handler returned, only to be read.
@@ -48,7 +63,7 @@ def execute(
             if num_done is not None:  # no signal is looked at between the return of a handler and this
                 num_done[0] += 1
         return status
-    status, updates = compute_updates(events, kind)
+    status, updates = compute_updates(events, kind, begun)
     if status is _DID_NOTHING or status.failed():
         return status
     if journal is not None:
@@ -68,19 +83,22 @@ def make_updates(kind: EventKind, updates: Sequence[tuple[LeafContext, Any]]) ->
         context._take_over(values)
 
 
-def compute_updates(events: EventList, kind: EventKind) -> tuple[EventStatus, list[tuple[LeafContext, Any]]]:
+def compute_updates(
+    events: EventList, kind: EventKind, begun: UpdateList = ()
+) -> tuple[EventStatus, list[tuple[LeafContext, Any]]]:
     """Computes what simultaneous updates would make of the state, and changes nothing.
 
     Args:
         events: events with the contexts of their leaf systems; those of other kinds are passed over.
         kind: discrete or unrestricted update.
+        begun: updates of other leaf systems that belong to these.
 
     Returns:
         The most severe status, only to be read, and for each leaf context concerned its new DiscreteValues or State.
         They are room that belongs to the context, good until the next update.
     """
-    status = _DID_NOTHING
-    updates: list[tuple[LeafContext, Any]] = []
+    status = SUCCEEDED if begun else _DID_NOTHING
+    updates = list(begun)
     leaf: LeafContext | None = None
     values: Any = None
     for context, event in events:

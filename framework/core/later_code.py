@@ -9,7 +9,9 @@ same, to the last bit, until it is there. For such a `LaterCode`:
    compiled anything that it needs (so that it is among the first on this machine), or has made some hundred steps.
 3. Where no other process may help, it is compiled here, when this process has made so many steps that it pays.
 
-Steps are counted, of all plants of the process together; no clock is asked.
+Steps are counted, of all plants of the process together. For the compiled loop, which is itself loaded only when that
+pays, work in Python is counted: steps of all simulators, times the number of their cache entries, each of which takes
+a microsecond or two. No clock is asked.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -28,11 +31,18 @@ __all__ = [
     "must_compile_here",
     "note_call",
     "note_compilation",
+    "note_work",
+    "pays_to_load",
     "want",
 ]
 
 _SOME_CALLS = 300  # from then on another process is asked
 _MANY_CALLS = 20_000  # from then on it pays to compile here
+# Work in Python that takes about as long as to load the compiled loop; numba takes up most of that time, and may be
+# there already; or as long as to compile it.
+_WORK_TO_LOAD = 200_000
+_WORK_TO_LOAD_WITH_COMPILER = 30_000
+_WORK_TO_COMPILE = 2_000_000
 _MOST_HELPERS = 3  # that this process starts one after the other; if they all end early, there is something wrong
 _LOWEST_PRIORITY = 19
 
@@ -85,6 +95,7 @@ class LaterCode(NamedTuple):
 class _State:
     """What this process has done."""
 
+    work = 0  # of simulators, in Python
     num_calls = 0  # of the dynamics of all plants, as far as Python made them
     is_cold = False  # whether anything had to be compiled
     num_helpers = 0  # that were started for later code
@@ -102,6 +113,19 @@ def note_call(weight: int = 1) -> None:
         weight: how much more than others it takes.
     """
     _state.num_calls += weight
+
+
+def note_work(work: int) -> None:
+    """Counts work of a simulator in Python: steps times cache entries."""
+    _state.work += work
+
+
+def pays_to_load(loop: LaterCode) -> bool:
+    """Whether there has been so much work in Python that the compiled loop is worth its while."""
+    if loop.module in sys.modules:
+        return True
+    least = _WORK_TO_LOAD_WITH_COMPILER if "numba" in sys.modules else _WORK_TO_LOAD
+    return _state.work >= least and loop.is_worth_while(_state.work >= _WORK_TO_COMPILE)
 
 
 def note_compilation() -> None:

@@ -30,14 +30,14 @@ from merganser.framework.core.native_code import (
 from merganser.framework.core.store import CacheSlot, FixedInputPortValue
 from merganser.framework.native.growing_array import GrowingArray
 from merganser.framework.native.operations import address_of, has_complex_form
+from merganser.framework.native.tape import no_failure
 
 if TYPE_CHECKING:
     from merganser.framework.core.leaf_context import LeafContext
     from merganser.framework.core.store import Store
 
-__all__ = ["PYTHON", "Assembly", "LogPlace", "order_of_computation", "place_relative_to"]
+__all__ = ["Assembly", "LogPlace", "order_of_computation", "place_relative_to"]
 
-PYTHON = 0  # the address of an operation that is left to Python
 _ITEM = 8  # bytes of an integer
 
 
@@ -71,7 +71,7 @@ class Assembly:
 
     Attributes:
         logs: the logs that operations write to, each once for every event that writes to it.
-        failure: one integer, which operations that fail set to 1.
+        failure: what operations that do not succeed have come to, see no_failure().
         reads_abstract_state: whether any operation does, see NativeCode.reads_abstract_state.
         waiting: native code that is no operation yet, with the contexts of its blocks.
         settlers: to be called when Python takes over, see NativeCode.settle.
@@ -89,7 +89,7 @@ class Assembly:
         self._kept: list[Any] = []  # what these are known by
         self._arrays = GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.float64)
         self.logs: list[LogPlace] = []
-        self.failure: NDArray[Any] = np.zeros(1, dtype=np.int64)
+        self.failure = no_failure()
         self.settlers: list[Callable[[], None]] = []
         self.checks: list[Callable[[], bool]] = []
         self.reads_abstract_state = False
@@ -194,10 +194,12 @@ class Assembly:
             self._integers.extend((size, source, target))
         self._append(*self._known[key])
 
-    def add_python(self) -> int:
-        """Adds a place where the loop returns to Python; returns its number."""
-        self._append(PYTHON, 0)
-        return len(self._addresses) - 1
+    def add_callback(self, callback: Callable[[], int]) -> None:
+        """Adds a function of Python, which returns what it has come to, see tape.py."""
+        start = len(self._integers)
+        self._integers.extend((id(callback), self.failure.ctypes.data))
+        self._kept.append(callback)
+        self._append(address_of("call_back", self._is_complex), start)
 
     def finish(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Returns addresses of operations and of their integers, then the integers and the numbers themselves.

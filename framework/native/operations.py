@@ -30,6 +30,7 @@ from merganser.framework.native.compile import device, enable_kernel_cache
 from merganser.framework.native.density_operations import transform, transformed_density
 from merganser.framework.native.expression_operations import expressions, expressions_with_slopes
 from merganser.framework.native.random_operations import random_sample
+from merganser.framework.native.tape import call_python, integers_at
 from merganser.framework.native.trajectory_operations import trajectory
 
 __all__ = ["COMPLEX_SIGNATURE", "OPERATIONS", "SIGNATURE", "CompiledOperation", "address_of", "has_complex_form"]
@@ -141,6 +142,12 @@ def constant(values: Any, numbers: Any, integers: Any) -> None:
     n, c, target = integers[0], integers[1], integers[2]
     for i in range(n):
         values[target + i] = numbers[c + i]
+
+
+@_operation
+def call_back(values: Any, numbers: Any, integers: Any) -> None:
+    """Calls a function of Python; integers: its address, and that of what operations come to."""
+    integers_at(integers[1])[0] = call_python(integers[0], integers[1])
 
 
 @_operation

@@ -6,26 +6,43 @@ import ctypes
 import time
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from merganser.framework.native.compile import device, kernel
 
 __all__ = [
+    "AGAIN",
+    "FAILED",
+    "RAISED",
+    "SUCCEEDED",
     "call_asking_kernel",
     "call_clock",
     "call_kernel",
     "call_operation",
     "call_operations",
+    "call_python",
     "call_quiet_kernel",
     "clock_address",
     "complexes_at",
     "doubles_at",
     "integers_at",
+    "no_failure",
+    "raise_kept",
     "run_operations",
 ]
+
+# What operations come to; all others are left undone then.
+(
+    SUCCEEDED,
+    FAILED,  # numbers do not allow it; Python does it again and says why
+    RAISED,  # a function of Python has raised an exception
+    AGAIN,  # the list of operations is out of date, and has to be made anew
+) = range(4)
 
 _DOUBLES = types.CPointer(types.float64)
 _INTEGERS = types.CPointer(types.int64)
@@ -93,6 +110,43 @@ def _call_asking_kernel(typingctx: Any, address: Any, arguments: Any) -> Any:
     return _call_at(types.boolean, arguments)
 
 
+def _call_python(typingctx: Any, function: Any, failure: Any) -> Any:
+    """Calls the function of Python at an address, without arguments; it returns an integer.
+
+    The thread takes Python's lock for it. If the function raises an exception, or an interrupt comes, RAISED is
+    returned; the exception stands after the integer at the address `failure`, for `raise_kept`.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        python, integer = context.get_python_api(builder), ir.IntType(64)
+        status = cgutils.alloca_once_value(builder, integer(RAISED))
+        lock = python.gil_ensure()
+        result = python.call_function_objargs(builder.inttoptr(arguments[0], python.pyobj), ())
+        with builder.if_else(cgutils.is_null(builder, result)) as (has_raised, has_returned):
+            with has_raised:
+                kept = builder.inttoptr(arguments[1], python.pyobj.as_pointer())
+                python.err_fetch(*(builder.gep(kept, [integer(n)]) for n in (1, 2, 3)))
+            with has_returned:
+                builder.store(python.long_as_longlong(result), status)
+                python.decref(result)
+        python.gil_release(lock)
+        return builder.load(status)
+
+    return types.int64(types.int64, types.int64), generate
+
+
+def no_failure() -> NDArray[np.int64]:
+    """An integer for what operations come to, and room for an exception that one of them has raised."""
+    return np.zeros(4, dtype=np.int64)
+
+
+def raise_kept(failure: NDArray[np.int64]) -> None:
+    """Raises the exception that a function of Python has raised, which compiled code has called."""
+    kept = failure[1:].tolist()
+    failure[1:] = 0
+    ctypes.pythonapi.PyErr_Restore(*map(ctypes.c_void_p, kept))
+
+
 def _pointer_to(kind: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(kind))
@@ -119,6 +173,7 @@ call_asking_kernel: Any = intrinsic(_call_asking_kernel)
 call_clock: Any = intrinsic(_call_clock)
 call_kernel: Any = intrinsic(_call_kernel)
 call_operation: Any = intrinsic(_call_operation)
+call_python: Any = intrinsic(_call_python)
 call_quiet_kernel: Any = intrinsic(_call_quiet_kernel)
 complexes_at: Any = intrinsic(_complexes_at)
 doubles_at: Any = intrinsic(_doubles_at)

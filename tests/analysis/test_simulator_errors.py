@@ -353,8 +353,7 @@ def test_a_period_that_time_cannot_resolve_is_an_error_at_once(period: float, ti
     hold, source = builder.AddSystem(ZeroOrderHold(2.0 * period, 1)), builder.AddSystem(ConstantVectorSource([1.0]))
     builder.Connect(source.get_output_port(), hold.get_input_port())
     simulator = Simulator(builder.Build())
-    simulator.set_use_native_plan(use_plan)
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(use_plan, at_once=True)
     simulator.get_mutable_context().SetTime(time)
     message = r"discrete update event of system '::Diagram::clock' with the period .* s happens more often than time"
     with pytest.raises(RuntimeError, match=message):
@@ -371,8 +370,7 @@ def test_a_step_that_time_cannot_resolve_is_an_error_at_once(
 ) -> None:
     diagram = chain(lambda _: 1.0)
     simulator = Simulator(diagram)
-    simulator.set_use_native_plan(use_plan)
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(use_plan, at_once=True)
     integrator = simulator.get_mutable_integrator()
     integrator.set_maximum_step_size(step)
     integrator.request_initial_step_size_target(step)

@@ -189,8 +189,7 @@ def test_quaternions_keep_their_length_with_any_integrator(make):
     for use_plan in (True, False):
         plant, body = free_box(0.0, off_centre_inertia())
         simulator = Simulator(plant)
-        simulator.set_use_native_plan(use_plan)
-        simulator._patience = 0.0
+        simulator.set_use_native_plan(use_plan, at_once=True)
         context = simulator.get_mutable_context()
         simulator.reset_integrator(make(plant, context)).set_maximum_step_size(0.05)
         plant.SetFreeBodySpatialVelocity(context, body, SpatialVelocity([2.0, -3.0, 1.0], [0.5, 0.1, -0.2]))

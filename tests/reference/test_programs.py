@@ -337,7 +337,7 @@ def test_indices_are_made_of_integers_alone():
 # -- callbacks that use a context of a plant -----------------------------------------------------------
 
 
-def gravity_compensation(drake, time_step, is_hidden, patience):
+def gravity_compensation(drake, time_step, is_hidden, is_compiled):
     """A controller that sets the context of a plant from its input: of its own, or of the plant in the diagram."""
 
     class Controller(drake.LeafSystem):
@@ -365,8 +365,8 @@ def gravity_compensation(drake, time_step, is_hidden, patience):
     builder.Connect(controller.get_output_port(), plant.get_actuation_input_port())
     log = drake.LogVectorOutput(controller.get_output_port(), builder, 0.05)
     simulator = drake.Simulator(builder.Build())
-    if patience is not None:
-        simulator._patience = patience
+    if is_compiled is not None:
+        simulator.set_use_native_plan(is_compiled, at_once=True)
     root = simulator.get_mutable_context()
     context = plant.GetMyMutableContextFromRoot(root)
     if not is_hidden:
@@ -380,13 +380,13 @@ def gravity_compensation(drake, time_step, is_hidden, patience):
 def test_a_controller_may_set_the_context_of_a_plant_while_its_output_is_computed(time_step):
     for is_hidden in (True, False):
         there = gravity_compensation(Package("pydrake"), time_step, is_hidden, None)
-        ways = [gravity_compensation(Package("merganser"), time_step, is_hidden, wait) for wait in (np.inf, 0.0)]
+        ways = [gravity_compensation(Package("merganser"), time_step, is_hidden, use) for use in (False, True)]
         for expected, never, always in zip(there, *ways):
             np.testing.assert_allclose(never, expected, rtol=1e-9, atol=1e-12)
             np.testing.assert_array_equal(always, never)
 
 
-def watched_plant(drake, patience):
+def watched_plant(drake, is_compiled):
     """What a block says of the plant in the diagram, which reads its context without being connected to it."""
 
     class Watcher(drake.LeafSystem):
@@ -406,8 +406,8 @@ def watched_plant(drake, patience):
     watcher = builder.AddSystem(Watcher(plant))
     log = drake.LogVectorOutput(watcher.get_output_port(), builder, 0.05)
     simulator = drake.Simulator(builder.Build())
-    if patience is not None:
-        simulator._patience = patience
+    if is_compiled is not None:
+        simulator.set_use_native_plan(is_compiled, at_once=True)
     watcher.context = plant.GetMyContextFromRoot(simulator.get_context())
     simulator.AdvanceTo(0.2)
     return log.FindLog(simulator.get_context()).data()[0]
@@ -415,8 +415,8 @@ def watched_plant(drake, patience):
 
 def test_a_block_may_read_the_context_of_a_plant_to_which_it_is_not_connected():
     there = watched_plant(Package("pydrake"), None)
-    for patience in (np.inf, 0.0):
-        np.testing.assert_allclose(watched_plant(Package("merganser"), patience), there, rtol=1e-12)
+    for is_compiled in (False, True):
+        np.testing.assert_allclose(watched_plant(Package("merganser"), is_compiled), there, rtol=1e-12)
 
 
 # -- all names -----------------------------------------------------------------------------------------

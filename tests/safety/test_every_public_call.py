@@ -49,3 +49,11 @@ def test_a_crash_an_error_and_a_good_end_are_told_apart():
     assert outcomes["crash"].status == "SIGSEGV"
     assert outcomes["fail"].status == "failed" and "as expected" in outcomes["fail"].output
     assert outcomes["pass"].passed
+
+
+def test_the_end_of_a_process_that_is_none_of_the_cases_is_left_to_who_started_it():
+    other = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+    os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has taken note yet
+    (outcome,) = run_each([("pass", lambda: None)])
+    assert outcome.passed
+    assert other.wait() == 3

@@ -23,6 +23,7 @@ import numba
 __all__ = ["Outcome", "get_ready", "run_each"]
 
 _LIMIT = 600  # [s], after which a case is taken for one that hangs
+_BETWEEN_LOOKS = 0.005  # [s], at processes that may have ended
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _be_child(case: Callable[[], Any], output: TextIO) -> None:
 
 
 def _wait_for_one(running: dict[int, tuple[str, TextIO, float]]) -> Outcome:
-    process, status = os.wait()
+    process, status = _first_to_end(running)
     name, output, start = running.pop(process)
     with output:
         output.seek(0)
@@ -107,3 +108,13 @@ def _wait_for_one(running: dict[int, tuple[str, TextIO, float]]) -> Outcome:
     else:
         ending = "passed" if os.WEXITSTATUS(status) == 0 else "failed"
     return Outcome(name, ending, text, time.monotonic() - start)
+
+
+def _first_to_end(processes: Iterable[int]) -> tuple[int, int]:
+    """The first of these processes to end, and its status; others, which compile for this one, are left alone."""
+    while True:
+        for process in processes:
+            ended, status = os.waitpid(process, os.WNOHANG)
+            if ended:
+                return ended, status
+        time.sleep(_BETWEEN_LOOKS)

@@ -83,8 +83,7 @@ def watched(kind: Any, model: Any, plant: Any) -> tuple[Any, Any, Any]:
 
 def run(diagram: Any, log: Any, is_compiled: bool, until: float = 1.0) -> tuple[Any, Simulator]:
     simulator = Simulator(diagram)
-    simulator.set_use_native_plan(is_compiled)
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(is_compiled, at_once=True)
     simulator.AdvanceTo(until)
     return log.FindLog(simulator.get_context()).data().copy(), simulator
 
@@ -95,7 +94,7 @@ def test_compiled_observers_take_the_same_way(kind: Any, is_discrete: bool) -> N
     diagram, _, log = watched(kind, Pendulum(is_discrete), Pendulum(is_discrete))
     python, _ = run(diagram, log, False)
     compiled, simulator = run(diagram, log, True)
-    assert not simulator._plan._program.stops  # nothing is left to Python
+    assert not simulator._plan._program.num_callbacks  # nothing is left to Python
     np.testing.assert_array_equal(compiled, python)
     assert np.ptp(python[0]) > 0.1
 
@@ -131,7 +130,7 @@ def test_filters_of_expressions_are_compiled_with_exact_jacobians(is_discrete: b
     diagram, observer, log = watched(ExtendedKalmanFilter, model(), model())
     python, _ = run(diagram, log, False)
     compiled, simulator = run(diagram, log, True)
-    assert not simulator._plan._program.stops
+    assert not simulator._plan._program.num_callbacks
     np.testing.assert_array_equal(compiled, python)
     context = observer.GetMyContextFromRoot(simulator.get_context())
     room, inner = observer._new_room(context), observer._model(context)
@@ -162,8 +161,7 @@ def test_new_coefficients_of_the_model_count_at_once() -> None:
         plant = model.Clone()
         diagram, _, log = watched(LuenbergerObserver, model, plant)
         simulator = Simulator(diagram)
-        simulator.set_use_native_plan(is_compiled)
-        simulator._patience = 0.0
+        simulator.set_use_native_plan(is_compiled, at_once=True)
         simulator.AdvanceTo(0.5)
         model.UpdateCoefficients(A=[[0.9, 0.2], [0.0, 0.8]], B=B, C=C, **rest)
         simulator.AdvanceTo(1.0)
@@ -183,8 +181,7 @@ def test_a_measurement_that_is_no_number_is_named(kind: Any, is_compiled: bool) 
     builder.ExportInput(observer.get_input_port(0), "y")
     builder.ExportInput(observer.get_input_port(1), "u")
     simulator = Simulator(builder.Build())
-    simulator.set_use_native_plan(is_compiled)
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(is_compiled, at_once=True)
     context = simulator.get_mutable_context()
     for index in range(2):
         simulator.get_system().get_input_port(index).FixValue(context, [0.1])

@@ -87,7 +87,7 @@ class World:
         sinks = [sink, LogVectorOutput(self.actor.GetOutputPort("logged"), builder, 0.05)]
         self.simulator = Simulator(builder.Build())
         self.simulator.set_use_native_plan(use_plan)
-        self.simulator._patience = 0.0
+        self.simulator.set_use_native_plan(True, at_once=True)
         integrator = self.simulator.get_mutable_integrator()
         integrator.set_fixed_step_mode(True)
         integrator.set_maximum_step_size(0.01)
@@ -210,3 +210,68 @@ def test_a_sink_with_two_triggers_loses_no_sample_where_its_log_is_full() -> Non
     assert both[0] == both[1]
     times = np.array(both[0][0])
     assert np.count_nonzero(np.diff(times) == 0.0) >= 400  # twice at once where a period ends
+
+
+class Rewiring(LeafSystem):
+    """Gives another block a new input now and then, while events of both are due; counts its calls."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.num_calls = 0
+        self.target: Any = None  # port and context of the other block
+        if kind == "update":
+            self.DeclareDiscreteState(1)
+            self.DeclarePeriodicDiscreteUpdateEvent(0.1, 0.0, lambda context, values: self._act(context))
+        else:
+            self.DeclarePeriodicPublishEvent(0.1, 0.0, self._act)
+
+    def _act(self, context: Any) -> None:
+        self.num_calls += 1
+        if self.target is not None and self.num_calls % 3 == 0:
+            port, other = self.target
+            port.FixValue(other, [float(self.num_calls)])
+
+
+@pytest.mark.parametrize("kind", ["update", "publish"])
+def test_an_input_that_a_handler_fixes_counts_for_compiled_events_of_the_same_time(kind: str) -> None:
+    both = []
+    for use_plan in (True, False):
+        builder = DiagramBuilder()
+        gains = [builder.AddSystem(Gain(k=1.0, size=1)) for _ in range(2)]
+        feeds = builder.AddSystem(ConstantVectorSource([0.5]))
+        builder.Connect(feeds.get_output_port(), gains[1].get_input_port())
+        rewiring = builder.AddSystem(Rewiring(kind))
+        other = builder.AddSystem(Rewiring(kind))  # one more handler, after the first and before what is compiled
+        holds = [builder.AddSystem(ZeroOrderHold(0.1, 1)) for _ in gains]
+        for gain, hold in zip(gains, holds):
+            builder.Connect(gain.get_output_port(), hold.get_input_port())
+        sinks = [LogVectorOutput(block.get_output_port(), builder, 0.1) for block in (*gains, *holds)]
+        diagram = builder.Build()
+        simulator = Simulator(diagram)
+        simulator.set_use_native_plan(use_plan, at_once=True)
+        root = simulator.get_mutable_context()
+        contexts = [gain.GetMyMutableContextFromRoot(root) for gain in gains]
+        gains[0].get_input_port().FixValue(contexts[0], [0.0])
+        rewiring.target = gains[0].get_input_port(), contexts[0]
+        other.target = gains[1].get_input_port(), contexts[1]
+        simulator.AdvanceTo(2.05)
+        logs = [sink.FindLog(root).data().tolist() for sink in sinks]
+        counts = [simulator.get_num_discrete_updates(), simulator.get_num_publishes(), simulator.get_num_steps_taken()]
+        both.append([logs, counts, rewiring.num_calls, other.num_calls])
+        assert (simulator._plan is not None) == use_plan
+    assert both[0] == both[1]
+    assert both[0][0][2][0][-1] > 10.0  # it has come through
+
+
+def test_simulations_of_python_blocks_alone_run_in_the_compiled_loop_too() -> None:
+    both = []
+    for use_plan in (True, False):
+        builder = DiagramBuilder()
+        blocks = [builder.AddSystem(Rewiring(kind)) for kind in ("update", "publish", "publish")]
+        simulator = Simulator(builder.Build())
+        simulator.set_use_native_plan(use_plan, at_once=True)
+        simulator.AdvanceTo(1.0)
+        assert (simulator._plan is not None) == use_plan
+        counts = [simulator.get_num_discrete_updates(), simulator.get_num_publishes(), simulator.get_num_steps_taken()]
+        both.append([block.num_calls for block in blocks] + counts)
+    assert both[0] == both[1]

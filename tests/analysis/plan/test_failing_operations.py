@@ -54,8 +54,7 @@ def seen_in(simulator: Simulator, sink: Any) -> list[Any]:
 def test_a_step_with_an_operation_that_fails_is_not_taken(name: str, use: str) -> None:
     system, sink = diagram(has_state=True)
     simulator = Simulator(system)
-    simulator.set_use_native_plan(use == "the plan")
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(use == "the plan", at_once=True)
     method = simulator.reset_integrator(METHODS[name](system, simulator.get_context()))
     method.set_maximum_step_size(0.01)
     simulator.Initialize()
@@ -85,8 +84,7 @@ def test_nothing_is_logged_that_could_not_be_computed(has_python_before: bool) -
             builder.AddSystem(Publisher(calls := []))
         system, sink = diagram(False, builder)
         simulator = Simulator(system)
-        simulator.set_use_native_plan(use_plan)
-        simulator._patience = 0.0
+        simulator.set_use_native_plan(use_plan, at_once=True)
         with pytest.raises(ValueError, match="::limited': lower limits must not be above upper ones"):
             simulator.AdvanceTo(2.0)
         both.append([seen_in(simulator, sink), list(calls) if has_python_before else []])
@@ -136,8 +134,7 @@ def test_python_blocks_never_see_what_an_operation_has_not_computed() -> None:
     seen = []
     for use_plan in (True, False):
         simulator = Simulator(system)
-        simulator.set_use_native_plan(use_plan)
-        simulator._patience = 0.0
+        simulator.set_use_native_plan(use_plan, at_once=True)
         simulator.get_mutable_integrator().set_fixed_step_mode(True)
         with pytest.raises((RuntimeError, ValueError)) as caught:
             simulator.AdvanceTo(2.0)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import merganser.analysis.plan.callbacks as callbacks_module
 import merganser.analysis.plan.plan as plan_module
 import merganser.analysis.plan.program as program_module
 import merganser.analysis.simulator as simulator_module
@@ -26,7 +27,7 @@ from merganser.framework.primitives import Gain, LinearSystem, LogVectorOutput, 
 from merganser.framework.symbolic import Variable
 
 _LOWERING = (program_module, assembly_module, growing_array_module, lowering_module)
-_ALL = (*_LOWERING, plan_module, simulator_module)
+_ALL = (*_LOWERING, callbacks_module, plan_module, simulator_module)
 _END = 0.249  # where no event is due, since an advance from there makes the updates that an advance to it leaves
 
 
@@ -66,7 +67,7 @@ def simulation(method: Any = BogackiShampine3Integrator) -> tuple[Simulator, lis
         LogVectorOutput(counter.GetOutputPort("z"), builder, 0.03),
     ]
     simulator = Simulator(builder.Build())
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(True, at_once=True)
     integrator = simulator.reset_integrator(method(simulator.get_system(), simulator.get_context()))
     integrator.set_maximum_step_size(0.02)
     integrator.set_target_accuracy(1e-5)
@@ -133,8 +134,9 @@ class Fault:
                 raise self._error
 
 
-# What runs while an interrupt is being dealt with, or before the loop has begun; and callbacks, which may fail.
-_NOT_AT_RISK = ("AdvanceTo", "_note_what_is_done", "_finish_updates", "serve")
+# What runs while an interrupt is being dealt with, or before the loop has begun; callbacks, which may fail; what runs
+# every 10 ms, however many these are.
+_NOT_AT_RISK = ("AdvanceTo", "_note_what_is_done", "_finish_updates", "serve", "_look", "may_be_lowered_further")
 
 
 def calls_in(modules: tuple[ModuleType, ...], method: Any) -> tuple[int, list[Any]]:
@@ -209,7 +211,7 @@ def test_the_compiled_loop_looks_for_signals_all_the_time(size: int) -> None:
     A = rng.normal(size=(size, size)) - 40.0 * np.eye(size)
     system = LinearSystem(A, np.zeros((size, 0)), np.eye(size), np.zeros((size, 0)))
     simulator = Simulator(system)
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(True, at_once=True)
     integrator = simulator.get_mutable_integrator()
     integrator.set_fixed_step_mode(True)
     integrator.set_maximum_step_size(1e-7)

@@ -37,8 +37,7 @@ def run(use_plan: bool, seed: int, num_blocks: int, is_nested: bool, has_python:
     history: list[Any] = []
     diagram, sinks = random_diagram(rng, num_blocks, history, is_nested, has_python)
     simulator = Simulator(diagram)
-    simulator.set_use_native_plan(use_plan)
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(use_plan, at_once=True)
     context = simulator.get_mutable_context()
     if rng.integers(2):
         simulator.reset_integrator(FIXED_STEP[rng.integers(2)](diagram, 0.02, context))
@@ -132,8 +131,7 @@ def simulator_of(use_plan: bool, *arguments: Any) -> tuple[Simulator, Any, Oscil
     builder.Connect(hold.get_output_port(), oscillator.get_input_port())
     sink = LogVectorOutput(oscillator.GetOutputPort("q"), builder, 0.01)
     simulator = Simulator(builder.Build())
-    simulator.set_use_native_plan(use_plan)
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(use_plan, at_once=True)
     return simulator, sink, oscillator
 
 
@@ -248,8 +246,7 @@ def test_dependency_that_shows_late_is_heeded() -> None:
         builder.Connect(gain.get_output_port(), total.get_input_port())
         diagram = builder.Build()
         simulator = Simulator(diagram)
-        simulator.set_use_native_plan(use_plan)
-        simulator._patience = 0.0
+        simulator.set_use_native_plan(use_plan, at_once=True)
         simulator.AdvanceTo(1.0)
         both.append(simulator.get_context().get_continuous_state_vector().CopyToVector().tolist())
     assert both[0] == both[1]
@@ -319,7 +316,7 @@ def test_other_threads_run_while_the_compiled_loop_does(monkeypatch: pytest.Monk
     builder.Connect(integrator.get_output_port(), gain.get_input_port())
     builder.Connect(gain.get_output_port(), integrator.get_input_port())
     simulator = Simulator(builder.Build())
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(True, at_once=True)
     method = simulator.get_mutable_integrator()
     method.set_fixed_step_mode(True)
     method.set_maximum_step_size(1e-6)
@@ -355,8 +352,7 @@ def test_the_last_stage_serves_the_next_step_unless_something_changes_the_deriva
             builder.Connect(hold.get_output_port(), integrator.get_input_port())
         LogVectorOutput(gain.get_output_port(), builder, 0.1)
         simulator = Simulator(builder.Build())
-        simulator.set_use_native_plan(use == "the plan")
-        simulator._patience = 0.0
+        simulator.set_use_native_plan(use == "the plan", at_once=True)
         context = simulator.get_mutable_context()
         integration = simulator.reset_integrator(method(simulator.get_system(), context))
         integration.set_fixed_step_mode(True)

@@ -22,6 +22,7 @@ from merganser.analysis import (
 )
 from merganser.analysis.integrators.small_lu import factor_shifted, solve_factored
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, System
+from merganser.framework.core import later_code
 from merganser.framework.core.later_code import LaterCode
 from merganser.framework.native import native
 from merganser.framework.primitives import LinearSystem, LogVectorOutput, Sine, ZeroOrderHold
@@ -37,8 +38,7 @@ def simulator_of(
     x0: Any = None,
 ) -> tuple[Simulator, Any]:
     simulator = Simulator(system)
-    simulator.set_use_native_plan(use_plan)
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(use_plan, at_once=True)
     context = simulator.get_mutable_context()
     if x0 is not None:
         context.SetContinuousState(x0)
@@ -78,8 +78,7 @@ def run(use_plan: bool, seed: int, num_blocks: int, has_python: bool) -> list[An
     history: list[Any] = []
     diagram, sinks = random_diagram(rng, num_blocks, history, bool(rng.integers(2)), has_python)
     simulator = Simulator(diagram)
-    simulator.set_use_native_plan(use_plan)
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(use_plan, at_once=True)
     context = simulator.get_mutable_context()
     kind = rng.integers(5)
     if kind < 2:
@@ -320,38 +319,40 @@ def test_large_systems_are_left_to_lapack() -> None:
 
 
 @pytest.fixture
-def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Has the compiled loop worth its while after 0.02 s without it, whether or not it is on the disk."""
-    simulator, _ = simulator_of(Native(_van_der_pol, 2, "mu", [5.0]), False, x0=[2.0, 0.0])
-    simulator.AdvanceTo(0.1)  # whatever has to be compiled for this takes no time later
+def little_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has the compiled loop worth its while after a little work without it, whether or not it is on the disk."""
     monkeypatch.setattr("merganser.analysis.simulator._LOOP", LaterCode("not loaded", "LOOP", "advance"))
     monkeypatch.setattr("merganser.analysis.simulator.want", lambda _code: None)  # nobody is to look for it later
     monkeypatch.setattr(LaterCode, "is_worth_while", lambda _code, pays: pays)
-    for patience in ("_PATIENCE_WITH_COMPILER", "_PATIENCE_TO_COMPILE"):
-        monkeypatch.setattr(f"merganser.analysis.simulator.{patience}", 0.02)
-    monkeypatch.setattr(Simulator, "_time_in_process", 0.0)
+    for least in ("_WORK_TO_LOAD", "_WORK_TO_LOAD_WITH_COMPILER", "_WORK_TO_COMPILE"):
+        monkeypatch.setattr(later_code, least, 1000)
+    monkeypatch.setattr(later_code._state, "work", 0)
 
 
-@pytest.mark.usefixtures("little_patience")
+@pytest.mark.usefixtures("little_work")
 def test_many_short_advances_get_a_plan_as_a_long_one_does() -> None:
-    """The time that steps take without it adds up, however few of them an advance has."""
-    simulator, _ = simulator_of(Native(_van_der_pol, 2, "mu", [5.0]), True, x0=[2.0, 0.0])
-    simulator._patience = 0.02
-    simulator.AdvanceTo(0.01)
-    assert simulator._plan is None
-    for step in range(2, 4000):
-        simulator.AdvanceTo(0.01 * step)
-        if simulator._plan is not None:
-            return
-    pytest.fail("no plan")
+    """The work of steps without it adds up, however few of them an advance has."""
+
+    def num_steps_until_plan(size: float) -> int:
+        later_code._state.work = 0
+        simulator, _ = simulator_of(Native(_van_der_pol, 2, "mu", [5.0]), True, x0=[2.0, 0.0])
+        simulator.set_use_native_plan(True)
+        for number in range(1, 4000):
+            simulator.AdvanceTo(size * number)
+            if simulator._plan is not None:
+                return simulator.get_num_steps_taken()
+        pytest.fail("no plan")
+
+    assert num_steps_until_plan(1e-4) == num_steps_until_plan(1e-4) > 50
+    assert num_steps_until_plan(1e3) > 100  # in the midst of the first advance
 
 
-@pytest.mark.usefixtures("little_patience")
+@pytest.mark.usefixtures("little_work")
 def test_many_short_simulations_get_a_plan_as_a_long_one_does() -> None:
-    """A study makes a new simulator for each run: what they have spent adds up."""
+    """A study makes a new simulator for each run: what they have done adds up."""
     for number in range(2000):
         simulator, _ = simulator_of(Native(_van_der_pol, 2, "mu", [5.0]), True, x0=[2.0, 0.0])
-        simulator._patience = 0.02
+        simulator.set_use_native_plan(True)
         simulator.AdvanceTo(0.1)
         if simulator._plan is not None:
             assert number > 1

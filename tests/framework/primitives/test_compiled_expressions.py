@@ -130,14 +130,13 @@ def test_simulations_of_expressions_are_left_to_compiled_code() -> None:
         builder.AddSystem(system)
         log = LogVectorOutput(system.get_output_port(), builder, 0.1)
         simulator = Simulator(builder.Build())
-        simulator.set_use_native_plan(is_compiled)
-        simulator._patience = 0.0
+        simulator.set_use_native_plan(is_compiled, at_once=True)
         context = system.GetMyMutableContextFromRoot(simulator.get_mutable_context())
         context.get_mutable_numeric_parameter(0).SetFromVector([0.7])
         context.SetContinuousState([1.0, 0.5])
         simulator.AdvanceTo(2.0)
         ends.append(log.FindLog(simulator.get_context()).data().copy())
-        assert not is_compiled or not simulator._plan._program.stops
+        assert not is_compiled or not simulator._plan._program.num_callbacks
     np.testing.assert_array_equal(*ends)
 
 
@@ -168,7 +167,7 @@ def test_crossed_limits_are_named_in_compiled_simulations_too() -> None:
         builder.Connect(wave.get_output_port(1 if port == 2 else 0), system.get_input_port(port))
     LogVectorOutput(system.get_output_port(), builder, 0.1)
     simulator = Simulator(builder.Build())
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(True, at_once=True)
     with pytest.raises(ValueError, match=r"::limited': lower limits must not be above upper ones; element 0"):
         simulator.AdvanceTo(1.0)  # cos(t) at once stands above sin(t)
 

@@ -66,8 +66,7 @@ def switched(chooser, *sources):
 
 def simulator_of(diagram, uses_plan):
     simulator = Simulator(diagram)
-    simulator.set_use_native_plan(uses_plan)
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(uses_plan, at_once=True)
     return simulator
 
 

@@ -87,8 +87,7 @@ def logged(block, uses_plan):
     builder.Connect(selector.get_output_port(), block.get_input_port())
     logs = [LogVectorOutput(s.get_output_port(), builder, 0.025) for s in (block, source)]
     simulator = Simulator(builder.Build())
-    simulator.set_use_native_plan(uses_plan)
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(uses_plan, at_once=True)
     simulator.AdvanceTo(1.6)
     return np.concatenate([log.FindLog(simulator.get_context()).data() for log in logs])
 
@@ -132,8 +131,7 @@ def test_constants_that_are_replaced_reach_a_simulation_that_is_under_way():
         affine = builder.AddSystem(AffineSystem(A=[[0.0]], B=[[1.0]], C=[[1.0]]))
         builder.Connect(source.get_output_port(), affine.get_input_port())
         simulator = Simulator(builder.Build())
-        simulator.set_use_native_plan(uses_plan)
-        simulator._patience = 0.0
+        simulator.set_use_native_plan(uses_plan, at_once=True)
         x = simulator.get_context().get_continuous_state_vector
         simulator.AdvanceTo(1.0)
         assert x()[0] == pytest.approx(1.0)

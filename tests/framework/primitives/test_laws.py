@@ -347,8 +347,7 @@ def test_compiled_updates_do_the_same_to_the_last_bit(name):
             system.set_fixed_seed(4)
         context, *_ = filled(case, system, np.random.default_rng(8))
         simulator = Simulator(system, context)
-        simulator.set_use_native_plan(is_compiled)
-        simulator._patience = 0.0
+        simulator.set_use_native_plan(is_compiled, at_once=True)
         simulator.AdvanceTo(case.time + 0.35)
         ends.append(discrete_state(context))
     np.testing.assert_array_equal(*ends)

@@ -79,13 +79,12 @@ def test_closed_loops_go_the_same_way_in_compiled_code(kind: str) -> None:
     for is_compiled in (False, True):
         diagram, plant, log = closed_loop(kind)
         simulator = Simulator(diagram)
-        simulator.set_use_native_plan(is_compiled)
-        simulator._patience = 0.0
+        simulator.set_use_native_plan(is_compiled, at_once=True)
         context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
         plant.SetPositions(context, np.linspace(0.3, -0.3, plant.num_positions()))
         simulator.AdvanceTo(0.3)
         runs.append((plant.GetPositionsAndVelocities(context), log.FindLog(simulator.get_context()).data().copy()))
-        assert not is_compiled or not simulator._plan._program.stops  # nothing is left to Python
+        assert not is_compiled or not simulator._plan._program.num_callbacks  # nothing is left to Python
     for python, compiled in zip(*runs):
         np.testing.assert_array_equal(compiled, python)
     positions = runs[0][0][: len(runs[0][0]) // 2]

@@ -135,7 +135,7 @@ def make_scene(
     if watch is not None:
         builder.AddNamedSystem("watcher", Watcher(0.1, watch))
     simulator = Simulator(builder.Build())
-    simulator._patience = {"never": np.inf, "always": 0.0}[way]
+    simulator.set_use_native_plan(way == "always", at_once=True)
     if way == "never":
         plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
     context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
@@ -266,7 +266,7 @@ def test_controllers_without_desired_state_are_disarmed_in_the_plan_until_it_is_
         add_bodies(plant)
         plant.Finalize()
         simulator = Simulator(builder.Build())
-        simulator._patience = {"never": np.inf, "always": 0.0}[way]
+        simulator.set_use_native_plan(way == "always", at_once=True)
         if way == "never":
             plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
         context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
@@ -331,7 +331,7 @@ def test_geometry_of_others_than_the_plant_is_left_to_python() -> None:
         source = builder.AddSystem(ConstantVectorSource(np.zeros(port.size())))
         builder.Connect(source.get_output_port(), port)
     simulator = Simulator(builder.Build())
-    simulator._patience = 0.0
+    simulator.set_use_native_plan(True, at_once=True)
     context = plant.GetMyContextFromRoot(simulator.get_mutable_context())
     assert plant._native_dynamics.resolve(context) is None
     simulator.AdvanceTo(0.01)

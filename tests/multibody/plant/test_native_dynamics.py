@@ -98,7 +98,7 @@ def diagram(plant: MultibodyPlant, regulated: bool = True) -> tuple[Any, Regulat
 def simulator_of(plant: MultibodyPlant, way: str, regulated: bool = True) -> tuple[Simulator, Any, Any, Any]:
     whole, regulator, log = diagram(plant, regulated)
     simulator = Simulator(whole)
-    simulator._patience = {"never": np.inf, "always": 0.0}[way]
+    simulator.set_use_native_plan(way == "always", at_once=True)
     if way == "never":
         plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
     context = plant.GetMyContextFromRoot(simulator.get_mutable_context())
@@ -249,7 +249,7 @@ def test_joints_that_swing_into_their_limits_do_so_in_the_plan_as_in_python(time
         builder.AddSystem(plant)
         log = LogVectorOutput(plant.get_state_output_port(), builder, 0.01)
         simulator = Simulator(builder.Build())
-        simulator._patience = {"never": np.inf, "always": 0.0}[way]
+        simulator.set_use_native_plan(way == "always", at_once=True)
         if way == "never":
             plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
         context = plant.GetMyContextFromRoot(simulator.get_mutable_context())
@@ -285,7 +285,7 @@ def test_actuation_ports_that_are_not_connected_are_zero_in_the_plan_and_may_be_
     for way in WAYS:
         plant = arm(time_step)
         simulator = Simulator(plant)
-        simulator._patience = {"never": np.inf, "always": 0.0}[way]
+        simulator.set_use_native_plan(way == "always", at_once=True)
         if way == "never":
             plant._native_dynamics.resolve = lambda context: None  # type: ignore[method-assign]
         context = simulator.get_mutable_context()

@@ -43,8 +43,7 @@ def test_samples_are_those_of_python_where_a_joint_reaches_its_limit(
         ports = noise.get_output_port(), plant.get_state_output_port()
         logs = [LogVectorOutput(port, builder, 0.01) for port in ports]
         simulator = Simulator(builder.Build())
-        simulator.set_use_native_plan(is_compiled)
-        simulator._patience = 0.0
+        simulator.set_use_native_plan(is_compiled, at_once=True)
         simulator.AdvanceTo(2.0)
         generator = noise.GetMyContextFromRoot(simulator.get_context()).get_abstract_state(0).get_value()
         runs.append([*(log.FindLog(simulator.get_context()).data().copy() for log in logs), generator()])

@@ -1,0 +1,126 @@
+"""What a compiled loop leaves to Python: operations that call back (`call_back` in framework/native/operations.py).
+
+Each brings what the Context knows up to date, does its work, and notes what that has changed. An exception ends the
+loop.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from merganser.analysis.plan import fields as f
+from merganser.framework.core.derivatives import compute_for
+from merganser.framework.core.events import EventKind
+from merganser.framework.core.execution import call_handler, compute_updates
+from merganser.framework.native.tape import AGAIN, SUCCEEDED
+
+if TYPE_CHECKING:
+    from merganser.analysis.event_schedule import EventList
+    from merganser.analysis.plan.plan import Plan
+    from merganser.framework.core.events import EventStatus
+    from merganser.framework.core.store import CacheSlot
+
+__all__ = ["DisturbanceError", "Handler", "SlotComputation", "key_of"]
+
+
+class DisturbanceError(Exception):
+    """A computation has changed what the loop may have computed from: from now on, Python takes the steps."""
+
+
+class SlotComputation:
+    """The computation of a cache entry.
+
+    Args:
+        plan: whose loop calls it.
+        slot: of the entry.
+        needed_by: see trace_upstream.
+        valid: mask of the entries that the loop has computed when it comes here.
+    """
+
+    __slots__ = ("_needed_by", "_plan", "_slot", "_valid")
+
+    def __init__(self, plan: Plan, slot: CacheSlot, needed_by: dict[int, CacheSlot], valid: int) -> None:
+        self._plan, self._slot, self._needed_by, self._valid = plan, slot, needed_by, valid
+
+    def __call__(self) -> int:
+        """Computes the entry if it is out of date."""
+        plan, slot = self._plan, self._slot
+        store = slot.store
+        plan.note_changes(self._valid)
+        if store.invalid & slot.bit:
+            compute_for(slot, self._needed_by)
+        if store.num_disturbances:
+            raise DisturbanceError
+        plan.note_callback()
+        return SUCCEEDED if plan.knows_dependencies() else AGAIN
+
+
+class Handler:
+    """One publish event, or all discrete updates of a leaf system.
+
+    Args:
+        plan: whose loop calls it.
+        events: what happens.
+        kind: publish events or discrete updates.
+        reads: nodes of the leaf system that the handlers have been seen to read.
+        valid: mask of the entries that the loop has computed when it comes here.
+        inputs: mask of all entries that the events of the group read, as far as that is known.
+
+    Attributes:
+        events: as given.
+        comes_before_operations: whether other events of the group come after it that are compiled.
+    """
+
+    __slots__ = ("_inputs", "_key", "_kind", "_plan", "_reads", "_valid", "comes_before_operations", "events")
+
+    def __init__(self, plan: Plan, events: EventList, kind: EventKind, reads: int, valid: int, inputs: int) -> None:
+        self._plan, self._kind, self._reads, self._valid, self._inputs = plan, kind, reads, valid, inputs
+        self._key = key_of(events)
+        self.events = events
+        self.comes_before_operations = False
+
+    def __call__(self) -> int:
+        """Calls the handlers; the results of updates stay where the loop finds them."""
+        plan = self._plan
+        plan.note_changes(self._valid)
+        context = self.events[0][0]
+        store = context._store
+        outer_reads, outer_reader = store.reads, store.reader
+        store.reads, store.reader = 0, context
+        try:
+            status = self.serve()
+            plan.fields[f.HAS_RETURNED] = 1  # no signal is looked at before this
+            plan.last_handler = self
+            if store.reads & ~self._reads:
+                self._reads |= store.reads
+                plan.note_reads(self._key, self._reads)
+        except Exception:
+            plan.drops_publishes = True
+            raise
+        finally:
+            store.reads, store.reader = outer_reads, outer_reader
+        if status is None:
+            plan.fields[f.HAS_EFFECT] = 1
+        outcome = SUCCEEDED if status is None else plan.heed(status, self._kind)
+        plan.note_callback()
+        if outcome != SUCCEEDED:
+            return outcome
+        if not plan.is_current():
+            plan.fields[f.IS_OUT_OF_DATE] = 1
+            if self.comes_before_operations:
+                return AGAIN
+        return f.READ_ANEW if store.invalid & self._inputs else SUCCEEDED
+
+    def serve(self) -> EventStatus | None:
+        """Returns the most severe status that the handlers have returned; None if they just succeeded."""
+        context, event = self.events[0]
+        if self._kind is EventKind.PUBLISH:
+            return call_handler(context, event)
+        if len(self.events) == 1:  # the loop has put the present values into the room for the new ones
+            return call_handler(context, event, context._next_discrete)
+        return compute_updates(self.events, self._kind)[0]
+
+
+def key_of(events: EventList) -> int:
+    """A number for the handlers of some events of one leaf system."""
+    return hash((id(events[0][0]), tuple(id(event) for _, event in events)))
