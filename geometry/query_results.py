@@ -15,8 +15,8 @@ __all__ = ["PenetrationAsPointPair", "SignedDistancePair", "SignedDistanceToPoin
 Array = NDArray[Any]
 
 
-# Where the fields of vectors stand among the numbers of `distance_dtype` (proximity/layout.py), and row_a and row_b.
-NHAT, P_WCA, P_WCB, P_ACA, P_BCB, ROWS = 1, 4, 7, 10, 13, slice(16, 18)
+# Where the fields of vectors stand among the numbers of `distance_dtype` (proximity/layout.py).
+NHAT, P_WCA, P_WCB, P_ACA, P_BCB = 1, 4, 7, 10, 13
 _NO_NUMBERS = np.zeros((1, 16))
 _NO_NUMBERS.flags.writeable = False
 

@@ -24,7 +24,7 @@ from merganser.geometry.proximity.engine import ProximityEngine
 from merganser.geometry.proximity.layout import HALF_SPACE, POINT, geometry_dtype
 from merganser.geometry.proximity.mesh_distance import MeshDistance
 from merganser.geometry.proximity_layout import ProximityLayout
-from merganser.geometry.query_results import ROWS, PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
+from merganser.geometry.query_results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
 from merganser.geometry.shapes import Convex, Ellipsoid, Mesh, Sphere
 
 __all__ = ["ProximityQueries"]
@@ -299,18 +299,16 @@ class ProximityQueries:
 
 
 def _numbers(results: Array) -> Array:
-    """Records of distance_dtype as numbers, copied, shape [num_results, ..]."""
-    return results.view(np.float64).reshape(len(results), -1).copy()
+    """Records of distance_dtype as numbers, copied, for reading only, shape [num_results, ..]."""
+    return np.frombuffer(results.tobytes()).reshape(len(results), -1)
 
 
 def _results(kind: type[Result], layout: ProximityLayout, results: Array) -> list[Result]:
     """Records of distance_dtype as results for users, which keep a copy."""
     if not len(results):
         return []
-    numbers, ids = _numbers(results), layout.geometry_ids
-    rows_a, rows_b = numbers.view(np.int64)[:, ROWS].T.tolist()
-    distances = numbers[:, 0].tolist()
-    return list(map(kind._of, repeat(ids), rows_a, rows_b, distances, repeat(numbers), count()))
+    rows = results["row_a"].tolist(), results["row_b"].tolist(), results["distance"].tolist()
+    return list(map(kind._of, repeat(layout.geometry_ids), *rows, repeat(_numbers(results)), count()))
 
 
 def _split(scalars: Array) -> tuple[Array, Array]:
