@@ -404,11 +404,12 @@ class Simulator:
                 is_complete = plan.advance(boundary_time, progress, must_look)
             finally:
                 self._take_from_plan(plan)
-            self._was_effective(plan.status, status)
+            if not plan.status.did_nothing():
+                self._was_effective(plan.status, status)
             has_left_events = bool(self._owed)
             if has_left_events:
                 self._publish_what_is_owed(status)
-            if plan.num_steps:
+            if must_look and plan.num_steps:
                 self._look(status)
             if not (is_complete or has_left_events):
                 return False

@@ -9,30 +9,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba import types
-from numba.extending import intrinsic
-
 from merganser.analysis.integrators import radau_fields as f
 from merganser.analysis.integrators.newton import SAME_STEP_SIZE
 from merganser.analysis.integrators.radau import FARTHEST_GUESS
 from merganser.analysis.integrators.small_lu import factor_shifted, solve_factored
 from merganser.framework.native import device
-from merganser.framework.native.tape import doubles_at, integers_at
+from merganser.framework.native.tape import complexes_at, doubles_at, integers_at
 
 __all__ = ["estimate", "factor", "guess", "improve"]
-
-
-def _pointer_to_complex(typingctx: Any, address: Any) -> Any:
-    """The complex numbers at an address, as something to index."""
-    kind = types.CPointer(types.complex128)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(kind))
-
-    return kind(types.int64), generate
-
-
-_complexes_at: Any = intrinsic(_pointer_to_complex)
 
 
 @device
@@ -64,14 +48,14 @@ def improve(i: Any, r: Any) -> float:
     for j in range(num_stages * n):
         if not math.isfinite(derivatives[j]):
             return math.nan
-    method, complex_method = doubles_at(i[f.METHOD]), _complexes_at(i[f.METHOD_COMPLEX])
-    dw, complex_dw = doubles_at(i[f.WORK]), _complexes_at(i[f.WORK_COMPLEX])
+    method, complex_method = doubles_at(i[f.METHOD]), complexes_at(i[f.METHOD_COMPLEX])
+    dw, complex_dw = doubles_at(i[f.WORK]), complexes_at(i[f.WORK_COMPLEX])
     if i[f.HAS_REAL]:
         _residual(n, num_stages, method, r[f.H], derivatives, z, dw)
         solve_factored(n, doubles_at(i[f.LU_REAL]), integers_at(i[f.PIVOTS_REAL]), dw)
     if i[f.HAS_COMPLEX]:
         _residual(n, num_stages, complex_method, r[f.H], derivatives, z, complex_dw)
-        solve_factored(n, _complexes_at(i[f.LU_COMPLEX]), integers_at(i[f.PIVOTS_COMPLEX]), complex_dw)
+        solve_factored(n, complexes_at(i[f.LU_COMPLEX]), integers_at(i[f.PIVOTS_COMPLEX]), complex_dw)
     largest = 0.0
     for k in range(num_stages):
         t, complex_t = method[num_stages * f.T_COLUMN + k], complex_method[num_stages * f.T_COLUMN + k]
@@ -128,8 +112,8 @@ def factor(i: Any, r: Any) -> None:
         mu = doubles_at(i[f.METHOD])[num_stages * f.LAMBDA] / h
         factor_shifted(n, mu, J, doubles_at(i[f.LU_REAL]), integers_at(i[f.PIVOTS_REAL]))
     if i[f.HAS_COMPLEX]:
-        complex_mu = _complexes_at(i[f.METHOD_COMPLEX])[num_stages * f.LAMBDA] / h
-        factor_shifted(n, complex_mu, J, _complexes_at(i[f.LU_COMPLEX]), integers_at(i[f.PIVOTS_COMPLEX]))
+        complex_mu = complexes_at(i[f.METHOD_COMPLEX])[num_stages * f.LAMBDA] / h
+        factor_shifted(n, complex_mu, J, complexes_at(i[f.LU_COMPLEX]), integers_at(i[f.PIVOTS_COMPLEX]))
 
 
 @device

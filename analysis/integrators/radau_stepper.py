@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba.core.ccallback import CFunc
 from numpy.typing import NDArray
 
 from merganser.analysis.integrators import radau_fields as f
@@ -14,9 +12,9 @@ from merganser.analysis.integrators.collocation import CollocationMethod
 from merganser.analysis.integrators.jacobian import JacobianComputationScheme
 from merganser.analysis.integrators.newton import NewtonCounts
 from merganser.analysis.integrators.radau_step import radau_attempt, radau_step
+from merganser.framework.core.native_code import may_compile
 from merganser.framework.native import specialize
-from merganser.framework.native.compile import enable_kernel_cache
-from merganser.framework.native.operations import SIGNATURE
+from merganser.framework.native.operations import CompiledOperation
 from merganser.framework.native.tape import run_operations
 
 if TYPE_CHECKING:
@@ -24,24 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RadauStepper", "is_available"]
 
-_KEPT_ALIVE: list[CFunc] = []
+_STEP = CompiledOperation(radau_step)
 _COUNTS = slice(f.COUNTS, f.COUNTS + f.NUM_COUNTS)
 
 
 def is_available() -> bool:
     """Whether steps can be compiled; not so with NUMBA_DISABLE_JIT=1."""
-    return hasattr(radau_attempt, "overloads")
-
-
-@functools.cache
-def _operation_address() -> int:
-    """Where the compiled form of `radau_step` stands; it comes from the disk, if it is there."""
-    compiled = CFunc(radau_step, SIGNATURE, {}, {"error_model": "numpy"})
-    enable_kernel_cache(compiled, radau_step)
-    compiled.compile()
-    _KEPT_ALIVE.append(compiled)
-    assert compiled.address is not None
-    return compiled.address
+    return may_compile()
 
 
 class RadauStepper:
@@ -67,7 +54,7 @@ class RadauStepper:
         self._reals = np.zeros(f.NUM_REALS)
         self._arrays: list[NDArray[Any]] = []  # kept alive, since only their addresses are passed on
         self.place: int = self._integers.ctypes.data
-        self.operation = _operation_address()
+        self.operation = _STEP.address()
         self.place_of_reals: int = self._reals.ctypes.data
         self.x_start, self.xdot_start = x_start, xdot_start
         n, num_stages = len(x_start), len(method.c)

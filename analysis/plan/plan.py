@@ -33,11 +33,7 @@ __all__ = ["Plan", "make_plan"]
 _PLENTY = 1 << 62
 _CALLS_BETWEEN_LOOKS = 256  # how often it is asked whether what was not worth while to compile has become so
 _MOST_CLOCKS = 60  # they are bits of an integer
-_INTEGRATOR_COUNTS = (
-    ("_num_derivative_evaluations", f.NUM_EVALUATIONS),
-    ("_num_error_shrinkages", f.NUM_SHRINKAGES),
-    ("_num_failure_shrinkages", f.NUM_FAILURES),
-)
+NO_EVENTS = EventStatus.DidNothing()  # what a plan's handlers have come to, as long as none has come to more
 _OUT_OF_DATE = -1  # no version of what is known about dependencies
 
 
@@ -96,6 +92,7 @@ class Plan:
         self._watch = memoryview(watch)
         self._watch[f.GET_TIME], self._watch[f.WHICH_CLOCK] = clock_address()
         self._num_calls = 0
+        self._room_in_logs = _PLENTY
         self._is_running = self._has_failed = self.drops_publishes = False
         self._outcome = SUCCEEDED  # of the loop
         self._has_new_reads = False  # whether it has become known that event handlers read more
@@ -190,6 +187,9 @@ class Plan:
 
         A log of other numbers than floats is left to Python, by a new program.
         """
+        self._log_edits = VectorLog.num_edits
+        if not self._program.logs:
+            return
         room, most = _PLENTY, self._program.most_samples
         flat, integers = self._store.flat, self._program.integers
         log_arrays = []
@@ -208,7 +208,6 @@ class Plan:
             integers[first : first + 4] = (len(times), *places)
             room = min(room, (len(times) - log.num_samples()) // most - 1)
         self._log_arrays = log_arrays  # kept alive while the loop knows where they are
-        self._log_edits = VectorLog.num_edits
         self._room_in_logs = self.fields[f.ROOM_IN_LOGS] = room
 
     # ------------------------------------------------------------------ running
@@ -217,11 +216,14 @@ class Plan:
         """To be called before an advance, with the events that are due now."""
         self.pending, self.owed, self.had_effect = pending, [], False
         self.begun: UpdateList = []
-        self.status = EventStatus.DidNothing()
+        self.status = NO_EVENTS
+        self._outcome = SUCCEEDED
         self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
 
     def advance(self, boundary_time: float, progress: SimulationProgress, is_single_step: bool = False) -> bool:
         """Runs until the boundary time, until an event handler ends the simulation, or until Python has to take a step.
+
+        `leave` is to be called afterwards in any case.
 
         Args:
             boundary_time: where to stop [s].
@@ -232,7 +234,7 @@ class Plan:
             Whether there is nothing that Python has to do first.
 
         Raises:
-            Exception: what a callback has raised; the context is at the beginning of the step then, after the updates
+            Exception: what a callback has raised. The context is at the beginning of the step then, after the updates
                 there, or where the event happened.
         """
         self._has_failed = self.drops_publishes = False
@@ -254,9 +256,6 @@ class Plan:
             return self._run() not in (f.PYTHON_STEP, f.PYTHON_UPDATES, f.PYTHON_PUBLISH)
         except DisturbanceError:
             return False
-        finally:
-            self._show = _show_nothing
-            self.leave()
 
     def is_current(self) -> bool:
         """Whether the program is that of the dependencies, connections and model as they are."""
@@ -333,14 +332,14 @@ class Plan:
         """What is due where the loop has stopped, and what of the publish events of the last step is missing."""
         i = self.fields
         group, place = i[f.PENDING], i[f.PLACE]
-        self.pending = NOTHING if group < 0 else self._events_of(self._program.clocks_of(group))
+        self.pending = NOTHING if group < 0 else self._program.events[group]
         if place == f.ENDING:  # the step has ended, and what is due there could not be found out
             self.pending = self._events_of(i[f.DUE])
             self.owed, self.num_steps = self.pending.publish, i[f.NUM_STEPS] + 1
         elif i[f.STATE_IS_UPDATED]:
             self.pending = SimultaneousEvents([], self.pending.discrete, [])
         elif place == f.PUBLISHING and not self.drops_publishes:
-            self.owed, self.had_effect = self._program.publishes[group][i[f.HANDLED] :], bool(i[f.HAS_EFFECT])
+            self.owed, self.had_effect = self.pending.publish[i[f.HANDLED] :], bool(i[f.HAS_EFFECT])
         if self._outcome == f.PYTHON_UPDATES and self.last_handler is not None:
             self._pass_on_updates(self.last_handler)
 
@@ -356,9 +355,11 @@ class Plan:
     def _give_back_to_integrator(self) -> None:
         """Adds up counts, each of them once."""
         i, method = self.fields, self._integrator
-        for name, field in _INTEGRATOR_COUNTS:
-            count, i[field] = i[field], 0
-            setattr(method, name, getattr(method, name) + count)
+        evaluations, shrinkages, failures = i[f.NUM_EVALUATIONS], i[f.NUM_SHRINKAGES], i[f.NUM_FAILURES]
+        i[f.NUM_EVALUATIONS] = i[f.NUM_SHRINKAGES] = i[f.NUM_FAILURES] = 0
+        method._num_derivative_evaluations += evaluations
+        method._num_error_shrinkages += shrinkages
+        method._num_failure_shrinkages += failures
         if self._stepper is not None:
             assert isinstance(method, RadauMethod)
             self._stepper.take_counts(method._counts, method._error_counts)
@@ -455,15 +456,20 @@ class Plan:
     def heed(self, status: EventStatus, kind: EventKind) -> int:
         """Notes the status of event handlers; returns what they come to."""
         if status.failed() and kind is EventKind.DISCRETE_UPDATE:
-            self.status.KeepMoreSevere(status)
+            self._keep_more_severe(status)
             return f.STOPPED
         if not status.did_nothing():
             self.fields[f.HAS_EFFECT] = 1
             if not status.succeeded():
                 self.fields[f.MUST_STOP] = 1
                 self._has_failed = status.failed()
-                self.status.KeepMoreSevere(status)
+                self._keep_more_severe(status)
         return SUCCEEDED
+
+    def _keep_more_severe(self, status: EventStatus) -> None:
+        if self.status is NO_EVENTS:
+            self.status = EventStatus.DidNothing()
+        self.status.KeepMoreSevere(status)
 
 
 def _show_nothing(time: float) -> None:

@@ -19,7 +19,7 @@ from merganser.framework.native.assembly import Assembly, order_of_computation, 
 from merganser.framework.native.growing_array import GrowingArray
 
 if TYPE_CHECKING:
-    from merganser.analysis.event_schedule import EventList, EventSchedule
+    from merganser.analysis.event_schedule import EventList, EventSchedule, SimultaneousEvents
     from merganser.analysis.plan.plan import Plan
     from merganser.framework import Context
     from merganser.framework.core.leaf_context import LeafContext
@@ -45,7 +45,7 @@ class Program:
         num_callbacks: how much is left to Python.
         group_numbers: the number of each group, by the bits of its clocks.
         groups, places_of_groups: what the loop needs to know of the groups, see fields.py.
-        publishes: the publish events of each group.
+        events: those of each group.
         changes: for each bit of CHANGED the mask of the cache entries that depend on what has changed.
         derivatives: mask of the time derivatives.
         constants: mask of the operations among what these depend on that neither time nor continuous state changes.
@@ -69,7 +69,7 @@ class Program:
         self._assembly = Assembly(self._store)
         self.num_callbacks = 0
         self.group_numbers: dict[int, int] = {}
-        self.publishes: list[EventList] = []
+        self.events: list[SimultaneousEvents] = []
         self._rows: list[int] = []
         self._row_array = GrowingArray(np.int64)
         self.places_of_groups: NDArray[Any] = np.zeros(_FIRST_PLACES, dtype=np.int64)
@@ -86,10 +86,6 @@ class Program:
         """Adds a group of simultaneous events, by the bits of the clocks that strike."""
         self._add_group(clocks)
         self._finish()
-
-    def clocks_of(self, group: int) -> int:
-        """The bits of the clocks of a group."""
-        return self._rows[f.GROUP_SIZE * group + f.GROUP_CLOCKS]
 
     def may_be_lowered_further(self) -> bool:
         """Whether something that was left to Python is an operation by now."""
@@ -162,9 +158,9 @@ class Program:
             self._add_publishes(row, events.publish)
         if changes & self.derivatives:
             row[f.GROUP_FLAGS] |= f.CHANGES_DERIVATIVES
-        number = len(self.publishes)
+        number = len(self.events)
         self.changes[min(f.FIRST_GROUP_BIT + number, f.LAST_GROUP_BIT)] |= changes
-        self.publishes.append(events.publish)
+        self.events.append(events)
         self._rows += row
         self._note_place(clocks, number)
         self.group_numbers[clocks] = number

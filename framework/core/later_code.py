@@ -38,10 +38,10 @@ __all__ = [
 
 _SOME_CALLS = 300  # from then on another process is asked
 _MANY_CALLS = 20_000  # from then on it pays to compile here
-# Work in Python that takes about as long as to load the compiled loop; numba takes up most of that time, and may be
-# there already; or as long as to compile it.
-_WORK_TO_LOAD = 200_000
-_WORK_TO_LOAD_WITH_COMPILER = 30_000
+# Work in Python that takes about as long as to load the compiled loop, the first compiled code of a process or not; or
+# as long as to compile it.
+_WORK_TO_LOAD = 60_000
+_WORK_TO_LOAD_MORE = 30_000
 _WORK_TO_COMPILE = 2_000_000
 _MOST_HELPERS = 3  # that this process starts one after the other; if they all end early, there is something wrong
 _LOWEST_PRIORITY = 19
@@ -124,7 +124,7 @@ def pays_to_load(loop: LaterCode) -> bool:
     """Whether there has been so much work in Python that the compiled loop is worth its while."""
     if loop.module in sys.modules:
         return True
-    least = _WORK_TO_LOAD_WITH_COMPILER if "numba" in sys.modules else _WORK_TO_LOAD
+    least = _WORK_TO_LOAD_MORE if "llvmlite" in sys.modules else _WORK_TO_LOAD
     return _state.work >= least and loop.is_worth_while(_state.work >= _WORK_TO_COMPILE)
 
 
@@ -185,8 +185,8 @@ def _ask_for_help() -> None:
 @contextlib.contextmanager
 def _only_one() -> Iterator[bool]:
     """Whether no other process of this machine compiles later code; none begins with it in this context."""
+    from merganser.framework.native.code_files import cache_directory
     from merganser.framework.native.kept_files import make_folder
-    from merganser.framework.native.kernel_cache import cache_directory
 
     try:
         import fcntl
@@ -209,8 +209,8 @@ def _only_one() -> Iterator[bool]:
 
 def _is_kept(code: LaterCode) -> bool:
     """Whether the disk has it."""
+    from merganser.framework.native.code_files import SUFFIX, cache_directory
     from merganser.framework.native.kept_files import names_in
-    from merganser.framework.native.kernel_cache import SUFFIX, cache_directory
 
     _, package, *_, file = code.module.split(".")
     start = f"{file}.{code.function}-"

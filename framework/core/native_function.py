@@ -21,10 +21,24 @@ from merganser.framework.core.native_code import (
 if TYPE_CHECKING:
     from merganser.framework.core.leaf_system import LeafSystem
 
-__all__ = ["NativeFunction", "NativeHandler"]
+__all__ = ["NativeFunction", "NativeHandler", "native"]
 
 _TIME = ("t", "time")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def native(function: Callable[..., None]) -> NativeFunction:
+    """Makes a function one that runs compiled, and as a part of the compiled simulation; see `NativeFunction`.
+
+    What numba can compile is allowed: numbers, arrays, loops, numpy's and math's elementary functions, and helpers
+    decorated with `merganser.framework.native.device`. Compilation takes place when the function is first called for
+    floats, and is kept on disk as long as the function and all that it refers to stay the same.
+
+        @native
+        def calc_force(state, gains, force):  # two input ports, or an input port and a parameter; then the result
+            force[0] = -gains[0] * state[0] - gains[1] * state[1]
+    """
+    return NativeFunction(function)
 
 
 class NativeFunction:

@@ -1,5 +1,7 @@
 """Native code: how kernels are compiled and kept, and `@native` for the functions of users."""
 
+from merganser.framework.core.native_function import native
+from merganser.framework.native.code_files import cache_directory, source_hash
 from merganser.framework.native.compile import (
     PreparedKernel,
     device,
@@ -9,9 +11,7 @@ from merganser.framework.native.compile import (
     specialize,
 )
 from merganser.framework.native.entry_points import Given, Result, bind
-from merganser.framework.native.kernel_cache import cache_directory, source_hash
 from merganser.framework.native.parallel_compilation import compile_ahead, is_at_hand, is_missing
-from merganser.framework.native.user_functions import native
 
 __all__ = [
     "Given",

@@ -8,25 +8,20 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from numba.core import event
-
-__all__ = ["announce_compilation", "announced"]
+__all__ = ["announced", "announcer"]
 
 _PACKAGE = "merganser."
 _MESSAGE = "merganser: compiling {name} (first run only, kept for the next) ..."
 
 
-class _Announcer(event.Listener):
-    """Shows one line on standard error while a kernel of this package is compiled, and takes it away again."""
+class _Announcer:
+    """Shows one line on standard error while a kernel of this package is compiled, and takes it away again.
+
+    On terminals only, and not where the environment variable MERGANSER_PROGRESS is 0.
+    """
 
     def __init__(self) -> None:
         self._depth = 0
-
-    def on_start(self, event: Any) -> None:
-        self.start(event.data["dispatcher"].py_func)
-
-    def on_end(self, event: Any) -> None:
-        self.end(event.data["dispatcher"].py_func)
 
     def start(self, function: Any) -> None:
         if not _is_ours(function):
@@ -47,7 +42,7 @@ class _Announcer(event.Listener):
             sys.stderr.flush()
 
 
-_announcer = _Announcer()
+announcer = _Announcer()
 
 
 def _is_ours(function: Any) -> bool:
@@ -55,22 +50,14 @@ def _is_ours(function: Any) -> bool:
     return (function.__module__ or "").startswith(_PACKAGE)
 
 
-def announce_compilation() -> None:
-    """From now on compilations of this package's kernels are announced, on terminals only.
-
-    Nothing is shown where the environment variable MERGANSER_PROGRESS is 0.
-    """
-    event.register("numba:compile", _announcer)
-
-
 @contextlib.contextmanager
 def announced(function: Any) -> Iterator[None]:
     """Announces a function that another process compiles."""
-    _announcer.start(function)
+    announcer.start(function)
     try:
         yield
     finally:
-        _announcer.end(function)
+        announcer.end(function)
 
 
 def _is_wanted() -> bool:

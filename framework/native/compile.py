@@ -11,42 +11,47 @@ Two decorators, because numba compiles a function either as an entry point or as
 - ``@device`` marks a helper that kernels call, and ``@inlined`` a small one that inner loops call;
 - ``@kernel`` marks an entry point that Python calls.
 
-Where compiled code is kept on the disk, and when it is out of date, stands in kernel_cache.py.
+Machine code that is on the disk is loaded without numba (machine_code.py), which is imported when something has to be
+compiled (compiler.py). Where the code is kept, and when it is out of date, stands in code_files.py.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-import numba
-import numpy as np
-from numba.core.compiler_lock import global_compiler_lock
-from numba.extending import register_jitable
-
-from merganser.framework.native.announce import announce_compilation
-from merganser.framework.native.compilers import HelperCompiler, KernelCompiler
-from merganser.framework.native.kernel_cache import KernelCache
+from merganser.framework.core.native_code import may_compile
+from merganser.framework.native.argument_types import text_of_types, type_key
+from merganser.framework.native.code_files import CodeFiles
+from merganser.framework.native.extending import tell
+from merganser.framework.native.machine_code import MachineCode, load
 from merganser.framework.native.parallel_compilation import note_kernel, wait_for
 
 __all__ = [
+    "Code",
+    "Kernel",
     "PreparedKernel",
+    "compiler_lock",
     "device",
-    "enable_kernel_cache",
     "inlined",
     "kernel",
     "kernel_address",
+    "load_compiled",
+    "obtain",
     "specialize",
 ]
 
-_HELPER_OPTIONS: dict[str, Any] = {"pipeline_class": HelperCompiler, "no_cfunc_wrapper": True}
+compiler_lock = threading.RLock()  # threads wait for the first one's code rather than make their own
 
 
 def device(function: Callable[..., Any]) -> Callable[..., Any]:
     """Marks a helper that kernels call: plain Python when interpreted, inlined when compiled."""
-    helper: Callable[..., Any] = register_jitable(**_HELPER_OPTIONS)(function)
-    return helper
+    tell(lambda: _compiler().tell_helper(function))
+    return function
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -54,8 +59,8 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Left to itself the compiler calls a good part of them, and passes tuples through memory (20 % of a mass matrix).
     """
-    inline: Callable[..., Any] = register_jitable(forceinline=True, **_HELPER_OPTIONS)(function)
-    return inline
+    tell(lambda: _compiler().tell_helper(function, forceinline=True))
+    return function
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -63,70 +68,160 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     The plain Python function stays available as ``.interpreted``, for scalars that numba does not know.
     """
-    # Kernels allocate nothing, so they need not count references to their arrays (12 % of an inverse dynamics).
-    numba_options: Any = {"nogil": True, "error_model": "numpy", "_nrt": False, "pipeline_class": KernelCompiler}
-    compiled: Any = numba.njit(function, **numba_options)
-    if hasattr(compiled, "py_func"):  # absent when NUMBA_DISABLE_JIT=1
-        enable_kernel_cache(compiled, function)
-        note_kernel(compiled)
-    compiled.interpreted = function
-    return compiled
+    if may_compile():
+        return Kernel(function)
+    plain: Any = function
+    plain.interpreted = function
+    return plain
 
 
-def enable_kernel_cache(
-    compiled: Any, function: Callable[..., Any], known_by: Callable[[], str | None] | None = None
-) -> None:
-    """Keeps what numba compiles of `function` on the disk.
+class Code(NamedTuple):
+    """Compiled code in memory.
+
+    Attributes:
+        address: where it stands.
+        result: what it returns, as in MachineCode.
+        owner: must be kept as long as the code may be called.
+        is_from_disk: whether it was compiled before.
+    """
+
+    address: int
+    result: str
+    owner: Any
+    is_from_disk: bool
+
+
+def obtain(files: CodeFiles, types: str | None, make: Callable[[], tuple[Code, MachineCode | None]]) -> Code:
+    """Takes code from the disk, or has it compiled and keeps it.
 
     Args:
-        compiled: what numba has made of the function, not compiled yet.
-        function: the function.
-        known_by: see KernelCache.
+        files: of the function.
+        types: names the types of its arguments, see `text_of_types`.
+        make: compiles it; gives the code and what to keep, or None if it cannot be kept.
     """
-    compiled._cache = KernelCache(function, known_by)
+    key = files.key(types)  # now, as what it depends on may change while it is compiled
+    kept = files.read(key)
+    loaded = None if kept is None else load(kept)
+    if kept is not None and loaded is not None:
+        return Code(loaded[0], kept.result, loaded[1], is_from_disk=True)
+    code, made = make()
+    if key is not None and made is not None:
+        files.keep(key, made)
+    return code
+
+
+class Kernel:
+    """A compiled function of arrays, records and numbers; made by `kernel`.
+
+    Args:
+        function: the plain function.
+
+    Attributes:
+        interpreted: the plain function.
+        codes: the code for each `type_key` of all arguments.
+    """
+
+    _never_changes = True  # a copy of a system has the same
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.interpreted = function
+        self.codes: dict[Any, Code] = {}
+        self._files = CodeFiles(function)
+        note_kernel(self)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Calls it with arguments of any types that numba knows."""
+        return specialize(self, *arguments)(*arguments)
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    @property
+    def _numba_type_(self) -> Any:
+        """Numba asks for this where one kernel calls another."""
+        return _compiler().type_of_kernel(self.interpreted)
+
+    def code(self, *arguments: Any) -> Code:
+        """The code for arguments of the types of these; compiled, or taken from the disk, when first asked for.
+
+        Raises:
+            numba.core.errors.NumbaError: it cannot be compiled for these.
+        """
+        key = tuple(map(type_key, arguments))
+        code = self.codes.get(key)
+        if code is None:
+            with compiler_lock:
+                code = self.codes.get(key)
+                if code is None:
+                    wait_for(self)
+                    code = self._obtain(text_of_types(arguments), lambda: _compiler().types_of(arguments))
+                    self.codes[key] = code
+        return code
+
+    def load(self, *arguments: Any) -> bool:
+        """Whether there is code for such arguments, in this process or, which is then loaded, on the disk."""
+        key = tuple(map(type_key, arguments))
+        if key not in self.codes:
+            kept = self._files.read(self._files.key(text_of_types(arguments)))
+            loaded = None if kept is None else load(kept)
+            if kept is None or loaded is None:
+                return False
+            self.codes[key] = Code(loaded[0], kept.result, loaded[1], is_from_disk=True)
+        return True
+
+    def compile_for(self, types: str | None, signature: Any) -> None:
+        """Compiles the kernel and keeps it on the disk, for another process.
+
+        Args:
+            types: see `text_of_types`.
+            signature: numba's types of the arguments.
+        """
+        self._obtain(types, lambda: signature)
+
+    def is_on_disk(self) -> bool:
+        """Whether it was compiled before, of whichever types."""
+        return self._files.is_filled()
+
+    def can_be_kept(self) -> bool:
+        """Whether code could be kept, as far as one can see without trying."""
+        return self._files.can_be_filled()
+
+    def _obtain(self, types: str | None, signature: Callable[[], Any]) -> Code:
+        return obtain(self._files, types, lambda: _compiler().compile_kernel(self.interpreted, signature()))
+
+
+def load_compiled(kernel: Any, *arguments: Any) -> bool:
+    """Whether a kernel is compiled for such arguments, in this process or, which is then loaded, in an earlier one."""
+    return not isinstance(kernel, Kernel) or kernel.load(*arguments)
 
 
 def specialize(kernel: Any, *arguments: Any) -> Any:
     """Compiles a kernel for arguments of the given types, and returns the code itself.
 
-    Calling that code takes some 0.05 us an argument less than calling the kernel, because it does not look at the
-    types of its arguments: whoever calls it must pass arrays of the same scalar types, as contiguous as these.
+    Calling that code takes less time than calling the kernel, because it does not look at the types of its arguments:
+    whoever calls it must pass arrays of the same scalar types, as contiguous as these. It does not hold Python's lock.
     """
-    if not hasattr(kernel, "overloads"):  # NUMBA_DISABLE_JIT=1
+    if not isinstance(kernel, Kernel):  # NUMBA_DISABLE_JIT=1
         return kernel
-    return find_overload(kernel, arguments).entry_point
-
-
-def find_overload(kernel: Any, arguments: tuple[Any, ...]) -> Any:
-    """What numba has compiled of a kernel for arguments of the given types; compiled if there is nothing yet."""
     key = kernel, tuple(map(type_key, arguments))
-    overload = _overloads.get(key)
-    if overload is None:
-        signature = tuple(numba.typeof(argument) for argument in arguments)
-        if signature not in kernel.overloads:
-            wait_for(kernel)
-            kernel.compile(signature)
-        overload = _overloads[key] = kernel.overloads[signature]
-    return overload
+    code = _specialized.get(key)
+    if code is None:
+        from merganser.framework.native.entry_points import Given, bind
+
+        with compiler_lock:
+            if key not in _specialized:
+                _specialized[key] = bind(kernel, *map(Given, arguments), releases_lock=True)
+            code = _specialized[key]
+    return code
 
 
-_overloads: dict[Any, Any] = {}
-
-
-def type_key(value: Any) -> Any:
-    """Tells values of different types apart, as `numba.typeof` does, which takes milliseconds for records."""
-    if isinstance(value, np.ndarray):
-        flags = value.flags
-        return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
-    if isinstance(value, tuple):
-        return type(value), tuple(map(type_key, value))
-    return value.dtype if isinstance(value, np.void) else type(value)
+_specialized: dict[Any, Any] = {}
 
 
 def kernel_address(kernel: Any, *arguments: Any) -> int:
     """Where the code of a kernel for arguments of the given types stands, for `call_kernel` (tape.py)."""
-    overload = find_overload(kernel, arguments)
-    address: int = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
+    address: int = kernel.code(*arguments).address
     return address
 
 
@@ -141,11 +236,36 @@ class PreparedKernel:
         return kernel_address(self._kernel, *self._arguments)
 
 
-announce_compilation()
+def _compiler() -> Any:
+    """The module that loads numba."""
+    from merganser.framework.native import compiler
+
+    return compiler
+
+
+def _locks() -> list[Any]:
+    """Those that are held while something is compiled, in this order."""
+    if "numba.core.compiler_lock" not in sys.modules:
+        return [compiler_lock]
+    from numba.core.compiler_lock import global_compiler_lock
+
+    return [compiler_lock, global_compiler_lock]
+
+
+_held: list[Any] = []
+
+
+def _hold_locks() -> None:
+    for lock in _locks():
+        lock.acquire()
+        _held.append(lock)
+
+
+def _release_locks() -> None:
+    while _held:
+        _held.pop().release()
+
+
 if hasattr(os, "register_at_fork"):
     # A process that is forked while a thread compiles would wait for ever for that thread, which it does not have.
-    os.register_at_fork(
-        before=global_compiler_lock.acquire,
-        after_in_parent=global_compiler_lock.release,
-        after_in_child=global_compiler_lock.release,
-    )
+    os.register_at_fork(before=_hold_locks, after_in_parent=_release_locks, after_in_child=_release_locks)

@@ -44,15 +44,17 @@ class KernelCompiler(Compiler):
                 gc.enable()
 
     def _make_library(self, name: str) -> None:
-        self.state.library = _KernelLibrary(self.state.targetctx.codegen(), name)
+        context = self.state.targetctx  # a copy of the context, for this function only
+        self.state.library = _KernelLibrary(context.codegen(), name)
         self.state.library.enable_object_caching()
+        context.get_executable = _identity_of
 
 
 class HelperCompiler(KernelCompiler):
     """The same, but for the machine code."""
 
     def _make_library(self, name: str) -> None:
-        context = self.state.targetctx  # a copy of the context, for this function only
+        context = self.state.targetctx
         self.state.library = _HelperLibrary(context.codegen(), name)
         context.get_executable = _identity_of
 

@@ -14,7 +14,6 @@ import types as python_types
 from typing import Any
 
 import numpy as np
-from numba import types
 
 __all__ = ["fingerprint"]
 
@@ -102,7 +101,7 @@ class _Digest:
         if isinstance(value, enum.Enum):
             self._add(value.name)
             self._add_value(value.value, names)
-        elif isinstance(value, (*_CONSTANTS, np.dtype, types.Type)):
+        elif isinstance(value, (*_CONSTANTS, np.dtype)) or _is_numba_type(value):
             self._add(repr(value))
         elif isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
             self._add(repr((value.dtype, value.shape, value.flags.c_contiguous, value.flags.f_contiguous)))
@@ -126,6 +125,14 @@ class _Digest:
                 if hasattr(space, name):
                     self._add("attribute", name)
                     self._add_value(getattr(space, name), names)
+
+
+def _is_numba_type(value: Any) -> bool:
+    if "numba" not in sys.modules:
+        return False
+    from numba.types import Type
+
+    return isinstance(value, Type)
 
 
 def _is_of_library(value: Any) -> bool:

@@ -12,10 +12,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from numba import types
-from numba.core.ccallback import CFunc
-from numba.core.compiler_lock import global_compiler_lock
-
 from merganser.framework.core.native_code import Operation
 from merganser.framework.core.native_function import NativeFunction
 from merganser.framework.native.block_operations import (
@@ -26,14 +22,16 @@ from merganser.framework.native.block_operations import (
     switch,
     wrap,
 )
-from merganser.framework.native.compile import device, enable_kernel_cache
+from merganser.framework.native.code_files import CodeFiles
+from merganser.framework.native.compile import Code, compiler_lock, device, obtain
 from merganser.framework.native.density_operations import transform, transformed_density
 from merganser.framework.native.expression_operations import expressions, expressions_with_slopes
+from merganser.framework.native.extending import types
 from merganser.framework.native.random_operations import random_sample
 from merganser.framework.native.tape import call_python, integers_at
 from merganser.framework.native.trajectory_operations import trajectory
 
-__all__ = ["COMPLEX_SIGNATURE", "OPERATIONS", "SIGNATURE", "CompiledOperation", "address_of", "has_complex_form"]
+__all__ = ["OPERATIONS", "CompiledOperation", "address_of", "has_complex_form", "signature_of_operation"]
 
 OPERATIONS: dict[str, Callable[..., None]] = {
     function.__name__: function
@@ -52,11 +50,13 @@ OPERATIONS: dict[str, Callable[..., None]] = {
     )
 }
 
-SIGNATURE = (
-    (types.CPointer(types.float64), types.CPointer(types.float64), types.CPointer(types.int64)),
-    types.void,
-)
-COMPLEX_SIGNATURE = (types.CPointer(types.complex128), *SIGNATURE[0][1:]), types.void
+
+def signature_of_operation(is_complex: bool = False) -> Any:
+    """Numba's types of the three pointers, and of nothing, which is returned."""
+    number = types.complex128 if is_complex else types.float64
+    return (types.CPointer(number), types.CPointer(types.float64), types.CPointer(types.int64)), types.void
+
+
 # Those that neither compare values nor call functions of floats, and so compute derivatives by the complex step.
 _OF_COMPLEX = {
     "add", "affine", "constant", "copy", "euler_step", "gain", "low_pass", "part", "pick", "pid_control", "shift_in",
@@ -98,31 +98,31 @@ def has_complex_form(operation: str | NativeFunction | Operation) -> bool:
 
 @functools.cache
 def _address_of(name: str, is_complex: bool) -> int:
-    if is_complex:
-        return CompiledOperation(_FOR_COMPLEX.get(name, OPERATIONS[name]), COMPLEX_SIGNATURE).address()
-    return CompiledOperation(OPERATIONS[name]).address()
+    form = _FOR_COMPLEX.get(name) if is_complex else None
+    return CompiledOperation(form or OPERATIONS[name], is_complex).address()
 
 
 class CompiledOperation:
     """A function of the three pointers as an operation, compiled when it is first used."""
 
-    def __init__(self, function: Callable[..., None], signature: Any = SIGNATURE) -> None:
-        self._function = function
-        self._signature = signature
-        self._compiled: Any = None
+    def __init__(self, function: Callable[..., None], is_complex: bool = False) -> None:
+        self._function, self._is_complex = function, is_complex
+        self._code: Code | None = None
 
     def address(self) -> int:
         """Where the operation stands; compiled, or taken from the disk, when first asked for."""
-        if self._compiled is None:
-            with global_compiler_lock:  # threads wait for the first one's code rather than make their own
-                if self._compiled is None:
-                    compiled = CFunc(self._function, self._signature, {}, {"error_model": "numpy"})
-                    enable_kernel_cache(compiled, self._function)
-                    compiled.compile()
-                    self._compiled = compiled
-                    _KEPT_ALIVE.append(compiled)
-        address: int = self._compiled.address
-        return address
+        if self._code is None:
+            with compiler_lock:
+                if self._code is None:
+                    types = "operation of complex numbers" if self._is_complex else "operation"
+                    self._code = obtain(CodeFiles(self._function), types, self._compile)
+                    _KEPT_ALIVE.append(self._code)
+        return self._code.address
+
+    def _compile(self) -> Any:
+        from merganser.framework.native.compiler import compile_operation
+
+        return compile_operation(self._function, signature_of_operation(self._is_complex))
 
 
 _KEPT_ALIVE: list[Any] = []

@@ -22,11 +22,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numba
-
 from merganser.framework.core import later_code
 from merganser.framework.core.later_code import LaterCode
 from merganser.framework.native.announce import announced
+from merganser.framework.native.argument_types import text_of_types
 
 __all__ = [
     "Job",
@@ -84,7 +83,9 @@ def compile_ahead(jobs: Sequence[Job], is_needed_soon: bool = True) -> None:
         return
     folder = Path(_folder().name)
     _claims.update((kernel, folder / "-".join(_place_of(kernel))) for kernel, _ in jobs)
-    order = [(str(_claims[k]), *_place_of(k), tuple(map(numba.typeof, values))) for k, values in jobs]
+    from merganser.framework.native.compiler import types_of
+
+    order = [(str(_claims[k]), *_place_of(k), text_of_types(values), types_of(values)) for k, values in jobs]
     for _ in range(number if is_needed_soon else 1):
         if not _start(order, later_code.missing(), is_needed_soon):
             return
@@ -119,14 +120,14 @@ def _start(order: Any, later: Any, is_urgent: bool) -> bool:
 
 def is_missing(kernel: Any) -> bool:
     """Whether a kernel can be compiled and kept, and has not been; of which types does not matter here."""
-    if kernel in _claims or not hasattr(kernel, "overloads"):  # the latter with NUMBA_DISABLE_JIT=1
+    if kernel in _claims or not hasattr(kernel, "codes"):  # the latter with NUMBA_DISABLE_JIT=1
         return False
-    return not kernel.overloads and not kernel._cache.is_filled() and kernel._cache.can_be_filled()
+    return not kernel.codes and not kernel.is_on_disk() and kernel.can_be_kept()
 
 
 def is_at_hand(kernel: Any) -> bool:
     """Whether a kernel has been compiled, here or before."""
-    return not hasattr(kernel, "overloads") or bool(kernel.overloads) or kernel._cache.is_filled()
+    return not hasattr(kernel, "codes") or bool(kernel.codes) or kernel.is_on_disk()
 
 
 def wait_for(kernel: Any) -> None:
@@ -136,7 +137,7 @@ def wait_for(kernel: Any) -> None:
     claim = _claims.pop(kernel, None)
     if claim is None or _is_claimed_here(claim):
         return
-    with announced(kernel.py_func):
+    with announced(kernel.interpreted):
         while not _done(claim).exists() and are_helpers_busy():
             time.sleep(_PATIENCE)
 
@@ -162,7 +163,7 @@ def _is_claimed_here(claim: Path) -> bool:
 
 def _place_of(kernel: Any) -> tuple[str, str]:
     """The module of the function that a kernel is made of, and its name there."""
-    return kernel.py_func.__module__, kernel.py_func.__name__
+    return kernel.interpreted.__module__, kernel.interpreted.__name__
 
 
 def help_() -> None:
@@ -178,10 +179,10 @@ def help_() -> None:
 
     if not is_urgent:
         later_code.compile_quietly(codes, is_needed)
-    for claim, module, name, signature in order:
+    for claim, module, name, types, signature in order:
         if is_needed() and _is_claimed_here(Path(claim)):
             __import__(module)
-            _kernels[module, name].compile(signature)
+            _kernels[module, name].compile_for(types, signature)
             _done(Path(claim)).touch(exist_ok=False)
     if is_urgent:
         later_code.compile_quietly(codes, is_needed)

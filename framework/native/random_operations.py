@@ -6,11 +6,8 @@ import itertools
 import math
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
 from merganser.framework.native.compile import device
+from merganser.framework.native.extending import intrinsic, ir, types
 from merganser.framework.native.tape import integers_at
 
 __all__ = ["random_sample"]

@@ -17,44 +17,41 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import binding, ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from merganser.framework.native.compile import kernel, kernel_address
+from merganser.framework.native.extending import cgutils, intrinsic, ir, overload, types
+from merganser.framework.native.machine_code import name_address
 from merganser.framework.native.parallel_compilation import Job
 
 __all__ = ["job_of", "shared", "shared_names"]
 
 # By name of the function: its kernel, its cell, and what makes samples of its arguments.
 _SHARED: dict[str, tuple[Any, NDArray[np.int64], Callable[[], tuple[Any, ...]]]] = {}
-_INT64 = ir.IntType(64)
 _FINDER = "merganser_find_code"  # the name by which compiled code knows `_find_code`
 _NONE_FOUND = -1  # what a function returns that could not be compiled, or False
 
 
 def shared(
-    restype: Any, samples: Callable[[], tuple[Any, ...]]
+    restype: type[int], samples: Callable[[], tuple[Any, ...]]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Marks a function that is compiled once and called at its address; in Python it stays what it is.
 
     Where it cannot be compiled, for want of memory say, that is printed, and its callers get -1 or False.
 
     Args:
-        restype: numba's type of what it returns: an integer or a bool.
+        restype: what it returns: `int` or `bool`.
         samples: makes values of the types of its arguments.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         name = f"merganser_{function.__name__}"
         cell = np.zeros(1, np.int64)
-        binding.add_symbol(name, cell.ctypes.data)
+        name_address(name, cell.ctypes.data)
         _SHARED[function.__name__] = kernel(function), cell, samples
 
         def call(typingctx: Any, arguments: Any) -> Any:
-            return _call_at(name, restype, arguments)
+            return _call_at(name, types.boolean if restype is bool else types.int64, arguments)
 
         called: Any = intrinsic(call)
 
@@ -75,8 +72,8 @@ def _call_at(name: str, restype: Any, arguments: Any) -> Any:
     argtypes = tuple(types.unliteral(kind) for kind in arguments)
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        module = builder.module
-        cell = module.globals.get(name) or cgutils.add_global_variable(module, _INT64, name)
+        module, integer = builder.module, ir.IntType(64)
+        cell = module.globals.get(name) or cgutils.add_global_variable(module, integer, name)
         convention = context.call_conv
         function_type = convention.get_function_type(restype, argtypes)
         unpacked = [
@@ -86,13 +83,13 @@ def _call_at(name: str, restype: Any, arguments: Any) -> Any:
             )
         ]
         address = cgutils.alloca_once_value(builder, builder.load(cell))
-        with builder.if_then(builder.icmp_unsigned("==", builder.load(address), _INT64(0)), likely=False):
+        with builder.if_then(builder.icmp_unsigned("==", builder.load(address), integer(0)), likely=False):
             find = cgutils.get_or_insert_function(module, ir.FunctionType(ir.VoidType(), [cell.type]), _FINDER)
             builder.call(find, [cell])
             builder.store(builder.load(cell), address)
         kind = context.get_value_type(restype)
         outcome = cgutils.alloca_once_value(builder, kind(0 if restype == types.boolean else _NONE_FOUND))
-        with builder.if_then(builder.icmp_unsigned("!=", builder.load(address), _INT64(0)), likely=True):
+        with builder.if_then(builder.icmp_unsigned("!=", builder.load(address), integer(0)), likely=True):
             function = builder.inttoptr(builder.load(address), function_type.as_pointer())
             _, returned = convention.call_function(builder, function, restype, argtypes, unpacked)
             builder.store(returned, outcome)
@@ -129,7 +126,7 @@ def _interrupt_soon() -> None:
     _thread.interrupt_main()
 
 
-binding.add_symbol(_FINDER, ctypes.cast(_find_code, ctypes.c_void_p).value)
+name_address(_FINDER, ctypes.cast(_find_code, ctypes.c_void_p).value or 0)
 
 
 def job_of(function_name: str) -> Job:

@@ -7,13 +7,10 @@ import time
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from merganser.framework.native.compile import device, kernel
+from merganser.framework.native.extending import cgutils, intrinsic, ir, types
 
 __all__ = [
     "AGAIN",
@@ -43,10 +40,6 @@ __all__ = [
     RAISED,  # a function of Python has raised an exception
     AGAIN,  # the list of operations is out of date, and has to be made anew
 ) = range(4)
-
-_DOUBLES = types.CPointer(types.float64)
-_INTEGERS = types.CPointer(types.int64)
-_COMPLEXES = types.CPointer(types.complex128)
 
 
 def _call_operation(typingctx: Any, address: Any, values: Any, numbers: Any, integers: Any) -> Any:
@@ -118,18 +111,24 @@ def _call_python(typingctx: Any, function: Any, failure: Any) -> Any:
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        python, integer = context.get_python_api(builder), ir.IntType(64)
+        integer, lock_state, nothing = ir.IntType(64), ir.IntType(32), ir.VoidType()
+        thing = ir.IntType(8).as_pointer()
+
+        def call(name: str, result: Any, *arguments: Any) -> Any:
+            function_type = ir.FunctionType(result, [argument.type for argument in arguments])
+            return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), arguments)
+
         status = cgutils.alloca_once_value(builder, integer(RAISED))
-        lock = python.gil_ensure()
-        result = python.call_function_objargs(builder.inttoptr(arguments[0], python.pyobj), ())
+        lock = call("PyGILState_Ensure", lock_state)
+        result = call("PyObject_CallObject", thing, builder.inttoptr(arguments[0], thing), thing(None))
         with builder.if_else(cgutils.is_null(builder, result)) as (has_raised, has_returned):
             with has_raised:
-                kept = builder.inttoptr(arguments[1], python.pyobj.as_pointer())
-                python.err_fetch(*(builder.gep(kept, [integer(n)]) for n in (1, 2, 3)))
+                kept = builder.inttoptr(arguments[1], thing.as_pointer())
+                call("PyErr_Fetch", nothing, *(builder.gep(kept, [integer(n)]) for n in (1, 2, 3)))
             with has_returned:
-                builder.store(python.long_as_longlong(result), status)
-                python.decref(result)
-        python.gil_release(lock)
+                builder.store(call("PyLong_AsLongLong", integer, result), status)
+                call("Py_DecRef", nothing, result)
+        call("PyGILState_Release", nothing, lock)
         return builder.load(status)
 
     return types.int64(types.int64, types.int64), generate
@@ -147,7 +146,9 @@ def raise_kept(failure: NDArray[np.int64]) -> None:
     ctypes.pythonapi.PyErr_Restore(*map(ctypes.c_void_p, kept))
 
 
-def _pointer_to(kind: Any) -> Any:
+def _pointer_to(number: Any) -> Any:
+    kind = types.CPointer(number)
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(kind))
 
@@ -156,17 +157,17 @@ def _pointer_to(kind: Any) -> Any:
 
 def _doubles_at(typingctx: Any, address: Any) -> Any:
     """The floats at an address, as something to index."""
-    return _pointer_to(_DOUBLES)
+    return _pointer_to(types.float64)
 
 
 def _integers_at(typingctx: Any, address: Any) -> Any:
     """The integers at an address, as something to index."""
-    return _pointer_to(_INTEGERS)
+    return _pointer_to(types.int64)
 
 
 def _complexes_at(typingctx: Any, address: Any) -> Any:
     """The complex numbers at an address, as something to index."""
-    return _pointer_to(_COMPLEXES)
+    return _pointer_to(types.complex128)
 
 
 call_asking_kernel: Any = intrinsic(_call_asking_kernel)

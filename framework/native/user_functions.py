@@ -13,25 +13,12 @@ from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
 from merganser.framework.core.native_function import NativeFunction
-from merganser.framework.native.compile import enable_kernel_cache
+from merganser.framework.native.compiler import prepare
 from merganser.framework.native.fingerprints import fingerprint
-from merganser.framework.native.operations import COMPLEX_SIGNATURE, SIGNATURE
+from merganser.framework.native.kernel_cache import KernelCache
+from merganser.framework.native.operations import signature_of_operation
 
-__all__ = ["CompiledFunction", "global_compiler_lock", "native"]
-
-
-def native(function: Callable[..., None]) -> NativeFunction:
-    """Makes a function one that runs compiled, and as a part of the compiled simulation; see `NativeFunction`.
-
-    What numba can compile is allowed: numbers, arrays, loops, numpy's and math's elementary functions, and helpers
-    decorated with `merganser.framework.native.device`. Compilation takes place when the function is first called for
-    floats, and is kept on disk as long as the function and all that it refers to stay the same.
-
-        @native
-        def calc_force(state, gains, force):  # two input ports, or an input port and a parameter; then the result
-            force[0] = -gains[0] * state[0] - gains[1] * state[1]
-    """
-    return NativeFunction(function)
+__all__ = ["CompiledFunction", "global_compiler_lock"]
 
 
 class CompiledFunction:
@@ -56,7 +43,7 @@ class CompiledFunction:
             self.call: Any = plain
             return
         self._stamp = fingerprint(plain)
-        enable_kernel_cache(self._dispatcher, plain, self._known_by)
+        self._dispatcher._cache = KernelCache(plain, self._known_by)
         self.call = self._compile(lambda: self._entry_point())
 
     def address(self) -> int:
@@ -64,11 +51,11 @@ class CompiledFunction:
 
         Its integers are three for each parameter: place, what to add to it, size.
         """
-        return self._address(SIGNATURE)
+        return self._address(signature_of_operation())
 
     def complex_address(self) -> int:
         """The same for the array of a Context of complex numbers; the time is one of them, too."""
-        return self._address(COMPLEX_SIGNATURE)
+        return self._address(signature_of_operation(is_complex=True))
 
     def _address(self, signature: Any) -> int:
         if signature not in self._cfuncs:
@@ -81,7 +68,7 @@ class CompiledFunction:
     def _operation(self, signature: Any) -> CFunc:
         wrapper = _operation_of(self._function, self._dispatcher)
         compiled = CFunc(wrapper, signature, {}, {"error_model": "numpy"})
-        enable_kernel_cache(compiled, wrapper, self._known_by)
+        compiled._cache = KernelCache(wrapper, self._known_by)
         self._compile(compiled.compile)
         return compiled
 
@@ -96,6 +83,7 @@ class CompiledFunction:
         return self._dispatcher.overloads[signature].entry_point
 
     def _compile(self, work: Callable[[], Any]) -> Any:
+        prepare()
         try:
             return work()
         except NumbaError as error:

@@ -21,8 +21,6 @@ from __future__ import annotations
 
 import math
 
-from numba import types
-
 from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.flat_features import set_from_other_frame
 from merganser.geometry.proximity.layout import BOX, CYLINDER, HULL, SOLVED, UNSOLVED, Hulls
@@ -74,7 +72,7 @@ def _are_nearly_parallel(a: Array, b: Array, X_AB: Array) -> bool:
     return bool(a.kind == CYLINDER and b.kind == CYLINDER and abs(X_AB[8]) > NEARLY_PARALLEL)
 
 
-@shared(types.int64, (0.0, 0.0, 1.0))
+@shared(int, (0.0, 0.0, 1.0))
 def solve_cylinder(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> int:
     """Writes the solution for a cylinder and a polytope; returns a status, UNSOLVED if they overlap or nearly touch.
 

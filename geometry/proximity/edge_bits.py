@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.cpython.unsafe.numbers import trailing_zeros
-from numba.extending import overload
-
 from merganser.framework.native import inlined
+from merganser.framework.native.extending import Later, overload
 
 __all__ = ["NUM_POINTS", "edges_around", "lowest_bit", "reversed_edges"]
 
@@ -39,7 +37,13 @@ def lowest_bit(bits: int) -> int:
     return (int(bits) & -int(bits)).bit_length() - 1
 
 
-_trailing_zeros: Any = trailing_zeros
+def _instruction() -> Any:
+    from numba.cpython.unsafe.numbers import trailing_zeros
+
+    return trailing_zeros
+
+
+_trailing_zeros: Any = Later(_instruction)
 
 
 @overload(lowest_bit)

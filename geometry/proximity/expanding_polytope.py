@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import math
 
-from numba import types
-
 from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.edge_bits import NUM_POINTS, edges_around, lowest_bit, reversed_edges
 from merganser.geometry.proximity.flat_features import try_faces
@@ -59,7 +57,7 @@ _SIDEWAYS = 0.02  # [rad]
 _BESIDE = -1e-7  # barycentric coordinate of what still counts as within a face
 
 
-@shared(types.int64, 0)
+@shared(int, 0)
 def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) -> int:
     """Finds the least h.
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-from numba import types
-
 from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.layout import SOLVED, UNSOLVED, Hulls
@@ -51,7 +49,7 @@ _NEAR = 1e-7  # of the size: below this distance the direction of v is uncertain
 Pieces: TypeAlias = tuple[int, int]  # of A and of B
 
 
-@shared(types.int64, (0.0, 0.0, 1.0))
+@shared(int, (0.0, 0.0, 1.0))
 def solve_polytopes(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> int:
     """Writes the solution for two polytopes; returns a status, UNSOLVED if they nearly touch.
 

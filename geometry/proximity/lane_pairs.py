@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 
-from numba import types
-
 from merganser.framework.native import device, inlined
 from merganser.framework.native.lanes import (
     NUM_LANES,
@@ -173,7 +171,7 @@ def _take_solution(work: Array, first: int, lane: int) -> None:
     )
 
 
-@shared(types.int64, False)
+@shared(int, False)
 def take_steps(a: Array, b: Array, hulls: Hulls, work: Array, is_near: bool) -> int:
     """Solves the pairs in `work.lanes`, all of which have cores like A and B; returns 0.
 

@@ -24,8 +24,6 @@ from __future__ import annotations
 
 import math
 
-from numba import types
-
 from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.layout import CONE, CYLINDER, FROZEN, MAX_BUNDLE, Hulls
 from merganser.geometry.proximity.shared_code import shared
@@ -75,7 +73,7 @@ def set_solution(work: Array, n: Vector3, value: float, p_A: Vector3, p_B: Vecto
         work.normal[i], work.p_ACa[i], work.p_ACb[i] = n[i], p_A[i], p_B[i]
 
 
-@shared(types.boolean, (0.0, 0.0, 1.0))
+@shared(bool, (0.0, 0.0, 1.0))
 def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> bool:
     """Goes down from a direction to a local minimum of h; writes it into the solution in `work`.
 

@@ -15,11 +15,11 @@ from merganser.geometry.proximity.layout import Hulls, geometry_dtype, work_dtyp
 __all__ = ["shared"]
 
 
-def shared(restype: Any, *others: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def shared(restype: type[int], *others: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Marks a function of geometries A and B, hulls, work and perhaps more.
 
     Args:
-        restype: numba's type of what it returns: UNSOLVED (layout.py) or False where it cannot be compiled.
+        restype: `int` or `bool`, what it returns: UNSOLVED (layout.py) or False where it cannot be compiled.
         others: values of the types of its further arguments.
     """
     return shared_code.shared(restype, lambda: (*_samples(), *others))

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from merganser.framework.native import device
@@ -60,7 +59,7 @@ _X, _Y, _Z = (np.ascontiguousarray(_DIRECTIONS[:_HALF, i]) for i in range(3))
 _COSINE, _SINE = math.cos(_CELL), math.sin(_CELL)
 
 
-@shared(types.int64)
+@shared(int)
 def deepest_of_smooth(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
     """Finds the least h and writes the solution into `work`; returns a status. If h < 0 somewhere, it stops early.
 

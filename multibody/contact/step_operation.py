@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray
 
 from merganser.framework.native import device
+from merganser.framework.native.extending import carray
 from merganser.framework.native.operations import CompiledOperation
 from merganser.framework.native.tape import (
     call_asking_kernel,

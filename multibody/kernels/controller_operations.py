@@ -11,9 +11,9 @@ import itertools
 from typing import Any
 
 import numpy as np
-from numba import carray
 
 from merganser.framework.native import device
+from merganser.framework.native.extending import carray
 from merganser.framework.native.operations import CompiledOperation
 from merganser.framework.native.tape import call_kernel, call_quiet_kernel, doubles_at, integers_at
 from merganser.multibody.kernels import layout

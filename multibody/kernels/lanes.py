@@ -19,12 +19,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba
-
 from merganser.framework.native import kernel
-from merganser.framework.native.compile import type_key
 
-__all__ = ["Places", "load_compiled", "over_lanes", "places_of"]
+__all__ = ["Places", "over_lanes", "places_of"]
 
 
 class _Role(enum.Enum):
@@ -113,21 +110,3 @@ def _in_lane(name: str) -> str:
     if role is _Role.INPUT:
         return f"{name}[lane if {name}.shape[0] > 1 else 0]"
     return name if role is _Role.SHARED else f"{name}[lane]"
-
-
-def load_compiled(compiled: Any, *arguments: Any) -> bool:
-    """Whether a kernel is compiled for such arguments, in this process or, which is then loaded, in an earlier one."""
-    key = compiled, tuple(map(type_key, arguments))
-    if key in _loaded or not hasattr(compiled, "overloads"):  # the latter with NUMBA_DISABLE_JIT=1
-        return True
-    signature = tuple(numba.typeof(argument) for argument in arguments)
-    if signature not in compiled.overloads:
-        loaded = compiled._cache.load_overload(signature, compiled.targetctx)
-        if loaded is None:
-            return False
-        compiled.add_overload(loaded)
-    _loaded.add(key)
-    return True
-
-
-_loaded: set[Any] = set()  # kernels and types of their arguments; to find numba's types takes milliseconds

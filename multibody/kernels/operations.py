@@ -12,10 +12,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import carray, types
-from numba.extending import intrinsic
 
 from merganser.framework.native import device
+from merganser.framework.native.extending import carray, intrinsic, types
 from merganser.framework.native.operations import CompiledOperation
 from merganser.framework.native.tape import call_kernel, call_quiet_kernel, doubles_at, integers_at
 from merganser.multibody.contact.plant_layout import limit_dtype

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import overload
+
+from merganser.framework.native.extending import overload, types
 
 __all__ = ["arctangent", "equals", "exceeds", "floor_of", "hyperbolic_tangent", "is_set", "real_part"]
 

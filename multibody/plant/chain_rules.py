@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from merganser.framework.autodiff.blocks import refuse_counts
 from merganser.framework.native import Given, bind
+from merganser.framework.native.compile import load_compiled
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.dynamics_gradients import forward_dynamics_gradient, inverse_dynamics_gradient
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
-from merganser.multibody.kernels.lanes import load_compiled, over_lanes
+from merganser.multibody.kernels.lanes import over_lanes
 from merganser.multibody.plant.derivative_lanes import merge_numbers, split_numbers
 
 __all__ = ["ChainRules"]

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from merganser.framework.autodiff.blocks import find_block, refuse_counts, values_and_gradient
 from merganser.framework.core.scalars import ScalarArray
 from merganser.framework.native import compile_ahead, specialize
+from merganser.framework.native.compile import load_compiled
 from merganser.multibody import kernels
-from merganser.multibody.kernels.lanes import load_compiled, over_lanes, places_of
+from merganser.multibody.kernels.lanes import over_lanes, places_of
 from merganser.multibody.plant.chain_rules import ChainRules
 from merganser.multibody.plant.derivative_lanes import (
     LaneRecords,

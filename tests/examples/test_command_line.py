@@ -75,7 +75,7 @@ from merganser.geometry import Box
 
 _simulate_arm(0.001)
 _simulate_contact(Box(0.1, 0.1, 0.1))
-print(sum(sum(kernel.stats.cache_misses.values()) for kernel in _kernels.values()))
+print(sum(not code.is_from_disk for kernel in _kernels.values() for code in kernel.codes.values()))
 """
 
 

@@ -303,11 +303,11 @@ def test_other_states_parameters_and_times_compile_nothing() -> None:
 
     simulator, _, _ = simulator_of(True)
     simulator.AdvanceTo(0.1)
-    program, compiled = simulator._plan._program, len(advance.overloads)  # type: ignore[union-attr]
+    program, compiled = simulator._plan._program, len(advance.codes)  # type: ignore[union-attr]
     simulator.get_mutable_context().SetTimeAndContinuousState(1.0, [3.0, -1.0])
     simulator.Initialize()
     simulator.AdvanceTo(1.3)
-    assert simulator._plan._program is program and len(advance.overloads) == compiled  # type: ignore[union-attr]
+    assert simulator._plan._program is program and len(advance.codes) == compiled  # type: ignore[union-attr]
 
 
 def test_other_threads_run_while_the_compiled_loop_does(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -324,7 +324,7 @@ def little_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("merganser.analysis.simulator._LOOP", LaterCode("not loaded", "LOOP", "advance"))
     monkeypatch.setattr("merganser.analysis.simulator.want", lambda _code: None)  # nobody is to look for it later
     monkeypatch.setattr(LaterCode, "is_worth_while", lambda _code, pays: pays)
-    for least in ("_WORK_TO_LOAD", "_WORK_TO_LOAD_WITH_COMPILER", "_WORK_TO_COMPILE"):
+    for least in ("_WORK_TO_LOAD", "_WORK_TO_LOAD_MORE", "_WORK_TO_COMPILE"):
         monkeypatch.setattr(later_code, least, 1000)
     monkeypatch.setattr(later_code._state, "work", 0)
 

@@ -66,7 +66,8 @@ for thread in threads:
 for thread in threads:
     thread.join()
 assert len(results) == 8 and len(set(results)) == 1, results  # all have the first one's code
-print("hits", sum(force.compiled()._dispatcher.stats.cache_hits.values()) + sum(total.stats.cache_hits.values()))
+hits = sum(force.compiled()._dispatcher.stats.cache_hits.values())
+print("hits", hits + sum(code.is_from_disk for code in total.codes.values()))
 """
 
 _FORKS = """

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from merganser.framework.native import cache_directory, device, kernel, kernel_cache, source_hash, specialize
+from merganser.framework.native import cache_directory, code_files, device, kernel, source_hash, specialize
 
 
 @device
@@ -58,7 +58,7 @@ def test_source_hash_changes_with_a_helper_in_another_file(monkeypatch, tmp_path
     folder = tmp_path / "multibody" / "kernels"
     folder.mkdir(parents=True)
     (folder / "helper.py").write_text("x = 1\n")
-    monkeypatch.setattr(kernel_cache, "__file__", str(tmp_path / "framework" / "native" / "kernel_cache.py"))
+    monkeypatch.setattr(code_files, "__file__", str(tmp_path / "framework" / "native" / "code_files.py"))
     before = source_hash.__wrapped__()
     (folder / "helper.py").write_text("x = 2\n")
     assert source_hash.__wrapped__() != before
@@ -94,7 +94,7 @@ def test_compilation_is_announced_on_a_terminal_and_taken_away(monkeypatch, tmp_
 def test_second_process_takes_the_kernel_from_disk(tmp_path):
     (tmp_path / "m.py").write_text(
         "from merganser.framework.native import kernel\n\n\n@kernel\ndef f(x_in):\n    return 2.0 * x_in\n\n\n"
-        "f(1.0)\nprint(sum(f.stats.cache_hits.values()), sum(f.stats.cache_misses.values()))\n"
+        "import sys\nprint(f(1.0), *(code.is_from_disk for code in f.codes.values()), 'numba' in sys.modules)\n"
     )
     environment = {**os.environ, "MERGANSER_CACHE_DIR": str(tmp_path / "cache")}
 
@@ -102,8 +102,8 @@ def test_second_process_takes_the_kernel_from_disk(tmp_path):
         command = [sys.executable, str(tmp_path / "m.py")]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
 
-    assert run() == ["0", "1"]
-    assert run() == ["1", "0"]
+    assert run() == ["2.0", "False", "True"]
+    assert run() == ["2.0", "True", "False"]
 
 
 def test_folder_that_cannot_be_written_to_costs_a_warning_only():
@@ -142,3 +142,20 @@ def test_a_kernel_that_allocates_is_refused_by_the_compiler():
 
     with pytest.raises(numba.core.errors.NumbaError):
         specialize(allocating, np.zeros(2), np.zeros(1))
+
+
+def test_an_index_out_of_bounds_is_an_error_where_numba_looks(tmp_path):
+    code = (
+        "import numpy as np\n"
+        "from merganser.framework.native import Result, bind, kernel\n"
+        "f = kernel(lambda x, y: x[3])\n"
+        "for call in (f, bind(f, np.ones(2), Result((1,)))):\n"
+        "    try:\n"
+        "        call(*(np.ones(2), np.ones(1))[: 2 if call is f else 0])\n"
+        "    except IndexError as error:\n"
+        "        print(error)\n"
+    )
+    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "MERGANSER_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert output.splitlines() == ["<lambda>() has an index that is out of bounds."] * 2

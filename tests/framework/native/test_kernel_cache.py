@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merganser.framework.native import cache_directory, kept_files, kernel, kernel_cache, native
+from merganser.framework.native import cache_directory, code_files, kept_files, kernel, native
 from merganser.framework.native.user_functions import CompiledFunction
 
 
@@ -46,7 +46,7 @@ def use(*values, function=twice):
     fresh = kernel(function)
     results = [fresh(value) for value in values]
     assert results == [function(value) for value in values]
-    return [fresh.stats.cache_hits[signature] == 1 for signature in fresh.signatures]
+    return [code.is_from_disk for code in fresh.codes.values()]
 
 
 def files(folder):
@@ -102,7 +102,7 @@ def test_files_that_were_swapped_are_noticed(folder):
 
 
 def test_file_whose_content_names_what_is_not_there_is_compiled_anew(folder, monkeypatch):
-    monkeypatch.setattr(kernel_cache, "dumps", lambda _value: b"cno_such_module\nf\n.")
+    monkeypatch.setattr(code_files.pickle, "dumps", lambda _value: b"cno_such_module\nf\n.")
     use(1.0)
     monkeypatch.undo()
     monkeypatch.setenv("MERGANSER_CACHE_DIR", str(folder.parent))
@@ -144,7 +144,7 @@ def test_where_nothing_can_be_written_code_is_read_and_one_warning_names_the_fol
         assert use(1.0, 1j) + use(1.0, function=thrice) == [True, False, False]
     assert len(caught) == 1
     assert len(files(folder)) == 1
-    assert not kernel(twice)._cache.can_be_filled()
+    assert not kernel(twice).can_be_kept()
 
 
 def test_filled_cache_that_belongs_to_root_is_read_by_others(folder):
@@ -182,7 +182,7 @@ def test_folder_that_others_may_write_to_is_not_trusted(folder, monkeypatch, who
     with pytest.warns(RuntimeWarning, match=rf"in '{folder}' are not used.*because (other|it belongs)") as caught:
         assert use(1.0, 1j) == [False, False]
     assert len(caught) == 1 and len(files(folder)) == count
-    assert not kernel(twice)._cache.can_be_filled()
+    assert not kernel(twice).can_be_kept()
 
 
 def test_folders_that_nobody_has_used_for_a_month_are_removed(folder):

@@ -331,7 +331,7 @@ def k(x_in):
 helper = __import__("numba").njit(helper)
 y = np.zeros(4)
 f(np.ones(1), y)
-print(*y, k(1.0), sum(k.stats.cache_hits.values()))
+print(*y, k(1.0), sum(code.is_from_disk for code in k.codes.values()))
 """
 
 

@@ -150,4 +150,4 @@ def test_all_searches_are_compiled_beforehand_for_who_asks():
     compiling._searches()
     assert len(shared_code.shared_names()) >= 6
     for name in shared_code.shared_names():
-        assert shared_code.job_of(name)[0].overloads, name
+        assert shared_code.job_of(name)[0].codes, name

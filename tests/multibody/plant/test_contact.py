@@ -6,7 +6,6 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from contact_scenes import APPROXIMATIONS, Fill, Scene, add_free_body, add_ground, contact_library, free_state, material
@@ -15,6 +14,7 @@ import merganser.multibody.plant.contact as contact_module
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.framework.math import RigidTransform
+from merganser.framework.native.argument_types import type_key
 from merganser.geometry import HalfSpace, Sphere
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant import (
@@ -67,10 +67,10 @@ def test_other_processes_compile_the_kernels_of_a_step_with_contact(approximatio
     monkeypatch.setenv("MERGANSER_PLAN", "never")
     monkeypatch.setenv("MERGANSER_PLAN", "never")  # a step in the compiled loop needs nothing compiled ahead
     steady(approximation)
-    called = [(kernel, arguments) for kernel, arguments in jobs if kernel.overloads]
+    called = [(kernel, arguments) for kernel, arguments in jobs if kernel.codes]
     assert len(called) >= 4
     for kernel, arguments in called:  # of the very types with which the step has called them
-        assert tuple(map(numba.typeof, arguments)) in kernel.overloads
+        assert tuple(map(type_key, arguments)) in kernel.codes
 
 
 def test_contact_results_are_empty_before_the_first_step_and_in_the_air() -> None:

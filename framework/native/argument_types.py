@@ -1,0 +1,61 @@
+"""Types of arguments of compiled code: what tells those apart that numba compiles anew, found without numba."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+__all__ = ["text_of_types", "type_key"]
+
+_NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128", type(None): "none"}
+
+
+def type_key(value: Any) -> Any:
+    """Tells values of different types apart, as `numba.typeof` does, which takes milliseconds for records."""
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return value.dtype, value.ndim, layout, flags.writeable, flags.aligned
+    if isinstance(value, tuple):
+        return type(value), tuple(map(type_key, value))
+    if isinstance(value, np.void):
+        return "record", value.dtype
+    kind = type(value)
+    return _NUMBERS.get(kind) or (value.dtype.name if isinstance(value, np.generic) else kind)
+
+
+def text_of_types(arguments: tuple[Any, ...]) -> str | None:
+    """The same for several values, as a text that is the same in every process; None if one is of an unknown type."""
+    try:
+        return ", ".join(_text(type_key(argument)) for argument in arguments)
+    except LookupError:
+        return None
+
+
+def _text(key: Any) -> str:
+    if isinstance(key, str):
+        return key
+    if isinstance(key, type):
+        return _name(key)
+    first, *others = key
+    if isinstance(first, type):
+        return f"{first.__module__}.{first.__qualname__}({', '.join(map(_text, others[0]))})"
+    if first == "record":
+        return _text_of_dtype(others[0])
+    ndim, layout, is_writeable, is_aligned = others
+    marks = f"{'' if is_writeable else ' read-only'}{'' if is_aligned else ' unaligned'}"
+    return f"{_text_of_dtype(first)}[{ndim}{layout}{marks}]"
+
+
+def _name(kind: type[Any]) -> str:
+    """The name of a class whose objects are all of one type in compiled code, which the class says of itself."""
+    if not getattr(kind, "has_one_compiled_type", False):
+        raise LookupError
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+@functools.lru_cache(maxsize=1000)
+def _text_of_dtype(dtype: np.dtype[Any]) -> str:
+    return f"{dtype!r} {dtype.isalignedstruct}"

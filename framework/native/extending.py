@@ -1,0 +1,125 @@
+"""What numba has to know of this package, told when something is first compiled.
+
+To import numba takes longer than all else that a program imports, and where machine code is on the disk nobody needs
+it. So modules of kernels do not import it. What they have to tell it is noted here; `tell_compiler` passes it on before
+the first compilation. Names of numba and llvmlite that only functions use are here, too, and import these libraries
+when something of them is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Later", "carray", "cgutils", "intrinsic", "ir", "overload", "tell", "tell_compiler", "tell_module", "types"]
+
+_lock = threading.RLock()
+_untold: list[Callable[[], Any]] = []
+
+
+class _Module:
+    """A module that is imported when something of it is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)
+
+
+types: Any = _Module("numba.types")
+cgutils: Any = _Module("numba.core.cgutils")
+ir: Any = _Module("llvmlite.ir")
+
+
+class Later:
+    """Stands for something that numba knows in the code of kernels; Python cannot call it.
+
+    Args:
+        make: makes it.
+    """
+
+    _never_changes = True
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._made: Any = None
+
+    @property
+    def _numba_type_(self) -> Any:
+        """Numba asks for this by this name."""
+        from numba.core.registry import cpu_target
+
+        with _lock:
+            if self._made is None:
+                self._made = self._make()
+                cpu_target.typing_context.refresh()  # takes notice of it
+        return cpu_target.typing_context.resolve_value_type(self._made)
+
+
+def _carray() -> Any:
+    import numba
+
+    return numba.carray
+
+
+carray: Any = Later(_carray)
+
+
+def intrinsic(describe: Callable[..., Any]) -> Any:
+    """Numba's `intrinsic` of a function that gives types of arguments and result, and what writes the code."""
+
+    def make() -> Any:
+        from numba.extending import intrinsic
+
+        return intrinsic(describe)
+
+    return Later(make)
+
+
+def overload(function: Callable[..., Any], **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Numba's `overload`: what is decorated chooses the code of calls of a function."""
+
+    def decorate(choose: Callable[..., Any]) -> Callable[..., Any]:
+        def pass_on() -> None:
+            from numba.extending import overload
+
+            overload(function, **options)(choose)
+
+        tell(pass_on)
+        return choose
+
+    return decorate
+
+
+def tell_module(name: str) -> None:
+    """Notes a module that tells numba something when it is imported; called at the end of the module that it is of."""
+    tell(lambda: importlib.import_module(name))
+
+
+def tell(action: Callable[[], Any]) -> None:
+    """Notes something that is to be done before anything is compiled."""
+    with _lock:
+        _untold.append(action)
+    if "numba" in sys.modules and _has_begun:  # a function that numba compiles by itself may call it
+        tell_compiler()
+
+
+_has_begun = False
+
+
+def tell_compiler() -> None:
+    """Tells numba all that has been noted; functions that `numba.njit` compiles find helpers of this package then."""
+    global _has_begun
+    with _lock:
+        _has_begun = True
+        while _untold:
+            action = _untold.pop(0)
+            try:
+                action()
+            except BaseException:  # an interruption: the next compilation needs it
+                _untold.insert(0, action)
+                raise
