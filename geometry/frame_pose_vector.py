@@ -107,9 +107,12 @@ class FramePoseVector:
         X_PF, size = self._X_PF, len(self._frame_ids)
         return X_PF if len(X_PF) == size else X_PF[:size]
 
-    def has_frames(self, frame_ids: list[FrameId]) -> bool:
-        """Whether these are the frames that have a pose, in this order."""
-        return self._frame_ids == frame_ids
+    def poses_of(self, frame_ids: list[FrameId]) -> NDArray[Any] | None:
+        """The poses as `poses()` gives them, if these are the frames that have one, in this order; None if not."""
+        if self._frame_ids != frame_ids:
+            return None
+        X_PF = self._X_PF
+        return X_PF if len(X_PF) == len(frame_ids) else X_PF[: len(frame_ids)]
 
     def rows(self, frame_ids: Sequence[FrameId]) -> list[int]:
         """The positions of these frames, all of which must have a pose, in `poses()`."""

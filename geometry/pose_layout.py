@@ -13,8 +13,9 @@ other scalars (1) is done for all frames of the same depth at once, (2) for all 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,21 @@ class WorldPoses:
         return WorldPoses(self.X_PF.copy(), self.X_WF.copy(), self.X_WG.copy(), self.layout)
 
 
+class SourceRoom(NamedTuple):
+    """What takes the poses of one source's frames.
+
+    Attributes:
+        source_id: the source.
+        frame_ids: its frames, in the order of the layout.
+        place: a function that takes their poses, shape [num_source_frames, 4, 4], to their rows among those of all
+            frames, and returns whether they are finite.
+    """
+
+    source_id: SourceId
+    frame_ids: list[FrameId]
+    place: Callable[[Array], bool]
+
+
 class PoseRoom:
     """Room for poses of floats that are computed again and again.
 
@@ -58,12 +74,11 @@ class PoseRoom:
 
     Attributes:
         poses: the poses, overwritten each time.
-        place_frames: by source, a function that takes the poses of its frames, shape [num_source_frames, 4, 4], to
-            their rows of `poses.X_PF`, and returns whether they are finite.
+        sources: those that have frames.
         update: a function that computes the poses in the world from those in the parents.
     """
 
-    __slots__ = ("place_frames", "poses", "update")
+    __slots__ = ("poses", "sources", "update")
 
     def __init__(self, layout: PoseLayout) -> None:
         from merganser.framework.native import Given, bind  # numba takes long to import
@@ -71,10 +86,10 @@ class PoseRoom:
 
         X_PF = np.tile(np.eye(4), (len(layout.frame_rows), 1, 1))
         self.poses = WorldPoses(X_PF, np.empty(X_PF.shape), np.empty(layout.X_FG.shape), layout)
-        self.place_frames = {
-            source_id: bind(place_frames, rows, Given(X_PF), X_PF)
-            for source_id, (_, rows) in layout.source_frames.items()
-        }
+        self.sources = [
+            SourceRoom(source_id, frame_ids, bind(place_frames, rows, Given(X_PF), X_PF))
+            for source_id, (frame_ids, rows) in layout.source_frames.items()
+        ]
         self.update = bind(
             world_poses, layout.parents, layout.geometry_frames, layout.X_FG, X_PF, self.poses.X_WF, self.poses.X_WG
         )

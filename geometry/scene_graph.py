@@ -394,35 +394,37 @@ class SceneGraph(LeafSystem):
             if room is None or room.poses.layout is not layout:
                 room = PoseRoom(layout)
                 output.set_value(room)
-            for source_id, place in room.place_frames.items():
-                if not place(self._poses_of_source(context, state, source_id)):
-                    raise self._not_finite(context, state, source_id)
+            for source_id, frame_ids, place in room.sources:
+                if not place(self._poses_of_source(context, state, source_id, frame_ids)):
+                    raise self._not_finite(context, state, source_id, frame_ids)
             room.update()
             return
         X_PF = ScalarArray.of((len(layout.frame_rows), 4, 4), self._scalar)
         X_PF[0] = np.eye(4)  # the world in itself
-        for source_id, (_, rows) in layout.source_frames.items():
-            X_PF[rows] = self._poses_of_source(context, state, source_id)
+        for source_id, (frame_ids, rows) in layout.source_frames.items():
+            X_PF[rows] = self._poses_of_source(context, state, source_id, frame_ids)
         output.set_value(layout.calc_world_poses(X_PF))
 
-    def _poses_of_source(self, context: Any, state: GeometryState, source_id: SourceId) -> NDArray[Any]:
-        """The poses X_PF that a source tells for its frames, in the order of the layout."""
+    def _poses_of_source(
+        self, context: Any, state: GeometryState, source_id: SourceId, frame_ids: list[FrameId]
+    ) -> NDArray[Any]:
+        """The poses X_PF that a source tells for its frames, in the order given."""
         port = self._pose_ports[source_id]
         value = context._read_input(port._index)
         poses: FramePoseVector = port.Eval(context) if value is None else value.get_value()
-        frame_ids, _ = state.pose_layout().source_frames[source_id]
-        X_PF = poses.poses()
-        if not poses.has_frames(frame_ids):
+        X_PF = poses.poses_of(frame_ids)
+        if X_PF is None:
             given = poses.ids()
             if set(given) != set(frame_ids):
                 raise _wrong_frames(port, state, frame_ids, given)
-            X_PF = X_PF[poses.rows(frame_ids)]
+            X_PF = poses.poses()[poses.rows(frame_ids)]
         return X_PF.astype(np.float64) if X_PF.dtype == object and self._scalar is float else X_PF
 
-    def _not_finite(self, context: Any, state: GeometryState, source_id: SourceId) -> RuntimeError:
+    def _not_finite(
+        self, context: Any, state: GeometryState, source_id: SourceId, frame_ids: list[FrameId]
+    ) -> RuntimeError:
         """The error about poses of a source that are not."""
-        finite = np.isfinite(self._poses_of_source(context, state, source_id)).all(axis=(1, 2))
-        frame_ids, _ = state.pose_layout().source_frames[source_id]
+        finite = np.isfinite(self._poses_of_source(context, state, source_id, frame_ids)).all(axis=(1, 2))
         bad = [state.frames[frame_id].name for frame_id, good in zip(frame_ids, finite) if not good]
         port = self._pose_ports[source_id].GetFullDescription()
         return RuntimeError(f"{port}: the poses of frames {bad} are not finite.")

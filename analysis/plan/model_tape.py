@@ -118,6 +118,8 @@ class ModelTape:
             places = self._add_output(output)
         else:
             places = self._add_update() if is_discrete else self._add_derivatives()
+        if self._assembly.reads_abstract_state:
+            raise LookupError  # it is tried out for numbers alone
         self._results = np.array(places, dtype=np.int64)
         flat = context._store.flat
         # Kept here, as only their addresses are passed on.

@@ -221,7 +221,9 @@ class Lane:
     def is_usable(self) -> bool:
         """Whether Python has no part in what has been found to happen."""
         plan = self._plan
-        return plan.is_current() and plan._is_allowed and not plan._program.num_callbacks and self._settled is not None
+        program = plan._program
+        is_allowed = plan.is_current() and plan._is_allowed and self._settled is not None
+        return is_allowed and not (program.num_callbacks or program.reads_abstract_state)  # rows are numbers alone
 
     def has_samples(self) -> bool:
         """Whether a simulation leaves anything in the abstract state."""

@@ -160,6 +160,7 @@ def _kinematics_and_dynamics() -> None:
     plant.CalcKineticEnergy(context)
     plant.CalcPotentialEnergy(context)
     plant.CalcSpatialMomentumInWorldAboutPoint(context, np.zeros(3))
+    plant.get_reaction_forces_output_port().Eval(context)
     for wrt in (JacobianWrtVariable.kV, JacobianWrtVariable.kQDot):
         plant.CalcJacobianSpatialVelocity(context, wrt, frame, np.zeros(3), world, world)
     plant.CalcBiasSpatialAcceleration(context, JacobianWrtVariable.kV, frame, np.zeros(3), world, world)
@@ -201,10 +202,11 @@ def _simulate_contact(shape: Any, approximation: str = "sap") -> None:
 def _contact_of_boxes() -> None:
     """contact of boxes, spheres, cylinders and their like"""
     from merganser.geometry import Box
-    from merganser.multibody.contact.step_operation import HELD_STEP
+    from merganser.multibody.contact.step_operation import CONTACT_FORCES, HELD_STEP
 
     _simulate_contact(Box(0.1, 0.1, 0.1))
-    HELD_STEP.address()
+    for operation in (HELD_STEP, CONTACT_FORCES):
+        operation.address()
 
 
 def _contact_of_meshes() -> None:

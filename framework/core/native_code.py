@@ -122,6 +122,8 @@ class NativeCode:
         unasked: cache slots that Python may leave alone where the operation needs them: there is no operation unless
             these are operations too, with all that they depend on, so that nobody sees that they were computed.
         sources: the slots that it reads; None for those upstream of the computation.
+        reads_abstract_state: whether it reads numbers that stand for abstract state, so that it is no function of what
+            stands in the flat array.
     """
 
     operation: str | NativeFunction | Operation
@@ -130,6 +132,7 @@ class NativeCode:
     is_current: Callable[[], bool] | None = None
     unasked: tuple[CacheSlot, ...] = ()
     sources: tuple[CacheSlot, ...] | None = None
+    reads_abstract_state: bool = False
 
     def resolve(self, context: LeafContext) -> NativeCode | None:
         """The operation in a Context; None if there is none."""

@@ -72,6 +72,7 @@ class Assembly:
     Attributes:
         logs: the logs that operations write to, each once for every event that writes to it.
         failure: what operations that do not succeed have come to, see no_failure().
+        reads_abstract_state: whether any operation does, see NativeCode.reads_abstract_state.
         waiting: native code that is no operation yet, with the contexts of its blocks.
         settlers: to be called when Python takes over, see NativeCode.settle.
         checks: whether operations are still right, see NativeCode.is_current.
@@ -92,6 +93,7 @@ class Assembly:
         self.failure = no_failure()
         self.settlers: list[Callable[[], None]] = []
         self.checks: list[Callable[[], bool]] = []
+        self.reads_abstract_state = False
         self.waiting: list[tuple[NativeCode | ContextualCode, LeafContext]] = []
         self._left_to_python: set[int] = set()  # cache entries, by their bits
 
@@ -124,6 +126,7 @@ class Assembly:
                 self.settlers.append(code.settle)
             if code.is_current is not None:
                 self.checks.append(code.is_current)
+            self.reads_abstract_state = self.reads_abstract_state or code.reads_abstract_state
             self._known[key] = address, integers
         self._append(*self._known[key])
         return True

@@ -48,7 +48,7 @@ class ProximityEngine:
         self._pairs = np.zeros((4 * n + 16, 2), np.int64)
         self._results = np.zeros(0, distance_dtype)
         self._contacts = np.zeros(4 * n + 16, contact_dtype)
-        self._to_point: tuple[Array, Array, NDArray[np.int64]] | None = None
+        self._to_point: tuple[Any, Array, Array] | None = None
         # Kernels with the arrays of this object, made when they are first used and when an array is replaced.
         self._find_candidates: Any = None
         self._signed_distances: Any = None
@@ -126,11 +126,14 @@ class ProximityEngine:
             with_point[:n] = geometries
             with_point[n]["kind"] = POINT
             pairs = np.stack([np.arange(n), np.full(n, n)], axis=1)
-            self._to_point = with_point, np.tile(np.eye(4), (n + 1, 1, 1)), pairs
-        with_point, X_W, pairs = self._to_point
+            X_W, results = np.tile(np.eye(4), (n + 1, 1, 1)), np.zeros(n, distance_dtype)
+            run = bind(
+                signed_distances, with_point, self._arrays.hulls, X_W, pairs, n, math.inf, 0.0, self._work, results
+            )
+            self._to_point = run, X_W, results
+        run, X_W, results = self._to_point
         X_W[:n], X_W[n, :3, 3] = X_WG, p_WQ
-        results = np.zeros(n, distance_dtype)
-        signed_distances(with_point, self._arrays.hulls, X_W, pairs, n, math.inf, 0.0, self._work, results)
+        run()
         return results
 
     def differentiate(

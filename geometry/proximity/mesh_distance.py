@@ -2,21 +2,33 @@
 
 The nearest point lies on a triangle, an edge or a vertex; on which side of the surface the query point is tells the
 angle-weighted pseudonormal there (Baerentzen and Aanaes 2005, Signed distance computation using the angle weighted
-pseudonormal). The triangles are looked at all together, without a hierarchy: 10,000 of them take about 2 ms.
+pseudonormal). Triangles are found through a tree of boxes, which halves them along the longest side again and again.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from merganser.framework.native import Given, bind, device, kernel
+from merganser.geometry.proximity.vectors import Vector3, dot, subtract, sum_scaled
 
 __all__ = ["MeshDistance"]
 
 Array = NDArray[Any]
 
 _MERGED = 1e-12  # vertices so close, of the size of the mesh, are one
+_FEW = 4  # triangles in a leaf of the tree
+_DEEPEST = 64  # levels of the tree; halving needs no more than 32
+# Columns of the tree: the children of a node; of a leaf -1 and the first of its triangles, and where these end.
+_LEFT, _RIGHT, _END = range(3)
+_LEAF = -1
+# Parts of a triangle: inside, the edges from corner 0, 1, 2, and the corners.
+_INSIDE, _EDGE, _CORNER = 0, 1, 4
+_NUM_PARTS = 7
 
 
 class MeshDistance:
@@ -38,9 +50,12 @@ class MeshDistance:
         keep = lengths > 0.0
         if not keep.any():
             raise RuntimeError(f"A mesh of {len(triangles)} triangles, none of which has an area, has no inside.")
-        self._corners = corners[keep]
-        self._normals = normals[keep] / lengths[keep, None]
-        self._set_pseudonormals(_merged(vertices)[triangles[keep]])
+        order, boxes, tree = _make_tree(corners[keep])
+        self._corners = np.ascontiguousarray(corners[keep][order])
+        self._normals = (normals[keep] / lengths[keep, None])[order]
+        self._set_pseudonormals(_merged(vertices)[triangles[keep][order]])
+        given = Given(np.zeros(3)), Given(np.zeros(_DEEPEST, np.int64)), Given(np.zeros(3))
+        self._find = bind(nearest_on_mesh, boxes, tree, self._corners, *given)
 
     def _set_pseudonormals(self, triangles: Array) -> None:
         """Sums normals over the triangles around each edge and, weighted by angles, around each vertex."""
@@ -59,23 +74,20 @@ class MeshDistance:
         self._at_edge = np.array([[edges[edge] for edge in key] for key in keys])
 
     def __call__(self, p_MQ: Array) -> tuple[float, Array, Array]:
-        """Returns the signed distance of a point Q [m], its gradient and the nearest point, both in M, shape [3]."""
-        a, b, c = self._corners[:, 0], self._corners[:, 1], self._corners[:, 2]
-        nearest, feature = _closest_on_triangles(a, b, c, p_MQ)
-        v = p_MQ - nearest
-        squares = np.einsum("ni,ni->n", v, v)
-        t = int(squares.argmin())
-        normal = self._pseudonormal(t, int(feature[t]))
-        distance = float(np.sqrt(squares[t]))
-        side = 1.0 if v[t] @ normal >= 0.0 else -1.0
-        gradient = side * v[t] / distance if distance > 0.0 else normal / np.linalg.norm(normal)
-        return side * distance, gradient, nearest[t]
+        """Returns the signed distance of a point Q [m], its gradient and the nearest point N, both in M, shape [3]."""
+        p_MN = np.zeros(3)
+        found = self._find(np.ascontiguousarray(p_MQ, np.float64), np.empty(_DEEPEST, np.int64), p_MN)
+        t, part = divmod(found, _NUM_PARTS)
+        normal, v = self._pseudonormal(t, part), p_MQ - p_MN
+        distance = math.sqrt(v @ v)
+        side = 1.0 if v @ normal >= 0.0 else -1.0
+        gradient = side * v / distance if distance > 0.0 else normal / np.linalg.norm(normal)
+        return side * distance, gradient, p_MN
 
-    def _pseudonormal(self, t: int, feature: int) -> Array:
-        """Feature 0: inside the triangle; 1, 2, 3: on the edge from corner 0, 1, 2; 4, 5, 6: at corner 0, 1, 2."""
-        if feature == 0:
+    def _pseudonormal(self, t: int, part: int) -> Array:
+        if part == _INSIDE:
             return np.asarray(self._normals[t])
-        return np.asarray(self._at_edge[t, feature - 1] if feature < 4 else self._at_vertex[t, feature - 4])
+        return np.asarray(self._at_edge[t, part - _EDGE] if part < _CORNER else self._at_vertex[t, part - _CORNER])
 
 
 def _merged(vertices: Array) -> Array:
@@ -89,37 +101,111 @@ def _edge(triangle: list[int], c: int) -> tuple[int, int]:
     return (i, j) if i < j else (j, i)
 
 
-def _closest_on_triangles(a: Array, b: Array, c: Array, p: Array) -> tuple[Array, Array]:
-    """The nearest points of triangles, and on which of their features (Ericson 2005, sec. 5.1.5)."""
-    ab, ac, bc = b - a, c - a, c - b
-    ap, bp, cp = p - a, p - b, p - c
+def _make_tree(corners: Array) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
+    """A tree of boxes around triangles.
 
-    def dots(u: Array, v: Array) -> Array:
-        return np.asarray(np.einsum("ni,ni->n", u, v))
+    Args:
+        corners: of the triangles, shape [num_triangles, 3, 3].
 
-    d1, d2, d3, d4, d5, d6 = dots(ab, ap), dots(ac, ap), dots(ab, bp), dots(ac, bp), dots(ab, cp), dots(ac, cp)
+    Returns:
+        The order in which the leaves have the triangles; the box of each node, [low, high], shape [num_nodes, 6]; and
+        the tree, shape [num_nodes, 3], see above.
+    """
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    order = np.arange(len(corners))
+    boxes: list[list[float]] = []
+    tree: list[list[int]] = []
+    waiting = [(0, len(corners), -1, 0)]  # triangles from, to, the parent and which child of it
+    while waiting:
+        start, end, parent, side = waiting.pop()
+        here = order[start:end]
+        if parent >= 0:
+            tree[parent][side] = len(tree)
+        boxes.append([*low[here].min(axis=0).tolist(), *high[here].max(axis=0).tolist()])
+        if end - start <= _FEW:
+            tree.append([_LEAF, start, end])
+            continue
+        middles = low[here] + high[here]
+        along = int(np.ptp(middles, axis=0).argmax())
+        half = (end - start) // 2
+        order[start:end] = here[np.argpartition(middles[:, along], half)]
+        waiting += [(start + half, end, len(tree), _RIGHT), (start, start + half, len(tree), _LEFT)]
+        tree.append([0, 0, 0])
+    return order, np.array(boxes), np.array(tree, np.int64)
+
+
+# ---------------------------------------------------------------------- the search
+
+
+@device
+def _square_to_box(box: Array, p: Vector3) -> float:
+    """The squared distance of a point from a box, zero inside."""
+    square = 0.0
+    for i in range(3):
+        gap = max(box[i] - p[i], p[i] - box[3 + i], 0.0)
+        square += gap * gap
+    return square
+
+
+@device
+def _nearest_on_triangle(corners: Array, p: Vector3) -> tuple[int, Vector3]:
+    """On which part of a triangle the point nearest to another one lies, and where (Ericson 2005, sec. 5.1.5)."""
+    a = corners[0, 0], corners[0, 1], corners[0, 2]
+    b = corners[1, 0], corners[1, 1], corners[1, 2]
+    c = corners[2, 0], corners[2, 1], corners[2, 2]
+    ab, ac, bc = subtract(b, a), subtract(c, a), subtract(c, b)
+    ap, bp, cp = subtract(p, a), subtract(p, b), subtract(p, c)
+    d1, d2, d3, d4, d5, d6 = dot(ab, ap), dot(ac, ap), dot(ab, bp), dot(ac, bp), dot(ab, cp), dot(ac, cp)
     va, vb, vc = d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        conditions = [
-            (d1 <= 0) & (d2 <= 0),
-            (d3 >= 0) & (d4 <= d3),
-            (d6 >= 0) & (d5 <= d6),
-            (vc <= 0) & (d1 >= 0) & (d3 <= 0),
-            (vb <= 0) & (d2 >= 0) & (d6 <= 0),
-            (va <= 0) & (d4 - d3 >= 0) & (d5 - d6 >= 0),
-        ]
-        total = va + vb + vc
-        points = [
-            a,
-            b,
-            c,
-            a + (d1 / (d1 - d3))[:, None] * ab,
-            a + (d2 / (d2 - d6))[:, None] * ac,
-            b + ((d4 - d3) / ((d4 - d3) + (d5 - d6)))[:, None] * bc,
-        ]
-        inside = a + (vb / total)[:, None] * ab + (vc / total)[:, None] * ac
-    which = np.select(conditions, range(1, 7), 0)
-    nearest = np.where((which == 0)[:, None], inside, 0.0)
-    for k, point in enumerate(points, 1):
-        nearest = np.where((which == k)[:, None], point, nearest)
-    return nearest, np.array([0, 4, 5, 6, 1, 3, 2])[which]
+    if d1 <= 0.0 and d2 <= 0.0:
+        return _CORNER, a
+    if d3 >= 0.0 and d4 <= d3:
+        return _CORNER + 1, b
+    if d6 >= 0.0 and d5 <= d6:
+        return _CORNER + 2, c
+    if vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
+        return _EDGE, sum_scaled(a, ab, d1 / (d1 - d3))
+    if vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
+        return _EDGE + 2, sum_scaled(a, ac, d2 / (d2 - d6))
+    if va <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
+        return _EDGE + 1, sum_scaled(b, bc, (d4 - d3) / ((d4 - d3) + (d5 - d6)))
+    total = va + vb + vc
+    return _INSIDE, sum_scaled(sum_scaled(a, ab, vb / total), ac, vc / total)
+
+
+@kernel
+def nearest_on_mesh(
+    # Model:
+    boxes: Array,  # of the nodes, [low, high], shape [num_nodes, 6]
+    tree: NDArray[np.int64],  # see above, shape [num_nodes, 3]
+    corners: Array,  # of the triangles, in the order of the tree, shape [num_triangles, 3, 3]
+    # In:
+    p_MQ_in: Array,  # shape [3]
+    # Work:
+    nodes_work: NDArray[np.int64],  # nodes to be looked at, shape [_DEEPEST]
+    # Out:
+    p_MN_out: Array,  # the nearest point of the surface, shape [3]
+) -> int:
+    """Finds the point of a mesh nearest to Q; returns the number of its triangle, times 7, plus that of its part."""
+    p = p_MQ_in[0], p_MQ_in[1], p_MQ_in[2]
+    best, found, num_nodes = math.inf, 0, 1
+    nodes_work[0] = 0
+    while num_nodes > 0:
+        num_nodes -= 1
+        node = nodes_work[num_nodes]
+        if _square_to_box(boxes[node], p) >= best:
+            continue
+        if tree[node, _LEFT] == _LEAF:
+            for t in range(tree[node, _RIGHT], tree[node, _END]):
+                part, nearest = _nearest_on_triangle(corners[t], p)
+                v = subtract(p, nearest)
+                if dot(v, v) < best:
+                    best, found = dot(v, v), _NUM_PARTS * t + part
+                    p_MN_out[0], p_MN_out[1], p_MN_out[2] = nearest[0], nearest[1], nearest[2]
+            continue
+        left, right = tree[node, _LEFT], tree[node, _RIGHT]
+        if _square_to_box(boxes[left], p) < _square_to_box(boxes[right], p):
+            left, right = right, left  # the nearer one comes next
+        nodes_work[num_nodes], nodes_work[num_nodes + 1] = left, right
+        num_nodes += 2
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from itertools import count, repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -60,6 +61,8 @@ class ProximityQueries:
     def __init__(self, layout: ProximityLayout) -> None:
         self.layout = layout
         self.engine = ProximityEngine(layout.arrays)
+        self._kinds: list[int] = layout.arrays.geometries["kind"].tolist()
+        self._pair: NDArray[np.int64] = np.zeros((1, 2), np.int64)
         self._X_WG = np.tile(np.eye(4), (len(layout.rows), 1, 1))
         self._select_poses = bind(select_poses, layout.rows, Given(self._X_WG), self._X_WG)
         self._may_swap = any(isinstance(shape, Sphere) for shape in layout.shapes) and any(
@@ -116,15 +119,14 @@ class ProximityQueries:
     ) -> SignedDistancePair:
         """See `QueryObject.ComputeSignedDistancePairClosestPoints`."""
         query = "ComputeSignedDistancePairClosestPoints"
-        rows = [self._row(get_state, query, id) for id in (id_A, id_B)]
-        pairs = np.array([sorted(rows)], np.int64)
-        if rows[0] == rows[1]:
+        a, b = self._row(get_state, query, id_A), self._row(get_state, query, id_B)
+        if a == b:
             raise RuntimeError(f"{query}() takes two geometries; given {_name(get_state(), id_A)} twice.")
-        kinds = self.engine.arrays.geometries["kind"]
-        if kinds[rows[0]] == kinds[rows[1]] == HALF_SPACE:
-            raise self._unbounded(get_state, pairs[0].tolist(), "Signed distance")
+        self._pair[0] = (a, b) if a < b else (b, a)
+        if self._kinds[a] == self._kinds[b] == HALF_SPACE:
+            raise self._unbounded(get_state, self._pair[0].tolist(), "Signed distance")
         X_WG, dX_WG = self._poses(poses)
-        return self._pairs(get_state, query, X_WG, dX_WG, self.engine.signed_distances(X_WG, pairs))[0]
+        return self._pairs(get_state, query, X_WG, dX_WG, self.engine.signed_distances(X_WG, self._pair))[0]
 
     def contact_manifolds(self, poses: WorldPoses, margin: float) -> tuple[list[tuple[GeometryId, GeometryId]], Array]:
         """See `QueryObject.ComputeContactManifolds`."""
@@ -147,7 +149,7 @@ class ProximityQueries:
             point, d_point = _split(given)
         elif given.dtype == object:
             point = np.asarray(p_WQ, dtype=np.float64).reshape(-1)
-        if point.shape != (3,) or not np.isfinite(point.astype(np.float64)).all():
+        if point.shape != (3,) or not all(map(math.isfinite, point.tolist())):
             raise RuntimeError(f"ComputeSignedDistanceToPoint(): p_WQ must be three finite numbers; given {p_WQ!r}.")
         if math.isnan(threshold):
             raise RuntimeError("ComputeSignedDistanceToPoint(): the threshold is NaN.")
@@ -160,14 +162,16 @@ class ProximityQueries:
         found = []
         layout = self.layout
         for row, (id, shape, distance) in enumerate(zip(layout.geometry_ids, layout.shapes, numbers[:, 0].tolist())):
-            if isinstance(shape, Mesh):
-                R_WG, p_WG = X_WG[row, :3, :3], X_WG[row, :3, 3]
-                distance, gradient_G, p_GN = _mesh_distance(shape)(R_WG.T @ (point - p_WG))
-                if distance <= threshold:
-                    gradient = R_WG @ gradient_G
-                    found.append(SignedDistanceToPoint(id_G=id, p_GN=p_GN, distance=distance, grad_W=gradient))
-            elif distance <= threshold:
+            if not distance <= threshold:  # of a mesh that of its hull, which is no farther away
+                continue
+            if not isinstance(shape, Mesh):
                 found.append(SignedDistanceToPoint._of(id, distance, numbers, row))
+                continue
+            R_WG, p_WG = X_WG[row, :3, :3], X_WG[row, :3, 3]
+            distance, gradient_G, p_GN = _mesh_distance(shape)(R_WG.T @ (point - p_WG))
+            if distance <= threshold:
+                gradient = R_WG @ gradient_G
+                found.append(SignedDistanceToPoint(id_G=id, p_GN=p_GN, distance=distance, grad_W=gradient))
         return found
 
     def _differentiated_distances_to_point(
@@ -295,17 +299,16 @@ class ProximityQueries:
 
 
 def _numbers(results: Array) -> Array:
-    """Records of distance_dtype as numbers, copied, shape [num_results, ..]."""
-    return results.view(np.float64).reshape(len(results), -1).copy()
+    """Records of distance_dtype as numbers, copied, for reading only, shape [num_results, ..]."""
+    return np.frombuffer(results.tobytes()).reshape(len(results), -1)
 
 
 def _results(kind: type[Result], layout: ProximityLayout, results: Array) -> list[Result]:
     """Records of distance_dtype as results for users, which keep a copy."""
     if not len(results):
         return []
-    numbers, ids, of = _numbers(results), layout.geometry_ids, kind._of
-    rows = zip(results["row_a"].tolist(), results["row_b"].tolist(), numbers[:, 0].tolist())
-    return [of(ids, a, b, distance, numbers, row) for row, (a, b, distance) in enumerate(rows)]
+    rows = results["row_a"].tolist(), results["row_b"].tolist(), results["distance"].tolist()
+    return list(map(kind._of, repeat(layout.geometry_ids), *rows, repeat(_numbers(results)), count()))
 
 
 def _split(scalars: Array) -> tuple[Array, Array]:

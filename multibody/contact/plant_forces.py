@@ -24,7 +24,7 @@ from merganser.multibody.kernels.spatial import (
 )
 from merganser.multibody.kernels.step import advance_positions
 
-__all__ = ["calc_contact_forces", "calc_next_state", "push", "velocity_of_point"]
+__all__ = ["calc_contact_forces", "calc_generalized_contact_forces", "calc_next_state", "push", "velocity_of_point"]
 
 
 @device
@@ -68,8 +68,10 @@ def calc_contact_forces(
     forces_out: Array,  # of each contact, see plant_layout.py; speeds are those after the step
 ) -> None:
     """Computes the forces of all constraints but drives."""
-    for k in range(tau_contact_out.shape[0]):
-        tau_contact_out[k] = 0.0
+    calc_generalized_contact_forces(
+        trees, time_step, constraints_in, jacobian_in, counts_in, impulses_in, tau_contact_out
+    )  # fmt: skip
+    for k in range(tau_links_out.shape[0]):
         tau_links_out[k] = 0.0
     for c in range(counts_in[3]):
         constraint = constraints_in[c]
@@ -83,7 +85,6 @@ def calc_contact_forces(
         zero = (0.0, 0.0, 0.0)
         push(position_in, F_Bo_W_out, first["mobod"], p_WC, zero, f)
         push(position_in, F_Bo_W_out, second["mobod"], p_WC, zero, scaled(-1.0, f))
-        _add_generalized(constraint, trees, jacobian_in, gamma, 3, time_step, tau_contact_out)
         out = forces_out[c]
         set_vector(out, f)
         out[APPROACH] = -_row_velocity(constraint, trees, jacobian_in, 2, v_next_in)
@@ -107,6 +108,28 @@ def calc_contact_forces(
         else:
             _push_ends(links[i], position_in, gamma, time_step, F_Bo_W_out)
         c += 1
+
+
+@device
+def calc_generalized_contact_forces(
+    # Model:
+    trees: Array,
+    time_step: float,
+    # In: as plant_problem.py and the solver have left it
+    constraints_in: Array,
+    jacobian_in: Array,
+    counts_in: Array,
+    impulses_in: Array,  # shape [>= num_rows]
+    # Out:
+    tau_out: Array,  # shape [num_v]
+) -> None:
+    """Computes the generalized forces of all contacts."""
+    for k in range(tau_out.shape[0]):
+        tau_out[k] = 0.0
+    for c in range(counts_in[3]):
+        constraint = constraints_in[c]
+        gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 3]
+        _add_generalized(constraint, trees, jacobian_in, gamma, 3, time_step, tau_out)
 
 
 @device

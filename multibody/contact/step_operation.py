@@ -32,6 +32,7 @@ from merganser.multibody.contact.layout import (
     settings_dtype,
     tree_dtype,
 )
+from merganser.multibody.contact.plant_forces import calc_generalized_contact_forces
 from merganser.multibody.contact.plant_layout import (
     drive_dtype,
     limit_dtype,
@@ -63,7 +64,7 @@ from merganser.multibody.kernels.operations import (
     take_sample,
 )
 
-__all__ = ["HELD_STEP", "NOTHING_HELD"]
+__all__ = ["CONTACT_FORCES", "HELD_STEP", "NOTHING_HELD"]
 
 NOTHING_HELD = -1
 _FAILED = -1
@@ -339,7 +340,37 @@ def held_step(values: Any, numbers: Any, f: Any) -> None:
         if status == 0:
             status = _hold(values, numbers, f)
     if conclude(values, f, status):
+        integers_at(f[o.HELD])[2] = 0
         take_sample(values, f)
 
 
+@device
+def _find_contact_forces(f: Any, time_step: float, tau: Any) -> None:
+    """tau: generalized forces of the contacts of the last step."""
+    if integers_at(f[o.HELD])[0] == NOTHING_HELD:
+        for k in range(tau.shape[0]):
+            tau[k] = 0.0
+        return
+    constraints = carray(at(f[o.CONSTRAINTS]), (f[o.CONSTRAINT_CAPACITY],), _CONSTRAINT)
+    jacobian, counts = doubles(f[o.JACOBIAN], f[o.JACOBIAN_CAPACITY]), _integers(f[o.COUNTS], 5)
+    impulses, trees = doubles(f[o.IMPULSES], f[o.ROW_CAPACITY]), carray(at(f[o.TREES]), (f[o.NUM_TREES],), _TREE)
+    calc_generalized_contact_forces(trees, time_step, constraints, jacobian, counts, impulses, tau)
+
+
+def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
+    """The generalized forces of all contacts in the last step; computed when they are first asked for, and kept.
+
+    Integers: their number, the address of those integers of `held_step` that tell of its contact problem, the address
+    where the forces are kept, h among the constants, and the place of the result.
+    """
+    n, f, result = integers[0], integers_at(integers[1]), integers[4]
+    are_known, tau = integers_at(f[o.HELD]), doubles(integers[2], n)
+    if are_known[2] == 0:
+        _find_contact_forces(f, numbers[integers[3]], tau)
+        are_known[2] = 1
+    for k in range(n):
+        values[result + k] = tau[k]
+
+
+CONTACT_FORCES = CompiledOperation(contact_forces)
 HELD_STEP = CompiledOperation(held_step)

@@ -32,6 +32,7 @@ from merganser.multibody.kernels.momentum import momentum, total_inertia
 from merganser.multibody.kernels.momentum_matrix import momentum_matrix
 from merganser.multibody.kernels.poses import poses
 from merganser.multibody.kernels.position import hinges_and_inertias, position_kinematics
+from merganser.multibody.kernels.reaction_forces import reaction_forces
 from merganser.multibody.kernels.relative_motion import (
     center_of_mass_acceleration,
     point_accelerations,
@@ -78,6 +79,7 @@ __all__ = [
     "position_kinematics",
     "qdot_jacobian",
     "qdot_to_velocity",
+    "reaction_forces",
     "relative_pose",
     "spatial_accelerations",
     "state_derivatives",

@@ -39,7 +39,7 @@ NUM_LIMITS = next(_number)  # of joints
 JOINT_LIMITS = next(_number)
 LIMIT_STIFFNESS = next(_number)  # of each limit, in continuous time
 LIMIT_DISSIPATION = next(_number)
-SAMPLE = next(_number)  # where a copy of the last x and result goes, or 0
+SAMPLE = next(_number)  # where a copy of the last x, result and u goes, or 0
 COUNT = next(_number)  # how many samples there were
 
 # Of ../contact/step_operation.py alone. PD controllers:
@@ -117,7 +117,8 @@ WORK = next(_number)
 INTEGER_WORK_SIZE = next(_number)
 INTEGER_WORK = next(_number)
 STATISTICS = next(_number)
-HELD = next(_number)  # how many candidates and contacts the last step had, the former -1 if it had nothing to hold
+HELD = next(_number)  # how many candidates and contacts the last step had, the former -1 if it had nothing to hold,
+# and whether somebody has computed the generalized forces of the contacts
 LACK = next(_number)  # how many candidates and contacts there is no room for, and whether the solver lacks room
 
 NUM_SOURCES = next(_number)  # of actuation

@@ -221,12 +221,14 @@ def motion(values: Any, f: Any) -> Any:
 
 @device
 def take_sample(values: Any, f: Any) -> None:
-    """Keeps a copy of the state before and after the step, where that is wanted."""
+    """Keeps a copy of the state before and after the step, and of what the actuators exerted, where that is wanted."""
     if f[o.SAMPLE] != 0:
-        sample, size = doubles_at(f[o.SAMPLE]), f[o.NUM_Q] + f[o.NUM_V]
+        sample, size, u = doubles_at(f[o.SAMPLE]), f[o.NUM_Q] + f[o.NUM_V], doubles_at(f[o.U])
         for k in range(size):
             sample[k] = values[f[o.STATE] + k]
             sample[size + k] = values[f[o.RESULT] + k]
+        for k in range(f[o.NUM_INPUTS]):
+            sample[2 * size + k] = u[k]
         integers_at(f[o.COUNT])[0] += 1
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry import PenetrationAsPointPair
+from merganser.geometry.query_results import NHAT, P_WCA, P_WCB
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP
 from merganser.multibody.plant.contact_arrays import ContactSample
 from merganser.multibody.tree import BodyIndex
@@ -17,7 +18,7 @@ from merganser.multibody.tree import BodyIndex
 if TYPE_CHECKING:
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
 
-__all__ = ["ContactResults", "PointPairContactInfo", "results_of"]
+__all__ = ["ContactResults", "PointPairContactInfo"]
 
 Vector = NDArray[np.float64]
 
@@ -91,9 +92,12 @@ class ContactResults:
     one. Contact is between points always: there are no hydroelastic and no deformable contacts.
     """
 
-    def __init__(self, plant: MultibodyPlant | None = None, infos: list[PointPairContactInfo] | None = None) -> None:
+    def __init__(self, plant: MultibodyPlant | None = None, sample: ContactSample | None = None) -> None:
         self._plant = plant
-        self._infos = infos or []
+        self._sample = sample
+        # Made when they are first asked for: many programs only count them, or look at a few.
+        self._infos: list[PointPairContactInfo | None] = [None] * (0 if sample is None else len(sample.forces))
+        self._overlaps: NDArray[np.float64] | None = None
 
     def plant(self) -> MultibodyPlant | None:
         """Returns the plant; None for an empty object."""
@@ -121,36 +125,46 @@ class ContactResults:
             raise IndexError(
                 f"ContactResults.point_pair_contact_info({i}): there are {len(self._infos)} point pair contacts."
             )
-        return self._infos[i]
+        info = self._infos[i]
+        if info is None:
+            info = self._infos[i] = self._make_info(i)
+        return info
+
+    def _make_info(self, i: int) -> PointPairContactInfo:
+        assert self._sample is not None
+        if self._overlaps is None:
+            self._overlaps = _overlaps_of(self._sample.contacts)
+        ids, bodies, force = self._sample.geometry_ids, self._sample.bodies, self._sample.forces[i]
+        a, b = self._sample.geometries[i].tolist()
+        pair = PenetrationAsPointPair._of(ids, a, b, self._overlaps.item(i, 0), self._overlaps, i)
+        separation, slip = -force.item(APPROACH), force.item(SLIP)
+        A, B = BodyIndex(bodies[a]), BodyIndex(bodies[b])
+        return PointPairContactInfo(A, B, -force[:3], force[POINT:], separation, slip, pair)
 
     def SelectHydroelastic(self, selector: Callable[[Any], bool]) -> ContactResults:
         """Returns the same contacts, as none is hydroelastic."""
-        return ContactResults(self._plant, list(self._infos))
+        return copy.copy(self)
 
     def __copy__(self) -> ContactResults:
-        return ContactResults(self._plant, list(self._infos))
+        results = ContactResults(self._plant, self._sample)  # nobody changes a sample
+        results._infos[:] = self._infos
+        return results
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ContactResults:
-        return ContactResults(self._plant, copy.deepcopy(self._infos, memo))  # the plant is no part of a value
+        results = ContactResults(self._plant, self._sample)  # the plant is no part of a value
+        results._infos[:] = copy.deepcopy(self._infos, memo)
+        return results
 
     def __repr__(self) -> str:
         return f"<ContactResults: {len(self._infos)} point pair contacts>"
 
 
-def results_of(plant: MultibodyPlant, sample: ContactSample | None) -> ContactResults:
-    """The results that a sample stands for."""
-    if sample is None:
-        return ContactResults(plant)
-    infos = []
-    ids, bodies = sample.geometry_ids, sample.bodies
-    for (a, b), contact, force in zip(sample.geometries.tolist(), sample.contacts, sample.forces):
-        normal, depth, middle = contact["nhat_BA_W"].copy(), float(contact["depth"]), contact["p_WC"]
-        # The record's point lies midway between the surfaces; that of A is inside of B, against the normal.
-        pair = PenetrationAsPointPair(
-            id_A=ids[a], id_B=ids[b], p_WCa=middle - 0.5 * depth * normal, p_WCb=middle + 0.5 * depth * normal,
-            nhat_BA_W=normal, depth=depth,
-        )  # fmt: skip
-        separation, slip, p_WC = -float(force[APPROACH]), float(force[SLIP]), force[POINT:]
-        A, B = BodyIndex(bodies[a]), BodyIndex(bodies[b])
-        infos.append(PointPairContactInfo(A, B, -force[:3], p_WC, separation, slip, pair))
-    return ContactResults(plant, infos)
+def _overlaps_of(contacts: NDArray[Any]) -> NDArray[np.float64]:
+    """Records of contact_dtype as numbers of distance_dtype, as far as results of penetration need them."""
+    numbers = np.empty((len(contacts), P_WCB + 3))
+    normal, depth, middle = contacts["nhat_BA_W"], contacts["depth"], contacts["p_WC"]
+    # The record's point lies midway between the surfaces; that of A is inside of B, against the normal.
+    half = (0.5 * depth)[:, np.newaxis] * normal
+    numbers[:, 0], numbers[:, NHAT : NHAT + 3] = -depth, normal
+    numbers[:, P_WCA : P_WCA + 3], numbers[:, P_WCB:] = middle - half, middle + half
+    return numbers

@@ -1,4 +1,4 @@
-"""The plant in the native plan: derivatives or steps, and state ports, as operations (kernels/operations.py)."""
+"""The plant in the native plan: derivatives or steps as operations (kernels/operations.py), and what they leave."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
     from merganser.multibody.plant.native_contact import HeldRoom
 
-__all__ = ["NativeDynamics", "NativeStatePort", "SampleBox", "SampleRoom"]
+__all__ = ["NativeDynamics", "SampleBox", "SampleRoom"]
 
 Array = NDArray[Any]
 
@@ -47,7 +47,7 @@ _NO_PLACE = -1
 
 
 class SampleRoom:
-    """Where the operation leaves what its last step started from and found.
+    """Where the operation leaves what its last step started from and found, and a SampleBox the same of other steps.
 
     Args:
         size: of the state.
@@ -56,25 +56,39 @@ class SampleRoom:
 
     Attributes:
         states: the state before and after, shape [2, size].
-        u: what the actuators exerted.
+        net_actuation: what the actuators exerted, shape [num_inputs].
+        numbers: both, one after the other.
+        u: what the actuators exert; the operation works with it.
         F_applied: spatial forces of force elements on the bodies, shape [num_mobods, 6].
         count: how many steps there were, shape [1].
         held: where the operation leaves what it has held, if it is one that does that.
     """
 
     def __init__(self, size: int, num_inputs: int, num_mobods: int) -> None:
-        self.states = np.zeros((2, size))
+        self.numbers = np.zeros(2 * size + num_inputs)
+        self.states, self.net_actuation = self.numbers[: 2 * size].reshape(2, size), self.numbers[2 * size :]
         self.u = np.zeros(num_inputs)
         self.F_applied = np.zeros((num_mobods, 6))
         self.count: NDArray[np.int64] = np.zeros(1, np.int64)
         self.held: HeldRoom | None = None
+
+    def put(self, sample: tuple[Any, ...] | None) -> None:
+        """Takes over the numbers of a sample that was made elsewhere, see sampling.py; None before the first step."""
+        if sample is None:
+            self.numbers[:] = 0.0
+        else:
+            self.states[0], self.states[1], self.net_actuation[:] = sample[:3]
+        if self.held is not None:
+            contacts = None if sample is None else sample[-1]
+            self.held.put_contact_forces(0.0 if contacts is None else contacts.tau)
 
 
 class SampleBox(AbstractValue):
     """The box of a sample, which is a plain tuple there; None before the first step.
 
     As nobody changes a sample, copies of the box share it: that takes 4 us less of every step. In the native plan the
-    operation leaves its samples in a room, from where they are only taken when somebody looks.
+    operation leaves its samples in a room, from where they are only taken when somebody looks. The room gets those of
+    other steps too, for the operations of output ports.
 
     Args:
         value: the sample.
@@ -92,8 +106,9 @@ class SampleBox(AbstractValue):
 
     def follow(self, room: SampleRoom, take: Callable[[SampleRoom], Any]) -> None:
         """From now on holds the sample in a room whenever a step was taken there later than the last change of this."""
-        self.get_value()
+        sample = self.get_value()
         self._room, self._take, self._count = room, take, room.count.item(0)
+        room.put(sample)
 
     def get_value(self) -> Any:
         """Returns the sample."""
@@ -112,6 +127,7 @@ class SampleBox(AbstractValue):
         self._value = value
         if self._room is not None:
             self._count = self._room.count.item(0)
+            self._room.put(value)
 
     def SetFrom(self, other: AbstractValue) -> None:
         """Shares the sample of another box."""
@@ -169,16 +185,17 @@ class NativeDynamics:
         code, is_held = self._choose_operation(context, w)
         if not code.is_worth_while():
             return None
-        room, held = self._room_of(w), None
+        room, held, is_ready = self._room_of(w), None, True
         box = context._abstract_state._items[plant._sample_state] if plant.has_sampled_output_ports() else None
         if box is not None:
             box.get_value()  # the room may change now
         if is_held:
             held = self._held_room_of(room, context, w)
-            if not ((self._is_contact_compiled() or later_code.must_compile_here()) and held.prepare()):
-                return None
-        if box is not None and box._room is not room:
-            box.follow(room, lambda room: tuple(plant._sample_in(context, room)))
+            is_ready = (self._is_contact_compiled() or later_code.must_compile_here()) and held.prepare()
+        if box is not None:
+            self._follow(box, context, room)
+        if not is_ready:
+            return None
         arguments = self._arguments(context, w, room, held)
         settle = None if box is None else box.get_value
         return NativeCode(code.load(), arguments, settle, self._check_of(code, w, held))
@@ -234,6 +251,23 @@ class NativeDynamics:
             room.held = HeldRoom(self._plant, context, w)
         return room.held
 
+    def _follow(self, box: SampleBox, context: Any, room: SampleRoom) -> None:
+        """Lets box and room have the same sample from now on."""
+        box.follow(room, lambda room: tuple(self._plant._sample_in(context, room)))
+
+    def sample_room(self, context: Any) -> SampleRoom | None:
+        """Where the numbers of the sample in a Context stand from now on; None if outputs show none, or no floats."""
+        plant = self._plant
+        if not (plant.has_sampled_output_ports() and plant._workspace(context).is_float):
+            return None
+        room = self.room_of(context)
+        self._follow(context._abstract_state._items[plant._sample_state], context, room)
+        return room
+
+    def room_of(self, context: Any) -> SampleRoom:
+        """What the operation works with in a Context."""
+        return self._room_of(self._plant._workspace(context))
+
     def _room_of(self, w: Workspace) -> SampleRoom:
         if w.room_for_samples is None:
             w.room_for_samples = SampleRoom(len(w.x), len(self._plant._driven_velocities), len(w.topology))
@@ -269,7 +303,7 @@ class NativeDynamics:
             stiffness, dissipation = plant._contact_model_arrays.limit_springs()
             fields[o.LIMIT_STIFFNESS], fields[o.LIMIT_DISSIPATION] = stiffness.ctypes.data, dissipation.ctypes.data
         if plant.has_sampled_output_ports():
-            fields[o.SAMPLE], fields[o.COUNT] = room.states.ctypes.data, room.count.ctypes.data
+            fields[o.SAMPLE], fields[o.COUNT] = room.numbers.ctypes.data, room.count.ctypes.data
         sources, desired = self._sources(context), self._desired_sources(context)
         fields[o.NUM_SOURCES], fields[o.NUM_DESIRED_SOURCES] = len(sources) // 3, len(desired) // 3
         if held is not None:
@@ -323,20 +357,3 @@ class NativeDynamics:
 
     def _place(self, context: Any, port: Any) -> Argument:
         return InputOf(port._index) if context._has_input(port._index) else _NO_PLACE
-
-
-class NativeStatePort:
-    """A state port of a model instance as an operation."""
-
-    operation = ""
-
-    def __init__(self, plant: MultibodyPlant, indices: Array) -> None:
-        self._plant = plant
-        self._indices = np.ascontiguousarray(indices, dtype=np.int64)
-
-    def resolve(self, context: Any) -> NativeCode | None:
-        """The operation."""
-        from merganser.multibody.kernels import operations
-
-        source = DiscreteStateOf(0) if self._plant.is_discrete() else CONTINUOUS_STATE
-        return NativeCode(operations.GATHER, (len(self._indices), self._indices.ctypes.data, source, OUTPUT))

@@ -54,15 +54,21 @@ class HeldRoom:
         w: its workspace.
 
     Attributes:
-        held: how many candidates and contacts the last step had, the former -1 if there was nothing to hold; shape [2].
+        held: how many candidates and contacts the last step had, the former -1 if there was nothing to hold, and
+            whether `contact_forces` are those of that step; shape [3].
         lack: candidates and contacts for which there was no room, and whether the solver had none; shape [3].
+        contact_forces: generalized forces of all contacts, shape [num_v].
+        problem: those of the integers of the operation that tell of the problem that it has solved, for other
+            operations; always of the arrays at hand.
     """
 
     def __init__(self, plant: MultibodyPlant, context: Any, w: Workspace) -> None:
         self._plant, self._context, self._w = plant, context, w
         self._room = ContactRoom(plant._contact_model_arrays, len(w.topology), len(w.v))
-        self.held: NDArray[np.int64] = np.full(2, -1, np.int64)
+        self.held: NDArray[np.int64] = np.array([-1, 0, 0])
         self.lack: NDArray[np.int64] = np.zeros(3, np.int64)
+        self.contact_forces = np.zeros(len(w.v))
+        self.problem: NDArray[np.int64] = np.zeros(o.NUM_FIELDS, np.int64)
         # Apart from those of the workspace, as samples are made of them later.
         self._position, self._velocity = np.zeros_like(w.position), np.zeros_like(w.velocity)
         self._scratch = np.zeros_like(w.scratch)
@@ -164,6 +170,14 @@ class HeldRoom:
         if solver_lacks:
             room.grow()
         room.reserve_work(len(room.constraints), len(room.rows), len(room.jacobian))
+        problem = self.problem
+        problem[o.NUM_TREES], problem[o.CONSTRAINT_CAPACITY] = len(model.trees), len(room.constraints)
+        problem[o.ROW_CAPACITY], problem[o.JACOBIAN_CAPACITY] = len(room.rows), len(room.jacobian)
+        for field, array in (
+            (o.HELD, self.held), (o.COUNTS, room.counts), (o.TREES, model.trees), (o.CONSTRAINTS, room.constraints),
+            (o.IMPULSES, room.impulses), (o.JACOBIAN, room.jacobian),
+        ):  # fmt: skip
+            problem[field] = array.ctypes.data
 
     # ------------------------------------------------------------------ what the operation is told
 
@@ -274,6 +288,10 @@ class HeldRoom:
 
     # ------------------------------------------------------------------ what the operation leaves
 
+    def put_contact_forces(self, tau: Array | float) -> None:
+        """Takes over generalized forces of contacts that were found elsewhere, shape [num_v]."""
+        self.contact_forces[:], self.held[2] = tau, 1
+
     def take_contacts(self, x: Array, x_next: Array, F_applied: Array) -> tuple[ContactSample | None, Array]:
         """What the last step has held, None if there was nothing, and all forces on the bodies, shape [num_mobods, 6].
 
@@ -282,7 +300,7 @@ class HeldRoom:
             x_next: the state after it.
             F_applied: forces on the bodies but those of contacts and constraints, shape [num_mobods, 6].
         """
-        num_pairs, num_contacts = self.held.tolist()
+        num_pairs, num_contacts, _ = self.held.tolist()
         if num_pairs < 0:
             return None, F_applied
         pairs, contacts, room = self._pairs[:num_pairs], self._contacts[:num_contacts], self._room

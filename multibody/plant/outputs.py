@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from merganser.framework import LeafOutputPort, Value
+from merganser.framework import CacheEntry, LeafOutputPort, Value
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode
 from merganser.framework.core.scalars import ScalarArray
 from merganser.framework.core.values import AbstractValue, BasicVector
@@ -17,11 +17,20 @@ from merganser.framework.native import bind
 from merganser.geometry import FramePoseVector
 from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
-from merganser.multibody.plant.contact_results import ContactResults, results_of
-from merganser.multibody.plant.native_code import NativeStatePort
+from merganser.multibody.plant.contact_results import ContactResults
+from merganser.multibody.plant.native_outputs import (
+    NativeAcceleration,
+    NativeContactForces,
+    NativeNetActuation,
+    NativePart,
+    NativeStatePort,
+)
 from merganser.multibody.plant.sampling import PlantSampling
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
+
+if TYPE_CHECKING:
+    from merganser.multibody.plant.multibody_plant import MultibodyPlant
 
 __all__ = ["PlantOutputs"]
 
@@ -47,6 +56,7 @@ class PlantOutputs(PlantSampling):
     _instance_acceleration_ports: list[LeafOutputPort]
     _instance_net_actuation_ports: list[LeafOutputPort]
     _instance_contact_ports: list[LeafOutputPort]
+    _contact_forces_entry: CacheEntry
     _contact_results_port: LeafOutputPort
 
     def _declare_geometry_pose_port(self) -> None:
@@ -98,40 +108,43 @@ class PlantOutputs(PlantSampling):
             self._declare_instance_dynamics_ports(index, name)
 
     def _declare_dynamics_ports(self) -> None:
-        sample, bodies = {self._sample_entry.ticket()}, {self._body_dynamics_entry.ticket()}
+        tree, plant = self._tree, cast("MultibodyPlant", self)
+        bodies = {self._body_dynamics_entry.ticket()}
+        of_forces = {self._sample_entry.ticket()}
+        if self._sys_xcdot_entry is not None:  # from which the operations take what they give
+            of_forces.add(self._sys_cache_entries[self._sys_xcdot_entry].ticket())
         self._body_accelerations_port = self.DeclareAbstractOutputPort(
             "body_spatial_accelerations", self._allocate_body_accelerations, self._calc_body_accelerations, bodies
         )
         self._acceleration_port = self.DeclareVectorOutputPort(
-            "generalized_acceleration", self._tree.num_velocities(), self._calc_acceleration, sample
+            "generalized_acceleration", tree.num_velocities(), self._calc_acceleration, of_forces
         )
+        self._acceleration_port.cache_entry().use_native(NativeAcceleration(plant))
         self._net_actuation_port = self.DeclareVectorOutputPort(
-            "net_actuation", self._tree.num_actuated_dofs(), self._calc_net_actuation, sample
+            "net_actuation", tree.num_actuated_dofs(), self._calc_net_actuation, of_forces
         )
+        self._net_actuation_port.cache_entry().use_native(NativeNetActuation(plant))
+        self._contact_forces_entry = self._declare_entry(
+            "generalized contact forces", BasicVector(tree.num_velocities()), self._calc_contact_forces,
+            {self._contacts_entry.ticket()},
+        )  # fmt: skip
+        self._contact_forces_entry.use_native(NativeContactForces(plant))
         self._reaction_forces_port = self.DeclareAbstractOutputPort(
             "reaction_forces", self._allocate_reaction_forces, self._calc_reaction_forces, bodies
         )
 
     def _declare_instance_dynamics_ports(self, index: int, name: str) -> None:
-        sample = {self._sample_entry.ticket()}
         velocities, inputs = self._tree.velocity_indices(index), self._tree.input_indices(index)
-        calc_acceleration = functools.partial(self._calc_instance_acceleration, velocities)
-        self._instance_acceleration_ports.append(
-            self.DeclareVectorOutputPort(
-                f"{name}_generalized_acceleration", len(velocities), calc_acceleration, sample
-            )
-        )
-        calc_contact_forces = functools.partial(self._calc_instance_contact_forces, velocities)
-        self._instance_contact_ports.append(
-            self.DeclareVectorOutputPort(
-                f"{name}_generalized_contact_forces", len(velocities), calc_contact_forces,
-                {self._contacts_entry.ticket()},
-            )
-        )
-        calc_net_actuation = functools.partial(self._calc_instance_net_actuation, inputs)
-        self._instance_net_actuation_ports.append(
-            self.DeclareVectorOutputPort(f"{name}_net_actuation", len(inputs), calc_net_actuation, sample)
-        )
+        acceleration, net_actuation = self._acceleration_port.cache_entry(), self._net_actuation_port.cache_entry()
+        for ports, what, whole, indices in (
+            (self._instance_acceleration_ports, "generalized_acceleration", acceleration, velocities),
+            (self._instance_contact_ports, "generalized_contact_forces", self._contact_forces_entry, velocities),
+            (self._instance_net_actuation_ports, "net_actuation", net_actuation, inputs),
+        ):
+            calc = functools.partial(_calc_part, whole.cache_index(), indices)
+            port = self.DeclareVectorOutputPort(f"{name}_{what}", len(indices), calc, {whole.ticket()})
+            port.cache_entry().use_native(NativePart(whole, indices))
+            ports.append(port)
 
     # ------------------------------------------------------------------ ports
 
@@ -208,22 +221,16 @@ class PlantOutputs(PlantSampling):
     def _calc_acceleration(self, context: Any, output: BasicVector) -> None:
         output._values[:] = self._eval_vdot(context)
 
-    def _calc_instance_acceleration(self, indices: Any, context: Any, output: BasicVector) -> None:
-        output._values[:] = self._eval_vdot(context)[indices]
-
     def _calc_net_actuation(self, context: Any, output: BasicVector) -> None:
         output._values[:] = self._eval_net_actuation(context)
 
-    def _calc_instance_net_actuation(self, indices: Any, context: Any, output: BasicVector) -> None:
-        output._values[:] = self._eval_net_actuation(context)[indices]
-
     def _calc_contact_results(self, context: Any, output: AbstractValue) -> None:
         plant: Any = self
-        output.set_value(results_of(plant, self._eval_contacts(context)))
+        output.set_value(ContactResults(plant, self._eval_contacts(context)))
 
-    def _calc_instance_contact_forces(self, indices: Any, context: Any, output: BasicVector) -> None:
+    def _calc_contact_forces(self, context: Any, output: BasicVector) -> None:
         contacts = self._eval_contacts(context)
-        output._values[:] = 0.0 if contacts is None else contacts.tau[indices]
+        output._values[:] = 0.0 if contacts is None else contacts.tau
 
     def _allocate_body_accelerations(self) -> Value:
         return Value([SpatialAcceleration.Zero() for _ in range(self._tree.num_bodies())])
@@ -233,7 +240,8 @@ class PlantOutputs(PlantSampling):
         if bodies is None:
             output.SetFrom(self._allocate_body_accelerations())
         else:
-            output.set_value([SpatialAcceleration(A_WB_W) for A_WB_W in bodies.A_WB_W[self._tree.mobod_of_body]])
+            A_WB_W = bodies.A_WB_W[self._tree.mobod_of_body]
+            output.set_value(list(map(SpatialAcceleration._from_coeffs, A_WB_W)))
 
     def _allocate_reaction_forces(self) -> Value:
         return Value([SpatialForce.Zero() for _ in self._tree.joints])
@@ -243,7 +251,7 @@ class PlantOutputs(PlantSampling):
         if bodies is None:
             output.SetFrom(self._allocate_reaction_forces())
         else:
-            output.set_value([self._reaction_force(bodies, joint) for joint in self._tree.joints])
+            output.set_value(list(map(SpatialForce._from_coeffs, self._reaction_forces_of(context, bodies))))
 
     def _allocate_body_poses(self) -> Value:
         return Value([RigidTransform()] * self._tree.num_bodies())
@@ -252,17 +260,16 @@ class PlantOutputs(PlantSampling):
         return Value([SpatialVelocity.Zero() for _ in range(self._tree.num_bodies())])
 
     def _calc_body_poses(self, context: Any, output: AbstractValue) -> None:
-        position = self._eval_poses(context).position[self._tree.mobod_of_body]
-        R_WB, p_WoBo_W = position["R_WB"].copy(), position["p_WoBo_W"].copy()
-        output.set_value([RigidTransform._from_parts(R, p) for R, p in zip(R_WB, p_WoBo_W)])
+        position, mobods = self._eval_poses(context).position, self._tree.mobod_of_body
+        R_WB, p_WoBo_W = position["R_WB"][mobods], position["p_WoBo_W"][mobods]
+        output.set_value(list(map(RigidTransform._from_parts, R_WB, p_WoBo_W)))
 
     def _calc_body_velocities(self, context: Any, output: AbstractValue) -> None:
-        velocity = self._eval_velocity(context).velocity[self._tree.mobod_of_body]
-        output.set_value([SpatialVelocity(V_WB_W) for V_WB_W in velocity["V_WB_W"].copy()])
+        V_WB_W = self._eval_velocity(context).velocity["V_WB_W"][self._tree.mobod_of_body]
+        output.set_value(list(map(SpatialVelocity._from_coeffs, V_WB_W)))
 
     def _calc_geometry_pose(self, context: Any, output: AbstractValue) -> None:
-        self._require_finalized("the geometry_pose port")
-        w = self._eval_poses(context)
+        w = self._eval_poses(context)  # which refuses a plant that is not finalized
         poses: FramePoseVector = output.get_mutable_value()
         if w.is_float:
             room, write = w.frame_poses
@@ -292,6 +299,11 @@ class PlantOutputs(PlantSampling):
 
     _frame_mobods: Any
     _moving_frame_ids: list[Any]
+
+
+def _calc_part(whole: int, indices: Any, context: Any, output: BasicVector) -> None:
+    """What a model instance has of a vector of the whole plant, by the number of its cache entry."""
+    output._values[:] = context._read_entry(whole).value._values[indices]
 
 
 def _allocate_geometry_poses() -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +11,10 @@ from numpy.typing import NDArray
 from merganser.framework import CacheEntry, ValueProducer
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
-from merganser.multibody.math import SpatialForce
 from merganser.multibody.plant.actuation import PlantInputs
 from merganser.multibody.plant.contact_arrays import ContactSample
 from merganser.multibody.plant.native_code import NativeDynamics, SampleBox, SampleRoom
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import Joint
 
 __all__ = ["BodyDynamics", "DynamicsSample", "PlantSampling"]
 
@@ -50,15 +49,22 @@ class BodyDynamics(NamedTuple):
     Attributes:
         A_WB_W: spatial accelerations [rad/s^2, m/s^2], shape [num_mobods, 6].
         F_Bo_W: forces of the inboard joints [N m, N], shape [num_mobods, 6].
-        R_WB, p_WoBo_W: poses, shapes [num_mobods, 3, 3] and [num_mobods, 3].
+        position: records of the poses, shape [num_mobods].
         parameters: the parameter records with which they were computed.
     """
 
     A_WB_W: Array
     F_Bo_W: Array
-    R_WB: Array
-    p_WoBo_W: Array
+    position: Any
     parameters: Any
+
+
+class JointArrays(NamedTuple):
+    """What the kernel of reaction forces needs to know of each joint, see ../kernels/reaction_forces.py."""
+
+    mobods: NDArray[np.int64]
+    is_reversed: NDArray[np.int64]
+    X_FJc: Array
 
 
 class PlantSampling(PlantInputs):
@@ -156,7 +162,7 @@ class PlantSampling(PlantInputs):
         F_applied, contacts = room.F_applied.copy(), None
         if room.held is not None:
             contacts, F_applied = room.held.take_contacts(x, result, F_applied)
-        return DynamicsSample(x, result, room.u.copy(), F_applied, parameters, gravity, contacts)
+        return DynamicsSample(x, result, room.net_actuation.copy(), F_applied, parameters, gravity, contacts)
 
     # ------------------------------------------------------------------ cache entries of the output ports
 
@@ -253,13 +259,10 @@ class PlantSampling(PlantInputs):
     def _body_dynamics_of(self, context: Any, sample: DynamicsSample) -> BodyDynamics:
         """From a sample, by the recursive Newton-Euler algorithm (../kernels/inverse_dynamics.py)."""
         w = self._workspace(context)
-        # A Context of other scalars may have got its sample from one of floats.
-        vdot, x, F_applied, numbers, gravity = (
-            array.astype(w.dtype, copy=False)
-            for array in (
-                self._vdot_of(sample), sample.x, sample.F_applied, sample.parameters, sample.gravity,
-            )
-        )  # fmt: skip
+        given: tuple[Any, ...] = (self._vdot_of(sample), sample.x, sample.F_applied, sample.parameters, sample.gravity)
+        if not w.is_float:  # it may have got its sample from a Context of floats
+            given = tuple(array.astype(w.dtype, copy=False) for array in given)
+        vdot, x, F_applied, numbers, gravity = given
         num_q, num_mobods = len(w.q), len(w.topology)
         parameters = w.view_records(numbers, layout.parameter_dtype)
         position = w.make_records(num_mobods, layout.position_dtype)
@@ -274,27 +277,23 @@ class PlantSampling(PlantInputs):
         A_WB_W[0] = 0.0
         # The algorithm lets the world accelerate by -g instead of pulling at every body.
         A_WB_W[1:, 3:] += gravity
-        return BodyDynamics(A_WB_W, scratch["F_Bo_W"], position["R_WB"], position["p_WoBo_W"], parameters)
+        return BodyDynamics(A_WB_W, scratch["F_Bo_W"].copy(), position, parameters)
 
-    def _reaction_force(self, bodies: BodyDynamics, joint: Joint) -> SpatialForce:
-        """F_CJc_Jc: what a joint exerts on its child body C at its frame Jc there, in Jc.
+    def _reaction_forces_of(self, context: Any, bodies: BodyDynamics) -> Array:
+        """F_CJc_Jc: what each joint exerts on its child body C at its frame Jc there, in Jc; shape [num_joints, 6]."""
+        w, joints = self._workspace(context), self._joint_arrays
+        F_CJc_Jc = np.zeros((len(joints.mobods), 6), w.dtype)
+        w.call(
+            kernels.reaction_forces, w.topology, bodies.parameters, joints.mobods, joints.is_reversed, joints.X_FJc,
+            bodies.position, bodies.F_Bo_W, F_CJc_Jc,
+        )  # fmt: skip
+        return F_CJc_Jc
 
-        The inboard joint of B exerts F_Bo_W on it; where C is the inboard body, it feels the opposite.
-        """
-        mobod = int(self._tree.mobod_of_joint[joint.index()])
-        parent = int(self._tree.topology["parent"][mobod])
-        record = bodies.parameters[mobod]
-        is_reversed = int(self._tree.mobod_of_body[joint.child_body().index()]) != mobod
-        if is_reversed:
-            # F is Jc, but for a weld, whose record has the pose of M in F, too: see tree/parameters.py.
-            X_FJc = joint._mobilizer_X_FM()
-            R_WF = bodies.R_WB[parent] @ record["R_PF"]
-            p_WJc_W = bodies.p_WoBo_W[parent] + bodies.R_WB[parent] @ record["p_PoFo_P"] + R_WF @ X_FJc.translation()
-            R_WJc = R_WF @ X_FJc.rotation().matrix()
-        else:
-            R_WJc = bodies.R_WB[mobod] @ record["R_MB"].T
-            p_WJc_W = bodies.p_WoBo_W[mobod] - R_WJc @ record["p_MoBo_M"]
-        sign = -1.0 if is_reversed else 1.0
-        moment, force = sign * bodies.F_Bo_W[mobod][:3], sign * bodies.F_Bo_W[mobod][3:]
-        moment = moment - np.cross(p_WJc_W - bodies.p_WoBo_W[mobod], force)
-        return SpatialForce(R_WJc.T @ moment, R_WJc.T @ force)
+    @functools.cached_property
+    def _joint_arrays(self) -> JointArrays:
+        tree = self._tree
+        joints = list(tree.joints)
+        mobods = np.array([int(tree.mobod_of_joint[joint.index()]) for joint in joints], np.int64)
+        children = np.array([int(tree.mobod_of_body[joint.child_body().index()]) for joint in joints], np.int64)
+        X_FJc = [joint._mobilizer_X_FM().GetAsMatrix34() for joint in joints]
+        return JointArrays(mobods, (children != mobods).astype(np.int64), np.array(X_FJc).reshape(-1, 3, 4))

@@ -107,6 +107,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
         "calc_product": (STATE,),
         "calc_qdot_jacobian": (STATE, ELEMENTS, POINTS),
         "calc_qdot_to_velocity": (STATE,),
+        "calc_reaction_forces": (STATE, VECTORS, ACTUATION),
         "calc_relative_pose": (STATE, ELEMENTS),
         "calc_spatial_accelerations": (STATE, RESULTS),
         "calc_state_derivatives": (STATE, VECTORS, ACTUATION),

@@ -119,6 +119,18 @@ def test_a_mesh_is_its_surface_for_points(tmp_path):
         np.testing.assert_allclose(found.grad_W, gradient, atol=1e-12)
 
 
+def test_a_mesh_whose_hull_is_beyond_the_threshold_is_not_searched(tmp_path, monkeypatch):
+    path = tmp_path / "corner.obj"
+    path.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4")
+    query = Scene([Mesh(str(path)), Sphere(0.1)], [[0.0, 0.0, 0.0], [5.0, 0.0, 0.0]]).query()
+    point = np.array([4.0, 0.0, 0.0])
+    near, far = query.ComputeSignedDistanceToPoint(point)
+    assert (near.distance, far.distance) == (pytest.approx(3.0), pytest.approx(0.9))
+    monkeypatch.setattr("merganser.geometry.proximity.queries._mesh_distance", None)
+    (found,) = query.ComputeSignedDistanceToPoint(point, 1.0)
+    assert found.distance == far.distance
+
+
 def test_boxes_around_geometries():
     scene = Scene([Ellipsoid(1.0, 2.0, 3.0), HalfSpace()], [[1.0, 0.0, 0.0], None])
     query = scene.query()

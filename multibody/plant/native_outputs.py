@@ -1,0 +1,149 @@
+"""Vector output ports of a plant in the native plan: they copy the state, the derivatives or the last step's sample.
+
+A sampled step leaves its numbers in a SampleRoom (native_code.py), whoever makes it: the operation, or Python by way of
+the SampleBox. So an output is a copy of these numbers, also where Python makes some of the steps.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework import CacheEntry
+from merganser.framework.core.later_code import LaterCode
+from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
+
+if TYPE_CHECKING:
+    from merganser.multibody.plant.multibody_plant import MultibodyPlant
+
+__all__ = ["NativeAcceleration", "NativeContactForces", "NativeNetActuation", "NativePart", "NativeStatePort"]
+
+Array = NDArray[Any]
+
+_CONTACT_FORCES = LaterCode("merganser.multibody.contact.step_operation", "CONTACT_FORCES", "contact_forces")
+_NOT_COUNTED = (0, 0)  # of the operation difference_quotient
+
+
+def _place_of(context: Any, array: Array) -> int:
+    """Where an array stands, counted from the flat array of a Context."""
+    from merganser.framework.native.assembly import place_relative_to  # loads the compiler
+
+    return place_relative_to(context._store.flat, array)
+
+
+def _gather(indices: NDArray[np.int64], source: Any, **options: Any) -> NativeCode:
+    """y[i] = u[index[i]]."""
+    from merganser.multibody.kernels.operations import GATHER
+
+    return NativeCode(GATHER, (len(indices), indices.ctypes.data, source, OUTPUT), **options)
+
+
+class NativeStatePort:
+    """A state port of a model instance as an operation.
+
+    Args:
+        plant: the plant.
+        indices: of the instance's coordinates in the state.
+    """
+
+    operation = ""
+
+    def __init__(self, plant: MultibodyPlant, indices: Array) -> None:
+        self._plant = plant
+        self._indices = np.ascontiguousarray(indices, dtype=np.int64)
+
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation."""
+        return _gather(self._indices, DiscreteStateOf(0) if self._plant.is_discrete() else CONTINUOUS_STATE)
+
+
+class NativePart:
+    """What a model instance has of a vector of the whole plant as an operation.
+
+    Args:
+        whole: the cache entry of the vector.
+        indices: of the instance's elements.
+    """
+
+    operation = ""
+
+    def __init__(self, whole: CacheEntry, indices: Array) -> None:
+        self._whole = whole
+        self._indices = np.ascontiguousarray(indices, dtype=np.int64)
+
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation."""
+        slot = context._slots[self._whole.cache_index()]
+        return _gather(self._indices, ValueOf(slot), sources=(slot,))
+
+
+class _NativeOutput:
+    """Output ports that follow from forces: of the last step, or of a continuous plant."""
+
+    operation = ""
+
+    def __init__(self, plant: MultibodyPlant) -> None:
+        self._plant = plant
+
+    def _derivatives(self, context: Any) -> Any:
+        """The slot of the derivatives of a continuous plant; None if they are no operation, or if there are none."""
+        entry = self._plant._sys_xcdot_entry
+        if entry is None or self._plant._native_dynamics.resolve(context) is None:
+            return None
+        return context._slots[entry]
+
+
+class NativeAcceleration(_NativeOutput):
+    """The generalized accelerations."""
+
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation; None if Python computes the acceleration of the moment."""
+        plant = self._plant
+        num_q, num_v = plant.num_positions(), plant.num_velocities()
+        if not plant.is_discrete():
+            slot = self._derivatives(context)
+            return slot and NativeCode("part", (num_v, num_q, ValueOf(slot), OUTPUT), sources=(slot,))
+        room = plant._native_dynamics.sample_room(context)
+        if room is None:
+            return None
+        v, v_next = (_place_of(context, x[num_q:]) for x in room.states)
+        code = (num_v, np.array([plant.time_step()]), v_next, v, OUTPUT, *_NOT_COUNTED)
+        return NativeCode("difference_quotient", code, sources=(), reads_abstract_state=True)
+
+
+class NativeNetActuation(_NativeOutput):
+    """What the actuators exert."""
+
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation; None if Python computes the actuation of the moment."""
+        plant = self._plant
+        if not plant.is_discrete():  # the operation of the derivatives leaves it there
+            slot = self._derivatives(context)
+            u = plant._native_dynamics.room_of(context).u
+            return slot and NativeCode("copy", (len(u), _place_of(context, u), OUTPUT), sources=(slot,))
+        room = plant._native_dynamics.sample_room(context)
+        if room is None:
+            return None
+        code = (len(room.net_actuation), _place_of(context, room.net_actuation), OUTPUT)
+        return NativeCode("copy", code, sources=(), reads_abstract_state=True)
+
+
+class NativeContactForces(_NativeOutput):
+    """The generalized forces of all contacts."""
+
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation; None if Python has a part in finding the contacts."""
+        plant = self._plant
+        if not plant._may_touch:
+            nothing = np.zeros(plant.num_velocities())
+            return NativeCode("constant", (len(nothing), nothing, OUTPUT), sources=())
+        if plant._native_dynamics.resolve(context) is None:
+            return None
+        room = plant._native_dynamics.sample_room(context)
+        if room is None or room.held is None or not _CONTACT_FORCES.is_worth_while():
+            return None
+        held, time_step = room.held, np.array([plant.time_step()])
+        code = (len(held.contact_forces), held.problem.ctypes.data, held.contact_forces.ctypes.data, time_step, OUTPUT)
+        return NativeCode(_CONTACT_FORCES.load(), code, sources=(), reads_abstract_state=True)
