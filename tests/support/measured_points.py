@@ -136,6 +136,19 @@ def spatial_accelerations(tree: Tree, vdot: np.ndarray) -> np.ndarray:
     return A_WB_W
 
 
+def reaction_forces(tree: Tree, F_Bo_W: np.ndarray) -> np.ndarray:
+    """F_CJc_Jc of every inboard joint, each other one taken for reversed, shape [num_mobods - 1, 6]."""
+    mobods = np.arange(1, len(tree.topology))
+    X_FJc = np.tile(np.eye(4)[:3], (len(mobods), 1, 1))
+    X_FJc[:, :, 3] = [0.1, -0.2, 0.3]
+    out = tree.out(len(mobods), 6)
+    tree.call(
+        kernels.reaction_forces, tree.topology, tree.parameters, mobods, mobods % 2, tree.array(X_FJc), tree.position,
+        tree.array(F_Bo_W), out,
+    )  # fmt: skip
+    return out
+
+
 def momentum(tree: Tree, members: np.ndarray, p_WoP_W: np.ndarray) -> np.ndarray:
     """L_WSP_W and the mass, shape [7]."""
     L_and_mass = tree.out(7)

@@ -231,6 +231,7 @@ KERNELS: dict[str, Callable[[Tree], Any]] = {
     "frame_velocity": lambda tree: measured(tree).frame_velocity(tree),
     "frame_acceleration": lambda tree: measured(tree).frame_acceleration(tree, normal(tree.num_v)),
     "spatial_accelerations": lambda tree: measured_points.spatial_accelerations(tree, normal(tree.num_v)).ravel(),
+    "reaction_forces": lambda tree: measured_points.reaction_forces(tree, forces(tree)[1]).ravel(),
     "jacobian": lambda tree: measured(tree).jacobian(tree).ravel(),
     "qdot_jacobian": lambda tree: measured_points.qdot_jacobian(tree, measured(tree).jacobian(tree)).ravel(),
     "jacobian_derivatives": lambda tree: measured(tree).jacobian_derivatives(tree),
