@@ -86,8 +86,9 @@ class Simulator:
         self._takes_from_plan = False  # whether the plan has, or may have, done something that is not yet noted
         self._is_advancing = False
         self._publishes_at_initialization = False
-        wanted = os.environ.get("MERGANSER_PLAN", "") if may_compile() else "never"
-        self.set_use_native_plan(wanted != "never", at_once=wanted == "always")
+        self._uses_native_plan = True
+        self._usual_time_to_plan = os.environ.get("MERGANSER_PLAN", "") if may_compile() else "never"
+        self._when_to_plan = self._usual_time_to_plan
         self._set_context(system.CreateDefaultContext() if context is None else context)
         self._integrator: IntegratorBase = RungeKutta3Integrator(system, self._context)
         self._integrator.set_maximum_step_size(_MAX_STEP_SIZE)
@@ -209,7 +210,8 @@ class Simulator:
                 when it pays (framework/core/later_code.py). The environment variable MERGANSER_PLAN, which is "always"
                 or "never", says so for new simulators.
         """
-        self._uses_native_plan, self._takes_plan_at_once = bool(use), bool(use and at_once)
+        self._uses_native_plan = bool(use)
+        self._when_to_plan = "always" if at_once and may_compile() else self._usual_time_to_plan
 
     def get_use_native_plan(self) -> bool:
         """Whether steps may run compiled where that is possible."""
@@ -388,7 +390,9 @@ class Simulator:
         return self._plan if may_have_one else None
 
     def _pays_to_have_plan(self) -> bool:
-        return self._takes_plan_at_once or pays_to_load(_LOOP)
+        if self._when_to_plan in ("always", "never"):
+            return self._when_to_plan == "always"
+        return pays_to_load(_LOOP)
 
     def _advance_by_plan(
         self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress

@@ -136,7 +136,9 @@ class Fault:
 
 # What runs while an interrupt is being dealt with, or before the loop has begun; callbacks, which may fail; what runs
 # every 10 ms, however many these are.
-_NOT_AT_RISK = ("AdvanceTo", "_note_what_is_done", "_finish_updates", "serve", "_look", "may_be_lowered_further")
+_NOT_AT_RISK = (
+    "AdvanceTo", "_note_what_is_done", "_finish_updates", "serve", "_look", "_begin_slice", "may_be_lowered_further",
+)  # fmt: skip
 
 
 def calls_in(modules: tuple[ModuleType, ...], method: Any) -> tuple[int, list[Any]]:

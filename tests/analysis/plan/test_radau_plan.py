@@ -321,6 +321,7 @@ def test_large_systems_are_left_to_lapack() -> None:
 @pytest.fixture
 def little_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has the compiled loop worth its while after a little work without it, whether or not it is on the disk."""
+    monkeypatch.delenv("MERGANSER_PLAN", raising=False)
     monkeypatch.setattr("merganser.analysis.simulator._LOOP", LaterCode("not loaded", "LOOP", "advance"))
     monkeypatch.setattr("merganser.analysis.simulator.want", lambda _code: None)  # nobody is to look for it later
     monkeypatch.setattr(LaterCode, "is_worth_while", lambda _code, pays: pays)
