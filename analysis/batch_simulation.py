@@ -225,7 +225,7 @@ class BatchSimulator:
         simulator = self._make_simulator(template.Clone())
         if not (simulator.get_use_native_plan() and simulator._pays_to_have_plan()):
             return False
-        from merganser.analysis.plan.rows import Lane  # loads numba
+        from merganser.analysis.plan.rows import Lane  # loads compiled code
 
         try:
             self._lanes.append(Lane(simulator))

@@ -153,11 +153,13 @@ def _end_step(i: Any, r: Any, values: Any) -> int:
     i[f.PLACE] = f.ENDING
     if not values[0] >= r[f.NEXT_TIME]:
         i[f.DUE] = 0
-    if _find_group(i, i[f.DUE]) < 0:
+    found = _find_group(i, i[f.DUE])
+    if found < 0:
         outcome = call_python(i[f.ADD_GROUP], i[f.FAILURE])
         if outcome != SUCCEEDED:
             return outcome
-    i[f.PENDING] = _find_group(i, i[f.DUE])
+        found = _find_group(i, i[f.DUE])
+    i[f.PENDING] = found
     i[f.NUM_STEPS] += 1
     i[f.STEPS_LEFT] -= 1
     i[f.HANDLED] = 0

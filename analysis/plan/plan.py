@@ -33,12 +33,12 @@ __all__ = ["Plan", "make_plan"]
 _PLENTY = 1 << 62
 _CALLS_BETWEEN_LOOKS = 256  # how often it is asked whether what was not worth while to compile has become so
 _MOST_CLOCKS = 60  # they are bits of an integer
-NO_EVENTS = EventStatus.DidNothing()  # what a plan's handlers have come to, as long as none has come to more
+_NO_EVENTS = EventStatus.DidNothing()  # what a plan's handlers have come to, as long as none has come to more
 _OUT_OF_DATE = -1  # no version of what is known about dependencies
 
 
 def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> Plan | None:
-    """A plan for a Context, if there is something to compile and the integrator's steps can be compiled."""
+    """A plan for a Context of floats, if the integrator's steps can be compiled."""
     is_float = context._store.flat.dtype == np.float64
     knows_steps = context.num_continuous_states() == 0 or isinstance(integrator, ExplicitRungeKutta)
     if is_float and isinstance(integrator, RadauMethod):
@@ -216,7 +216,7 @@ class Plan:
         """To be called before an advance, with the events that are due now."""
         self.pending, self.owed, self.had_effect = pending, [], False
         self.begun: UpdateList = []
-        self.status = NO_EVENTS
+        self.status = _NO_EVENTS
         self._outcome = SUCCEEDED
         self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
 
@@ -467,7 +467,7 @@ class Plan:
         return SUCCEEDED
 
     def _keep_more_severe(self, status: EventStatus) -> None:
-        if self.status is NO_EVENTS:
+        if self.status is _NO_EVENTS:
             self.status = EventStatus.DidNothing()
         self.status.KeepMoreSevere(status)
 

@@ -72,7 +72,7 @@ def _by_own_converter(system: System, T: Scalar) -> Any:
     return converted
 
 
-def _by_itself(system: System, T: Scalar) -> Any:
+def _by_itself(system: Any, T: Scalar) -> Any:
     """The system as it converts itself, None if it is to be copied."""
     if system._sys_converter is not None:
         return _by_own_converter(system, T)
@@ -80,7 +80,7 @@ def _by_itself(system: System, T: Scalar) -> Any:
     if converted is None or not _is_all_of(converted, system):
         return None
     converted.set_name(system.get_name())
-    for mine, theirs in zip(system._sys_cache_entries, converted._sys_cache_entries):  # type: ignore[attr-defined]
+    for mine, theirs in zip(system._sys_cache_entries, converted._sys_cache_entries):
         theirs.take_over(mine)
     return converted
 

@@ -60,11 +60,11 @@ class PartOfSystem:
     _belongs_to_system: ClassVar[bool] = True  # see way_of()
 
     def _owner(self) -> System | None:
-        """The system that it stands in, None if it does not yet."""
+        """Override: the system that it stands in, None if it does not yet."""
         raise NotImplementedError
 
     def _counterpart_in(self, system: Any) -> Any:
-        """What stands at the same place in another system, made from the owner."""
+        """Override: what stands at the same place in another system, made from the owner."""
         raise NotImplementedError
 
 
@@ -144,7 +144,7 @@ class _CopyUnpickler(pickle.Unpickler):
 
 def _take(place: int) -> Any:
     """Stands in a pickle for what takes an object out of the list of what is shared."""
-    raise NotImplementedError
+    raise RuntimeError("A pickle of this process was read by another unpickler than _CopyUnpickler.")
 
 
 class Way(enum.Enum):

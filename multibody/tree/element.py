@@ -73,7 +73,7 @@ class MultibodyElement(PartOfSystem):
         return self._in_tree(system._tree)
 
     def _in_tree(self, tree: MultibodyTree) -> Any:
-        """The element of the same kind and index in another tree."""
+        """Override: the element of the same kind and index in another tree."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
