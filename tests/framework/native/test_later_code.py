@@ -25,9 +25,10 @@ class Compiled:
 
 
 @pytest.fixture
-def compiled(monkeypatch):
-    """What is compiled here; this process has not done anything yet, and is not helped."""
+def compiled(monkeypatch, tmp_path):
+    """What is compiled here; this process has not done anything yet, is not helped, and has a cache of its own."""
     made = Compiled()
+    monkeypatch.setenv("MERGANSER_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(later_code, "_state", later_code._State())
     monkeypatch.setattr(later_code, "_wanted", {})
     monkeypatch.setattr(later_code, "_there", set())
