@@ -6,6 +6,8 @@ is compiled once a link. Here a helper goes no further than code that LLVM links
 
 Nor is a helper compiled anew because one function that calls it is a kernel, another is a helper, and a third is
 inlined: numba keeps what it has compiled by the options of the caller, which are the same here for all three.
+
+What is done to a function until LLVM gets it stands in frontend.py.
 """
 
 from __future__ import annotations
@@ -20,6 +22,10 @@ from numba import _dynfunc  # type: ignore[attr-defined]  # written in C, withou
 from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
+from numba.core.targetconfig import ConfigStack
+
+from merganser.framework.native.code_files import package_of
+from merganser.framework.native.frontend import compile_function
 
 __all__ = ["HelperCompiler", "KernelCompiler", "OperationCompiler"]
 
@@ -45,6 +51,13 @@ class KernelCompiler(Compiler):
         finally:
             if was_enabled:
                 gc.enable()
+
+    def _compile_core(self) -> Any:
+        flags = self.state.flags
+        if flags.nrt or not package_of(self.state.func_id.func):  # it may be a user's, with all that numba knows
+            return super()._compile_core()
+        with ConfigStack().enter(flags.copy()):
+            return compile_function(self.state)
 
     def _make_library(self, name: str) -> None:
         context = self.state.targetctx  # a copy of the context, for this function only

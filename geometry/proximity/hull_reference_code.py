@@ -11,11 +11,11 @@ from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     infer_getattr,
-    intrinsic,
+    lower_builtin,
     lower_getattr_generic,
     models,
-    overload,
     register_model,
+    type_callable,
     typeof_impl,
 )
 
@@ -59,19 +59,14 @@ def _load_attribute(context: Any, builder: Any, reference: HullsReference, addre
     return impl_ret_borrowed(context, builder, reference.hulls.types[place], array)
 
 
-def _describe(_typingctx: Any, hulls: Any) -> Any:
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        return builder.bitcast(cgutils.alloca_once_value(builder, values[0]), ir.IntType(8).as_pointer())
+@type_callable(by_reference)
+def _type_of_reference(_context: Any) -> Any:
+    def type_of(hulls: Any) -> Any:
+        return HullsReference(hulls)
 
-    return HullsReference(hulls)(hulls), generate
-
-
-_address: Any = intrinsic(_describe)
+    return type_of
 
 
-@overload(by_reference, inline="always")  # so that the address is one in the frame of the kernel
-def _compiled(hulls: Any) -> Any:
-    def implementation(hulls: Any) -> Any:
-        return _address(hulls)
-
-    return implementation
+@lower_builtin(by_reference, types.NamedTuple)
+def _address(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+    return builder.bitcast(cgutils.alloca_once_value(builder, values[0]), ir.IntType(8).as_pointer())
