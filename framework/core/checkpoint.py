@@ -24,14 +24,14 @@ class Checkpoint:
 
     def __init__(self, context: Context, with_abstract_state: bool) -> None:
         self._context = context
-        self._numbers = context._store.flat.copy()
+        self._numbers = context.store.flat.copy()
         self._abstract_state = context._abstract_state.Clone() if with_abstract_state else None
         kept = [box.get_value() for box in kept_boxes(context)]
         self._log_lengths = [(log, log.num_samples()) for log in kept if hasattr(log, "_keep_first")]
 
     def restore(self) -> None:
         """Makes the context what it was; samples that were added are taken out of the logs."""
-        store = self._context._store
+        store = self._context.store
         store.flat[:] = self._numbers
         if self._abstract_state is not None:
             self._context._abstract_state.SetFrom(self._abstract_state)

@@ -171,7 +171,7 @@ class BoundNativeFunction:
         """The callback of an output port or of time derivatives."""
         function, result = self._function, output._values
         values = [_value(context, *argument) for argument in self._arguments]
-        if result.dtype == context._store.flat.dtype == np.float64:
+        if result.dtype == context.store.flat.dtype == np.float64:
             function.compiled().call(*values, result)
         else:
             function.interpreted(*values, result)
@@ -230,7 +230,7 @@ def _value(context: Any, place: Any, shift: int, size: int) -> Any:
     if place is CURRENT_TIME:
         return context.get_time()
     if isinstance(place, InputOf):
-        return context._require_input(place.port_index)._values
+        return context.require_input(place.port_index)._values
     if isinstance(place, ParameterOf):
         return context.get_numeric_parameter(place.index)._values
     if isinstance(place, DiscreteStateOf):

@@ -310,6 +310,24 @@ def test_a_force_that_is_not_a_number_raises_the_same_error_and_changes_nothing(
     assert "desired_state" in messages[0]
 
 
+def test_results_of_the_last_step_outlast_one_that_fails_in_the_same_advance() -> None:
+    found = []
+    for way in WAYS:
+
+        def spoil() -> None:
+            desired = scene.simulator.get_system().GetSubsystemByName("desired")
+            context = desired.GetMyMutableContextFromRoot(scene.simulator.get_mutable_context())
+            context.get_mutable_numeric_parameter(0)[1] = np.nan
+
+        scene = make_scene(way, watch=spoil)
+        with pytest.raises(RuntimeError, match="desired_state"):
+            scene.simulator.AdvanceTo(0.3)
+        found.append(results(scene))
+        assert len(found[-1][2]) >= 4
+    for python, native in zip(*found):
+        np.testing.assert_array_equal(native, python)
+
+
 def test_geometry_of_others_than_the_plant_is_left_to_python() -> None:
     scene = make_scene("always")
     assert scene.plant._native_dynamics.resolve(scene.context) is not None
