@@ -311,21 +311,22 @@ def test_a_force_that_is_not_a_number_raises_the_same_error_and_changes_nothing(
 
 
 def test_results_of_the_last_step_outlast_one_that_fails_in_the_same_advance() -> None:
-    found = []
+    scenes: list[Scene] = []
+
+    def spoil() -> None:
+        simulator = scenes[-1].simulator
+        source = simulator.get_system().GetSubsystemByName("desired")
+        context = source.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+        context.get_mutable_numeric_parameter(0)[1] = np.nan
+
     for way in WAYS:
-
-        def spoil() -> None:
-            desired = scene.simulator.get_system().GetSubsystemByName("desired")
-            context = desired.GetMyMutableContextFromRoot(scene.simulator.get_mutable_context())
-            context.get_mutable_numeric_parameter(0)[1] = np.nan
-
-        scene = make_scene(way, watch=spoil)
+        scenes.append(make_scene(way, watch=spoil))
         with pytest.raises(RuntimeError, match="desired_state"):
-            scene.simulator.AdvanceTo(0.3)
-        found.append(results(scene))
-        assert len(found[-1][2]) >= 4
-    for python, native in zip(*found):
-        np.testing.assert_array_equal(native, python)
+            scenes[-1].simulator.AdvanceTo(0.3)
+    python, native = map(results, scenes)
+    assert len(python[2]) >= 4
+    for expected, found in zip(python, native):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_geometry_of_others_than_the_plant_is_left_to_python() -> None:
