@@ -27,6 +27,8 @@ from numba.core.targetconfig import ConfigStack
 from merganser.framework.native.code_files import package_of
 from merganser.framework.native.frontend import compile_function
 
+from merganser.framework.native.extending import interrupts_wait
+
 __all__ = ["HelperCompiler", "KernelCompiler", "OperationCompiler"]
 
 # Options that say what is made of a function, and nothing about those that it calls.
@@ -93,6 +95,10 @@ class _KernelLibrary(JITCodeLibrary):
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = Linkage.internal
         super()._optimize_final_module()
+
+    def _finalize_final_module(self) -> None:
+        with interrupts_wait():  # which are lost where LLVM calls Python, and the machine code with them
+            super()._finalize_final_module()
 
 
 class _HelperLibrary(JITCodeLibrary):

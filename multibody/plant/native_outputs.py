@@ -30,7 +30,7 @@ def _place_of(context: Any, array: Array) -> int:
     """Where an array stands, counted from the flat array of a Context."""
     from merganser.framework.native.assembly import place_relative_to  # loads the compiler
 
-    return place_relative_to(context._store.flat, array)
+    return place_relative_to(context.store.flat, array)
 
 
 def _gather(indices: NDArray[np.int64], source: Any, **options: Any) -> NativeCode:
@@ -75,7 +75,7 @@ class NativePart:
 
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation."""
-        slot = context._slots[self._whole.cache_index()]
+        slot = context.slots[self._whole.cache_index()]
         return _gather(self._indices, ValueOf(slot), sources=(slot,))
 
 
@@ -92,7 +92,7 @@ class _NativeOutput:
         entry = self._plant._sys_xcdot_entry
         if entry is None or self._plant._native_dynamics.resolve(context) is None:
             return None
-        return context._slots[entry]
+        return context.slots[entry]
 
 
 class NativeAcceleration(_NativeOutput):
