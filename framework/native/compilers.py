@@ -25,9 +25,8 @@ from numba.core.compiler import Compiler, Flags
 from numba.core.targetconfig import ConfigStack
 
 from merganser.framework.native.code_files import package_of
-from merganser.framework.native.frontend import compile_function
-
 from merganser.framework.native.extending import interrupts_wait
+from merganser.framework.native.frontend import compile_function
 
 __all__ = ["HelperCompiler", "KernelCompiler", "OperationCompiler"]
 
@@ -41,7 +40,8 @@ class KernelCompiler(Compiler):
     def __init__(
         self, typingctx: Any, targetctx: Any, library: Any, args: Any, return_type: Any, flags: Any, variables: Any
     ) -> None:
-        super().__init__(typingctx, targetctx, library, args, return_type, _OwnFlags(flags), variables)
+        with interrupts_wait():  # numba's lists of what it knows cannot be read any more when that is cut short
+            super().__init__(typingctx, targetctx, library, args, return_type, _OwnFlags(flags), variables)
 
     def compile_extra(self, func: Any) -> Any:
         # A search for garbage takes longer the more there is that is none: a tenth of the whole time, otherwise.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.postproc import VariableLifetime
 
 from merganser.framework.native import compiler, compilers, kernel
 
@@ -50,6 +52,14 @@ def test_machine_code_is_the_same_as_by_all_steps_of_numba(
     ours = _assembly(monkeypatch, "framework", scalar, order)
     assert ours == _assembly(monkeypatch, "", scalar, order)
     assert len(ours.splitlines()) > 50
+
+
+def test_lifetimes_of_variables_are_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(processor: Any) -> None:
+        raise AssertionError("a kernel counts no references")
+
+    monkeypatch.setattr(VariableLifetime, "deadmaps", property(fail))
+    assert _assembly(monkeypatch, "framework", float, "C")
 
 
 def test_steps_that_kernels_do_not_need_are_for_functions_of_others(
