@@ -153,7 +153,12 @@ class _Lower(Lower):
         is_tuple = isinstance(index_kind, types.BaseTuple)
         kinds = tuple(index_kind) if is_tuple else (index_kind,)
         are_numbers = all(isinstance(each, types.Integer) for each in kinds)
-        if type(kind) is not types.Array or len(kinds) != kind.ndim or not are_numbers or context.enable_boundscheck:
+        if (
+            not isinstance(kind, types.Array)
+            or len(kinds) != kind.ndim
+            or not are_numbers
+            or context.enable_boundscheck
+        ):
             return None
         parts, model = self.loadvar(array.name), context.data_model_manager[kind]
         data, shape, strides = (
