@@ -41,7 +41,7 @@ class ContextRuns:
         if len({id(context) for context in self._contexts}) < len(self._contexts):
             raise ValueError("batch_simulate: each simulation needs a Context of its own, but one is there twice.")
         for context in self._contexts:
-            system._check_context(context)
+            system.ValidateContext(context)
             context.require_root("batch_simulate")
         self.template: Any = self._contexts[0] if self._contexts else None
         self.statuses: list[Any] = [None] * len(self._contexts)

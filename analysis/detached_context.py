@@ -16,7 +16,7 @@ def detached_context(system: System, context: Context) -> Any:
         system: any system, also one inside of a Diagram.
         context: its context. Input ports that have a value there are fixed to it.
     """
-    system._check_context(context)
+    system.ValidateContext(context)
     copy = system.CreateDefaultContext()
     copy.SetTimeStateAndParametersFrom(context)
     copy.SetAccuracy(context.get_accuracy())

@@ -97,7 +97,7 @@ class Simulator:
         self.ResetStatistics()
 
     def _set_context(self, context: Context) -> None:
-        self._system._check_context(context)
+        self._system.ValidateContext(context)
         context.require_root("Simulator")
         self._context = context
         self._store, self._down = context.store, context.layout.down

@@ -154,7 +154,7 @@ class _ConversionPickler(_CopyPickler):
         if change is BasicVector:
             values = Shared(cast_array(obj._values, self._target))  # an array of many objects
             return _vector_of, (type(obj), values, getattr(obj, "__dict__", None))
-        if change is Context and obj._parent is None:
+        if change is Context and obj.parent is None:
             return _rebuilt, (obj.system, dtype_of(self._target), take_values(obj))
         return super()._taken_apart(obj)
 

@@ -247,7 +247,7 @@ class System(
         if not isinstance(root_context, Context):
             raise self._no_context(root_context)
         context = root_context._part_of(self)
-        if context is None or root_context._parent is not None:
+        if context is None or root_context.parent is not None:
             raise ValueError(
                 f"System '{self.GetSystemPathname()}' is not part of system "
                 f"'{root_context.system.GetSystemPathname()}', whose context was given; pass the root context."
@@ -550,8 +550,8 @@ def new_system(origin: type[Any] | Template, T: type[Any]) -> Any:
 def _scratch_of(context: Context) -> Context:
     """A copy of the whole context tree; returns the part that corresponds to `context`."""
     root = context
-    while root._parent is not None:
-        root = root._parent
+    while root.parent is not None:
+        root = root.parent
     return context.system.GetMyContextFromRoot(root.Clone())
 
 
