@@ -218,7 +218,7 @@ class _Bench:
             for index, source in enumerate(part.sources)
             if isinstance(source, FixedInputPortValue) and source.context is part
         )
-        self._has_abstract_values = bool(context._abstract_state._items or context._parameters._abstract._items)
+        self._has_abstract_values = bool(context.num_abstract_states() or context.num_abstract_parameters())
         self._may_read_abstract_values = may_read_abstract_values(context)
 
     def can_be_lowered(self) -> bool:

@@ -19,6 +19,7 @@ from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.execution import SUCCEEDED, UpdateList, Updates, execute, make_updates
+from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.core.later_code import LaterCode, note_work, pays_to_load, want
 from merganser.framework.core.native_code import may_compile
 
@@ -267,7 +268,7 @@ class Simulator:
         if self._schedule is None or not self._schedule.is_up_to_date(self._system, self._context):
             self._schedule = EventSchedule(self._system, self._context)
             self._drop_plan()
-        has_witnesses = self._system._may_have_witnesses()
+        has_witnesses = may_have_witnesses(self._system)
         if self._uses_native_plan:
             want(_LOOP)
         self._watch = WitnessWatch(self._system, self._context, self._integrator) if has_witnesses else None
@@ -560,7 +561,7 @@ class Simulator:
 
     def _was_effective(self, outcome: EventStatus, status: SimulatorStatus) -> bool:
         """Whether events had something to do; their outcome may be the end of the advance."""
-        severity = outcome._severity
+        severity = outcome.severity()
         if severity <= EventStatus.Severity.kSucceeded:
             return severity is EventStatus.Severity.kSucceeded
         if severity is EventStatus.Severity.kReachedTermination:
