@@ -39,8 +39,9 @@ def _may_read(context: Context) -> bool:
     if not isinstance(context, LeafContext):
         return False
     system: Any = context.system
-    events = (event for _, event in declared_events(system, context))
-    is_native = any(part.native is not None for part in (*cache_entries(system), *events))
+    is_native = any(entry.native is not None for entry in cache_entries(system)) or any(
+        event.native is not None for _, event in declared_events(system, context)
+    )
     kinds = (port.get_data_type() for port in input_ports(system))
     reads = any(
         kind is PortDataType.kAbstractValued and source is not None for kind, source in zip(kinds, context.sources)
