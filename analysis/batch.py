@@ -338,7 +338,7 @@ def _evaluate_rest(
     results: Array,
     row: int,
 ) -> None:
-    """The same from a row that is left to Python.
+    """Computes the rows from one on that is left to Python.
 
     Rows are computed by callbacks until it is worth while to compile, and then from one that compiled code cannot
     compute to where it is tried again.

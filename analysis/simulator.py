@@ -536,7 +536,7 @@ class Simulator:
             raise
         self._owed = []
         had_effect, self._had_effect = self._had_effect, False
-        self._num_publishes += self._was_effective(outcome, status) or had_effect
+        self._num_publishes += outcome is SUCCEEDED or self._was_effective(outcome, status) or had_effect
 
     def _force_publish(self) -> None:
         self._system.ForcedPublish(self._context)

@@ -100,7 +100,7 @@ class ObservedModel:
         return True
 
     def complex_tapes(self) -> tuple[Any, Any] | None:
-        """The same for complex numbers; None if some operation takes none."""
+        """The ModelTapes of f and g for complex numbers; None if some operation takes none."""
         if self._complex_tapes is None:
             from merganser.analysis.plan.model_tape import ModelTape
 

@@ -310,7 +310,7 @@ class IntegratorBase(IntegratorSettings):
         time = self._store.flat.item(0).real
         self._require_future(time, t_target)
         if len(self._x) == 0 or t_target == time:
-            self._bound_context().SetTime(t_target)
+            self._bound_context().put_time(t_target)
             return True
         h = t_target - time
         self._x_start[:] = self._x
@@ -334,7 +334,7 @@ class IntegratorBase(IntegratorSettings):
             Whether it ends at `target`.
         """
         if len(self._x) == 0 or target == time:
-            self._bound_context().SetTime(target)
+            self._bound_context().put_time(target)
             return True
         room = target - time
         is_last = room <= STRETCH * self._max_step_size

@@ -104,9 +104,10 @@ class Context(CacheControl):
             RuntimeError: this is the context of a subsystem.
         """
         self.require_root("SetTime")
-        self._set_time(self._checked_time(time_sec))
+        self.put_time(self._checked_time(time_sec))
 
-    def _set_time(self, time: Any) -> None:
+    def put_time(self, time: Any) -> None:
+        """Sets the time of the whole tree of contexts [s], unchecked (inside.py)."""
         self.store.change(self.layout.down["time"], self)
         self.store.flat[0] = time
 
@@ -162,7 +163,7 @@ class Context(CacheControl):
         """Sets time [s] and all continuous state variables."""
         self.require_root("SetTimeAndContinuousState")
         values = self._checked(xc, self._xc.size(), "continuous state")
-        self._set_time(self._checked_time(time_sec))
+        self.put_time(self._checked_time(time_sec))
         self.SetContinuousState(values)
 
     def _read_derivatives(self) -> ContinuousState:
@@ -393,7 +394,7 @@ class Context(CacheControl):
         if self._takes_other_scalars_than(source):
             time = cast_array(time, self._scalar())
         self._copy_values_from(source)
-        self._set_time(time[0])
+        self.put_time(time[0])
         self.store.accuracy = source.store.accuracy
 
     def SetStateAndParametersFrom(self, source: Context) -> None:

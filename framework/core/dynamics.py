@@ -159,7 +159,7 @@ class DynamicsMethods:
 
 
 class LeafDynamics(DynamicsMethods):
-    """The same for a leaf system: what a subclass can override, and its defaults."""
+    """Energies, powers and residuals of a leaf system: what a subclass can override, and the defaults."""
 
     _residual_size: int | None = None
     _sys_energy_entries: dict[str, int]

@@ -491,7 +491,7 @@ class System(
 
     @abc.abstractmethod
     def _active_witnesses(self, context: Any) -> list[ActiveWitness]:
-        """The same, each with the context of its leaf system."""
+        """The witness functions that count in the present state, each with the context of its leaf system."""
 
     @abc.abstractmethod
     def _may_have_witnesses(self) -> bool:

@@ -226,7 +226,7 @@ def _detached(system: System, context: Context, dtype: Any, scalar: type[Any] | 
     """A context for the system alone, with the values of `context`, of numbers of a dtype or objects of a type."""
     copy = system._make_context(dtype, scalar)
     copy._copy_values_from(context)
-    copy._set_time(context.store.flat[0])
+    copy.put_time(context.store.flat[0])
     copy.store.accuracy = context.store.accuracy
     for index, source in enumerate(context.sources):
         if source is not None:

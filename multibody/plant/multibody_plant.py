@@ -98,7 +98,7 @@ class MultibodyPlant(PlantLoops):
         return plant
 
     def _sys_declared_anew(self, T: Any) -> MultibodyPlant | None:
-        """The same plant for scalars of type T, which shares with this one what Finalize() has made of the elements.
+        """A plant like this for scalars of type T, which shares what Finalize() has made of the elements.
 
         Plants that are not finalized are copied, and those of other scalars, whose elements may hold such.
         """

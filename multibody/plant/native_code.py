@@ -349,7 +349,7 @@ class NativeDynamics:
         return sources
 
     def _desired_sources(self, context: Any) -> list[Argument]:
-        """The same of the desired states of model instances with PD controllers."""
+        """Where the desired states of model instances with PD controllers come from, as in `_sources`."""
         plant = self._plant
         sources: list[Argument] = []
         for instance, inputs in plant._actuators_in(context).controlled.items():

@@ -134,7 +134,7 @@ class PlantSampling(PlantInputs):
         self._advance(context, discrete_state.get_mutable_value())
 
     def _calc_sampled_step(self, context: Any, state: Any) -> None:
-        """The same, and stores what the dynamics were."""
+        """Computes the state one time step later, and stores what the dynamics were."""
         sample = self._take_sample(context, state.get_mutable_discrete_state(0).get_mutable_value())
         state.get_mutable_abstract_state(self._sample_state).set_value(tuple(sample))
 
