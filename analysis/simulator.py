@@ -20,8 +20,8 @@ from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.execution import SUCCEEDED, UpdateList, Updates, execute, make_updates
 from merganser.framework.core.inside import may_have_witnesses
-from merganser.framework.core.later_code import LaterCode, note_work, pays_to_load, want
 from merganser.framework.core.native_code import may_compile
+from merganser.framework.later_code import LaterCode, note_work, pays_to_load, want
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -208,7 +208,7 @@ class Simulator:
         Args:
             use: whether they may.
             at_once: from the first step on, even if the compiled loop has to be loaded or compiled for it; otherwise
-                when it pays (framework/core/later_code.py). The environment variable MERGANSER_PLAN, which is "always"
+                when it pays (framework/later_code.py). The environment variable MERGANSER_PLAN, which is "always"
                 or "never", says so for new simulators.
         """
         self._uses_native_plan = bool(use)

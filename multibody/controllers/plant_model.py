@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework import AbstractValue, Context, LeafSystem
-from merganser.framework.core import later_code
+from merganser.framework import AbstractValue, Context, LeafSystem, later_code
 from merganser.framework.core.cache import CacheEntry
 from merganser.framework.core.inside import declare_storage
 from merganser.multibody.plant import MultibodyPlant

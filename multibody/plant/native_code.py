@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework import AbstractValue
-from merganser.framework.core import later_code
+from merganser.framework import AbstractValue, later_code
 from merganser.framework.core.inside import derivatives_entry
-from merganser.framework.core.later_code import LaterCode
 from merganser.framework.core.native_code import (
     CONTINUOUS_STATE,
     FAILURE,
@@ -24,6 +22,7 @@ from merganser.framework.core.native_code import (
     ParameterOf,
 )
 from merganser.framework.core.plain_values import Loading
+from merganser.framework.later_code import LaterCode
 from merganser.framework.native import kernel_address
 from merganser.multibody import kernels
 from merganser.multibody.contact.penalty import limit_forces

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from merganser.framework import CacheEntry
 from merganser.framework.core.inside import derivatives_entry
-from merganser.framework.core.later_code import LaterCode
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
+from merganser.framework.later_code import LaterCode
 
 if TYPE_CHECKING:
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
