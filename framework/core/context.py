@@ -34,6 +34,7 @@ from merganser.framework.core.values import AbstractValue, BasicVector, refuse_m
 if TYPE_CHECKING:
     from merganser.framework.core.diagram_context import DiagramContext
     from merganser.framework.core.system import System
+    from merganser.framework.core.system_base import SystemBase
 
 __all__ = ["Context"]
 
@@ -507,7 +508,7 @@ class Context(CacheControl):
 
     # ------------------------------------------------------------------ helpers
 
-    def _part_of(self, system: System) -> Any:
+    def _part_of(self, system: SystemBase) -> Any:
         """The part of this context that belongs to `system`, this one or one inside at any depth; None for others."""
         layout = self.layout.root.layout_of(system)
         numbers = []

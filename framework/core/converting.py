@@ -31,7 +31,7 @@ Scalar = type[Any]
 _NOT_COPYABLE = (pickle.PicklingError, TypeError, AttributeError)
 
 
-def convert(system: System, T: Scalar) -> Any:
+def convert(system: Any, T: Scalar) -> Any:
     """Returns a copy of the system that computes with scalars of type T, outside of any Diagram.
 
     Raises:
@@ -54,7 +54,7 @@ def convert(system: System, T: Scalar) -> Any:
         raise failed.__cause__ from None
 
 
-def is_written_for_one_scalar(system: System) -> bool:
+def is_written_for_one_scalar(system: Any) -> bool:
     """Whether the class is derived from an instantiation such as LeafSystem_[AutoDiffXd], so that it has no others."""
     return system._scalar is not float and generic_class(type(system)) is type(system)
 
