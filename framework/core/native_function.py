@@ -94,11 +94,12 @@ class NativeFunction:
     def compiled(self) -> Any:
         """The compiled forms of the function, see native/user_functions.py."""
         if self._compiled is None:
-            from merganser.framework.native.user_functions import CompiledFunction, global_compiler_lock
+            from merganser.framework.native.extending import import_whole
 
-            with global_compiler_lock:  # threads wait for the first one's code rather than make their own
+            module = import_whole("merganser.framework.native.user_functions")
+            with module.global_compiler_lock:  # threads wait for the first one's code rather than make their own
                 if self._compiled is None:
-                    self._compiled = CompiledFunction(self)
+                    self._compiled = module.CompiledFunction(self)
         return self._compiled
 
     def address(self) -> int:
