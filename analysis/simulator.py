@@ -104,7 +104,8 @@ class Simulator:
         context.require_root("Simulator")
         self._context = context
         self._store, self._down = context.store, context.layout.down
-        self._has_continuous_state = context.num_continuous_states() > 0
+        start, end = context.layout.xc_range
+        self._has_continuous_state = end > start
         self._is_initialized = False
         self._owed = []
         self._schedule: Any = None  # of the events, made by Initialize

@@ -121,7 +121,7 @@ class IntegratorBase(IntegratorSettings):
         """
         self._system.ValidateContext(context)
         context.require_root(type(self).__name__)
-        if not hasattr(scalar_of(self._system), "real"):
+        if not hasattr(context.store.scalar, "real"):
             raise TypeError(
                 f"{type(self).__name__}: system '{self._system.GetSystemPathname()}' is one of "
                 f"{scalar_of(self._system).__name__}; only systems of numbers can be simulated."

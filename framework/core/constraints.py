@@ -135,7 +135,7 @@ class ConstraintMethods(SystemBase):
 
     def CheckSystemConstraintsSatisfied(self, context: Any, tol: float) -> bool:
         """Whether all constraints are satisfied within the tolerance."""
-        self._check_context(context)
+        self.ValidateContext(context)
         if not tol >= 0.0:
             raise ValueError(
                 f"System '{self.GetSystemPathname()}', CheckSystemConstraintsSatisfied: the tolerance must not be "

@@ -111,7 +111,7 @@ class Diagram(System):
 
     def GetSubsystemContext(self, subsystem: System, context: Any) -> Any:
         """Returns the part of this Diagram's context that belongs to a system inside, at any depth."""
-        self._check_context(context)
+        self.ValidateContext(context)
         require_system(subsystem, self)
         inside = context._part_of(subsystem)
         if inside is None:

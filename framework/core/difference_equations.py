@@ -29,7 +29,7 @@ class DifferenceEquationMethods(SystemBase):
             RuntimeError: there is no periodic discrete update, or some have different timings; or a handler
                 reported failure.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         timings = self._periodic_discrete_timings()
         if len(timings) != 1:
             found = ", ".join(f"period {p} s, offset {o} s" for p, o in sorted(timings)) or "none"

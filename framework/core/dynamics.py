@@ -59,7 +59,7 @@ class DynamicsMethods(SystemBase):
         Raises:
             ValueError: `proposed_derivatives` or `residual` has the wrong size.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         expected = context.num_continuous_states()
         if not isinstance(proposed_derivatives, ContinuousState):
             raise TypeError(
@@ -95,13 +95,13 @@ class DynamicsMethods(SystemBase):
 
     def MapVelocityToQDot(self, context: Any, v: ArrayLike) -> Array:
         """Returns q̇ = N(q) v, shape [num_q], of generalized velocities v, shape [num_v]."""
-        self._check_context(context)
+        self.ValidateContext(context)
         values = context._checked(v, context._xc.num_v(), "generalized velocity")
         return self._map_kinematics(context, values, "MapVelocityToQDot", ContinuousState.num_v)
 
     def MapQDotToVelocity(self, context: Any, qdot: ArrayLike) -> Array:
         """Returns v = N⁺(q) q̇, shape [num_v], of derivatives q̇ of the generalized positions, shape [num_q]."""
-        self._check_context(context)
+        self.ValidateContext(context)
         values = context._checked(qdot, context._xc.num_q(), "derivative of the generalized positions")
         return self._map_kinematics(context, values, "MapQDotToVelocity", ContinuousState.num_q)
 
@@ -151,11 +151,11 @@ class DynamicsMethods(SystemBase):
         return self._eval_energy("NonConservativePower", context)
 
     def _calc_energy(self, name: str, context: Any) -> Any:
-        self._check_context(context)
+        self.ValidateContext(context)
         return sum((getattr(child.system, f"Calc{name}")(child) for child in context._children), 0.0)
 
     def _eval_energy(self, name: str, context: Any) -> Any:
-        self._check_context(context)
+        self.ValidateContext(context)
         return sum((getattr(child.system, f"Eval{name}")(child) for child in context._children), 0.0)
 
 
@@ -232,11 +232,11 @@ class LeafDynamics(DynamicsMethods):
         return values.copy()
 
     def _calc_energy(self, name: str, context: Any) -> Any:
-        self._check_context(context)
+        self.ValidateContext(context)
         return getattr(self, f"DoCalc{name}")(context)
 
     def _eval_energy(self, name: str, context: Any) -> Any:
-        self._check_context(context)
+        self.ValidateContext(context)
         entry = self._sys_energy_entries.get(name)
         if entry is None:
             return getattr(self, f"Calc{name}")(context)

@@ -69,7 +69,7 @@ class OutputMethods(SystemBase):
         Raises:
             ValueError: `outputs` was made by a system with another number of output ports.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         if not isinstance(outputs, SystemOutput):
             raise TypeError(
                 f"CalcOutput: system '{self.GetSystemPathname()}' needs a SystemOutput, made by AllocateOutput(); got "

@@ -192,7 +192,7 @@ class RandomContextMethods(SystemBase):
 
         Systems that override neither get their defaults. The same seed gives the same values.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         if not callable(generator):
             raise TypeError(
                 f"System '{self.GetSystemPathname()}', SetRandomContext: expected a RandomGenerator, got "

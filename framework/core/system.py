@@ -60,7 +60,7 @@ class System(
         except AttributeError:  # no Context at all
             is_mine = False
         if not is_mine:
-            self._check_context(context)
+            self.ValidateContext(context)
         port = self.get_input_port(port_index)
         if port._size is None:
             raise TypeError(f"{port.GetFullDescription()} carries an abstract value.")
@@ -69,7 +69,7 @@ class System(
     def EvalAbstractInput(self, context: Context, port_index: int) -> AbstractValue | None:
         """Returns the current value of an input port in a box, or None if it is neither connected nor fixed."""
         port = self.get_input_port(port_index)
-        self._check_context(context)
+        self.ValidateContext(context)
         return port.EvalAbstract(context) if context.has_input(port_index) else None
 
     def FixInputPortsFrom(self, other_system: System, other_context: Context, target_context: Context) -> None:
@@ -79,8 +79,8 @@ class System(
                 f"System '{self.GetSystemPathname()}', FixInputPortsFrom: expected a System, got "
                 f"{type(other_system).__name__}."
             )
-        self._check_context(target_context)
-        other_system._check_context(other_context)
+        self.ValidateContext(target_context)
+        other_system.ValidateContext(other_context)
         mine, theirs = ([port._size for port in system._sys_input_ports] for system in (self, other_system))
         if theirs != mine:
             raise ValueError(
@@ -117,12 +117,12 @@ class System(
 
     def EvalTimeDerivatives(self, context: Context) -> ContinuousState:
         """Returns the time derivatives of the continuous state, computed if they are out of date."""
-        self._check_context(context)
+        self.ValidateContext(context)
         return context._read_derivatives()
 
     def CalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
         """Computes the time derivatives of the continuous state into `derivatives`."""
-        self._check_context(context)
+        self.ValidateContext(context)
         self._require_room(derivatives, ContinuousState, "CalcTimeDerivatives", context.num_continuous_states())
         derivatives.SetFrom(self.EvalTimeDerivatives(context))
 
@@ -154,12 +154,12 @@ class System(
 
     def ForcedPublish(self, context: Context) -> None:
         """Calls all forced publish events."""
-        self._check_context(context)
+        self.ValidateContext(context)
         raise_if_failed(execute(self._events_with(context, TriggerType.kForced), EventKind.PUBLISH), context)
 
     def CalcForcedDiscreteVariableUpdate(self, context: Context, discrete_state: DiscreteValues) -> None:
         """Computes what all forced discrete updates would make of the discrete state, into `discrete_state`."""
-        self._check_context(context)
+        self.ValidateContext(context)
         num_groups = context.num_discrete_state_groups()
         self._require_room(discrete_state, DiscreteValues, "CalcForcedDiscreteVariableUpdate", num_groups)
         status, updates = compute_updates(self._events_with(context, TriggerType.kForced), EventKind.DISCRETE_UPDATE)
@@ -168,7 +168,7 @@ class System(
 
     def CalcForcedUnrestrictedUpdate(self, context: Context, state: State) -> None:
         """Computes what all forced unrestricted updates would make of the state, into `state`."""
-        self._check_context(context)
+        self.ValidateContext(context)
         if not isinstance(state, State):
             raise TypeError(
                 f"System '{self.GetSystemPathname()}', CalcForcedUnrestrictedUpdate: expected a State for the result, "
@@ -185,7 +185,7 @@ class System(
         Raises:
             RuntimeError: a handler reported failure.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         self._execute_all(context, TriggerType.kForced, publish)
 
     def ExecuteInitializationEvents(self, context: Context) -> None:
@@ -194,7 +194,7 @@ class System(
         Raises:
             RuntimeError: a handler reported failure.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         self._execute_all(context, TriggerType.kInitialization, publish=True)
 
     def _execute_all(self, context: Context, trigger: TriggerType, publish: bool) -> None:
@@ -208,7 +208,7 @@ class System(
 
     def GetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
         """Returns the witness functions, of this system and those inside, that count in the present state."""
-        self._check_context(context)
+        self.ValidateContext(context)
         return [witness for _, witness in self._active_witnesses(context)]
 
     @abc.abstractmethod

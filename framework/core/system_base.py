@@ -213,7 +213,7 @@ class SystemBase(TicketMethods, abc.ABC):
 
     def SetDefaultContext(self, context: Context) -> None:
         """Sets state and parameters to their defaults."""
-        self._check_context(context)
+        self.ValidateContext(context)
         self._set_defaults(context)
 
     @abc.abstractmethod
@@ -238,7 +238,7 @@ class SystemBase(TicketMethods, abc.ABC):
 
     def GetSubsystemContext(self, subsystem: System, context: Any) -> Any:
         """Returns the part of this system's context that belongs to a system inside, or to itself."""
-        self._check_context(context)
+        self.ValidateContext(context)
         if subsystem is not self:
             require_system(subsystem, self)
             raise ValueError(
@@ -257,9 +257,6 @@ class SystemBase(TicketMethods, abc.ABC):
             ValueError: it is another system's; the message names both.
             TypeError: it is no Context.
         """
-        self._check_context(context)
-
-    def _check_context(self, context: Any) -> None:
         if not isinstance(context, Context):
             raise self._no_context(context)
         if context.system is not self:
@@ -277,7 +274,7 @@ class SystemBase(TicketMethods, abc.ABC):
                 return context
         except AttributeError:  # no Context at all
             pass
-        self._check_context(context)
+        self.ValidateContext(context)
         return context
     # ------------------------------------------------------------------ numbers of values
 

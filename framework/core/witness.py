@@ -83,7 +83,7 @@ class WitnessFunction:
             TypeError: what was computed is no number.
             RuntimeError: it is not finite.
         """
-        self._system._check_context(context)
+        self._system.ValidateContext(context)
         return self._value(context)
 
     def should_trigger(self, w0: float, wf: float) -> bool:

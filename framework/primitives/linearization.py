@@ -103,7 +103,7 @@ def FirstOrderTaylorApproximation(
 
 
 def _approximate(system: System, context: Context, input_port_index: int, output_port_index: int) -> tuple[Any, ...]:
-    system._check_context(context)
+    system.ValidateContext(context)
     u_index, y_index = _input_index(system, input_port_index), _output_index(system, output_port_index)
     period = _require_one_kind_of_state(system, context)
     x0, u0 = _state(context).copy(), _input_value(system, context, u_index)
