@@ -2,8 +2,9 @@
 
 Numba looks for closures, generators, lists, exceptions and array expressions in every function; after each step it
 finds out anew where each variable is needed last, to count references there; and at every plus it searches all that it
-knows for how to add two floats. A kernel has none of these things, and counts no references. Without all that its
-machine code is the same, byte by byte; the part of its compilation that is written in Python takes half the time.
+knows for how to add two floats. A kernel has none of these things, and counts no references. Without all that most
+kernels have the same machine code, byte by byte, and all compute the same bits; compilation takes a fifth to a quarter
+less time.
 """
 
 from __future__ import annotations
