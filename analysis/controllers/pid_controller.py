@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.context import Context
+from merganser.framework.core.element_functions import left_to_right_product
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, InputOf, NativeCode
 from merganser.framework.core.ports import InputPort, LeafOutputPort
 from merganser.framework.core.state import ContinuousState
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_matrix, checked_vector
-from merganser.framework.primitives._scalar_functions import left_to_right_product
 
 __all__ = ["PidController"]
 

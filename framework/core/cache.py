@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from merganser.framework.core.native_code import (
     CURRENT_TIME,
     ContextualCode,
     DiscreteStateOf,
+    EntryOf,
     InputOf,
     NativeCode,
     ParameterOf,
@@ -130,20 +131,29 @@ class CacheEntry(PartOfSystem):
         where = Where("{1} of system '{0}'", self.system, self._description)
         return self.system._sys_dependency_table.mask(self._declared, where)
 
-    def use_native(self, code: NativeCode | ContextualCode) -> None:
-        """Says that an operation computes the same; what it depends on follows from its arguments if it has any."""
+    def use_native(self, code: NativeCode | ContextualCode, reads: Sequence[Any] | None = None) -> None:
+        """Says that an operation computes the same.
+
+        Args:
+            code: the operation.
+            reads: places that it depends on; by default those among its arguments.
+        """
         self.native = code
-        if not self.is_learning or not isinstance(code, NativeCode):
+        if reads is None:
+            reads = code.arguments if isinstance(code, NativeCode) else None
+        if not self.is_learning or reads is None:
             return
         system = self.system
         tickets = set()
-        for argument in code.arguments:
+        for argument in reads:
             if isinstance(argument, InputOf):
                 tickets.add(system.input_port_ticket(argument.port_index))
             elif isinstance(argument, ParameterOf):
                 tickets.add(system.numeric_parameter_ticket(argument.index))
             elif isinstance(argument, DiscreteStateOf):
                 tickets.add(system.discrete_state_ticket(argument.index))
+            elif isinstance(argument, EntryOf):
+                tickets.add(system.cache_entry_ticket(argument.index))
             elif argument is CONTINUOUS_STATE:
                 tickets.add(system.xc_ticket())
             elif argument is CURRENT_TIME:

@@ -8,16 +8,14 @@ Python callback of its block computes.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
 from merganser.framework.core.native_code import Operation
-from merganser.framework.core.native_function import NativeFunction
+from merganser.framework.core.native_function import NativeOperation
 from merganser.framework.native.block_operations import (
     interpolate,
     perceptron,
-    saturate_between,
     sparse_product,
     switch,
     wrap,
@@ -26,7 +24,7 @@ from merganser.framework.native.code_files import CodeFiles
 from merganser.framework.native.compile import Code, compiler_lock, device, obtain
 from merganser.framework.native.density_operations import transform, transformed_density
 from merganser.framework.native.expression_operations import expressions, expressions_with_slopes
-from merganser.framework.native.extending import types
+from merganser.framework.native.native_operations import signature_of_operation
 from merganser.framework.native.random_operations import random_sample
 from merganser.framework.native.tape import call_python, integers_at
 from merganser.framework.native.trajectory_operations import trajectory
@@ -40,7 +38,6 @@ OPERATIONS: dict[str, Callable[..., None]] = {
         interpolate,
         perceptron,
         random_sample,
-        saturate_between,
         sparse_product,
         switch,
         trajectory,
@@ -51,16 +48,10 @@ OPERATIONS: dict[str, Callable[..., None]] = {
 }
 
 
-def signature_of_operation(is_complex: bool = False) -> Any:
-    """Numba's types of the three pointers, and of nothing, which is returned."""
-    number = types.complex128 if is_complex else types.float64
-    return (types.CPointer(number), types.CPointer(types.float64), types.CPointer(types.int64)), types.void
-
-
 # Those that neither compare values nor call functions of floats, and so compute derivatives by the complex step.
 _OF_COMPLEX = {
-    "add", "affine", "constant", "copy", "euler_step", "gain", "low_pass", "part", "pick", "pid_control", "shift_in",
-    "sparse_product", "stack", "state_error", "transform",
+    "affine", "constant", "copy", "euler_step", "part", "pick", "pid_control", "shift_in", "sparse_product",
+    "state_error", "transform",
 }  # fmt: skip
 _FOR_COMPLEX: dict[str, Callable[..., None]] = {"expressions": expressions_with_slopes}  # those that are others then
 
@@ -70,7 +61,7 @@ def _operation(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-def address_of(operation: str | NativeFunction | Operation, is_complex: bool = False) -> int:
+def address_of(operation: str | NativeOperation | Operation, is_complex: bool = False) -> int:
     """The address of a compiled operation; compiled, or taken from the disk, when first asked for.
 
     Args:
@@ -83,17 +74,17 @@ def address_of(operation: str | NativeFunction | Operation, is_complex: bool = F
     if isinstance(operation, str):
         return _address_of(operation, is_complex)
     if is_complex:
-        assert isinstance(operation, NativeFunction)
+        assert isinstance(operation, NativeOperation)
         return operation.complex_address()
     return operation.address()
 
 
-def has_complex_form(operation: str | NativeFunction | Operation) -> bool:
+def has_complex_form(operation: str | NativeOperation | Operation) -> bool:
     """Whether an operation may work on the array of a Context of complex numbers.
 
     Functions of users may: those that cannot be compiled so raise a TypeError when their address is asked for.
     """
-    return isinstance(operation, NativeFunction) or operation in _OF_COMPLEX or operation in _FOR_COMPLEX
+    return isinstance(operation, NativeOperation) or operation in _OF_COMPLEX or operation in _FOR_COMPLEX
 
 
 @functools.cache
@@ -151,65 +142,11 @@ def call_back(values: Any, numbers: Any, integers: Any) -> None:
 
 
 @_operation
-def gain(values: Any, numbers: Any, integers: Any) -> None:
-    """y[i] = k[i] * u[i]; integers: n, k, u, y."""
-    n, k, u, y = integers[0], integers[1], integers[2], integers[3]
-    for i in range(n):
-        values[y + i] = numbers[k + i] * values[u + i]
-
-
-@_operation
-def add(values: Any, numbers: Any, integers: Any) -> None:
-    """sum[i] = u0[i] + u1[i] + ...; integers: n, number of inputs, sum, u0, u1, ..."""
-    n, num_inputs, total = integers[0], integers[1], integers[2]
-    for i in range(n):
-        values[total + i] = 0.0
-    for k in range(num_inputs):
-        u = integers[3 + k]
-        for i in range(n):
-            values[total + i] += values[u + i]
-
-
-@_operation
-def stack(values: Any, numbers: Any, integers: Any) -> None:
-    """y = [u0; u1; ...]; integers: number of inputs, y, then size and place of each input."""
-    num_inputs, y = integers[0], integers[1]
-    for k in range(num_inputs):
-        size, u = integers[2 + 2 * k], integers[3 + 2 * k]
-        for i in range(size):
-            values[y + i] = values[u + i]
-        y += size
-
-
-@_operation
 def part(values: Any, numbers: Any, integers: Any) -> None:
     """y[0:n] = u[start:start + n]; integers: n, start, u, y."""
     n, start, u, y = integers[0], integers[1], integers[2], integers[3]
     for i in range(n):
         values[y + i] = values[u + start + i]
-
-
-@_operation
-def sine(values: Any, numbers: Any, integers: Any) -> None:
-    """y[i] = a[i] * sin(f[i] * t[i] + p[i]), or cos; integers: n, is cos, a, f, p, from one t[i] to the next, t, y."""
-    n, is_cosine, a, f, p = integers[0], integers[1], integers[2], integers[3], integers[4]
-    stride, t, y = integers[5], integers[6], integers[7]
-    for i in range(n):
-        angle = numbers[f + i] * values[t + stride * i] + numbers[p + i]
-        values[y + i] = numbers[a + i] * (math.cos(angle) if is_cosine else math.sin(angle))
-
-
-@_operation
-def saturate(values: Any, numbers: Any, integers: Any) -> None:
-    """y[i] = u[i] within low[i] and high[i]; integers: n, low, high, u, y."""
-    n, low, high, u, y = integers[0], integers[1], integers[2], integers[3], integers[4]
-    for i in range(n):
-        value = values[u + i]
-        if value < numbers[low + i]:
-            value = numbers[low + i]
-        if values[u + i] > numbers[high + i]:
-            value = numbers[high + i]
-        values[y + i] = value
 
 
 @device
@@ -311,14 +248,6 @@ def euler_step(values: Any, numbers: Any, integers: Any) -> None:
     n, h, x, u, target = integers[0], integers[1], integers[2], integers[3], integers[4]
     for i in range(n):
         values[target + i] = values[x + i] + numbers[h] * values[u + i]
-
-
-@_operation
-def low_pass(values: Any, numbers: Any, integers: Any) -> None:
-    """zdot[i] = (u[i] - z[i]) / tau[i]; integers: n, tau, u, z, zdot."""
-    n, tau, u, z, zdot = integers[0], integers[1], integers[2], integers[3], integers[4]
-    for i in range(n):
-        values[zdot + i] = (values[u + i] - values[z + i]) / numbers[tau + i]
 
 
 @_operation
