@@ -98,9 +98,9 @@ class Simulator:
 
     def _set_context(self, context: Context) -> None:
         self._system._check_context(context)
-        context._require_root("Simulator")
+        context.require_root("Simulator")
         self._context = context
-        self._store, self._down = context._store, context._layout.down
+        self._store, self._down = context.store, context.layout.down
         self._has_continuous_state = context.num_continuous_states() > 0
         self._is_initialized = False
         self._owed = []

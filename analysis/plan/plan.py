@@ -39,7 +39,7 @@ _OUT_OF_DATE = -1  # no version of what is known about dependencies
 
 def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> Plan | None:
     """A plan for a Context of floats, if the integrator's steps can be compiled."""
-    is_float = context._store.flat.dtype == np.float64
+    is_float = context.store.flat.dtype == np.float64
     knows_steps = context.num_continuous_states() == 0 or isinstance(integrator, ExplicitRungeKutta)
     if is_float and isinstance(integrator, RadauMethod):
         knows_steps = knows_steps or integrator._find_stepper() is not None
@@ -75,7 +75,7 @@ class Plan:
 
     def __init__(self, context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> None:
         self._context = context
-        self._store = context._store
+        self._store = context.store
         self._schedule = schedule
         self._integrator = integrator
         self._program: Program  # of `_lower`
@@ -175,7 +175,7 @@ class Plan:
         i[f.FAILURE] = program.failure.ctypes.data
         i[f.ALL_BEGIN], i[f.ALL_END] = program.all_range
         i[f.STAGE_BEGIN], i[f.STAGE_END] = program.stage_range
-        down = self._context._layout.down
+        down = self._context.layout.down
         reads_time, reads_state = bool(down["time"] & program.derivatives), bool(down["xc"] & program.derivatives)
         i[f.CHANGING] = f.WITH_TIME * reads_time | f.WITH_STATE * reads_state
         self._mask_of_changes: dict[int, int] = {}
@@ -349,7 +349,7 @@ class Plan:
         number = next(n for n, item in enumerate(events) if item[0] is last[0] and item[1] is last[1]) + 1
         contexts = dict.fromkeys(context for context, _ in events[:number])
         if self.fields[f.HAS_EFFECT]:
-            self.begun = [(context, context._room_for_update()) for context in contexts]
+            self.begun = [(context, context.room_for_update()) for context in contexts]
         self.pending = SimultaneousEvents([], events[number:], [])
 
     def _give_back_to_integrator(self) -> None:

@@ -343,7 +343,7 @@ class BoundNativeFunction:
                 values[i] = argument.value(context)
             if self._plain is not None:
                 call = self._plain
-            elif dtype is context._store.flat.dtype is _FLOAT:
+            elif dtype is context.store.flat.dtype is _FLOAT:
                 call = function.operation(self._call_kinds).call
             else:
                 call = function.interpreted

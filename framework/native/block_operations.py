@@ -1,16 +1,14 @@
-"""Operations of single blocks: sparse products, wrapped angles, networks and grids."""
+"""Operations of single blocks: sparse products, switches, networks and grids."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy as np
-
 from merganser.framework.native.compile import device
 from merganser.framework.native.tape import integers_at
 
-__all__ = ["interpolate", "perceptron", "sparse_product", "switch", "wrap"]
+__all__ = ["interpolate", "perceptron", "sparse_product", "switch"]
 
 _IDENTITY, _RELU, _TANH = 0, 1, 2  # PerceptronActivationType
 
@@ -39,27 +37,6 @@ def switch(values: Any, numbers: Any, integers: Any) -> None:
                 values[y + i] = values[integers[6 + 2 * k] + i]
             return
     integers_at(integers[0])[0] = 1
-
-
-def wrap(values: Any, numbers: Any, integers: Any) -> None:
-    """y = u, some elements shifted into [low, high).
-
-    Integers: where to say that one is not finite, n, u, y, number of intervals; then for each the element and the
-    place of low and high.
-    """
-    n, u, y = integers[1], integers[2], integers[3]
-    for i in range(n):
-        values[y + i] = values[u + i]
-    for k in range(integers[4]):
-        i, limits = integers[5 + 2 * k], integers[6 + 2 * k]
-        value, low, high = values[u + i], numbers[limits], numbers[limits + 1]
-        if not math.isfinite(value):
-            integers_at(integers[0])[0] = 1
-            return
-        period = high - low
-        wrapped = value - period * np.floor((value - low) / period)
-        # Round-off may leave a number just outside.
-        values[y + i] = wrapped if low <= wrapped < high else low
 
 
 @device

@@ -18,10 +18,9 @@ from merganser.framework.native.block_operations import (
     perceptron,
     sparse_product,
     switch,
-    wrap,
 )
 from merganser.framework.native.code_files import CodeFiles
-from merganser.framework.native.compile import Code, compiler_lock, device, obtain
+from merganser.framework.native.compile import Code, compiler_lock, obtain
 from merganser.framework.native.density_operations import transform, transformed_density
 from merganser.framework.native.expression_operations import expressions, expressions_with_slopes
 from merganser.framework.native.native_operations import signature_of_operation
@@ -43,16 +42,12 @@ OPERATIONS: dict[str, Callable[..., None]] = {
         trajectory,
         transform,
         transformed_density,
-        wrap,
-    )
+        )
 }
 
 
 # Those that neither compare values nor call functions of floats, and so compute derivatives by the complex step.
-_OF_COMPLEX = {
-    "affine", "constant", "copy", "euler_step", "part", "pick", "pid_control", "shift_in", "sparse_product",
-    "state_error", "transform",
-}  # fmt: skip
+_OF_COMPLEX = {"constant", "copy", "part", "sparse_product", "transform"}
 _FOR_COMPLEX: dict[str, Callable[..., None]] = {"expressions": expressions_with_slopes}  # those that are others then
 
 
@@ -149,67 +144,6 @@ def part(values: Any, numbers: Any, integers: Any) -> None:
         values[y + i] = values[u + start + i]
 
 
-@device
-def _row_times_vector(values: Any, numbers: Any, row: int, size: int, vector: int) -> Any:
-    """Sum over j of row[j] * vector[j], from left to right."""
-    total = numbers[row] * values[vector]
-    for j in range(1, size):
-        total += numbers[row + j] * values[vector + j]
-    return total
-
-
-@_operation
-def affine(values: Any, numbers: Any, integers: Any) -> None:
-    """y = c + M0 v0 + M1 v1 + ...; integers: n, number of products, c, y, then size of v, M (by rows), v of each."""
-    n, num_products, c, y = integers[0], integers[1], integers[2], integers[3]
-    for i in range(n):
-        total = numbers[c + i]
-        for k in range(num_products):
-            size, matrix, vector = integers[4 + 3 * k], integers[5 + 3 * k], integers[6 + 3 * k]
-            total += _row_times_vector(values, numbers, matrix + size * i, size, vector)
-        values[y + i] = total
-
-
-@device
-def _error(values: Any, numbers: Any, integers: Any, i: int) -> Any:
-    """Element i of desired - P estimated; integers: size of the estimated state (0: P = 1), P, estimated, desired."""
-    size, projection, estimated, desired = integers[0], integers[1], integers[2], integers[3]
-    if size == 0:
-        return values[desired + i] - values[estimated + i]
-    return values[desired + i] - _row_times_vector(values, numbers, projection + size * i, size, estimated)
-
-
-@_operation
-def state_error(values: Any, numbers: Any, integers: Any) -> None:
-    """The first elements of a state error; integers: those of _error, then n and where the result goes."""
-    n, target = integers[4], integers[5]
-    for i in range(n):
-        values[target + i] = _error(values, numbers, integers, i)
-
-
-@device
-def _pid_command(values: Any, numbers: Any, integers: Any, i: int) -> Any:
-    """kp e + ki z + kd edot of element i; integers: those of _error, then n, kp, ki, kd, z."""
-    n, kp, ki, kd, z = integers[4], integers[5], integers[6], integers[7], integers[8]
-    e, edot = _error(values, numbers, integers, i), _error(values, numbers, integers, n + i)
-    return numbers[kp + i] * e + numbers[ki + i] * values[z + i] + numbers[kd + i] * edot
-
-
-@_operation
-def pid_control(values: Any, numbers: Any, integers: Any) -> None:
-    """Q (kp e + ki z + kd edot); integers: those of _pid_command, number of rows of Q or 0 for Q = 1, Q, result."""
-    n, num_rows, projection, target = integers[4], integers[9], integers[10], integers[11]
-    if num_rows == 0:
-        for i in range(n):
-            values[target + i] = _pid_command(values, numbers, integers, i)
-        return
-    for k in range(num_rows):
-        total = numbers[projection + n * k] * _pid_command(values, numbers, integers, 0)
-        for i in range(1, n):
-            total += numbers[projection + n * k + i] * _pid_command(values, numbers, integers, i)
-        values[target + k] = total
-
-
 @_operation
 def append_sample(values: Any, numbers: Any, integers: Any) -> None:
     """Adds the time and u[0:n] to a log with room left; integers: n, u, capacity, number of samples, times, data."""
@@ -222,55 +156,3 @@ def append_sample(values: Any, numbers: Any, integers: Any) -> None:
         for i in range(n):
             values[data + n * number + i] = values[u + i]
         values[count] = number + 1
-
-
-@_operation
-def pick(values: Any, numbers: Any, integers: Any) -> None:
-    """y[i] = u[j]; integers: n, y, then place of u and j for each i."""
-    n, y = integers[0], integers[1]
-    for i in range(n):
-        values[y + i] = values[integers[2 + 2 * i] + integers[3 + 2 * i]]
-
-
-@_operation
-def shift_in(values: Any, numbers: Any, integers: Any) -> None:
-    """next = [x[m:n]; u[0:m]]; integers: n, m, x, u, next."""
-    n, m, x, u, target = integers[0], integers[1], integers[2], integers[3], integers[4]
-    for i in range(n - m):
-        values[target + i] = values[x + m + i]
-    for i in range(m):
-        values[target + n - m + i] = values[u + i]
-
-
-@_operation
-def euler_step(values: Any, numbers: Any, integers: Any) -> None:
-    """next[i] = x[i] + h * u[i]; integers: n, h, x, u, next."""
-    n, h, x, u, target = integers[0], integers[1], integers[2], integers[3], integers[4]
-    for i in range(n):
-        values[target + i] = values[x + i] + numbers[h] * values[u + i]
-
-
-@_operation
-def take_sample(values: Any, numbers: Any, integers: Any) -> None:
-    """Of the two latest samples drops the older; integers: n, u, latest, the next ones, then old and new count or 0."""
-    n, u, latest, next_latest, next_before = integers[0], integers[1], integers[2], integers[3], integers[4]
-    has_count, count, next_count = integers[5], integers[6], integers[7]
-    for i in range(n):
-        values[next_before + i] = values[latest + i]
-        values[next_latest + i] = values[u + i]
-    if has_count:
-        values[next_count] = values[count] + 1.0
-
-
-@_operation
-def difference_quotient(values: Any, numbers: Any, integers: Any) -> None:
-    """y[i] = (latest[i] - before[i]) / h, times 0 until there are two samples if these are counted.
-
-    Integers: n, h, latest, before, y, whether there is a count, and its place.
-    """
-    n, h, latest, before, y = integers[0], integers[1], integers[2], integers[3], integers[4]
-    has_count, count = integers[5], integers[6]
-    for i in range(n):
-        values[y + i] = (values[latest + i] - values[before + i]) / numbers[h]
-        if has_count and values[count] < 2.0:
-            values[y + i] *= 0.0

@@ -22,6 +22,13 @@ _EMPTY: tuple[()] = ()
 
 
 @native
+def multiplied(M: Array, v: Array, y: Array) -> None:
+    """y = M v."""
+    for i in elements(y):
+        y[i] = product(M, v, i)
+
+
+@native
 def affine(offset: Array, M: Array, v: Array, y: Array) -> None:
     """y = offset + M v."""
     for i in elements(y):

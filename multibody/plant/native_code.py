@@ -210,7 +210,7 @@ class NativeDynamics:
 
     def _is_possible(self, context: Any) -> bool:
         plant = self._plant
-        is_python = plant._has_loops or context._has_input(plant._spatial_force_port._index)
+        is_python = plant._has_loops or context.has_input(plant._spatial_force_port._index)
         if not plant.is_discrete():
             is_controlled = bool(plant._actuators_in(context).controlled)
             is_python = is_python or plant._may_touch or plant._has_constraints or is_controlled
@@ -338,11 +338,11 @@ class NativeDynamics:
         sources: list[Argument] = []
         if plant._has_actuators:
             plant._log_undriven(context, plant._actuators_in(context))
-        if plant._has_actuators and context._has_input(plant._actuation_port._index):
+        if plant._has_actuators and context.has_input(plant._actuation_port._index):
             every = plant._every_input
             sources.extend((len(every), every.ctypes.data, InputOf(plant._actuation_port._index)))
         for instance, port in plant._driven_instances:
-            if context._has_input(port._index):
+            if context.has_input(port._index):
                 inputs = plant._tree.coordinates.inputs[instance]
                 sources.extend((len(inputs), inputs.ctypes.data, InputOf(port._index)))
         return sources
@@ -356,4 +356,4 @@ class NativeDynamics:
         return sources
 
     def _place(self, context: Any, port: Any) -> Argument:
-        return InputOf(port._index) if context._has_input(port._index) else _NO_PLACE
+        return InputOf(port._index) if context.has_input(port._index) else _NO_PLACE

@@ -16,21 +16,21 @@ from merganser.framework.core.later_code import LaterCode
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
 
 if TYPE_CHECKING:
-    from merganser.multibody.plant.multibody_plant import MultibodyPlant
+    from merganser.framework.primitives.discrete_derivative import difference_quotient
+from merganser.multibody.plant.multibody_plant import MultibodyPlant
 
 __all__ = ["NativeAcceleration", "NativeContactForces", "NativeNetActuation", "NativePart", "NativeStatePort"]
 
 Array = NDArray[Any]
 
 _CONTACT_FORCES = LaterCode("merganser.multibody.contact.step_operation", "CONTACT_FORCES", "contact_forces")
-_NOT_COUNTED = (0, 0)  # of the operation difference_quotient
 
 
 def _place_of(context: Any, array: Array) -> int:
     """Where an array stands, counted from the flat array of a Context."""
     from merganser.framework.native.assembly import place_relative_to  # loads the compiler
 
-    return place_relative_to(context._store.flat, array)
+    return place_relative_to(context.store.flat, array)
 
 
 def _gather(indices: NDArray[np.int64], source: Any, **options: Any) -> NativeCode:
@@ -75,7 +75,7 @@ class NativePart:
 
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation."""
-        slot = context._slots[self._whole.cache_index()]
+        slot = context.slots[self._whole.cache_index()]
         return _gather(self._indices, ValueOf(slot), sources=(slot,))
 
 
@@ -92,7 +92,7 @@ class _NativeOutput:
         entry = self._plant._sys_xcdot_entry
         if entry is None or self._plant._native_dynamics.resolve(context) is None:
             return None
-        return context._slots[entry]
+        return context.slots[entry]
 
 
 class NativeAcceleration(_NativeOutput):
@@ -109,8 +109,9 @@ class NativeAcceleration(_NativeOutput):
         if room is None:
             return None
         v, v_next = (_place_of(context, x[num_q:]) for x in room.states)
-        code = (num_v, np.array([plant.time_step()]), v_next, v, OUTPUT, *_NOT_COUNTED)
-        return NativeCode("difference_quotient", code, sources=(), reads_abstract_state=True)
+        h = np.array([plant.time_step()])
+        code = (v_next, 0, num_v, v, 0, num_v, h, OUTPUT, 0, num_v)
+        return NativeCode(difference_quotient.operation("wwfw"), code, sources=(), reads_abstract_state=True)
 
 
 class NativeNetActuation(_NativeOutput):

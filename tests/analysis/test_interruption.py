@@ -110,7 +110,7 @@ def test_an_advance_interrupted_in_any_callback_goes_on_as_if_nothing_had_happen
         left = fatal
         with pytest.raises(KeyboardInterrupt):
             simulator.AdvanceTo(1.0)
-        store = simulator.get_context()._store
+        store = simulator.get_context().store
         assert store.computing == 0 and store.stack == []
         left = np.inf
         simulator.AdvanceTo(1.0)
@@ -225,7 +225,7 @@ def test_an_evaluation_interrupted_at_any_line_of_the_cache_leaves_a_context_tha
     assert total > 60
     for line in range(1, total):
         evaluate_traced(line)
-        store = context._store
+        store = context.store
         assert store.computing == 0 and store.stack == [] and store.reader is None, f"interrupted at line {line}"
         fresh = diagram.CreateDefaultContext()
         for time in (2.0, 3.0):
