@@ -24,7 +24,7 @@ _GAINS = ("kp", "ki", "kd")
 
 
 @native
-def position_error(q_d: Array, q: Array, zdot: Array) -> None:
+def position_error(q: Array, q_d: Array, zdot: Array) -> None:
     """(2): dz/dt = e."""
     for i in elements(zdot):
         zdot[i] = q_d[i] - q[i]
@@ -32,7 +32,7 @@ def position_error(q_d: Array, q: Array, zdot: Array) -> None:
 
 @native
 def pid_command(
-    q_d: Array, v_d: Array, q: Array, v: Array, xc: Array, kp: Array, ki: Array, kd: Array, command: Array
+    q: Array, v: Array, q_d: Array, v_d: Array, xc: Array, kp: Array, ki: Array, kd: Array, command: Array
 ) -> None:
     """kp e + ki z + kd edot of (3), with z the continuous state."""
     for i in elements(command):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from merganser.framework.core.native_code import (
     CURRENT_TIME,
     ContextualCode,
     DiscreteStateOf,
-    EntryOf,
     InputOf,
     NativeCode,
     ParameterOf,
@@ -25,6 +24,7 @@ from merganser.framework.core.values import AbstractValue, BasicVector, Value
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
     from merganser.framework.core.leaf_system import LeafSystem
+    from merganser.framework.core.native_function import BoundNativeFunction
     from merganser.framework.core.store import CacheSlot
 
 __all__ = ["CacheEntry", "CacheEntryValue", "ValueProducer"]
@@ -131,29 +131,26 @@ class CacheEntry(PartOfSystem):
         where = Where("{1} of system '{0}'", self.system, self._description)
         return self.system._sys_dependency_table.mask(self._declared, where)
 
-    def use_native(self, code: NativeCode | ContextualCode, reads: Sequence[Any] | None = None) -> None:
-        """Says that an operation computes the same.
+    def use_function(self, function: BoundNativeFunction) -> None:
+        """Says that a native function computes it; what it depends on follows, if that was left open."""
+        self.calc = self.native = function
+        if self.is_learning:
+            self._declared, self.is_learning = frozenset(function.tickets(self.system)), False
 
-        Args:
-            code: the operation.
-            reads: places that it depends on; by default those among its arguments.
-        """
+    def use_native(self, code: NativeCode | ContextualCode) -> None:
+        """Says that an operation computes the same; what it depends on follows from its arguments if it has any."""
         self.native = code
-        if reads is None:
-            reads = code.arguments if isinstance(code, NativeCode) else None
-        if not self.is_learning or reads is None:
+        if not self.is_learning or not isinstance(code, NativeCode):
             return
         system = self.system
         tickets = set()
-        for argument in reads:
+        for argument in code.arguments:
             if isinstance(argument, InputOf):
                 tickets.add(system.input_port_ticket(argument.port_index))
             elif isinstance(argument, ParameterOf):
                 tickets.add(system.numeric_parameter_ticket(argument.index))
             elif isinstance(argument, DiscreteStateOf):
                 tickets.add(system.discrete_state_ticket(argument.index))
-            elif isinstance(argument, EntryOf):
-                tickets.add(system.cache_entry_ticket(argument.index))
             elif argument is CONTINUOUS_STATE:
                 tickets.add(system.xc_ticket())
             elif argument is CURRENT_TIME:

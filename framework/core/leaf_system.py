@@ -315,7 +315,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             self._sys_dependency_table.mask(wanted, where)  # checks the tickets
         entry = CacheEntry(self, description, model, native or calc, None if learns else frozenset(wanted), is_xcdot)
         if native is not None:
-            entry.use_native(native.code(), native.reads())
+            entry.use_function(native)
         self._sys_cache_entries.append(entry)
         return entry
 

@@ -47,9 +47,7 @@ class NativeDeclarations:
         if self._sys_xcdot_entry is None:
             raise RuntimeError(f"{where}: there is no continuous state; call DeclareContinuousState before.")
         entry = self._sys_cache_entries[self._sys_xcdot_entry]
-        bound = calc.bind(self, "time derivatives", result_of(entry.vector_size))
-        entry.calc = bound
-        entry.use_native(bound.code(), bound.reads())
+        entry.use_function(calc.bind(self, "time derivatives", result_of(entry.vector_size)))
 
     def _bound(self: Any, calc: NativeFunction, what: str, model: Any) -> BoundNativeFunction:
         """The callback of a cache entry."""
@@ -62,13 +60,13 @@ class NativeDeclarations:
 
     def _bound_update(
         self: Any, update: NativeFunction, kind: EventKind
-    ) -> tuple[NativeHandler, NativeCode | ContextualCode]:
+    ) -> tuple[NativeHandler, BoundNativeFunction]:
         """The handler of a discrete update, and its operation."""
         where = f"{update.describe()}, {kind.value} of system '{self.GetSystemPathname()}'"
         if kind is not EventKind.DISCRETE_UPDATE:
             raise TypeError(f"{where}: a native function can only be the handler of discrete updates.")
         models = self._sys_discrete_models
-        groups = []
+        groups: list[int] = []
         for name in reversed(update.parameters):
             found = _GROUP.fullmatch(name)
             if not found:
@@ -83,7 +81,7 @@ class NativeDeclarations:
             )
         results = (next_state(group, models[group].size()) for group in groups)
         bound = update.bind(self, kind.value, *results)
-        return NativeHandler(bound, groups), bound.code()
+        return NativeHandler(bound, groups), bound
 
     def _use_native_event(self: Any, code: NativeCode | ContextualCode) -> None:
         """Says that an operation does the same as the handler of the event declared last."""

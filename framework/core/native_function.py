@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.core.native_code import FAILURE, OUTPUT, ContextualCode, NativeCode, NextDiscreteStateOf
+from merganser.framework.core.indices import DependencyTicket
+from merganser.framework.core.native_code import FAILURE, OUTPUT, NativeCode, NextDiscreteStateOf
 from merganser.framework.core.native_wires import TIME_NAMES, Argument, Wire, argument_for, wires_of
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoundNativeFunction",
-    "CodeInContext",
     "NativeFunction",
     "NativeHandler",
     "NativeOperation",
@@ -85,6 +85,7 @@ class NativeFunction:
             wrong = f"'{odd[0]}' is none" if odd else "it has no parameters"
             raise TypeError(f"{self.describe()}: parameters must be positional ones, the last for the result; {wrong}.")
         self.parameters = [parameter.name for parameter in parameters]
+        self._readable = frozenset(self.parameters[:-1])
         self.is_ours = function.__module__.startswith(_OURS)
         self._kinds = "".join("t" if name in TIME_NAMES else "w" for name in self.parameters)
         self._operations: dict[str, NativeOperation] = {}
@@ -105,10 +106,10 @@ class NativeFunction:
         Raises:
             TypeError: the function has no such parameter.
         """
-        unknown = [name for name in values if name not in self.parameters[:-1]]
-        if unknown:
+        if not self._readable.issuperset(values):
+            unknown = next(name for name in values if name not in self._readable)
             raise TypeError(
-                f"{self.describe()}: it does not read a parameter '{unknown[0]}'; those that it reads are "
+                f"{self.describe()}: it does not read a parameter '{unknown}'; those that it reads are "
                 f"{', '.join(self.parameters[:-1]) or 'none'}."
             )
         return self._with(_given={**self._given, **values})
@@ -170,7 +171,6 @@ class NativeFunction:
             ValueError: the system has nothing of a parameter's name.
             TypeError: what was given for a parameter is neither a constant nor a wire.
         """
-        where = f"{self.describe()}, {what} of system"
         wires: dict[str, Argument] | None = None
         arguments = []
         for name in self.parameters[: len(self.parameters) - len(results)]:
@@ -178,15 +178,15 @@ class NativeFunction:
                 try:
                     arguments.append(argument_for(self._given[name], system))
                 except (TypeError, ValueError) as error:
-                    refusal = f"{where} '{system.GetSystemPathname()}': what is given for '{name}' cannot be used: "
-                    raise type(error)(f"{refusal}{error}") from None
+                    where = f"{self.describe()}, {what} of system '{system.GetSystemPathname()}'"
+                    raise type(error)(f"{where}: what is given for '{name}' cannot be used: {error}") from None
                 continue
             wires = wires_of(system) if wires is None else wires
             if name not in wires:
                 raise ValueError(
-                    f"{where} '{system.GetSystemPathname()}': parameter '{name}' is neither an input port nor a "
-                    "parameter or state of the system, nor given. Declare it before, or use one of: "
-                    f"{', '.join(sorted(wires))}."
+                    f"{self.describe()}, {what} of system '{system.GetSystemPathname()}': parameter '{name}' is "
+                    "neither an input port nor a parameter or state of the system, nor given. Declare it before, or "
+                    f"use one of: {', '.join(sorted(wires))}."
                 )
             arguments.append(wires[name])
         return BoundNativeFunction(self._origin, arguments, results, self._explain)
@@ -252,14 +252,22 @@ class NativeOperation:
 
 
 class BoundNativeFunction:
-    """A native function with what its parameters stand for; a callback that fills in a vector.
+    """A native function with what its parameters stand for: a callback that fills in a vector, and its operation.
 
     Args:
         function: the function.
         arguments: what the parameters stand for, but for those of the results.
         results: where these stand.
         explain: see NativeFunction.or_raise().
+
+    Attributes:
+        may_copy: whether it may only copy a wire.
     """
+
+    operation = ""
+    # Made when first needed: a diagram of many blocks is built in a third less time.
+    _code: NativeCode | None = None
+    _calls: tuple[Any, list[Any], list[tuple[int, Argument]]] | None = None
 
     def __init__(
         self,
@@ -272,107 +280,91 @@ class BoundNativeFunction:
         self._arguments = arguments
         self._results = results
         self._explain = explain
-        kinds = "".join(argument.letter for argument in arguments)
-        # What Python calls for floats; None for compiled code. Lists of arrays are no arguments of compiled functions.
-        self._plain = function.interpreted if function.is_ours or "l" in kinds else None
-        self._call_kinds = kinds + "w" * len(results)
-        # Arguments that Python passes on as they are, and the others.
-        self._known = [argument.value(None) if argument.is_constant else None for argument in arguments]
-        self._read = [(i, argument) for i, argument in enumerate(arguments) if not argument.is_constant]
+        self.may_copy = function is copy
 
     def __reduce__(self) -> Any:
         return BoundNativeFunction, (self._function, self._arguments, self._results, self._explain)
 
-    def reads(self) -> list[Any]:
-        """The places that it reads, for its dependencies."""
-        return [place for argument in self._arguments for place in argument.reads()]
+    def tickets(self, system: LeafSystem) -> set[DependencyTicket]:
+        """What it depends on in its system."""
+        tickets = [ticket for argument in self._arguments for ticket in argument.tickets(system)]
+        return set(tickets) or {system.nothing_ticket()}
 
-    def code(self) -> NativeCode | ContextualCode:
-        """The operation."""
-        if all(argument.is_fixed for argument in self._arguments):
-            return self._code_of(self._arguments)
-        return CodeInContext(self)
+    # ------------------------------------------------------------------ as an operation
 
-    def code_in(self, context: Any) -> NativeCode:
+    def resolve(self, context: Any) -> NativeCode:
         """The operation in a Context."""
-        return self._code_of([argument.in_context(context) for argument in self._arguments])
+        code = self._code
+        if code is None:
+            code = self._code_of([argument.in_context(context) for argument in self._arguments])
+            if all(argument.is_fixed for argument in self._arguments):
+                self._code = code
+        return code
+
+    def watch(self, context: Any) -> None:
+        """Whoever has lowered this into an operation of its own, in another context, does so anew too."""
+        for argument in self._arguments:
+            argument.in_context(context)
 
     def _code_of(self, arguments: Sequence[Argument]) -> NativeCode:
         every = [*arguments, *self._results]
-        if self._function is copy and isinstance(arguments[0], Wire):  # not copied where that is not needed
-            (source, result) = every
-            size, shift = result.size, source.first
-            if shift:
-                return NativeCode("part", (size, shift, source.place, result.place))
-            return NativeCode("copy", (size, source.place, result.place))
+        if self.may_copy and isinstance(arguments[0], Wire):  # read where the source stands, if possible
+            source, result = arguments[0], self._results[0]
+            if source.first:
+                return NativeCode("part", (result.size, source.first, source.place, result.place))
+            return NativeCode("copy", (result.size, source.place, result.place))
         can_fail = self._explain is not None
         kinds = ("s" if can_fail else "") + "".join(argument.letter for argument in every)
-        nothing: list[Any] = []
-        start = can_fail + sum(len(argument.integers(nothing, 0)) for argument in every)
+        start = can_fail + sum(len(argument.integers([], 0)) for argument in every)
         integers: list[Any] = [FAILURE] if can_fail else []
         rest: list[Any] = []
         for argument in every:
             integers.extend(argument.integers(rest, start))
         return NativeCode(self._function.operation(kinds), (*integers, *rest))
 
+    # ------------------------------------------------------------------ in Python
+
     def __call__(self, context: Any, output: Any) -> None:
         """The callback of an output port or of time derivatives."""
-        result = output._values
-        if self._plain is None or self._explain is not None or result.dtype is _OBJECT:
-            self.fill_in(context, [result])
-            return
-        values = self._known.copy()
-        for i, argument in self._read:
-            values[i] = argument.value(context)
-        self._plain(*values, result)
+        self.fill_in(context, output._values)
 
-    def fill_in(self, context: Any, results: list[Any]) -> None:
+    def fill_in(self, context: Any, *results: Any) -> None:
         """Computes the results.
 
         Args:
             context: of the system.
             results: arrays.
         """
-        function, dtype = self._function, results[0].dtype
+        call, known, read = self._calls or self._prepared()
+        dtype = results[0].dtype
         if dtype is _OBJECT:
-            values = [argument.object_value(context) for argument in self._arguments]
-            call: Callable[..., Any] = function.interpreted
+            call, values = self._function.interpreted, [argument.object_value(context) for argument in self._arguments]
         else:
-            values = self._known.copy()
-            for i, argument in self._read:
+            values = known.copy()
+            for i, argument in read:
                 values[i] = argument.value(context)
-            if self._plain is not None:
-                call = self._plain
-            elif dtype is context.store.flat.dtype is _FLOAT:
-                call = function.operation(self._call_kinds).call
-            else:
-                call = function.interpreted
+            if call is None:
+                call = self._call_of_user(dtype is context.store.flat.dtype is _FLOAT)
         status = call(*values, *results)
         if status and self._explain is not None:
             self._explain(context)
-            raise RuntimeError(f"{function.describe()} could not compute its result.")
+            raise RuntimeError(f"{self._function.describe()} could not compute its result.")
 
+    def _prepared(self) -> tuple[Any, list[Any], list[tuple[int, Argument]]]:
+        """What Python calls for numbers, None if it depends; arguments that are always the same; and the others."""
+        arguments = self._arguments
+        # Functions of users are compiled; but lists of arrays are no arguments of compiled functions.
+        is_plain = self._function.is_ours or any(argument.letter == "l" for argument in arguments)
+        known = [argument.value(None) if argument.is_constant else None for argument in arguments]
+        read = [(i, argument) for i, argument in enumerate(arguments) if not argument.is_constant]
+        self._calls = self._function.interpreted if is_plain else None, known, read
+        return self._calls
 
-class CodeInContext:
-    """The operation of a bound function that depends on the Context, or has constants that may change.
-
-    Attributes:
-        may_copy: whether it may only copy a wire.
-    """
-
-    operation = ""
-
-    def __init__(self, bound: BoundNativeFunction) -> None:
-        self._bound = bound
-        self.may_copy = bound._function is copy
-
-    def resolve(self, context: Any) -> NativeCode:
-        """The operation in a Context."""
-        return self._bound.code_in(context)
-
-    def watch(self, context: Any) -> None:
-        """Whoever has lowered this into an operation of its own, in another context, does so anew too."""
-        self._bound.code_in(context)
+    def _call_of_user(self, is_of_floats: bool) -> Callable[..., Any]:
+        if not is_of_floats:
+            return self._function.interpreted
+        kinds = "".join(argument.letter for argument in (*self._arguments, *self._results))
+        return self._function.operation(kinds).call
 
 
 class NativeHandler:
@@ -388,7 +380,7 @@ class NativeHandler:
         self._groups = groups
 
     def __call__(self, context: Any, discrete_state: Any) -> None:
-        self._bound.fill_in(context, [discrete_state.get_mutable_vector(group)._values for group in self._groups])
+        self._bound.fill_in(context, *[discrete_state.get_mutable_vector(group)._values for group in self._groups])
 
 
 def next_state(index: int, size: int) -> Wire:

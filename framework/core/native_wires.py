@@ -15,14 +15,19 @@ Each has a letter, by which compiled code knows what to make of its integers; `v
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.cache import CacheEntry
-from merganser.framework.core.indices import ContinuousStateIndex, DiscreteStateIndex, NumericParameterIndex
+from merganser.framework.core.indices import (
+    ContinuousStateIndex,
+    DependencyTicket,
+    DiscreteStateIndex,
+    NumericParameterIndex,
+)
 from merganser.framework.core.native_code import (
     CONTINUOUS_STATE,
     CURRENT_TIME,
@@ -128,8 +133,8 @@ class Argument:
         """
         raise NotImplementedError
 
-    def reads(self) -> list[Any]:
-        """The places that it reads, for its dependencies."""
+    def tickets(self, system: Any) -> list[DependencyTicket]:
+        """What it depends on in its system."""
         return []
 
     def in_context(self, context: Any) -> Argument:
@@ -157,9 +162,6 @@ class Wire(Argument):
     def integers(self, rest: list[Any], start: int) -> tuple[Any, ...]:
         return self.place, self.first, self.size
 
-    def reads(self) -> list[Any]:
-        return [self.place]
-
 
 class _Input(Wire):
     """The value of an input port."""
@@ -173,12 +175,18 @@ class _Input(Wire):
         vector = context.read_input(self.index)
         return (context.require_input(self.index) if vector is None else vector)._values
 
+    def tickets(self, system: Any) -> list[DependencyTicket]:
+        return [system._sys_input_ports[self.index]._ticket]
+
 
 class _Entry(Wire):
     """The value of a cache entry."""
 
     def value(self, context: Any) -> Any:
         return context.read_entry(self.place.index).value._values
+
+    def tickets(self, system: Any) -> list[DependencyTicket]:
+        return [system.cache_entry_ticket(self.place.index)]
 
 
 class _ContinuousState(Wire):
@@ -187,6 +195,9 @@ class _ContinuousState(Wire):
     def value(self, context: Any) -> Any:
         return context.get_continuous_state_vector()._values
 
+    def tickets(self, system: Any) -> list[DependencyTicket]:
+        return [system.xc_ticket()]
+
 
 class _DiscreteState(Wire):
     """A group of the discrete state."""
@@ -194,12 +205,18 @@ class _DiscreteState(Wire):
     def value(self, context: Any) -> Any:
         return context.get_discrete_state(self.place.index)._values
 
+    def tickets(self, system: Any) -> list[DependencyTicket]:
+        return [system.discrete_state_ticket(self.place.index)]
+
 
 class _Parameter(Wire):
     """A group of numeric parameters."""
 
     def value(self, context: Any) -> Any:
         return context.get_numeric_parameter(self.place.index)._values
+
+    def tickets(self, system: Any) -> list[DependencyTicket]:
+        return [system.numeric_parameter_ticket(self.place.index)]
 
 
 class _Part(Wire):
@@ -211,6 +228,9 @@ class _Part(Wire):
 
     def value(self, context: Any) -> Any:
         return self._whole.value(context)[self._part]
+
+    def tickets(self, system: Any) -> list[DependencyTicket]:
+        return self._whole.tickets(system)
 
 
 class Time(Argument):
@@ -224,8 +244,8 @@ class Time(Argument):
     def integers(self, rest: list[Any], start: int) -> tuple[Any, ...]:
         return (CURRENT_TIME,)
 
-    def reads(self) -> list[Any]:
-        return [CURRENT_TIME]
+    def tickets(self, system: Any) -> list[DependencyTicket]:
+        return [system.time_ticket()]
 
 
 class _InputOr(Argument):
@@ -245,8 +265,8 @@ class _InputOr(Argument):
         vector = context.read_input(self._wire.index)
         return self._default.object_value(context) if vector is None else vector._values
 
-    def reads(self) -> list[Any]:
-        return self._wire.reads()
+    def tickets(self, system: Any) -> list[DependencyTicket]:
+        return self._wire.tickets(system)
 
     def in_context(self, context: Any) -> Argument:
         return self._default if context.sources[self._wire.index] is None else self._wire
@@ -269,8 +289,8 @@ class _Wires(Argument):
             rest.extend(wire.integers(rest, start))
         return len(self._wires), place
 
-    def reads(self) -> list[Any]:
-        return [place for wire in self._wires for place in wire.reads()]
+    def tickets(self, system: Any) -> list[DependencyTicket]:
+        return [ticket for wire in self._wires for ticket in wire.tickets(system)]
 
 
 class _Constant(Argument):
@@ -399,60 +419,91 @@ def argument_for(given: Any, system: Any) -> Argument:
         TypeError: it can be none.
         ValueError: it is of another system.
     """
-    if isinstance(given, InputOr):
-        _wire(given.port, system)
-        default = np.asarray(given.default, dtype=None if np.size(given.default) else np.float64)
-        return _InputOr(_Input(given.port), argument_for(default, system))
-    if _is_wire(given):
-        return _wire(given, system)
-    if isinstance(given, (list, tuple)) and all(map(_is_wire, given)):
+    wire = _WIRES.get(type(given))
+    if wire is not None:
+        return wire(given, system)
+    if isinstance(given, (list, tuple)) and all(type(item) in _WIRES for item in given):
         return _Wires([_wire(item, system) for item in given])
+    if isinstance(given, InputOr):
+        default = np.asarray(given.default, dtype=None if np.size(given.default) else np.float64)
+        return _InputOr(_input(given.port, system), argument_for(default, system))
     if isinstance(given, (bool, int, np.integer)):
         return _Integer(int(given))
     if isinstance(given, float):
         return _Number(given)
     array = _checked_array(given.value if isinstance(given, Changing) else given)
-    if array.shape == (0,) and array.dtype.kind == "f":
+    kind = _ARRAYS.get((array.ndim, array.dtype.kind))
+    if kind is None:
+        raise TypeError(f"arrays must be vectors or matrices of numbers; got one of shape {array.shape}.")
+    if not array.size and kind is _Vector:
         return _Nothing()
-    kinds = {(1, True): _Integers, (1, False): _Vector, (2, False): _Matrix}
-    kind = kinds[array.ndim, array.dtype.kind in "biu"]
     return kind(given if isinstance(given, Changing) else array)
 
 
-def _is_wire(given: Any) -> bool:
-    return isinstance(
-        given, (InputPort, CacheEntry, PartOf, ContinuousStateIndex, DiscreteStateIndex, NumericParameterIndex)
-    )
-
-
 def _wire(given: Any, system: Any) -> Wire:
-    if isinstance(given, PartOf):
-        return _Part(_wire(given.wire, system), given.first, given.size)
-    owner = given._owner() if isinstance(given, (InputPort, CacheEntry)) else system
-    if owner is not system:
-        raise ValueError(f"it is of system '{owner.GetSystemPathname()}'.")
-    if isinstance(given, InputPort) and given._size is not None:
-        return _Input(given)
-    if isinstance(given, CacheEntry) and given.vector_size is not None:
-        return _Entry(EntryOf(int(given._index)), 0, given.vector_size)
-    if isinstance(given, ContinuousStateIndex):
-        return _ContinuousState(CONTINUOUS_STATE, 0, sum(system._sys_continuous_sizes))
-    if isinstance(given, DiscreteStateIndex):
-        return _DiscreteState(DiscreteStateOf(int(given)), 0, system._sys_discrete_models[given].size())
-    if isinstance(given, NumericParameterIndex):
-        return _Parameter(ParameterOf(int(given)), 0, system._sys_numeric_parameter_models[given].size())
-    raise TypeError("its value is no vector.")
+    wire: Wire = _WIRES[type(given)](given, system)
+    return wire
+
+
+def _input(port: InputPort, system: Any) -> _Input:
+    _check_owner(port, system)
+    if port._size is None:
+        raise TypeError(f"the value of input port '{port.get_name()}' is no vector.")
+    return _Input(port)
+
+
+def _entry(entry: CacheEntry, system: Any) -> Wire:
+    _check_owner(entry, system)
+    if entry.vector_size is None:
+        raise TypeError(f"the value of {entry.describe()} is no vector.")
+    return _Entry(EntryOf(int(entry._index)), 0, entry.vector_size)
+
+
+def _check_owner(given: Any, system: Any) -> None:
+    if given._owner() is not system:
+        raise ValueError(f"it is of system '{given._owner().GetSystemPathname()}'.")
+
+
+def _part(part: PartOf, system: Any) -> Wire:
+    whole = _wire(part.wire, system)
+    if not 0 <= part.first <= part.first + part.size <= whole.size:
+        raise ValueError(f"elements {part.first} to {part.first + part.size} of a vector of {whole.size}.")
+    return _Part(whole, part.first, part.size)
+
+
+def _continuous_state(index: ContinuousStateIndex, system: Any) -> Wire:
+    return _ContinuousState(CONTINUOUS_STATE, 0, sum(system._sys_continuous_sizes))
+
+
+def _discrete_state(index: DiscreteStateIndex, system: Any) -> Wire:
+    return _DiscreteState(DiscreteStateOf(int(index)), 0, system._sys_discrete_models[index].size())
+
+
+def _parameter(index: NumericParameterIndex, system: Any) -> Wire:
+    return _Parameter(ParameterOf(int(index)), 0, system._sys_numeric_parameter_models[index].size())
+
+
+_WIRES: dict[type[Any], Callable[[Any, Any], Wire]] = {
+    InputPort: _input,
+    CacheEntry: _entry,
+    PartOf: _part,
+    ContinuousStateIndex: _continuous_state,
+    DiscreteStateIndex: _discrete_state,
+    NumericParameterIndex: _parameter,
+}
+_ARRAYS: dict[tuple[int, str], type[_Constant]] = {
+    (1, "i"): _Integers, (1, "f"): _Vector, (1, "c"): _Vector, (1, "O"): _Vector,
+    (2, "f"): _Matrix, (2, "c"): _Matrix, (2, "O"): _Matrix,
+}  # fmt: skip
 
 
 def _checked_array(given: Any) -> Array:
-    """A copy of an array of one or two dimensions."""
+    """A copy of an array: of floats, complex numbers or objects, or of integers if it has one dimension."""
     array = np.array(given, order="C")
-    if array.dtype.kind in "biu" and array.ndim == 1:
-        array = array.astype(np.int64)
-    elif array.dtype.kind in "biuf":
-        array = array.astype(np.float64)
-    elif array.dtype.kind not in "cO":
+    if array.dtype.kind in "biu":
+        array = array.astype(np.int64 if array.ndim == 1 else np.float64)
+    elif array.dtype.kind == "f":
+        array = array.astype(np.float64, copy=False)
+    elif array.dtype.kind not in "cO" or array.ndim == 0:
         raise TypeError(f"expected numbers, a port or a state; got {type(given).__name__}.")
-    if array.ndim not in (1, 2):
-        raise TypeError(f"arrays must be vectors or matrices; got one of shape {array.shape}.")
     return array

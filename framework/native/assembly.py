@@ -28,7 +28,7 @@ from merganser.framework.core.native_code import (
     ParameterOf,
     ValueOf,
 )
-from merganser.framework.core.native_function import CodeInContext
+from merganser.framework.core.native_function import BoundNativeFunction
 from merganser.framework.core.store import CacheSlot, FixedInputPortValue
 from merganser.framework.native.growing_array import GrowingArray
 from merganser.framework.native.operations import address_of, has_complex_form
@@ -307,7 +307,7 @@ def order_of_computation(
 def _origin(slot: CacheSlot) -> int | None:
     """The place of which the value of a cache entry is only a copy; None if it is not, or that has no place."""
     native, context = slot.entry.native, slot.context
-    if isinstance(native, CodeInContext) and native.may_copy:
+    if isinstance(native, BoundNativeFunction) and native.may_copy:
         native = native.resolve(context)
     if not isinstance(native, NativeCode) or native.operation != "copy":
         return None

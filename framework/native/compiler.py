@@ -58,7 +58,7 @@ def compile_kernel(function: Callable[..., Any], signature: tuple[Any, ...]) -> 
 def compile_operation(function: Callable[..., Any], signature: Any) -> tuple[Code, MachineCode | None]:
     """Compiles a function that is called as C does, for pointers."""
     prepare()
-    compiled: Any = CFunc(function, signature, {}, {"error_model": "numpy"}, pipeline_class=OperationCompiler)
+    compiled: Any = CFunc(function, signature, {}, dict(_KERNEL_OPTIONS), pipeline_class=OperationCompiler)
     compiled.compile()
     return finished(compiled._library, compiled.native_name, "none")
 

@@ -16,13 +16,13 @@ __all__ = ["OwnOperation", "compiled_form", "operation_calling", "signature_of_o
 
 # What compiled code makes of the integers from {0} on, by the letters of native_wires.py.
 _FETCHED = {
-    "w": ("carray(further(values, integers[{0}] + integers[{1}]), integers[{2}])", 3),
+    "w": ("vector_at(further(values, integers[{0}] + integers[{1}]), integers[{2}])", 3),
     "t": ("values[integers[{0}]]", 1),
     "l": ("arrays_at(values, further(integers, integers[{1}]), integers[{0}])", 2),
-    "c": ("carray(further(numbers, integers[{0}]), integers[{1}])", 2),
-    "m": ("carray(further(numbers, integers[{0}]), (integers[{1}], integers[{2}]))", 3),
+    "c": ("vector_at(further(numbers, integers[{0}]), integers[{1}])", 2),
+    "m": ("matrix_at(further(numbers, integers[{0}]), integers[{1}], integers[{2}])", 3),
     "f": ("numbers[integers[{0}]]", 1),
-    "n": ("carray(further(integers, integers[{1}]), integers[{0}])", 2),
+    "n": ("vector_at(further(integers, integers[{1}]), integers[{0}])", 2),
     "i": ("integers[{0}]", 1),
 }
 
@@ -84,9 +84,7 @@ def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
         function: as numba takes it.
         kinds: see NativeOperation.
     """
-    from numba import carray
-
-    from merganser.framework.native.array_lists import arrays_at, further
+    from merganser.framework.native import wire_arrays
     from merganser.framework.native.tape import FAILED, integers_at
 
     at = int(kinds.startswith("s"))
@@ -98,8 +96,8 @@ def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
     call = f"function({', '.join(arguments)})"
     body = f"if {call}:\n        integers_at(integers[0])[0] = {FAILED}" if kinds.startswith("s") else call
     names: dict[str, Any] = {
-        "__name__": __name__, "function": function, "carray": carray, "further": further, "arrays_at": arrays_at,
-        "integers_at": integers_at,
+        "__name__": __name__, "function": function, "integers_at": integers_at,
+        **{name: getattr(wire_arrays, name) for name in wire_arrays.__all__},
     }  # fmt: skip
     source = f"def operation(values, numbers, integers):\n    {body}\n"
     exec(compile(source, f"<operation of {function.__name__}>", "exec"), names)
@@ -108,5 +106,5 @@ def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
     return operation
 
 
-tell_module("merganser.framework.native.array_lists")
+tell_module("merganser.framework.native.wire_arrays")
 tell_module("merganser.framework.native.element_functions")

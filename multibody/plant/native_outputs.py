@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from merganser.framework import CacheEntry
 from merganser.framework.core.later_code import LaterCode
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
+from merganser.framework.primitives.discrete_derivative import difference_quotient
 
 if TYPE_CHECKING:
-    from merganser.framework.primitives.discrete_derivative import difference_quotient
-from merganser.multibody.plant.multibody_plant import MultibodyPlant
+    from merganser.multibody.plant.multibody_plant import MultibodyPlant
 
 __all__ = ["NativeAcceleration", "NativeContactForces", "NativeNetActuation", "NativePart", "NativeStatePort"]
 
