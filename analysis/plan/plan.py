@@ -69,6 +69,7 @@ class Plan:
             Python.
         had_effect: whether others of them have happened and had something to do.
         begun: what discrete updates that are left to Python have been computed already, see compute_updates.
+        num_begun: how many of the pending events have done that.
         fields: what the loop knows, see fields.py.
         num_steps, num_state_updates, num_updates, num_publishes: what has been done in this advance.
     """
@@ -216,6 +217,7 @@ class Plan:
         """To be called before an advance, with the events that are due now."""
         self.pending, self.owed, self.had_effect = pending, [], False
         self.begun: UpdateList = []
+        self.num_begun = 0
         self.status = _NO_EVENTS
         self._outcome = SUCCEEDED
         self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
@@ -350,7 +352,7 @@ class Plan:
         contexts = dict.fromkeys(context for context, _ in events[:number])
         if self.fields[f.HAS_EFFECT]:
             self.begun = [(context, context.room_for_update()) for context in contexts]
-        self.pending = SimultaneousEvents([], events[number:], [])
+        self.num_begun = number
 
     def _give_back_to_integrator(self) -> None:
         """Adds up counts, each of them once."""

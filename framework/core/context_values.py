@@ -13,7 +13,7 @@ from merganser.framework.core.values import AbstractValue, BasicVector
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
 
-__all__ = ["ContextValues", "put_values", "reduce_context", "take_values"]
+__all__ = ["ContextValues", "kept_boxes", "put_values", "reduce_context", "take_values"]
 
 Array = NDArray[Any]
 
@@ -53,7 +53,7 @@ def take_values(context: Context) -> ContextValues:
         numbers=[array.copy() for array in context._numbers()],
         abstract=_abstract_boxes(context),
         fixed=fixed,
-        kept=_kept_boxes(context),
+        kept=kept_boxes(context),
     )
 
 
@@ -62,7 +62,7 @@ def put_values(context: Context, values: ContextValues) -> None:
     store = context.store
     for array, numbers in zip(context._numbers(), values.numbers):
         array[:] = numbers
-    boxes, taken = _abstract_boxes(context) + _kept_boxes(context), values.abstract + values.kept
+    boxes, taken = _abstract_boxes(context) + kept_boxes(context), values.abstract + values.kept
     for box, value in zip(boxes, taken):
         box.set_value(value.get_value())
     parts = context.parts()
@@ -95,5 +95,6 @@ def _abstract_boxes(context: Context) -> list[AbstractValue]:
     return [*context._abstract_state._items, *context._parameters._abstract._items]
 
 
-def _kept_boxes(context: Context) -> list[Any]:
+def kept_boxes(context: Context) -> list[Any]:
+    """What is stored with a root context, such as logs."""
     return [slot.value for slot in context.store.slots if slot.entry.is_storage]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from merganser.framework.native.code_files import CodeFiles
 from merganser.framework.native.compile import Code, compiler_lock, obtain
-from merganser.framework.native.extending import tell_module, types
+from merganser.framework.native.extending import import_whole, tell_module, types
 
 if TYPE_CHECKING:
     from merganser.framework.core.native_function import NativeOperation
@@ -31,9 +31,8 @@ def compiled_form(operation: NativeOperation) -> Any:
     """The compiled forms of an operation: of functions of this package, or of a user."""
     if operation.function.is_ours:
         return OwnOperation(operation)
-    from merganser.framework.native.user_functions import CompiledFunction
-
-    return CompiledFunction(operation.function, operation.kinds)
+    functions = import_whole("merganser.framework.native.user_functions")
+    return functions.CompiledFunction(operation.function, operation.kinds)
 
 
 def signature_of_operation(is_complex: bool = False) -> Any:
@@ -66,12 +65,12 @@ class OwnOperation:
         return self._codes[is_complex].address
 
     def _compile(self, is_complex: bool) -> Any:
-        from merganser.framework.native.compiler import compile_operation, tell_helper
-
+        compiler = import_whole("merganser.framework.native.compiler")
         if self._function not in _told:
-            tell_helper(self._function)
+            compiler.tell_helper(self._function)
             _told.add(self._function)
-        return compile_operation(operation_calling(self._function, self._kinds), signature_of_operation(is_complex))
+        function = operation_calling(self._function, self._kinds)
+        return compiler.compile_operation(function, signature_of_operation(is_complex))
 
 
 _told: set[Any] = set()

@@ -23,6 +23,7 @@ from merganser.framework.native.code_files import CodeFiles
 from merganser.framework.native.compile import Code, compiler_lock, obtain
 from merganser.framework.native.density_operations import transform, transformed_density
 from merganser.framework.native.expression_operations import expressions, expressions_with_slopes
+from merganser.framework.native.extending import import_whole
 from merganser.framework.native.native_operations import signature_of_operation
 from merganser.framework.native.random_operations import random_sample
 from merganser.framework.native.tape import call_python, integers_at
@@ -106,9 +107,8 @@ class CompiledOperation:
         return self._code.address
 
     def _compile(self) -> Any:
-        from merganser.framework.native.compiler import compile_operation
-
-        return compile_operation(self._function, signature_of_operation(self._is_complex))
+        compiler = import_whole("merganser.framework.native.compiler")
+        return compiler.compile_operation(self._function, signature_of_operation(self._is_complex))
 
 
 _KEPT_ALIVE: list[Any] = []

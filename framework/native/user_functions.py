@@ -13,6 +13,7 @@ from numba.core.errors import NumbaError
 
 from merganser.framework.core.native_function import NativeFunction
 from merganser.framework.native.compiler import prepare
+from merganser.framework.native.extending import interrupts_wait
 from merganser.framework.native.fingerprints import fingerprint
 from merganser.framework.native.kernel_cache import KernelCache
 from merganser.framework.native.native_operations import operation_calling, signature_of_operation
@@ -95,7 +96,8 @@ class CompiledFunction:
     def _compile(self, work: Callable[[], Any]) -> Any:
         prepare()
         try:
-            return work()
+            with interrupts_wait():  # which are lost where LLVM calls Python, and the machine code with them
+                return work()
         except NumbaError as error:
             reason = str(error).strip()
             raise TypeError(

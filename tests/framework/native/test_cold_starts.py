@@ -49,8 +49,10 @@ def use():
     specialize(total, np.ones(3), result)(np.ones(3), result)
     values = block.get_output_port().Eval(context)[0], block.EvalTimeDerivatives(context)[0], result[0]
     assert values == (6.5, -1.0, 3.0), values
-    assert 0 not in (force.address(), derivative.address(), force.complex_address())
-    return force.address(), derivative.address(), force.complex_address()
+    operations = force.operation("tww"), derivative.operation("www")
+    addresses = (*(each.address() for each in operations), operations[0].complex_address())
+    assert 0 not in addresses
+    return addresses
 """
 
 _IN_THREADS = """
@@ -66,7 +68,7 @@ for thread in threads:
 for thread in threads:
     thread.join()
 assert len(results) == 8 and len(set(results)) == 1, results  # all have the first one's code
-hits = sum(force.compiled()._dispatcher.stats.cache_hits.values())
+hits = sum(force.operation("tww").compiled()._dispatcher.stats.cache_hits.values())
 print("hits", hits + sum(code.is_from_disk for code in total.codes.values()))
 """
 
@@ -140,3 +142,33 @@ def test_eight_threads_in_two_processes_on_one_empty_cache(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_forks_before_after_and_while_something_is_compiled(tmp_path):
     assert hits(start(_FORKS, tmp_path)) == 0
+
+
+_INTERRUPTS = """
+rng, num_interrupts, is_over = np.random.default_rng(5), 0, False
+
+def interrupt():
+    while not is_over:
+        time.sleep(rng.uniform(0.005, 0.1) * (1.0 + 0.02 * num_interrupts))
+        if not is_over:
+            os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
+while not is_over:
+    try:
+        use()
+        is_over = True
+    except KeyboardInterrupt:
+        num_interrupts += 1
+assert num_interrupts > 5
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+use()
+print("hits 0")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a process cannot interrupt itself")
+def test_what_is_interrupted_while_numba_is_imported_or_compiles_can_be_called_again(tmp_path):
+    process = start(_INTERRUPTS, tmp_path)
+    output, errors = process.communicate()
+    assert process.returncode == 0 and output.split()[-2:] == ["hits", "0"], errors
