@@ -83,8 +83,9 @@ def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
         function: as numba takes it.
         kinds: see NativeOperation.
     """
-    from merganser.framework.native import wire_arrays
     from merganser.framework.native.tape import FAILED, integers_at
+
+    wire_arrays = import_whole("merganser.framework.native.wire_arrays")
 
     at = int(kinds.startswith("s"))
     arguments = []

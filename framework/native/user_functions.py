@@ -94,9 +94,9 @@ class CompiledFunction:
         return self._dispatcher.overloads[signature].entry_point
 
     def _compile(self, work: Callable[[], Any]) -> Any:
-        prepare()
         try:
             with interrupts_wait():  # which are lost where LLVM calls Python, and the machine code with them
+                prepare()
                 return work()
         except NumbaError as error:
             reason = str(error).strip()
