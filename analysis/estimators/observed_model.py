@@ -11,6 +11,7 @@ from merganser.framework import Context, System
 from merganser.framework.core.events import EventKind, TriggerType
 from merganser.framework.core.execution import compute_updates, raise_if_failed
 from merganser.framework.core.native_code import NativeCode, may_compile
+from merganser.framework.core.native_function import BoundNativeFunction
 from merganser.framework.primitives import AffineSystem
 from merganser.framework.primitives._updatable_code import UpdatableCode
 from merganser.framework.primitives.linearization import (
@@ -94,7 +95,7 @@ class ObservedModel:
                 return False
             for leaf in here.context.layout.leaves():
                 for part in (*leaf.system._sys_cache_entries, *leaf.system._sys_events):
-                    if isinstance(part.native, UpdatableCode):
+                    if isinstance(part.native, (UpdatableCode, BoundNativeFunction)):
                         part.native.watch(observer_context)
         return True
 

@@ -86,7 +86,7 @@ class NativeFunction:
             raise TypeError(f"{self.describe()}: parameters must be positional ones, the last for the result; {wrong}.")
         self.parameters = [parameter.name for parameter in parameters]
         self._readable = frozenset(self.parameters[:-1])
-        self.is_ours = function.__module__.startswith(_OURS)
+        self.is_ours = str(function.__module__).startswith(_OURS)
         self._kinds = "".join("t" if name in TIME_NAMES else "w" for name in self.parameters)
         self._operations: dict[str, NativeOperation] = {}
         self._origin = self
@@ -304,7 +304,7 @@ class BoundNativeFunction:
     def watch(self, context: Any) -> None:
         """Whoever has lowered this into an operation of its own, in another context, does so anew too."""
         for argument in self._arguments:
-            argument.in_context(context)
+            argument.watch(context)
 
     def _code_of(self, arguments: Sequence[Argument]) -> NativeCode:
         every = [*arguments, *self._results]

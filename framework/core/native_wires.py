@@ -138,8 +138,12 @@ class Argument:
         return []
 
     def in_context(self, context: Any) -> Argument:
-        """What it is in compiled code for a Context."""
+        """What it is in compiled code for a Context, which is told when that is another."""
+        self.watch(context)
         return self
+
+    def watch(self, context: Any) -> None:
+        """Has a context told when the value is replaced by another."""
 
     is_fixed = True  # whether it is the same operation in all Contexts, for good
     is_constant = False  # whether it has the same value in all Contexts of numbers, for good
@@ -318,10 +322,9 @@ class _Constant(Argument):
             self._objects = array.astype(object)
         return self._objects
 
-    def in_context(self, context: Any) -> Argument:
+    def watch(self, context: Any) -> None:
         if isinstance(self._array, Changing):
             self._array.watch(context)
-        return self
 
 
 class _Vector(_Constant):

@@ -23,7 +23,7 @@ from merganser.framework.native.compile import (
     specialize,
 )
 from merganser.framework.native.entry_points import Given, Result, bind
-from merganser.framework.native.extending import tell_compiler
+from merganser.framework.native.extending import tell_compiler, tell_module
 from merganser.framework.native.parallel_compilation import compile_ahead, is_at_hand, is_missing
 
 __all__ = [
@@ -56,3 +56,5 @@ __all__ = [
     "tanh",
     "tell_compiler",
 ]
+
+tell_module("merganser.framework.native.element_functions")

@@ -14,6 +14,8 @@ from merganser.framework.native.extending import overload, types
 
 __all__: list[str] = []
 
+_LARGE = 22.0  # from there on tanh is 1
+
 
 @overload(of_elements.elements, inline="always")
 def _elements(array: Any) -> Any:
@@ -53,7 +55,11 @@ def _tanh(x: Any) -> Any:
 
 
 def _complex_tanh(x: Any) -> Any:
-    return np.tanh(x)
+    a, sine, cosine = x.real, math.sin(x.imag), math.cos(x.imag)
+    if abs(a) > _LARGE:
+        return complex(math.copysign(1.0, a), 4.0 * sine * cosine * math.exp(-2.0 * abs(a)))
+    denominator = math.sinh(a) ** 2 + cosine * cosine
+    return complex(math.sinh(a) * math.cosh(a) / denominator, sine * cosine / denominator)
 
 
 _tell("sin", _sin, _complex_sin)

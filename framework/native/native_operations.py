@@ -107,4 +107,3 @@ def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
 
 
 tell_module("merganser.framework.native.wire_arrays")
-tell_module("merganser.framework.native.element_functions")
