@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.element_functions import elements
+from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import native
 from merganser.framework.core.native_wires import PartOf
@@ -97,16 +98,15 @@ class PidController(LeafSystem):
         self._desired = self.DeclareVectorInputPort("desired_state", 2 * n)
         self.DeclareContinuousState(n)
         state: Any = self._estimated
+        anything = {self.all_sources_ticket()}
         if self._state_projection is not None:
             selected = multiplied.given(M=self._state_projection, v=self._estimated)
-            state = self._declare_entry(
-                "selected state", BasicVector(np.zeros(2 * n)), selected, {self.all_sources_ticket()}
-            )
+            state = declare_vector_entry(self, "selected state", BasicVector(np.zeros(2 * n)), selected, anything)
         q, v, q_d, v_d = (PartOf(x, first, n) for x in (state, self._desired) for first in (0, n))
         self.DeclareTimeDerivatives(position_error.given(q_d=q_d, q=q))
         command = pid_command.given(q_d=q_d, v_d=v_d, q=q, v=v, kp=self._kp, ki=self._ki, kd=self._kd)
         if self._output_projection is not None:
-            entry = self._declare_entry("commands", BasicVector(np.zeros(n)), command, {self.all_sources_ticket()})
+            entry = declare_vector_entry(self, "commands", BasicVector(np.zeros(n)), command, anything)
             command = multiplied.given(M=self._output_projection, v=entry)
         self._control = self.DeclareVectorOutputPort("control", num_commands, command)
 

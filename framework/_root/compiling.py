@@ -58,6 +58,7 @@ def _shown(total: int) -> Iterator[Callable[[str], None]]:
 
 def _operations_of_blocks() -> None:
     """operations of blocks"""
+    from merganser.framework.core.inside import cache_entries, declared_events
     from merganser.framework.core.native_function import BoundNativeFunction
     from merganser.framework.native.operations import OPERATIONS, address_of
 
@@ -65,7 +66,8 @@ def _operations_of_blocks() -> None:
         address_of(name)
     for block in _blocks():
         context = block.CreateDefaultContext()
-        for part in (*block._sys_cache_entries, *block._sys_events):
+        events = (event for _, event in declared_events(block, context))
+        for part in (*cache_entries(block), *events):
             if isinstance(part.native, BoundNativeFunction):
                 address_of(part.native.resolve(context).operation)
 

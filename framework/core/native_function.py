@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from merganser.framework.core.element_functions import put
 from merganser.framework.core.indices import DependencyTicket
 from merganser.framework.core.native_code import FAILURE, OUTPUT, NativeCode, NextDiscreteStateOf
 from merganser.framework.core.native_wires import TIME_NAMES, Argument, Wire, argument_for, wires_of
@@ -199,7 +200,7 @@ def _restored(origin: NativeFunction, given: dict[str, Any], explain: Any) -> Na
 @native
 def copy(source: Any, to: Any) -> None:
     """to = source: what the compiled simulation reads where the source stands, instead."""
-    to[:] = source
+    put(source, to, 0)
 
 
 class NativeOperation:

@@ -1,18 +1,9 @@
 """Native code: how kernels are compiled and kept, and `@native` for the functions of users."""
 
-from merganser.framework.core.element_functions import (
-    are_ordered,
-    clamp,
-    cos,
-    elements,
-    is_finite,
-    product,
-    put,
-    sin,
-    tanh,
-)
+from merganser.framework.core.element_functions import are_ordered, elements, is_finite, product, put
 from merganser.framework.core.native_function import native
 from merganser.framework.core.native_wires import Changing, InputOr, PartOf
+from merganser.framework.math.element_functions import clamp, cos, sin, tanh
 from merganser.framework.native.code_files import cache_directory, source_hash
 from merganser.framework.native.compile import (
     PreparedKernel,

@@ -1,4 +1,4 @@
-"""What the functions of core/element_functions.py are in compiled code."""
+"""What the functions of core/element_functions.py and math/element_functions.py are in compiled code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core import element_functions as of_elements
+from merganser.framework.core.element_functions import are_ordered, elements, is_finite, product, put
+from merganser.framework.math.element_functions import clamp, cos, sin, tanh
 from merganser.framework.math.matrix_functions import wrap_to
 from merganser.framework.native.extending import overload, types
 
@@ -17,7 +18,7 @@ __all__: list[str] = []
 _LARGE = 22.0  # from there on tanh is 1
 
 
-@overload(of_elements.elements, inline="always")
+@overload(elements, inline="always")
 def _elements(array: Any) -> Any:
     def indices(array: Any) -> Any:
         return range(array.shape[0])
@@ -25,8 +26,8 @@ def _elements(array: Any) -> Any:
     return indices
 
 
-def _tell(name: str, of_float: Callable[[Any], Any], of_complex: Callable[[Any], Any]) -> None:
-    @overload(getattr(of_elements, name))
+def _tell(function: Any, of_float: Callable[[Any], Any], of_complex: Callable[[Any], Any]) -> None:
+    @overload(function)
     def choose(x: Any) -> Callable[[Any], Any]:
         return of_complex if isinstance(x, types.Complex) else of_float
 
@@ -62,14 +63,14 @@ def _complex_tanh(x: Any) -> Any:
     return complex(math.sinh(a) * math.cosh(a) / denominator, sine * cosine / denominator)
 
 
-_tell("sin", _sin, _complex_sin)
-_tell("cos", _cos, _complex_cos)
-_tell("tanh", _tanh, _complex_tanh)
+_tell(sin, _sin, _complex_sin)
+_tell(cos, _cos, _complex_cos)
+_tell(tanh, _tanh, _complex_tanh)
 
 
-@overload(of_elements.clamp)
+@overload(clamp)
 def _clamp(u: Any, low: Any, high: Any) -> Any:
-    def clamp(u: Any, low: Any, high: Any) -> Any:
+    def clamp_compiled(u: Any, low: Any, high: Any) -> Any:
         value = u
         if u.real < low.real:
             value = low
@@ -77,24 +78,24 @@ def _clamp(u: Any, low: Any, high: Any) -> Any:
             value = high
         return value
 
-    return clamp
+    return clamp_compiled
 
 
-@overload(of_elements.are_ordered)
+@overload(are_ordered)
 def _are_ordered(low: Any, high: Any) -> Any:
-    def are_ordered(low: Any, high: Any) -> bool:
+    def are_ordered_compiled(low: Any, high: Any) -> bool:
         is_ordered: bool = low.real <= high.real
         return is_ordered
 
-    return are_ordered
+    return are_ordered_compiled
 
 
-@overload(of_elements.is_finite)
+@overload(is_finite)
 def _is_finite(x: Any) -> Any:
-    def is_finite(x: Any) -> bool:
+    def is_finite_compiled(x: Any) -> bool:
         return bool(np.isfinite(x))
 
-    return is_finite
+    return is_finite_compiled
 
 
 @overload(wrap_to)
@@ -108,9 +109,9 @@ def _wrap_to(value: Any, low: float, high: float) -> Any:
     return wrapped_to
 
 
-@overload(of_elements.product)
+@overload(product)
 def _product(matrix: Any, vector: Any, i: Any) -> Any:
-    def product(matrix: Any, vector: Any, i: Any) -> Any:
+    def product_compiled(matrix: Any, vector: Any, i: Any) -> Any:
         if vector.shape[0] == 0:
             return 0.0
         total = matrix[i, 0] * vector[0]
@@ -118,13 +119,13 @@ def _product(matrix: Any, vector: Any, i: Any) -> Any:
             total += matrix[i, j] * vector[j]
         return total
 
-    return product
+    return product_compiled
 
 
-@overload(of_elements.put)
+@overload(put)
 def _put(source: Any, to: Any, start: int) -> Any:
-    def put(source: Any, to: Any, start: int) -> Any:
+    def put_compiled(source: Any, to: Any, start: int) -> Any:
         for i in range(source.shape[0]):
             to[start + i] = source[i]
 
-    return put
+    return put_compiled

@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.core.context import Context
 from merganser.framework.core.diagram import Diagram
 from merganser.framework.core.diagram_builder import DiagramBuilder
-from merganser.framework.core.element_functions import clamp, elements
+from merganser.framework.core.element_functions import elements
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import native
 from merganser.framework.core.state import State
 from merganser.framework.core.templates import instantiate
+from merganser.framework.math.element_functions import clamp
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
 from merganser.framework.primitives.routing import Multiplexer
 
@@ -115,7 +116,7 @@ class DiscreteDerivative(LeafSystem):
             ValueError: wrong size.
         """
         if isinstance(state, Context):
-            self._check_context(state)
+            self.ValidateContext(state)
         latest = self._checked_sample(u_n)
         before = latest if u_n_minus_1 is None else self._checked_sample(u_n_minus_1)
         groups = state.get_mutable_discrete_state()
@@ -182,7 +183,7 @@ class StateInterpolatorWithDiscreteDerivative(Diagram):
         if target is None or position is None or (context is not None and state is not None):
             raise TypeError("set_initial_position takes (context, position) or (state, position).")
         if isinstance(target, Context):
-            self._check_context(target)
+            self.ValidateContext(target)
             target = self.GetMutableSubsystemContext(self._derivative, target)
         # Nothing else in here has state, so that the state of the Diagram is that of the derivative.
         self._derivative.set_input_history(target, position)

@@ -23,11 +23,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import bind_overload, checked_size
 from merganser.framework.core.context import Context
-from merganser.framework.core.element_functions import clamp, cos, left_to_right_product, sin, tanh
+from merganser.framework.core.element_functions import left_to_right_product
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode, ParameterOf
 from merganser.framework.core.random_values import RandomDistribution, RandomGenerator, draw
 from merganser.framework.core.values import BasicVector
+from merganser.framework.math.element_functions import clamp, cos, sin, tanh
 
 __all__ = ["MultilayerPerceptron", "PerceptronActivationType"]
 
@@ -115,12 +116,12 @@ class MultilayerPerceptron(LeafSystem):
 
     def GetParameters(self, context: Context) -> Array:
         """Returns all weights and biases: W_0 (its columns one after the other), b_0, W_1, ...; not to be changed."""
-        self._check_context(context)
+        self.ValidateContext(context)
         return context.get_numeric_parameter(self._parameter_index).value()
 
     def GetMutableParameters(self, context: Context) -> Array:
         """Returns all weights and biases, as GetParameters(), for changing them."""
-        self._check_context(context)
+        self.ValidateContext(context)
         return context.get_mutable_numeric_parameter(self._parameter_index).get_mutable_value()
 
     def SetParameters(self, context: Context, params: ArrayLike) -> None:
@@ -129,7 +130,7 @@ class MultilayerPerceptron(LeafSystem):
         Raises:
             ValueError: wrong size.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         values = np.asarray(params).reshape(-1)
         if values.size != self.num_parameters():
             raise ValueError(

@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.context import Context
-from merganser.framework.core.element_functions import are_ordered, clamp, elements
+from merganser.framework.core.element_functions import are_ordered, elements
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import native
 from merganser.framework.core.native_wires import InputOr
 from merganser.framework.core.ports import InputPort
+from merganser.framework.math.element_functions import clamp
 from merganser.framework.primitives._arguments import checked_size, checked_vector
 
 __all__ = ["Saturation"]

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import bind_overload
-from merganser.framework.core.element_functions import cos, elements, sin
+from merganser.framework.core.element_functions import elements
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import native
+from merganser.framework.math.element_functions import cos, sin
 from merganser.framework.primitives._arguments import checked_size, checked_vector
 
 __all__ = ["Sine"]

@@ -67,7 +67,7 @@ class ZeroOrderHold(LeafSystem):
         Raises:
             ValueError: wrong size.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         context.SetDiscreteState(0, value)
 
     def _latch_abstract(self, context: Context, state: State) -> None:

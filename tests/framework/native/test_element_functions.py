@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from merganser.framework.core import element_functions as f
+from merganser.framework import native as f
 from merganser.framework.core.native_code import may_compile
 from merganser.framework.native import kernel, tell_compiler
 

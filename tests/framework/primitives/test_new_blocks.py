@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import merganser.framework.primitives as primitives
 from merganser.analysis import BatchSimulator, Simulator
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, InitializeAutoDiff
@@ -131,13 +127,3 @@ def test_the_new_block_can_be_linearized():
     D = FirstOrderTaylorApproximation(block, context).D()
     np.testing.assert_allclose(np.diag(D), [-k - 3.0 * CUBIC * q * q for k, q in zip(STIFFNESS, POSITIONS)], rtol=1e-14)
 
-
-def test_the_block_of_the_readme_computes():
-    text = (Path(primitives.__file__).parent / "README.md").read_text()
-    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    names = {"__name__": "block_of_the_readme"}
-    exec(program, names)
-    block = names["Damper"]([2.0, 3.0])
-    context = block.CreateDefaultContext()
-    block.get_input_port().FixValue(context, [1.0, -2.0])
-    assert block.get_output_port().Eval(context).tolist() == [-2.0, 24.0]
