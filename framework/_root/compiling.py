@@ -67,7 +67,8 @@ def _operations_of_blocks() -> None:
     for block in _blocks():
         context = block.CreateDefaultContext()
         events = (event for _, event in declared_events(block, context))
-        for part in (*cache_entries(block), *events):
+        parts: list[Any] = [*cache_entries(block), *events]
+        for part in parts:
             if isinstance(part.native, BoundNativeFunction):
                 address_of(part.native.resolve(context).operation)
 

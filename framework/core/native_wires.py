@@ -52,11 +52,10 @@ __all__ = [
 
 Array = NDArray[Any]
 TIME_NAMES = ("t", "time")
-_OBJECT = np.dtype(object)
 
 
 class Changing:
-    """A constant of a block that may be replaced by another of the same shape while Contexts are in use.
+    """A constant of a block that may be replaced by another array while Contexts are in use.
 
     A Context that has computed something with the former value keeps that until something else changes.
 
@@ -100,7 +99,7 @@ class InputOr:
 
     Args:
         port: the port.
-        default: the value that takes its place then, a vector.
+        default: the value that takes its place then, a vector of the port's size; or an empty one.
     """
 
     def __init__(self, port: InputPort, default: ArrayLike) -> None:
@@ -428,8 +427,10 @@ def argument_for(given: Any, system: Any) -> Argument:
     if isinstance(given, (list, tuple)) and all(type(item) in _WIRES for item in given):
         return _Wires([_wire(item, system) for item in given])
     if isinstance(given, InputOr):
-        default = np.asarray(given.default, dtype=None if np.size(given.default) else np.float64)
-        return _InputOr(_input(given.port, system), argument_for(default, system))
+        wire, default = _input(given.port, system), np.array(given.default, ndmin=1)
+        if default.shape not in ((0,), (wire.size,)):
+            raise ValueError(f"the default of {given.port.get_name()} must have {wire.size} elements, or none.")
+        return _InputOr(wire, argument_for(default if default.size else np.zeros(0), system))
     if isinstance(given, (bool, int, np.integer)):
         return _Integer(int(given))
     if isinstance(given, float):
