@@ -70,7 +70,7 @@ class OwnOperation:
             compiler.tell_helper(self._function)
             _told.add(self._function)
         function = operation_calling(self._function, self._kinds)
-        return compiler.compile_operation(function, signature_of_operation(is_complex))
+        return compiler.compile_operation(function, signature_of_operation(is_complex), counts_no_references=True)
 
 
 _told: set[Any] = set()
