@@ -421,9 +421,9 @@ def argument_for(given: Any, system: Any) -> Argument:
         TypeError: it can be none.
         ValueError: it is of another system.
     """
-    wire = _WIRES.get(type(given))
-    if wire is not None:
-        return wire(given, system)
+    make_wire = _WIRES.get(type(given))
+    if make_wire is not None:
+        return make_wire(given, system)
     if isinstance(given, (list, tuple)) and all(type(item) in _WIRES for item in given):
         return _Wires([_wire(item, system) for item in given])
     if isinstance(given, InputOr):
