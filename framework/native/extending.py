@@ -30,7 +30,7 @@ class _Module:
 
 
 types: Any = _Module("numba.types")
-cgutils: Any = _Module("numba.core.cgutils")
+cgutils: Any = _Module("numba.core.cgutils")  # which numba's manual uses, too
 ir: Any = _Module("llvmlite.ir")
 
 

@@ -130,7 +130,7 @@ class _Digest:
 def _is_numba_type(value: Any) -> bool:
     if "numba" not in sys.modules:
         return False
-    from numba.core.types import Type
+    from numba.types import Type
 
     return isinstance(value, Type)
 

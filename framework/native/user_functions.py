@@ -7,15 +7,13 @@ from typing import Any
 
 import numba
 from numba import types
-from numba.core.ccallback import CFunc
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
 from merganser.framework.core.native_function import NativeFunction
 from merganser.framework.native.compiler import prepare
 from merganser.framework.native.fingerprints import fingerprint
 from merganser.framework.native.kernel_cache import KernelCache
+from merganser.framework.native.numba_inside import CFunc, NumbaError, global_compiler_lock
 from merganser.framework.native.operations import signature_of_operation
 
 __all__ = ["CompiledFunction", "global_compiler_lock"]

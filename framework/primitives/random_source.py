@@ -13,7 +13,6 @@ from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import NativeCode, NextDiscreteStateOf
 from merganser.framework.core.random_values import (
-    TWISTER_SIZE,
     GeneratorBox,
     RandomDistribution,
     RandomGenerator,
@@ -107,9 +106,12 @@ class _CodeOfSource:
         box = context._abstract_state._items[int(source._generator_index)]
         if not isinstance(box, GeneratorBox) or not twister_is_known():
             return None
-        state, next_word = box.get_value()._addresses()
+        from merganser.framework.native.addresses import address_of_array, twister_of
+
+        state, next_word = twister_of(box.get_value()._state._bit_generator)
         settle = _Undoing(context, box)
-        places = NextDiscreteStateOf(0), next_word, state, settle.before.ctypes.data, settle.was_called.ctypes.data
+        rooms = address_of_array(settle.before), address_of_array(settle.was_called)
+        places = NextDiscreteStateOf(0), next_word, state, *rooms
         return NativeCode("random_sample", (source._distribution.value, source._size, *places), settle)
 
 
@@ -125,7 +127,7 @@ class _Undoing:
 
     def __init__(self, context: Any, box: GeneratorBox) -> None:
         self._context, self._box = context, box
-        self.before: NDArray[np.int64] = np.zeros(TWISTER_SIZE // 8 + 1, np.int64)
+        self.before: NDArray[np.uint32] = np.zeros_like(box.get_value()._words())
         self.was_called: NDArray[np.int64] = np.zeros(1, np.int64)
 
     def __call__(self) -> None:
@@ -134,7 +136,7 @@ class _Undoing:
             context = self._context
             sample, state = context._room_for_update()._items[0], context._discrete._items[0]
             if (sample._values != state._values).any():
-                self._box.get_value()._put_twister(self.before.ctypes.data)
+                self._box.get_value()._words()[:] = self.before
 
 
 def AddRandomInputs(sampling_interval_sec: float, builder: DiagramBuilder) -> int:

@@ -1,0 +1,69 @@
+"""Where arrays stand in memory: what compiled code is given in place of them, and what it sees there.
+
+An address keeps nothing alive. Whoever hands one on keeps the array as long as the address may be used, and lets nobody
+put another array in its place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.native.extending import intrinsic, types
+
+__all__ = ["address_of_array", "address_of_place", "memory_at", "twister_of", "words_of_twister"]
+
+Array = NDArray[Any]
+
+_SIZE_OF_TWISTER = 625  # words of 32 bits of numpy's MT19937: 624 that it goes round, and where it stands among them
+
+
+def address_of_array(array: Array) -> int:
+    """Where the first number of an array stands."""
+    address: int = array.ctypes.data
+    return address
+
+
+def _memory(typingctx: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), generate
+
+
+def _place(typingctx: Any, values: Any, place: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = builder.gep(arguments[0], [arguments[1]])
+        return builder.ptrtoint(pointer, context.get_value_type(types.int64))
+
+    return types.int64(types.CPointer(types.float64), types.int64), generate
+
+
+# memory_at(address), in compiled code: what stands there, as `carray` takes it to see it as an array.
+memory_at: Any = intrinsic(_memory)
+# address_of_place(values, place), in compiled code: the address of a place in the flat array of a Context.
+address_of_place: Any = intrinsic(_place)
+
+
+class _Memory:
+    """Memory that numpy sees as an array."""
+
+    def __init__(self, address: int, size: int) -> None:
+        self.__array_interface__ = {"data": (address, False), "shape": (size,), "typestr": "<u4", "version": 3}
+
+
+def words_of_twister(generator: Any) -> NDArray[np.uint32]:
+    """The state of numpy's MT19937 where it stands, shape [625]; good as long as the generator is.
+
+    To ask numpy for it, and to set it, takes 100 us each; whoever uses this looks whether it is as expected.
+    """
+    return np.asarray(_Memory(generator.ctypes.state_address, _SIZE_OF_TWISTER))
+
+
+def twister_of(generator: Any) -> tuple[int, int]:
+    """For compiled code: where the state of numpy's MT19937 stands, and numpy's function that gives the next word."""
+    interface = generator.ctypes
+    return interface.state_address, ctypes.cast(interface.next_uint32, ctypes.c_void_p).value or 0
