@@ -19,11 +19,11 @@ __all__ = ["have_same_abstract_values", "may_read_abstract_values", "routing_of"
 def routing_of(context: Context) -> list[Any]:
     """What feeds each input port of a root context and of all below: comparable for contexts of one system."""
     routing: list[Any] = []
-    for part in context._all_contexts():
-        for source in part._inputs:
+    for part in context.parts():
+        for source in part.sources:
             if isinstance(source, FixedInputPortValue):
                 is_vector = isinstance(source.value, BasicVector)
-                routing.append((id(source._context._layout), source._index, is_vector))
+                routing.append((id(source.context.layout), source.index, is_vector))
             else:
                 routing.append(None if source is None else source.bit)
     return routing
@@ -31,17 +31,17 @@ def routing_of(context: Context) -> list[Any]:
 
 def may_read_abstract_values(context: Context) -> bool:
     """Whether in a root context there are compiled operations that may have been made for some abstract value."""
-    return any(map(_may_read, context._all_contexts()))
+    return any(map(_may_read, context.parts()))
 
 
 def _may_read(context: Context) -> bool:
     if not isinstance(context, LeafContext):
         return False
-    system: Any = context._system
-    is_native = any(slot.entry.native is not None for slot in context._slots) or any(
+    system: Any = context.system
+    is_native = any(slot.entry.native is not None for slot in context.slots) or any(
         event.native is not None for event in system._sys_events
     )
-    reads = any(port._size is None and context._inputs[port._index] is not None for port in system._sys_input_ports)
+    reads = any(port._size is None and context.sources[port._index] is not None for port in system._sys_input_ports)
     return is_native and (reads or bool(system._sys_abstract_parameter_models))
 
 

@@ -96,7 +96,7 @@ class EventSchedule:
             key=operator.itemgetter(0),
         )
         raise RuntimeError(
-            f"The {event.kind.value} event of system '{context._system.GetSystemPathname()}' with the period "
+            f"The {event.kind.value} event of system '{context.system.GetSystemPathname()}' with the period "
             f"{period} s happens more often than time can resolve at {time} s, which is about "
             f"{RESOLUTION * abs(time):.3g} s. Begin at an earlier time, or declare a longer period."
         )
@@ -161,7 +161,7 @@ class EventSchedule:
 def _in_order(events: EventList) -> EventList:
     """The events of a simulation by leaf system, then by rank, then as they were declared."""
     relevant = [item for item in events if item[1].trigger in _RANKS]
-    return sorted(relevant, key=lambda item: (item[0]._layout.leaf_number, _RANKS[item[1].trigger]))
+    return sorted(relevant, key=lambda item: (item[0].layout.leaf_number, _RANKS[item[1].trigger]))
 
 
 def _by_kind(events: EventList) -> SimultaneousEvents:

@@ -191,7 +191,7 @@ class WitnessWatch:
         finally:
             integrator._dense_output = recording
         self.triggered = triggered
-        if self._context._store.flat.dtype == object and any(w.triggers_update() for w in triggered):
+        if self._context.store.flat.dtype == object and any(w.triggers_update() for w in triggered):
             warnings.warn(_NO_GRADIENT_OF_TIME.format(triggered[0].witness._describe()), RuntimeWarning, stacklevel=2)
 
     def scale(self) -> float:
@@ -362,7 +362,7 @@ class WitnessWatch:
         Returns:
             By function; nan where it cannot be evaluated, which is no error, since the simulation may never come there.
         """
-        store, down, x = self._context._store, self._context._layout.down, self._context._xc._vector._values
+        store, down, x = self._context.store, self._context.layout.down, self._context._xc._vector._values
         time = self._time()
         shift = (time + shift) - time
         slopes = dict.fromkeys(watched, math.nan)
@@ -452,7 +452,7 @@ class WitnessWatch:
     # ------------------------------------------------------------------ moving about
 
     def _time(self) -> float:
-        return self._context._store.flat.item(0).real
+        return self._context.store.flat.item(0).real
 
     def _resolution(self, *times: float) -> float:
         return _RESOLUTION * max(abs(times[-1]), abs(times[0]), times[-1] - times[0])

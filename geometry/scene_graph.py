@@ -410,7 +410,7 @@ class SceneGraph(LeafSystem):
     ) -> NDArray[Any]:
         """The poses X_PF that a source tells for its frames, in the order given."""
         port = self._pose_ports[source_id]
-        value = context._read_input(port._index)
+        value = context.read_input(port._index)
         poses: FramePoseVector = port.Eval(context) if value is None else value.get_value()
         X_PF = poses.poses_of(frame_ids)
         if X_PF is None:
@@ -442,8 +442,8 @@ class _Source:
     def __init__(self, graph: SceneGraph, context: Any) -> None:
         self.context = context
         self._graph = graph
-        self._store = context._store
-        self._slot = context._slots[graph._world_poses.cache_index()]
+        self._store = context.store
+        self._slot = context.slots[graph._world_poses.cache_index()]
         self._box: AbstractValue = context._parameters._abstract._items[graph._state_index]
 
     def state(self) -> GeometryState:
@@ -461,7 +461,7 @@ class _Source:
 
     def of_port(self, source_id: SourceId) -> Any:
         """What feeds the pose port of a source."""
-        return self.context._inputs[self._graph._pose_ports[source_id].get_index()]
+        return self.context.sources[self._graph._pose_ports[source_id].get_index()]
 
 
 def _allocate_query() -> Value:

@@ -66,7 +66,7 @@ class ObservedModel:
 
     def at(self, time: Any, x: Array, u: Array | None) -> _Evaluator:
         """The model at a time [s], state x and input u (None if it has no input), of floats or other scalars."""
-        evaluator = self._evaluator(self._parameters._store.flat.dtype)
+        evaluator = self._evaluator(self._parameters.store.flat.dtype)
         evaluator.move(time, x, u)
         return evaluator
 
@@ -79,7 +79,7 @@ class ObservedModel:
         here = self._evaluator(np.dtype(np.float64))
         if not (may_compile() and here.is_native):
             return False
-        store = here.context._store
+        store = here.context.store
         is_lowered = self._tapes is not None and all(tape.is_current() for tape in self._tapes)
         if not is_lowered or self._routing != store.routing:
             from merganser.analysis.plan.model_tape import ModelTape  # loads numba
@@ -92,7 +92,7 @@ class ObservedModel:
                 self._tapes = dynamics, ModelTape(here.context, here.fixed_input, is_discrete, port)
             except LookupError:
                 return False
-            for leaf in here.context._layout.leaves():
+            for leaf in here.context.layout.leaves():
                 for part in (*leaf.system._sys_cache_entries, *leaf.system._sys_events):
                     if isinstance(part.native, UpdatableCode):
                         part.native.watch(observer_context)
@@ -181,8 +181,8 @@ class _Evaluator:
         context: Any = system._make_context(dtype)
         context._copy_values_from(parameters)
         self.context = context
-        self._store = context._store
-        self._store.accuracy = parameters._store.accuracy
+        self._store = context.store
+        self._store.accuracy = parameters.store.accuracy
         has_input = system.num_input_ports() > 0
         self.fixed_input = context._fix_input(0, np.zeros(system.get_input_port(0).size())) if has_input else None
         self._u = None if self.fixed_input is None else self.fixed_input.value._values
@@ -194,12 +194,12 @@ class _Evaluator:
             if event.kind is EventKind.DISCRETE_UPDATE
         ]
         self._version, self._mask = -1, 0
-        entries = [self._port._leaf_port.cache_entry(), *(slot.entry for slot in context._xcdot_slots)]
+        entries = [self._port._leaf_port.cache_entry(), *(slot.entry for slot in context.derivative_slots)]
         self.is_native = all(part.native is not None for part in (*entries, *(event for _, event in self._events)))
 
     def move(self, time: Any, x: Array, u: Array | None) -> None:
         """Sets time, state and input."""
-        store, layout = self._store, self.context._layout
+        store, layout = self._store, self.context.layout
         if self._version != store.layout.version:  # more has been learnt about what depends on them
             self._version = store.layout.version
             self._mask = layout.down["time"] | layout.down["xd" if self._period else "xc"]

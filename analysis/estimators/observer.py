@@ -97,7 +97,7 @@ class Observer(LeafSystem):
 
     def _model(self, context: Any) -> ObservedModel:
         """What evaluates the observed system for a context of this observer."""
-        model: ObservedModel = context._slots[self._model_entry._index].value.get_mutable_value()
+        model: ObservedModel = context.slots[self._model_entry._index].value.get_mutable_value()
         return model
 
     def _input(self, context: Context) -> Array | None:

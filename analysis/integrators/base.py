@@ -119,17 +119,17 @@ class IntegratorBase(IntegratorSettings):
             RuntimeError: the context is part of the context of a larger diagram.
         """
         self._system._check_context(context)
-        context._require_root(type(self).__name__)
+        context.require_root(type(self).__name__)
         if not hasattr(self._system._scalar, "real"):
             raise TypeError(
                 f"{type(self).__name__}: system '{self._system.GetSystemPathname()}' is one of "
                 f"{self._system._scalar.__name__}; only systems of numbers can be simulated."
             )
         self._context = context
-        self._store = store = context._store
-        self._down = context._layout.down
-        start, end = context._layout.xc_range
-        shift = context._layout.root.num_xc
+        self._store = store = context.store
+        self._down = context.layout.down
+        start, end = context.layout.xc_range
+        shift = context.layout.root.num_xc
         self._x: NDArray[Any] = store.flat[start:end]
         self._xdot: NDArray[Any] = store.flat[start + shift : end + shift]
         self._is_initialized = self._is_prepared = False
@@ -141,8 +141,8 @@ class IntegratorBase(IntegratorSettings):
         self._x_start = self._x.copy()
         self._xdot_start = self._xdot.copy()
         self._work = self._x.copy()
-        self._quaternions = context._layout.root.unit_quaternions
-        self._derivatives = context._get_derivative_evaluator()
+        self._quaternions = context.layout.root.unit_quaternions
+        self._derivatives = context.derivative_evaluator()
         self._prepare()
         self._is_prepared = True
 
@@ -212,7 +212,7 @@ class IntegratorBase(IntegratorSettings):
 
     def get_working_minimum_step_size(self) -> float:
         """The shortest step in use [s]: what was asked for, or what time can resolve."""
-        time = abs(self._bound_context()._store.flat.item(0).real)
+        time = abs(self._bound_context().store.flat.item(0).real)
         return max(self._min_step_size, 1e-14 * max(time, 1.0))
 
     def is_initialized(self) -> bool:

@@ -72,5 +72,5 @@ class VelocityImplicitEulerIntegrator(_StepDoublingEuler):
     """
 
     def _linearize(self, J: Array) -> Linearization:
-        q, v, z = self._bound_context()._layout.xc_partition
+        q, v, z = self._bound_context().layout.xc_partition
         return VelocityLinearization(J, q, np.concatenate([v, z])) if len(q) else FullLinearization(J)

@@ -38,7 +38,7 @@ class SemiExplicitEulerIntegrator(IntegratorBase):
         return 0
 
     def _prepare(self) -> None:
-        self._q = self._bound_context()._layout.xc_partition[0]
+        self._q = self._bound_context().layout.xc_partition[0]
         self._change = self._x.copy()
 
     def _step(self, time: float, h: float) -> float:

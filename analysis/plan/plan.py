@@ -39,7 +39,7 @@ _OUT_OF_DATE = -1  # no version of what is known about dependencies
 
 def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> Plan | None:
     """A plan for a Context of floats, if the integrator's steps can be compiled."""
-    is_float = context._store.flat.dtype == np.float64
+    is_float = context.store.flat.dtype == np.float64
     knows_steps = context.num_continuous_states() == 0 or isinstance(integrator, ExplicitRungeKutta)
     if is_float and isinstance(integrator, RadauMethod):
         knows_steps = knows_steps or integrator._find_stepper() is not None
@@ -69,13 +69,14 @@ class Plan:
             Python.
         had_effect: whether others of them have happened and had something to do.
         begun: what discrete updates that are left to Python have been computed already, see compute_updates.
+        num_begun: how many of the pending events have done that.
         fields: what the loop knows, see fields.py.
         num_steps, num_state_updates, num_updates, num_publishes: what has been done in this advance.
     """
 
     def __init__(self, context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> None:
         self._context = context
-        self._store = context._store
+        self._store = context.store
         self._schedule = schedule
         self._integrator = integrator
         self._program: Program  # of `_lower`
@@ -175,7 +176,7 @@ class Plan:
         i[f.FAILURE] = program.failure.ctypes.data
         i[f.ALL_BEGIN], i[f.ALL_END] = program.all_range
         i[f.STAGE_BEGIN], i[f.STAGE_END] = program.stage_range
-        down = self._context._layout.down
+        down = self._context.layout.down
         reads_time, reads_state = bool(down["time"] & program.derivatives), bool(down["xc"] & program.derivatives)
         i[f.CHANGING] = f.WITH_TIME * reads_time | f.WITH_STATE * reads_state
         self._mask_of_changes: dict[int, int] = {}
@@ -216,6 +217,7 @@ class Plan:
         """To be called before an advance, with the events that are due now."""
         self.pending, self.owed, self.had_effect = pending, [], False
         self.begun: UpdateList = []
+        self.num_begun = 0
         self.status = _NO_EVENTS
         self._outcome = SUCCEEDED
         self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
@@ -349,8 +351,8 @@ class Plan:
         number = next(n for n, item in enumerate(events) if item[0] is last[0] and item[1] is last[1]) + 1
         contexts = dict.fromkeys(context for context, _ in events[:number])
         if self.fields[f.HAS_EFFECT]:
-            self.begun = [(context, context._room_for_update()) for context in contexts]
-        self.pending = SimultaneousEvents([], events[number:], [])
+            self.begun = [(context, context.room_for_update()) for context in contexts]
+        self.num_begun = number
 
     def _give_back_to_integrator(self) -> None:
         """Adds up counts, each of them once."""

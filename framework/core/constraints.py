@@ -103,8 +103,8 @@ class SystemConstraint:
         Raises:
             ValueError: the system is not part of the one whose context was given.
         """
-        part = context._system.GetSubsystemContext(self._system, context)
-        value = np.full(self.size(), np.nan, context._store.flat.dtype)
+        part = context.system.GetSubsystemContext(self._system, context)
+        value = np.full(self.size(), np.nan, context.store.flat.dtype)
         self._calc(part, value)
         return value
 

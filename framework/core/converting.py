@@ -155,7 +155,7 @@ class _ConversionPickler(_CopyPickler):
             values = Shared(cast_array(obj._values, self._target))  # an array of many objects
             return _vector_of, (type(obj), values, getattr(obj, "__dict__", None))
         if change is Context and obj._parent is None:
-            return _rebuilt, (obj._system, dtype_of(self._target), take_values(obj))
+            return _rebuilt, (obj.system, dtype_of(self._target), take_values(obj))
         return super()._taken_apart(obj)
 
     def _origin_for(self, system: System) -> type[Any] | Template:

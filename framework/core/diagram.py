@@ -135,13 +135,13 @@ class Diagram(System):
 
     def _set_defaults(self, context: DiagramContext) -> None:
         for child in context._children:
-            child._system._set_defaults(child)
+            child.system._set_defaults(child)
 
     def _declared_events(self, context: Any) -> list[tuple[LeafContext, DeclaredEvent]]:
-        return [item for child in context._children for item in child._system._declared_events(child)]
+        return [item for child in context._children for item in child.system._declared_events(child)]
 
     def _active_witnesses(self, context: Any) -> list[ActiveWitness]:
-        return [item for child in context._children for item in child._system._active_witnesses(child)]
+        return [item for child in context._children for item in child.system._active_witnesses(child)]
 
     def _may_have_witnesses(self) -> bool:
         return any(system._may_have_witnesses() for system in self._sys_systems)

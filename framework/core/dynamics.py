@@ -72,7 +72,7 @@ class DynamicsMethods:
             )
         size = self.implicit_time_derivatives_residual_size()
         if residual is None:
-            residual = np.empty(size, context._store.flat.dtype)
+            residual = np.empty(size, context.store.flat.dtype)
         if np.shape(residual) != (size,):
             raise ValueError(
                 f"The residual of system '{self.GetSystemPathname()}' has shape ({size},); got {np.shape(residual)}."
@@ -82,12 +82,12 @@ class DynamicsMethods:
 
     def _calc_residual(self: Any, context: Any, proposed: ContinuousState, residual: Array) -> None:
         values, start = proposed.CopyToVector(), 0
-        first = context._layout.xc_range[0]
+        first = context.layout.xc_range[0]
         for child in context._children:
-            a, b = (bound - first for bound in child._layout.xc_range)
-            part = ContinuousState._of(_window(values[a:b]), child._layout)
-            end = start + child._system.implicit_time_derivatives_residual_size()
-            child._system._calc_residual(child, part, residual[start:end])
+            a, b = (bound - first for bound in child.layout.xc_range)
+            part = ContinuousState._of(_window(values[a:b]), child.layout)
+            end = start + child.system.implicit_time_derivatives_residual_size()
+            child.system._calc_residual(child, part, residual[start:end])
             start = end
 
     # ------------------------------------------------------------------ velocities and q̇
@@ -111,7 +111,7 @@ class DynamicsMethods:
         for child in context._children:
             size = size_of(child._xc)
             if size:
-                parts.append(getattr(child._system, method)(child, values[start : start + size]))
+                parts.append(getattr(child.system, method)(child, values[start : start + size]))
                 start += size
         return np.concatenate(parts)
 
@@ -151,11 +151,11 @@ class DynamicsMethods:
 
     def _calc_energy(self: Any, name: str, context: Any) -> Any:
         self._check_context(context)
-        return sum((getattr(child._system, f"Calc{name}")(child) for child in context._children), 0.0)
+        return sum((getattr(child.system, f"Calc{name}")(child) for child in context._children), 0.0)
 
     def _eval_energy(self: Any, name: str, context: Any) -> Any:
         self._check_context(context)
-        return sum((getattr(child._system, f"Eval{name}")(child) for child in context._children), 0.0)
+        return sum((getattr(child.system, f"Eval{name}")(child) for child in context._children), 0.0)
 
 
 class LeafDynamics(DynamicsMethods):
@@ -238,7 +238,7 @@ class LeafDynamics(DynamicsMethods):
         entry = self._sys_energy_entries.get(name)
         if entry is None:
             return getattr(self, f"Calc{name}")(context)
-        return context._read_entry(entry).value._values.item(0)
+        return context.read_entry(entry).value._values.item(0)
 
 
 def declare_energy_entries(system: Any) -> dict[str, int]:

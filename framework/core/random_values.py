@@ -195,7 +195,7 @@ class RandomContextMethods:
 
     def _set_random(self: Any, context: Any, generator: RandomGenerator) -> None:
         for child in context._children:
-            child._system._set_random(child, generator)
+            child.system._set_random(child, generator)
 
 
 class LeafRandomMethods(RandomContextMethods):

@@ -250,7 +250,7 @@ class System(
         if context is None or root_context._parent is not None:
             raise ValueError(
                 f"System '{self.GetSystemPathname()}' is not part of system "
-                f"'{root_context._system.GetSystemPathname()}', whose context was given; pass the root context."
+                f"'{root_context.system.GetSystemPathname()}', whose context was given; pass the root context."
             )
         return context
 
@@ -284,7 +284,7 @@ class System(
     def _check_context(self, context: Any) -> None:
         if not isinstance(context, Context):
             raise self._no_context(context)
-        if context._system is not self:
+        if context.system is not self:
             raise ValueError(
                 f"System '{self.GetSystemPathname()}' was given the context of {name_owner(context, self)}. "
                 "Use system.GetMyContextFromRoot(root_context)."
@@ -295,7 +295,7 @@ class System(
 
     def _my_context(self, context: Any, what: str) -> LeafContext:
         try:
-            if context._system is self:
+            if context.system is self:
                 return context
         except AttributeError:  # no Context at all
             pass
@@ -307,7 +307,7 @@ class System(
     def EvalVectorInput(self, context: Context, port_index: int) -> BasicVector | None:
         """Returns the current value of a vector input port, or None if it is neither connected nor fixed."""
         try:
-            is_mine = context._system is self
+            is_mine = context.system is self
         except AttributeError:  # no Context at all
             is_mine = False
         if not is_mine:
@@ -315,13 +315,13 @@ class System(
         port = self.get_input_port(port_index)
         if port._size is None:
             raise TypeError(f"{port.GetFullDescription()} carries an abstract value.")
-        return context._read_input(port._index)  # type: ignore[return-value]
+        return context.read_input(port._index)  # type: ignore[return-value]
 
     def EvalAbstractInput(self, context: Context, port_index: int) -> AbstractValue | None:
         """Returns the current value of an input port in a box, or None if it is neither connected nor fixed."""
         port = self.get_input_port(port_index)
         self._check_context(context)
-        return port.EvalAbstract(context) if context._has_input(port_index) else None
+        return port.EvalAbstract(context) if context.has_input(port_index) else None
 
     def FixInputPortsFrom(self, other_system: System, other_context: Context, target_context: Context) -> None:
         """Fixes each input port to the value that the same port of another system has in another context."""
@@ -453,7 +453,7 @@ class System(
                 f"got {type(state).__name__}."
             )
         clone = _scratch_of(context)
-        events = clone._system._events_with(clone, TriggerType.kForced)
+        events = clone.system._events_with(clone, TriggerType.kForced)
         raise_if_failed(execute(events, EventKind.UNRESTRICTED_UPDATE), clone)
         state.SetFrom(clone.get_state())
 
@@ -552,7 +552,7 @@ def _scratch_of(context: Context) -> Context:
     root = context
     while root._parent is not None:
         root = root._parent
-    return context._system.GetMyContextFromRoot(root.Clone())
+    return context.system.GetMyContextFromRoot(root.Clone())
 
 
 def _port(system: System, ports: Sequence[Any], index: int | None, kind: str) -> Any:

@@ -94,18 +94,18 @@ class WitnessFunction:
         try:
             result = self._calc(context)
         except Exception as error:
-            note_place(error, f"while computing {self._describe()} at time {context._store.flat.item(0)} s")
+            note_place(error, f"while computing {self._describe()} at time {context.store.flat.item(0)} s")
             raise
         try:
             value = float(result.real)  # type: ignore[union-attr]
         except (TypeError, AttributeError) as error:
             raise TypeError(
                 f"The {self._describe()} must return a number; it returned {type(result).__name__} at time "
-                f"{context._store.flat.item(0)} s."
+                f"{context.store.flat.item(0)} s."
             ) from error
         if not math.isfinite(value):
             raise RuntimeError(
-                f"The {self._describe()} is {value} at time {context._store.flat.item(0)} s; it must be finite."
+                f"The {self._describe()} is {value} at time {context.store.flat.item(0)} s; it must be finite."
             )
         return value
 

@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.native.extending import intrinsic, types
+from merganser.framework.native.compile import device
+from merganser.framework.native.extending import carray, intrinsic, types
 
-__all__ = ["address_of_array", "address_of_place", "memory_at", "twister_of", "words_of_twister"]
+__all__ = ["address_of_array", "array_at", "doubles", "place_at", "twister_of", "words_of_twister"]
 
 Array = NDArray[Any]
 
 _SIZE_OF_TWISTER = 625  # words of 32 bits of numpy's MT19937: 624 that it goes round, and where it stands among them
 
 
-def address_of_array(array: Array) -> int:
-    """Where the first number of an array stands."""
-    address: int = array.ctypes.data
+def address_of_array(array: Any) -> int:
+    """Where the first number of an array or record stands."""
+    address: int = array.__array_interface__["data"][0]
     return address
 
 
@@ -42,10 +43,22 @@ def _place(typingctx: Any, values: Any, place: Any) -> Any:
     return types.int64(types.CPointer(types.float64), types.int64), generate
 
 
-# memory_at(address), in compiled code: what stands there, as `carray` takes it to see it as an array.
-memory_at: Any = intrinsic(_memory)
-# address_of_place(values, place), in compiled code: the address of a place in the flat array of a Context.
-address_of_place: Any = intrinsic(_place)
+_memory_at: Any = intrinsic(_memory)
+# place_at(values, place), in compiled code: the address of a place in the flat array of a Context.
+place_at: Any = intrinsic(_place)
+_FLOAT = np.dtype(np.float64)
+
+
+@device
+def array_at(address: int, shape: Any, dtype: Any) -> Any:
+    """The array that stands at an address, in compiled code; C-contiguous."""
+    return carray(_memory_at(address), shape, dtype)
+
+
+@device
+def doubles(address: int, size: int) -> Any:
+    """The array of float64 of one dimension that stands at an address, in compiled code."""
+    return array_at(address, (size,), _FLOAT)
 
 
 class _Memory:

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from merganser.framework.core.native_code import may_compile
 from merganser.framework.native.argument_types import text_of_types, type_key
 from merganser.framework.native.code_files import CodeFiles
-from merganser.framework.native.extending import tell
+from merganser.framework.native.extending import import_whole, tell
 from merganser.framework.native.machine_code import MachineCode, load
 from merganser.framework.native.parallel_compilation import note_kernel, wait_for
 
@@ -238,18 +238,14 @@ class PreparedKernel:
 
 def _compiler() -> Any:
     """The module that loads numba."""
-    from merganser.framework.native import compiler
-
-    return compiler
+    return import_whole("merganser.framework.native.compiler")
 
 
 def _locks() -> list[Any]:
     """Those that are held while something is compiled, in this order."""
-    if "numba.core.compiler_lock" not in sys.modules:
-        return [compiler_lock]
-    from numba.core.compiler_lock import global_compiler_lock
-
-    return [compiler_lock, global_compiler_lock]
+    inside = sys.modules.get("merganser.framework.native.numba_inside")
+    lock = getattr(inside, "global_compiler_lock", None)  # not there as long as it is being imported
+    return [compiler_lock] if lock is None else [compiler_lock, lock]
 
 
 _held: list[Any] = []

@@ -11,12 +11,13 @@ from numba.extending import register_jitable
 
 from merganser.framework.native.announce import announcer
 from merganser.framework.native.compile import Code
-from merganser.framework.native.extending import tell_compiler
+from merganser.framework.native.extending import interrupts_wait, tell_compiler
 from merganser.framework.native.machine_code import MachineCode, tell_addresses
 from merganser.framework.native.numba_inside import (
     compiled_kernel,
     compiled_operation,
     compiler_of,
+    cpu_target,
     event,
     object_code,
 )
@@ -69,19 +70,23 @@ def type_of_kernel(function: Callable[..., Any]) -> Any:
 @functools.cache
 def _dispatcher(function: Callable[..., Any]) -> Any:
     # Python calls kernels by entry points of their own (entry_points.py).
-    options: dict[str, Any] = {"pipeline_class": compiler_of("kernel"), "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return numba.njit(function, **options, **_KERNEL_OPTIONS)
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_KERNEL_OPTIONS}
+    return numba.njit(function, pipeline_class=compiler_of("kernel"), **options)
 
 
 def prepare() -> None:
     """Tells numba and LLVM all that code may refer to."""
     tell_compiler()
     tell_addresses()
+    with interrupts_wait():  # what knows how to compile anything is imported when it is first asked for
+        cpu_target.typing_context.refresh()
+        cpu_target.target_context.refresh()
 
 
 def finished(library: Any, symbol: str, result: str) -> tuple[Code, MachineCode | None]:
     """Makes machine code of a library of numba's; gives the code of one function in it, and what can be kept of it."""
-    address, kept = object_code(library, symbol)
+    with interrupts_wait():  # which are lost where LLVM calls Python
+        address, kept = object_code(library, symbol)
     code = Code(address, result, library, is_from_disk=False)
     return code, None if kept is None else MachineCode(symbol, result, *kept)
 

@@ -21,6 +21,8 @@ from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 
+from merganser.framework.native.extending import interrupts_wait
+
 __all__ = ["HelperCompiler", "KernelCompiler", "OperationCompiler"]
 
 # Options that say what is made of a function, and nothing about those that it calls.
@@ -84,6 +86,10 @@ class _KernelLibrary(JITCodeLibrary):
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = Linkage.private
         super()._optimize_final_module()
+
+    def _finalize_final_module(self) -> None:
+        with interrupts_wait():  # which are lost where LLVM calls Python, and the machine code with them
+            super()._finalize_final_module()
 
 
 class _HelperLibrary(JITCodeLibrary):

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.native.argument_types import text_of_types, type_key
 from merganser.framework.native.compile import Code, Kernel, compiler_lock
+from merganser.framework.native.extending import import_whole
 from merganser.framework.native.kept_functions import kept_function
 
 __all__ = ["Given", "Result", "bind"]
@@ -142,9 +143,8 @@ def _plain_function(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Cal
 
 def _call_by_numba(kernel: Kernel, examples: tuple[Any, ...], releases_lock: bool) -> Callable[..., Any]:
     """What calls a kernel where entry points cannot."""
-    from merganser.framework.native.plain_calls import plain_call
-
-    return plain_call(kernel.interpreted.__name__, _code(kernel, examples), examples, releases_lock)
+    plain_calls = import_whole("merganser.framework.native.plain_calls")
+    return plain_calls.plain_call(kernel.interpreted.__name__, _code(kernel, examples), examples, releases_lock)
 
 
 def _code(kernel: Kernel, examples: tuple[Any, ...]) -> Code:
@@ -224,9 +224,8 @@ class _EntryPoint:
         what = name, types, code.result, kinds, releases_lock, np.__version__, sys.version
 
         def write(symbol: str) -> Any:
-            from merganser.framework.native.entry_point_writer import write_entry_point
-
-            return write_entry_point(symbol, name, examples, code.result, kinds, releases_lock)
+            writer = import_whole("merganser.framework.native.entry_point_writer")
+            return writer.write_entry_point(symbol, name, examples, code.result, kinds, releases_lock)
 
         address = kept_function(what, write)
         self._definition = _Definition(kernel.interpreted.__name__.encode(), address, _METH_FASTCALL, None)

@@ -87,8 +87,8 @@ def _boolean_to_mask(context: Any, builder: Any, fromty: Any, toty: Any, value: 
 
 def _of_size(kinds: tuple[Any, ...], size: int | None) -> tuple[Any, ...]:
     """Types with lanes and masks of this size."""
-    every = _EVERY.get(size or 0)
-    return kinds if every is None else tuple(every[(_LANES, _MASK).index(k)] if k in (_LANES, _MASK) else k for k in kinds)
+    of_this_size = dict(zip((_LANES, _MASK), _EVERY.get(size or 0, (_LANES, _MASK))))
+    return tuple(of_this_size.get(kind, kind) for kind in kinds)
 
 
 def _fits(arg: Any, wanted: Any) -> bool:

@@ -112,8 +112,8 @@ _own: dict[str, Any] = {}  # our compilers, by kind; None where they do not work
 def _own_compilers() -> Any:
     if "compilers" not in _own:
         try:
-            found = importlib.import_module("merganser.framework.native.compilers")
-            kinds = {"kernel": found.KernelCompiler, "operation": found.OperationCompiler, "helper": found.HelperCompiler}
+            own = importlib.import_module("merganser.framework.native.compilers")
+            kinds = {"kernel": own.KernelCompiler, "operation": own.OperationCompiler, "helper": own.HelperCompiler}
             _own["compilers"] = kinds
         except (ImportError, AttributeError, TypeError) as error:
             _leave_own_compilers(error)

@@ -26,6 +26,7 @@ from merganser.framework.core import later_code
 from merganser.framework.core.later_code import LaterCode
 from merganser.framework.native.announce import announced
 from merganser.framework.native.argument_types import text_of_types
+from merganser.framework.native.extending import import_whole
 
 __all__ = [
     "Job",
@@ -83,8 +84,7 @@ def compile_ahead(jobs: Sequence[Job], is_needed_soon: bool = True) -> None:
         return
     folder = Path(_folder().name)
     _claims.update((kernel, folder / "-".join(_place_of(kernel))) for kernel, _ in jobs)
-    from merganser.framework.native.compiler import types_of
-
+    types_of = import_whole("merganser.framework.native.compiler").types_of
     order = [(str(_claims[k]), *_place_of(k), text_of_types(values), types_of(values)) for k, values in jobs]
     for _ in range(number if is_needed_soon else 1):
         if not _start(order, later_code.missing(), is_needed_soon):

@@ -11,6 +11,7 @@ from numba.extending import intrinsic
 
 from merganser.framework.core.native_function import NativeFunction
 from merganser.framework.native.compiler import prepare
+from merganser.framework.native.extending import interrupts_wait
 from merganser.framework.native.fingerprints import fingerprint
 from merganser.framework.native.kernel_cache import KernelCache
 from merganser.framework.native.numba_inside import CFunc, NumbaError, global_compiler_lock
@@ -84,7 +85,8 @@ class CompiledFunction:
     def _compile(self, work: Callable[[], Any]) -> Any:
         prepare()
         try:
-            return work()
+            with interrupts_wait():  # which are lost where LLVM calls Python, and the machine code with them
+                return work()
         except NumbaError as error:
             reason = str(error).strip()
             raise TypeError(

@@ -13,6 +13,7 @@ from merganser.framework.core import later_code
 from merganser.framework.core.later_code import LaterCode
 from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
 from merganser.framework.native import kernel_address
+from merganser.framework.native.addresses import address_of_array
 from merganser.multibody import kernels
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class ControllerCode:
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation in a Context; None if there is none, or if it is not worth while to compile it."""
         plant = self._model.plant
-        if plant._has_loops or context._store.flat.dtype != np.float64:
+        if plant._has_loops or context.store.flat.dtype != np.float64:
             return None
         from merganser.multibody.kernels import controller_operations as o
 
@@ -83,7 +84,7 @@ class ControllerCode:
             (o.F_APPLIED, room.F_applied), (o.F_WORK, room.F_work), (o.TAU_APPLIED, room.tau_applied),
             (o.TAU, room.tau), (o.NO_GRAVITY, room.no_gravity),
         ):  # fmt: skip
-            f[field] = array.ctypes.data
+            f[field] = address_of_array(array)
         if self._gains:
             f[o.KP], f[o.KD], f[o.B_INVERSE] = self._gains
         model, motion = (w.topology, w.parameters), (room.position, room.velocity)

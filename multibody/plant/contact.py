@@ -219,7 +219,7 @@ class PlantContact(PlantContactGeometry):
         name = self.get_discrete_contact_approximation().name[1:]
         warnings.warn(
             f"No solution was found for the contacts of plant '{self.GetSystemPathname()}' at time "
-            f"{context._store.flat[0]} s by the {name} approximation; the {fallback} approximation was used for this "
+            f"{context.store.flat[0]} s by the {name} approximation; the {fallback} approximation was used for this "
             "step.",
             RuntimeWarning,
             stacklevel=2,
@@ -228,7 +228,7 @@ class PlantContact(PlantContactGeometry):
     def _describe_contact_failure(self, context: Any, w: Workspace, room: ContactRoom, status: int) -> str:
         if not np.isfinite(w.x).all():
             return self._describe_overflow(context, w, w.x)
-        where = f"The contact problem of plant '{self.GetSystemPathname()}' at time {context._store.flat[0]} s"
+        where = f"The contact problem of plant '{self.GetSystemPathname()}' at time {context.store.flat[0]} s"
         size = f"{int(room.counts[3])} contacts, {int(room.counts[0] - room.counts[3])} other constraints"
         if status == NOT_CONVERGED:
             return f"{where} ({size}) was not solved: its residual is {float(room.statistics['residual']):.1e}."
@@ -369,7 +369,7 @@ class PlantContact(PlantContactGeometry):
             what = "reaches a joint limit"
         if what:
             raise RuntimeError(
-                f"Plant '{self.GetSystemPathname()}' {what} at time {context._store.flat[0].real} s, which it can only "
+                f"Plant '{self.GetSystemPathname()}' {what} at time {context.store.flat[0].real} s, which it can only "
                 "solve for with floats: there are no derivatives of contact yet. Take finite differences there."
             )
 

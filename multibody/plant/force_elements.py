@@ -56,7 +56,7 @@ class PlantForceElements(PlantComputations):
             return self._describe_overflow(context, w, w.x)
         element = self._tree.force_elements[status]
         return (
-            f"{element!r} of plant '{self.GetSystemPathname()}' has no force at time {context._store.flat[0]} s: "
+            f"{element!r} of plant '{self.GetSystemPathname()}' has no force at time {context.store.flat[0]} s: "
             f"{element._describe_failure()}"
         )
 

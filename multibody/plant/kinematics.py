@@ -54,7 +54,7 @@ class PlantKinematics(PlantFreeBodies):
     def _eval_poses(self, context: Any) -> Workspace:
         """The workspace, with at least the poses of the position kinematics up to date."""
         try:
-            w: Workspace | None = context._workspace if context._system is self else None
+            w: Workspace | None = context.workspace if context.system is self else None
         except AttributeError:
             w = None
         if w is None:
@@ -72,7 +72,7 @@ class PlantKinematics(PlantFreeBodies):
         # This and what follows do what self._workspace() and slot.compute() do for an entry that calls no other; both
         # are most of what a function like CalcMassMatrix() would take.
         try:
-            w: Workspace | None = context._workspace if context._system is self else None
+            w: Workspace | None = context.workspace if context.system is self else None
         except AttributeError:
             w = None
         if w is None:
@@ -91,7 +91,7 @@ class PlantKinematics(PlantFreeBodies):
     def _eval_velocity(self, context: Any) -> Workspace:
         """The workspace, with position and velocity kinematics up to date."""
         try:
-            w: Workspace | None = context._workspace if context._system is self else None
+            w: Workspace | None = context.workspace if context.system is self else None
         except AttributeError:
             w = None
         if w is None:
@@ -112,7 +112,7 @@ class PlantKinematics(PlantFreeBodies):
     def EvalBodyPoseInWorld(self, context: Any, body: RigidBody) -> RigidTransform:
         """Returns the pose X_WB of a body."""
         try:
-            w: Workspace | None = context._workspace if context._system is self else None
+            w: Workspace | None = context.workspace if context.system is self else None
         except AttributeError:
             w = None
         if w is None:

@@ -232,7 +232,7 @@ class MultibodyPlant(PlantLoops):
             raise RuntimeError(self._describe_overflow(context, w, result))
 
     def _describe_singularity(self, context: Any, w: Workspace, mobod: int) -> str:
-        time = f"at time {context._store.flat[0]} s"
+        time = f"at time {context.store.flat[0]} s"
         if w.is_float and not np.isfinite(w.x).all():
             return self._describe_overflow(context, w, w.x)
         if mobod == NOT_CONVERGED:
@@ -261,7 +261,7 @@ class MultibodyPlant(PlantLoops):
         what = "state" if values is w.x else "step" if self._time_step > 0.0 else "time derivatives"
         listed = ", ".join(names[i] for i in bad[:5])
         return (
-            f"The {what} of plant '{self.GetSystemPathname()}' at time {context._store.flat[0]} s is not "
+            f"The {what} of plant '{self.GetSystemPathname()}' at time {context.store.flat[0]} s is not "
             f"finite in {listed}{', ...' if len(bad) > 5 else ''}. The forces or the time step are too "
             "large, or the state was not finite before."
         )

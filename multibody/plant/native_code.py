@@ -24,6 +24,7 @@ from merganser.framework.core.native_code import (
 )
 from merganser.framework.core.plain_values import Loading
 from merganser.framework.native import kernel_address
+from merganser.framework.native.addresses import address_of_array
 from merganser.multibody import kernels
 from merganser.multibody.contact.penalty import limit_forces
 from merganser.multibody.contact.plant_problem import find_limits
@@ -210,7 +211,7 @@ class NativeDynamics:
 
     def _is_possible(self, context: Any) -> bool:
         plant = self._plant
-        is_python = plant._has_loops or context._has_input(plant._spatial_force_port._index)
+        is_python = plant._has_loops or context.has_input(plant._spatial_force_port._index)
         if not plant.is_discrete():
             is_controlled = bool(plant._actuators_in(context).controlled)
             is_python = is_python or plant._may_touch or plant._has_constraints or is_controlled
@@ -292,18 +293,19 @@ class NativeDynamics:
             (o.ELEMENTS, plant._tree.elements), (o.DRIVEN, plant._driven_velocities), (o.LIMITS, plant._effort_limits),
             (o.U, room.u),
         ):  # fmt: skip
-            fields[field] = array.ctypes.data
+            fields[field] = address_of_array(array)
         fields[o.NUM_PITCHES], fields[o.NUM_ELEMENTS] = len(plant._pitch_places), len(plant._tree.elements)
         fields[o.CONSTANTS] = ParameterOf(plant._constant_group)
         fields[o.NUM_INPUTS] = len(plant._driven_velocities)
         fields[o.APPLIED] = self._place(context, plant._generalized_force_port)
         limits = plant._contact_model_arrays.limits
-        fields[o.NUM_LIMITS], fields[o.JOINT_LIMITS] = len(limits), limits.ctypes.data
+        fields[o.NUM_LIMITS], fields[o.JOINT_LIMITS] = len(limits), address_of_array(limits)
         if len(limits) and not plant.is_discrete():
             stiffness, dissipation = plant._contact_model_arrays.limit_springs()
-            fields[o.LIMIT_STIFFNESS], fields[o.LIMIT_DISSIPATION] = stiffness.ctypes.data, dissipation.ctypes.data
+            fields[o.LIMIT_STIFFNESS] = address_of_array(stiffness)
+            fields[o.LIMIT_DISSIPATION] = address_of_array(dissipation)
         if plant.has_sampled_output_ports():
-            fields[o.SAMPLE], fields[o.COUNT] = room.numbers.ctypes.data, room.count.ctypes.data
+            fields[o.SAMPLE], fields[o.COUNT] = address_of_array(room.numbers), address_of_array(room.count)
         sources, desired = self._sources(context), self._desired_sources(context)
         fields[o.NUM_SOURCES], fields[o.NUM_DESIRED_SOURCES] = len(sources) // 3, len(desired) // 3
         if held is not None:
@@ -338,13 +340,13 @@ class NativeDynamics:
         sources: list[Argument] = []
         if plant._has_actuators:
             plant._log_undriven(context, plant._actuators_in(context))
-        if plant._has_actuators and context._has_input(plant._actuation_port._index):
+        if plant._has_actuators and context.has_input(plant._actuation_port._index):
             every = plant._every_input
-            sources.extend((len(every), every.ctypes.data, InputOf(plant._actuation_port._index)))
+            sources.extend((len(every), address_of_array(every), InputOf(plant._actuation_port._index)))
         for instance, port in plant._driven_instances:
-            if context._has_input(port._index):
+            if context.has_input(port._index):
                 inputs = plant._tree.coordinates.inputs[instance]
-                sources.extend((len(inputs), inputs.ctypes.data, InputOf(port._index)))
+                sources.extend((len(inputs), address_of_array(inputs), InputOf(port._index)))
         return sources
 
     def _desired_sources(self, context: Any) -> list[Argument]:
@@ -352,8 +354,9 @@ class NativeDynamics:
         plant = self._plant
         sources: list[Argument] = []
         for instance, inputs in plant._actuators_in(context).controlled.items():
-            sources.extend((len(inputs), inputs.ctypes.data, InputOf(plant._desired_state_ports[instance]._index)))
+            port = plant._desired_state_ports[instance]
+            sources.extend((len(inputs), address_of_array(inputs), InputOf(port._index)))
         return sources
 
     def _place(self, context: Any, port: Any) -> Argument:
-        return InputOf(port._index) if context._has_input(port._index) else _NO_PLACE
+        return InputOf(port._index) if context.has_input(port._index) else _NO_PLACE

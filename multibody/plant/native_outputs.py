@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from merganser.framework import CacheEntry
 from merganser.framework.core.later_code import LaterCode
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
+from merganser.framework.native.addresses import address_of_array
 
 if TYPE_CHECKING:
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
@@ -30,14 +31,14 @@ def _place_of(context: Any, array: Array) -> int:
     """Where an array stands, counted from the flat array of a Context."""
     from merganser.framework.native.assembly import place_relative_to  # loads the compiler
 
-    return place_relative_to(context._store.flat, array)
+    return place_relative_to(context.store.flat, array)
 
 
 def _gather(indices: NDArray[np.int64], source: Any, **options: Any) -> NativeCode:
     """y[i] = u[index[i]]."""
     from merganser.multibody.kernels.operations import GATHER
 
-    return NativeCode(GATHER, (len(indices), indices.ctypes.data, source, OUTPUT), **options)
+    return NativeCode(GATHER, (len(indices), address_of_array(indices), source, OUTPUT), **options)
 
 
 class NativeStatePort:
@@ -75,7 +76,7 @@ class NativePart:
 
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation."""
-        slot = context._slots[self._whole.cache_index()]
+        slot = context.slots[self._whole.cache_index()]
         return _gather(self._indices, ValueOf(slot), sources=(slot,))
 
 
@@ -92,7 +93,7 @@ class _NativeOutput:
         entry = self._plant._sys_xcdot_entry
         if entry is None or self._plant._native_dynamics.resolve(context) is None:
             return None
-        return context._slots[entry]
+        return context.slots[entry]
 
 
 class NativeAcceleration(_NativeOutput):
@@ -145,5 +146,6 @@ class NativeContactForces(_NativeOutput):
         if room is None or room.held is None or not _CONTACT_FORCES.is_worth_while():
             return None
         held, time_step = room.held, np.array([plant.time_step()])
-        code = (len(held.contact_forces), held.problem.ctypes.data, held.contact_forces.ctypes.data, time_step, OUTPUT)
+        rooms = address_of_array(held.problem), address_of_array(held.contact_forces)
+        code = (len(held.contact_forces), *rooms, time_step, OUTPUT)
         return NativeCode(_CONTACT_FORCES.load(), code, sources=(), reads_abstract_state=True)

@@ -303,7 +303,7 @@ class PlantOutputs(PlantSampling):
 
 def _calc_part(whole: int, indices: Any, context: Any, output: BasicVector) -> None:
     """What a model instance has of a vector of the whole plant, by the number of its cache entry."""
-    output._values[:] = context._read_entry(whole).value._values[indices]
+    output._values[:] = context.read_entry(whole).value._values[indices]
 
 
 def _allocate_geometry_poses() -> Value:

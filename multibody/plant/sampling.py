@@ -148,7 +148,7 @@ class PlantSampling(PlantInputs):
             F_applied = w.loops.F.copy()
         else:
             F_applied = w.F_applied.copy() if w.has_applied_forces else w.zeros_F
-        parameters, gravity = context._read_entry(self._constant_parameters_entry._index).value.get_value()
+        parameters, gravity = context.read_entry(self._constant_parameters_entry._index).value.get_value()
         contacts: ContactSample | None = w.contact_sample
         if contacts is not None and self._time_step > 0.0:
             F_applied = w.contact.F_Bo_W.copy()
@@ -158,7 +158,7 @@ class PlantSampling(PlantInputs):
     def _sample_in(self, context: Any, room: SampleRoom) -> DynamicsSample:
         """The sample that the operation of the native plan has left."""
         x, result = room.states.copy()
-        parameters, gravity = context._read_entry(self._constant_parameters_entry._index).value.get_value()
+        parameters, gravity = context.read_entry(self._constant_parameters_entry._index).value.get_value()
         F_applied, contacts = room.F_applied.copy(), None
         if room.held is not None:
             contacts, F_applied = room.held.take_contacts(x, result, F_applied)
@@ -202,7 +202,7 @@ class PlantSampling(PlantInputs):
 
     def _eval_sample(self, context: Any) -> DynamicsSample | None:
         """What output ports are to show; None before the first step of a sampled plant."""
-        sample: DynamicsSample | None = context._read_entry(self._sample_entry._index).value.get_value()
+        sample: DynamicsSample | None = context.read_entry(self._sample_entry._index).value.get_value()
         return sample
 
     def _eval_vdot(self, context: Any) -> Array:
@@ -222,7 +222,7 @@ class PlantSampling(PlantInputs):
 
     def _eval_contacts(self, context: Any) -> ContactSample | None:
         """What touches; None if nothing does, or before the first step of a sampled plant."""
-        contacts: ContactSample | None = context._read_entry(self._contacts_entry._index).value.get_value()
+        contacts: ContactSample | None = context.read_entry(self._contacts_entry._index).value.get_value()
         return contacts
 
     def _calc_contacts(self, context: Any, output: Any) -> None:
@@ -239,13 +239,13 @@ class PlantSampling(PlantInputs):
 
     def _eval_body_dynamics(self, context: Any) -> BodyDynamics | None:
         """How the bodies move and what acts in the joints; None before the first step of a sampled plant."""
-        bodies: BodyDynamics | None = context._read_entry(self._body_dynamics_entry._index).value.get_value()
+        bodies: BodyDynamics | None = context.read_entry(self._body_dynamics_entry._index).value.get_value()
         return bodies
 
     def _eval_body_dynamics_now(self, context: Any) -> BodyDynamics:
         """How the bodies move as it follows from the forces at the moment, whatever output ports show."""
         self._workspace(context)  # it is this plant's own
-        bodies: BodyDynamics = context._read_entry(self._body_dynamics_now_entry._index).value.get_value()
+        bodies: BodyDynamics = context.read_entry(self._body_dynamics_now_entry._index).value.get_value()
         return bodies
 
     def _calc_body_dynamics(self, context: Any, output: Any) -> None:

@@ -310,6 +310,25 @@ def test_a_force_that_is_not_a_number_raises_the_same_error_and_changes_nothing(
     assert "desired_state" in messages[0]
 
 
+def test_results_of_the_last_step_outlast_one_that_fails_in_the_same_advance() -> None:
+    scenes: list[Scene] = []
+
+    def spoil() -> None:
+        simulator = scenes[-1].simulator
+        source = simulator.get_system().GetSubsystemByName("desired")
+        context = source.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+        context.get_mutable_numeric_parameter(0)[1] = np.nan
+
+    for way in WAYS:
+        scenes.append(make_scene(way, watch=spoil))
+        with pytest.raises(RuntimeError, match="desired_state"):
+            scenes[-1].simulator.AdvanceTo(0.3)
+    python, native = map(results, scenes)
+    assert len(python[2]) >= 4
+    for expected, found in zip(python, native):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_geometry_of_others_than_the_plant_is_left_to_python() -> None:
     scene = make_scene("always")
     assert scene.plant._native_dynamics.resolve(scene.context) is not None
