@@ -126,7 +126,8 @@ class _ExtendedCode(ObserverCode):
         if room is None:
             return None
         f: list[Any] = [0] * o.OP_NUM_FIELDS
-        f[o.OP_FAILURE], f[o.OP_REALS], f[o.OP_FIELDS] = FAILURE, address_of_array(room.reals), address_of_array(room.fields)
+        f[o.OP_FAILURE] = FAILURE
+        f[o.OP_REALS], f[o.OP_FIELDS] = address_of_array(room.reals), address_of_array(room.fields)
         f[o.OP_UPDATE], f[o.OP_STATE], f[o.OP_RESULT] = kernel_address(o.extended_update, 0, 0), state, result
         f[o.OP_MEASURED], f[o.OP_INPUT] = InputOf(0), InputOf(1) if observer._u is not None else 0
         return NativeCode(o.EXTENDED, tuple(f), KeptAlive(*model.tapes(), room))

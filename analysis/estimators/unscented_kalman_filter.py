@@ -126,7 +126,8 @@ class _UnscentedCode(ObserverCode):
         room = observer._new_room()
         dynamics, output = model.tapes()
         f: list[Any] = [0] * o.OP_NUM_FIELDS
-        f[o.OP_FAILURE], f[o.OP_REALS], f[o.OP_FIELDS] = FAILURE, address_of_array(room.reals), address_of_array(room.fields)
+        f[o.OP_FAILURE] = FAILURE
+        f[o.OP_REALS], f[o.OP_FIELDS] = address_of_array(room.reals), address_of_array(room.fields)
         f[o.OP_DYNAMICS], f[o.OP_OUTPUT] = address_of_array(dynamics.fields), address_of_array(output.fields)
         f[o.OP_STAGE] = kernel_address(o.unscented_stage, 0, 0, 0)
         f[o.OP_IS_DISCRETE], f[o.OP_STATE], f[o.OP_RESULT] = int(observer._period > 0.0), state, result

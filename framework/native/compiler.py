@@ -70,8 +70,8 @@ def type_of_kernel(function: Callable[..., Any]) -> Any:
 @functools.cache
 def _dispatcher(function: Callable[..., Any]) -> Any:
     # Python calls kernels by entry points of their own (entry_points.py).
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_KERNEL_OPTIONS}
-    return numba.njit(function, pipeline_class=compiler_of("kernel"), **options)
+    own: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(function, pipeline_class=compiler_of("kernel"), **own, **_KERNEL_OPTIONS)
 
 
 def prepare() -> None:

@@ -6,8 +6,8 @@ numbers in a table, reads the others where CPython and numpy keep them, and call
 
 Only the few instructions around the call are compiled here, in milliseconds, once for each kernel and kind of
 arguments; contexts that bind arrays of their own share them, and they are kept on the disk: addresses stand in the
-table, not in the code. Where Python's objects are not laid out as expected
-(free-threaded builds, for example), `bind` calls the same machine code by numba's way (plain_calls.py).
+table, not in the code. Where Python's objects are not laid out as expected (free-threaded builds, for example), `bind`
+calls the same machine code by numba's way (plain_calls.py). What each way takes stands in README.md.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def raise_where(context: Any, builder: Any, condition: Any, error: Exception) ->
 # ------------------------------------------------------------------ compilers
 
 
-def compiler_of(kind: str) -> Callable[..., Any]:
+def compiler_of(kind: str) -> Any:
     """What numba takes as `pipeline_class`: a compiler of "kernel", "operation" or "helper", chosen at each use."""
 
     def make(*arguments: Any) -> Any:
