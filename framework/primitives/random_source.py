@@ -20,6 +20,7 @@ from merganser.framework.core.random_values import (
     twister_is_known,
 )
 from merganser.framework.core.state import State
+from merganser.framework.native.addresses import address_of_array, twister_of, words_of_twister
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size
 
 __all__ = ["AddRandomInputs", "RandomSource"]
@@ -106,9 +107,7 @@ class _CodeOfSource:
         box = context._abstract_state._items[int(source._generator_index)]
         if not isinstance(box, GeneratorBox) or not twister_is_known():
             return None
-        from merganser.framework.native.addresses import address_of_array, twister_of
-
-        state, next_word = twister_of(box.get_value()._state._bit_generator)
+        state, next_word = twister_of(box.get_value().bit_generator)
         settle = _Undoing(context, box)
         rooms = address_of_array(settle.before), address_of_array(settle.was_called)
         places = NextDiscreteStateOf(0), next_word, state, *rooms
@@ -127,7 +126,7 @@ class _Undoing:
 
     def __init__(self, context: Any, box: GeneratorBox) -> None:
         self._context, self._box = context, box
-        self.before: NDArray[np.uint32] = np.zeros_like(box.get_value()._words())
+        self.before: NDArray[np.uint32] = words_of_twister(box.get_value().bit_generator).copy()
         self.was_called: NDArray[np.int64] = np.zeros(1, np.int64)
 
     def __call__(self) -> None:
@@ -136,7 +135,7 @@ class _Undoing:
             context = self._context
             sample, state = context.room_for_update()._items[0], context._discrete._items[0]
             if (sample._values != state._values).any():
-                self._box.get_value()._words()[:] = self.before
+                words_of_twister(self._box.get_value().bit_generator)[:] = self.before
 
 
 def AddRandomInputs(sampling_interval_sec: float, builder: DiagramBuilder) -> int:
