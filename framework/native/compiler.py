@@ -55,10 +55,20 @@ def compile_kernel(function: Callable[..., Any], signature: tuple[Any, ...]) -> 
     return finished(library, symbol, "bool" if result == numba.types.boolean else str(result))
 
 
-def compile_operation(function: Callable[..., Any], signature: Any) -> tuple[Code, MachineCode | None]:
-    """Compiles a function that is called as C does, for pointers."""
+def compile_operation(
+    function: Callable[..., Any], signature: Any, counts_no_references: bool = False
+) -> tuple[Code, MachineCode | None]:
+    """Compiles a function that is called as C does, for pointers.
+
+    Args:
+        function: the function.
+        signature: numba's types of its arguments and of the result.
+        counts_no_references: whether nothing in it returns an array; code that counts references to arrays may call
+            functions of numba's, for which numba is imported.
+    """
     prepare()
-    library, symbol = compiled_operation(function, signature)
+    options = _KERNEL_OPTIONS if counts_no_references else {"error_model": "numpy"}
+    library, symbol = compiled_operation(function, signature, options)
     return finished(library, symbol, "none")
 
 

@@ -155,11 +155,11 @@ def compiled_kernel(dispatcher: Any, argtypes: tuple[Any, ...]) -> tuple[Any, st
     return result.library, result.fndesc.llvm_func_name, kind
 
 
-def compiled_operation(function: Callable[..., Any], kind: Any) -> tuple[Any, str]:
+def compiled_operation(function: Callable[..., Any], kind: Any, options: dict[str, Any]) -> tuple[Any, str]:
     """Compiles a function that is called as C does; gives the library, and the function's name in it."""
 
     def compile_() -> Any:
-        made: Any = CFunc(function, kind, {}, {"error_model": "numpy"}, pipeline_class=compiler_of("operation"))
+        made: Any = CFunc(function, kind, {}, dict(options), pipeline_class=compiler_of("operation"))
         made.compile()
         return made
 

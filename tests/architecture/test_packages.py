@@ -25,12 +25,11 @@ _BELOW: dict[str, set[str]] = {
     "math": {"core"},
     "autodiff": {"core", "math"},
     "symbolic": {"core", "math"},
-    "native": {"core"},
+    "native": {"core", "math"},
     "trajectories": {"core", "math", "symbolic", "native"},
     "primitives": {"core", "math", "autodiff", "symbolic", "native", "trajectories"},
 }
 _UPWARD = {  # what is left, to be handed in from above
-    "framework/core/derivatives.py": "native",  # the tape that takes the place of callbacks
     "framework/core/native_function.py": "native",  # the compiled form of a user's function
     "framework/core/random_values.py": "native",  # where numpy keeps the words of a generator
 }
