@@ -75,12 +75,16 @@ class HelperCompiler(KernelCompiler):
 
 
 class _KernelLibrary(JITCodeLibrary):
-    """The code of a kernel, which has its helpers for itself: one that is called at one place only is inlined."""
+    """The code of a kernel, which has its helpers for itself: one that is called at one place only is inlined.
+
+    They are private, not internal: LLVM's linker knows internal functions by their names, and would take one, whose
+    arguments it has changed, for the helper of the same name of something that is compiled later.
+    """
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
-                function.linkage = Linkage.internal
+                function.linkage = Linkage.private
         super()._optimize_final_module()
 
     def _finalize_final_module(self) -> None:
