@@ -21,6 +21,7 @@ from merganser.framework.core.dynamics import DynamicsMethods
 from merganser.framework.core.errors import name_owner, nearest_names
 from merganser.framework.core.events import DeclaredEvent, EventKind, TriggerType
 from merganser.framework.core.execution import compute_updates, execute, raise_if_failed
+from merganser.framework.core.garbage import garbage_waits
 from merganser.framework.core.graphviz import GraphvizMethods
 from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
 from merganser.framework.core.layout import RootLayout
@@ -218,7 +219,8 @@ class System(
         return self._make_context(dtype_of(self._scalar))
 
     def _make_context(self, dtype: Any, scalar: type[Any] | None = None) -> Context:
-        return make_context(self._get_layout(), dtype, scalar)
+        with garbage_waits():  # twice as fast for thousands of systems
+            return make_context(self._get_layout(), dtype, scalar)
 
     def _get_layout(self) -> RootLayout:
         layout = self._sys_layout_cache
