@@ -103,7 +103,7 @@ def BatchEvalUniquePeriodicDiscreteUpdate(
         ValueError: sizes do not match.
     """
     name = "BatchEvalUniquePeriodicDiscreteUpdate"
-    system._check_context(context)
+    system.ValidateContext(context)
     period = _period_of(system, context)
     if period is None:
         raise RuntimeError(
@@ -145,7 +145,7 @@ def _evaluate_all(
     parallelize: bool | int,
 ) -> Array:
     name = rule.name
-    system._check_context(context)
+    system.ValidateContext(context)
     benches = _benches_of(system, context, input_port_index, rule)
     port = benches.port
     t = np.asarray(arguments[0], dtype=np.float64).reshape(-1)
@@ -205,7 +205,7 @@ class _Bench:
     """
 
     def __init__(self, system: System, context: Context) -> None:
-        is_root = context._parent is None
+        is_root = context.parent is None
         # A clone takes a quarter of the time, 0.2 ms for a plant.
         self.context: Any = context.Clone() if is_root else detached_context(system, context)
         self.columns: Columns | None = None
@@ -218,7 +218,7 @@ class _Bench:
             for index, source in enumerate(part.sources)
             if isinstance(source, FixedInputPortValue) and source.context is part
         )
-        self._has_abstract_values = bool(context._abstract_state._items or context._parameters._abstract._items)
+        self._has_abstract_values = bool(context.num_abstract_states() or context.num_abstract_parameters())
         self._may_read_abstract_values = may_read_abstract_values(context)
 
     def can_be_lowered(self) -> bool:
@@ -338,7 +338,7 @@ def _evaluate_rest(
     results: Array,
     row: int,
 ) -> None:
-    """The same from a row that is left to Python.
+    """Computes the rows from one on that is left to Python.
 
     Rows are computed by callbacks until it is worth while to compile, and then from one that compiled code cannot
     compute to where it is tried again.

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework import Context
+from merganser.framework import Context, PortDataType
+from merganser.framework.core.inside import cache_entries, declared_events, input_ports
 from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.store import FixedInputPortValue
 from merganser.framework.core.values import AbstractValue, BasicVector
@@ -38,16 +39,20 @@ def _may_read(context: Context) -> bool:
     if not isinstance(context, LeafContext):
         return False
     system: Any = context.system
-    is_native = any(slot.entry.native is not None for slot in context.slots) or any(
-        event.native is not None for event in system._sys_events
+    is_native = any(entry.native is not None for entry in cache_entries(system)) or any(
+        event.native is not None for _, event in declared_events(system, context)
     )
-    reads = any(port._size is None and context.sources[port._index] is not None for port in system._sys_input_ports)
-    return is_native and (reads or bool(system._sys_abstract_parameter_models))
+    kinds = (port.get_data_type() for port in input_ports(system))
+    reads = any(
+        kind is PortDataType.kAbstractValued and source is not None for kind, source in zip(kinds, context.sources)
+    )
+    return is_native and (reads or context.num_abstract_parameters() > 0)
 
 
 def have_same_abstract_values(one: Context, other: Context) -> bool:
     """Whether the abstract parameters of two contexts of one system are the same, as far as can be seen."""
-    return all(map(_are_same, one._parameters._abstract._items, other._parameters._abstract._items))
+    mine, others = (context.peek_parameters().get_abstract_parameter for context in (one, other))
+    return all(_are_same(mine(i), others(i)) for i in range(one.num_abstract_parameters()))
 
 
 def _are_same(one: Any, other: Any) -> bool:

@@ -41,7 +41,7 @@ class ContextRuns:
         if len({id(context) for context in self._contexts}) < len(self._contexts):
             raise ValueError("batch_simulate: each simulation needs a Context of its own, but one is there twice.")
         for context in self._contexts:
-            system._check_context(context)
+            system.ValidateContext(context)
             context.require_root("batch_simulate")
         self.template: Any = self._contexts[0] if self._contexts else None
         self.statuses: list[Any] = [None] * len(self._contexts)
@@ -127,7 +127,7 @@ class StateRuns:
         inputs: Mapping[int, ArrayLike],
         parameters: Mapping[int, ArrayLike],
     ) -> None:
-        size = context.num_continuous_states() + sum(group.size() for group in context._discrete._items)
+        size = context.num_continuous_states() + sum(group.size() for group in context.get_discrete_state().get_data())
         x = np.asarray(states, dtype=np.float64)
         if x.ndim != 2 or x.shape[0] != size:
             raise ValueError(
@@ -162,12 +162,10 @@ class StateRuns:
             context.get_mutable_numeric_parameter(group).SetFromVector(values[:, index])
         if has_state:
             column = self._start[:, index]
-            context._set_time(column.item(0))
-            context.get_mutable_state()
             at = 1 + self._num_xc
-            context._xc._vector._values[:] = column[1:at]
-            for vector in context._discrete._items:
-                vector._values[:] = column[at : at + vector.size()]
+            context.SetTimeAndContinuousState(column.item(0), column[1:at])
+            for vector in context.get_mutable_discrete_state().get_data():
+                vector.SetFromVector(column[at : at + vector.size()])
                 at += vector.size()
 
     def context(self, index: int) -> Context:
@@ -181,7 +179,8 @@ class StateRuns:
 
     def take(self, index: int, context: Context, status: SimulatorStatus, num_steps: int) -> None:
         """A simulation has ended in the context made for it."""
-        groups = [context._xc._vector._values, *(group._values for group in context._discrete._items)]
+        state = context.get_state()
+        groups = [state.get_continuous_state().CopyToVector(), *map(np.asarray, state.get_discrete_state().get_data())]
         self.times_out[index], self.states_out[:, index] = context.store.flat.item(0), np.concatenate(groups)
         self.num_steps[index], self.statuses[index] = num_steps, status
         for slot in context.store.slots:

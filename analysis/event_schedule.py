@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 from merganser.analysis.integrators.step_size import RESOLUTION, is_too_fine
 from merganser.framework import Context, System, TriggerType
 from merganser.framework.core.events import EventKind
+from merganser.framework.core.inside import declared_events
 
 if TYPE_CHECKING:
     from merganser.framework.core.events import DeclaredEvent
@@ -53,7 +54,7 @@ class EventSchedule:
     """
 
     def __init__(self, system: System, context: Context) -> None:
-        self._declared = system._declared_events(context)
+        self._declared = declared_events(system, context)
         self._ordered = _in_order(self._declared)
         periodic = [event for _, event in self._ordered if event.trigger is TriggerType.kPeriodic]
         self._clocks = list({(event.period, event.offset): event for event in periodic}.values())
@@ -103,7 +104,7 @@ class EventSchedule:
 
     def is_up_to_date(self, system: System, context: Context) -> bool:
         """Whether these are still all events that the system has declared, in the same contexts."""
-        mine, present = self._declared, system._declared_events(context)
+        mine, present = self._declared, declared_events(system, context)
         return len(mine) == len(present) and all(a[0] is b[0] and a[1] is b[1] for a, b in zip(mine, present))
 
     def num_clocks(self) -> int:

@@ -20,8 +20,9 @@ from merganser.framework.core.checkpoint import Checkpoint
 from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.execution import SUCCEEDED, UpdateList, Updates, execute, make_updates
-from merganser.framework.core.later_code import LaterCode, note_work, pays_to_load, want
+from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.core.native_code import may_compile
+from merganser.framework.later_code import LaterCode, note_work, pays_to_load, want
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -99,11 +100,12 @@ class Simulator:
         self.ResetStatistics()
 
     def _set_context(self, context: Context) -> None:
-        self._system._check_context(context)
+        self._system.ValidateContext(context)
         context.require_root("Simulator")
         self._context = context
         self._store, self._down = context.store, context.layout.down
-        self._has_continuous_state = context.num_continuous_states() > 0
+        start, end = context.layout.xc_range
+        self._has_continuous_state = end > start
         self._is_initialized = False
         self._owed = []
         self._schedule: Any = None  # of the events, made by Initialize
@@ -209,7 +211,7 @@ class Simulator:
         Args:
             use: whether they may.
             at_once: from the first step on, even if the compiled loop has to be loaded or compiled for it; otherwise
-                when it pays (framework/core/later_code.py). The environment variable MERGANSER_PLAN, which is "always"
+                when it pays (framework/later_code.py). The environment variable MERGANSER_PLAN, which is "always"
                 or "never", says so for new simulators.
         """
         self._uses_native_plan = bool(use)
@@ -285,7 +287,7 @@ class Simulator:
 
     def _initialize(self, with_initialization: bool) -> SimulatorStatus:
         """Carries out the events of the initialization."""
-        has_witnesses = self._system._may_have_witnesses()
+        has_witnesses = may_have_witnesses(self._system)
         self._watch = WitnessWatch(self._system, self._context, self._integrator) if has_witnesses else None
         self.ResetStatistics()
         self._integrator.Initialize()
@@ -551,7 +553,7 @@ class Simulator:
             raise
         self._owed = []
         had_effect, self._had_effect = self._had_effect, False
-        self._num_publishes += self._was_effective(outcome, status) or had_effect
+        self._num_publishes += outcome is SUCCEEDED or self._was_effective(outcome, status) or had_effect
 
     def _force_publish(self) -> None:
         self._system.ForcedPublish(self._context)
@@ -576,7 +578,7 @@ class Simulator:
 
     def _was_effective(self, outcome: EventStatus, status: SimulatorStatus) -> bool:
         """Whether events had something to do; their outcome may be the end of the advance."""
-        severity = outcome._severity
+        severity = outcome.severity()
         if severity <= EventStatus.Severity.kSucceeded:
             return severity is EventStatus.Severity.kSucceeded
         if severity is EventStatus.Severity.kReachedTermination:

@@ -14,6 +14,7 @@ from merganser.analysis.integrators.dense_output import DenseOutput
 from merganser.analysis.integrators.settings import IntegratorSettings
 from merganser.analysis.integrators.step_size import RESOLUTION, is_too_fine, next_step_size
 from merganser.framework import Context, System
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.nonfinite import blame_derivatives, is_finite
 
 __all__ = ["CUT_SHORT", "SLIVER", "STRETCH", "IntegratorBase", "StepResult", "largest_magnitude"]
@@ -118,12 +119,12 @@ class IntegratorBase(IntegratorSettings):
             ValueError: the context belongs to another system.
             RuntimeError: the context is part of the context of a larger diagram.
         """
-        self._system._check_context(context)
+        self._system.ValidateContext(context)
         context.require_root(type(self).__name__)
-        if not hasattr(self._system._scalar, "real"):
+        if not hasattr(context.store.scalar, "real"):
             raise TypeError(
                 f"{type(self).__name__}: system '{self._system.GetSystemPathname()}' is one of "
-                f"{self._system._scalar.__name__}; only systems of numbers can be simulated."
+                f"{scalar_of(self._system).__name__}; only systems of numbers can be simulated."
             )
         self._context = context
         self._store = store = context.store
@@ -309,7 +310,7 @@ class IntegratorBase(IntegratorSettings):
         time = self._store.flat.item(0).real
         self._require_future(time, t_target)
         if len(self._x) == 0 or t_target == time:
-            self._bound_context()._set_time(t_target)
+            self._bound_context().put_time(t_target)
             return True
         h = t_target - time
         self._x_start[:] = self._x
@@ -333,7 +334,7 @@ class IntegratorBase(IntegratorSettings):
             Whether it ends at `target`.
         """
         if len(self._x) == 0 or target == time:
-            self._bound_context()._set_time(target)
+            self._bound_context().put_time(target)
             return True
         room = target - time
         is_last = room <= STRETCH * self._max_step_size

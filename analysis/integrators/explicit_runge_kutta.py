@@ -85,7 +85,7 @@ class ExplicitRungeKutta(IntegratorBase):
     # ------------------------------------------------------------------ all derivatives compiled
 
     def _step_in_order(self, time: float, h: float) -> float:
-        """The same step with sums in a fixed order, which the compiled form of the step repeats bit for bit."""
+        """A step whose sums are taken in a fixed order, which its compiled form repeats bit for bit."""
         operations = None if self._is_searching_for_blame else self._derivatives.operations()
         if operations is not None:
             return self._native_step(operations, time, h)

@@ -17,6 +17,7 @@ from merganser.analysis.integrators.jacobian import (
 )
 from merganser.analysis.integrators.newton import NewtonCounts, NewtonSolver
 from merganser.framework import Context
+from merganser.framework.core.inside import scalar_of
 
 __all__ = ["ImplicitIntegrator"]
 
@@ -160,7 +161,7 @@ class ImplicitIntegrator(IntegratorBase):
         if self._x.dtype == object:
             raise TypeError(
                 f"{type(self).__name__} solves its equations for floats only; system "
-                f"'{self._system.GetSystemPathname()}' is one of {self._system._scalar.__name__}. Use an explicit "
+                f"'{self._system.GetSystemPathname()}' is one of {scalar_of(self._system).__name__}. Use an explicit "
                 "integrator, such as RungeKutta3Integrator."
             )
         self._drop_jacobian()

@@ -151,8 +151,8 @@ class IntegratorSettings(abc.ABC):
         return self._num_failure_shrinkages
 
     def get_num_substep_failures(self) -> int:
-        """The same as `get_num_step_shrinkages_from_substep_failures`: each failure is met by a shorter
-        step."""
+        """Number of failures within steps; each is met by a shorter step, so that it is
+        `get_num_step_shrinkages_from_substep_failures`."""
         return self._num_failure_shrinkages
 
     def get_actual_initial_step_size_taken(self) -> float:

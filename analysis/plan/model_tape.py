@@ -75,7 +75,7 @@ def take_results(tape_in: Any, target_out: Any, target: int) -> None:
 def move_complex_model(
     tape_in: Any, time: float, state_in: Any, state: int, input_in: Any, input_: int, j: int
 ) -> None:
-    """The same for a tape of complex numbers, with a tiny imaginary step in element j of the state."""
+    """Puts time, state and input into a tape of complex numbers, with a tiny imaginary step in state j."""
     flat = complexes_at(tape_in[VALUES])
     flat[0] = complex(time, 0.0)
     for i in range(tape_in[NUM_STATES]):

@@ -27,7 +27,7 @@ class Checkpoint:
         self._numbers = context.store.flat.copy()
         self._abstract_state = context._abstract_state.Clone() if with_abstract_state else None
         kept = [box.get_value() for box in kept_boxes(context)]
-        self._log_lengths = [(log, log.num_samples()) for log in kept if hasattr(log, "_keep_first")]
+        self._log_lengths = [(log, log.num_samples()) for log in kept if hasattr(log, "keep_first")]
 
     def restore(self) -> None:
         """Makes the context what it was; samples that were added are taken out of the logs."""
@@ -36,5 +36,5 @@ class Checkpoint:
         if self._abstract_state is not None:
             self._context._abstract_state.SetFrom(self._abstract_state)
         for log, length in self._log_lengths:
-            log._keep_first(length)
+            log.keep_first(length)
         store.change((1 << store.layout.num_entries) - 1, self._context)

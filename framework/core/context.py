@@ -34,6 +34,7 @@ from merganser.framework.core.values import AbstractValue, BasicVector, refuse_m
 if TYPE_CHECKING:
     from merganser.framework.core.diagram_context import DiagramContext
     from merganser.framework.core.system import System
+    from merganser.framework.core.system_base import SystemBase
 
 __all__ = ["Context"]
 
@@ -48,19 +49,27 @@ class Context(CacheControl):
 
     A `get_mutable_...` call counts as a change of what it returns: everything computed from that is computed anew
     when next asked for. Do not keep what it returned for later changes.
+
+    Attributes (for the packages of this project, see inside.py; users have the functions):
+        system: whose values these are.
+        layout: where they stand in the numbers of the whole tree of contexts, and what depends on them.
+        store: the numbers of the whole tree, and what of them is out of date.
+        parent: the context of the Diagram around; None for a root.
+        sources: for each input port a CacheSlot, a FixedInputPortValue, or None.
+        derivative_slots: the slots of the time derivatives of each leaf system at or below this one.
     """
 
-    store: Store
     system: System
     layout: SystemLayout
-    _parent: DiagramContext | None
-    sources: list[Any]  # for each input port a CacheSlot, a FixedInputPortValue, or None
+    store: Store
+    parent: DiagramContext | None
+    sources: list[Any]
+    derivative_slots: Sequence[CacheSlot]
     _xc: ContinuousState
     _discrete: DiscreteValues
     _abstract_state: AbstractValues
     _parameters: Parameters
     _xcdot: ContinuousState
-    derivative_slots: Sequence[CacheSlot]  # the derivatives of each leaf system at or below this one
     _state: State | None = None
     _derivative_evaluator: DerivativeEvaluator | None = None
 
@@ -68,7 +77,7 @@ class Context(CacheControl):
         self.store = store
         self.system = layout.system
         self.layout = layout
-        self._parent = parent
+        self.parent = parent
         self.sources = [None] * len(layout.sources)
         start, end = layout.xc_range
         if start == end:
@@ -96,9 +105,10 @@ class Context(CacheControl):
             RuntimeError: this is the context of a subsystem.
         """
         self.require_root("SetTime")
-        self._set_time(self._checked_time(time_sec))
+        self.put_time(self._checked_time(time_sec))
 
-    def _set_time(self, time: Any) -> None:
+    def put_time(self, time: Any) -> None:
+        """Sets the time of the whole tree of contexts [s], unchecked (inside.py)."""
         self.store.change(self.layout.down["time"], self)
         self.store.flat[0] = time
 
@@ -154,7 +164,7 @@ class Context(CacheControl):
         """Sets time [s] and all continuous state variables."""
         self.require_root("SetTimeAndContinuousState")
         values = self._checked(xc, self._xc.size(), "continuous state")
-        self._set_time(self._checked_time(time_sec))
+        self.put_time(self._checked_time(time_sec))
         self.SetContinuousState(values)
 
     def _read_derivatives(self) -> ContinuousState:
@@ -164,6 +174,7 @@ class Context(CacheControl):
         return self._xcdot
 
     def derivative_evaluator(self) -> DerivativeEvaluator:
+        """What brings the time derivatives up to date, over and over again (inside.py)."""
         if self._derivative_evaluator is None:
             self._derivative_evaluator = DerivativeEvaluator(self)
         return self._derivative_evaluator
@@ -239,9 +250,10 @@ class Context(CacheControl):
     def get_state(self) -> State:
         """Returns the whole state."""
         self.store.note_read(self, _XC_NODES | self.layout.xd_nodes | self.layout.xa_nodes)
-        return self._whole_state()
+        return self.peek_state()
 
-    def _whole_state(self) -> State:
+    def peek_state(self) -> State:
+        """The whole state, without a note that anybody reads it; who changes it tells the store (inside.py)."""
         if self._state is None:
             self._state = State(self._xc, self._discrete, self._abstract_state)
         return self._state
@@ -250,7 +262,7 @@ class Context(CacheControl):
         """Returns the whole state for changing it."""
         down = self.layout.down
         self.store.change(down["xc"] | down["xd"] | down["xa"], self)
-        return self._whole_state()
+        return self.peek_state()
 
     def num_total_states(self) -> int:
         """Number of state variables, continuous, discrete and abstract."""
@@ -282,6 +294,10 @@ class Context(CacheControl):
     def get_parameters(self) -> Parameters:
         """Returns the parameters."""
         self.store.note_read(self, self.layout.p_nodes)
+        return self._parameters
+
+    def peek_parameters(self) -> Parameters:
+        """The parameters, without a note that anybody reads them (inside.py)."""
         return self._parameters
 
     def get_mutable_parameters(self) -> Parameters:
@@ -379,7 +395,7 @@ class Context(CacheControl):
         if self._takes_other_scalars_than(source):
             time = cast_array(time, self._scalar())
         self._copy_values_from(source)
-        self._set_time(time[0])
+        self.put_time(time[0])
         self.store.accuracy = source.store.accuracy
 
     def SetStateAndParametersFrom(self, source: Context) -> None:
@@ -455,6 +471,11 @@ class Context(CacheControl):
         return self.sources[index] is not None
 
     def require_input(self, index: int) -> BasicVector | AbstractValue:
+        """The current value of input port `index`.
+
+        Raises:
+            UnconnectedInputError: it has none.
+        """
         value = self.read_input(index)
         if value is None:
             port = self.system._sys_input_ports[index]
@@ -487,7 +508,7 @@ class Context(CacheControl):
 
     # ------------------------------------------------------------------ helpers
 
-    def _part_of(self, system: System) -> Any:
+    def _part_of(self, system: SystemBase) -> Any:
         """The part of this context that belongs to `system`, this one or one inside at any depth; None for others."""
         layout = self.layout.root.layout_of(system)
         numbers = []
@@ -506,7 +527,8 @@ class Context(CacheControl):
         return [self]
 
     def require_root(self, what: str) -> None:
-        if self._parent is not None:
+        """Raises a RuntimeError that says what was asked for, if this is the context of a subsystem."""
+        if self.parent is not None:
             raise RuntimeError(
                 f"{what}: the context of subsystem '{self.system.GetSystemPathname()}' cannot do this by itself; "
                 "call it on the context of the whole diagram."

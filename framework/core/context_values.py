@@ -75,7 +75,7 @@ def put_values(context: Context, values: ContextValues) -> None:
 
 def reduce_context(context: Context) -> tuple[Any, ...]:
     """How `pickle` takes a Context apart: its system, and its values; one of a subsystem, by its whole."""
-    parent = context._parent
+    parent = context.parent
     if parent is not None:
         return _part_of, (parent, parent._children.index(context))
     return _rebuilt, (context.system, context.store.flat.dtype, take_values(context))

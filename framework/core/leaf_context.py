@@ -24,9 +24,16 @@ _ELSEWHERE_NODE = 1 << ELSEWHERE
 
 
 class LeafContext(Context):
-    """The context of a leaf system."""
+    """The context of a leaf system.
+
+    Attributes (see inside.py; besides those of every Context):
+        slots: of the cache entries of the system, in their order.
+        workspace: room for a system that computes on arrays of its own; what it is, the system says.
+    """
 
     layout: LeafLayout
+    slots: list[CacheSlot]
+    workspace: Any = None
 
     # Most blocks have only some of these; what is empty is the same for all.
     _discrete = DiscreteValues()
@@ -39,8 +46,6 @@ class LeafContext(Context):
     _next_xd: Array
     _next_state: State | None = None
     _next_state_xd: Array
-
-    workspace: Any = None  # room for a leaf system that computes on arrays of its own
 
     def __init__(self, store: Store, layout: LeafLayout, parent: DiagramContext | None) -> None:
         super().__init__(store, layout, parent)
@@ -73,7 +78,7 @@ class LeafContext(Context):
         return DiscreteValues([_view(model, values, offset - first) for model, offset in zip(models, offsets)])
 
     def room_for_update(self) -> DiscreteValues:
-        """Where discrete updates leave their results."""
+        """The room in which discrete updates leave their results; compiled ones write there too."""
         if self._next_discrete is None:
             self._next_xd = self._xd.copy()
             self._next_discrete = self._discrete_in(self._next_xd)

@@ -50,7 +50,7 @@ class KernelCompiler(Compiler):
 
 
 class OperationCompiler(KernelCompiler):
-    """The same for functions that are called as C does."""
+    """Compiles functions that are called as C does, by their addresses."""
 
     def _make_library(self, name: str) -> None:
         super()._make_library(name)
@@ -60,7 +60,7 @@ class OperationCompiler(KernelCompiler):
 
 
 class HelperCompiler(KernelCompiler):
-    """The same, but for the machine code."""
+    """Compiles a helper up to the code that its callers take in, without machine code of its own."""
 
     def _make_library(self, name: str) -> None:
         context = self.state.targetctx

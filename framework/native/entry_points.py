@@ -116,7 +116,7 @@ def _is_simple_value(value: Any) -> bool:
 
 
 def _slow_form(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """The same function in Python."""
+    """What an entry point does, written in Python: for arguments that entry points do not know."""
     code = _plain_form(kernel)
 
     def call(*given: Any) -> Any:

@@ -5,7 +5,7 @@ to `compile_ahead`. Its helpers go through the list, keep what they make on the 
 leave out what another process has begun with: who compiles a kernel claims it by a file first. `wait_for`, called
 before a kernel is compiled here, claims it, or waits for the helper that has. A helper that fails only costs time.
 
-When helpers are through with the list, they go on with what this process can do without (core/later_code.py).
+When helpers are through with the list, they go on with what this process can do without (later_code.py).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from merganser.framework.core import later_code
-from merganser.framework.core.later_code import LaterCode
+from merganser.framework import later_code
+from merganser.framework.later_code import LaterCode
 from merganser.framework.native.announce import announced
 from merganser.framework.native.argument_types import text_of_types
 from merganser.framework.native.extending import import_whole
@@ -76,7 +76,7 @@ def compile_ahead(jobs: Sequence[Job], is_needed_soon: bool = True) -> None:
     Args:
         jobs: what; what this process needs last comes first, so that it seldom needs what a helper has just begun with.
         is_needed_soon: whether this process will wait for them. Otherwise what makes its steps faster comes first
-            (core/later_code.py), and one process does it all at the lowest priority.
+            (later_code.py), and one process does it all at the lowest priority.
     """
     jobs = [job for job in jobs if is_missing(job[0])]
     number = num_helpers()

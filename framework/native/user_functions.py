@@ -56,7 +56,7 @@ class CompiledFunction:
         return self._address(signature_of_operation())
 
     def complex_address(self) -> int:
-        """The same for the array of a Context of complex numbers; the time is one of them, too."""
+        """Where the operation stands that takes the array of a Context of complex numbers; so is its time."""
         return self._address(signature_of_operation(is_complex=True))
 
     def _address(self, signature: Any) -> int:

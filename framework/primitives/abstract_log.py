@@ -50,9 +50,9 @@ class AbstractLog:
 
     def Clear(self) -> None:
         """Forgets all samples."""
-        self._keep_first(0)
+        self.keep_first(0)
 
-    def _keep_first(self, number: int) -> None:
+    def keep_first(self, number: int) -> None:
         """Forgets all samples but the first ones."""
         del self._times[number:]
         del self._values[number:]

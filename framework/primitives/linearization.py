@@ -103,7 +103,7 @@ def FirstOrderTaylorApproximation(
 
 
 def _approximate(system: System, context: Context, input_port_index: int, output_port_index: int) -> tuple[Any, ...]:
-    system._check_context(context)
+    system.ValidateContext(context)
     u_index, y_index = _input_index(system, input_port_index), _output_index(system, output_port_index)
     period = _require_one_kind_of_state(system, context)
     x0, u0 = _state(context).copy(), _input_value(system, context, u_index)
@@ -226,7 +226,7 @@ def _detached(system: System, context: Context, dtype: Any, scalar: type[Any] | 
     """A context for the system alone, with the values of `context`, of numbers of a dtype or objects of a type."""
     copy = system._make_context(dtype, scalar)
     copy._copy_values_from(context)
-    copy._set_time(context.store.flat[0])
+    copy.put_time(context.store.flat[0])
     copy.store.accuracy = context.store.accuracy
     for index, source in enumerate(context.sources):
         if source is not None:

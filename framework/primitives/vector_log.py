@@ -115,9 +115,9 @@ class VectorLog:
 
     def Clear(self) -> None:
         """Forgets all samples."""
-        self._keep_first(0)
+        self.keep_first(0)
 
-    def _keep_first(self, number: int) -> None:
+    def keep_first(self, number: int) -> None:
         """Forgets all samples but the first ones."""
         self._count[0] = number
         VectorLog.num_edits += 1

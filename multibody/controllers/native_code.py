@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core import later_code
-from merganser.framework.core.later_code import LaterCode
+from merganser.framework import later_code
 from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
+from merganser.framework.later_code import LaterCode
 from merganser.framework.native import kernel_address
 from merganser.multibody import kernels
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.math import RigidTransform
 from merganser.framework.native import compile_ahead, is_missing
 from merganser.framework.native.shared_code import job_of
@@ -79,7 +80,7 @@ class PlantContact(PlantContactGeometry):
         self._can_hold = self._may_touch or has_limits or bool(len(self._tree.constraints))
         self._contact_settings = None
         names = joints_with_limits_left_out(self._tree)
-        if names and self._scalar is float:
+        if names and scalar_of(self) is float:
             self._warn_once(
                 "joint limits",
                 f"Plant '{self.GetSystemPathname()}' does not keep the position limits of joints {listed(names)}: "

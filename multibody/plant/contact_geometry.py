@@ -77,7 +77,7 @@ class PlantContactGeometry(PlantConstraints):
         Raises:
             UnconnectedInputError: there is no SceneGraph to ask.
         """
-        value = context.read_input(self._geometry_query_port._index)
+        value = context.read_input(self._geometry_query_port.get_index())
         if value is not None:
             return value.get_value()
         from merganser.framework import UnconnectedInputError

@@ -143,7 +143,7 @@ class PlantForceElements(PlantComputations):
         return self._sum_up_energies(context, element)
 
     def _sum_up_energies(self, context: Any, element: ForceElement | None = None) -> Array:
-        """The same of one element, or of all but gravity, shape [3]."""
+        """Energy [J] and powers [W] of one element, or of all but gravity, shape [3]."""
         elements = self._tree.force_elements[1:] if element is None else [element]
         for one in elements:
             one._check_potential(context, "The energy or power")

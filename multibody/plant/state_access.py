@@ -54,17 +54,19 @@ class PlantState(PlantGeometry):
             TypeError: it is not a Context.
         """
         if getattr(context, "system", None) is not self:
-            self._check_context(context)
+            self.ValidateContext(context)
         if context.workspace is None:
             self._require_finalized("a computation")
-            discrete, numeric = context._discrete._items, context._parameters._numeric._items
+            state, parameters = context.peek_state(), context.peek_parameters()
             scalar = context.store.scalar
             context.workspace = _workspace_class(scalar)(
                 self._tree.topology,
-                discrete[0]._values if self._time_step > 0.0 else context._xc._vector._values,
+                state.get_discrete_state(0).value()
+                if self._time_step > 0.0
+                else state.get_continuous_state().get_vector().value(),
                 self._tree.num_positions(),
-                numeric[self._parameter_group]._values,
-                numeric[self._gravity_group]._values,
+                parameters.get_numeric_parameter(self._parameter_group).value(),
+                parameters.get_numeric_parameter(self._gravity_group).value(),
                 context.slots[self._position_entry],
                 context.slots[self._velocity_entry],
                 context.slots[self._pose_entry],
@@ -73,10 +75,10 @@ class PlantState(PlantGeometry):
             )
             context.workspace.q_node, context.workspace.v_node = self._state_node or Q, self._state_node or V
             context.workspace.constants = context.workspace.view_records(
-                numeric[self._constant_group]._values, layout.constant_dtype
+                parameters.get_numeric_parameter(self._constant_group).value(), layout.constant_dtype
             )
             context.workspace.frames = context.workspace.view_records(
-                numeric[self._frame_group]._values, layout.frame_dtype
+                parameters.get_numeric_parameter(self._frame_group).value(), layout.frame_dtype
             )
         workspace: Workspace = context.workspace
         if workspace.store.reader is not None:
@@ -130,7 +132,7 @@ class PlantState(PlantGeometry):
     def _rotors(self, context: Any) -> Array:
         """Gear ratios and rotor inertias [kg m^2] of the actuators in the context, shape [2, num_actuators]."""
         self._workspace(context)
-        rotors: Array = context.get_numeric_parameter(self._rotor_group)._values
+        rotors: Array = context.get_numeric_parameter(self._rotor_group).value()
         return rotors.reshape(2, -1)
 
     def _set_rotor(self, context: Any, actuator: JointActuator, row: int, value: Any) -> None:
@@ -380,7 +382,7 @@ class PlantState(PlantGeometry):
         if len(workspace.frames):
             context.get_mutable_numeric_parameter(self._frame_group)
             workspace.frames[:] = self._tree.make_default_frames(scalar)
-        context.get_mutable_numeric_parameter(self._rotor_group)._values[:] = self._tree.default_rotors()
+        context.get_mutable_numeric_parameter(self._rotor_group).value()[:] = self._tree.default_rotors()
 
     def SetRandomState(self, context: Any, state: Any, generator: RandomGenerator) -> None:
         """Sets positions to numbers drawn from the distributions of the joints (those without one to their

@@ -286,7 +286,7 @@ def test_an_initialization_cut_short_at_any_line_changes_nothing_and_begins_anew
         assert state_and_logs(simulator, logs) == expected, f"line {fatal}"
 
 
-_RESTORES = {"initialize", "Initialize", "_keep_first"}
+_RESTORES = {"initialize", "Initialize", "keep_first"}
 
 
 def test_an_evaluation_interrupted_at_any_line_of_the_cache_leaves_a_context_that_can_be_used() -> None:

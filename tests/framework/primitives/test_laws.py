@@ -38,7 +38,7 @@ def case(request):
 @pytest.fixture(autouse=True)
 def compiled_at_once(monkeypatch):
     """What takes seconds to compile is compiled, however short the simulation."""
-    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_worth_while", lambda _code, pays=None: True)
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code, pays=None: True)
 
 
 def prepare(case, context):

@@ -20,7 +20,7 @@ from merganser.multibody.plant import MultibodyPlant
 
 @pytest.fixture(autouse=True)
 def compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_worth_while", lambda _code, pays=None: True)
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code, pays=None: True)
 
 
 def inputs(plant: MultibodyPlant, rng: np.random.Generator) -> Any:

@@ -45,8 +45,8 @@ TIME_STEP = 0.002
 
 @pytest.fixture(autouse=True)
 def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_worth_while", lambda _code: True)
-    monkeypatch.setattr("merganser.framework.core.later_code.must_compile_here", lambda: True)
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code: True)
+    monkeypatch.setattr("merganser.framework.later_code.must_compile_here", lambda: True)
 
 
 class Scene(NamedTuple):
@@ -369,7 +369,7 @@ def pendulum_with_limits() -> MultibodyPlant:
 
 
 def test_a_simulation_is_in_python_for_the_first_step_at_a_joint_limit_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_there", lambda _code: False)
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_there", lambda _code: False)
     found, num_calls = [], []
     for way in WAYS:
         plant = pendulum_with_limits()
@@ -399,7 +399,7 @@ def test_simulations_of_a_batch_that_reach_joint_limits_stay_in_their_lane(
     assert np.all(np.abs(expected[0]) < 0.52)  # all have fallen to a limit
 
     monkeypatch.setenv("MERGANSER_PLAN", "always")
-    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_there", lambda _code: True)
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_there", lambda _code: True)
     monkeypatch.setattr("merganser.analysis.batch_simulation._WORTH_A_THREAD", 1e-9)
     alone: list[int] = []
     monkeypatch.setattr(BatchSimulator, "_simulate_alone", lambda _batch, _work, index: alone.append(index))
