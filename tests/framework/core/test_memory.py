@@ -150,5 +150,5 @@ def test_python_looks_for_no_garbage_while_a_large_diagram_gets_its_context_or_i
         diagram.ToAutoDiffXd()
     finally:
         gc.callbacks.remove(note)
-    assert len(generations) <= 4  # afterwards, where it is due; without waiting forty
+    assert len(generations) < 20  # of its beginnings and ends, afterwards; without waiting a hundred
     assert gc.isenabled()
