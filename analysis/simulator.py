@@ -391,7 +391,7 @@ class Simulator:
             num_steps += 1
             is_over = time >= boundary_time or status._reason is not _NONE_SO_FAR
             if plan is None and (is_over or num_steps == _STEPS_BETWEEN_LOOKS):
-                note_work(num_steps * len(self._store.slots))
+                note_work(num_steps * (1 + len(self._store.slots)))  # a step takes as long as an entry
                 plan, num_steps = None if is_over else self._usable_plan(), 0
             if is_over:
                 return
@@ -466,13 +466,15 @@ class Simulator:
                 self._unrestricted_update(pending.unrestricted, status)
                 if status.succeeded():
                     self._pending = SimultaneousEvents([], pending.discrete, [])
-            self._discrete_update(pending.discrete, status)
+            if pending.discrete:
+                self._discrete_update(pending.discrete, status)
             if status._reason is not _NONE_SO_FAR:
                 return time
             self._pending = NOTHING
             if self._journal:
                 self._journal.clear()
-            self._begun, self._num_begun = [], 0
+            if self._num_begun:
+                self._begun, self._num_begun = [], 0
         self._next_timed = self._schedule.next_timed(time)
         next_time = self._next_timed[0]
         target = next_time if next_time < boundary_time else boundary_time
@@ -546,8 +548,10 @@ class Simulator:
 
         An event whose handler was interrupted happens again, one whose handler raised an exception does not.
         """
+        num_paid = self._num_paid
+        owed = self._owed[num_paid[0] :] if num_paid[0] else self._owed
         try:
-            outcome = execute(self._owed[self._num_paid[0] :], EventKind.PUBLISH, num_done=self._num_paid)
+            outcome = execute(owed, EventKind.PUBLISH, num_done=num_paid)
         except Exception:
             self._owed = []
             raise
