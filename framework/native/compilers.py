@@ -11,7 +11,6 @@ inlined: numba keeps what it has compiled by the options of the caller, which ar
 from __future__ import annotations
 
 import functools
-import gc
 from typing import Any
 
 from llvmlite import ir
@@ -21,6 +20,7 @@ from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 
+from merganser.framework.core.garbage import garbage_waits
 from merganser.framework.native.extending import interrupts_wait
 
 __all__ = ["HelperCompiler", "KernelCompiler", "OperationCompiler"]
@@ -38,15 +38,9 @@ class KernelCompiler(Compiler):
         super().__init__(typingctx, targetctx, library, args, return_type, _OwnFlags(flags), variables)
 
     def compile_extra(self, func: Any) -> Any:
-        # A search for garbage takes longer the more there is that is none: a tenth of the whole time, otherwise.
-        was_enabled = gc.isenabled()
-        gc.disable()
-        try:
+        with garbage_waits():  # a tenth of the whole time
             self._make_library(func.__qualname__)
             return super().compile_extra(func)
-        finally:
-            if was_enabled:
-                gc.enable()
 
     def _make_library(self, name: str) -> None:
         context = self.state.targetctx  # a copy of the context, for this function only
