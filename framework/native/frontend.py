@@ -21,7 +21,13 @@ from numba.core.lowering import Lower
 from numba.core.rewrites import rewrite_registry
 from numba.core.ssa import reconstruct_ssa
 from numba.core.transforms import canonicalize_cfg
-from numba.core.typed_passes import NativeLowering, NoPythonBackend, NopythonTypeInference, PreLowerStripPhis
+from numba.core.typed_passes import (
+    InlineOverloads,
+    NativeLowering,
+    NoPythonBackend,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+)
 from numba.core.typing.context import Context
 from numba.core.untyped_passes import FixupArgs, TranslateByteCode
 from numba.core.utils import OPERATORS_TO_BUILTINS
@@ -53,6 +59,8 @@ def compile_function(state: Any) -> Any:
     function._definitions = build_definitions(function.blocks)
     NopythonTypeInference().run_pass(state)
     state.func_ir = PreLowerStripPhis()._strip_phi_nodes(function)
+    state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+    InlineOverloads().run_pass(state)
     state.func_ir.generator_info = None
     _Lowering().run_pass(state)
     NoPythonBackend().run_pass(state)

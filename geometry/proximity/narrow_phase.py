@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from merganser.framework.native import device, inlined, kernel
 from merganser.framework.native.lanes import NUM_LANES
+from merganser.framework.native.references import by_reference
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
-from merganser.geometry.proximity.hull_reference import by_reference
 from merganser.geometry.proximity.lane_pairs import (
     choose_pairs,
     combination,
