@@ -29,7 +29,7 @@ LEFT: dict[str, tuple[str, str]] = {
     "framework/primitives/barycentric_mesh_system.py": ("_axes", "it hands the grid of the mesh to compiled code"),
     "framework/primitives/bus.py": ("_new_port_name _sys_output_ports", "a port's name decides what it carries"),
     "framework/primitives/random_source.py": (
-        "_abstract_state _addresses _discrete _items _put_twister _use_native_event",
+        "_abstract_state _discrete _items _put_twister _use_native_event",
         "it is an operation that changes abstract state",
     ),
     "framework/trajectories/bspline_trajectory.py": (
