@@ -16,8 +16,8 @@ def garbage_waits() -> Iterator[None]:
     It would do so again and again, and look through all of them each time, in vain.
     """
     was_enabled = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()
         yield
     finally:
         if was_enabled:

@@ -177,6 +177,17 @@ class Struck(BaseException):
     """What a signal raises in these tests."""
 
 
+def without_repetitions(found: list[Any]) -> list[Any]:
+    """An outcome without samples that are like the one before: a handler that is interrupted is called again.
+
+    It cannot be told whether it has returned, if the interrupt comes in between.
+    """
+    logs = [(times, samples[0]) for times, samples in found[3]]
+    pairs = [list(zip(times, samples)) for times, samples in logs]
+    once = [[pair for before, pair in zip([None, *log], log) if pair != before] for log in pairs]
+    return [*found[:3], once, *found[4:]]
+
+
 def test_signals_at_random_moments_change_nothing() -> None:
     def strike(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
@@ -186,7 +197,7 @@ def test_signals_at_random_moments_change_nothing() -> None:
     start = time.perf_counter()
     simulator.AdvanceTo(_END)
     duration = time.perf_counter() - start
-    expected = outcome(simulator, sinks)
+    expected = without_repetitions(outcome(simulator, sinks))
     rng = np.random.default_rng(11)
     previous = signal.signal(signal.SIGALRM, strike)
     num_struck = 0
@@ -200,7 +211,7 @@ def test_signals_at_random_moments_change_nothing() -> None:
                     signal.setitimer(signal.ITIMER_REAL, 0.0)
                 except KeyboardInterrupt:
                     num_struck += 1
-            assert outcome(simulator, sinks) == expected
+            assert without_repetitions(outcome(simulator, sinks)) == expected
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, previous)
