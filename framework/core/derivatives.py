@@ -76,11 +76,6 @@ class DerivativeEvaluator:
         """Whether nothing is out of date."""
         return not self._store.invalid & self._mask
 
-    def have_failed(self) -> bool:
-        """Whether one of the `operations` has failed since this was last asked, so that the results are wrong."""
-        has_failed: bool = self._tape.has_failed()
-        return has_failed
-
     def operations(self) -> Any:
         """The operations of the tape, see Tape.operations(); None as long as there is no tape."""
         return self._tape.operations() if self._tape is not None else None

@@ -4,6 +4,7 @@ from merganser.framework.core.native_function import native
 from merganser.framework.native.code_files import cache_directory, source_hash
 from merganser.framework.native.compile import (
     PreparedKernel,
+    compiled_form,
     device,
     inlined,
     kernel,
@@ -21,6 +22,7 @@ __all__ = [
     "bind",
     "cache_directory",
     "compile_ahead",
+    "compiled_form",
     "device",
     "inlined",
     "is_at_hand",

@@ -10,7 +10,7 @@ import numba
 from numba.core import event
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 from merganser.framework.native.announce import announcer
 from merganser.framework.native.compile import Code
@@ -24,6 +24,7 @@ __all__ = [
     "finished",
     "plain_form",
     "prepare",
+    "tell_form",
     "tell_helper",
     "type_of_kernel",
     "types_of",
@@ -37,6 +38,11 @@ _KERNEL_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 def tell_helper(function: Callable[..., Any], **options: Any) -> None:
     """Tells numba that kernels may call a function."""
     register_jitable(**options, **_HELPER_OPTIONS)(function)
+
+
+def tell_form(function: Callable[..., Any], form: Callable[..., Any]) -> None:
+    """Tells numba what kernels call in place of a function."""
+    overload(function, jit_options=dict(_HELPER_OPTIONS), strict=False)(lambda *arguments: form)
 
 
 def types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
