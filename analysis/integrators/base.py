@@ -5,25 +5,29 @@ from __future__ import annotations
 import abc
 import enum
 import math
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.analysis.integrators import step_fields as f
-from merganser.analysis.integrators.compiled_steps import CompiledSteps
 from merganser.analysis.integrators.dense_output import DenseOutput
 from merganser.analysis.integrators.problem import return_to_start
 from merganser.analysis.integrators.settings import IntegratorSettings
 from merganser.analysis.integrators.step_size import RESOLUTION
 from merganser.analysis.integrators.stepping import begin_step, complete_step, note_step, shortest_step_size
 from merganser.framework import Context, System
+from merganser.framework.core.later_code import LaterCode, note_work, pays_to_load
 from merganser.framework.core.native_code import may_compile
 from merganser.framework.core.nonfinite import blame_derivatives, is_finite
 from merganser.framework.native.tape import SUCCEEDED
 
+if TYPE_CHECKING:
+    from merganser.analysis.integrators.compiled_steps import CompiledSteps
+
 __all__ = ["IntegratorBase", "StepResult"]
 
+_COMPILED_STEPS = LaterCode("merganser.analysis.integrators.compiled_steps", "STEPS", "take_step")
 _FIRST_STEP_SIZE = 1e-3  # where neither the first nor the longest step was asked for [s]
 
 
@@ -80,7 +84,7 @@ class IntegratorBase(IntegratorSettings):
 
     @abc.abstractmethod
     def _make_arrays(self, n: int, dtype: Any) -> list[NDArray[Any]]:
-        """The arrays of an attempt, for a state of size n: contiguous ones; may replace `_xdot_start` by one of them."""
+        """The arrays of an attempt, contiguous, for a state of size n; may replace `_xdot_start` by one of them."""
 
     def _update_derivatives(self) -> None:
         """Computes the derivatives at the present time and state."""
@@ -138,6 +142,8 @@ class IntegratorBase(IntegratorSettings):
     def _compiled_steps(self) -> CompiledSteps | None:
         """The compiled form of the steps, which goes on where those in Python have stopped; None if there is none."""
         if self._compiled is None and self._may_be_compiled:
+            from merganser.analysis.integrators.compiled_steps import CompiledSteps
+
             self._compiled = CompiledSteps(self)
         return self._compiled
 
@@ -256,6 +262,7 @@ class IntegratorBase(IntegratorSettings):
         for wanted in (publish_time, update_time, boundary_time):
             self._require_future(time, wanted)
         target = min(publish_time, update_time, boundary_time)
+        note_work(len(self._store.slots))
         if not self._step_towards(time, target):
             return StepResult.kTimeHasAdvanced
         if target == update_time:
@@ -329,7 +336,9 @@ class IntegratorBase(IntegratorSettings):
     def _take_step(self, target: float) -> int:
         """Takes a step, compiled or in Python."""
         operations = None if self._is_searching_for_blame else self._derivatives.operations()
-        if operations is not None or self.is_compiled_at_once:
+        if self._may_be_compiled and (
+            operations is not None or self.is_compiled_at_once or pays_to_load(_COMPILED_STEPS)
+        ):
             compiled = self._compiled_steps()
             if compiled is not None:
                 return compiled.take_step(target, operations)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.problem import Problem, attempt
 from merganser.analysis.integrators.stepping import begin_step, complete_step, note_step
-from merganser.framework.native import kernel, kernel_address, specialize
+from merganser.framework.native import PreparedKernel, kernel, kernel_address, specialize
 from merganser.framework.native.operation_list import run_all
 from merganser.framework.native.tape import (
     FAILED,
@@ -22,7 +22,7 @@ from merganser.framework.native.tape import (
 if TYPE_CHECKING:
     from merganser.analysis.integrators.base import IntegratorBase
 
-__all__ = ["CompiledSteps"]
+__all__ = ["STEPS", "CompiledSteps"]
 
 
 @kernel
@@ -55,6 +55,9 @@ def evaluate_by_python(p: Problem) -> int:
     return call_python(s[f.IN_PYTHON], s[f.FAILURE])
 
 
+STEPS = PreparedKernel(take_step, 0, 0.0)
+
+
 class CompiledSteps:
     """What compiled code has to know of an integrator, whose steps it takes; and the way to call it.
 
@@ -68,6 +71,7 @@ class CompiledSteps:
     def __init__(self, integrator: IntegratorBase) -> None:
         self._integrator = integrator
         self._failure = no_failure()
+        self._place_of_failure: int = self._failure.ctypes.data
         self._callbacks = integrator._record, self._evaluate  # kept, as only their addresses are passed on
         self._place_arrays()
         self._take_step = specialize(take_step, self.place, 0.0)
@@ -81,7 +85,6 @@ class CompiledSteps:
         self.place: int = s.ctypes.data
         s[f.VALUES], s[f.REALS] = integrator._store.flat.ctypes.data, integrator._real_array.ctypes.data
         s[f.RECORD], s[f.IN_PYTHON] = map(id, self._callbacks)
-        s[f.FAILURE] = self._failure.ctypes.data
         s[f.X_START], s[f.XDOT_START] = integrator._x_start.ctypes.data, integrator._xdot_start.ctypes.data
         s[f.QUATERNIONS] = integrator._quaternions.ctypes.data
         s[f.MEMORY], s[f.MEMORY_SIZE] = integrator._memory.ctypes.data, len(integrator._memory)
@@ -99,8 +102,9 @@ class CompiledSteps:
         """
         integrator, s = self._integrator, self._integrator._integers
         derivatives, store, down = integrator._derivatives, integrator._store, integrator._down
-        s[f.IS_CURRENT], s[f.CHANGING] = derivatives.are_current(), f.WITH_TIME | f.WITH_STATE
-        s[f.HAS_MOVED] = 0
+        with_time, with_state = derivatives.depend_on(down["time"]), derivatives.depend_on(down["xc"])
+        s[f.CHANGING] = f.WITH_TIME * with_time | f.WITH_STATE * with_state
+        s[f.IS_CURRENT], s[f.HAS_MOVED] = derivatives.are_current(), 0
         if operations is None:
             self._compute_in_python()
         else:
@@ -113,6 +117,7 @@ class CompiledSteps:
                 return self.take_step(target, None)
             moved = down["time"] | down["xc"]
             store.invalid &= ~operations[1] if s[f.IS_CURRENT] else ~operations[1] | moved
+            s[f.HAS_MOVED] = 0  # as noted above
         self._conclude(status)
         return status
 
@@ -129,14 +134,16 @@ class CompiledSteps:
     def _compute_by(self, operations: int) -> None:
         if self._by_operations is None:
             self._by_operations = kernel_address(evaluate_by_operations, operations)
-        self._integrator._integers[f.EVALUATE] = self._by_operations
-        self._integrator._integers[f.EVALUATOR] = operations
+        self._set_evaluator(self._by_operations, operations)
 
     def _compute_in_python(self) -> None:
         if self._by_python is None:
             self._by_python = kernel_address(evaluate_by_python, self.place)
-        self._integrator._integers[f.EVALUATE] = self._by_python
-        self._integrator._integers[f.EVALUATOR] = self.place
+        self._set_evaluator(self._by_python, self.place)
+
+    def _set_evaluator(self, evaluate: int, evaluator: int) -> None:
+        s = self._integrator._integers
+        s[f.EVALUATE], s[f.EVALUATOR], s[f.FAILURE] = evaluate, evaluator, self._place_of_failure
 
     def _note_moves(self) -> None:
         s, store, down = self._integrator._integers, self._integrator._store, self._integrator._down

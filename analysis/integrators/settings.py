@@ -50,9 +50,11 @@ class IntegratorSettings(abc.ABC):
 
     def __init__(self) -> None:
         # All that steps depend on and count; single fields are read and written faster this way than in an array.
-        self._integer_array: Any = np.zeros(f.NUM_INTEGERS, dtype=np.int64)
-        self._real_array: Any = np.zeros(f.NUM_REALS)
-        self._integers, self._reals = memoryview(self._integer_array), memoryview(self._real_array)
+        integers: Any = np.zeros(f.NUM_INTEGERS, dtype=np.int64)
+        reals: Any = np.zeros(f.NUM_REALS)
+        self._integer_array, self._real_array = integers, reals
+        self._integers: Any = memoryview(integers)
+        self._reals: Any = memoryview(reals)
 
     @abc.abstractmethod
     def supports_error_estimation(self) -> bool:
@@ -164,7 +166,7 @@ class IntegratorSettings(abc.ABC):
 
     def get_num_steps_taken(self) -> int:
         """Number of steps taken."""
-        value: float = self._integers[f.NUM_STEPS]
+        value: int = self._integers[f.NUM_STEPS]
         return value
 
     def get_num_derivative_evaluations(self) -> int:

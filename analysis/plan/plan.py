@@ -138,7 +138,7 @@ class Plan:
         i, program = self._integers, self._program
         i[f.OPERATIONS], i[f.GROUPS] = program.operations.place, program.groups.ctypes.data
         i[f.PLACES_OF_GROUPS], i[f.LAST_PLACE] = program.places_of_groups.ctypes.data, len(program.places_of_groups) - 1
-        i[f.FAILURE] = program.operations.failure.ctypes.data
+        i[f.FAILURE] = self._steps[sf.FAILURE] = program.operations.failure.ctypes.data
         i[f.ALL_BEGIN], i[f.ALL_END] = program.all_range
         i[f.STAGE_BEGIN], i[f.STAGE_END] = program.stage_range
         down = self._context._layout.down
@@ -258,7 +258,7 @@ class Plan:
         self._real_fields[f.BOUNDARY] = boundary_time
         if s[sf.NUM_STATES]:
             integrator._compiled_steps()  # the integrator may have been given its context anew
-        s[sf.EVALUATE], s[sf.EVALUATOR] = self._evaluate, self._place
+        s[sf.EVALUATE], s[sf.EVALUATOR], s[sf.FAILURE] = self._evaluate, self._place, i[f.FAILURE]
         s[sf.CHANGING], s[sf.HAS_MOVED] = self._changing, 0
         if len(self._clocks):
             self._clocks[:, 2] = -np.inf

@@ -76,6 +76,10 @@ class DerivativeEvaluator:
         """Whether nothing is out of date."""
         return not self._store.invalid & self._mask
 
+    def depend_on(self, entries: int) -> bool:
+        """Whether one of the derivatives is among the entries of a mask."""
+        return bool(entries & self._mask)
+
     def operations(self) -> Any:
         """The operations of the tape, see Tape.operations(); None as long as there is no tape."""
         return self._tape.operations() if self._tape is not None else None

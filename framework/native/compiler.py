@@ -42,7 +42,8 @@ def tell_helper(function: Callable[..., Any], **options: Any) -> None:
 
 def tell_form(function: Callable[..., Any], form: Callable[..., Any]) -> None:
     """Tells numba what kernels call in place of a function."""
-    overload(function, jit_options=dict(_HELPER_OPTIONS), strict=False)(lambda *arguments: form)
+    options: Any = dict(_HELPER_OPTIONS)
+    overload(function, jit_options=options, strict=False)(lambda *arguments: form)
 
 
 def types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
