@@ -47,6 +47,7 @@ __all__ = [
     "largest",
     "matrix",
     "move",
+    "multiply",
     "move_back",
     "quaternions_of",
     "reals_of",
@@ -408,6 +409,17 @@ def clear(out: Array) -> None:
 def _clear(out: Array) -> None:
     for j in range(len(out)):
         out[j] = 0.0
+
+
+def multiply(out: Array, factor: float, values: Array) -> None:
+    """out = factor * values."""
+    np.multiply(values, factor, out)
+
+
+@compiled_form(multiply)
+def _multiply(out: Array, factor: float, values: Array) -> None:
+    for j in range(len(out)):
+        out[j] = values[j] * factor
 
 
 def scale(out: Array, factor: float, values: Array) -> None:
