@@ -103,7 +103,7 @@ def BatchEvalUniquePeriodicDiscreteUpdate(
         ValueError: sizes do not match.
     """
     name = "BatchEvalUniquePeriodicDiscreteUpdate"
-    system._check_context(context)
+    system.ValidateContext(context)
     period = _period_of(system, context)
     if period is None:
         raise RuntimeError(
@@ -145,7 +145,7 @@ def _evaluate_all(
     parallelize: bool | int,
 ) -> Array:
     name = rule.name
-    system._check_context(context)
+    system.ValidateContext(context)
     benches = _benches_of(system, context, input_port_index, rule)
     port = benches.port
     t = np.asarray(arguments[0], dtype=np.float64).reshape(-1)
@@ -205,25 +205,25 @@ class _Bench:
     """
 
     def __init__(self, system: System, context: Context) -> None:
-        is_root = context._parent is None
+        is_root = context.parent is None
         # A clone takes a quarter of the time, 0.2 ms for a plant.
         self.context: Any = context.Clone() if is_root else detached_context(system, context)
         self.columns: Columns | None = None
-        self._routing = context._store.routing
+        self._routing = context.store.routing
         self._routing_here = -1  # when it served last
         # Whether all that counts stands in one array.
         self._may_last = is_root and all(
-            part._layout.free_offsets[index] is not None
-            for part in context._all_contexts()
-            for index, source in enumerate(part._inputs)
-            if isinstance(source, FixedInputPortValue) and source._context is part
+            part.layout.free_offsets[index] is not None
+            for part in context.parts()
+            for index, source in enumerate(part.sources)
+            if isinstance(source, FixedInputPortValue) and source.context is part
         )
-        self._has_abstract_values = bool(context._abstract_state._items or context._parameters._abstract._items)
+        self._has_abstract_values = bool(context.num_abstract_states() or context.num_abstract_parameters())
         self._may_read_abstract_values = may_read_abstract_values(context)
 
     def can_be_lowered(self) -> bool:
         """Whether there is compiled code for such numbers."""
-        return may_compile() and self.context._store.flat.dtype == np.float64
+        return may_compile() and self.context.store.flat.dtype == np.float64
 
     def lower(self, fixed: Any, is_discrete: bool) -> None:
         """Makes the compiled loop, if there is nothing in it that is left to Python, for now at least."""
@@ -234,12 +234,12 @@ class _Bench:
 
     def is_lasting(self) -> bool:
         """Whether it can serve again; notes what must stay as it is."""
-        self._routing_here = self.context._store.routing
+        self._routing_here = self.context.store.routing
         return self._may_last and (self.columns is not None or not self._has_abstract_values)
 
     def load(self, context: Context) -> bool:
         """Takes over the numbers of a context, that of which it was made; returns whether it still fits that."""
-        store, here = context._store, self.context._store
+        store, here = context.store, self.context.store
         if self._routing != store.routing or self._routing_here != here.routing or here.layout is not store.layout:
             return False
         if self.columns is not None and not self.columns.is_current():
@@ -338,7 +338,7 @@ def _evaluate_rest(
     results: Array,
     row: int,
 ) -> None:
-    """The same from a row that is left to Python.
+    """Computes the rows from one on that is left to Python.
 
     Rows are computed by callbacks until it is worth while to compile, and then from one that compiled code cannot
     compute to where it is tried again.

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework import Context
+from merganser.framework import Context, PortDataType
+from merganser.framework.core.inside import cache_entries, declared_events, input_ports
 from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.store import FixedInputPortValue
 from merganser.framework.core.values import AbstractValue, BasicVector
@@ -19,11 +20,11 @@ __all__ = ["have_same_abstract_values", "may_read_abstract_values", "routing_of"
 def routing_of(context: Context) -> list[Any]:
     """What feeds each input port of a root context and of all below: comparable for contexts of one system."""
     routing: list[Any] = []
-    for part in context._all_contexts():
-        for source in part._inputs:
+    for part in context.parts():
+        for source in part.sources:
             if isinstance(source, FixedInputPortValue):
                 is_vector = isinstance(source.value, BasicVector)
-                routing.append((id(source._context._layout), source._index, is_vector))
+                routing.append((id(source.context.layout), source.index, is_vector))
             else:
                 routing.append(None if source is None else source.bit)
     return routing
@@ -31,23 +32,27 @@ def routing_of(context: Context) -> list[Any]:
 
 def may_read_abstract_values(context: Context) -> bool:
     """Whether in a root context there are compiled operations that may have been made for some abstract value."""
-    return any(map(_may_read, context._all_contexts()))
+    return any(map(_may_read, context.parts()))
 
 
 def _may_read(context: Context) -> bool:
     if not isinstance(context, LeafContext):
         return False
-    system: Any = context._system
-    is_native = any(slot.entry.native is not None for slot in context._slots) or any(
-        event.native is not None for event in system._sys_events
+    system: Any = context.system
+    is_native = any(entry.native is not None for entry in cache_entries(system)) or any(
+        event.native is not None for _, event in declared_events(system, context)
     )
-    reads = any(port._size is None and context._inputs[port._index] is not None for port in system._sys_input_ports)
-    return is_native and (reads or bool(system._sys_abstract_parameter_models))
+    kinds = (port.get_data_type() for port in input_ports(system))
+    reads = any(
+        kind is PortDataType.kAbstractValued and source is not None for kind, source in zip(kinds, context.sources)
+    )
+    return is_native and (reads or context.num_abstract_parameters() > 0)
 
 
 def have_same_abstract_values(one: Context, other: Context) -> bool:
     """Whether the abstract parameters of two contexts of one system are the same, as far as can be seen."""
-    return all(map(_are_same, one._parameters._abstract._items, other._parameters._abstract._items))
+    mine, others = (context.peek_parameters().get_abstract_parameter for context in (one, other))
+    return all(_are_same(mine(i), others(i)) for i in range(one.num_abstract_parameters()))
 
 
 def _are_same(one: Any, other: Any) -> bool:

@@ -199,7 +199,7 @@ class BatchSimulator:
         except Exception as error:
             work.failed[index] = error
             reason = SimulatorStatus.ReturnReason.kEventHandlerFailed
-            status._stop(reason, context._store.flat.item(0), None, f"{type(error).__name__}: {error}")
+            status._stop(reason, context.store.flat.item(0), None, f"{type(error).__name__}: {error}")
         work.runs.take(index, context, status, simulator.get_num_steps_taken())
         work.note(1)
 
@@ -220,7 +220,7 @@ class BatchSimulator:
         return bool(self._lanes) or self._add_lane(template)
 
     def _add_lane(self, template: Context) -> bool:
-        if not may_compile() or template._store.flat.dtype != np.float64:
+        if not may_compile() or template.store.flat.dtype != np.float64:
             return False
         simulator = self._make_simulator(template.Clone())
         if not (simulator.get_use_native_plan() and simulator._pays_to_have_plan()):

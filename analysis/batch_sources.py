@@ -41,8 +41,8 @@ class ContextRuns:
         if len({id(context) for context in self._contexts}) < len(self._contexts):
             raise ValueError("batch_simulate: each simulation needs a Context of its own, but one is there twice.")
         for context in self._contexts:
-            system._check_context(context)
-            context._require_root("batch_simulate")
+            system.ValidateContext(context)
+            context.require_root("batch_simulate")
         self.template: Any = self._contexts[0] if self._contexts else None
         self.statuses: list[Any] = [None] * len(self._contexts)
 
@@ -68,7 +68,7 @@ class ContextRuns:
         indices = [n for n in range(start, end) if _fits(self._contexts[n], lane)]
         rows = np.empty((len(indices), len(lane.places)))
         for row, n in zip(rows, indices):
-            self._contexts[n]._store.flat.take(lane.places, out=row)
+            self._contexts[n].store.flat.take(lane.places, out=row)
         return indices, rows
 
     def wants_traces(self, lane: Lane) -> bool:
@@ -77,7 +77,7 @@ class ContextRuns:
 
     def boxes(self, lane: Lane, index: int) -> list[Any]:
         """The boxes of the logs of a simulation."""
-        slots = self._contexts[index]._store.slots
+        slots = self._contexts[index].store.slots
         return [slots[n].value for n in lane.logs_at]
 
     def put(self, lane: Lane, indices: list[int], results: Array, counts: Array, end: float) -> None:
@@ -85,7 +85,7 @@ class ContextRuns:
         has_samples = lane.has_samples()
         for index, values, count in zip(indices, results, counts):
             context = self._contexts[index]
-            store, down = context._store, context._layout.down
+            store, down = context.store, context.layout.down
             store.change(down["time"] | down["xc"] | down["xd"], context)
             store.flat[lane.results_at] = values
             if has_samples and count.any():
@@ -127,7 +127,7 @@ class StateRuns:
         inputs: Mapping[int, ArrayLike],
         parameters: Mapping[int, ArrayLike],
     ) -> None:
-        size = context.num_continuous_states() + sum(group.size() for group in context._discrete._items)
+        size = context.num_continuous_states() + sum(group.size() for group in context.get_discrete_state().get_data())
         x = np.asarray(states, dtype=np.float64)
         if x.ndim != 2 or x.shape[0] != size:
             raise ValueError(
@@ -157,36 +157,35 @@ class StateRuns:
         if not len(self._start.T):
             return
         for port, values in self._inputs.items():
-            context._system.get_input_port(port).FixValue(context, values[:, index])
+            context.system.get_input_port(port).FixValue(context, values[:, index])
         for group, values in self._parameters.items():
             context.get_mutable_numeric_parameter(group).SetFromVector(values[:, index])
         if has_state:
             column = self._start[:, index]
-            context._set_time(column.item(0))
-            context.get_mutable_state()
             at = 1 + self._num_xc
-            context._xc._vector._values[:] = column[1:at]
-            for vector in context._discrete._items:
-                vector._values[:] = column[at : at + vector.size()]
+            context.SetTimeAndContinuousState(column.item(0), column[1:at])
+            for vector in context.get_mutable_discrete_state().get_data():
+                vector.SetFromVector(column[at : at + vector.size()])
                 at += vector.size()
 
     def context(self, index: int) -> Context:
         """A context for a simulation."""
         context = self.template.Clone()
         self._fill(context, index)
-        for slot in context._store.slots:
+        for slot in context.store.slots:
             if slot.entry.is_storage:
                 slot.value = slot.entry.allocate_value()
         return context
 
     def take(self, index: int, context: Context, status: SimulatorStatus, num_steps: int) -> None:
         """A simulation has ended in the context made for it."""
-        groups = [context._xc._vector._values, *(group._values for group in context._discrete._items)]
-        self.times_out[index], self.states_out[:, index] = context._store.flat.item(0), np.concatenate(groups)
+        state = context.get_state()
+        groups = [state.get_continuous_state().CopyToVector(), *map(np.asarray, state.get_discrete_state().get_data())]
+        self.times_out[index], self.states_out[:, index] = context.store.flat.item(0), np.concatenate(groups)
         self.num_steps[index], self.statuses[index] = num_steps, status
-        for slot in context._store.slots:
-            if slot.entry.is_storage and hasattr(slot.context._system, "FindLog"):
-                self._logs_of(slot.context._system)[index] = slot.value.get_value()
+        for slot in context.store.slots:
+            if slot.entry.is_storage and hasattr(slot.context.system, "FindLog"):
+                self._logs_of(slot.context.system)[index] = slot.value.get_value()
 
     def _logs_of(self, sink: System) -> list[Any]:
         logs = self.logs.get(sink)
@@ -208,7 +207,7 @@ class StateRuns:
             changing.append((lane.places_of_input(port), values[:, columns]))
         for group, values in self._parameters.items():
             changing.append((lane.places_of_parameters(group), values[:, columns]))
-        rows = np.tile(self.template._store.flat[lane.places], (end - start, 1))
+        rows = np.tile(self.template.store.flat[lane.places], (end - start, 1))
         for places, values in changing:
             rows[:, np.searchsorted(lane.places, places)] = values.T
         return list(range(start, end)), rows
@@ -221,9 +220,9 @@ class StateRuns:
         """New boxes for the logs of a simulation."""
         boxes = []
         for n in lane.logs_at:
-            slot = lane.context._store.slots[n]
+            slot = lane.context.store.slots[n]
             boxes.append(slot.entry.allocate_value())
-            self._logs_of(slot.context._system)[index] = boxes[-1].get_value()
+            self._logs_of(slot.context.system)[index] = boxes[-1].get_value()
         return boxes
 
     def put(self, lane: Lane, indices: list[int], results: Array, counts: Array, end: float) -> None:
@@ -250,14 +249,14 @@ def _group_columns(values: ArrayLike, context: Context, group: int, num: int) ->
     if array.shape != (size, num):
         raise ValueError(
             f"BatchSimulator: {num} simulations take values of shape ({size}, {num}) for numeric parameter {group} of "
-            f"system '{context._system.GetSystemPathname()}'; got {array.shape}."
+            f"system '{context.system.GetSystemPathname()}'; got {array.shape}."
         )
     return array
 
 
 def _fits(context: Context, lane: Lane) -> bool:
     """Whether the simulation of a context does the same in a lane."""
-    mine, store = lane.context._store, context._store
+    mine, store = lane.context.store, context.store
     return (
         store.layout is mine.layout
         and store.flat.dtype == mine.flat.dtype

@@ -68,19 +68,19 @@ def runs_elsewhere(
         RuntimeError: an executor of the user's has broken down.
     """
     # A process each of their own, so that it is known at which chunk one was when it died.
-    num_lanes, width = (workers, 1) if executor == "processes" else (1, workers)
-    lanes = [_Lane(executor, width) for _ in range(num_lanes)]
+    num_groups, width = (workers, 1) if executor == "processes" else (1, workers)
+    groups = [_Workers(executor, width) for _ in range(num_groups)]
     try:
         run: Callable[..., _EndedChunk] = functools.partial(_run_chunk, run_one, task)
-        if crosses_processes(lanes[0].pool):
+        if crosses_processes(groups[0].pool):
             run = functools.partial(_run_packed_chunk, packed((run_one, task)))
-        yield from _Schedule(run, seeds, missing, lanes).runs()
+        yield from _Schedule(run, seeds, missing, groups).runs()
     finally:
-        for lane in lanes:
-            lane.close()
+        for group in groups:
+            group.close()
 
 
-class _Lane:
+class _Workers:
     """Where chunks run: one process of ours, or all workers of another executor.
 
     Args:
@@ -140,56 +140,56 @@ class _Schedule:
         run: runs a chunk, given the numbers of its runs and their seeds.
         seeds: of all runs.
         missing: which of them to run.
-        lanes: where.
+        groups: of workers, where the chunks run.
     """
 
     def __init__(
-        self, run: Callable[..., _EndedChunk], seeds: Sequence[int], missing: Sequence[int], lanes: Sequence[_Lane]
+        self, run: Callable[..., _EndedChunk], seeds: Sequence[int], missing: Sequence[int], groups: Sequence[_Workers]
     ) -> None:
-        self._run, self._seeds, self._lanes = run, seeds, lanes
+        self._run, self._seeds, self._groups = run, seeds, groups
         self._waiting = collections.deque(missing)
         self._alone: collections.deque[int] = collections.deque()  # runs to be tried again one at a time
         self._suspects: set[int] = set()  # with which a process has died
         self._time_of_run = _CHUNK  # nearly [s]
-        self._done: queue.SimpleQueue[tuple[_Lane, concurrent.futures.Future[_EndedChunk]]] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[_Workers, concurrent.futures.Future[_EndedChunk]]] = queue.SimpleQueue()
 
     def runs(self) -> Iterator[EndedRun]:
         """The runs as they end."""
         self._hand_out()
-        while any(lane.pending for lane in self._lanes):
-            lane, future = self._done.get()
-            if future not in lane.pending:  # the lane has been repaired in between
+        while any(group.pending for group in self._groups):
+            group, future = self._done.get()
+            if future not in group.pending:  # the group has been repaired in between
                 continue
             try:
-                ended = self._take(lane, future)
+                ended = self._take(group, future)
             except concurrent.futures.BrokenExecutor as error:
-                ended = self._lose(lane, error)
+                ended = self._lose(group, error)
             self._hand_out()  # first of all, so that no worker waits
             yield from ended
 
-    def _take(self, lane: _Lane, future: concurrent.futures.Future[_EndedChunk]) -> list[EndedRun]:
+    def _take(self, group: _Workers, future: concurrent.futures.Future[_EndedChunk]) -> list[EndedRun]:
         """The runs of a chunk that have ended; the others wait again.
 
         Raises:
-            BrokenExecutor: the lane has lost all its calls, this one first.
+            BrokenExecutor: the group has lost all its calls, this one first.
         """
         try:
             ended, self._time_of_run = future.result()
         except concurrent.futures.BrokenExecutor:
             raise
         except Exception:  # the engine's: a process of Dask or Ray has died several times, an output cannot be pickled
-            runs = lane.pending.pop(future)
+            runs = group.pending.pop(future)
             if len(runs) == 1:
                 return [EndedRun(runs[0], None, traceback.format_exc())]
             self._alone.extend(runs)
             return []
-        self._waiting.extendleft(reversed(lane.pending.pop(future)[len(ended) :]))
+        self._waiting.extendleft(reversed(group.pending.pop(future)[len(ended) :]))
         return ended
 
-    def _lose(self, lane: _Lane, error: Exception) -> list[EndedRun]:
-        """Repairs a lane. A process works on its calls in their order: it died at the first one that is pending."""
-        first, *others = lane.pending.values()
-        lane.repair(error)
+    def _lose(self, group: _Workers, error: Exception) -> list[EndedRun]:
+        """Repairs a group. A process works on its calls in their order: it died at the first one that is pending."""
+        first, *others = group.pending.values()
+        group.repair(error)
         self._waiting.extendleft(reversed([index for runs in others for index in runs]))
         failed = [index for index in first if index in self._suspects]
         self._alone.extend(index for index in first if index not in self._suspects)
@@ -199,31 +199,31 @@ class _Schedule:
     def _hand_out(self) -> None:
         """Gives work to whoever has none and, as long as there is plenty, a second chunk to each."""
         while self._alone or self._waiting:
-            lane = min(self._lanes, key=_Lane.load)
-            workers = sum(other.width() for other in self._lanes)
+            group = min(self._groups, key=_Workers.load)
+            workers = sum(other.width() for other in self._groups)
             size = self._next_size(workers)
             has_plenty = not self._alone and len(self._waiting) > _CHUNKS_TO_COME * workers * size
-            if lane.load() >= (2.0 if has_plenty else 1.0):
+            if group.load() >= (2.0 if has_plenty else 1.0):
                 return
             runs = [self._alone.popleft()] if self._alone else [self._waiting.popleft() for _ in range(size)]
             try:
-                future = lane.pool.submit(self._run, runs, [self._seeds[index] for index in runs])
+                future = group.pool.submit(self._run, runs, [self._seeds[index] for index in runs])
             except concurrent.futures.BrokenExecutor as error:
                 self._waiting.extendleft(reversed(runs))
-                if lane.pending:  # these will say so
+                if group.pending:  # these will say so
                     return
-                lane.repair(error)
+                group.repair(error)
                 continue
-            lane.pending[future] = runs
-            future.add_done_callback(functools.partial(self._note_done, lane))
+            group.pending[future] = runs
+            future.add_done_callback(functools.partial(self._note_done, group))
 
     def _next_size(self, workers: int) -> int:
         """How many of the waiting runs make a chunk."""
         share = len(self._waiting) // (_CHUNKS_TO_COME * workers)
         return max(min(int(_CHUNK / max(self._time_of_run, 1e-6)), _MOST_RUNS, share), 1)
 
-    def _note_done(self, lane: _Lane, future: concurrent.futures.Future[_EndedChunk]) -> None:
-        self._done.put((lane, future))
+    def _note_done(self, group: _Workers, future: concurrent.futures.Future[_EndedChunk]) -> None:
+        self._done.put((group, future))
 
 
 class _EndedChunk(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merganser.framework import Context, InputPort, InputPortSelection, System
+from merganser.framework import Context, InputPort, InputPortSelection, PortDataType, System
 
 __all__ = ["detached_context", "selected_input_port"]
 
@@ -16,7 +16,7 @@ def detached_context(system: System, context: Context) -> Any:
         system: any system, also one inside of a Diagram.
         context: its context. Input ports that have a value there are fixed to it.
     """
-    system._check_context(context)
+    system.ValidateContext(context)
     copy = system.CreateDefaultContext()
     copy.SetTimeStateAndParametersFrom(context)
     copy.SetAccuracy(context.get_accuracy())
@@ -43,6 +43,6 @@ def selected_input_port(system: System, index: Any, function: str) -> InputPort 
             return None
         index = 0
     port = system.get_input_port(int(index))
-    if port._size is None:
+    if port.get_data_type() is PortDataType.kAbstractValued:
         raise ValueError(f"{function}: {port.GetFullDescription()} is abstract; choose a vector port.")
     return port

@@ -102,7 +102,7 @@ class _DiscreteTimeSystem(LeafSystem):
     def _declare_same_output(self, port: OutputPort) -> None:
         """Declares an output that depends directly on the same inputs as that of the continuous-time system."""
         name, index, model = port.get_name(), int(port.get_index()), port.Allocate().get_value()
-        inputs = [i for i in range(len(self._sys_input_ports)) if self._system.HasDirectFeedthrough(i, index)]
+        inputs = [i for i in range(self.num_input_ports()) if self._system.HasDirectFeedthrough(i, index)]
         needs = {self.all_sources_except_input_ports_ticket(), *(self.input_port_ticket(i) for i in inputs)}
         if isinstance(model, BasicVector):
             calc = functools.partial(self._calc_vector, index, inputs)
@@ -127,13 +127,13 @@ class _DiscreteTimeSystem(LeafSystem):
         for index in range(self._system.num_numeric_parameter_groups()):
             inner.get_mutable_numeric_parameter(index).SetFrom(context.get_numeric_parameter(index))
         for index in inputs:
-            port = self._sys_input_ports[index]
+            port = self.get_input_port(index)
             if port.HasValue(context):
                 self._system.get_input_port(index).FixValue(inner, port.Eval(context))
         return inner
 
     def _update(self, context: Context, discrete_state: DiscreteValues) -> None:
-        inner = self._inner_context(context, range(len(self._sys_input_ports)))
+        inner = self._inner_context(context, range(self.num_input_ports()))
         start = inner.get_time()
         simulator = Simulator(self._system, inner)
         ApplySimulatorConfig(self._config, simulator)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 from merganser.analysis.integrators.step_size import RESOLUTION, is_too_fine
 from merganser.framework import Context, System, TriggerType
 from merganser.framework.core.events import EventKind
+from merganser.framework.core.inside import declared_events
 
 if TYPE_CHECKING:
     from merganser.framework.core.events import DeclaredEvent
@@ -53,7 +54,7 @@ class EventSchedule:
     """
 
     def __init__(self, system: System, context: Context) -> None:
-        self._declared = system._declared_events(context)
+        self._declared = declared_events(system, context)
         self._ordered = _in_order(self._declared)
         periodic = [event for _, event in self._ordered if event.trigger is TriggerType.kPeriodic]
         self._clocks = list({(event.period, event.offset): event for event in periodic}.values())
@@ -96,14 +97,14 @@ class EventSchedule:
             key=operator.itemgetter(0),
         )
         raise RuntimeError(
-            f"The {event.kind.value} event of system '{context._system.GetSystemPathname()}' with the period "
+            f"The {event.kind.value} event of system '{context.system.GetSystemPathname()}' with the period "
             f"{period} s happens more often than time can resolve at {time} s, which is about "
             f"{RESOLUTION * abs(time):.3g} s. Begin at an earlier time, or declare a longer period."
         )
 
     def is_up_to_date(self, system: System, context: Context) -> bool:
         """Whether these are still all events that the system has declared, in the same contexts."""
-        mine, present = self._declared, system._declared_events(context)
+        mine, present = self._declared, declared_events(system, context)
         return len(mine) == len(present) and all(a[0] is b[0] and a[1] is b[1] for a, b in zip(mine, present))
 
     def num_clocks(self) -> int:
@@ -161,7 +162,7 @@ class EventSchedule:
 def _in_order(events: EventList) -> EventList:
     """The events of a simulation by leaf system, then by rank, then as they were declared."""
     relevant = [item for item in events if item[1].trigger in _RANKS]
-    return sorted(relevant, key=lambda item: (item[0]._layout.leaf_number, _RANKS[item[1].trigger]))
+    return sorted(relevant, key=lambda item: (item[0].layout.leaf_number, _RANKS[item[1].trigger]))
 
 
 def _by_kind(events: EventList) -> SimultaneousEvents:

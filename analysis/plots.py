@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from merganser.framework import Context, Diagram
+from merganser.framework.core.inside import diagram_around
 from merganser.framework.primitives import AbstractLogSink, VectorLogSink
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _checked_names(sink: VectorLogSink | AbstractLogSink, names: Sequence[str] |
 
 def _source(sink: VectorLogSink | AbstractLogSink) -> Any:
     """The output port that the sink logs; None if it is not wired in a diagram of its own."""
-    diagram = sink._sys_parent
+    diagram = diagram_around(sink)
     wire = None if diagram is None else diagram.connection_map().get((sink, sink.get_input_port().get_index()))
     return None if wire is None else wire[0].get_output_port(wire[1])
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from merganser.analysis.integrators import IntegratorBase, RungeKutta2Integrator, RungeKutta3Integrator
 from merganser.analysis.simulator import Simulator
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.scalars import supported_scalars
 from merganser.framework.core.templates import ValueTemplate
 
@@ -18,15 +19,15 @@ def _numeric_scalars() -> tuple[type[Any], ...]:
 
 
 def _scalar_of(stepper: Any) -> type[Any]:
-    return stepper.get_system()._scalar
+    return scalar_of(stepper.get_system())
 
 
 def _checked(stepper: Any, T: type[Any]) -> Any:
     system = stepper.get_system()
-    if system._scalar is not T:
+    if scalar_of(system) is not T:
         raise TypeError(
             f"{type(stepper).__name__}_[{T.__name__}] takes systems of this scalar type; system "
-            f"'{system.GetSystemPathname()}' is one of {system._scalar.__name__}. Convert it with "
+            f"'{system.GetSystemPathname()}' is one of {scalar_of(system).__name__}. Convert it with "
             f"system.ToScalarType[{T.__name__}]()."
         )
     return stepper

@@ -16,11 +16,13 @@ from merganser.analysis.simulator_status import SimulatorStatus
 from merganser.analysis.witness_isolation import WitnessWatch
 from merganser.framework import Context, EventStatus, System
 from merganser.framework.core.arguments import checked_number
+from merganser.framework.core.checkpoint import Checkpoint
 from merganser.framework.core.errors import note_place
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.execution import SUCCEEDED, UpdateList, Updates, execute, make_updates
-from merganser.framework.core.later_code import LaterCode, note_work, pays_to_load, want
+from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.core.native_code import may_compile
+from merganser.framework.later_code import LaterCode, note_work, pays_to_load, want
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -83,6 +85,7 @@ class Simulator:
         self._num_paid = [0]  # how many of them have
         self._had_effect = False  # whether others of the step, which the plan has carried out, had something to do
         self._begun: UpdateList = []  # updates that the plan has computed, and that belong to those that are pending
+        self._num_begun = 0  # events that have computed them
         self._takes_from_plan = False  # whether the plan has, or may have, done something that is not yet noted
         self._is_advancing = False
         self._publishes_at_initialization = False
@@ -97,11 +100,12 @@ class Simulator:
         self.ResetStatistics()
 
     def _set_context(self, context: Context) -> None:
-        self._system._check_context(context)
-        context._require_root("Simulator")
+        self._system.ValidateContext(context)
+        context.require_root("Simulator")
         self._context = context
-        self._store, self._down = context._store, context._layout.down
-        self._has_continuous_state = context.num_continuous_states() > 0
+        self._store, self._down = context.store, context.layout.down
+        start, end = context.layout.xc_range
+        self._has_continuous_state = end > start
         self._is_initialized = False
         self._owed = []
         self._schedule: Any = None  # of the events, made by Initialize
@@ -207,7 +211,7 @@ class Simulator:
         Args:
             use: whether they may.
             at_once: from the first step on, even if the compiled loop has to be loaded or compiled for it; otherwise
-                when it pays (framework/core/later_code.py). The environment variable MERGANSER_PLAN, which is "always"
+                when it pays (framework/later_code.py). The environment variable MERGANSER_PLAN, which is "always"
                 or "never", says so for new simulators.
         """
         self._uses_native_plan = bool(use)
@@ -251,6 +255,9 @@ class Simulator:
         Carries out initialization events (unrestricted, discrete, publish), and those per-step and periodic
         publish events that are due now. Updates that are due now are left to the first advance.
 
+        If it fails or is interrupted, the context is left as it was, samples in logs included; the next call, or the
+        next advance, begins anew.
+
         Args:
             params: whether to leave out the initialization events; by default they happen.
 
@@ -265,11 +272,22 @@ class Simulator:
         if not math.isfinite(self._time()):
             raise RuntimeError(f"Simulator.Initialize: the time in the context is {self._time()} s; set a finite one.")
         if self._schedule is None or not self._schedule.is_up_to_date(self._system, self._context):
-            self._schedule = EventSchedule(self._system, self._context)
             self._drop_plan()
-        has_witnesses = self._system._may_have_witnesses()
+            self._schedule = EventSchedule(self._system, self._context)
         if self._uses_native_plan:
             want(_LOOP)
+        changes_abstract_state = with_initialization and bool(self._schedule.initialization.unrestricted)
+        mark, checkpoint = self._store.mark(), Checkpoint(self._context, changes_abstract_state)
+        try:
+            return self._initialize(with_initialization)
+        except BaseException:
+            self._store.return_to(mark)
+            checkpoint.restore()
+            raise
+
+    def _initialize(self, with_initialization: bool) -> SimulatorStatus:
+        """Carries out the events of the initialization."""
+        has_witnesses = may_have_witnesses(self._system)
         self._watch = WitnessWatch(self._system, self._context, self._integrator) if has_witnesses else None
         self.ResetStatistics()
         self._integrator.Initialize()
@@ -335,6 +353,7 @@ class Simulator:
             raise
         finally:
             self._is_advancing = False
+            self._begun, self._num_begun = [], 0  # where they have not been made, all that are pending happen anew
             progress.close()
         return status
 
@@ -431,7 +450,7 @@ class Simulator:
         # From here on no signal is looked at.
         self._takes_from_plan = False
         self._pending, self._owed, self._num_paid[0], self._expected_time = plan.pending, plan.owed, 0, time
-        self._had_effect, self._begun = plan.had_effect, plan.begun
+        self._had_effect, self._begun, self._num_begun = plan.had_effect, plan.begun, plan.num_begun
         self._num_steps += plan.num_steps
         self._num_unrestricted_updates += plan.num_state_updates
         self._num_discrete_updates += plan.num_updates
@@ -453,7 +472,7 @@ class Simulator:
             self._pending = NOTHING
             if self._journal:
                 self._journal.clear()
-                self._begun = []
+            self._begun, self._num_begun = [], 0
         self._next_timed = self._schedule.next_timed(time)
         next_time = self._next_timed[0]
         target = next_time if next_time < boundary_time else boundary_time
@@ -503,7 +522,6 @@ class Simulator:
             is_discrete = kind is EventKind.DISCRETE_UPDATE
             self._pending = SimultaneousEvents([], [] if is_discrete else self._pending.discrete, [])
         self._journal.clear()
-        self._begun = []
 
     def _unrestricted_update(self, events: EventList, status: SimulatorStatus) -> None:
         if not events:
@@ -514,7 +532,7 @@ class Simulator:
     def _discrete_update(self, events: EventList, status: SimulatorStatus) -> None:
         if not events:
             return
-        outcome = execute(events, EventKind.DISCRETE_UPDATE, self._journal, begun=self._begun)
+        outcome = execute(events[self._num_begun :], EventKind.DISCRETE_UPDATE, self._journal, begun=self._begun)
         self._num_discrete_updates += outcome is SUCCEEDED or self._was_effective(outcome, status)
 
     def _publish(self, events: EventList, status: SimulatorStatus) -> None:
@@ -535,7 +553,7 @@ class Simulator:
             raise
         self._owed = []
         had_effect, self._had_effect = self._had_effect, False
-        self._num_publishes += self._was_effective(outcome, status) or had_effect
+        self._num_publishes += outcome is SUCCEEDED or self._was_effective(outcome, status) or had_effect
 
     def _force_publish(self) -> None:
         self._system.ForcedPublish(self._context)
@@ -560,7 +578,7 @@ class Simulator:
 
     def _was_effective(self, outcome: EventStatus, status: SimulatorStatus) -> bool:
         """Whether events had something to do; their outcome may be the end of the advance."""
-        severity = outcome._severity
+        severity = outcome.severity()
         if severity <= EventStatus.Severity.kSucceeded:
             return severity is EventStatus.Severity.kSucceeded
         if severity is EventStatus.Severity.kReachedTermination:

@@ -38,6 +38,7 @@ from merganser.analysis.integrators import IntegratorBase
 from merganser.analysis.witness_dips import CurvePoint, lower_bound, lowest_time
 from merganser.framework import Context, LeafContext, System, WitnessFunction
 from merganser.framework.core.events import EventKind
+from merganser.framework.core.inside import active_witnesses
 
 if TYPE_CHECKING:
     from merganser.analysis.event_schedule import EventList
@@ -92,7 +93,7 @@ class WatchedWitness:
 
     def value(self) -> float:
         """How far it is from its level now."""
-        return self.witness._value(self.context) - self.level
+        return self.witness.CalcWitnessValue(self.context) - self.level
 
     def has_triggered(self, time: float, value: float) -> bool:
         """Whether it has triggered in this step by `time`, where it has this value."""
@@ -104,7 +105,7 @@ class WatchedWitness:
 
     def triggers_update(self) -> bool:
         """Whether its event can change the state."""
-        declared = self.witness._declared
+        declared = self.witness.declared
         return declared is not None and declared.kind is not EventKind.PUBLISH
 
     def accumulation_time(self, scale: float) -> float | None:
@@ -135,6 +136,7 @@ class WitnessWatch:
     def __init__(self, system: System, context: Context, integrator: IntegratorBase) -> None:
         self._system = system
         self._context = context
+        self._x = context.peek_state().get_continuous_state().get_vector().value()
         self._integrator = integrator
         self._time_start = self._time()
         self._known: dict[WitnessFunction, WatchedWitness] = {}
@@ -149,7 +151,7 @@ class WitnessWatch:
             end = watched.accumulation_time(self.scale())
             if end is not None and status.succeeded():
                 message = (
-                    f"{watched.witness._describe()} triggers ever faster, without end before time {end} s; let its "
+                    f"{watched.witness.describe()} triggers ever faster, without end before time {end} s; let its "
                     "event handler bring the system to rest when too little motion is left"
                 )
                 reason = status.ReturnReason.kZenoBehavior
@@ -176,7 +178,7 @@ class WitnessWatch:
         for w in watched:
             w.level = 0.0
         before = self._values()
-        self._start = time, np.array(self._context._xc._vector._values)
+        self._start = time, self._x.copy()
         # Dense output is to have the step where it ends in the end, and none of the trials.
         recording, integrator._dense_output = integrator._dense_output, None
         try:
@@ -191,8 +193,8 @@ class WitnessWatch:
         finally:
             integrator._dense_output = recording
         self.triggered = triggered
-        if self._context._store.flat.dtype == object and any(w.triggers_update() for w in triggered):
-            warnings.warn(_NO_GRADIENT_OF_TIME.format(triggered[0].witness._describe()), RuntimeWarning, stacklevel=2)
+        if self._context.store.flat.dtype == object and any(w.triggers_update() for w in triggered):
+            warnings.warn(_NO_GRADIENT_OF_TIME.format(triggered[0].witness.describe()), RuntimeWarning, stacklevel=2)
 
     def scale(self) -> float:
         """The magnitude of times [s] in this simulation, to which resolutions are relative."""
@@ -201,11 +203,11 @@ class WitnessWatch:
 
     def triggered_events(self) -> EventList:
         """The events of the witness functions that have triggered."""
-        return [(w.context, w.witness._declared) for w in self.triggered if w.witness._declared is not None]
+        return [(w.context, w.witness.declared) for w in self.triggered if w.witness.declared is not None]
 
     def _determine_active(self) -> None:
         self._active = []
-        for context, witness in self._system._active_witnesses(self._context):
+        for context, witness in active_witnesses(self._system, self._context):
             if witness not in self._known:
                 self._known[witness] = WatchedWitness(context, witness)
             self._active.append(self._known[witness])
@@ -217,7 +219,7 @@ class WitnessWatch:
     def _look_back(self, before: list[float]) -> list[WatchedWitness]:
         """Finds the earliest triggers in the step just taken, and moves there if there are any."""
         time = self._start[0]
-        end = self._time(), np.array(self._context._xc._vector._values)
+        end = self._time(), self._x.copy()
         values = self._values()
         has_moved = False
         for index, (w, at_start, at_end) in enumerate(zip(self._active, before, values, strict=True)):
@@ -339,7 +341,7 @@ class WitnessWatch:
     def _shortened(self, dip_time: float, before: list[float]) -> tuple[tuple[float, np.ndarray], list[float]]:
         """Ends the step at `dip_time` [s]; returns time, state and values there."""
         self._go_to(dip_time)
-        end, values = (dip_time, np.array(self._context._xc._vector._values)), self._values()
+        end, values = (dip_time, self._x.copy()), self._values()
         self._slopes_at_end = None
         for index, (w, at_start, value) in enumerate(zip(self._active, before, values, strict=True)):
             if w.start == 0.0 and w.witness.should_trigger(-value, value):
@@ -362,7 +364,7 @@ class WitnessWatch:
         Returns:
             By function; nan where it cannot be evaluated, which is no error, since the simulation may never come there.
         """
-        store, down, x = self._context._store, self._context._layout.down, self._context._xc._vector._values
+        store, down, x = self._context.store, self._context.layout.down, self._x
         time = self._time()
         shift = (time + shift) - time
         slopes = dict.fromkeys(watched, math.nan)
@@ -370,7 +372,7 @@ class WitnessWatch:
             return slopes
         x_here = np.array(x)
         try:
-            step = shift * self._context._read_derivatives()._vector._values
+            step = shift * self._system.EvalTimeDerivatives(self._context).get_vector().value()
         except Exception:
             return slopes
         moved, before = down["time"] | down["xc"], store.invalid
@@ -412,7 +414,7 @@ class WitnessWatch:
             self._go_to(trial)
             values = self._values()
             if any(w.has_triggered(trial, value) for w, value in zip(active, values, strict=True)):
-                right, rights, x_right = trial, values, np.array(self._context._xc._vector._values)
+                right, rights, x_right = trial, values, self._x.copy()
             else:
                 left = trial
                 lefts = [v if trial > w.armed_after else old for w, v, old in zip(active, values, lefts, strict=True)]
@@ -452,7 +454,7 @@ class WitnessWatch:
     # ------------------------------------------------------------------ moving about
 
     def _time(self) -> float:
-        return self._context._store.flat.item(0).real
+        return self._context.store.flat.item(0).real
 
     def _resolution(self, *times: float) -> float:
         return _RESOLUTION * max(abs(times[-1]), abs(times[0]), times[-1] - times[0])

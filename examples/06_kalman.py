@@ -49,7 +49,7 @@ class Pendulum(LeafSystem):
 
 
 class PendulumWithState(Pendulum):
-    """The same, with its state to look at."""
+    """The pendulum with its state to look at."""
 
     def __init__(self, start):
         super().__init__(start)

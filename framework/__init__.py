@@ -77,6 +77,7 @@ from merganser.framework.core.scalar_templates import (
 from merganser.framework.core.state import AbstractValues, ContinuousState, DiscreteValues, Parameters, State
 from merganser.framework.core.store import FixedInputPortValue
 from merganser.framework.core.system import System
+from merganser.framework.core.system_base import SystemBase
 from merganser.framework.core.template_system import TemplateSystem
 from merganser.framework.core.values import AbstractValue, BasicVector, Value, VectorBase
 from merganser.framework.core.vector_system import VectorSystem
@@ -86,7 +87,6 @@ from merganser.framework.core.witness import WitnessFunction, WitnessFunctionDir
 
 # pydrake's names for what does not depend on the scalar type; here it is one class.
 ContextBase = Context
-SystemBase = System
 
 __all__ = [
     "AbstractParameterIndex",

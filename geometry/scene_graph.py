@@ -21,6 +21,7 @@ from merganser.framework import (
     Value,
     ValueProducer,
 )
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.scalars import ScalarArray
 from merganser.framework.math import RigidTransform
 from merganser.geometry.collision_filter_manager import CollisionFilterManager
@@ -319,7 +320,7 @@ class SceneGraph(LeafSystem):
         """Returns what changes the collision filters of the Context, if one is given, else of the model."""
         if context is None:
             return CollisionFilterManager(lambda: self._model, self._model_to_change)
-        self._check_context(context)
+        self.ValidateContext(context)
         return CollisionFilterManager(
             lambda: self._state(context), lambda: self._state_in_context_to_change(context)
         )
@@ -342,7 +343,7 @@ class SceneGraph(LeafSystem):
         """Returns a copy of the current configuration, or of that with which a Context was made."""
         if context is None:
             return copy.deepcopy(self._config)
-        self._check_context(context)
+        self.ValidateContext(context)
         return copy.deepcopy(self._state(context).config)
 
     # ------------------------------------------------------------------ calculations
@@ -374,7 +375,7 @@ class SceneGraph(LeafSystem):
         return self._model
 
     def _state_in_context_to_change(self, context: Any) -> GeometryState:
-        self._check_context(context)
+        self.ValidateContext(context)
         return context.get_mutable_abstract_parameter(self._state_index).get_value()
 
     def _state(self, context: Any) -> GeometryState:
@@ -387,9 +388,9 @@ class SceneGraph(LeafSystem):
             query.bind(_Source(self, context))
 
     def _calc_world_poses(self, context: Any, output: AbstractValue) -> None:
-        state: GeometryState = context._parameters._abstract._items[self._state_index].get_value()
+        state: GeometryState = context.peek_parameters().get_abstract_parameter(self._state_index).get_value()
         layout = state.pose_layout()
-        if self._scalar is float:
+        if scalar_of(self) is float:
             room = output.get_value()
             if room is None or room.poses.layout is not layout:
                 room = PoseRoom(layout)
@@ -399,7 +400,7 @@ class SceneGraph(LeafSystem):
                     raise self._not_finite(context, state, source_id, frame_ids)
             room.update()
             return
-        X_PF = ScalarArray.of((len(layout.frame_rows), 4, 4), self._scalar)
+        X_PF = ScalarArray.of((len(layout.frame_rows), 4, 4), scalar_of(self))
         X_PF[0] = np.eye(4)  # the world in itself
         for source_id, (frame_ids, rows) in layout.source_frames.items():
             X_PF[rows] = self._poses_of_source(context, state, source_id, frame_ids)
@@ -410,7 +411,7 @@ class SceneGraph(LeafSystem):
     ) -> NDArray[Any]:
         """The poses X_PF that a source tells for its frames, in the order given."""
         port = self._pose_ports[source_id]
-        value = context._read_input(port._index)
+        value = context.read_input(port.get_index())
         poses: FramePoseVector = port.Eval(context) if value is None else value.get_value()
         X_PF = poses.poses_of(frame_ids)
         if X_PF is None:
@@ -418,7 +419,7 @@ class SceneGraph(LeafSystem):
             if set(given) != set(frame_ids):
                 raise _wrong_frames(port, state, frame_ids, given)
             X_PF = poses.poses()[poses.rows(frame_ids)]
-        return X_PF.astype(np.float64) if X_PF.dtype == object and self._scalar is float else X_PF
+        return X_PF.astype(np.float64) if X_PF.dtype == object and scalar_of(self) is float else X_PF
 
     def _not_finite(
         self, context: Any, state: GeometryState, source_id: SourceId, frame_ids: list[FrameId]
@@ -442,9 +443,9 @@ class _Source:
     def __init__(self, graph: SceneGraph, context: Any) -> None:
         self.context = context
         self._graph = graph
-        self._store = context._store
-        self._slot = context._slots[graph._world_poses.cache_index()]
-        self._box: AbstractValue = context._parameters._abstract._items[graph._state_index]
+        self._store = context.store
+        self._slot = context.slots[graph._world_poses.cache_index()]
+        self._box: AbstractValue = context.peek_parameters().get_abstract_parameter(graph._state_index)
 
     def state(self) -> GeometryState:
         """The geometries."""
@@ -461,7 +462,7 @@ class _Source:
 
     def of_port(self, source_id: SourceId) -> Any:
         """What feeds the pose port of a source."""
-        return self.context._inputs[self._graph._pose_ports[source_id].get_index()]
+        return self.context.sources[self._graph._pose_ports[source_id].get_index()]
 
 
 def _allocate_query() -> Value:

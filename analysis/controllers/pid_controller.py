@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.context import Context
+from merganser.framework.core.inside import use_native_derivatives
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, InputOf, NativeCode
 from merganser.framework.core.ports import InputPort, LeafOutputPort
@@ -87,8 +88,7 @@ class PidController(LeafSystem):
     def _declare_native(self, n: int, num_states: int, num_commands: int) -> None:
         nothing, P_x, P_y = np.zeros(0), self._state_projection, self._output_projection
         errors = (0 if P_x is None else num_states, nothing if P_x is None else P_x, InputOf(0), InputOf(1), n)
-        assert self._sys_xcdot_entry is not None
-        self._sys_cache_entries[self._sys_xcdot_entry].use_native(NativeCode("state_error", (*errors, OUTPUT)))
+        use_native_derivatives(self, NativeCode("state_error", (*errors, OUTPUT)))
         command = (*errors, self._kp, self._ki, self._kd, CONTINUOUS_STATE)
         rows = (0, nothing) if P_y is None else (num_commands, P_y)
         self._control.cache_entry().use_native(NativeCode("pid_control", (*command, *rows, OUTPUT)))

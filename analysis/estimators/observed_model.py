@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from merganser.framework import Context, System
 from merganser.framework.core.events import EventKind, TriggerType
 from merganser.framework.core.execution import compute_updates, raise_if_failed
+from merganser.framework.core.inside import declared_events, input_ports, new_context, slot_of
 from merganser.framework.core.native_code import NativeCode, may_compile
 from merganser.framework.primitives import AffineSystem
 from merganser.framework.primitives._updatable_code import UpdatableCode
@@ -66,7 +67,7 @@ class ObservedModel:
 
     def at(self, time: Any, x: Array, u: Array | None) -> _Evaluator:
         """The model at a time [s], state x and input u (None if it has no input), of floats or other scalars."""
-        evaluator = self._evaluator(self._parameters._store.flat.dtype)
+        evaluator = self._evaluator(self._parameters.store.flat.dtype)
         evaluator.move(time, x, u)
         return evaluator
 
@@ -79,7 +80,7 @@ class ObservedModel:
         here = self._evaluator(np.dtype(np.float64))
         if not (may_compile() and here.is_native):
             return False
-        store = here.context._store
+        store = here.context.store
         is_lowered = self._tapes is not None and all(tape.is_current() for tape in self._tapes)
         if not is_lowered or self._routing != store.routing:
             from merganser.analysis.plan.model_tape import ModelTape  # loads numba
@@ -92,14 +93,14 @@ class ObservedModel:
                 self._tapes = dynamics, ModelTape(here.context, here.fixed_input, is_discrete, port)
             except LookupError:
                 return False
-            for leaf in here.context._layout.leaves():
-                for part in (*leaf.system._sys_cache_entries, *leaf.system._sys_events):
-                    if isinstance(part.native, UpdatableCode):
-                        part.native.watch(observer_context)
+            computations = [slot.entry for slot in here.context.store.slots]
+            for part in (*computations, *(event for _, event in declared_events(self._system, here.context))):
+                if isinstance(part.native, UpdatableCode):
+                    part.native.watch(observer_context)
         return True
 
     def complex_tapes(self) -> tuple[Any, Any] | None:
-        """The same for complex numbers; None if some operation takes none."""
+        """The ModelTapes of f and g for complex numbers; None if some operation takes none."""
         if self._complex_tapes is None:
             from merganser.analysis.plan.model_tape import ModelTape
 
@@ -178,49 +179,51 @@ class _Evaluator:
 
     def __init__(self, system: System, parameters: Any, period: float, dtype: Any) -> None:
         self._system, self._period = system, period
-        context: Any = system._make_context(dtype)
-        context._copy_values_from(parameters)
+        context: Any = new_context(system, dtype)
+        context.SetStateAndParametersFrom(parameters)
         self.context = context
-        self._store = context._store
-        self._store.accuracy = parameters._store.accuracy
-        has_input = system.num_input_ports() > 0
-        self.fixed_input = context._fix_input(0, np.zeros(system.get_input_port(0).size())) if has_input else None
-        self._u = None if self.fixed_input is None else self.fixed_input.value._values
-        self._group = context._discrete._items[0] if period else context._xc._vector
+        self._store = context.store
+        self._store.accuracy = parameters.store.accuracy
+        ports = input_ports(system)
+        self.fixed_input = ports[0].FixValue(context, np.zeros(ports[0].size())) if ports else None
+        self._u = None if self.fixed_input is None else self.fixed_input.get_vector_value().value()
+        state = context.peek_state()
+        group = state.get_discrete_state(0) if period else state.get_continuous_state().get_vector()
+        self._state: Array = group.value()
         self._port: Any = system.get_output_port(0)
         self._events = [
             (leaf, event)
-            for leaf, event in system._events_with(context, TriggerType.kPeriodic)
+            for leaf, event in declared_events(system, context, TriggerType.kPeriodic)
             if event.kind is EventKind.DISCRETE_UPDATE
         ]
         self._version, self._mask = -1, 0
-        entries = [self._port._leaf_port.cache_entry(), *(slot.entry for slot in context._xcdot_slots)]
+        entries = [slot_of(self._port, context).entry, *(slot.entry for slot in context.derivative_slots)]
         self.is_native = all(part.native is not None for part in (*entries, *(event for _, event in self._events)))
 
     def move(self, time: Any, x: Array, u: Array | None) -> None:
         """Sets time, state and input."""
-        store, layout = self._store, self.context._layout
+        store, layout = self._store, self.context.layout
         if self._version != store.layout.version:  # more has been learnt about what depends on them
             self._version = store.layout.version
             self._mask = layout.down["time"] | layout.down["xd" if self._period else "xc"]
             self._mask |= layout.down_inputs[0] if self._u is not None else 0
         store.invalid |= self._mask
         store.flat[0] = time
-        self._group._values[:] = x
+        self._state[:] = x
         if self._u is not None:
             self._u[:] = u
 
     def dynamics(self) -> Array:
         """f: time derivatives, or the next state."""
         if not self._period:
-            return self.context._read_derivatives()._vector._values.copy()
+            return self._system.EvalTimeDerivatives(self.context).CopyToVector()
         status, updates = compute_updates(self._events, EventKind.DISCRETE_UPDATE)
         raise_if_failed(status, self.context)
-        values = next(values for leaf, values in updates if leaf._discrete._items)
-        result: Array = values._items[0]._values.copy()
+        values = next(values for leaf, values in updates if leaf.num_discrete_state_groups())
+        result: Array = values.get_vector(0).CopyToVector()
         return result
 
     def output(self) -> Array:
         """g: the output."""
-        result: Array = self._port._read(self.context)._values.copy()
+        result: Array = self._port.Eval(self.context)
         return result

@@ -11,7 +11,8 @@ from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
 from merganser.analysis.detached_context import detached_context
 from merganser.analysis.estimators.observed_model import ObservedModel
 from merganser.analysis.estimators.observer_code import ObserverCode
-from merganser.framework import Context, InputPort, LeafSystem, System, SystemScalarConverter, Value
+from merganser.framework import Context, InputPort, LeafSystem, PortDataType, System, SystemScalarConverter, Value
+from merganser.framework.core.inside import declare_storage, use_native_derivatives, use_native_event
 from merganser.framework.core.native_code import CONTINUOUS_STATE, CURRENT_TIME, InputOf, NativeCode
 
 __all__ = ["Observer", "checked_covariance", "require_finite"]
@@ -55,7 +56,7 @@ class Observer(LeafSystem):
             )
         ports = [observed_system.get_output_port(0), *(observed_system.get_input_port(i) for i in range(inputs))]
         for port in ports:
-            if port._size is None:
+            if port.get_data_type() is PortDataType.kAbstractValued:
                 raise ValueError(f"{name}: {port.GetFullDescription()} is abstract; it must be a vector port.")
         self._parameters = detached_context(observed_system, observed_system_context)
         is_discrete, self._period = observed_system.IsDifferenceEquationSystem()
@@ -67,7 +68,7 @@ class Observer(LeafSystem):
         self._system = observed_system
         self._y = self.DeclareVectorInputPort("observed_system_output", ports[0].size())
         self._u = self.DeclareVectorInputPort("observed_system_input", ports[1].size()) if inputs else None
-        self._model_entry = self._declare_storage("observed system's context", self._new_model)
+        self._model_entry = declare_storage(self, "observed system's context", self._new_model)
 
     def _new_model(self) -> Value:
         return Value(ObservedModel(self._system, self._parameters, self._period))
@@ -97,7 +98,7 @@ class Observer(LeafSystem):
 
     def _model(self, context: Any) -> ObservedModel:
         """What evaluates the observed system for a context of this observer."""
-        model: ObservedModel = context._slots[self._model_entry._index].value.get_mutable_value()
+        model: ObservedModel = context.slots[self._model_entry.cache_index()].value.get_mutable_value()
         return model
 
     def _input(self, context: Context) -> Array | None:
@@ -107,15 +108,11 @@ class Observer(LeafSystem):
     def _use_native(self, code: ObserverCode) -> None:
         """Says that an operation computes the dynamics too; called when these are declared."""
         if self._period:
-            self._use_native_event(code)
+            use_native_event(self, code)
             return
-        assert self._sys_xcdot_entry is not None
-        entry, inputs = (
-            self._sys_cache_entries[self._sys_xcdot_entry],
-            [InputOf(i) for i in range(self.num_input_ports())],
-        )
-        entry.use_native(NativeCode("", (CURRENT_TIME, CONTINUOUS_STATE, *inputs)))  # says what they depend on
-        entry.use_native(code)
+        inputs = [InputOf(i) for i in range(self.num_input_ports())]
+        use_native_derivatives(self, NativeCode("", (CURRENT_TIME, CONTINUOUS_STATE, *inputs)))  # what they depend on
+        use_native_derivatives(self, code)
 
     def _measured(self, context: Context) -> Array:
         """The measured output."""

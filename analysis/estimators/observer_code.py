@@ -56,7 +56,7 @@ class ObserverCode:
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation in a Context; None if there is none at the moment."""
         observer = self.observer
-        if context._store.flat.dtype != np.float64:
+        if context.store.flat.dtype != np.float64:
             return None
         model = observer._model(context)
         if model.can_be_lowered(context) and model.native_code is None:

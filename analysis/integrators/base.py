@@ -17,9 +17,10 @@ from merganser.analysis.integrators.settings import IntegratorSettings
 from merganser.analysis.integrators.step_size import RESOLUTION
 from merganser.analysis.integrators.stepping import begin_step, complete_step, note_step, shortest_step_size
 from merganser.framework import Context, System
-from merganser.framework.core.later_code import LaterCode, note_work, pays_to_load
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.native_code import may_compile
 from merganser.framework.core.nonfinite import blame_derivatives, is_finite
+from merganser.framework.later_code import LaterCode, note_work, pays_to_load
 from merganser.framework.native.tape import SUCCEEDED
 
 if TYPE_CHECKING:
@@ -106,18 +107,18 @@ class IntegratorBase(IntegratorSettings):
             ValueError: the context belongs to another system.
             RuntimeError: the context is part of the context of a larger diagram.
         """
-        self._system._check_context(context)
-        context._require_root(type(self).__name__)
-        if not hasattr(self._system._scalar, "real"):
+        self._system.ValidateContext(context)
+        context.require_root(type(self).__name__)
+        if not hasattr(context.store.scalar, "real"):
             raise TypeError(
                 f"{type(self).__name__}: system '{self._system.GetSystemPathname()}' is one of "
-                f"{self._system._scalar.__name__}; only systems of numbers can be simulated."
+                f"{scalar_of(self._system).__name__}; only systems of numbers can be simulated."
             )
         self._context = context
-        self._store = store = context._store
-        self._down = context._layout.down
-        start, end = context._layout.xc_range
-        shift = context._layout.root.num_xc
+        self._store = store = context.store
+        self._down = context.layout.down
+        start, end = context.layout.xc_range
+        shift = context.layout.root.num_xc
         self._x: NDArray[Any] = store.flat[start:end]
         self._xdot: NDArray[Any] = store.flat[start + shift : end + shift]
         self._is_initialized = self._is_prepared = False
@@ -129,8 +130,8 @@ class IntegratorBase(IntegratorSettings):
         context, n, dtype = self._bound_context(), len(self._x), self._x.dtype
         self._x_start, self._xdot_start, self._xdot_end = (self._x.copy() for _ in range(3))
         self._memory: NDArray[Any] = np.zeros(0)  # what the method keeps from step to step
-        self._quaternions = np.array(context._layout.root.unit_quaternions, dtype=np.int64)
-        self._derivatives = context._get_derivative_evaluator()
+        self._quaternions = np.array(context.layout.root.unit_quaternions, dtype=np.int64)
+        self._derivatives = context.derivative_evaluator()
         self._arrays = self._make_arrays(n, dtype)
         self._memory_before = self._memory.copy()
         s = self._integers
@@ -306,7 +307,7 @@ class IntegratorBase(IntegratorSettings):
         time = self._store.flat.item(0).real
         self._require_future(time, t_target)
         if len(self._x) == 0 or t_target == time:
-            self._bound_context()._set_time(t_target)
+            self._bound_context().put_time(t_target)
             return True
         longest = self._max_step_size
         try:
@@ -326,7 +327,7 @@ class IntegratorBase(IntegratorSettings):
             Whether it ends at `target`.
         """
         if len(self._x) == 0 or target == time:
-            self._bound_context()._set_time(target)
+            self._bound_context().put_time(target)
             return True
         status = self._take_step(target)
         if status != SUCCEEDED:

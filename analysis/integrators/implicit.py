@@ -14,6 +14,7 @@ from merganser.analysis.integrators.base import IntegratorBase
 from merganser.analysis.integrators.collocation import CollocationMethod
 from merganser.analysis.integrators.jacobian import FullMatrix, JacobianComputationScheme, LinearAlgebra
 from merganser.framework import Context, System
+from merganser.framework.core.inside import scalar_of
 
 __all__ = ["ImplicitIntegrator"]
 
@@ -159,7 +160,7 @@ class ImplicitIntegrator(IntegratorBase):
         if np.dtype(dtype).kind == "O":
             raise TypeError(
                 f"{type(self).__name__} solves its equations for floats only; system "
-                f"'{self._system.GetSystemPathname()}' is one of {self._system._scalar.__name__}. Use an explicit "
+                f"'{self._system.GetSystemPathname()}' is one of {scalar_of(self._system).__name__}. Use an explicit "
                 "integrator, such as RungeKutta3Integrator."
             )
         self._linear_algebra = self._make_linear_algebra()

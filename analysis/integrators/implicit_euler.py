@@ -113,5 +113,5 @@ class VelocityImplicitEulerIntegrator(_StepDoublingEuler):
     """
 
     def _make_linear_algebra(self) -> LinearAlgebra:
-        q, v, z = self._bound_context()._layout.xc_partition
+        q, v, z = self._bound_context().layout.xc_partition
         return VelocityMatrix(q, np.concatenate([v, z])) if len(q) else FullMatrix()

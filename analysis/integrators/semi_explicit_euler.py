@@ -87,7 +87,7 @@ class SemiExplicitEulerIntegrator(IntegratorBase):
         return 0
 
     def _make_arrays(self, n: int, dtype: Any) -> list[Any]:
-        positions = np.array(self._bound_context()._layout.xc_partition[0], dtype=np.int64)
+        positions = np.array(self._bound_context().layout.xc_partition[0], dtype=np.int64)
         others = np.setdiff1d(np.arange(n), positions)
         xdot, change_of_others, change = np.zeros((3, n), dtype)
         return [positions, others, self._xdot_start, xdot, change_of_others, change]

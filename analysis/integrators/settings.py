@@ -185,8 +185,8 @@ class IntegratorSettings(abc.ABC):
         return value
 
     def get_num_substep_failures(self) -> int:
-        """The same as `get_num_step_shrinkages_from_substep_failures`: each failure is met by a shorter
-        step."""
+        """Number of failures within steps; each is met by a shorter step, so that it is
+        `get_num_step_shrinkages_from_substep_failures`."""
         value: int = self._integers[f.NUM_FAILURES]
         return value
 

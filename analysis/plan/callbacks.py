@@ -84,7 +84,7 @@ class Handler:
         plan = self._plan
         plan.note_changes(self._valid)
         context = self.events[0][0]
-        store = context._store
+        store = context.store
         outer_reads, outer_reader = store.reads, store.reader
         store.reads, store.reader = 0, context
         try:

@@ -66,7 +66,7 @@ def take_results(tape_in: Any, target_out: Any, target: int) -> None:
 def move_complex_model(
     tape_in: Any, time: float, state_in: Any, state: int, input_in: Any, input_: int, j: int
 ) -> None:
-    """The same for a tape of complex numbers, with a tiny imaginary step in element j of the state."""
+    """Puts time, state and input into a tape of complex numbers, with a tiny imaginary step in state j."""
     flat = complexes_at(tape_in[VALUES])
     flat[0] = complex(time, 0.0)
     for i in range(tape_in[NUM_STATES]):
@@ -104,7 +104,7 @@ class ModelTape:
 
     def __init__(self, context: Any, fixed_input: Any, is_discrete: bool, output: Any = None) -> None:
         self._context = context
-        self._assembly = Assembly(context._store)
+        self._assembly = Assembly(context.store)
         if output is not None:
             places = self._add_output(output)
         else:
@@ -112,7 +112,7 @@ class ModelTape:
         if self._assembly.reads_abstract_state:
             raise LookupError  # it is tried out for numbers alone
         self._results = np.array(places, dtype=np.int64)
-        flat = context._store.flat
+        flat = context.store.flat
         self._operations = self._assembly.finish()
         f: NDArray[np.int64] = np.zeros(NUM_FIELDS, dtype=np.int64)
         f[OPERATIONS], f[VALUES] = self._operations.place, flat.ctypes.data
@@ -135,13 +135,13 @@ class ModelTape:
 
     def _add_derivatives(self) -> list[int]:
         """Adds operations; returns the places of the derivatives."""
-        slots = [slot for slot in self._context._xcdot_slots if slot.entry.vector_size]
+        slots = [slot for slot in self._context.derivative_slots if slot.entry.vector_size]
         self._add_entries(slots)
         return [place for slot in slots for place in _places_of(slot)]
 
     def _add_output(self, port: Any) -> list[int]:
-        leaf_port, store = port._leaf_port, self._context._store
-        layout = self._context._layout.root.of_system[id(leaf_port._system)]
+        leaf_port, store = port._leaf_port, self._context.store
+        layout = self._context.layout.root.of_system[id(leaf_port._system)]
         slot = store.slots[layout.first_bit + leaf_port._entry_number]
         self._add_entries([slot])
         return _places_of(slot)
@@ -151,17 +151,17 @@ class ModelTape:
         context, assembly = self._context, self._assembly
         events = [
             (leaf, event)
-            for leaf, event in context._system._events_with(context, TriggerType.kPeriodic)
+            for leaf, event in context.system._events_with(context, TriggerType.kPeriodic)
             if event.kind is EventKind.DISCRETE_UPDATE
         ]
         codes = [(leaf, event.native and event.native.resolve(leaf)) for leaf, event in events]
         if not all(code is not None for _, code in codes):
             raise LookupError
-        sources = [leaf._inputs[port] for leaf, code in codes for port in code.inputs()]
+        sources = [leaf.sources[port] for leaf, code in codes for port in code.inputs()]
         self._add_entries([source for source in sources if hasattr(source, "entry")])
         leaf = events[0][0]  # all are of the leaf system that has the state
-        state, room = leaf._layout.discrete_offsets[0], leaf._room_for_update()._items[0]
-        following = place_relative_to(context._store.flat, room._values)
+        state, room = leaf.layout.discrete_offsets[0], leaf.room_for_update()._items[0]
+        following = place_relative_to(context.store.flat, room._values)
         assembly.add_copy(room.size(), state, following)
         if not all(assembly.add(code, leaf) for leaf, code in codes):
             raise LookupError
@@ -175,5 +175,5 @@ class ModelTape:
 
 def _places_of(slot: Any) -> list[int]:
     """The places of the elements of a cache entry's value."""
-    offset = slot.context._layout.entry_offsets[slot.number]
+    offset = slot.context.layout.entry_offsets[slot.number]
     return [offset + i for i in range(slot.entry.vector_size)]

@@ -38,7 +38,7 @@ _OUT_OF_DATE = -1  # no version of what is known about dependencies
 
 def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> Plan | None:
     """A plan for a Context of floats, if the integrator's steps can be compiled."""
-    if context._store.flat.dtype != np.float64 or schedule.num_clocks() > _MOST_CLOCKS:
+    if context.store.flat.dtype != np.float64 or schedule.num_clocks() > _MOST_CLOCKS:
         return None
     if context.num_continuous_states() and integrator._compiled_steps() is None:
         return None
@@ -66,13 +66,14 @@ class Plan:
             Python.
         had_effect: whether others of them have happened and had something to do.
         begun: what discrete updates that are left to Python have been computed already, see compute_updates.
+        num_begun: how many of the pending events have done that.
         fields: what the loop knows, see fields.py.
         num_steps, num_state_updates, num_updates, num_publishes: what has been done in this advance.
     """
 
     def __init__(self, context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> None:
         self._context = context
-        self._store = context._store
+        self._store = context.store
         self._schedule = schedule
         self._integrator, self._steps = integrator, integrator._integers
         self._program: Program  # of `_lower`
@@ -141,7 +142,7 @@ class Plan:
         i[f.FAILURE] = self._steps[sf.FAILURE] = program.operations.failure.ctypes.data
         i[f.ALL_BEGIN], i[f.ALL_END] = program.all_range
         i[f.STAGE_BEGIN], i[f.STAGE_END] = program.stage_range
-        down = self._context._layout.down
+        down = self._context.layout.down
         reads_time, reads_state = bool(down["time"] & program.derivatives), bool(down["xc"] & program.derivatives)
         self._changing = sf.WITH_TIME * reads_time | sf.WITH_STATE * reads_state
         self._steps[sf.CHANGING] = self._changing
@@ -183,6 +184,7 @@ class Plan:
         """To be called before an advance, with the events that are due now."""
         self.pending, self.owed, self.had_effect = pending, [], False
         self.begun: UpdateList = []
+        self.num_begun = 0
         self.status = _NO_EVENTS
         self._outcome = SUCCEEDED
         self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
@@ -308,8 +310,8 @@ class Plan:
         number = next(n for n, item in enumerate(events) if item[0] is last[0] and item[1] is last[1]) + 1
         contexts = dict.fromkeys(context for context, _ in events[:number])
         if self.fields[f.HAS_EFFECT]:
-            self.begun = [(context, context._room_for_update()) for context in contexts]
-        self.pending = SimultaneousEvents([], events[number:], [])
+            self.begun = [(context, context.room_for_update()) for context in contexts]
+        self.num_begun = number
 
     def note_changes(self, valid: int = 0) -> None:
         """Before Python looks: marks as out of date what the loop has changed, and as valid what it has computed.

@@ -63,7 +63,7 @@ class Program:
         reads: dict[int, int],
     ) -> None:
         self._plan = plan
-        self._store = context._store
+        self._store = context.store
         self._schedule = schedule
         self._reads = reads
         self._assembly = Assembly(self._store)
@@ -73,7 +73,7 @@ class Program:
         self._rows: list[int] = []
         self._row_array = GrowingArray(np.int64)
         self.places_of_groups: NDArray[Any] = np.zeros(_FIRST_PLACES, dtype=np.int64)
-        down = context._layout.down
+        down = context.layout.down
         self.changes = [down["time"] | down["xc"], *[0] * f.LAST_GROUP_BIT]
         self.most_samples = 1
         self._places: dict[LeafContext, list[tuple[int, tuple[int, int]]]] = {}
@@ -106,8 +106,8 @@ class Program:
     # ------------------------------------------------------------------ derivatives
 
     def _add_derivatives(self, context: Context) -> None:
-        down = context._layout.down
-        targets = [slot for slot in context._xcdot_slots if slot.entry.vector_size]
+        down = context.layout.down
+        targets = [slot for slot in context.derivative_slots if slot.entry.vector_size]
         order, needed_by = order_of_computation(self._assembly, targets)
         self.all_range, valid = self._add_entries(order, needed_by)
         changing = [slot for slot in order if slot.bit & (down["time"] | down["xc"])]
@@ -189,7 +189,7 @@ class Program:
         row[f.STATE_BEGIN] = len(self._assembly)
         changes = 0
         for leaf in by_leaf:
-            down = leaf[0][0]._layout.down
+            down = leaf[0][0].layout.down
             changes |= down["xc"] | down["xd"] | down["xa"]
             self._add_native_updates(leaf)
         row[f.STATE_END] = row[f.STATE_COMMIT_BEGIN] = len(self._assembly)
@@ -209,7 +209,7 @@ class Program:
         handlers: list[Handler] = []
         for leaf, is_native in zip(by_leaf, native):
             context = leaf[0][0]
-            changes |= context._layout.down["xd"]
+            changes |= context.layout.down["xd"]
             if is_native:
                 row[f.GROUP_FLAGS] |= f.HAS_NATIVE_UPDATES
                 self._add_native_updates(leaf)
@@ -244,10 +244,10 @@ class Program:
         """For each group of the discrete state: the place of its next value, then its own place and size."""
         places = self._places.get(context)
         if places is None:
-            room = context._room_for_update()
+            room = context.room_for_update()
             places = self._places[context] = [
                 (place_relative_to(self._store.flat, following._values), (offset, following.size()))
-                for following, offset in zip(room._items, context._layout.discrete_offsets)
+                for following, offset in zip(room._items, context.layout.discrete_offsets)
                 if following.size()
             ]
         return places
@@ -310,7 +310,7 @@ class Program:
     def _sources(self, context: LeafContext, event: DeclaredEvent) -> list[CacheSlot]:
         code = self._assembly.resolve(event.native, context)
         assert code is not None
-        sources = [context._inputs[port] for port in code.inputs()]
+        sources = [context.sources[port] for port in code.inputs()]
         return [source for source in sources if isinstance(source, CacheSlot)]
 
 

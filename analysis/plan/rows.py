@@ -184,7 +184,7 @@ class Lane:
         self.places = _independent_places(context)
         self.results_at = _result_places(context)
         writers = {id(place._context) for place in plan._program.logs}
-        slots = enumerate(context._store.slots)
+        slots = enumerate(context.store.slots)
         self.logs_at = [n for n, slot in slots if slot.entry.is_storage and id(slot.context) in writers]
         self._settled = self._find_settled()
         if not self.is_usable():
@@ -283,21 +283,21 @@ class Lane:
 
     def places_of_input(self, port: int) -> Array:
         """Where the value of a free vector input port of the whole stands in the flat array."""
-        fixed = self.context._inputs[port]
-        offset: int = self.context._layout.free_offsets[port]  # type: ignore[assignment]
+        fixed = self.context.sources[port]
+        offset: int = self.context.layout.free_offsets[port]  # type: ignore[assignment]
         return np.arange(offset, offset + len(fixed.value._values))
 
     def places_of_parameters(self, group: int) -> Array:
         """Where a group of numeric parameters of the whole stands in the flat array."""
         values = self.context._parameters._numeric._items[group]._values
-        offset = place_relative_to(self.context._store.flat, values)
+        offset = place_relative_to(self.context.store.flat, values)
         return np.arange(offset, offset + len(values))
 
     # ------------------------------------------------------------------ traces
 
     def use_logs(self, boxes: list[Any]) -> None:
         """Lets simulations write to other logs, given in their boxes in the order of cache entries."""
-        slots = self.context._store.slots
+        slots = self.context.store.slots
         for n, box in zip(self.logs_at, boxes):
             slots[n].value = box
         self._logs = [(box.get_value(), box.get_value().num_samples()) for box in boxes]
@@ -311,8 +311,8 @@ class Lane:
 
     def copy_samples_to(self, context: Context) -> None:
         """Gives another context of the system what the last row has left in the abstract state."""
-        store = self.context._store
-        store.invalid |= self.context._layout.down["pn"] | self.context._layout.down["xd"]
+        store = self.context.store
+        store.invalid |= self.context.layout.down["pn"] | self.context.layout.down["xd"]
         for settle in self._plan._program.settlers:
             settle()
         mine, theirs = self.context._abstract_state._items, context._abstract_state._items
@@ -343,23 +343,23 @@ def _lists(events: SimultaneousEvents) -> tuple[EventList, ...]:
 
 def _independent_places(context: Context) -> Array:
     """Places in the flat array of a root context that hold time, state, numeric parameters and fixed inputs."""
-    flat = context._store.flat
+    flat = context.store.flat
     mask = np.zeros(len(flat), dtype=bool)
     mask[_result_places(context)] = True
-    for leaf in context._layout.leaves():
+    for leaf in context.layout.leaves():
         for offset, model in zip(leaf.numeric_offsets, leaf.system._sys_numeric_parameter_models):
             mask[offset : offset + model.size()] = True
-    for part in context._all_contexts():
-        for index, source in enumerate(part._inputs):
-            place = part._layout.free_offsets[index]
-            if isinstance(source, FixedInputPortValue) and source._context is part and place is not None:
+    for part in context.parts():
+        for index, source in enumerate(part.sources):
+            place = part.layout.free_offsets[index]
+            if isinstance(source, FixedInputPortValue) and source.context is part and place is not None:
                 mask[place : place + len(source.value._values)] = True  # type: ignore[union-attr]
     return np.flatnonzero(mask)
 
 
 def _result_places(context: Context) -> Array:
     """Places in the flat array of a root context that hold time, continuous state and discrete state, in this order."""
-    layout = context._store.layout
+    layout = context.store.layout
     places = list(range(1 + layout.num_xc))
     for leaf in layout.leaf_list:
         for offset, model in zip(leaf.discrete_offsets, leaf.system._sys_discrete_models):

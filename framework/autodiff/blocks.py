@@ -94,7 +94,7 @@ def values_and_gradient(items: list[Any]) -> tuple[Array, Array | None]:
 
 
 def find_block(items: list[Any]) -> tuple[Array, Array] | None:
-    """The same for scalars that are a block, or a part of one, in order; None for others."""
+    """Values and derivatives of scalars that are a block, or a part of one, in order; None for others."""
     first = getattr(items[0], "_number", None) if items else None
     if first is None:
         return None

@@ -107,7 +107,7 @@ class AutoDiffXd:
 
     @staticmethod
     def lift_all(constants: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-        """The same for an array; where they are many, equal numbers become one object.
+        """The numbers of an array as scalars of this type; where they are many, equal ones become one object.
 
         Most parameters of a model are 0 or 1. In small arrays it would take twice the time to look for that.
         """

@@ -238,7 +238,7 @@ class CacheEntry(PartOfSystem):
         return self.is_disabled
 
     def _slot(self, context: Context) -> CacheSlot:
-        return self.system._my_context(context, self.describe())._slots[self._index]
+        return self.system._my_context(context, self.describe()).slots[self._index]
 
     def cache_index(self) -> CacheIndex:
         """Position of the entry within its system."""
@@ -250,7 +250,7 @@ class CacheEntry(PartOfSystem):
 
     def EvalAbstract(self, context: Context) -> AbstractValue:
         """Returns the value in a box, computing it if it is out of date; that of a vector port holds a BasicVector."""
-        value = self.system._my_context(context, self._description)._read_entry(self._index).value
+        value = self.system._my_context(context, self._description).read_entry(self._index).value
         return Value(value) if isinstance(value, BasicVector) else value
 
     def Eval(self, context: Context) -> Any:

@@ -21,8 +21,8 @@ class CacheControl:
         for slot in self._cache_slots():
             if not slot.entry.is_storage:
                 mask |= slot.bit
-        self._store.computing |= mask
-        for context in self._all_contexts():
+        self.store.computing |= mask
+        for context in self.parts():
             context._is_frozen = True
 
     def UnfreezeCache(self: Any) -> None:
@@ -30,8 +30,8 @@ class CacheControl:
         mask = 0
         for slot in self._cache_slots():
             mask |= slot.bit
-        self._store.computing &= ~mask
-        for context in self._all_contexts():
+        self.store.computing &= ~mask
+        for context in self.parts():
             context._is_frozen = False
 
     def is_cache_frozen(self) -> bool:
@@ -43,21 +43,21 @@ class CacheControl:
         mask = 0
         for slot in self._cache_slots():
             mask |= slot.bit
-        self._store.change(mask, self)
+        self.store.change(mask, self)
 
     def DisableCaching(self: Any) -> None:
         """From now on everything is computed each time that it is asked for; meant for debugging."""
         self.SetAllCacheEntriesOutOfDate()
         for slot in self._cache_slots():
             slot.clearing = -1
-        self._store.routing += 1
+        self.store.routing += 1
 
     def EnableCaching(self: Any) -> None:
         """Keeps results again, those of entries disabled by default too."""
         for slot in self._cache_slots():
             slot.clearing = ~slot.bit
-        self._store.routing += 1
+        self.store.routing += 1
 
     def _cache_slots(self: Any) -> list[Any]:
         """The cache slots of this context and all below it."""
-        return [slot for context in self._all_contexts() for slot in getattr(context, "_slots", ())]
+        return [slot for context in self.parts() for slot in getattr(context, "slots", ())]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import checked_size
 from merganser.framework.core.indices import SystemConstraintIndex
+from merganser.framework.core.system_base import SystemBase
 
 __all__ = ["ConstraintMethods", "LeafConstraintMethods", "SystemConstraint", "SystemConstraintBounds"]
 
@@ -103,8 +104,8 @@ class SystemConstraint:
         Raises:
             ValueError: the system is not part of the one whose context was given.
         """
-        part = context._system.GetSubsystemContext(self._system, context)
-        value = np.full(self.size(), np.nan, context._store.flat.dtype)
+        part = context.system.GetSubsystemContext(self._system, context)
+        value = np.full(self.size(), np.nan, context.store.flat.dtype)
         self._calc(part, value)
         return value
 
@@ -116,14 +117,14 @@ class SystemConstraint:
         return bool(np.all((value >= self._bounds._lower - tol) & (value <= self._bounds._upper + tol)))
 
 
-class ConstraintMethods:
+class ConstraintMethods(SystemBase):
     """What every System can say about the constraints declared in it."""
 
-    def num_constraints(self: Any) -> int:
+    def num_constraints(self) -> int:
         """Number of constraints of this system and those inside."""
         return sum(1 for _ in self._all_constraints())
 
-    def get_constraint(self: Any, constraint_index: int) -> SystemConstraint:
+    def get_constraint(self, constraint_index: int) -> SystemConstraint:
         """Returns a constraint by its index; those of subsystems follow in the order of the subsystems."""
         constraints = list(self._all_constraints())
         if not 0 <= constraint_index < len(constraints):
@@ -132,9 +133,9 @@ class ConstraintMethods:
             )
         return constraints[constraint_index]
 
-    def CheckSystemConstraintsSatisfied(self: Any, context: Any, tol: float) -> bool:
+    def CheckSystemConstraintsSatisfied(self, context: Any, tol: float) -> bool:
         """Whether all constraints are satisfied within the tolerance."""
-        self._check_context(context)
+        self.ValidateContext(context)
         if not tol >= 0.0:
             raise ValueError(
                 f"System '{self.GetSystemPathname()}', CheckSystemConstraintsSatisfied: the tolerance must not be "
@@ -142,8 +143,8 @@ class ConstraintMethods:
             )
         return all(constraint.CheckSatisfied(context, tol) for constraint in self._all_constraints())
 
-    def _all_constraints(self: Any) -> Iterator[SystemConstraint]:
-        for system in self._sys_subsystems():
+    def _all_constraints(self) -> Iterator[SystemConstraint]:
+        for system in self._sys_subsystems() or ():
             yield from system._all_constraints()
 
 
@@ -153,7 +154,7 @@ class LeafConstraintMethods(ConstraintMethods):
     _sys_constraints: tuple[SystemConstraint, ...]
 
     def DeclareEqualityConstraint(
-        self: Any, calc: Callable[[Any, Array], None], count: int, description: str
+        self, calc: Callable[[Any, Array], None], count: int, description: str
     ) -> SystemConstraintIndex:
         """Declares g(context) = 0.
 
@@ -166,7 +167,7 @@ class LeafConstraintMethods(ConstraintMethods):
         return self.DeclareInequalityConstraint(calc, SystemConstraintBounds.Equality(size), description)
 
     def DeclareInequalityConstraint(
-        self: Any, calc: Callable[[Any, Array], None], bounds: SystemConstraintBounds, description: str
+        self, calc: Callable[[Any, Array], None], bounds: SystemConstraintBounds, description: str
     ) -> SystemConstraintIndex:
         """Declares lower <= g(context) <= upper; see `DeclareEqualityConstraint`."""
         if not callable(calc):
@@ -181,5 +182,5 @@ class LeafConstraintMethods(ConstraintMethods):
         self._sys_constraints += (SystemConstraint(self, calc, bounds, description),)
         return SystemConstraintIndex(len(self._sys_constraints) - 1)
 
-    def _all_constraints(self: Any) -> Iterator[SystemConstraint]:
+    def _all_constraints(self) -> Iterator[SystemConstraint]:
         yield from self._sys_constraints

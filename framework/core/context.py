@@ -34,6 +34,7 @@ from merganser.framework.core.values import AbstractValue, BasicVector, refuse_m
 if TYPE_CHECKING:
     from merganser.framework.core.diagram_context import DiagramContext
     from merganser.framework.core.system import System
+    from merganser.framework.core.system_base import SystemBase
 
 __all__ = ["Context"]
 
@@ -48,28 +49,36 @@ class Context(CacheControl):
 
     A `get_mutable_...` call counts as a change of what it returns: everything computed from that is computed anew
     when next asked for. Do not keep what it returned for later changes.
+
+    Attributes (for the packages of this project, see inside.py; users have the functions):
+        system: whose values these are.
+        layout: where they stand in the numbers of the whole tree of contexts, and what depends on them.
+        store: the numbers of the whole tree, and what of them is out of date.
+        parent: the context of the Diagram around; None for a root.
+        sources: for each input port a CacheSlot, a FixedInputPortValue, or None.
+        derivative_slots: the slots of the time derivatives of each leaf system at or below this one.
     """
 
-    _store: Store
-    _system: System
-    _layout: SystemLayout
-    _parent: DiagramContext | None
-    _inputs: list[Any]  # for each input port a CacheSlot, a FixedInputPortValue, or None
+    system: System
+    layout: SystemLayout
+    store: Store
+    parent: DiagramContext | None
+    sources: list[Any]
+    derivative_slots: Sequence[CacheSlot]
     _xc: ContinuousState
     _discrete: DiscreteValues
     _abstract_state: AbstractValues
     _parameters: Parameters
     _xcdot: ContinuousState
-    _xcdot_slots: Sequence[CacheSlot]  # the derivatives of each leaf system at or below this one
     _state: State | None = None
     _derivative_evaluator: DerivativeEvaluator | None = None
 
     def __init__(self, store: Store, layout: SystemLayout, parent: DiagramContext | None) -> None:
-        self._store = store
-        self._system = layout.system
-        self._layout = layout
-        self._parent = parent
-        self._inputs = [None] * len(layout.sources)
+        self.store = store
+        self.system = layout.system
+        self.layout = layout
+        self.parent = parent
+        self.sources = [None] * len(layout.sources)
         start, end = layout.xc_range
         if start == end:
             self._xc = self._xcdot = store.no_continuous_state
@@ -82,7 +91,7 @@ class Context(CacheControl):
 
     def get_time(self) -> float:
         """Returns the time [s]."""
-        store = self._store
+        store = self.store
         reader = store.reader
         store.reads |= _TIME_NODE if reader is self or reader is None else _ELSEWHERE_NODE
         return store.flat.item(0)
@@ -95,28 +104,29 @@ class Context(CacheControl):
             ValueError: the time is nan.
             RuntimeError: this is the context of a subsystem.
         """
-        self._require_root("SetTime")
-        self._set_time(self._checked_time(time_sec))
+        self.require_root("SetTime")
+        self.put_time(self._checked_time(time_sec))
 
-    def _set_time(self, time: Any) -> None:
-        self._store.change(self._layout.down["time"], self)
-        self._store.flat[0] = time
+    def put_time(self, time: Any) -> None:
+        """Sets the time of the whole tree of contexts [s], unchecked (inside.py)."""
+        self.store.change(self.layout.down["time"], self)
+        self.store.flat[0] = time
 
     def get_accuracy(self) -> float | None:
         """Returns the accuracy that results should have, if anybody asked for one."""
-        self._store.note_read(self, 1 << ACCURACY)
-        return self._store.accuracy
+        self.store.note_read(self, 1 << ACCURACY)
+        return self.store.accuracy
 
     def SetAccuracy(self, accuracy: float | None) -> None:
         """Asks for results of the given accuracy; meaningful to systems that approximate."""
-        self._require_root("SetAccuracy")
+        self.require_root("SetAccuracy")
         if accuracy is not None and not (isinstance(accuracy, (int, float, np.number)) and accuracy > 0.0):
             raise ValueError(
-                f"SetAccuracy of the context of '{self._system.GetSystemPathname()}': expected a positive number or "
+                f"SetAccuracy of the context of '{self.system.GetSystemPathname()}': expected a positive number or "
                 f"None, got {accuracy!r}."
             )
-        self._store.change(self._layout.down["accuracy"], self)
-        self._store.accuracy = accuracy
+        self.store.change(self.layout.down["accuracy"], self)
+        self.store.accuracy = accuracy
 
     # ------------------------------------------------------------------ continuous state
 
@@ -126,44 +136,45 @@ class Context(CacheControl):
 
     def get_continuous_state(self) -> ContinuousState:
         """Returns the continuous state."""
-        self._store.note_read(self, _XC_NODES)
+        self.store.note_read(self, _XC_NODES)
         return self._xc
 
     def get_continuous_state_vector(self) -> BasicVector:
         """Returns the continuous state as one vector."""
-        self._store.note_read(self, _XC_NODES)
+        self.store.note_read(self, _XC_NODES)
         return self._xc._vector
 
     def get_mutable_continuous_state(self) -> ContinuousState:
         """Returns the continuous state for changing it."""
-        self._store.change(self._layout.down["xc"], self)
+        self.store.change(self.layout.down["xc"], self)
         return self._xc
 
     def get_mutable_continuous_state_vector(self) -> BasicVector:
         """Returns the continuous state as one vector for changing it."""
-        self._store.change(self._layout.down["xc"], self)
+        self.store.change(self.layout.down["xc"], self)
         return self._xc._vector
 
     def SetContinuousState(self, xc: ArrayLike) -> None:
         """Sets all continuous state variables, shape [num_continuous_states]."""
         values = self._checked(xc, self._xc.size(), "continuous state")
-        self._store.change(self._layout.down["xc"], self)
+        self.store.change(self.layout.down["xc"], self)
         self._xc._vector._values[:] = values
 
     def SetTimeAndContinuousState(self, time_sec: float, xc: ArrayLike) -> None:
         """Sets time [s] and all continuous state variables."""
-        self._require_root("SetTimeAndContinuousState")
+        self.require_root("SetTimeAndContinuousState")
         values = self._checked(xc, self._xc.size(), "continuous state")
-        self._set_time(self._checked_time(time_sec))
+        self.put_time(self._checked_time(time_sec))
         self.SetContinuousState(values)
 
     def _read_derivatives(self) -> ContinuousState:
         """The time derivatives of the continuous state, brought up to date."""
-        self._store.note_read(self, self._layout.xcdot_nodes)
-        self._get_derivative_evaluator().update()
+        self.store.note_read(self, self.layout.xcdot_nodes)
+        self.derivative_evaluator().update()
         return self._xcdot
 
-    def _get_derivative_evaluator(self) -> DerivativeEvaluator:
+    def derivative_evaluator(self) -> DerivativeEvaluator:
+        """What brings the time derivatives up to date, over and over again (inside.py)."""
         if self._derivative_evaluator is None:
             self._derivative_evaluator = DerivativeEvaluator(self)
         return self._derivative_evaluator
@@ -176,23 +187,23 @@ class Context(CacheControl):
 
     def get_discrete_state(self, index: int | None = None) -> Any:
         """Returns the discrete state, or its group `index`."""
-        self._store.note_read(self, self._layout.xd_nodes)
+        self.store.note_read(self, self.layout.xd_nodes)
         return self._discrete if index is None else self._item(self._discrete, index, "discrete state group")
 
     def get_discrete_state_vector(self) -> BasicVector:
         """Returns the only discrete state group."""
-        self._store.note_read(self, self._layout.xd_nodes)
+        self.store.note_read(self, self.layout.xd_nodes)
         return self._only_group()
 
     def get_mutable_discrete_state(self, index: int | None = None) -> Any:
         """Returns the discrete state, or its group `index`, for changing it."""
-        self._store.change(self._layout.down["xd"], self)
+        self.store.change(self.layout.down["xd"], self)
         return self._discrete if index is None else self._item(self._discrete, index, "discrete state group")
 
     def get_mutable_discrete_state_vector(self) -> BasicVector:
         """Returns the only discrete state group for changing it."""
         vector = self._only_group()
-        self._store.change(self._layout.down["xd"], self)
+        self.store.change(self.layout.down["xd"], self)
         return vector
 
     @overload
@@ -222,12 +233,12 @@ class Context(CacheControl):
 
     def get_abstract_state(self, index: int | None = None) -> Any:
         """Returns the abstract state, or its variable `index`."""
-        self._store.note_read(self, self._layout.xa_nodes)
+        self.store.note_read(self, self.layout.xa_nodes)
         return self._abstract_state if index is None else self._item(self._abstract_state, index, "abstract state")
 
     def get_mutable_abstract_state(self, index: int | None = None) -> Any:
         """Returns the abstract state, or its variable `index`, for changing it."""
-        self._store.change(self._layout.down["xa"], self)
+        self.store.change(self.layout.down["xa"], self)
         return self._abstract_state if index is None else self._item(self._abstract_state, index, "abstract state")
 
     def SetAbstractState(self, index: int, value: Any) -> None:
@@ -238,19 +249,20 @@ class Context(CacheControl):
 
     def get_state(self) -> State:
         """Returns the whole state."""
-        self._store.note_read(self, _XC_NODES | self._layout.xd_nodes | self._layout.xa_nodes)
-        return self._whole_state()
+        self.store.note_read(self, _XC_NODES | self.layout.xd_nodes | self.layout.xa_nodes)
+        return self.peek_state()
 
-    def _whole_state(self) -> State:
+    def peek_state(self) -> State:
+        """The whole state, without a note that anybody reads it; who changes it tells the store (inside.py)."""
         if self._state is None:
             self._state = State(self._xc, self._discrete, self._abstract_state)
         return self._state
 
     def get_mutable_state(self) -> State:
         """Returns the whole state for changing it."""
-        down = self._layout.down
-        self._store.change(down["xc"] | down["xd"] | down["xa"], self)
-        return self._whole_state()
+        down = self.layout.down
+        self.store.change(down["xc"] | down["xd"] | down["xa"], self)
+        return self.peek_state()
 
     def num_total_states(self) -> int:
         """Number of state variables, continuous, discrete and abstract."""
@@ -281,32 +293,36 @@ class Context(CacheControl):
 
     def get_parameters(self) -> Parameters:
         """Returns the parameters."""
-        self._store.note_read(self, self._layout.p_nodes)
+        self.store.note_read(self, self.layout.p_nodes)
+        return self._parameters
+
+    def peek_parameters(self) -> Parameters:
+        """The parameters, without a note that anybody reads them (inside.py)."""
         return self._parameters
 
     def get_mutable_parameters(self) -> Parameters:
         """Returns the parameters for changing them."""
-        self._store.change(self._layout.down["pn"] | self._layout.down["pa"], self)
+        self.store.change(self.layout.down["pn"] | self.layout.down["pa"], self)
         return self._parameters
 
     def get_numeric_parameter(self, index: int) -> BasicVector:
         """Returns numeric parameter group `index`."""
-        self._store.note_read(self, self._layout.p_nodes)
+        self.store.note_read(self, self.layout.p_nodes)
         return self._item(self._parameters._numeric, index, "numeric parameter")
 
     def get_mutable_numeric_parameter(self, index: int) -> BasicVector:
         """Returns numeric parameter group `index` for changing it."""
-        self._store.change(self._layout.down["pn"], self)
+        self.store.change(self.layout.down["pn"], self)
         return self._item(self._parameters._numeric, index, "numeric parameter")
 
     def get_abstract_parameter(self, index: int) -> AbstractValue:
         """Returns abstract parameter `index`."""
-        self._store.note_read(self, self._layout.p_nodes)
+        self.store.note_read(self, self.layout.p_nodes)
         return self._item(self._parameters._abstract, index, "abstract parameter")
 
     def get_mutable_abstract_parameter(self, index: int) -> AbstractValue:
         """Returns abstract parameter `index` for changing it."""
-        self._store.change(self._layout.down["pa"], self)
+        self.store.change(self.layout.down["pa"], self)
         return self._item(self._parameters._abstract, index, "abstract parameter")
 
     # ------------------------------------------------------------------ copies
@@ -318,15 +334,15 @@ class Context(CacheControl):
         """
         from merganser.framework.core.diagram_context import make_context
 
-        self._require_root("Clone")
-        store = self._store
+        self.require_root("Clone")
+        store = self.store
         clone = make_context(store.layout, store.flat.dtype)
-        clone._store.flat[:] = store.flat
+        clone.store.flat[:] = store.flat
         clone._abstract_state.SetFrom(self._abstract_state)
         clone._parameters._abstract.SetFrom(self._parameters._abstract)
         clone._copy_fixed_inputs_from(self)
-        clone._store.accuracy = store.accuracy
-        for mine, copied in zip(store.slots, clone._store.slots):
+        clone.store.accuracy = store.accuracy
+        for mine, copied in zip(store.slots, clone.store.slots):
             if mine.entry.is_storage:
                 copied.value.SetFrom(mine.value)  # type: ignore[arg-type]
         return clone
@@ -335,11 +351,11 @@ class Context(CacheControl):
         return self.Clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Context:
-        copied_system = memo.get(id(self._system))
+        copied_system = memo.get(id(self.system))
         if copied_system is None:
             return self.Clone()
         # The system has been copied just before, so that the copy of its context goes with the copied system.
-        clone = copied_system._make_context(self._store.flat.dtype, self._store.scalar)
+        clone = copied_system._make_context(self.store.flat.dtype, self.store.scalar)
         put_values(clone, copy.deepcopy(take_values(self), memo))
         return clone
 
@@ -360,7 +376,7 @@ class Context(CacheControl):
             RuntimeError: this is the context of a subsystem.
             TypeError: an abstract value can only be pickled, or the scalars are no numbers; no file is written.
         """
-        self._require_root("Save")
+        self.require_root("Save")
         save_context(self, path, allow_pickle)
 
     def SetTimeStateAndParametersFrom(self, source: Context) -> None:
@@ -373,14 +389,14 @@ class Context(CacheControl):
             ValueError: the source has another structure.
             RuntimeError: this is the context of a subsystem; or a source of expressions has one of variables.
         """
-        self._require_root("SetTimeStateAndParametersFrom")
+        self.require_root("SetTimeStateAndParametersFrom")
         self._require_context(source)
-        time = source._store.flat[:1]
+        time = source.store.flat[:1]
         if self._takes_other_scalars_than(source):
             time = cast_array(time, self._scalar())
         self._copy_values_from(source)
-        self._set_time(time[0])
-        self._store.accuracy = source._store.accuracy
+        self.put_time(time[0])
+        self.store.accuracy = source.store.accuracy
 
     def SetStateAndParametersFrom(self, source: Context) -> None:
         """Takes over state and parameters from a context of the same system, or of one of another scalar type."""
@@ -390,7 +406,7 @@ class Context(CacheControl):
     def _require_context(self, source: Any) -> None:
         if not isinstance(source, Context):
             raise TypeError(
-                f"The context of system '{self._system.GetSystemPathname()}' takes over values from another Context; "
+                f"The context of system '{self.system.GetSystemPathname()}' takes over values from another Context; "
                 f"got {type(source).__name__}."
             )
 
@@ -401,11 +417,11 @@ class Context(CacheControl):
             theirs = [cast_array(values, self._scalar()) for values in theirs]
         if [m.shape for m in mine] != [t.shape for t in theirs]:
             raise ValueError(
-                f"The source context (of '{source._system.GetSystemPathname()}') has another structure than this "
-                f"context of '{self._system.GetSystemPathname()}'."
+                f"The source context (of '{source.system.GetSystemPathname()}') has another structure than this "
+                f"context of '{self.system.GetSystemPathname()}'."
             )
-        down = self._layout.down
-        self._store.change(down["xc"] | down["xd"] | down["xa"] | down["pn"] | down["pa"], self)
+        down = self.layout.down
+        self.store.change(down["xc"] | down["xd"] | down["xa"] | down["pn"] | down["pa"], self)
         for to, values in zip(mine, theirs):
             to[:] = values
         self._abstract_state.SetFrom(source._abstract_state)
@@ -413,11 +429,11 @@ class Context(CacheControl):
 
     def _scalar(self) -> type[Any]:
         """The type of all scalars here; complex numbers count as floats."""
-        return scalar_of_array(self._store.flat)
+        return scalar_of_array(self.store.flat)
 
     def _takes_other_scalars_than(self, source: Context) -> bool:
         """Whether scalars of `source` must be cast to become some of this context."""
-        return source._store.flat.dtype == object and source._scalar() is not self._scalar()
+        return source.store.flat.dtype == object and source._scalar() is not self._scalar()
 
     def _numbers(self) -> list[Array]:
         """All numbers of state and parameters, as views."""
@@ -425,9 +441,9 @@ class Context(CacheControl):
         return [vector._values for vector in vectors]
 
     def _copy_fixed_inputs_from(self, source: Context) -> None:
-        for theirs, mine in zip(source._all_contexts(), self._all_contexts()):
-            for index, fixed in enumerate(theirs._inputs):
-                if isinstance(fixed, FixedInputPortValue) and fixed._context is theirs:
+        for theirs, mine in zip(source.parts(), self.parts()):
+            for index, fixed in enumerate(theirs.sources):
+                if isinstance(fixed, FixedInputPortValue) and fixed.context is theirs:
                     value = fixed.value._values if isinstance(fixed.value, BasicVector) else fixed.value.Clone()
                     mine._fix_input(index, value)
 
@@ -435,29 +451,34 @@ class Context(CacheControl):
 
     def num_input_ports(self) -> int:
         """Number of input ports of the system."""
-        return len(self._inputs)
+        return len(self.sources)
 
     def num_output_ports(self) -> int:
         """Number of output ports of the system."""
-        return self._system.num_output_ports()
+        return self.system.num_output_ports()
 
-    def _read_input(self, index: int) -> BasicVector | AbstractValue | None:
+    def read_input(self, index: int) -> BasicVector | AbstractValue | None:
         """The current value of input port `index`, or None if it has none."""
-        source = self._inputs[index]
+        source = self.sources[index]
         if source is None:
             return None
         if source.store.invalid & source.bit:
             source.compute()
         return source.value
 
-    def _has_input(self, index: int) -> bool:
+    def has_input(self, index: int) -> bool:
         """Whether input port `index` has a value."""
-        return self._inputs[index] is not None
+        return self.sources[index] is not None
 
-    def _require_input(self, index: int) -> BasicVector | AbstractValue:
-        value = self._read_input(index)
+    def require_input(self, index: int) -> BasicVector | AbstractValue:
+        """The current value of input port `index`.
+
+        Raises:
+            UnconnectedInputError: it has none.
+        """
+        value = self.read_input(index)
         if value is None:
-            port = self._system._sys_input_ports[index]
+            port = self.system._sys_input_ports[index]
             raise UnconnectedInputError(
                 f"{port.GetFullDescription()} is not connected. Connect it, or give it a value with "
                 "port.FixValue(context, value)."
@@ -466,32 +487,32 @@ class Context(CacheControl):
 
     def _fix_input(self, index: int, value: Any) -> FixedInputPortValue:
         """Gives input port `index` the value; it overrides a connection. `value` has been checked by the port."""
-        self._store.change(self._layout.down_inputs[index], self)
+        self.store.change(self.layout.down_inputs[index], self)
         if isinstance(value, AbstractValue):
             fixed = FixedInputPortValue(self, index, value)
         else:
-            offset = self._layout.free_offsets[index]
-            flat = self._store.flat
+            offset = self.layout.free_offsets[index]
+            flat = self.store.flat
             room = np.empty(len(value), flat.dtype) if offset is None else flat[offset : offset + len(value)]
             room[:] = value
-            model = self._system._sys_input_ports[index]._model
+            model = self.system._sys_input_ports[index]._model
             fixed = FixedInputPortValue(self, index, _window(room) if model is None else model._view_of(room))
         self._route_input(index, fixed)
         return fixed
 
     def _route_input(self, index: int, source: Any) -> None:
         """Makes `source` feed input port `index`."""
-        previous, self._inputs[index] = self._inputs[index], source
+        previous, self.sources[index] = self.sources[index], source
         if not (isinstance(previous, FixedInputPortValue) and previous.has_place_of(source)):
-            self._store.routing += 1
+            self.store.routing += 1
 
     # ------------------------------------------------------------------ helpers
 
-    def _part_of(self, system: System) -> Any:
+    def _part_of(self, system: SystemBase) -> Any:
         """The part of this context that belongs to `system`, this one or one inside at any depth; None for others."""
-        layout = self._layout.root.layout_of(system)
+        layout = self.layout.root.layout_of(system)
         numbers = []
-        while layout is not None and layout is not self._layout:
+        while layout is not None and layout is not self.layout:
             numbers.append(layout.number)
             layout = layout.parent
         if layout is None:
@@ -501,14 +522,15 @@ class Context(CacheControl):
             context = context._children[number]
         return context
 
-    def _all_contexts(self) -> list[Context]:
+    def parts(self) -> list[Context]:
         """This context and all below it, depth first."""
         return [self]
 
-    def _require_root(self, what: str) -> None:
-        if self._parent is not None:
+    def require_root(self, what: str) -> None:
+        """Raises a RuntimeError that says what was asked for, if this is the context of a subsystem."""
+        if self.parent is not None:
             raise RuntimeError(
-                f"{what}: the context of subsystem '{self._system.GetSystemPathname()}' cannot do this by itself; "
+                f"{what}: the context of subsystem '{self.system.GetSystemPathname()}' cannot do this by itself; "
                 "call it on the context of the whole diagram."
             )
 
@@ -518,15 +540,15 @@ class Context(CacheControl):
         array = refuse_mask(values)
         if array.size != size or (array.ndim > 1 and 1 not in array.shape):
             raise ValueError(
-                f"The {what} of system '{self._system.GetSystemPathname()}' has size {size}; "
+                f"The {what} of system '{self.system.GetSystemPathname()}' has size {size}; "
                 f"got an array of shape {array.shape}."
             )
-        accepted = _ACCEPTED.get(self._store.flat.dtype.kind)
+        accepted = _ACCEPTED.get(self.store.flat.dtype.kind)
         is_real = array.dtype == object and all(isinstance(value, numbers.Real) for value in array.flat)
         if accepted and array.dtype.kind not in accepted and not is_real:
             raise TypeError(
-                f"The {what} of system '{self._system.GetSystemPathname()}' takes numbers of type "
-                f"{self._store.flat.dtype}; got {values!r}."
+                f"The {what} of system '{self.system.GetSystemPathname()}' takes numbers of type "
+                f"{self.store.flat.dtype}; got {values!r}."
             )
         return array.reshape(size)
 
@@ -535,10 +557,10 @@ class Context(CacheControl):
             if time != time:
                 raise ValueError("SetTime: the time must be a number, got nan.")
             return time
-        accepted = _ACCEPTED.get(self._store.flat.dtype.kind)
+        accepted = _ACCEPTED.get(self.store.flat.dtype.kind)
         if accepted and (np.ndim(time) or np.asarray(time).dtype.kind not in accepted):
             raise TypeError(
-                f"SetTime of the context of '{self._system.GetSystemPathname()}': the time is a number, got {time!r}."
+                f"SetTime of the context of '{self.system.GetSystemPathname()}': the time is a number, got {time!r}."
             )
         return time
 
@@ -546,17 +568,17 @@ class Context(CacheControl):
         try:
             return self._discrete._only()
         except RuntimeError as error:
-            raise RuntimeError(f"System '{self._system.GetSystemPathname()}': {error}") from None
+            raise RuntimeError(f"System '{self.system.GetSystemPathname()}': {error}") from None
 
     def _item(self, items: Any, index: int, what: str) -> Any:
         try:
             return items._get(index, what)
         except (IndexError, TypeError) as error:
-            raise type(error)(f"System '{self._system.GetSystemPathname()}': {error}") from None
+            raise type(error)(f"System '{self.system.GetSystemPathname()}': {error}") from None
 
     def __repr__(self) -> str:
         return (
-            f"<Context of '{self._system.GetSystemPathname()}': time {self._store.flat[0]}, "
+            f"<Context of '{self.system.GetSystemPathname()}': time {self.store.flat[0]}, "
             f"{self._xc.size()} continuous, {len(self._discrete._items)} discrete groups, "
             f"{self._abstract_state.size()} abstract>"
         )

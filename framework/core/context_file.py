@@ -39,7 +39,7 @@ def save_context(context: Context, path: str | os.PathLike[str], allow_pickle: b
     """Writes all values of a root context to a file; see `Context.Save`."""
     values = take_values(context)
     arrays: dict[str, Array] = {"time": np.array(values.time)}
-    if context._store.flat.dtype == object:
+    if context.store.flat.dtype == object:
         raise TypeError("Context.Save keeps numbers; this context holds other scalars, such as expressions.")
     arrays.update((f"numbers_{i}", array) for i, array in enumerate(values.numbers))
     where = _names_of_abstract(context)
@@ -47,7 +47,7 @@ def save_context(context: Context, path: str | os.PathLike[str], allow_pickle: b
     header = {
         "format": _FORMAT,
         "version": _VERSION,
-        "structure": _structure(context._system),
+        "structure": _structure(context.system),
         "accuracy": values.accuracy,
         "abstract": [_encoded(_held(b), arrays, w, allow_pickle) for b, w in zip(boxes, where)],
         "fixed": [
@@ -119,13 +119,13 @@ def _structure(system: System) -> list[dict[str, Any]]:
 
 def _names_of_abstract(context: Context) -> list[str]:
     """What to call each abstract value in messages."""
-    leaves: list[Any] = [leaf.system for leaf in context._layout.root.leaf_list]
+    leaves: list[Any] = [leaf.system for leaf in context.layout.root.leaf_list]
     names = []
     for attribute, what in (("_sys_abstract_state_models", "state"), ("_sys_abstract_parameter_models", "parameter")):
         for leaf in leaves:
             models = getattr(leaf, attribute)
             names += [f"abstract {what} {i} of system '{leaf.GetSystemPathname()}'" for i in range(len(models))]
-    names += [slot.entry.describe() for slot in context._store.slots if slot.entry.is_storage]
+    names += [slot.entry.describe() for slot in context.store.slots if slot.entry.is_storage]
     return names
 
 
@@ -150,7 +150,7 @@ def _encoded_input(
 ) -> Any:
     if not isinstance(value, AbstractValue):
         return {"vector": to_plain(value, arrays)}
-    port = context._all_contexts()[number]._system._sys_input_ports[index]
+    port = context.parts()[number].system._sys_input_ports[index]
     return _encoded(value.get_value(), arrays, f"the fixed value of {port.GetFullDescription()}", allow_pickle)
 
 
@@ -197,7 +197,7 @@ class _Reader:
         with self._entry("accuracy"):
             accuracy = self._header["accuracy"]
             context.SetAccuracy(None if accuracy is None else accuracy * 1.0)
-        self._loading = Loading(context._store.flat.dtype)
+        self._loading = Loading(context.store.flat.dtype)
         old = take_values(context)
         numbers = [self._numbers(f"numbers_{i}", array) for i, array in enumerate(old.numbers)]
         abstract = self._abstract(old, context)
@@ -207,7 +207,7 @@ class _Reader:
         count = len(old.abstract)
         put_values(
             context,
-            ContextValues(time.item(), context._store.accuracy, numbers, abstract[:count], fixed, abstract[count:]),
+            ContextValues(time.item(), context.store.accuracy, numbers, abstract[:count], fixed, abstract[count:]),
         )
         return context
 
@@ -251,10 +251,10 @@ class _Reader:
         """The number of the subcontext, the port, and the value of an input that was fixed."""
         with self._entry(f"fixed input {index}"):
             number, port_index, encoded = entry
-            parts = context._all_contexts()
+            parts = context.parts()
             if type(number) is not int or not 0 <= number < len(parts):
                 raise ValueError(f"there is no subsystem {number!r}")
-            ports = parts[number]._system._sys_input_ports
+            ports = parts[number].system._sys_input_ports
             if type(port_index) is not int or not 0 <= port_index < len(ports):
                 raise ValueError(f"there is no input port {port_index!r}")
             port = ports[port_index]

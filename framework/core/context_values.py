@@ -13,7 +13,7 @@ from merganser.framework.core.values import AbstractValue, BasicVector
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
 
-__all__ = ["ContextValues", "put_values", "reduce_context", "take_values"]
+__all__ = ["ContextValues", "kept_boxes", "put_values", "reduce_context", "take_values"]
 
 Array = NDArray[Any]
 
@@ -43,29 +43,29 @@ def take_values(context: Context) -> ContextValues:
     """The values of a root context; arrays are copies, abstract values are shared with it."""
     fixed = [
         (number, index, source.value._values.copy() if isinstance(source.value, BasicVector) else source.value)
-        for number, part in enumerate(context._all_contexts())
-        for index, source in enumerate(part._inputs)
-        if isinstance(source, FixedInputPortValue) and source._context is part
+        for number, part in enumerate(context.parts())
+        for index, source in enumerate(part.sources)
+        if isinstance(source, FixedInputPortValue) and source.context is part
     ]
     return ContextValues(
-        time=context._store.flat[0],
-        accuracy=context._store.accuracy,
+        time=context.store.flat[0],
+        accuracy=context.store.accuracy,
         numbers=[array.copy() for array in context._numbers()],
         abstract=_abstract_boxes(context),
         fixed=fixed,
-        kept=_kept_boxes(context),
+        kept=kept_boxes(context),
     )
 
 
 def put_values(context: Context, values: ContextValues) -> None:
     """Overwrites the values of a new root context of a system of the same structure; takes over abstract values."""
-    store = context._store
+    store = context.store
     for array, numbers in zip(context._numbers(), values.numbers):
         array[:] = numbers
-    boxes, taken = _abstract_boxes(context) + _kept_boxes(context), values.abstract + values.kept
+    boxes, taken = _abstract_boxes(context) + kept_boxes(context), values.abstract + values.kept
     for box, value in zip(boxes, taken):
         box.set_value(value.get_value())
-    parts = context._all_contexts()
+    parts = context.parts()
     for number, index, value in values.fixed:
         parts[number]._fix_input(index, value)
     store.accuracy = values.accuracy
@@ -75,10 +75,10 @@ def put_values(context: Context, values: ContextValues) -> None:
 
 def reduce_context(context: Context) -> tuple[Any, ...]:
     """How `pickle` takes a Context apart: its system, and its values; one of a subsystem, by its whole."""
-    parent = context._parent
+    parent = context.parent
     if parent is not None:
         return _part_of, (parent, parent._children.index(context))
-    return _rebuilt, (context._system, context._store.flat.dtype, take_values(context))
+    return _rebuilt, (context.system, context.store.flat.dtype, take_values(context))
 
 
 def _part_of(context: Any, index: int) -> Context:
@@ -95,5 +95,6 @@ def _abstract_boxes(context: Context) -> list[AbstractValue]:
     return [*context._abstract_state._items, *context._parameters._abstract._items]
 
 
-def _kept_boxes(context: Context) -> list[Any]:
-    return [slot.value for slot in context._store.slots if slot.entry.is_storage]
+def kept_boxes(context: Context) -> list[Any]:
+    """What is stored with a root context, such as logs."""
+    return [slot.value for slot in context.store.slots if slot.entry.is_storage]

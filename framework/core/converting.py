@@ -31,7 +31,7 @@ Scalar = type[Any]
 _NOT_COPYABLE = (pickle.PicklingError, TypeError, AttributeError)
 
 
-def convert(system: System, T: Scalar) -> Any:
+def convert(system: Any, T: Scalar) -> Any:
     """Returns a copy of the system that computes with scalars of type T, outside of any Diagram.
 
     Raises:
@@ -54,7 +54,7 @@ def convert(system: System, T: Scalar) -> Any:
         raise failed.__cause__ from None
 
 
-def is_written_for_one_scalar(system: System) -> bool:
+def is_written_for_one_scalar(system: Any) -> bool:
     """Whether the class is derived from an instantiation such as LeafSystem_[AutoDiffXd], so that it has no others."""
     return system._scalar is not float and generic_class(type(system)) is type(system)
 
@@ -154,8 +154,8 @@ class _ConversionPickler(_CopyPickler):
         if change is BasicVector:
             values = Shared(cast_array(obj._values, self._target))  # an array of many objects
             return _vector_of, (type(obj), values, getattr(obj, "__dict__", None))
-        if change is Context and obj._parent is None:
-            return _rebuilt, (obj._system, dtype_of(self._target), take_values(obj))
+        if change is Context and obj.parent is None:
+            return _rebuilt, (obj.system, dtype_of(self._target), take_values(obj))
         return super()._taken_apart(obj)
 
     def _origin_for(self, system: System) -> type[Any] | Template:

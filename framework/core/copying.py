@@ -199,7 +199,7 @@ def _content(cell: Any) -> Any:
 
 
 def _new_function(original: types.FunctionType) -> types.FunctionType:
-    """The same function over new variables, not yet set."""
+    """A copy of a function over new variables, which are not yet set."""
     cells = tuple(types.CellType() for _ in original.__closure__ or ())
     copied = types.FunctionType(original.__code__, original.__globals__, original.__name__, None, cells)
     copied.__qualname__ = original.__qualname__

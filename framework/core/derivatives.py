@@ -43,8 +43,8 @@ class DerivativeEvaluator:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._store = context._store
-        self._slots = [slot for slot in context._xcdot_slots if slot.entry.vector_size]
+        self._store = context.store
+        self._slots = [slot for slot in context.derivative_slots if slot.entry.vector_size]
         self._mask = 0
         for slot in self._slots:
             self._mask |= slot.bit
@@ -141,10 +141,10 @@ def upstream(slot: CacheSlot) -> Iterator[CacheSlot]:
 
 def slots_behind(context: LeafContext, nodes: int) -> Iterator[CacheSlot]:
     """The slots whose values some nodes of a leaf system stand for: its own entries, and what feeds its inputs."""
-    places = context._layout.places
+    places = context.layout.places
     for node in bits(nodes):
         kind, index = places[node]
         if kind == "cache":
-            yield context._slots[index]
-        elif kind == "u" and isinstance(context._inputs[index], CacheSlot):
-            yield context._inputs[index]
+            yield context.slots[index]
+        elif kind == "u" and isinstance(context.sources[index], CacheSlot):
+            yield context.sources[index]

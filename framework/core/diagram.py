@@ -12,7 +12,8 @@ from merganser.framework.core.feedthrough import inputs_reaching
 from merganser.framework.core.graphviz import GraphvizFragment, GraphvizFragmentParams, diagram_fragment
 from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.ports import InputPort, OutputPort
-from merganser.framework.core.system import System, require_system
+from merganser.framework.core.system import System
+from merganser.framework.core.system_base import require_system
 from merganser.framework.core.visitor import SystemVisitor
 from merganser.framework.core.witness import ActiveWitness
 
@@ -110,7 +111,7 @@ class Diagram(System):
 
     def GetSubsystemContext(self, subsystem: System, context: Any) -> Any:
         """Returns the part of this Diagram's context that belongs to a system inside, at any depth."""
-        self._check_context(context)
+        self.ValidateContext(context)
         require_system(subsystem, self)
         inside = context._part_of(subsystem)
         if inside is None:
@@ -135,13 +136,13 @@ class Diagram(System):
 
     def _set_defaults(self, context: DiagramContext) -> None:
         for child in context._children:
-            child._system._set_defaults(child)
+            child.system._set_defaults(child)
 
     def _declared_events(self, context: Any) -> list[tuple[LeafContext, DeclaredEvent]]:
-        return [item for child in context._children for item in child._system._declared_events(child)]
+        return [item for child in context._children for item in child.system._declared_events(child)]
 
     def _active_witnesses(self, context: Any) -> list[ActiveWitness]:
-        return [item for child in context._children for item in child._system._active_witnesses(child)]
+        return [item for child in context._children for item in child.system._active_witnesses(child)]
 
     def _may_have_witnesses(self) -> bool:
         return any(system._may_have_witnesses() for system in self._sys_systems)

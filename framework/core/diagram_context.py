@@ -22,7 +22,7 @@ class DiagramContext(Context):
         super().__init__(store, layout, parent)
         children = [_make_subcontext(store, child, self) for child in layout.children]
         self._children = children
-        self._xcdot_slots = [slot for c in children for slot in c._xcdot_slots]
+        self.derivative_slots = [slot for c in children for slot in c.derivative_slots]
         self._discrete = DiscreteValues([group for c in children for group in c._discrete._items])
         self._abstract_state = AbstractValues([value for c in children for value in c._abstract_state._items])
         self._parameters = Parameters(
@@ -42,14 +42,14 @@ class DiagramContext(Context):
 
     def _route_input(self, index: int, source: Any) -> None:
         super()._route_input(index, source)
-        for child_index, port_index in self._system._sys_input_targets[index]:  # type: ignore[attr-defined]
+        for child_index, port_index in self.system._sys_input_targets[index]:  # type: ignore[attr-defined]
             child = self._children[child_index]
-            current = child._inputs[port_index]
-            if not (isinstance(current, FixedInputPortValue) and current._context is child):
+            current = child.sources[port_index]
+            if not (isinstance(current, FixedInputPortValue) and current.context is child):
                 child._route_input(port_index, source)
 
-    def _all_contexts(self) -> list[Context]:
-        return [self, *(context for child in self._children for context in child._all_contexts())]
+    def parts(self) -> list[Context]:
+        return [self, *(context for child in self._children for context in child.parts())]
 
 
 def make_context(layout: RootLayout, dtype: Any = np.float64, scalar: type[Any] | None = None) -> Context:
@@ -57,10 +57,10 @@ def make_context(layout: RootLayout, dtype: Any = np.float64, scalar: type[Any] 
     store = Store(layout, dtype, scalar)
     context = _make_subcontext(store, layout.top, None)
     slots = store.slots
-    for part in context._all_contexts():
-        numbers = part._layout.source_slots
+    for part in context.parts():
+        numbers = part.layout.source_slots
         if numbers:
-            part._inputs = [None if number is None else slots[number] for number in numbers]
+            part.sources = [None if number is None else slots[number] for number in numbers]
     return context
 
 

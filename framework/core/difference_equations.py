@@ -7,19 +7,20 @@ from typing import Any
 from merganser.framework.core.events import EventKind, PeriodicEventData, TriggerType
 from merganser.framework.core.execution import compute_updates, raise_if_failed
 from merganser.framework.core.state import DiscreteValues
+from merganser.framework.core.system_base import SystemBase
 
 __all__ = ["DifferenceEquationMethods", "merge_updates"]
 
 
-class DifferenceEquationMethods:
+class DifferenceEquationMethods(SystemBase):
     """What every System can say about its periodic discrete updates."""
 
-    def GetUniquePeriodicDiscreteUpdateAttribute(self: Any) -> PeriodicEventData | None:
+    def GetUniquePeriodicDiscreteUpdateAttribute(self) -> PeriodicEventData | None:
         """Returns period and offset of the periodic discrete updates if all have the same; else None."""
         timings = self._periodic_discrete_timings()
         return PeriodicEventData(*timings.pop()) if len(timings) == 1 else None
 
-    def EvalUniquePeriodicDiscreteUpdate(self: Any, context: Any) -> DiscreteValues:
+    def EvalUniquePeriodicDiscreteUpdate(self, context: Any) -> DiscreteValues:
         """Returns what the periodic discrete updates would make of the discrete state, and changes nothing.
 
         The handlers are called anew each time; what is returned belongs to the caller.
@@ -28,7 +29,7 @@ class DifferenceEquationMethods:
             RuntimeError: there is no periodic discrete update, or some have different timings; or a handler
                 reported failure.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         timings = self._periodic_discrete_timings()
         if len(timings) != 1:
             found = ", ".join(f"period {p} s, offset {o} s" for p, o in sorted(timings)) or "none"
@@ -43,7 +44,7 @@ class DifferenceEquationMethods:
         merge_updates(updates, context, result)
         return result
 
-    def IsDifferenceEquationSystem(self: Any) -> tuple[bool, float]:
+    def IsDifferenceEquationSystem(self) -> tuple[bool, float]:
         """Whether the state is one discrete group, changed by periodic updates of one timing with offset 0.
 
         Updates of other kinds are not considered, nor is the number of input ports.
@@ -57,13 +58,13 @@ class DifferenceEquationMethods:
             return False, 0.0
         return True, timing.period_sec()
 
-    def IsDifferentialEquationSystem(self: Any) -> bool:
+    def IsDifferentialEquationSystem(self) -> bool:
         """Whether there is neither discrete nor abstract state and all input ports carry vectors."""
         if self.num_discrete_state_groups() or self.num_abstract_states():
             return False
         return all(port._size is not None for port in self._sys_input_ports)
 
-    def _periodic_discrete_timings(self: Any) -> set[tuple[float, float]]:
+    def _periodic_discrete_timings(self) -> set[tuple[float, float]]:
         """All (period, offset) [s] of periodic discrete updates."""
         return {
             (event.period, event.offset)

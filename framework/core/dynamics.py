@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.core.arguments import checked_size
 from merganser.framework.core.dependencies import TicketMethods
 from merganser.framework.core.state import ContinuousState, _window
+from merganser.framework.core.system_base import SystemBase
 from merganser.framework.core.values import BasicVector
 
 __all__ = ["DynamicsMethods", "LeafDynamics", "declare_energy_entries"]
@@ -29,21 +30,21 @@ _ENERGIES = (
 )
 
 
-class DynamicsMethods:
+class DynamicsMethods(SystemBase):
     """What every System can say about its continuous dynamics, beyond the time derivatives."""
 
     # ------------------------------------------------------------------ implicit form
 
-    def implicit_time_derivatives_residual_size(self: Any) -> int:
+    def implicit_time_derivatives_residual_size(self) -> int:
         """Number of elements of the residual; the number of continuous states unless declared otherwise."""
-        return sum(system.implicit_time_derivatives_residual_size() for system in self._sys_subsystems())
+        return sum(system.implicit_time_derivatives_residual_size() for system in self._sys_subsystems() or ())
 
-    def AllocateImplicitTimeDerivativesResidual(self: Any) -> Array:
+    def AllocateImplicitTimeDerivativesResidual(self) -> Array:
         """Returns room for a residual, shape [implicit_time_derivatives_residual_size]."""
         return np.full(self.implicit_time_derivatives_residual_size(), np.nan)
 
     def CalcImplicitTimeDerivativesResidual(
-        self: Any, context: Any, proposed_derivatives: ContinuousState, residual: Array | None = None
+        self, context: Any, proposed_derivatives: ContinuousState, residual: Array | None = None
     ) -> Array:
         """Computes how far proposed derivatives ẋc are from satisfying the dynamics 0 = f(context; ẋc).
 
@@ -58,7 +59,7 @@ class DynamicsMethods:
         Raises:
             ValueError: `proposed_derivatives` or `residual` has the wrong size.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         expected = context.num_continuous_states()
         if not isinstance(proposed_derivatives, ContinuousState):
             raise TypeError(
@@ -72,7 +73,7 @@ class DynamicsMethods:
             )
         size = self.implicit_time_derivatives_residual_size()
         if residual is None:
-            residual = np.empty(size, context._store.flat.dtype)
+            residual = np.empty(size, context.store.flat.dtype)
         if np.shape(residual) != (size,):
             raise ValueError(
                 f"The residual of system '{self.GetSystemPathname()}' has shape ({size},); got {np.shape(residual)}."
@@ -80,38 +81,38 @@ class DynamicsMethods:
         self._calc_residual(context, proposed_derivatives, residual)
         return residual
 
-    def _calc_residual(self: Any, context: Any, proposed: ContinuousState, residual: Array) -> None:
+    def _calc_residual(self, context: Any, proposed: ContinuousState, residual: Array) -> None:
         values, start = proposed.CopyToVector(), 0
-        first = context._layout.xc_range[0]
+        first = context.layout.xc_range[0]
         for child in context._children:
-            a, b = (bound - first for bound in child._layout.xc_range)
-            part = ContinuousState._of(_window(values[a:b]), child._layout)
-            end = start + child._system.implicit_time_derivatives_residual_size()
-            child._system._calc_residual(child, part, residual[start:end])
+            a, b = (bound - first for bound in child.layout.xc_range)
+            part = ContinuousState._of(_window(values[a:b]), child.layout)
+            end = start + child.system.implicit_time_derivatives_residual_size()
+            child.system._calc_residual(child, part, residual[start:end])
             start = end
 
     # ------------------------------------------------------------------ velocities and q̇
 
-    def MapVelocityToQDot(self: Any, context: Any, v: ArrayLike) -> Array:
+    def MapVelocityToQDot(self, context: Any, v: ArrayLike) -> Array:
         """Returns q̇ = N(q) v, shape [num_q], of generalized velocities v, shape [num_v]."""
-        self._check_context(context)
+        self.ValidateContext(context)
         values = context._checked(v, context._xc.num_v(), "generalized velocity")
         return self._map_kinematics(context, values, "MapVelocityToQDot", ContinuousState.num_v)
 
-    def MapQDotToVelocity(self: Any, context: Any, qdot: ArrayLike) -> Array:
+    def MapQDotToVelocity(self, context: Any, qdot: ArrayLike) -> Array:
         """Returns v = N⁺(q) q̇, shape [num_v], of derivatives q̇ of the generalized positions, shape [num_q]."""
-        self._check_context(context)
+        self.ValidateContext(context)
         values = context._checked(qdot, context._xc.num_q(), "derivative of the generalized positions")
         return self._map_kinematics(context, values, "MapQDotToVelocity", ContinuousState.num_q)
 
     def _map_kinematics(
-        self: Any, context: Any, values: Array, method: str, size_of: Callable[[ContinuousState], int]
+        self, context: Any, values: Array, method: str, size_of: Callable[[ContinuousState], int]
     ) -> Array:
         parts, start = [values[:0]], 0
         for child in context._children:
             size = size_of(child._xc)
             if size:
-                parts.append(getattr(child._system, method)(child, values[start : start + size]))
+                parts.append(getattr(child.system, method)(child, values[start : start + size]))
                 start += size
         return np.concatenate(parts)
 
@@ -149,30 +150,31 @@ class DynamicsMethods:
         """Returns the non-conservative power [W], computed if it is out of date."""
         return self._eval_energy("NonConservativePower", context)
 
-    def _calc_energy(self: Any, name: str, context: Any) -> Any:
-        self._check_context(context)
-        return sum((getattr(child._system, f"Calc{name}")(child) for child in context._children), 0.0)
+    def _calc_energy(self, name: str, context: Any) -> Any:
+        self.ValidateContext(context)
+        return sum((getattr(child.system, f"Calc{name}")(child) for child in context._children), 0.0)
 
-    def _eval_energy(self: Any, name: str, context: Any) -> Any:
-        self._check_context(context)
-        return sum((getattr(child._system, f"Eval{name}")(child) for child in context._children), 0.0)
+    def _eval_energy(self, name: str, context: Any) -> Any:
+        self.ValidateContext(context)
+        return sum((getattr(child.system, f"Eval{name}")(child) for child in context._children), 0.0)
 
 
 class LeafDynamics(DynamicsMethods):
-    """The same for a leaf system: what a subclass can override, and its defaults."""
+    """Energies, powers and residuals of a leaf system: what a subclass can override, and the defaults."""
 
     _residual_size: int | None = None
+    _sys_continuous_sizes: tuple[int, int, int]
     _sys_energy_entries: dict[str, int]
 
-    def DeclareImplicitTimeDerivativesResidualSize(self: Any, n: int) -> None:
+    def DeclareImplicitTimeDerivativesResidualSize(self, n: int) -> None:
         """Declares that the residual of the implicit dynamics has n elements."""
         self._residual_size = checked_size(n, f"System '{self.GetSystemPathname()}': size of the implicit residual")
 
-    def implicit_time_derivatives_residual_size(self: Any) -> int:
+    def implicit_time_derivatives_residual_size(self) -> int:
         return sum(self._sys_continuous_sizes) if self._residual_size is None else self._residual_size
 
     def DoCalcImplicitTimeDerivativesResidual(
-        self: Any, context: Any, proposed_derivatives: ContinuousState, residual: Array
+        self, context: Any, proposed_derivatives: ContinuousState, residual: Array
     ) -> None:
         """Override: computes the residual of the implicit dynamics; by default proposed minus true derivatives."""
         if residual.size != proposed_derivatives.size():
@@ -181,13 +183,13 @@ class LeafDynamics(DynamicsMethods):
                 f"elements for {proposed_derivatives.size()} continuous states: override "
                 "DoCalcImplicitTimeDerivativesResidual(context, proposed_derivatives, residual)."
             )
-        residual[:] = proposed_derivatives.CopyToVector() - self.EvalTimeDerivatives(context).CopyToVector()
+        residual[:] = proposed_derivatives.CopyToVector() - context._read_derivatives().CopyToVector()
 
-    def DoMapVelocityToQDot(self: Any, context: Any, v: Array) -> Array:
+    def DoMapVelocityToQDot(self, context: Any, v: Array) -> Array:
         """Override where q̇ is not v: returns q̇, shape [num_q]."""
         return self._identity_map(context, v, "DoMapVelocityToQDot")
 
-    def DoMapQDotToVelocity(self: Any, context: Any, qdot: Array) -> Array:
+    def DoMapQDotToVelocity(self, context: Any, qdot: Array) -> Array:
         """Override where q̇ is not v: returns v, shape [num_v]."""
         return self._identity_map(context, qdot, "DoMapQDotToVelocity")
 
@@ -210,7 +212,7 @@ class LeafDynamics(DynamicsMethods):
     def _calc_residual(self, context: Any, proposed: ContinuousState, residual: Array) -> None:
         self.DoCalcImplicitTimeDerivativesResidual(context, proposed, residual)
 
-    def _map_kinematics(self: Any, context: Any, values: Array, method: str, size_of: Any) -> Array:
+    def _map_kinematics(self, context: Any, values: Array, method: str, size_of: Any) -> Array:
         result = np.asarray(getattr(self, f"Do{method}")(context, values))
         size = context._xc.num_q() if method == "MapVelocityToQDot" else context._xc.num_v()
         if result.shape != (size,):
@@ -220,7 +222,7 @@ class LeafDynamics(DynamicsMethods):
             )
         return result
 
-    def _identity_map(self: Any, context: Any, values: Array, name: str) -> Array:
+    def _identity_map(self, context: Any, values: Array, name: str) -> Array:
         num_q, num_v = context._xc.num_q(), context._xc.num_v()
         if num_q != num_v:
             raise RuntimeError(
@@ -229,16 +231,16 @@ class LeafDynamics(DynamicsMethods):
             )
         return values.copy()
 
-    def _calc_energy(self: Any, name: str, context: Any) -> Any:
-        self._check_context(context)
+    def _calc_energy(self, name: str, context: Any) -> Any:
+        self.ValidateContext(context)
         return getattr(self, f"DoCalc{name}")(context)
 
-    def _eval_energy(self: Any, name: str, context: Any) -> Any:
-        self._check_context(context)
+    def _eval_energy(self, name: str, context: Any) -> Any:
+        self.ValidateContext(context)
         entry = self._sys_energy_entries.get(name)
         if entry is None:
             return getattr(self, f"Calc{name}")(context)
-        return context._read_entry(entry).value._values.item(0)
+        return context.read_entry(entry).value._values.item(0)
 
 
 def declare_energy_entries(system: Any) -> dict[str, int]:

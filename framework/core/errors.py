@@ -49,7 +49,7 @@ class Where:
 
 def name_owner(context: Any, system: Any) -> str:
     """Whose context this is, for a message that it is not that of `system`, which may have a twin of the same path."""
-    path = context._system.GetSystemPathname()
+    path = context.system.GetSystemPathname()
     twin = ", another one of the same path" if path == system.GetSystemPathname() else ""
     return f"system '{path}'{twin}"
 

@@ -75,11 +75,11 @@ def execute(
 def make_updates(kind: EventKind, updates: Sequence[tuple[LeafContext, Any]]) -> None:
     """Makes the state what `compute_updates` has computed; doing it twice is the same as doing it once."""
     for context, values in updates:
-        down = context._layout.down
+        down = context.layout.down
         if kind is EventKind.DISCRETE_UPDATE:
-            context._store.change(down["xd"], context)
+            context.store.change(down["xd"], context)
         else:
-            context._store.change(down["xc"] | down["xd"] | down["xa"], context)
+            context.store.change(down["xc"] | down["xd"] | down["xa"], context)
         context._take_over(values)
 
 
@@ -118,10 +118,10 @@ def compute_updates(
 def raise_if_failed(status: EventStatus, context: Context) -> None:
     """Raises an error that names the system and gives the message, if an event handler reported failure."""
     if status.failed():
-        system = status.system() or context._system
+        system = status.system() or context.system
         raise RuntimeError(
             f"An event handler of system '{system.GetSystemPathname()}' failed at time "
-            f"{context._store.flat.item(0)} s: {status.message()}"
+            f"{context.store.flat.item(0)} s: {status.message()}"
         )
 
 
@@ -146,7 +146,7 @@ def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None)
         note_place(
             error,
             f"while handling the {event.trigger.name[1:]} {event.kind.value} event of system "
-            f"'{context._system.GetSystemPathname()}' at time {context._store.flat.item(0)} s",
+            f"'{context.system.GetSystemPathname()}' at time {context.store.flat.item(0)} s",
         )
         raise
     if result is None:
@@ -154,8 +154,8 @@ def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None)
     if not isinstance(result, EventStatus):
         raise TypeError(
             f"The {event.trigger.name[1:]} {event.kind.value} event of system "
-            f"'{context._system.GetSystemPathname()}' must return an EventStatus or None; got {type(result).__name__}."
+            f"'{context.system.GetSystemPathname()}' must return an EventStatus or None; got {type(result).__name__}."
         )
     if result.severity() >= EventStatus.Severity.kReachedTermination and result.system() is None:
-        return EventStatus(result.severity(), context._system, result.message())
+        return EventStatus(result.severity(), context.system, result.message())
     return result

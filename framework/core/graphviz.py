@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from merganser.framework.core.system import System
+from merganser.framework.core.system_base import SystemBase
 
 __all__ = ["GraphvizFragment", "GraphvizFragmentParams", "GraphvizMethods", "diagram_fragment"]
 
@@ -64,13 +65,13 @@ _Fragment: TypeAlias = GraphvizFragment
 _Params: TypeAlias = GraphvizFragmentParams
 
 
-class GraphvizMethods:
+class GraphvizMethods(SystemBase):
     """What every System can do to describe itself to Graphviz."""
 
     GraphvizFragment: TypeAlias = _Fragment
     GraphvizFragmentParams: TypeAlias = _Params
 
-    def GetGraphvizString(self: Any, max_depth: int | None = None, options: Mapping[str, str] | None = None) -> str:
+    def GetGraphvizString(self, max_depth: int | None = None, options: Mapping[str, str] | None = None) -> str:
         """Returns a Graphviz description of the system, for `dot`.
 
         Args:
@@ -83,7 +84,7 @@ class GraphvizMethods:
         return "".join(["digraph {\nrankdir=LR\n", *fragment.fragments, "}\n"])
 
     def GetGraphvizFragment(
-        self: Any, max_depth: int | None = None, options: Mapping[str, str] | None = None
+        self, max_depth: int | None = None, options: Mapping[str, str] | None = None
     ) -> _Fragment:
         """Returns the description without `digraph { }` around it, to be merged into another graph.
 
@@ -105,7 +106,7 @@ class GraphvizMethods:
             )
         return fragment
 
-    def DoGetGraphvizFragment(self: Any, params: _Params) -> _Fragment:
+    def DoGetGraphvizFragment(self, params: _Params) -> _Fragment:
         """Override to describe a system in another way, or to change `params.header_lines` before calling this."""
         node = params.node_id
         inputs, outputs = _cells(self._sys_input_ports, "u"), _cells(self._sys_output_ports, "y")

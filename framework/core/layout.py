@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.diagram import Diagram
     from merganser.framework.core.leaf_system import LeafSystem
     from merganser.framework.core.system import System
+    from merganser.framework.core.system_base import SystemBase
 
 __all__ = ["LeafLayout", "RootLayout", "SystemLayout"]
 
@@ -145,7 +146,7 @@ class RootLayout:
             leaf.xc_range[0] - first + start for leaf in self.leaf_list for start in leaf.system._sys_unit_quaternions
         ]
 
-    def layout_of(self, system: System) -> SystemLayout | None:
+    def layout_of(self, system: SystemBase) -> SystemLayout | None:
         """The place of `system` in this tree, or None."""
         return self.of_system.get(id(system))
 

@@ -24,23 +24,28 @@ _ELSEWHERE_NODE = 1 << ELSEWHERE
 
 
 class LeafContext(Context):
-    """The context of a leaf system."""
+    """The context of a leaf system.
 
-    _layout: LeafLayout
+    Attributes (see inside.py; besides those of every Context):
+        slots: of the cache entries of the system, in their order.
+        workspace: room for a system that computes on arrays of its own; what it is, the system says.
+    """
+
+    layout: LeafLayout
+    slots: list[CacheSlot]
+    workspace: Any = None
 
     # Most blocks have only some of these; what is empty is the same for all.
     _discrete = DiscreteValues()
     _abstract_state = AbstractValues()
     _parameters = Parameters()
-    _xcdot_slots: Sequence[CacheSlot] = ()
+    derivative_slots: Sequence[CacheSlot] = ()
 
     # Room for the results of updates, made when first needed, and its discrete state as one array.
     _next_discrete: DiscreteValues | None = None
     _next_xd: Array
     _next_state: State | None = None
     _next_state_xd: Array
-
-    _workspace: Any = None  # room for a leaf system that computes on arrays of its own
 
     def __init__(self, store: Store, layout: LeafLayout, parent: DiagramContext | None) -> None:
         super().__init__(store, layout, parent)
@@ -59,21 +64,21 @@ class LeafContext(Context):
                 ],
                 [model.Clone() for model in system._sys_abstract_parameter_models],
             )
-        self._slots = [new_slot(store, self, entry, number) for number, entry in enumerate(system._sys_cache_entries)]
+        self.slots = [new_slot(store, self, entry, number) for number, entry in enumerate(system._sys_cache_entries)]
         if system._sys_xcdot_entry is not None:
-            self._xcdot_slots = (self._slots[system._sys_xcdot_entry],)
-        store.slots.extend(self._slots)
+            self.derivative_slots = (self.slots[system._sys_xcdot_entry],)
+        store.slots.extend(self.slots)
 
     # ------------------------------------------------------------------ updates
 
     def _discrete_in(self, values: Array) -> DiscreteValues:
         """The groups of the discrete state, as views of an array of all their elements."""
-        first = self._layout.xd_range[0]
-        models, offsets = self._layout.system._sys_discrete_models, self._layout.discrete_offsets
+        first = self.layout.xd_range[0]
+        models, offsets = self.layout.system._sys_discrete_models, self.layout.discrete_offsets
         return DiscreteValues([_view(model, values, offset - first) for model, offset in zip(models, offsets)])
 
-    def _room_for_update(self) -> DiscreteValues:
-        """Where discrete updates leave their results."""
+    def room_for_update(self) -> DiscreteValues:
+        """The room in which discrete updates leave their results; compiled ones write there too."""
         if self._next_discrete is None:
             self._next_xd = self._xd.copy()
             self._next_discrete = self._discrete_in(self._next_xd)
@@ -81,7 +86,7 @@ class LeafContext(Context):
 
     def _copied_discrete_values(self) -> DiscreteValues:
         """A copy of the discrete state, in room that is kept for it."""
-        room = self._room_for_update()
+        room = self.room_for_update()
         self._next_xd[:] = self._xd
         return room
 
@@ -112,39 +117,39 @@ class LeafContext(Context):
         for box, following in zip(self._abstract_state._items, values._abstract._items):
             box.SetFrom(following)
 
-    def _read_input(self, index: int) -> BasicVector | AbstractValue | None:
-        store = self._store
+    def read_input(self, index: int) -> BasicVector | AbstractValue | None:
+        store = self.store
         reader = store.reader
-        store.reads |= self._layout.input_bits[index] if reader is self or reader is None else _ELSEWHERE_NODE
-        source = self._inputs[index]
+        store.reads |= self.layout.input_bits[index] if reader is self or reader is None else _ELSEWHERE_NODE
+        source = self.sources[index]
         if source is None:
             return None
         if store.invalid & source.bit:
             source.compute()
         return source.value
 
-    def _read_entry(self, number: int) -> CacheSlot:
+    def read_entry(self, number: int) -> CacheSlot:
         """The slot of cache entry `number`, brought up to date."""
-        slot = self._slots[number]
-        store = self._store
+        slot = self.slots[number]
+        store = self.store
         reader = store.reader
         store.reads |= 1 << slot.entry.node if reader is self or reader is None else _ELSEWHERE_NODE
         if store.invalid & slot.bit:
             slot.compute()
         return slot
 
-    def _has_input(self, index: int) -> bool:
-        self._store.note_read(self, self._layout.input_bits[index])
-        return self._inputs[index] is not None
+    def has_input(self, index: int) -> bool:
+        self.store.note_read(self, self.layout.input_bits[index])
+        return self.sources[index] is not None
 
     # A single group, variable or parameter is read and changed without touching what depends on the others.
 
     def _read_node(self, group: str, index: int) -> None:
-        self._store.note_read(self, 1 << self._layout.group_nodes[group][index])
+        self.store.note_read(self, 1 << self.layout.group_nodes[group][index])
 
     def _change_node(self, group: str, index: int) -> None:
-        layout = self._layout
-        self._store.change(layout.down_nodes[layout.group_nodes[group][index]], self)
+        layout = self.layout
+        self.store.change(layout.down_nodes[layout.group_nodes[group][index]], self)
 
     def get_discrete_state(self, index: int | None = None) -> Any:
         if index is None:

@@ -9,13 +9,14 @@ from merganser.framework.core.cache import CacheEntry, ValueProducer
 from merganser.framework.core.dependencies import TicketMethods
 from merganser.framework.core.indices import DependencyTicket, PortDataType, UseDefaultName
 from merganser.framework.core.ports import InputPort
+from merganser.framework.core.system_base import SystemBase
 
 __all__ = ["LeafOnlyDeclarations"]
 
 _ALL_SOURCES = frozenset({TicketMethods.all_sources_ticket()})
 
 
-class LeafOnlyDeclarations:
+class LeafOnlyDeclarations(SystemBase):
     """Declarations that `LeafSystem` overrides.
 
     A Diagram consists of what its subsystems declare: it has no computations, and so no tickets, of its own.
@@ -89,7 +90,7 @@ class LeafOnlyDeclarations:
             "have dependency tickets of its own", "Ask the leaf system whose computation needs the ticket."
         )
 
-    def _sys_refuse(self: Any, what: str, remedy: str) -> NoReturn:
+    def _sys_refuse(self, what: str, remedy: str) -> NoReturn:
         raise RuntimeError(
             f"Diagram '{self.GetSystemPathname()}' cannot {what}: what it holds and computes is that of its "
             f"subsystems. {remedy}"

@@ -500,8 +500,8 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         for value, model in zip(parameters._abstract._items, self._sys_abstract_parameter_models):
             value.SetFrom(model)
         self.SetDefaultParameters(context, parameters)
-        down = context._layout.down
-        context._store.change(down["xc"] | down["xd"] | down["xa"], context)
+        down = context.layout.down
+        context.store.change(down["xc"] | down["xd"] | down["xa"], context)
         if sum(self._sys_continuous_sizes):
             context._xc._vector._values[:] = self._sys_continuous_model._values
         for group, vector in zip(context._discrete._items, self._sys_discrete_models):
@@ -551,7 +551,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         for port in self._sys_input_ports:
             context._fix_input(port._index, port._default_value())
         try:
-            context._read_entry(entry._index)
+            context.read_entry(entry._index)
         except Exception:  # the values are made up; the caller's own evaluation will report real errors
             entry.learn(self._sys_dependency_table.sources())
 

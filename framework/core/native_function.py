@@ -94,11 +94,12 @@ class NativeFunction:
     def compiled(self) -> Any:
         """The compiled forms of the function, see native/user_functions.py."""
         if self._compiled is None:
-            from merganser.framework.native.user_functions import CompiledFunction, global_compiler_lock
+            from merganser.framework.native.extending import import_whole
 
-            with global_compiler_lock:  # threads wait for the first one's code rather than make their own
+            module = import_whole("merganser.framework.native.user_functions")
+            with module.global_compiler_lock:  # threads wait for the first one's code rather than make their own
                 if self._compiled is None:
-                    self._compiled = CompiledFunction(self)
+                    self._compiled = module.CompiledFunction(self)
         return self._compiled
 
     def address(self) -> int:
@@ -170,7 +171,7 @@ class BoundNativeFunction:
         """The callback of an output port or of time derivatives."""
         function, result = self._function, output._values
         values = [_value(context, *argument) for argument in self._arguments]
-        if result.dtype == context._store.flat.dtype == np.float64:
+        if result.dtype == context.store.flat.dtype == np.float64:
             function.compiled().call(*values, result)
         else:
             function.interpreted(*values, result)
@@ -229,7 +230,7 @@ def _value(context: Any, place: Any, shift: int, size: int) -> Any:
     if place is CURRENT_TIME:
         return context.get_time()
     if isinstance(place, InputOf):
-        return context._require_input(place.port_index)._values
+        return context.require_input(place.port_index)._values
     if isinstance(place, ParameterOf):
         return context.get_numeric_parameter(place.index)._values
     if isinstance(place, DiscreteStateOf):

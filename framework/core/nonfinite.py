@@ -23,8 +23,8 @@ def is_finite(values: Any) -> bool:
 
 def blame_derivatives(context: Context) -> str:
     """Says which system's time derivatives are not finite, and which output port upstream is to blame."""
-    store, shift = context._store, context._layout.root.num_xc
-    for leaf in context._layout.leaves():
+    store, shift = context.store, context.layout.root.num_xc
+    for leaf in context.layout.leaves():
         start, end = leaf.xc_range
         for offset, what in ((shift, "time derivatives"), (0, "continuous state")):
             values = store.flat[start + offset : end + offset]
@@ -36,22 +36,22 @@ def blame_derivatives(context: Context) -> str:
 
 def blame_input(context: Context, port_index: int) -> str:
     """Says that an input port of a leaf system carries a value that is not finite, and where that comes from."""
-    port = context._system._sys_input_ports[port_index]
-    value = context._read_input(port_index)
+    port = context.system._sys_input_ports[port_index]
+    value = context.read_input(port_index)
     values = value._values.tolist() if isinstance(value, BasicVector) else value
     origin = ""
-    source = context._layout.sources[port_index]
-    if source is not None and context._inputs[port_index].bit:
+    source = context.layout.sources[port_index]
+    if source is not None and context.sources[port_index].bit:
         origin = _blame_output(context, *source, set())
     return (
         f"{port.GetFullDescription()} carries a value that is not finite: {values} at time "
-        f"{context._store.flat.item(0)} s{origin}."
+        f"{context.store.flat.item(0)} s{origin}."
     )
 
 
 def _upstream(context: Context, leaf: LeafLayout, visited: set[int]) -> str:
     """Looks through the inputs of a leaf for one that is not finite; empty if the leaf itself is to blame."""
-    slots = context._store.slots
+    slots = context.store.slots
     for index, source in enumerate(leaf.sources):
         if source is None:
             continue

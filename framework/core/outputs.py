@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from merganser.framework.core.system_base import SystemBase
 from merganser.framework.core.values import AbstractValue, BasicVector
 
 __all__ = ["OutputMethods", "SystemOutput"]
@@ -55,20 +56,20 @@ class SystemOutput:
             raise IndexError(f"There is no output port {index}: there are {len(self._values)}.")
 
 
-class OutputMethods:
+class OutputMethods(SystemBase):
     """What every System can do with all its outputs at once."""
 
-    def AllocateOutput(self: Any) -> SystemOutput:
+    def AllocateOutput(self) -> SystemOutput:
         """Returns room for the values of all output ports."""
         return SystemOutput([port.Allocate() for port in self._sys_output_ports])
 
-    def CalcOutput(self: Any, context: Any, outputs: SystemOutput) -> None:
+    def CalcOutput(self, context: Any, outputs: SystemOutput) -> None:
         """Copies the current values of all output ports into `outputs`, computing those that are out of date.
 
         Raises:
             ValueError: `outputs` was made by a system with another number of output ports.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         if not isinstance(outputs, SystemOutput):
             raise TypeError(
                 f"CalcOutput: system '{self.GetSystemPathname()}' needs a SystemOutput, made by AllocateOutput(); got "

@@ -57,7 +57,7 @@ class _Port(PartOfSystem):
 
     def _check_context(self, context: Context) -> None:
         try:
-            is_mine = context._system is self._system
+            is_mine = context.system is self._system
         except AttributeError:  # no Context at all
             is_mine = False
         if not is_mine:
@@ -111,8 +111,8 @@ class InputPort(_Port):
     def _read(self, context: Context) -> BasicVector | AbstractValue:
         """The current value, computed if it is out of date."""
         self._check_context(context)
-        value = context._read_input(self._index)
-        return context._require_input(self._index) if value is None else value
+        value = context.read_input(self._index)
+        return context.require_input(self._index) if value is None else value
 
     def Eval(self, context: Context) -> Any:
         """Returns the current value: a new array for a vector port, the value itself for an abstract port.
@@ -138,7 +138,7 @@ class InputPort(_Port):
     def HasValue(self, context: Context) -> bool:
         """Whether the port is connected or fixed."""
         self._check_context(context)
-        return context._has_input(self._index)
+        return context.has_input(self._index)
 
     def FixValue(self, context: Context, value: Any) -> FixedInputPortValue:
         """Gives the port a value in this context; it takes the place of what the port is connected to.
@@ -153,7 +153,7 @@ class InputPort(_Port):
         """
         self._check_context(context)
         checked = self._checked_value(value)
-        if self._size is not None and checked.dtype.kind in "cO" and context._store.flat.dtype.kind == "f":
+        if self._size is not None and checked.dtype.kind in "cO" and context.store.flat.dtype.kind == "f":
             kind = "complex numbers" if checked.dtype.kind == "c" else type(checked[0]).__name__
             raise TypeError(f"{self.GetFullDescription()} cannot be fixed to {kind} in a context of floats.")
         return context._fix_input(self._index, checked)
@@ -246,8 +246,8 @@ class OutputPort(_Port):
         """The current value, computed if it is out of date."""
         self._check_context(context)
         leaf_port = self._leaf_port
-        layout = context._layout.root.of_system[id(leaf_port._system)]
-        store = context._store
+        layout = context.layout.root.of_system[id(leaf_port._system)]
+        store = context.store
         slot = store.slots[layout.first_bit + leaf_port._entry_number]  # type: ignore[attr-defined]
         if store.invalid & slot.bit:
             slot.compute()
@@ -275,7 +275,7 @@ class LeafOutputPort(OutputPort):
 
     def _read(self, context: Context) -> BasicVector | AbstractValue:
         self._check_context(context)
-        return context._read_entry(self._entry_number).value  # type: ignore[attr-defined]
+        return context.read_entry(self._entry_number).value  # type: ignore[attr-defined]
 
 
 def _foreign_context(port: _Port, context: Any) -> Exception:

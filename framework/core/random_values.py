@@ -15,6 +15,7 @@ import numpy as np
 from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
+from merganser.framework.core.system_base import SystemBase
 from merganser.framework.core.values import AbstractValue
 
 __all__ = [
@@ -183,15 +184,15 @@ def _gaussian_pair(generator: RandomGenerator) -> tuple[float, float]:
             return y * scale, x * scale
 
 
-class RandomContextMethods:
+class RandomContextMethods(SystemBase):
     """What every System can do to make its state and parameters random."""
 
-    def SetRandomContext(self: Any, context: Any, generator: RandomGenerator) -> None:
+    def SetRandomContext(self, context: Any, generator: RandomGenerator) -> None:
         """Sets state and parameters to random values, by `SetRandomState` and `SetRandomParameters`.
 
         Systems that override neither get their defaults. The same seed gives the same values.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         if not callable(generator):
             raise TypeError(
                 f"System '{self.GetSystemPathname()}', SetRandomContext: expected a RandomGenerator, got "
@@ -199,9 +200,9 @@ class RandomContextMethods:
             )
         self._set_random(context, generator)
 
-    def _set_random(self: Any, context: Any, generator: RandomGenerator) -> None:
+    def _set_random(self, context: Any, generator: RandomGenerator) -> None:
         for child in context._children:
-            child._system._set_random(child, generator)
+            child.system._set_random(child, generator)
 
 
 class LeafRandomMethods(RandomContextMethods):
@@ -213,7 +214,7 @@ class LeafRandomMethods(RandomContextMethods):
     def SetRandomParameters(self, context: Any, parameters: Any, generator: RandomGenerator) -> None:
         """Override: sets random values of the parameters, which have their default values before."""
 
-    def _set_random(self: Any, context: Any, generator: RandomGenerator) -> None:
+    def _set_random(self, context: Any, generator: RandomGenerator) -> None:
         self._set_defaults(context)
         self.SetRandomParameters(context, context.get_mutable_parameters(), generator)
         self.SetRandomState(context, context.get_mutable_state(), generator)

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from merganser.framework.core.scalars import scalar_named, supported_scalars
+from merganser.framework.core.system_base import SystemBase
 from merganser.framework.core.templates import ScalarMethod
 
 __all__ = ["ConversionRefused", "ScalarConversionMethods", "SystemScalarConverter"]
@@ -132,12 +133,10 @@ class SystemScalarConverter:
         return not self._conversions
 
 
-class ScalarConversionMethods:
+class ScalarConversionMethods(SystemBase):
     """What every System can say and do about scalar types."""
 
-    _sys_converter: SystemScalarConverter | None  # given to say how the system is converted; None if it is copied
-
-    def get_system_scalar_converter(self: Any) -> SystemScalarConverter:
+    def get_system_scalar_converter(self) -> SystemScalarConverter:
         """Returns the conversions that the system supports."""
         if self._sys_converter is not None:
             return self._sys_converter
@@ -151,30 +150,30 @@ class ScalarConversionMethods:
                 converter.RemoveUnlessAlsoSupportedBy(subsystem.get_system_scalar_converter())
         return converter
 
-    def _sys_declared_anew(self: Any, T: Scalar) -> Any:
+    def _sys_declared_anew(self, T: Scalar) -> Any:
         """Override: the same system for scalars of type T, made of the same parts; None to have it copied.
 
         It need not look for what others have added to the system: one that has more is copied (converting.py).
         """
         return None
 
-    def ToAutoDiffXd(self: Any) -> Any:
+    def ToAutoDiffXd(self) -> Any:
         """Returns a copy of the system that computes with AutoDiffXd; see `ToScalarType`."""
         return self.ToScalarType[scalar_named("AutoDiffXd")]()
 
-    def ToAutoDiffXdMaybe(self: Any) -> Any:
+    def ToAutoDiffXdMaybe(self) -> Any:
         """Returns a copy of the system that computes with AutoDiffXd, or None if that is not supported."""
         return self.ToScalarTypeMaybe[scalar_named("AutoDiffXd")]()
 
-    def ToSymbolic(self: Any) -> Any:
+    def ToSymbolic(self) -> Any:
         """Returns a copy of the system that computes with expressions; see `ToScalarType`."""
         return self.ToScalarType[scalar_named("Expression")]()
 
-    def ToSymbolicMaybe(self: Any) -> Any:
+    def ToSymbolicMaybe(self) -> Any:
         """Returns a copy of the system that computes with expressions, or None if that is not supported."""
         return self.ToScalarTypeMaybe[scalar_named("Expression")]()
 
-    def _to_scalar_type(self: Any, T: Scalar) -> Any:
+    def _to_scalar_type(self, T: Scalar) -> Any:
         """ToScalarType[T](): a copy of the system, and of all inside, that computes with scalars of type T.
 
         It has the same names, ports, wires and defaults. Values in contexts go over with
@@ -187,7 +186,7 @@ class ScalarConversionMethods:
 
         return convert(self, T)
 
-    def _to_scalar_type_maybe(self: Any, T: Scalar) -> Any:
+    def _to_scalar_type_maybe(self, T: Scalar) -> Any:
         """ToScalarTypeMaybe[T](): the same, but None where it is not supported."""
         try:
             return self.ToScalarType[T]()

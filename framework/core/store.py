@@ -94,7 +94,7 @@ class Store:
         without it; when it has ended, all that depends on the change is out of date (see `settle`).
         """
         for slot, _ in self.learnt:  # already computed, but not yet known to depend on what it has read
-            mask |= self.layout.entry_down[slot.context._layout.first_bit + slot.number]
+            mask |= self.layout.entry_down[slot.context.layout.first_bit + slot.number]
         self.changed = mask | (self.changed or 0)
         is_unknown = any(slot.entry.is_learning and not slot.entry.was_observed for slot in self.stack)
         self.num_disturbances += mask != 0 or is_unknown
@@ -112,7 +112,7 @@ class Store:
         log_once(
             _logger,
             f"While {self.stack[-1].entry.describe()} was computed, its callback changed the context of system "
-            f"'{context._system.GetSystemPathname()}', on which {slot.entry.describe()} depends; that is therefore "
+            f"'{context.system.GetSystemPathname()}', on which {slot.entry.describe()} depends; that is therefore "
             "computed anew whenever it is asked for. Calculations should only read, or work on a context of their own.",
         )
 
@@ -134,7 +134,7 @@ class Store:
         finally:
             if changed is not None:
                 for slot, _ in learnt:
-                    changed |= self.layout.entry_down[slot.context._layout.first_bit + slot.number]
+                    changed |= self.layout.entry_down[slot.context.layout.first_bit + slot.number]
                 self.invalid |= changed
 
     def mark(self) -> tuple[int, LeafContext | None, int, int]:
@@ -164,7 +164,7 @@ class Store:
         """
         try:
             for slot, reads in reversed(self.learnt):
-                self.layout.add_dependencies(slot.context._layout, slot.number, reads)
+                self.layout.add_dependencies(slot.context.layout, slot.number, reads)
         except BaseException:  # what was not noted is learnt anew, as everything is computed anew
             self.learnt = []
             self.invalid = (1 << self.layout.num_entries) - 1
@@ -187,7 +187,7 @@ class CacheSlot:
     value: BasicVector | AbstractValue
 
     def __init__(self, store: Store, context: LeafContext, entry: CacheEntry, number: int) -> None:
-        layout = context._layout
+        layout = context.layout
         index = layout.first_bit + number
         self.store = store
         self.context = context
@@ -223,7 +223,7 @@ class CacheSlot:
                 if entry.is_learning:
                     reads = store.reads or _TIME_NODE  # what reads nothing here has its value from outside, as of now
                     entry.learn(reads)
-                    if reads & ~self.context._layout.dependencies[self.number]:
+                    if reads & ~self.context.layout.dependencies[self.number]:
                         store.learnt.append((self, reads))
                 store.invalid &= self.clearing
             finally:
@@ -243,11 +243,11 @@ class CacheSlot:
         store = self.store
         if self not in store.stack:
             return RuntimeError(
-                f"The cache of system '{self.context._system.GetSystemPathname()}' is frozen, and "
+                f"The cache of system '{self.context.system.GetSystemPathname()}' is frozen, and "
                 f"{self.entry.describe()} is out of date. Evaluate it before FreezeCache, or call UnfreezeCache."
             )
         loop = store.stack[store.stack.index(self) :]
-        return AlgebraicLoopError(describe_loop([(s.context._system, s.number) for s in reversed(loop)]))
+        return AlgebraicLoopError(describe_loop([(s.context.system, s.number) for s in reversed(loop)]))
 
 
 class _SlotWithoutValue(CacheSlot):
@@ -265,7 +265,7 @@ class _SlotWithoutValue(CacheSlot):
         if entry.vector_size is None:
             value: Any = entry.allocate_value()
         else:
-            offset = self.context._layout.entry_offsets[self.number]
+            offset = self.context.layout.entry_offsets[self.number]
             model: Any = entry.model
             value = model._view_of(self.store.flat[offset : offset + model.size()])
         self.value = value
@@ -285,18 +285,18 @@ def new_slot(store: Store, context: LeafContext, entry: CacheEntry, number: int)
 class FixedInputPortValue:
     """A value given to an input port by `FixValue`."""
 
-    __slots__ = ("_context", "_index", "bit", "store", "value")
+    __slots__ = ("bit", "context", "index", "store", "value")
 
     def __init__(self, context: Any, index: int, value: BasicVector | AbstractValue) -> None:
-        self._context = context
-        self._index = index
-        self.store: Store = context._store
+        self.context = context
+        self.index = index
+        self.store: Store = context.store
         self.bit = 0  # never out of date
         self.value = value
 
     def has_place_of(self, other: FixedInputPortValue) -> bool:
         """Whether another value was given to the same port of the same context, so that it stands at the same place."""
-        return self._context is other._context and self._index == other._index
+        return self.context is other.context and self.index == other.index
 
     def compute(self) -> None:
         """A fixed value is always current."""
@@ -323,7 +323,7 @@ class FixedInputPortValue:
         return self.get_value()
 
     def _note_change(self) -> None:
-        self.store.change(self._context._layout.down_inputs[self._index], self._context)
+        self.store.change(self.context.layout.down_inputs[self.index], self.context)
 
 
 def _allow_depth(depth: int) -> None:

@@ -1,50 +1,41 @@
-"""System: the abstract base of everything that has ports and dynamics."""
+"""System: the abstract base of everything that has ports and dynamics.
+
+What it is made of stands in system_base.py. What it can do is put together from classes by what it is about; here are
+its inputs, its time derivatives and its events.
+"""
 
 from __future__ import annotations
 
 import abc
 import math
-from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.constraints import ConstraintMethods
 from merganser.framework.core.context import Context
 from merganser.framework.core.copying import copy_system
-from merganser.framework.core.dependencies import TicketMethods
-from merganser.framework.core.diagram_context import make_context
 from merganser.framework.core.difference_equations import DifferenceEquationMethods, merge_updates
 from merganser.framework.core.dynamics import DynamicsMethods
-from merganser.framework.core.errors import name_owner, nearest_names
-from merganser.framework.core.events import DeclaredEvent, EventKind, TriggerType
+from merganser.framework.core.events import EventKind, TriggerType
 from merganser.framework.core.execution import compute_updates, execute, raise_if_failed
 from merganser.framework.core.graphviz import GraphvizMethods
-from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
-from merganser.framework.core.layout import RootLayout
-from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.leaf_only import LeafOnlyDeclarations
 from merganser.framework.core.outputs import OutputMethods
 from merganser.framework.core.ports import InputPort
 from merganser.framework.core.random_values import RandomContextMethods
 from merganser.framework.core.scalar_conversion import ScalarConversionMethods
-from merganser.framework.core.scalars import dtype_of, filled
+from merganser.framework.core.scalars import filled
 from merganser.framework.core.state import ContinuousState, DiscreteValues, State, _window
 from merganser.framework.core.templates import Template, generic_class, instantiate
 from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.core.visitor import SystemVisitor
 
 if TYPE_CHECKING:
-    from merganser.framework.core.diagram import Diagram
     from merganser.framework.core.witness import ActiveWitness, WitnessFunction
 
-__all__ = ["System", "new_system", "origin_of", "require_system"]
+__all__ = ["System", "new_system", "origin_of"]
 
 
 class System(
-    TicketMethods,
     OutputMethods,
     DynamicsMethods,
     DifferenceEquationMethods,
@@ -53,7 +44,6 @@ class System(
     ScalarConversionMethods,
     GraphvizMethods,
     LeafOnlyDeclarations,
-    abc.ABC,
 ):
     """Something with input ports, output ports, state and parameters, whose values live in a Context.
 
@@ -61,267 +51,26 @@ class System(
     are subclasses of `LeafSystem`, and `Diagram`.
     """
 
-    _belongs_to_system: ClassVar[bool] = True  # see copying.py
-    _scalar: type[Any] = float  # what the numbers in its contexts are; of the class, not of the object
-    # Whether its callbacks add and multiply AutoDiffXd as they do floats, and never drop derivatives: not to be trusted
-    # of classes that others derive (linearization.py).
-    _keeps_derivatives: ClassVar[bool] = False
-    _sys_input_ports: list[InputPort]
-    _sys_output_ports: list[Any]
-    _sys_parent: Diagram | None
-    _sys_name: str
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        system = super().__new__(cls)
-        system._sys_start()
-        return system
-
-    def _sys_start(self) -> None:
-        """Makes the empty lists that declarations fill, before any `__init__` runs."""
-        self._sys_name = ""
-        self._sys_parent = None
-        self._sys_names_around: Counter[str] | None = None  # of the systems in the same builder, as long as it has them
-        self._sys_input_ports = []
-        self._sys_output_ports = []
-        self._sys_layout_cache: RootLayout | None = None
-        self._sys_converter = None
-
-    @abc.abstractmethod
-    def _sys_subsystems(self) -> Sequence[System] | None:
-        """The systems inside, or None for a leaf system."""
-
-    # ------------------------------------------------------------------ names
-
-    def get_name(self) -> str:
-        """The name; empty if none was given."""
-        return self._sys_name
-
-    def set_name(self, name: str) -> None:
-        """Gives the system a name, unique among its siblings in a Diagram."""
-        if not isinstance(name, str):
-            raise TypeError(f"System '{self.GetSystemPathname()}': a name is a string, got {name!r}.")
-        if self._sys_parent is not None:
-            for sibling in self._sys_parent._sys_systems:
-                if sibling is not self and sibling._sys_name == name:
-                    raise ValueError(
-                        f"Diagram '{self._sys_parent.GetSystemPathname()}' already has a subsystem named '{name}'."
-                    )
-        if self._sys_names_around is not None:
-            self._sys_names_around[self._sys_name] -= 1
-            self._sys_names_around[name] += 1
-        self._sys_name = name
-
-    def GetSystemName(self) -> str:
-        """The name, or the name of the class if there is none."""
-        return self._sys_name or generic_class(type(self)).__name__
-
-    def GetSystemPathname(self) -> str:
-        """The names from the outermost Diagram down to this system: '::station::arm'."""
-        prefix = self._sys_parent.GetSystemPathname() if self._sys_parent is not None else ""
-        return f"{prefix}::{self.GetSystemName()}"
-
-    def GetSystemType(self) -> str:
-        """The name of the class."""
-        return type(self).__qualname__
-
-    # ------------------------------------------------------------------ ports
-
-    def num_input_ports(self) -> int:
-        """Number of input ports."""
-        return len(self._sys_input_ports)
-
-    def num_output_ports(self) -> int:
-        """Number of output ports."""
-        return len(self._sys_output_ports)
-
-    def num_total_inputs(self) -> int:
-        """Sum of the sizes of all vector input ports."""
-        return sum(port.size() for port in self._sys_input_ports)
-
-    def num_total_outputs(self) -> int:
-        """Sum of the sizes of all vector output ports."""
-        return sum(port.size() for port in self._sys_output_ports)
-
-    def get_input_port(self, port_index: int | None = None) -> InputPort:
-        """Returns an input port by its index; without one, the only input port."""
-        return _port(self, self._sys_input_ports, port_index, "input")
-
-    def get_output_port(self, port_index: int | None = None) -> Any:
-        """Returns an output port by its index; without one, the only output port."""
-        return _port(self, self._sys_output_ports, port_index, "output")
-
-    def GetInputPort(self, port_name: str) -> InputPort:
-        """Returns an input port by its name."""
-        return _port_named(self, self._sys_input_ports, port_name, "input")
-
-    def GetOutputPort(self, port_name: str) -> Any:
-        """Returns an output port by its name."""
-        return _port_named(self, self._sys_output_ports, port_name, "output")
-
-    def HasInputPort(self, port_name: str) -> bool:
-        """Whether there is an input port of that name."""
-        return any(port._name == port_name for port in self._sys_input_ports)
-
-    def HasOutputPort(self, port_name: str) -> bool:
-        """Whether there is an output port of that name."""
-        return any(port._name == port_name for port in self._sys_output_ports)
-
-    def _new_port_name(self, name: str | UseDefaultName, ports: Sequence[Any], letter: str, kind: str) -> str:
-        if name is kUseDefaultName:
-            name = f"{letter}{len(ports)}"
-        if not isinstance(name, str) or not name:
-            raise ValueError(
-                f"System '{self.GetSystemPathname()}': {kind} port names are non-empty strings, got {name!r}."
-            )
-        if any(port._name == name for port in ports):
-            raise ValueError(f"System '{self.GetSystemPathname()}' already has an {kind} port named '{name}'.")
-        return name
-
-    # ------------------------------------------------------------------ direct feedthrough
-
-    @abc.abstractmethod
-    def _feedthrough_inputs(self, output_port: int) -> set[int]:
-        """The input ports on which an output port depends at the same instant."""
-
-    def HasAnyDirectFeedthrough(self) -> bool:
-        """Whether any output depends at the same instant on any input."""
-        return any(self._feedthrough_inputs(i) for i in range(len(self._sys_output_ports)))
-
-    @overload
-    def HasDirectFeedthrough(self, output_port: int) -> bool: ...
-    @overload
-    def HasDirectFeedthrough(self, input_port: int, output_port: int) -> bool: ...
-    def HasDirectFeedthrough(self, *args: int, **kwargs: int) -> bool:
-        """Whether an output depends at once on an input, or on any: `(input_port, output_port)` or `(output_port)`."""
-        names = ("output_port",) if len(args) + len(kwargs) == 1 else ("input_port", "output_port")
-        where = f"System '{self.GetSystemPathname()}': HasDirectFeedthrough"
-        ports = bind_overload(where, names, {}, args, kwargs)
-        if "input_port" in ports:
-            self.get_input_port(ports["input_port"])  # checks the index
-        inputs = self._feedthrough_inputs(ports["output_port"])
-        return int(ports["input_port"]) in inputs if "input_port" in ports else bool(inputs)
-
-    def GetDirectFeedthroughs(self) -> list[tuple[int, int]]:
-        """All pairs (input port, output port) with direct feedthrough."""
-        return [(i, o) for o in range(len(self._sys_output_ports)) for i in sorted(self._feedthrough_inputs(o))]
-
-    # ------------------------------------------------------------------ contexts
-
-    def CreateDefaultContext(self) -> Context:
-        """Returns a new context with default state and parameters."""
-        context = self.AllocateContext()
-        self.SetDefaultContext(context)
-        return context
-
-    def AllocateContext(self) -> Context:
-        """Returns a new context whose state and parameters are not yet set to their defaults."""
-        return self._make_context(dtype_of(self._scalar))
-
-    def _make_context(self, dtype: Any, scalar: type[Any] | None = None) -> Context:
-        return make_context(self._get_layout(), dtype, scalar)
-
-    def _get_layout(self) -> RootLayout:
-        layout = self._sys_layout_cache
-        if layout is None or self._structure_changed(layout):
-            layout = self._sys_layout_cache = RootLayout(self)
-        return layout
-
-    def _structure_changed(self, layout: RootLayout) -> bool:
-        """Whether anything was declared since the layout was made."""
-        return any(s.system._declaration_count() != s.declaration_count for s in layout.systems)
-
-    def _declaration_count(self) -> int:
-        return len(self._sys_input_ports) + len(self._sys_output_ports)
-
-    def SetDefaultContext(self, context: Context) -> None:
-        """Sets state and parameters to their defaults."""
-        self._check_context(context)
-        self._set_defaults(context)
-
-    @abc.abstractmethod
-    def _set_defaults(self, context: Any) -> None:
-        """Sets state and parameters of this system's own context to their defaults."""
-
-    def GetMyContextFromRoot(self, root_context: Context) -> Context:
-        """Returns this system's part of the context of the whole diagram."""
-        if not isinstance(root_context, Context):
-            raise self._no_context(root_context)
-        context = root_context._part_of(self)
-        if context is None or root_context._parent is not None:
-            raise ValueError(
-                f"System '{self.GetSystemPathname()}' is not part of system "
-                f"'{root_context._system.GetSystemPathname()}', whose context was given; pass the root context."
-            )
-        return context
-
-    def GetMyMutableContextFromRoot(self, root_context: Context) -> Context:
-        """Returns this system's part of the context of the whole diagram, for changing it."""
-        return self.GetMyContextFromRoot(root_context)
-
-    def GetSubsystemContext(self, subsystem: System, context: Any) -> Any:
-        """Returns the part of this system's context that belongs to a system inside, or to itself."""
-        self._check_context(context)
-        if subsystem is not self:
-            require_system(subsystem, self)
-            raise ValueError(
-                f"System '{subsystem.GetSystemPathname()}' is not inside system '{self.GetSystemPathname()}'."
-            )
-        return context
-
-    def GetMutableSubsystemContext(self, subsystem: System, context: Any) -> Any:
-        """Returns the part of this system's context that belongs to a system inside, for changing it."""
-        return self.GetSubsystemContext(subsystem, context)
-
-    def ValidateContext(self, context: Any) -> None:
-        """Does nothing if the context is this system's own.
-
-        Raises:
-            ValueError: it is another system's; the message names both.
-            TypeError: it is no Context.
-        """
-        self._check_context(context)
-
-    def _check_context(self, context: Any) -> None:
-        if not isinstance(context, Context):
-            raise self._no_context(context)
-        if context._system is not self:
-            raise ValueError(
-                f"System '{self.GetSystemPathname()}' was given the context of {name_owner(context, self)}. "
-                "Use system.GetMyContextFromRoot(root_context)."
-            )
-
-    def _no_context(self, context: Any) -> TypeError:
-        return TypeError(f"System '{self.GetSystemPathname()}' needs a Context; got {type(context).__name__}.")
-
-    def _my_context(self, context: Any, what: str) -> LeafContext:
-        try:
-            if context._system is self:
-                return context
-        except AttributeError:  # no Context at all
-            pass
-        self._check_context(context)
-        return context
-
     # ------------------------------------------------------------------ inputs
 
     def EvalVectorInput(self, context: Context, port_index: int) -> BasicVector | None:
         """Returns the current value of a vector input port, or None if it is neither connected nor fixed."""
         try:
-            is_mine = context._system is self
+            is_mine = context.system is self
         except AttributeError:  # no Context at all
             is_mine = False
         if not is_mine:
-            self._check_context(context)
+            self.ValidateContext(context)
         port = self.get_input_port(port_index)
         if port._size is None:
             raise TypeError(f"{port.GetFullDescription()} carries an abstract value.")
-        return context._read_input(port._index)  # type: ignore[return-value]
+        return context.read_input(port._index)  # type: ignore[return-value]
 
     def EvalAbstractInput(self, context: Context, port_index: int) -> AbstractValue | None:
         """Returns the current value of an input port in a box, or None if it is neither connected nor fixed."""
         port = self.get_input_port(port_index)
-        self._check_context(context)
-        return port.EvalAbstract(context) if context._has_input(port_index) else None
+        self.ValidateContext(context)
+        return port.EvalAbstract(context) if context.has_input(port_index) else None
 
     def FixInputPortsFrom(self, other_system: System, other_context: Context, target_context: Context) -> None:
         """Fixes each input port to the value that the same port of another system has in another context."""
@@ -330,8 +79,8 @@ class System(
                 f"System '{self.GetSystemPathname()}', FixInputPortsFrom: expected a System, got "
                 f"{type(other_system).__name__}."
             )
-        self._check_context(target_context)
-        other_system._check_context(other_context)
+        self.ValidateContext(target_context)
+        other_system.ValidateContext(other_context)
         mine, theirs = ([port._size for port in system._sys_input_ports] for system in (self, other_system))
         if theirs != mine:
             raise ValueError(
@@ -366,34 +115,14 @@ class System(
 
     # ------------------------------------------------------------------ dynamics
 
-    def num_continuous_states(self) -> int:
-        """Number of continuous state variables."""
-        return self._get_layout().num_xc
-
-    def num_discrete_state_groups(self) -> int:
-        """Number of discrete state groups."""
-        return sum(len(leaf.system._sys_discrete_models) for leaf in self._get_layout().leaf_list)
-
-    def num_abstract_states(self) -> int:
-        """Number of abstract state variables."""
-        return sum(len(leaf.system._sys_abstract_state_models) for leaf in self._get_layout().leaf_list)
-
-    def num_numeric_parameter_groups(self) -> int:
-        """Number of numeric parameter groups."""
-        return sum(len(leaf.system._sys_numeric_parameter_models) for leaf in self._get_layout().leaf_list)
-
-    def num_abstract_parameters(self) -> int:
-        """Number of abstract parameters."""
-        return sum(len(leaf.system._sys_abstract_parameter_models) for leaf in self._get_layout().leaf_list)
-
     def EvalTimeDerivatives(self, context: Context) -> ContinuousState:
         """Returns the time derivatives of the continuous state, computed if they are out of date."""
-        self._check_context(context)
+        self.ValidateContext(context)
         return context._read_derivatives()
 
     def CalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
         """Computes the time derivatives of the continuous state into `derivatives`."""
-        self._check_context(context)
+        self.ValidateContext(context)
         self._require_room(derivatives, ContinuousState, "CalcTimeDerivatives", context.num_continuous_states())
         derivatives.SetFrom(self.EvalTimeDerivatives(context))
 
@@ -423,21 +152,14 @@ class System(
 
     # ------------------------------------------------------------------ events
 
-    @abc.abstractmethod
-    def _declared_events(self, context: Any) -> list[tuple[LeafContext, DeclaredEvent]]:
-        """All events of this system and those inside, each with the context of its leaf."""
-
-    def _events_with(self, context: Context, trigger: TriggerType) -> list[tuple[LeafContext, DeclaredEvent]]:
-        return [(leaf, event) for leaf, event in self._declared_events(context) if event.trigger is trigger]
-
     def ForcedPublish(self, context: Context) -> None:
         """Calls all forced publish events."""
-        self._check_context(context)
+        self.ValidateContext(context)
         raise_if_failed(execute(self._events_with(context, TriggerType.kForced), EventKind.PUBLISH), context)
 
     def CalcForcedDiscreteVariableUpdate(self, context: Context, discrete_state: DiscreteValues) -> None:
         """Computes what all forced discrete updates would make of the discrete state, into `discrete_state`."""
-        self._check_context(context)
+        self.ValidateContext(context)
         num_groups = context.num_discrete_state_groups()
         self._require_room(discrete_state, DiscreteValues, "CalcForcedDiscreteVariableUpdate", num_groups)
         status, updates = compute_updates(self._events_with(context, TriggerType.kForced), EventKind.DISCRETE_UPDATE)
@@ -446,14 +168,14 @@ class System(
 
     def CalcForcedUnrestrictedUpdate(self, context: Context, state: State) -> None:
         """Computes what all forced unrestricted updates would make of the state, into `state`."""
-        self._check_context(context)
+        self.ValidateContext(context)
         if not isinstance(state, State):
             raise TypeError(
                 f"System '{self.GetSystemPathname()}', CalcForcedUnrestrictedUpdate: expected a State for the result, "
                 f"got {type(state).__name__}."
             )
         clone = _scratch_of(context)
-        events = clone._system._events_with(clone, TriggerType.kForced)
+        events = clone.system._events_with(clone, TriggerType.kForced)
         raise_if_failed(execute(events, EventKind.UNRESTRICTED_UPDATE), clone)
         state.SetFrom(clone.get_state())
 
@@ -463,7 +185,7 @@ class System(
         Raises:
             RuntimeError: a handler reported failure.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         self._execute_all(context, TriggerType.kForced, publish)
 
     def ExecuteInitializationEvents(self, context: Context) -> None:
@@ -472,7 +194,7 @@ class System(
         Raises:
             RuntimeError: a handler reported failure.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         self._execute_all(context, TriggerType.kInitialization, publish=True)
 
     def _execute_all(self, context: Context, trigger: TriggerType, publish: bool) -> None:
@@ -486,12 +208,12 @@ class System(
 
     def GetWitnessFunctions(self, context: Context) -> list[WitnessFunction]:
         """Returns the witness functions, of this system and those inside, that count in the present state."""
-        self._check_context(context)
+        self.ValidateContext(context)
         return [witness for _, witness in self._active_witnesses(context)]
 
     @abc.abstractmethod
     def _active_witnesses(self, context: Any) -> list[ActiveWitness]:
-        """The same, each with the context of its leaf system."""
+        """The witness functions that count in the present state, each with the context of its leaf system."""
 
     @abc.abstractmethod
     def _may_have_witnesses(self) -> bool:
@@ -532,14 +254,6 @@ def origin_of(system: System) -> type[Any] | Template:
     return cls.__dict__.get("_template", generic_class(cls))
 
 
-def require_system(subsystem: Any, around: System) -> None:
-    """Raises an error if what should be a system inside `around` is no System."""
-    if not isinstance(subsystem, System):
-        raise TypeError(
-            f"System '{around.GetSystemPathname()}': expected a System inside it, got {type(subsystem).__name__}."
-        )
-
-
 def new_system(origin: type[Any] | Template, T: type[Any]) -> Any:
     """A system without content, for `pickle`: of a template, or of the class for scalars of type T that belongs to one
     for floats."""
@@ -550,45 +264,6 @@ def new_system(origin: type[Any] | Template, T: type[Any]) -> Any:
 def _scratch_of(context: Context) -> Context:
     """A copy of the whole context tree; returns the part that corresponds to `context`."""
     root = context
-    while root._parent is not None:
-        root = root._parent
-    return context._system.GetMyContextFromRoot(root.Clone())
-
-
-def _port(system: System, ports: Sequence[Any], index: int | None, kind: str) -> Any:
-    if index is None:
-        if len(ports) != 1:
-            names = ", ".join(f"'{port._name}'" for port in ports)
-            raise RuntimeError(
-                f"System '{system.GetSystemPathname()}' has {len(ports)} {kind} ports ({names}): say which one by "
-                "its index or by its name."
-            )
-        return ports[0]
-    try:
-        if index >= 0:
-            return ports[index]
-    except (IndexError, TypeError):
-        pass
-    if not isinstance(index, (int, np.integer)):
-        raise TypeError(
-            f"System '{system.GetSystemPathname()}': the index of an {kind} port is an integer, got {index!r}. Use "
-            f"Get{kind.capitalize()}Port(name) for a name."
-        )
-    raise IndexError(
-        f"System '{system.GetSystemPathname()}' has no {kind} port {index}: it has {len(ports)} {kind} ports."
-    )
-
-
-def _port_named(system: System, ports: Sequence[Any], name: str, kind: str) -> Any:
-    for port in ports:
-        if port._name == name:
-            return port
-    if not isinstance(name, str):
-        raise TypeError(
-            f"System '{system.GetSystemPathname()}': the name of an {kind} port is a string, got {name!r}. Use "
-            f"get_{kind}_port(index) for an index."
-        )
-    raise ValueError(
-        f"System '{system.GetSystemPathname()}' has no {kind} port named '{name}'. "
-        + nearest_names(name, (port._name for port in ports))
-    )
+    while root.parent is not None:
+        root = root.parent
+    return context.system.GetMyContextFromRoot(root.Clone())

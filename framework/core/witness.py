@@ -36,6 +36,9 @@ class WitnessFunction:
     direction says. A simulator finds the time where that happens, ends its step there, and carries out the event.
     Between the ends of one simulator step w should turn once at most: a simulator finds both of two passages through
     zero then. Where it turns more often, two passages may cancel each other and go unnoticed.
+
+    Attributes:
+        declared: its event with the handler bound to the system; None if it has none (see inside.py).
     """
 
     def __init__(
@@ -51,10 +54,10 @@ class WitnessFunction:
         self._direction_type = direction_type
         self._calc = calc
         self._event = event
-        self._declared: DeclaredEvent | None = None
+        self.declared: DeclaredEvent | None = None
         if event is not None:
             handler = event._handler(system, TriggerType.kWitness)
-            self._declared = DeclaredEvent(event.kind, TriggerType.kWitness, handler)
+            self.declared = DeclaredEvent(event.kind, TriggerType.kWitness, handler)
 
     def get_system(self) -> LeafSystem:
         """The leaf system that made it."""
@@ -80,7 +83,7 @@ class WitnessFunction:
             TypeError: what was computed is no number.
             RuntimeError: it is not finite.
         """
-        self._system._check_context(context)
+        self._system.ValidateContext(context)
         return self._value(context)
 
     def should_trigger(self, w0: float, wf: float) -> bool:
@@ -94,22 +97,23 @@ class WitnessFunction:
         try:
             result = self._calc(context)
         except Exception as error:
-            note_place(error, f"while computing {self._describe()} at time {context._store.flat.item(0)} s")
+            note_place(error, f"while computing {self.describe()} at time {context.store.flat.item(0)} s")
             raise
         try:
             value = float(result.real)  # type: ignore[union-attr]
         except (TypeError, AttributeError) as error:
             raise TypeError(
-                f"The {self._describe()} must return a number; it returned {type(result).__name__} at time "
-                f"{context._store.flat.item(0)} s."
+                f"The {self.describe()} must return a number; it returned {type(result).__name__} at time "
+                f"{context.store.flat.item(0)} s."
             ) from error
         if not math.isfinite(value):
             raise RuntimeError(
-                f"The {self._describe()} is {value} at time {context._store.flat.item(0)} s; it must be finite."
+                f"The {self.describe()} is {value} at time {context.store.flat.item(0)} s; it must be finite."
             )
         return value
 
-    def _describe(self) -> str:
+    def describe(self) -> str:
+        """Names the function and its system, for messages."""
         return f"witness function '{self._description}' of system '{self._system.GetSystemPathname()}'"
 
     def __repr__(self) -> str:

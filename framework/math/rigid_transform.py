@@ -156,7 +156,7 @@ class RigidTransform:
         return X_AB
 
     def GetAsIsometry3(self) -> Isometry3:
-        """The same pose as an Isometry3."""
+        """This pose as an Isometry3."""
         return Isometry3(rotation=self._R_AB, translation=self._p_AoBo_A)
 
     def SetFromIsometry3(self, pose: Isometry3) -> None:

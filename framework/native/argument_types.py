@@ -46,7 +46,7 @@ def example_of(key: Any) -> Any:
 
 
 def text_of_types(arguments: tuple[Any, ...]) -> str | None:
-    """The same for several values, as a text that is the same in every process; None if one is of an unknown type."""
+    """The types of several values as a text, equal in every process; None if one is of an unknown type."""
     try:
         return ", ".join(_text(type_key(argument)) for argument in arguments)
     except LookupError:

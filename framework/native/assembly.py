@@ -62,7 +62,7 @@ def _has_log(code: NativeCode) -> bool:
 
 
 def _log_of(context: LeafContext) -> Any:
-    system: Any = context._system
+    system: Any = context.system
     return system.GetLog(context)
 
 
@@ -161,7 +161,7 @@ class Assembly:
             self.waiting.append((native, context))
         if code is not None and self._is_complex and not has_complex_form(code.operation):
             return None
-        if code is None or any(_place_of_input(context._inputs[port]) is None for port in code.inputs()):
+        if code is None or any(_place_of_input(context.sources[port]) is None for port in code.inputs()):
             return None
         if _has_log(code) and not _log_of(context)._holds_floats():
             return None
@@ -194,7 +194,7 @@ class Assembly:
         """Adds the computation of a cache entry; returns whether that is possible."""
         if slot.bit in self._left_to_python:
             return False
-        native, output = slot.entry.native, slot.context._layout.entry_offsets[slot.number]
+        native, output = slot.entry.native, slot.context.layout.entry_offsets[slot.number]
         return native is not None and self.add(native, slot.context, output or 0)
 
     def add_copy(self, size: int, source: int, target: int) -> None:
@@ -225,9 +225,9 @@ class Assembly:
         return self.operations
 
     def _add_argument(self, argument: Any, context: LeafContext, output: int) -> bool:
-        layout = context._layout
+        layout = context.layout
         if isinstance(argument, InputOf):
-            place = _place_of_input(context._inputs[argument.port_index])
+            place = _place_of_input(context.sources[argument.port_index])
             if place is None:
                 return False
         elif isinstance(argument, ValueOf):
@@ -239,7 +239,7 @@ class Assembly:
         elif isinstance(argument, DiscreteStateOf):
             place = layout.discrete_offsets[argument.index]
         elif isinstance(argument, NextDiscreteStateOf):
-            place = self._place_of(context._room_for_update()._items[argument.index]._values)
+            place = self._place_of(context.room_for_update()._items[argument.index]._values)
         elif isinstance(argument, np.ndarray):
             place = len(self._numbers)
             self._numbers.extend(argument.ravel().tolist())
@@ -301,14 +301,14 @@ def _origin(slot: CacheSlot) -> int | None:
     native, context = slot.entry.native, slot.context
     if not isinstance(native, NativeCode) or native.operation != "copy":
         return None
-    origin, layout = native.arguments[1], context._layout
+    origin, layout = native.arguments[1], context.layout
     if origin is CONTINUOUS_STATE:
         return layout.xc_range[0]
     if isinstance(origin, ParameterOf):
         return layout.numeric_offsets[origin.index]
     if isinstance(origin, DiscreteStateOf):
         return layout.discrete_offsets[origin.index]
-    return _place_of_input(context._inputs[origin.port_index]) if isinstance(origin, InputOf) else None
+    return _place_of_input(context.sources[origin.port_index]) if isinstance(origin, InputOf) else None
 
 
 def place_relative_to(flat: NDArray[Any], array: NDArray[Any]) -> int:
@@ -323,7 +323,7 @@ def _place_of_input(source: Any) -> int | None:
     """
     if isinstance(source, CacheSlot):
         origin = _origin(source)
-        return source.context._layout.entry_offsets[source.number] if origin is None else origin
+        return source.context.layout.entry_offsets[source.number] if origin is None else origin
     if isinstance(source, FixedInputPortValue):
-        return source._context._layout.free_offsets[source._index]
+        return source.context.layout.free_offsets[source.index]
     return None

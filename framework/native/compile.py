@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from merganser.framework.core.native_code import may_compile
 from merganser.framework.native.argument_types import text_of_types, type_key
 from merganser.framework.native.code_files import CodeFiles
-from merganser.framework.native.extending import tell
+from merganser.framework.native.extending import import_whole, tell
 from merganser.framework.native.machine_code import MachineCode, load
 from merganser.framework.native.parallel_compilation import note_kernel, wait_for
 
@@ -250,9 +250,7 @@ class PreparedKernel:
 
 def _compiler() -> Any:
     """The module that loads numba."""
-    from merganser.framework.native import compiler
-
-    return compiler
+    return import_whole("merganser.framework.native.compiler")
 
 
 def _locks() -> list[Any]:

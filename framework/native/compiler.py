@@ -10,12 +10,13 @@ import numba
 from numba.core import event
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 from numba.extending import overload, register_jitable
 
 from merganser.framework.native.announce import announcer
 from merganser.framework.native.compile import Code
 from merganser.framework.native.compilers import HelperCompiler, KernelCompiler, OperationCompiler
-from merganser.framework.native.extending import tell_compiler
+from merganser.framework.native.extending import interrupts_wait, tell_compiler
 from merganser.framework.native.machine_code import MachineCode, tell_addresses
 
 __all__ = [
@@ -93,18 +94,22 @@ def prepare() -> None:
     """Tells numba and LLVM all that code may refer to."""
     tell_compiler()
     tell_addresses()
+    with interrupts_wait():  # what knows how to compile anything is imported when it is first asked for
+        cpu_target.typing_context.refresh()
+        cpu_target.target_context.refresh()
 
 
 @global_compiler_lock
 def finished(library: Any, symbol: str, result: str) -> tuple[Code, MachineCode | None]:
     """Makes machine code of a library of numba's; gives the code of one function in it, and what can be kept of it."""
-    if not library._finalized:
-        library.enable_object_caching()
-        library.finalize()
-    code = Code(library.get_pointer_to_function(symbol), result, library, is_from_disk=False)
-    if library.has_dynamic_globals:  # addresses that are others in the next process
-        return code, None
-    (content, _) = library.serialize_using_object_code()[2]
+    with interrupts_wait():  # which are lost where LLVM calls Python
+        if not library._finalized:
+            library.enable_object_caching()
+            library.finalize()
+        code = Code(library.get_pointer_to_function(symbol), result, library, is_from_disk=False)
+        if library.has_dynamic_globals:  # addresses that are others in the next process
+            return code, None
+        (content, _) = library.serialize_using_object_code()[2]
     module = library._final_module
     declared = (*module.functions, *module.global_variables)
     needed = tuple(each.name for each in declared if each.is_declaration and not each.name.startswith("llvm."))

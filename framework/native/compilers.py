@@ -21,6 +21,8 @@ from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 
+from merganser.framework.native.extending import interrupts_wait
+
 __all__ = ["HelperCompiler", "KernelCompiler", "OperationCompiler"]
 
 # Options that say what is made of a function, and nothing about those that it calls.
@@ -54,7 +56,7 @@ class KernelCompiler(Compiler):
 
 
 class OperationCompiler(KernelCompiler):
-    """The same for functions that are called as C does."""
+    """Compiles functions that are called as C does, by their addresses."""
 
     def _make_library(self, name: str) -> None:
         super()._make_library(name)
@@ -64,7 +66,7 @@ class OperationCompiler(KernelCompiler):
 
 
 class HelperCompiler(KernelCompiler):
-    """The same, but for the machine code."""
+    """Compiles a helper up to the code that its callers take in, without machine code of its own."""
 
     def _make_library(self, name: str) -> None:
         context = self.state.targetctx
@@ -80,6 +82,10 @@ class _KernelLibrary(JITCodeLibrary):
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = Linkage.internal
         super()._optimize_final_module()
+
+    def _finalize_final_module(self) -> None:
+        with interrupts_wait():  # which are lost where LLVM calls Python, and the machine code with them
+            super()._finalize_final_module()
 
 
 class _HelperLibrary(JITCodeLibrary):

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.native.argument_types import text_of_types, type_key
 from merganser.framework.native.compile import Kernel, compiler_lock
+from merganser.framework.native.extending import import_whole
 from merganser.framework.native.kept_functions import kept_function
 
 __all__ = ["Given", "Result", "bind"]
@@ -115,7 +116,7 @@ def _is_simple_value(value: Any) -> bool:
 
 
 def _slow_form(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """The same function in Python."""
+    """What an entry point does, written in Python: for arguments that entry points do not know."""
     code = _plain_form(kernel)
 
     def call(*given: Any) -> Any:
@@ -141,9 +142,7 @@ def _slow_form(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
 def _plain_form(kernel: Any) -> Any:
     if not isinstance(kernel, Kernel):
         return kernel
-    from merganser.framework.native.compiler import plain_form
-
-    return plain_form(kernel.interpreted)
+    return import_whole("merganser.framework.native.compiler").plain_form(kernel.interpreted)
 
 
 def _is_like(value: Any, example: Array) -> bool:
@@ -214,9 +213,8 @@ class _EntryPoint:
         what = name, types, code.result, kinds, releases_lock, np.__version__, sys.version
 
         def write(symbol: str) -> Any:
-            from merganser.framework.native.entry_point_writer import write_entry_point
-
-            return write_entry_point(symbol, name, examples, code.result, kinds, releases_lock)
+            writer = import_whole("merganser.framework.native.entry_point_writer")
+            return writer.write_entry_point(symbol, name, examples, code.result, kinds, releases_lock)
 
         address = kept_function(what, write)
         self._definition = _Definition(kernel.interpreted.__name__.encode(), address, _METH_FASTCALL, None)

@@ -275,7 +275,7 @@ def _slope(code: int, r: Any, registers: int, slopes: int, program: Any, at: int
 
 
 def expressions_with_slopes(values: Any, numbers: Any, integers: Any) -> None:
-    """The same for complex numbers; the slopes stand behind the registers."""
+    """Evaluates expressions of complex numbers, with their slopes; these stand behind the registers."""
     registers, end, at = integers[1], 9 + integers[7], 9
     slopes = registers + integers[8]
     while at < end:

@@ -8,15 +8,56 @@ when something of them is first used.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["Later", "carray", "cgutils", "intrinsic", "ir", "overload", "tell", "tell_compiler", "tell_module", "types"]
+__all__ = [
+    "Later",
+    "carray",
+    "cgutils",
+    "import_whole",
+    "interrupts_wait",
+    "intrinsic",
+    "ir",
+    "overload",
+    "tell",
+    "tell_compiler",
+    "tell_module",
+    "types",
+]
 
 _lock = threading.RLock()
 _untold: list[Callable[[], Any]] = []
+
+
+def import_whole(name: str) -> Any:
+    """Imports a module that imports numba or llvmlite. Ctrl-C waits for that.
+
+    What is left of an import of theirs that was cut short cannot be imported any more in the same process.
+    """
+    with interrupts_wait():
+        return importlib.import_module(name)
+
+
+@contextlib.contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Has Ctrl-C do what it does when this ends; other threads than the main one are not interrupted anyway."""
+    act = signal.getsignal(signal.SIGINT)
+    if not callable(act) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    noted: list[tuple[Any, ...]] = []
+    signal.signal(signal.SIGINT, lambda *arguments: noted.append(arguments))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, act)
+        if noted:
+            act(*noted[0])
 
 
 class _Module:
@@ -107,7 +148,7 @@ def overload(function: Callable[..., Any], **options: Any) -> Callable[[Callable
 
 def tell_module(name: str) -> None:
     """Notes a module that tells numba something when it is imported; called at the end of the module that it is of."""
-    tell(lambda: importlib.import_module(name))
+    tell(lambda: import_whole(name))
 
 
 def tell(action: Callable[[], Any]) -> None:
@@ -124,12 +165,12 @@ _has_begun = False
 def tell_compiler() -> None:
     """Tells numba all that has been noted; functions that `numba.njit` compiles find helpers of this package then."""
     global _has_begun
-    with _lock:
+    with _lock, interrupts_wait():
         _has_begun = True
         while _untold:
             action = _untold.pop(0)
             try:
                 action()
-            except BaseException:  # an interruption: the next compilation needs it
+            except BaseException:  # the next compilation needs it
                 _untold.insert(0, action)
                 raise

@@ -32,7 +32,7 @@ class Tape:
     """
 
     def __init__(self, context: Context, targets: Sequence[CacheSlot]) -> None:
-        self._store = context._store
+        self._store = context.store
         self._targets = list(targets)
         self._lower()
 

@@ -6,6 +6,8 @@ import functools
 import os
 from typing import Any, NamedTuple
 
+from merganser.framework.native.extending import import_whole, interrupts_wait
+
 __all__ = ["MachineCode", "describe_machine", "load", "name_address", "tell_addresses"]
 
 
@@ -35,10 +37,9 @@ def name_address(name: str, address: int) -> None:
 
 def tell_addresses() -> None:
     """Tells LLVM all names of addresses."""
-    from llvmlite import binding
-
-    while _addresses:
-        binding.add_symbol(*_addresses.popitem())
+    for name, address in list(_addresses.items()):
+        _llvm().add_symbol(name, address)
+        _addresses.pop(name, None)  # now, in case of an interrupt; another thread may have been faster
 
 
 @functools.cache
@@ -68,9 +69,8 @@ def load(code: MachineCode) -> tuple[int, Any] | None:
     # An engine each: names in one object file may be those in another. It finds what Python is linked with.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
     if not all(map(llvm.address_of_symbol, code.needed)):
-        import numba.core.registry
-
-        _ = numba.core.registry.cpu_target.target_context  # gives names to functions of numba's
+        with interrupts_wait():
+            _ = import_whole("numba.core.registry").cpu_target.target_context  # names functions of numba's
         if not all(map(llvm.address_of_symbol, code.needed)):
             return None
     engine.add_object_file(llvm.ObjectFileRef.from_data(code.content))
@@ -81,8 +81,7 @@ def load(code: MachineCode) -> tuple[int, Any] | None:
 
 @functools.cache
 def _llvm() -> Any:
-    from llvmlite import binding
-
+    binding = import_whole("llvmlite.binding")
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding

@@ -26,7 +26,7 @@ from merganser.framework.native.code_files import CodeFiles
 from merganser.framework.native.compile import Code, compiler_lock, device, obtain
 from merganser.framework.native.density_operations import transform, transformed_density
 from merganser.framework.native.expression_operations import expressions, expressions_with_slopes
-from merganser.framework.native.extending import types
+from merganser.framework.native.extending import import_whole, types
 from merganser.framework.native.random_operations import random_sample
 from merganser.framework.native.tape import call_python, integers_at
 from merganser.framework.native.trajectory_operations import trajectory
@@ -120,9 +120,8 @@ class CompiledOperation:
         return self._code.address
 
     def _compile(self) -> Any:
-        from merganser.framework.native.compiler import compile_operation
-
-        return compile_operation(self._function, signature_of_operation(self._is_complex))
+        compiler = import_whole("merganser.framework.native.compiler")
+        return compiler.compile_operation(self._function, signature_of_operation(self._is_complex))
 
 
 _KEPT_ALIVE: list[Any] = []

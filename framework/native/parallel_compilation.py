@@ -5,7 +5,7 @@ to `compile_ahead`. Its helpers go through the list, keep what they make on the 
 leave out what another process has begun with: who compiles a kernel claims it by a file first. `wait_for`, called
 before a kernel is compiled here, claims it, or waits for the helper that has. A helper that fails only costs time.
 
-When helpers are through with the list, they go on with what this process can do without (core/later_code.py).
+When helpers are through with the list, they go on with what this process can do without (later_code.py).
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from merganser.framework.core import later_code
-from merganser.framework.core.later_code import LaterCode
+from merganser.framework import later_code
+from merganser.framework.later_code import LaterCode
 from merganser.framework.native.announce import announced
 from merganser.framework.native.argument_types import text_of_types
+from merganser.framework.native.extending import import_whole
 
 __all__ = [
     "Job",
@@ -75,7 +76,7 @@ def compile_ahead(jobs: Sequence[Job], is_needed_soon: bool = True) -> None:
     Args:
         jobs: what; what this process needs last comes first, so that it seldom needs what a helper has just begun with.
         is_needed_soon: whether this process will wait for them. Otherwise what makes its steps faster comes first
-            (core/later_code.py), and one process does it all at the lowest priority.
+            (later_code.py), and one process does it all at the lowest priority.
     """
     jobs = [job for job in jobs if is_missing(job[0])]
     number = num_helpers()
@@ -83,8 +84,7 @@ def compile_ahead(jobs: Sequence[Job], is_needed_soon: bool = True) -> None:
         return
     folder = Path(_folder().name)
     _claims.update((kernel, folder / "-".join(_place_of(kernel))) for kernel, _ in jobs)
-    from merganser.framework.native.compiler import types_of
-
+    types_of = import_whole("merganser.framework.native.compiler").types_of
     order = [(str(_claims[k]), *_place_of(k), text_of_types(values), types_of(values)) for k, values in jobs]
     for _ in range(number if is_needed_soon else 1):
         if not _start(order, later_code.missing(), is_needed_soon):

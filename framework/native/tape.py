@@ -91,12 +91,12 @@ def _call_kernel(typingctx: Any, address: Any, arguments: Any) -> Any:
 
 
 def _call_quiet_kernel(typingctx: Any, address: Any, arguments: Any) -> Any:
-    """The same for a kernel that returns nothing."""
+    """Calls the kernel at an address, which returns nothing, with a tuple of arguments."""
     return _call_at(types.none, arguments)
 
 
 def _call_asking_kernel(typingctx: Any, address: Any, arguments: Any) -> Any:
-    """The same for a kernel that returns a bool."""
+    """Calls the kernel at an address, which returns a bool, with a tuple of arguments."""
     return _call_at(types.boolean, arguments)
 
 

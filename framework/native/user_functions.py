@@ -14,6 +14,7 @@ from numba.extending import intrinsic
 
 from merganser.framework.core.native_function import NativeFunction
 from merganser.framework.native.compiler import prepare
+from merganser.framework.native.extending import interrupts_wait
 from merganser.framework.native.fingerprints import fingerprint
 from merganser.framework.native.kernel_cache import KernelCache
 from merganser.framework.native.operations import signature_of_operation
@@ -55,7 +56,7 @@ class CompiledFunction:
         return self._address(signature_of_operation())
 
     def complex_address(self) -> int:
-        """The same for the array of a Context of complex numbers; the time is one of them, too."""
+        """Where the operation stands that takes the array of a Context of complex numbers; so is its time."""
         return self._address(signature_of_operation(is_complex=True))
 
     def _address(self, signature: Any) -> int:
@@ -86,7 +87,8 @@ class CompiledFunction:
     def _compile(self, work: Callable[[], Any]) -> Any:
         prepare()
         try:
-            return work()
+            with interrupts_wait():  # which are lost where LLVM calls Python, and the machine code with them
+                return work()
         except NumbaError as error:
             reason = str(error).strip()
             raise TypeError(

@@ -20,7 +20,7 @@ class LogAccess(Generic[Log]):
         Raises:
             ValueError: the context is another system's.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         log: Log = self._log_entry.Eval(context)
         return log
 

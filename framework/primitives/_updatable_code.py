@@ -34,7 +34,7 @@ class UpdatableCode:
     def renew(self) -> None:
         """The constants have changed: what was lowered with them is lowered anew before it runs again."""
         for context in self._contexts:
-            context._store.routing += 1
+            context.store.routing += 1
 
     def __reduce__(self) -> Any:
         return UpdatableCode, (self._make,)  # a copy of a system has no contexts yet

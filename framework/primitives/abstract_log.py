@@ -50,8 +50,12 @@ class AbstractLog:
 
     def Clear(self) -> None:
         """Forgets all samples."""
-        self._times.clear()
-        self._values.clear()
+        self.keep_first(0)
+
+    def keep_first(self, number: int) -> None:
+        """Forgets all samples but the first ones."""
+        del self._times[number:]
+        del self._values[number:]
 
     def _plain_state(self) -> list[Any]:
         for value in self._values:

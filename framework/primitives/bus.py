@@ -135,11 +135,11 @@ class _CodeOfSignal:
 
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation; None if there is none."""
-        bus = context._inputs[0]
-        creator = bus.context._system if isinstance(bus, CacheSlot) else None
+        bus = context.sources[0]
+        creator = bus.context.system if isinstance(bus, CacheSlot) else None
         if not isinstance(creator, BusCreator) or not creator.HasInputPort(self._name):
             return None
-        port, inputs = creator.GetInputPort(self._name), bus.context._inputs
+        port, inputs = creator.GetInputPort(self._name), bus.context.sources
         source = inputs[int(port.get_index())]
         if source is None or port._size != self._size:
             return None

@@ -90,7 +90,7 @@ class DiscreteDerivative(LeafSystem):
             ValueError: wrong size.
         """
         if isinstance(state, Context):
-            self._check_context(state)
+            self.ValidateContext(state)
         latest = self._checked_sample(u_n)
         before = latest if u_n_minus_1 is None else self._checked_sample(u_n_minus_1)
         groups = state.get_mutable_discrete_state()
@@ -174,7 +174,7 @@ class StateInterpolatorWithDiscreteDerivative(Diagram):
         if target is None or position is None or (context is not None and state is not None):
             raise TypeError("set_initial_position takes (context, position) or (state, position).")
         if isinstance(target, Context):
-            self._check_context(target)
+            self.ValidateContext(target)
             target = self.GetMutableSubsystemContext(self._derivative, target)
         # Nothing else in here has state, so that the state of the Diagram is that of the derivative.
         self._derivative.set_input_history(target, position)

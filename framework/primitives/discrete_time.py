@@ -55,7 +55,7 @@ class DiscreteTimeIntegrator(LeafSystem):
         Raises:
             ValueError: wrong size.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         vector = checked_vector(value, f"System '{self.GetSystemPathname()}': integral value")
         if vector.size != self._u.size():
             raise ValueError(

@@ -57,7 +57,7 @@ class Integrator(LeafSystem):
         Raises:
             ValueError: wrong size.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         context.SetContinuousState(self._checked_integral(value))
 
     def _checked_integral(self, value: ArrayLike) -> NDArray[Any]:

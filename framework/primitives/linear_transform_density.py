@@ -169,8 +169,8 @@ class _CodeOfTransform:
 
     def resolve(self, context: Any) -> NativeCode:
         """The operation."""
-        system = context._system
-        b = (True, InputOf(2)) if context._has_input(2) else (False, 0)
+        system = context.system
+        b = (True, InputOf(2)) if context.has_input(2) else (False, 0)
         sizes = system._w_out.size(), system._w_in.size()
         return NativeCode("transform", (*sizes, InputOf(0), InputOf(1), OUTPUT, *b))
 

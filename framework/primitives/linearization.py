@@ -103,7 +103,7 @@ def FirstOrderTaylorApproximation(
 
 
 def _approximate(system: System, context: Context, input_port_index: int, output_port_index: int) -> tuple[Any, ...]:
-    system._check_context(context)
+    system.ValidateContext(context)
     u_index, y_index = _input_index(system, input_port_index), _output_index(system, output_port_index)
     period = _require_one_kind_of_state(system, context)
     x0, u0 = _state(context).copy(), _input_value(system, context, u_index)
@@ -226,11 +226,11 @@ def _detached(system: System, context: Context, dtype: Any, scalar: type[Any] | 
     """A context for the system alone, with the values of `context`, of numbers of a dtype or objects of a type."""
     copy = system._make_context(dtype, scalar)
     copy._copy_values_from(context)
-    copy._set_time(context._store.flat[0])
-    copy._store.accuracy = context._store.accuracy
-    for index, source in enumerate(context._inputs):
+    copy.put_time(context.store.flat[0])
+    copy.store.accuracy = context.store.accuracy
+    for index, source in enumerate(context.sources):
         if source is not None:
-            value = context._require_input(index)
+            value = context.require_input(index)
             copy._fix_input(index, value._values if isinstance(value, BasicVector) else value.Clone())
     copy._copy_fixed_inputs_from(context)
     return copy
@@ -241,7 +241,7 @@ def _state(context: Any) -> Array:
     if context.num_continuous_states():
         return context._xc._vector._values
     groups = [group._values for group in context._discrete._items]
-    return np.concatenate(groups) if groups else np.zeros(0, context._store.flat.dtype)
+    return np.concatenate(groups) if groups else np.zeros(0, context.store.flat.dtype)
 
 
 def _scatter(context: Any, x: Array) -> None:

@@ -78,7 +78,7 @@ class FirstOrderLowPassFilter(LeafSystem):
         Raises:
             ValueError: wrong size.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         vector = checked_vector(z0, f"System '{self.GetSystemPathname()}': output value")
         if vector.size != self._u.size():
             raise ValueError(

@@ -121,12 +121,12 @@ class MultilayerPerceptron(LeafSystem):
 
     def GetParameters(self, context: Context) -> Array:
         """Returns all weights and biases: W_0 (its columns one after the other), b_0, W_1, ...; not to be changed."""
-        self._check_context(context)
+        self.ValidateContext(context)
         return context.get_numeric_parameter(self._parameter_index).value()
 
     def GetMutableParameters(self, context: Context) -> Array:
         """Returns all weights and biases, as GetParameters(), for changing them."""
-        self._check_context(context)
+        self.ValidateContext(context)
         return context.get_mutable_numeric_parameter(self._parameter_index).get_mutable_value()
 
     def SetParameters(self, context: Context, params: ArrayLike) -> None:
@@ -135,7 +135,7 @@ class MultilayerPerceptron(LeafSystem):
         Raises:
             ValueError: wrong size.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         values = np.asarray(params).reshape(-1)
         if values.size != self.num_parameters():
             raise ValueError(

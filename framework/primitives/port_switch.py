@@ -96,10 +96,10 @@ class _CodeOfSwitch:
 
     def resolve(self, context: Any) -> NativeCode:
         """The operation."""
-        ports = [port for port in range(1, len(context._inputs)) if context._has_input(port)]
+        ports = [port for port in range(1, len(context.sources)) if context.has_input(port)]
         choices = [item for port in ports for item in (port, InputOf(port))]
-        number = ValueOf(context._slots[self._number_entry])
-        sources = (context._inputs[port] for port in ports)
+        number = ValueOf(context.slots[self._number_entry])
+        sources = (context.sources[port] for port in ports)
         unasked = tuple(source for source in sources if isinstance(source, CacheSlot))
-        arguments = FAILURE, context._system._size, number, OUTPUT, len(ports), *choices
+        arguments = FAILURE, context.system._size, number, OUTPUT, len(ports), *choices
         return NativeCode("switch", arguments, unasked=unasked)

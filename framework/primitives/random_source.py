@@ -132,7 +132,7 @@ class _Undoing:
         if self.was_called[0]:
             self.was_called[0] = 0
             context = self._context
-            sample, state = context._room_for_update()._items[0], context._discrete._items[0]
+            sample, state = context.room_for_update()._items[0], context._discrete._items[0]
             if (sample._values != state._values).any():
                 self._box.get_value()._put_twister(self.before.ctypes.data)
 

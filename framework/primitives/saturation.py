@@ -130,7 +130,7 @@ class _CodeOfLimits:
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation; None if there are no limits."""
         system = self._system
-        given = [context._inputs[port.get_index()] is not None for port in system._limit_ports()]
+        given = [context.sources[port.get_index()] is not None for port in system._limit_ports()]
         places = [InputOf(port.get_index()) if has else 0 for port, has in zip(system._limit_ports(), given)]
         if not any(given):
             return None

@@ -40,12 +40,12 @@ class ConstantVectorSource(LeafSystem):
 
     def get_source_value(self, context: Context) -> BasicVector:
         """Returns the value that the block has in this context."""
-        self._check_context(context)
+        self.ValidateContext(context)
         return context.get_numeric_parameter(self._value_index)
 
     def get_mutable_source_value(self, context: Context) -> BasicVector:
         """Returns the value that the block has in this context, for changing it."""
-        self._check_context(context)
+        self.ValidateContext(context)
         return context.get_mutable_numeric_parameter(self._value_index)
 
     def _calc_output(self, context: Context, output: BasicVector) -> None:

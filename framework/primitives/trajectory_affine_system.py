@@ -151,7 +151,7 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
         return self._native_code("y0", "C", "D", OUTPUT)
 
     def _native_code(self, offset: str, by_state: str, by_input: str, target: Any) -> NativeCode | None:
-        """The same as an operation, for trajectories that are made of numbers."""
+        """What `_affine` computes as an operation, for trajectories that are made of numbers."""
         from merganser.framework.trajectories._native_program import Program, Unsupported  # loads numba
 
         program, places, sizes = Program(), [], []

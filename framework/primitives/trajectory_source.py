@@ -94,7 +94,7 @@ class TrajectorySource(LeafSystem):
             y[order * self._rows : (order + 1) * self._rows] = r.EvalDerivative(t, order)[:, 0]
 
     def _native_code(self) -> NativeCode | None:
-        """The same as an operation, for trajectories that are made of numbers."""
+        """The output as an operation, for trajectories that are made of numbers."""
         from merganser.framework.trajectories._native_program import Program, Unsupported  # loads numba
 
         r, program, size = self._trajectory, Program(), self._rows * (self._order + 1)

@@ -115,7 +115,11 @@ class VectorLog:
 
     def Clear(self) -> None:
         """Forgets all samples."""
-        self._count[0] = 0.0
+        self.keep_first(0)
+
+    def keep_first(self, number: int) -> None:
+        """Forgets all samples but the first ones."""
+        self._count[0] = number
         VectorLog.num_edits += 1
 
     def _holds_floats(self) -> bool:

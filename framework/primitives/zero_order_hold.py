@@ -68,7 +68,7 @@ class ZeroOrderHold(LeafSystem):
         Raises:
             ValueError: wrong size.
         """
-        self._check_context(context)
+        self.ValidateContext(context)
         context.SetDiscreteState(0, value)
 
     def _latch_vector(self, context: Context, discrete_state: DiscreteValues) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from merganser.framework.core.arguments import bind_overload
 from merganser.framework.math import AngleAxis, Quaternion, RotationMatrix, elementwise
 from merganser.framework.math.quaternion import quaternion_product
+from merganser.framework.math.unchecked import quaternion
 from merganser.framework.trajectories._scalars import Array, cast_entries, clamped, plain, scalar_of_array
 from merganser.framework.trajectories.piecewise_polynomial import PiecewisePolynomial
 from merganser.framework.trajectories.piecewise_trajectory import PiecewiseTrajectory
@@ -79,7 +80,7 @@ class PiecewiseQuaternionSlerp(PiecewiseTrajectory):
         index, t = self._locate(time)
         start = self._times[index]
         q = _slerp(self._quaternions[index], self._quaternions[index + 1], (t - start) / self.duration(index))
-        return Quaternion._from_array(q)
+        return quaternion(q)
 
     def angular_velocity(self, time: Any) -> Array:
         """Returns the angular velocity w_AB_A, constant on each segment [rad/s], shape [3]."""

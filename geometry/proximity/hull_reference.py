@@ -22,7 +22,7 @@ class HullsSample:
 
 
 def by_reference(hulls: Hulls) -> Hulls:
-    """The same hulls, by their address in compiled code; they must outlive its use."""
+    """The hulls as they are; in compiled code their address, which they must outlive."""
     return hulls
 
 

@@ -177,7 +177,7 @@ class ProximityQueries:
     def _differentiated_distances_to_point(
         self, X_WG: Array, dX_WG: Array, point: Array, d_point: Array | None, threshold: float
     ) -> list[SignedDistanceToPoint]:
-        """The same with derivatives; a Mesh is left out, as in pydrake."""
+        """Distances to a point within the threshold, with derivatives; a Mesh is left out, as in pydrake."""
         num_derivatives = dX_WG.shape[-1] if d_point is None or not d_point.shape[-1] else d_point.shape[-1]
         if dX_WG.shape[-1] == 0:
             dX_WG = np.zeros((*X_WG.shape, num_derivatives))

@@ -214,7 +214,7 @@ def support_of_pair(a: Array, b: Array, hulls: Hulls, X_AB: Array, n: Vector3) -
 
 @inlined
 def support_of_posed(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3) -> tuple[int, int, Vector3, Vector3]:
-    """The same after `pose_vertices`, in half the time."""
+    """What `support_of_pair` returns, of hulls whose vertices `pose_vertices` has moved: half the time."""
     piece_a = farthest_of(hulls.vertices, a.first_vertex, a.num_vertices, n)
     piece_b = farthest_of(work.posed, 0, b.num_vertices, negated(n))
     return piece_a, piece_b, vertex_at(hulls.vertices, a.first_vertex + piece_a), vertex_at(work.posed, piece_b)

@@ -324,15 +324,15 @@ def _hold(values: Any, numbers: Any, f: Any) -> int:
 def held_step(values: Any, numbers: Any, f: Any) -> None:
     """The next state, and a sample of its dynamics; integers: see kernels/operation_fields.py."""
     num_controllers = f[o.NUM_CONTROLLERS]
-    integers_at(f[o.HELD])[0] = NOTHING_HELD
     is_usual = not has_singular_pitch(values, f)
     if num_controllers > 0:
         is_usual = _control(values, f) and is_usual
     else:
         read_actuation(values, f, doubles_at(f[o.U]))
     status = 0 if spread_forces(values, f) and is_usual else _FAILED
-    if status == 0 and f[o.NUM_ELEMENTS] > 0:
-        status = add_element_forces(values, f)
+    if status == 0:  # otherwise what the last step has left is still there for those who ask for its contacts
+        integers_at(f[o.HELD])[0] = NOTHING_HELD
+        status = add_element_forces(values, f) if f[o.NUM_ELEMENTS] > 0 else 0
     if status == 0 and num_controllers > 0 and not f[o.CAN_HOLD]:
         status = _controlled_step(values, numbers, f)
     elif status == 0:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.core import later_code
-from merganser.framework.core.later_code import LaterCode
+from merganser.framework import later_code
 from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
+from merganser.framework.later_code import LaterCode
 from merganser.framework.native import kernel_address
 from merganser.multibody import kernels
 
@@ -56,7 +56,7 @@ class ControllerCode:
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation in a Context; None if there is none, or if it is not worth while to compile it."""
         plant = self._model.plant
-        if plant._has_loops or context._store.flat.dtype != np.float64:
+        if plant._has_loops or context.store.flat.dtype != np.float64:
             return None
         from merganser.multibody.kernels import controller_operations as o
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework import AbstractValue, Context, LeafSystem
-from merganser.framework.core import later_code
+from merganser.framework import AbstractValue, Context, LeafSystem, later_code
 from merganser.framework.core.cache import CacheEntry
+from merganser.framework.core.inside import declare_storage
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.tree import MultibodyForces
 
@@ -50,11 +50,11 @@ class PlantModel:
         require_plant(plant, type(owner).__name__)
         self.plant = plant
         if plant_context is not None:
-            plant._check_context(plant_context)
+            plant.ValidateContext(plant_context)
         self._parameters = plant.CreateDefaultContext()
         if plant_context is not None:
             self._parameters.SetTimeStateAndParametersFrom(plant_context)
-        self._entry: CacheEntry = owner._declare_storage("plant context", self._new_context)
+        self._entry: CacheEntry = declare_storage(owner, "plant context", self._new_context)
 
     def _new_context(self) -> AbstractValue:
         return _Bench(self._parameters.Clone())

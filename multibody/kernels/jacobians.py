@@ -153,7 +153,7 @@ def _set_angular_columns(node: Array, body: Array, axes_W: Axes, is_positive: bo
 def _add_columns(
     node: Array, body: Array, p_WoQ_W: Vector3, axes_W: Axes, is_positive: bool, row: int, J: Array
 ) -> None:
-    """The same in three rows for a point: +-(v + w x p_BioQ_W) in frame E."""
+    """The columns of the velocities of one mobod in three rows for a point: +-(v + w x p_BioQ_W) in frame E."""
     p_BioQ_W = subtract(p_WoQ_W, vector(body["p_WoBo_W"]))
     for k in range(node["num_v"]):
         w, v = rotational(body["H_PB_W"][k]), translational(body["H_PB_W"][k])

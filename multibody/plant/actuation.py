@@ -62,7 +62,7 @@ class PlantInputs(PlantForceElements):
         self._every_input = np.arange(len(self._driven_velocities), dtype=np.int64)
         self._effort_limits = np.full(len(self._driven_velocities), np.inf)  # also read by the native plan
         ports = enumerate(self._instance_actuation_ports)
-        self._driven_instances = [(instance, port) for instance, port in ports if port._size]
+        self._driven_instances = [(instance, port) for instance, port in ports if port.size()]
         self._undriven_instances: set[int] = set()  # for which it was said that nothing drives their actuators
 
     # ------------------------------------------------------------------ ports
@@ -123,9 +123,9 @@ class PlantInputs(PlantForceElements):
                 u = self._control(context, w, table, u)
             elif table.has_limits and not w.is_float:
                 u = clamp(u, table.limits)
-        applied = context._read_input(self._generalized_force_port._index)
+        applied = context.read_input(self._generalized_force_port.get_index())
         if w.is_float:
-            driven, f = self._driven_velocities, _NOTHING if applied is None else applied._values
+            driven, f = self._driven_velocities, _NOTHING if applied is None else applied.value()
             if len(w.net_actuation) != len(driven):
                 w.net_actuation = np.zeros(len(driven))
             u = _NOTHING if u is None else u
@@ -141,8 +141,8 @@ class PlantInputs(PlantForceElements):
                 for place, value in zip(self._driven_velocities, u):
                     tau[place] += value
             if applied is not None:
-                tau += applied._values
-        forces = context._read_input(self._spatial_force_port._index)
+                tau += applied.value()
+        forces = context.read_input(self._spatial_force_port.get_index())
         if w.has_applied_forces:
             w.F_applied[:] = 0.0
         w.has_applied_forces = forces is not None
@@ -153,24 +153,24 @@ class PlantInputs(PlantForceElements):
 
     def _assemble_actuation(self, context: Any, dtype: Any, table: ActuatorTable) -> Any:
         """u_ff of the whole plant: what comes through its port and through those of the model instances."""
-        whole = context._read_input(self._actuation_port._index)
-        u = None if whole is None else whole._values
+        whole = context.read_input(self._actuation_port.get_index())
+        u = None if whole is None else whole.value()
         for instance, port in self._driven_instances:
-            part = context._read_input(port._index)
+            part = context.read_input(port.get_index())
             if part is not None:
                 # The value of a port belongs to the port: add into an array of our own.
                 u = np.zeros(len(self._driven_velocities), dtype) if u is None else u.copy()
-                u[self._tree.coordinates.inputs[instance]] += part._values
+                u[self._tree.coordinates.inputs[instance]] += part.value()
         if whole is None:
             self._log_undriven(context, table)
         return np.zeros(len(self._driven_velocities), dtype) if u is None else u
 
     def _log_undriven(self, context: Any, table: ActuatorTable) -> None:
         """Says once of each model instance whose actuators nothing drives that they exert nothing."""
-        if context._has_input(self._actuation_port._index):
+        if context.has_input(self._actuation_port.get_index()):
             return
         for instance, port in self._driven_instances:
-            is_driven = context._has_input(port._index) or instance in table.controlled
+            is_driven = context.has_input(port.get_index()) or instance in table.controlled
             if not is_driven and instance not in self._undriven_instances:
                 self._undriven_instances.add(instance)
                 log_once(_logger, self._describe_undriven(instance))
@@ -180,7 +180,7 @@ class PlantInputs(PlantForceElements):
         name = self._tree.GetModelInstanceName(ModelInstanceIndex(instance))
         return (
             f"{port.GetFullDescription()} is not connected, nor is {self._actuation_port.GetFullDescription()}: the "
-            f"{port._size} actuators of model instance '{name}' exert nothing."
+            f"{port.size()} actuators of model instance '{name}' exert nothing."
         )
 
     # ------------------------------------------------------------------ PD controllers
@@ -202,7 +202,7 @@ class PlantInputs(PlantForceElements):
         if not table.controlled:
             return table
         ports = self._desired_state_ports
-        disarmed = tuple(i for i in table.controlled if not context._has_input(ports[i]._index))
+        disarmed = tuple(i for i in table.controlled if not context.has_input(ports[i].get_index()))
         return table.without_controllers_of(disarmed, self._tree) if disarmed else table
 
     def _control(self, context: Any, w: Workspace, table: ActuatorTable, u_ff: Any) -> Any:
@@ -244,11 +244,11 @@ class PlantInputs(PlantForceElements):
         x_d = np.zeros((2, len(table.limits)), w.dtype)
         for instance, inputs in table.controlled.items():
             port = self._desired_state_ports[instance]
-            values = context._read_input(port._index)._values
+            values = context.read_input(port.get_index()).value()
             if not w.is_float:
                 x_d[:, inputs] = values.reshape(2, -1)
             elif not w.call(checked_arrays.put_desired_state, inputs, values, x_d):
-                raise RuntimeError(blame_input(context, port._index))
+                raise RuntimeError(blame_input(context, port.get_index()))
         return x_d
 
     def _set_drives(self, context: Any, w: Workspace, controllers: Controllers, parts: Any, offset: Any) -> Drives:
@@ -287,13 +287,13 @@ class PlantInputs(PlantForceElements):
     def _blame_inputs(self, context: Any, tau: Any) -> None:
         """Raises an error about the first input port with a value that is not finite, if there is one."""
         for port in (self._actuation_port, self._generalized_force_port, *self._instance_actuation_ports):
-            value = context._read_input(port._index) if port._size else None
-            if value is not None and not np.isfinite(value._values).all():
-                raise RuntimeError(blame_input(context, port._index))
+            value = context.read_input(port.get_index()) if port.size() else None
+            if value is not None and not np.isfinite(value.value()).all():
+                raise RuntimeError(blame_input(context, port.get_index()))
         if not np.isfinite(tau).all():
             raise RuntimeError(
                 f"The actuation of plant '{self.GetSystemPathname()}' overflows at time "
-                f"{context._store.flat[0]} s: {tau.tolist()}."
+                f"{context.store.flat[0]} s: {tau.tolist()}."
             )
 
     def _add_spatial_forces(self, context: Any, w: Workspace, forces: list[Any]) -> None:
@@ -307,12 +307,12 @@ class PlantInputs(PlantForceElements):
                 body = self._tree.get_body(force.body_index)
                 raise RuntimeError(
                     f"{self._spatial_force_port.GetFullDescription()} carries a force on body "
-                    f"'{body.name()}' that is not finite, at time {context._store.flat[0]} s: {force}."
+                    f"'{body.name()}' that is not finite, at time {context.store.flat[0]} s: {force}."
                 )
             w.F_applied[mobod] += F_Bo_W
 
     def _check_spatial_force(self, context: Any, force: Any) -> None:
-        place = f"{self._spatial_force_port.GetFullDescription()} carries, at time {context._store.flat[0]} s,"
+        place = f"{self._spatial_force_port.GetFullDescription()} carries, at time {context.store.flat[0]} s,"
         if not isinstance(force, ExternallyAppliedSpatialForce):
             raise TypeError(
                 f"{place} a list with a {type(force).__name__} in place of an ExternallyAppliedSpatialForce."

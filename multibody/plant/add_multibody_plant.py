@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from merganser.framework import DiagramBuilder
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.templates import instantiate
 from merganser.geometry import SceneGraph
 from merganser.multibody.plant.multibody_plant import MultibodyPlant
@@ -51,8 +52,8 @@ def AddMultibodyPlantSceneGraph(
         raise TypeError("AddMultibodyPlantSceneGraph() takes either a time step or a plant.")
     if plant is None:
         assert time_step is not None
-        plant = instantiate(MultibodyPlant, builder._scalar)(time_step)
-    scene_graph = instantiate(SceneGraph, builder._scalar)() if scene_graph is None else scene_graph
+        plant = instantiate(MultibodyPlant, scalar_of(builder))(time_step)
+    scene_graph = instantiate(SceneGraph, scalar_of(builder))() if scene_graph is None else scene_graph
     _check(plant, scene_graph)
     for system, name in ((plant, "plant"), (scene_graph, "scene_graph")):
         if system.get_name():

@@ -300,7 +300,7 @@ class PlantConstraints(PlantContactSettings):
         self._change_parameter(context, self._distance_params_parameter, id, params)
 
     def _read_parameter(self, context: Any, index: int) -> dict[MultibodyConstraintId, Any]:
-        self._check_context(context)
+        self.ValidateContext(context)
         values: dict[MultibodyConstraintId, Any] = context.get_abstract_parameter(index).get_value()
         return values
 

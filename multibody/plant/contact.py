@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.math import RigidTransform
 from merganser.framework.native import compile_ahead, is_missing
 from merganser.framework.native.shared_code import job_of
@@ -79,7 +80,7 @@ class PlantContact(PlantContactGeometry):
         self._can_hold = self._may_touch or has_limits or bool(len(self._tree.constraints))
         self._contact_settings = None
         names = joints_with_limits_left_out(self._tree)
-        if names and self._scalar is float:
+        if names and scalar_of(self) is float:
             self._warn_once(
                 "joint limits",
                 f"Plant '{self.GetSystemPathname()}' does not keep the position limits of joints {listed(names)}: "
@@ -219,7 +220,7 @@ class PlantContact(PlantContactGeometry):
         name = self.get_discrete_contact_approximation().name[1:]
         warnings.warn(
             f"No solution was found for the contacts of plant '{self.GetSystemPathname()}' at time "
-            f"{context._store.flat[0]} s by the {name} approximation; the {fallback} approximation was used for this "
+            f"{context.store.flat[0]} s by the {name} approximation; the {fallback} approximation was used for this "
             "step.",
             RuntimeWarning,
             stacklevel=2,
@@ -228,7 +229,7 @@ class PlantContact(PlantContactGeometry):
     def _describe_contact_failure(self, context: Any, w: Workspace, room: ContactRoom, status: int) -> str:
         if not np.isfinite(w.x).all():
             return self._describe_overflow(context, w, w.x)
-        where = f"The contact problem of plant '{self.GetSystemPathname()}' at time {context._store.flat[0]} s"
+        where = f"The contact problem of plant '{self.GetSystemPathname()}' at time {context.store.flat[0]} s"
         size = f"{int(room.counts[3])} contacts, {int(room.counts[0] - room.counts[3])} other constraints"
         if status == NOT_CONVERGED:
             return f"{where} ({size}) was not solved: its residual is {float(room.statistics['residual']):.1e}."
@@ -369,7 +370,7 @@ class PlantContact(PlantContactGeometry):
             what = "reaches a joint limit"
         if what:
             raise RuntimeError(
-                f"Plant '{self.GetSystemPathname()}' {what} at time {context._store.flat[0].real} s, which it can only "
+                f"Plant '{self.GetSystemPathname()}' {what} at time {context.store.flat[0].real} s, which it can only "
                 "solve for with floats: there are no derivatives of contact yet. Take finite differences there."
             )
 

@@ -56,7 +56,7 @@ class PlantForceElements(PlantComputations):
             return self._describe_overflow(context, w, w.x)
         element = self._tree.force_elements[status]
         return (
-            f"{element!r} of plant '{self.GetSystemPathname()}' has no force at time {context._store.flat[0]} s: "
+            f"{element!r} of plant '{self.GetSystemPathname()}' has no force at time {context.store.flat[0]} s: "
             f"{element._describe_failure()}"
         )
 
@@ -143,7 +143,7 @@ class PlantForceElements(PlantComputations):
         return self._sum_up_energies(context, element)
 
     def _sum_up_energies(self, context: Any, element: ForceElement | None = None) -> Array:
-        """The same of one element, or of all but gravity, shape [3]."""
+        """Energy [J] and powers [W] of one element, or of all but gravity, shape [3]."""
         elements = self._tree.force_elements[1:] if element is None else [element]
         for one in elements:
             one._check_potential(context, "The energy or power")

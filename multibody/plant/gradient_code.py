@@ -1,7 +1,7 @@
 """Kernels for derivatives: interpreted until they are compiled.
 
 To interpret a kernel takes milliseconds, to compile it seconds, once on a machine. So what is on the disk is used from
-the first call; other kernels are interpreted while another process compiles them (framework/core/later_code.py), and
+the first call; other kernels are interpreted while another process compiles them (framework/later_code.py), and
 are compiled here where that is quicker.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from merganser.framework.core.later_code import LaterCode
+from merganser.framework.later_code import LaterCode
 from merganser.framework.native.argument_types import type_key
 from merganser.framework.native.compile import load_compiled
 from merganser.multibody.kernels import lanes

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.framework.math.unchecked import rigid_transform, rotation_matrix
 from merganser.framework.native import Result, bind
 from merganser.multibody import kernels
 from merganser.multibody.kernels import checked_arrays
@@ -54,7 +56,7 @@ class PlantKinematics(PlantFreeBodies):
     def _eval_poses(self, context: Any) -> Workspace:
         """The workspace, with at least the poses of the position kinematics up to date."""
         try:
-            w: Workspace | None = context._workspace if context._system is self else None
+            w: Workspace | None = context.workspace if context.system is self else None
         except AttributeError:
             w = None
         if w is None:
@@ -72,7 +74,7 @@ class PlantKinematics(PlantFreeBodies):
         # This and what follows do what self._workspace() and slot.compute() do for an entry that calls no other; both
         # are most of what a function like CalcMassMatrix() would take.
         try:
-            w: Workspace | None = context._workspace if context._system is self else None
+            w: Workspace | None = context.workspace if context.system is self else None
         except AttributeError:
             w = None
         if w is None:
@@ -91,7 +93,7 @@ class PlantKinematics(PlantFreeBodies):
     def _eval_velocity(self, context: Any) -> Workspace:
         """The workspace, with position and velocity kinematics up to date."""
         try:
-            w: Workspace | None = context._workspace if context._system is self else None
+            w: Workspace | None = context.workspace if context.system is self else None
         except AttributeError:
             w = None
         if w is None:
@@ -112,7 +114,7 @@ class PlantKinematics(PlantFreeBodies):
     def EvalBodyPoseInWorld(self, context: Any, body: RigidBody) -> RigidTransform:
         """Returns the pose X_WB of a body."""
         try:
-            w: Workspace | None = context._workspace if context._system is self else None
+            w: Workspace | None = context.workspace if context.system is self else None
         except AttributeError:
             w = None
         if w is None:
@@ -127,7 +129,7 @@ class PlantKinematics(PlantFreeBodies):
             copy_pose = w.poses[body]
         except (KeyError, TypeError):
             copy_pose = self._find_pose("EvalBodyPoseInWorld", w, body)
-        X_WB = _new(RigidTransform)  # as RigidTransform._from_parts(), in half the time
+        X_WB = _new(RigidTransform)  # as unchecked.rigid_transform(), in half the time
         X_WB._R_AB, X_WB._p_AoBo_A = copy_pose()
         return X_WB
 
@@ -142,12 +144,12 @@ class PlantKinematics(PlantFreeBodies):
 
     def CalcRelativeTransform(self, context: Any, frame_A: Frame, frame_B: Frame) -> RigidTransform:
         """Returns the pose X_AB of frame B in frame A."""
-        return RigidTransform._from_parts(*self._relative_pose("CalcRelativeTransform", context, frame_A, frame_B))
+        return rigid_transform(*self._relative_pose("CalcRelativeTransform", context, frame_A, frame_B))
 
     def CalcRelativeRotationMatrix(self, context: Any, frame_A: Frame, frame_B: Frame) -> RotationMatrix:
         """Returns the orientation R_AB of frame B in frame A."""
         R_AB, _ = self._relative_pose("CalcRelativeRotationMatrix", context, frame_A, frame_B)
-        return RotationMatrix._from_array(R_AB)
+        return rotation_matrix(R_AB)
 
     def _relative_pose(self, caller: str, context: Any, frame_A: Frame, frame_B: Frame) -> tuple[Array, Array]:
         """R_AB and p_AoBo_A."""
@@ -291,7 +293,7 @@ class PlantKinematics(PlantFreeBodies):
         w = self._workspace(context)
         if not w.is_numeric:
             raise TypeError(
-                f"{caller}(): plant '{self.GetSystemPathname()}' is of {self._scalar.__name__}, and sparse matrices "
+                f"{caller}(): plant '{self.GetSystemPathname()}' is of {scalar_of(self).__name__}, and sparse matrices "
                 f"hold plain numbers only. Use {product}(), which multiplies by the same matrix."
             )
         return w.topology

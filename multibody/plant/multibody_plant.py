@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework import BasicVector, ValueProducer
+from merganser.framework.core.inside import scalar_of, state_node, use_native_derivatives
 from merganser.framework.core.templates import instantiate
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.controlled_step import NOT_CONVERGED
@@ -97,11 +98,11 @@ class MultibodyPlant(PlantLoops):
         return plant
 
     def _sys_declared_anew(self, T: Any) -> MultibodyPlant | None:
-        """The same plant for scalars of type T, which shares with this one what Finalize() has made of the elements.
+        """A plant like this for scalars of type T, which shares what Finalize() has made of the elements.
 
         Plants that are not finalized are copied, and those of other scalars, whose elements may hold such.
         """
-        if self._scalar is not float or type(self) is not MultibodyPlant or not self.is_finalized():
+        if scalar_of(self) is not float or type(self) is not MultibodyPlant or not self.is_finalized():
             return None
         cls: type[MultibodyPlant] = instantiate(MultibodyPlant, T)
         plant = cls.__new__(cls)
@@ -149,12 +150,11 @@ class MultibodyPlant(PlantLoops):
         num_numbers = num_parameter_records(tree.topology) * layout.parameter_dtype().itemsize // 8
         if self._time_step > 0.0:
             self.DeclareDiscreteState(x0)
-            self._state_node = self._sys_dependency_table.group_nodes["xd"][0]
+            self._state_node = state_node(self, 0)
             self._declare_updates(num_numbers)
         else:
             self.DeclareContinuousState(x0, num_q, num_v, 0)
-            if self._sys_xcdot_entry is not None:
-                self._sys_cache_entries[self._sys_xcdot_entry].use_native(self._native_dynamics)
+            use_native_derivatives(self, self._native_dynamics)
         self._parameter_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_numbers)))
         self._gravity_group = self.DeclareNumericParameter(BasicVector(tree.gravity_vector()))
         self._rotor_group = self.DeclareNumericParameter(BasicVector(tree.default_rotors()))
@@ -187,7 +187,7 @@ class MultibodyPlant(PlantLoops):
         """Computes [qdot; vdot], equations (1) and (2), by the articulated body algorithm."""
         context.get_continuous_state_vector()
         context.get_parameters()
-        self._advance(context, derivatives.get_mutable_vector()._values)
+        self._advance(context, derivatives.get_mutable_vector().get_mutable_value())
 
     def _advance(self, context: Any, result: Any) -> Workspace:
         """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
@@ -232,7 +232,7 @@ class MultibodyPlant(PlantLoops):
             raise RuntimeError(self._describe_overflow(context, w, result))
 
     def _describe_singularity(self, context: Any, w: Workspace, mobod: int) -> str:
-        time = f"at time {context._store.flat[0]} s"
+        time = f"at time {context.store.flat[0]} s"
         if w.is_float and not np.isfinite(w.x).all():
             return self._describe_overflow(context, w, w.x)
         if mobod == NOT_CONVERGED:
@@ -261,7 +261,7 @@ class MultibodyPlant(PlantLoops):
         what = "state" if values is w.x else "step" if self._time_step > 0.0 else "time derivatives"
         listed = ", ".join(names[i] for i in bad[:5])
         return (
-            f"The {what} of plant '{self.GetSystemPathname()}' at time {context._store.flat[0]} s is not "
+            f"The {what} of plant '{self.GetSystemPathname()}' at time {context.store.flat[0]} s is not "
             f"finite in {listed}{', ...' if len(bad) > 5 else ''}. The forces or the time step are too "
             "large, or the state was not finite before."
         )

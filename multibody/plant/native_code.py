@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework import AbstractValue
-from merganser.framework.core import later_code
-from merganser.framework.core.later_code import LaterCode
+from merganser.framework import AbstractValue, later_code
+from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.core.native_code import (
     CONTINUOUS_STATE,
     FAILURE,
@@ -23,6 +22,7 @@ from merganser.framework.core.native_code import (
     ParameterOf,
 )
 from merganser.framework.core.plain_values import Loading
+from merganser.framework.later_code import LaterCode
 from merganser.framework.native import kernel_address
 from merganser.multibody import kernels
 from merganser.multibody.contact.penalty import limit_forces
@@ -186,7 +186,7 @@ class NativeDynamics:
         if not code.is_worth_while():
             return None
         room, held, is_ready = self._room_of(w), None, True
-        box = context._abstract_state._items[plant._sample_state] if plant.has_sampled_output_ports() else None
+        box = context.peek_state().get_abstract_state(plant._sample_state) if plant.has_sampled_output_ports() else None
         if box is not None:
             box.get_value()  # the room may change now
         if is_held:
@@ -210,13 +210,13 @@ class NativeDynamics:
 
     def _is_possible(self, context: Any) -> bool:
         plant = self._plant
-        is_python = plant._has_loops or context._has_input(plant._spatial_force_port._index)
+        is_python = plant._has_loops or context.has_input(plant._spatial_force_port.get_index())
         if not plant.is_discrete():
             is_controlled = bool(plant._actuators_in(context).controlled)
             is_python = is_python or plant._may_touch or plant._has_constraints or is_controlled
         if is_python:
             return False
-        entry = plant._sys_cache_entries[plant._sys_xcdot_entry] if plant._sys_xcdot_entry is not None else None
+        entry = derivatives_entry(plant)
         # While it learns, what it depends on is not known yet.
         return entry is None or not entry.is_learning or entry.was_observed
 
@@ -261,7 +261,7 @@ class NativeDynamics:
         if not (plant.has_sampled_output_ports() and plant._workspace(context).is_float):
             return None
         room = self.room_of(context)
-        self._follow(context._abstract_state._items[plant._sample_state], context, room)
+        self._follow(context.peek_state().get_abstract_state(plant._sample_state), context, room)
         return room
 
     def room_of(self, context: Any) -> SampleRoom:
@@ -338,22 +338,22 @@ class NativeDynamics:
         sources: list[Argument] = []
         if plant._has_actuators:
             plant._log_undriven(context, plant._actuators_in(context))
-        if plant._has_actuators and context._has_input(plant._actuation_port._index):
+        if plant._has_actuators and context.has_input(plant._actuation_port.get_index()):
             every = plant._every_input
-            sources.extend((len(every), every.ctypes.data, InputOf(plant._actuation_port._index)))
+            sources.extend((len(every), every.ctypes.data, InputOf(plant._actuation_port.get_index())))
         for instance, port in plant._driven_instances:
-            if context._has_input(port._index):
+            if context.has_input(port.get_index()):
                 inputs = plant._tree.coordinates.inputs[instance]
-                sources.extend((len(inputs), inputs.ctypes.data, InputOf(port._index)))
+                sources.extend((len(inputs), inputs.ctypes.data, InputOf(port.get_index())))
         return sources
 
     def _desired_sources(self, context: Any) -> list[Argument]:
-        """The same of the desired states of model instances with PD controllers."""
+        """Where the desired states of model instances with PD controllers come from, as in `_sources`."""
         plant = self._plant
         sources: list[Argument] = []
         for instance, inputs in plant._actuators_in(context).controlled.items():
-            sources.extend((len(inputs), inputs.ctypes.data, InputOf(plant._desired_state_ports[instance]._index)))
+            sources.extend((len(inputs), inputs.ctypes.data, InputOf(plant._desired_state_ports[instance].get_index())))
         return sources
 
     def _place(self, context: Any, port: Any) -> Argument:
-        return InputOf(port._index) if context._has_input(port._index) else _NO_PLACE
+        return InputOf(port.get_index()) if context.has_input(port.get_index()) else _NO_PLACE

@@ -108,11 +108,11 @@ class HeldRoom:
     def _find_queries(self) -> Any:
         """What answers proximity queries; None unless all geometries are fixed to bodies of the plant."""
         plant, context = self._plant, self._context
-        value = context._read_input(plant._geometry_query_port._index)
+        value = context.read_input(plant._geometry_query_port.get_index())
         if value is None:
             return None
         query = value.get_value()
-        slot = context._slots[plant._geometry_pose_port.cache_entry().cache_index()]
+        slot = context.slots[plant._geometry_pose_port.cache_entry().cache_index()]
         return query.proximity_queries() if query.takes_poses_from(plant._source_id, slot) else None
 
     def prepare(self) -> bool:
@@ -147,7 +147,7 @@ class HeldRoom:
         plant, room, queries = self._plant, self._room, self._find_queries()
         if queries is None:
             return False
-        value = self._context._read_input(plant._geometry_query_port._index).get_value()
+        value = self._context.read_input(plant._geometry_query_port.get_index()).get_value()
         if room.layout is not queries.layout or room.penetration_allowance != plant._penetration_allowance:
             plant._read_materials(room, queries.layout, value.inspector())
         self._queries = queries

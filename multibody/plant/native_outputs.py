@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import CacheEntry
-from merganser.framework.core.later_code import LaterCode
+from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
+from merganser.framework.later_code import LaterCode
 
 if TYPE_CHECKING:
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
@@ -30,7 +31,7 @@ def _place_of(context: Any, array: Array) -> int:
     """Where an array stands, counted from the flat array of a Context."""
     from merganser.framework.native.assembly import place_relative_to  # loads the compiler
 
-    return place_relative_to(context._store.flat, array)
+    return place_relative_to(context.store.flat, array)
 
 
 def _gather(indices: NDArray[np.int64], source: Any, **options: Any) -> NativeCode:
@@ -75,7 +76,7 @@ class NativePart:
 
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation."""
-        slot = context._slots[self._whole.cache_index()]
+        slot = context.slots[self._whole.cache_index()]
         return _gather(self._indices, ValueOf(slot), sources=(slot,))
 
 
@@ -89,10 +90,10 @@ class _NativeOutput:
 
     def _derivatives(self, context: Any) -> Any:
         """The slot of the derivatives of a continuous plant; None if they are no operation, or if there are none."""
-        entry = self._plant._sys_xcdot_entry
+        entry = derivatives_entry(self._plant)
         if entry is None or self._plant._native_dynamics.resolve(context) is None:
             return None
-        return context._slots[entry]
+        return context.slots[entry.cache_index()]
 
 
 class NativeAcceleration(_NativeOutput):

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from merganser.framework import CacheEntry, LeafOutputPort, Value
+from merganser.framework.core.inside import declare_vector_entry, scalar_of
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode
 from merganser.framework.core.scalars import ScalarArray
 from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.math import RigidTransform
+from merganser.framework.math.unchecked import rigid_transform
 from merganser.framework.native import bind
 from merganser.geometry import FramePoseVector
 from merganser.multibody.contact.geometry_poses import geometry_poses
@@ -69,8 +71,8 @@ class PlantOutputs(PlantSampling):
         tree = self._tree
         plant: Any = self
         state = {self.xd_ticket()} if self._time_step > 0.0 else {self.q_ticket(), self.v_ticket()}
-        position = {self._sys_cache_entries[self._position_entry].ticket()}
-        velocity = {self._sys_cache_entries[self._velocity_entry].ticket()}
+        position = {self.cache_entry_ticket(self._position_entry)}
+        velocity = {self.cache_entry_ticket(self._velocity_entry)}
         self._state_port = self.DeclareVectorOutputPort("state", self.num_multibody_states(), self._calc_state, state)
         x = DiscreteStateOf(0) if self._time_step > 0.0 else CONTINUOUS_STATE
         self._state_port.cache_entry().use_native(NativeCode("copy", (self.num_multibody_states(), x, OUTPUT)))
@@ -111,8 +113,8 @@ class PlantOutputs(PlantSampling):
         tree, plant = self._tree, cast("MultibodyPlant", self)
         bodies = {self._body_dynamics_entry.ticket()}
         of_forces = {self._sample_entry.ticket()}
-        if self._sys_xcdot_entry is not None:  # from which the operations take what they give
-            of_forces.add(self._sys_cache_entries[self._sys_xcdot_entry].ticket())
+        if self._time_step == 0.0:  # from which the operations take what they give
+            of_forces.add(self.xcdot_ticket())
         self._body_accelerations_port = self.DeclareAbstractOutputPort(
             "body_spatial_accelerations", self._allocate_body_accelerations, self._calc_body_accelerations, bodies
         )
@@ -124,8 +126,8 @@ class PlantOutputs(PlantSampling):
             "net_actuation", tree.num_actuated_dofs(), self._calc_net_actuation, of_forces
         )
         self._net_actuation_port.cache_entry().use_native(NativeNetActuation(plant))
-        self._contact_forces_entry = self._declare_entry(
-            "generalized contact forces", BasicVector(tree.num_velocities()), self._calc_contact_forces,
+        self._contact_forces_entry = declare_vector_entry(
+            self, "generalized contact forces", BasicVector(tree.num_velocities()), self._calc_contact_forces,
             {self._contacts_entry.ticket()},
         )  # fmt: skip
         self._contact_forces_entry.use_native(NativeContactForces(plant))
@@ -213,16 +215,16 @@ class PlantOutputs(PlantSampling):
     # ------------------------------------------------------------------ calculations
 
     def _calc_state(self, context: Any, output: BasicVector) -> None:
-        output._values[:] = self._workspace(context).x
+        output.get_mutable_value()[:] = self._workspace(context).x
 
     def _calc_instance_state(self, indices: Any, context: Any, output: BasicVector) -> None:
-        output._values[:] = self._workspace(context).x[indices]
+        output.get_mutable_value()[:] = self._workspace(context).x[indices]
 
     def _calc_acceleration(self, context: Any, output: BasicVector) -> None:
-        output._values[:] = self._eval_vdot(context)
+        output.get_mutable_value()[:] = self._eval_vdot(context)
 
     def _calc_net_actuation(self, context: Any, output: BasicVector) -> None:
-        output._values[:] = self._eval_net_actuation(context)
+        output.get_mutable_value()[:] = self._eval_net_actuation(context)
 
     def _calc_contact_results(self, context: Any, output: AbstractValue) -> None:
         plant: Any = self
@@ -230,7 +232,7 @@ class PlantOutputs(PlantSampling):
 
     def _calc_contact_forces(self, context: Any, output: BasicVector) -> None:
         contacts = self._eval_contacts(context)
-        output._values[:] = 0.0 if contacts is None else contacts.tau
+        output.get_mutable_value()[:] = 0.0 if contacts is None else contacts.tau
 
     def _allocate_body_accelerations(self) -> Value:
         return Value([SpatialAcceleration.Zero() for _ in range(self._tree.num_bodies())])
@@ -262,7 +264,7 @@ class PlantOutputs(PlantSampling):
     def _calc_body_poses(self, context: Any, output: AbstractValue) -> None:
         position, mobods = self._eval_poses(context).position, self._tree.mobod_of_body
         R_WB, p_WoBo_W = position["R_WB"][mobods], position["p_WoBo_W"][mobods]
-        output.set_value(list(map(RigidTransform._from_parts, R_WB, p_WoBo_W)))
+        output.set_value(list(map(rigid_transform, R_WB, p_WoBo_W)))
 
     def _calc_body_velocities(self, context: Any, output: AbstractValue) -> None:
         V_WB_W = self._eval_velocity(context).velocity["V_WB_W"][self._tree.mobod_of_body]
@@ -283,7 +285,7 @@ class PlantOutputs(PlantSampling):
         if w.is_numeric:  # geometry is where it is, also in a context of complex numbers
             X_WF, R_WB, p_WoBo_W = np.zeros(shape), R_WB.real, p_WoBo_W.real
         else:
-            X_WF = ScalarArray.of(shape, self._scalar)
+            X_WF = ScalarArray.of(shape, scalar_of(self))
         X_WF[:, :3, :3] = R_WB
         X_WF[:, :3, 3] = p_WoBo_W
         X_WF[:, 3, 3] = 1.0
@@ -303,7 +305,7 @@ class PlantOutputs(PlantSampling):
 
 def _calc_part(whole: int, indices: Any, context: Any, output: BasicVector) -> None:
     """What a model instance has of a vector of the whole plant, by the number of its cache entry."""
-    output._values[:] = context._read_entry(whole).value._values[indices]
+    output.get_mutable_value()[:] = context.read_entry(whole).value.value()[indices]
 
 
 def _allocate_geometry_poses() -> Value:

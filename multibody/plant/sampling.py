@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework import CacheEntry, ValueProducer
+from merganser.framework.core.inside import use_native_event
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.actuation import PlantInputs
@@ -116,7 +117,7 @@ class PlantSampling(PlantInputs):
         """
         if not self._use_sampled_output_ports:
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._calc_step)
-            self._use_native_event(self._native_dynamics)
+            use_native_event(self, self._native_dynamics)
             self.DeclareForcedDiscreteUpdateEvent(self._calc_step)
             return
         tree = self._tree
@@ -125,17 +126,17 @@ class PlantSampling(PlantInputs):
         shapes = (x, x, *forces, (num_numbers,), (3,), (tree.num_velocities(),))
         self._sample_state = self.DeclareAbstractState(SampleBox(None, shapes))
         self.DeclarePeriodicUnrestrictedUpdateEvent(self._time_step, 0.0, self._calc_sampled_step)
-        self._use_native_event(self._native_dynamics)
+        use_native_event(self, self._native_dynamics)
         self.DeclareForcedUnrestrictedUpdateEvent(self._calc_sampled_step)
 
     def _calc_step(self, context: Any, discrete_state: Any) -> None:
         """Computes the state one time step later: semi-implicit Euler, joint damping and PD control implicit."""
-        self._advance(context, discrete_state.get_mutable_vector()._values)
+        self._advance(context, discrete_state.get_mutable_value())
 
     def _calc_sampled_step(self, context: Any, state: Any) -> None:
-        """The same, and stores what the dynamics were."""
-        sample = self._take_sample(context, state._discrete._items[0]._values)
-        state._abstract._items[self._sample_state].set_value(tuple(sample))
+        """Computes the state one time step later, and stores what the dynamics were."""
+        sample = self._take_sample(context, state.get_mutable_discrete_state(0).get_mutable_value())
+        state.get_mutable_abstract_state(self._sample_state).set_value(tuple(sample))
 
     def _advance(self, context: Any, result: Any) -> Workspace:
         """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
@@ -148,7 +149,7 @@ class PlantSampling(PlantInputs):
             F_applied = w.loops.F.copy()
         else:
             F_applied = w.F_applied.copy() if w.has_applied_forces else w.zeros_F
-        parameters, gravity = context._read_entry(self._constant_parameters_entry._index).value.get_value()
+        parameters, gravity = context.read_entry(self._constant_parameters_entry.cache_index()).value.get_value()
         contacts: ContactSample | None = w.contact_sample
         if contacts is not None and self._time_step > 0.0:
             F_applied = w.contact.F_Bo_W.copy()
@@ -158,7 +159,7 @@ class PlantSampling(PlantInputs):
     def _sample_in(self, context: Any, room: SampleRoom) -> DynamicsSample:
         """The sample that the operation of the native plan has left."""
         x, result = room.states.copy()
-        parameters, gravity = context._read_entry(self._constant_parameters_entry._index).value.get_value()
+        parameters, gravity = context.read_entry(self._constant_parameters_entry.cache_index()).value.get_value()
         F_applied, contacts = room.F_applied.copy(), None
         if room.held is not None:
             contacts, F_applied = room.held.take_contacts(x, result, F_applied)
@@ -190,8 +191,9 @@ class PlantSampling(PlantInputs):
 
     def _copy_parameters(self, context: Any, output: Any) -> None:
         """A copy that samples share until a parameter changes."""
-        groups = context._parameters._numeric._items
-        output.set_value((groups[self._parameter_group]._values.copy(), groups[self._gravity_group]._values.copy()))
+        parameters = context.peek_parameters()
+        groups = self._parameter_group, self._gravity_group
+        output.set_value(tuple(parameters.get_numeric_parameter(group).CopyToVector() for group in groups))
 
     def _calc_sample(self, context: Any, output: Any) -> None:
         if self._use_sampled_output_ports:
@@ -202,7 +204,7 @@ class PlantSampling(PlantInputs):
 
     def _eval_sample(self, context: Any) -> DynamicsSample | None:
         """What output ports are to show; None before the first step of a sampled plant."""
-        sample: DynamicsSample | None = context._read_entry(self._sample_entry._index).value.get_value()
+        sample: DynamicsSample | None = context.read_entry(self._sample_entry.cache_index()).value.get_value()
         return sample
 
     def _eval_vdot(self, context: Any) -> Array:
@@ -222,7 +224,7 @@ class PlantSampling(PlantInputs):
 
     def _eval_contacts(self, context: Any) -> ContactSample | None:
         """What touches; None if nothing does, or before the first step of a sampled plant."""
-        contacts: ContactSample | None = context._read_entry(self._contacts_entry._index).value.get_value()
+        contacts: ContactSample | None = context.read_entry(self._contacts_entry.cache_index()).value.get_value()
         return contacts
 
     def _calc_contacts(self, context: Any, output: Any) -> None:
@@ -239,13 +241,13 @@ class PlantSampling(PlantInputs):
 
     def _eval_body_dynamics(self, context: Any) -> BodyDynamics | None:
         """How the bodies move and what acts in the joints; None before the first step of a sampled plant."""
-        bodies: BodyDynamics | None = context._read_entry(self._body_dynamics_entry._index).value.get_value()
+        bodies: BodyDynamics | None = context.read_entry(self._body_dynamics_entry.cache_index()).value.get_value()
         return bodies
 
     def _eval_body_dynamics_now(self, context: Any) -> BodyDynamics:
         """How the bodies move as it follows from the forces at the moment, whatever output ports show."""
         self._workspace(context)  # it is this plant's own
-        bodies: BodyDynamics = context._read_entry(self._body_dynamics_now_entry._index).value.get_value()
+        bodies: BodyDynamics = context.read_entry(self._body_dynamics_now_entry.cache_index()).value.get_value()
         return bodies
 
     def _calc_body_dynamics(self, context: Any, output: Any) -> None:

@@ -53,32 +53,34 @@ class PlantState(PlantGeometry):
             ValueError: the context belongs to another system.
             TypeError: it is not a Context.
         """
-        if getattr(context, "_system", None) is not self:
-            self._check_context(context)
-        if context._workspace is None:
+        if getattr(context, "system", None) is not self:
+            self.ValidateContext(context)
+        if context.workspace is None:
             self._require_finalized("a computation")
-            discrete, numeric = context._discrete._items, context._parameters._numeric._items
-            scalar = context._store.scalar
-            context._workspace = _workspace_class(scalar)(
+            state, parameters = context.peek_state(), context.peek_parameters()
+            scalar = context.store.scalar
+            context.workspace = _workspace_class(scalar)(
                 self._tree.topology,
-                discrete[0]._values if self._time_step > 0.0 else context._xc._vector._values,
+                state.get_discrete_state(0).value()
+                if self._time_step > 0.0
+                else state.get_continuous_state().get_vector().value(),
                 self._tree.num_positions(),
-                numeric[self._parameter_group]._values,
-                numeric[self._gravity_group]._values,
-                context._slots[self._position_entry],
-                context._slots[self._velocity_entry],
-                context._slots[self._pose_entry],
-                context._slots[self._parameter_entry],
+                parameters.get_numeric_parameter(self._parameter_group).value(),
+                parameters.get_numeric_parameter(self._gravity_group).value(),
+                context.slots[self._position_entry],
+                context.slots[self._velocity_entry],
+                context.slots[self._pose_entry],
+                context.slots[self._parameter_entry],
                 scalar,
             )
-            context._workspace.q_node, context._workspace.v_node = self._state_node or Q, self._state_node or V
-            context._workspace.constants = context._workspace.view_records(
-                numeric[self._constant_group]._values, layout.constant_dtype
+            context.workspace.q_node, context.workspace.v_node = self._state_node or Q, self._state_node or V
+            context.workspace.constants = context.workspace.view_records(
+                parameters.get_numeric_parameter(self._constant_group).value(), layout.constant_dtype
             )
-            context._workspace.frames = context._workspace.view_records(
-                numeric[self._frame_group]._values, layout.frame_dtype
+            context.workspace.frames = context.workspace.view_records(
+                parameters.get_numeric_parameter(self._frame_group).value(), layout.frame_dtype
             )
-        workspace: Workspace = context._workspace
+        workspace: Workspace = context.workspace
         if workspace.store.reader is not None:
             workspace.store.note_read(context, 0)
         return workspace
@@ -102,7 +104,7 @@ class PlantState(PlantGeometry):
     def _note_change(self, context: Any, node: int) -> None:
         if self._time_step > 0.0:
             node = self._state_node
-        context._store.change(context._layout.down_nodes[node], context)
+        context.store.change(context.layout.down_nodes[node], context)
 
     def _parameters_view(self, context: Any) -> Array:
         return self._workspace(context).parameters
@@ -130,7 +132,7 @@ class PlantState(PlantGeometry):
     def _rotors(self, context: Any) -> Array:
         """Gear ratios and rotor inertias [kg m^2] of the actuators in the context, shape [2, num_actuators]."""
         self._workspace(context)
-        rotors: Array = context.get_numeric_parameter(self._rotor_group)._values
+        rotors: Array = context.get_numeric_parameter(self._rotor_group).value()
         return rotors.reshape(2, -1)
 
     def _set_rotor(self, context: Any, actuator: JointActuator, row: int, value: Any) -> None:
@@ -173,7 +175,7 @@ class PlantState(PlantGeometry):
             TypeError: other arguments, or complex numbers for a context of floats.
         """
         try:  # as it often is: a vector for the whole plant
-            w = context._workspace if q is _MISSING and context._system is self else None
+            w = context.workspace if q is _MISSING and context.system is self else None
         except AttributeError:
             w = None
         if w is not None and not (store := w.store).computing and w.write_q(model_instance):
@@ -195,7 +197,7 @@ class PlantState(PlantGeometry):
             TypeError: other arguments, or complex numbers for a context of floats.
         """
         try:  # as it often is: a vector for the whole plant
-            w = context._workspace if v is _MISSING and context._system is self else None
+            w = context.workspace if v is _MISSING and context.system is self else None
         except AttributeError:
             w = None
         if w is not None and not (store := w.store).computing and w.write_v(model_instance):
@@ -221,7 +223,7 @@ class PlantState(PlantGeometry):
             TypeError: other arguments, or complex numbers for a context of floats.
         """
         try:  # as it often is: a vector for the whole plant
-            w = context._workspace if q_v is _MISSING and context._system is self else None
+            w = context.workspace if q_v is _MISSING and context.system is self else None
         except AttributeError:
             w = None
         if w is not None and not (store := w.store).computing and w.write_x(model_instance):
@@ -380,7 +382,7 @@ class PlantState(PlantGeometry):
         if len(workspace.frames):
             context.get_mutable_numeric_parameter(self._frame_group)
             workspace.frames[:] = self._tree.make_default_frames(scalar)
-        context.get_mutable_numeric_parameter(self._rotor_group)._values[:] = self._tree.default_rotors()
+        context.get_mutable_numeric_parameter(self._rotor_group).value()[:] = self._tree.default_rotors()
 
     def SetRandomState(self, context: Any, state: Any, generator: RandomGenerator) -> None:
         """Sets positions to numbers drawn from the distributions of the joints (those without one to their

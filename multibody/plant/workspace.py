@@ -143,7 +143,7 @@ class Workspace:
         self.is_float = x.dtype == np.float64
         self.is_numeric = x.dtype != object
         self.has_applied_forces = False
-        self.down: list[int] = position_slot.context._layout.down_nodes
+        self.down: list[int] = position_slot.context.layout.down_nodes
         self.topology = topology
         self.x, self.q, self.v = x, x[:num_q], x[num_q:]
         self.parameters = self.view_records(parameters, layout.parameter_dtype)

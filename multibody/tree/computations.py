@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.inside import scalar_of
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialAcceleration, SpatialForce
 from merganser.multibody.math.vectors import as_vector, cross
@@ -244,7 +245,7 @@ class TreeComputations(TreeMobilizers):
             ToScalar: float, AutoDiffXd or Expression.
         """
         owner = self._context_owner()
-        return (owner.Clone() if ToScalar is owner._scalar else owner.ToScalarType[ToScalar]())._tree
+        return (owner.Clone() if ToScalar is scalar_of(owner) else owner.ToScalarType[ToScalar]())._tree
 
     def ToAutoDiffXd(self) -> MultibodyTree:
         """Returns a copy of this finalized tree whose contexts compute with AutoDiffXd."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform, RotationMatrix
+from merganser.framework.math.unchecked import rigid_transform
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.indices import FrameIndex, world_index
@@ -271,7 +272,7 @@ class FixedOffsetFrame(Frame):
     def _pose_in_context(self, context: Any, caller: str, field: str) -> RigidTransform:
         slot = self._get_slot(caller)
         X = self.GetParentPlant()._frames_view(context)[field][slot]
-        return RigidTransform._from_parts(X[:, :3].copy(), X[:, 3].copy())
+        return rigid_transform(X[:, :3].copy(), X[:, 3].copy())
 
     def _get_slot(self, caller: str) -> int:
         if self._slot is None:

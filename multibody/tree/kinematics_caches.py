@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
+from merganser.framework.math.unchecked import rigid_transform
 from merganser.multibody.kernels import layout
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
 from merganser.multibody.tree.rigid_body import RigidBody
@@ -63,7 +64,7 @@ class PositionKinematicsCache(_KinematicsCache):
     def get_X_WB(self, node: int | RigidBody) -> RigidTransform:
         """Returns the pose of a body in the world."""
         record = self._record(node)
-        return RigidTransform._from_parts(np.array(record["R_WB"]), np.array(record["p_WoBo_W"]))
+        return rigid_transform(np.array(record["R_WB"]), np.array(record["p_WoBo_W"]))
 
     def get_p_PoBo_W(self, node: int | RigidBody) -> Array:
         """Returns the position of Bo from the origin of its inboard body, in W [m], shape [3]."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.scalars import ScalarArray
 
 __all__ = ["MultibodyForces"]
@@ -29,7 +30,7 @@ class MultibodyForces:
         if isinstance(plant, (int, np.integer)):
             nb = int(plant)
         elif plant is not None:
-            nb, nv, T = plant.num_bodies(), plant.num_velocities(), plant._scalar
+            nb, nv, T = plant.num_bodies(), plant.num_velocities(), scalar_of(plant)
         if nb is None or nv is None:
             raise TypeError("MultibodyForces() takes a finalized plant, or the sizes (nb, nv).")
         # F_Bo_W of every body, in the order of mobilized bodies [N m, N]; tau, in the order of v.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.scalars import cast_array, scalar_of_array
 from merganser.framework.core.templates import ValueTemplate
 from merganser.multibody.tree.element import MultibodyElement
@@ -69,7 +70,7 @@ __all__ = [
 
 def _of_plant(element: MultibodyElement) -> type[Any]:
     plant = element._tree.plant if element._tree is not None else None
-    return float if plant is None else plant._scalar
+    return float if plant is None else scalar_of(plant)
 
 
 def _of_forces(forces: MultibodyForces) -> type[Any]:

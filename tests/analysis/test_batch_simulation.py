@@ -169,7 +169,7 @@ def test_batches_are_single_simulations_to_the_last_bit(
 
 
 def logs_of(context: Context) -> list[Any]:
-    systems: list[Any] = context._system._sys_systems if hasattr(context._system, "_sys_systems") else []
+    systems: list[Any] = context.system._sys_systems if hasattr(context.system, "_sys_systems") else []
     return [part.FindLog(context) for part in systems if hasattr(part, "FindLog")]
 
 

@@ -14,9 +14,17 @@ from bouncing_ball import make_ball
 import merganser.framework as framework
 import merganser.framework.core.execution as execution
 from merganser.analysis import Simulator
+from merganser.analysis.event_schedule import EventSchedule
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.core.store import CacheSlot
-from merganser.framework.primitives import Gain, Integrator
+from merganser.framework.primitives import (
+    AbstractLog,
+    Gain,
+    Integrator,
+    LogOutput,
+    LogVectorOutput,
+    VectorLog,
+)
 
 
 class Everything(LeafSystem):
@@ -110,7 +118,7 @@ def test_an_advance_interrupted_in_any_callback_goes_on_as_if_nothing_had_happen
         left = fatal
         with pytest.raises(KeyboardInterrupt):
             simulator.AdvanceTo(1.0)
-        store = simulator.get_context()._store
+        store = simulator.get_context().store
         assert store.computing == 0 and store.stack == []
         left = np.inf
         simulator.AdvanceTo(1.0)
@@ -183,6 +191,104 @@ def test_an_advance_interrupted_at_any_line_makes_each_update_once() -> None:
 _NOT_AT_RISK = {"AdvanceTo", "_finish_updates"}
 
 
+class Beginner(LeafSystem):
+    """Has initialization events of all kinds, which add to all kinds of state, and an event in every step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.DeclareContinuousState(1)
+        self.DeclareDiscreteState(1)
+        self.DeclareAbstractState(framework.Value([0]))
+        self.DeclareVectorOutputPort("y", 1, self._calc_output)
+        self.DeclareInitializationUnrestrictedUpdateEvent(self._begin)
+        self.DeclareInitializationDiscreteUpdateEvent(self._count)
+        self.DeclareInitializationPublishEvent(self._look)
+        self.DeclarePerStepUnrestrictedUpdateEvent(self._begin)
+
+    def _begin(self, context: Any, state: Any) -> None:
+        state.get_mutable_continuous_state().get_mutable_vector()[0] += 1.0
+        state.get_mutable_abstract_state().get_mutable_value(0).get_mutable_value().append(7)
+
+    def _count(self, context: Any, values: Any) -> None:
+        values.set_value(0, values.value(0) + context.get_continuous_state_vector()[0])
+
+    def _look(self, context: Any) -> None:
+        self.get_output_port().Eval(context)
+
+    def _calc_output(self, context: Any, output: Any) -> None:
+        output.SetFromVector(context.get_discrete_state_vector().value())
+
+    def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
+        derivatives.get_mutable_vector().SetFromVector([0.5])
+
+
+def beginning() -> tuple[Simulator, list[Any]]:
+    """A simulation, not initialized, with two logs that get a sample each at its beginning."""
+    builder = DiagramBuilder()
+    beginner, gain = builder.AddSystem(Beginner()), builder.AddSystem(Gain(2.0, 1))
+    builder.Connect(beginner.get_output_port(), gain.get_input_port())
+    logs = [LogVectorOutput(gain.get_output_port(), builder), LogOutput(beginner.get_output_port(), builder)]
+    return Simulator(builder.Build()), logs
+
+
+def state_and_logs(simulator: Simulator, logs: list[Any]) -> list[Any]:
+    context = simulator.get_context()
+    samples = [(log.FindLog(context).sample_times().tolist(), len(log.FindLog(context).data())) for log in logs]
+    boxes = context.get_abstract_state()
+    return [*outcome(simulator), boxes.get_value(0).get_value(), samples, logs[0].FindLog(context).data().tolist()]
+
+
+@pytest.mark.parametrize(
+    ("again", "error", "first_line"), [("Initialize", KeyboardInterrupt, 1), ("AdvanceTo", MemoryError, 2)]
+)
+def test_an_initialization_cut_short_at_any_line_changes_nothing_and_begins_anew(
+    again: str, error: Any, first_line: int
+) -> None:
+    files = [sys.modules[kind.__module__].__file__ for kind in (Simulator, VectorLog, AbstractLog, EventSchedule)]
+    places = {str(Path(file or "")) for file in [*files, execution.__file__, __file__]}
+    num_lines, fatal = 0, -1
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal num_lines
+        if frame.f_code.co_filename not in places or frame.f_code.co_name in _RESTORES:
+            return None
+        if event == "line":
+            num_lines += 1
+            if num_lines == fatal:
+                raise error
+        return trace
+
+    def initialize(simulator: Simulator) -> None:
+        previous = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            simulator.Initialize()
+        finally:
+            sys.settrace(previous)
+
+    untouched = state_and_logs(*beginning())
+    whole, logs = beginning()
+    initialize(whole)
+    begun, total = state_and_logs(whole, logs), num_lines
+    whole.AdvanceTo(0.25)
+    expected = state_and_logs(whole, logs)
+    assert total > 100 and untouched != begun != expected
+    for fatal in range(first_line, total, 2):
+        (simulator, logs), num_lines = beginning(), 0
+        with pytest.raises(error):
+            initialize(simulator)
+        num_lines = 10 * total
+        assert state_and_logs(simulator, logs) == untouched, f"line {fatal}"
+        if again == "Initialize":
+            simulator.Initialize()
+            assert state_and_logs(simulator, logs) == begun, f"line {fatal}"
+        simulator.AdvanceTo(0.25)
+        assert state_and_logs(simulator, logs) == expected, f"line {fatal}"
+
+
+_RESTORES = {"initialize", "Initialize", "keep_first"}
+
+
 def test_an_evaluation_interrupted_at_any_line_of_the_cache_leaves_a_context_that_can_be_used() -> None:
     """Also in the midst of what a computation does when it ends, where others have learnt what they depend on."""
     file = str(Path(sys.modules[CacheSlot.__module__].__file__ or ""))
@@ -225,7 +331,7 @@ def test_an_evaluation_interrupted_at_any_line_of_the_cache_leaves_a_context_tha
     assert total > 60
     for line in range(1, total):
         evaluate_traced(line)
-        store = context._store
+        store = context.store
         assert store.computing == 0 and store.stack == [] and store.reader is None, f"interrupted at line {line}"
         fresh = diagram.CreateDefaultContext()
         for time in (2.0, 3.0):

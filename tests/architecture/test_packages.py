@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 import tomllib
@@ -18,9 +19,24 @@ ALLOWED = {
     "analysis": {"framework", "analysis"},
     "multibody": set(PACKAGES),
 }
+# Rooms of framework, and which others each may import, also inside of functions.
+_BELOW: dict[str, set[str]] = {
+    "core": set(),
+    "math": {"core"},
+    "autodiff": {"core", "math"},
+    "symbolic": {"core", "math"},
+    "native": {"core"},
+    "trajectories": {"core", "math", "symbolic", "native"},
+    "primitives": {"core", "math", "autodiff", "symbolic", "native", "trajectories"},
+}
+_UPWARD = {  # what is left, to be handed in from above
+    "framework/core/derivatives.py": "native",  # the tape that takes the place of callbacks
+    "framework/core/native_function.py": "native",  # the compiled form of a user's function
+}
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
+@functools.cache
 def _imports(path: Path) -> set[str]:
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -76,6 +92,28 @@ def test_imports_point_one_way():
             ):
                 offenders.append(f"{path.relative_to(ROOT)} imports {name}")
     assert offenders == []
+
+
+@pytest.mark.parametrize("room", _BELOW)
+def test_rooms_of_framework_import_one_way(room):
+    offenders = []
+    for path in sorted((ROOT / "framework" / room).rglob("*.py")):
+        file = path.relative_to(ROOT).as_posix()
+        above = {
+            parts[2]
+            for parts in (name.split(".") for name in _imports(path))
+            if parts[:2] == ["merganser", "framework"] and len(parts) > 2 and parts[2] in _BELOW
+        }
+        above -= {room, *_BELOW[room], _UPWARD.get(file, "")}
+        offenders += [f"{file} imports {name}" for name in sorted(above)]
+    assert offenders == []
+
+
+def test_core_imports_nothing_that_compiles():
+    files = (ROOT / "framework" / "core").glob("*.py")
+    assert [
+        str(path) for path in files if {name.split(".")[0] for name in _imports(path)} & {"numba", "llvmlite"}
+    ] == []
 
 
 def test_reference_is_never_imported_by_the_package():

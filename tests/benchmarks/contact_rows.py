@@ -97,7 +97,7 @@ def plant_steps(library: Library, scene: Scene, approximation: str) -> Call:
 
 
 def mujoco_steps(scene: Scene) -> Call:
-    """The same bodies in MuJoCo with its own contact model, and Newton's method."""
+    """These bodies in MuJoCo with its own contact model, and Newton's method."""
     import mujoco
 
     kind, half = ("sphere", f"{scene.size}") if scene.is_sphere else ("box", " ".join([f"{0.5 * scene.size}"] * 3))

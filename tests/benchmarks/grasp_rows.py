@@ -134,7 +134,7 @@ def plant_steps(library: Library, grasp: Grasp, approximation: str) -> Call:
 
 
 def mujoco_steps(library: Library, grasp: Grasp) -> Call:
-    """The same robot in MuJoCo."""
+    """The robot in MuJoCo."""
     import mujoco
 
     robot = build(library, grasp, APPROXIMATIONS[0])

@@ -120,7 +120,7 @@ def _repeat_forward_gradient(  # type: ignore[no-untyped-def]
 
 
 def pinocchio_calls(pinocchio: Any, robot: Robot) -> dict[str, Call]:
-    """The same through pinocchio's Python functions."""
+    """What pinocchio's Python functions take for it."""
     if robot.base:
         model = pinocchio.buildModelFromXML(robot.urdf)
     else:

@@ -130,7 +130,7 @@ def _gradient(quantity: Any) -> Any:
 
 
 def closed_forms(library: Library, robot: Robot) -> dict[str, Call]:
-    """The same derivatives in closed form, of a plant of floats."""
+    """These derivatives in closed form, of a plant of floats."""
     from merganser.multibody.algorithms import forward_dynamics_derivatives, inverse_dynamics_derivatives
 
     plant = build_plant(library, robot)
@@ -194,7 +194,7 @@ def affine_regulator(library: Library) -> Any:
 
 
 def python_regulator(library: Library) -> Any:
-    """The same as a plain Python block."""
+    """The block in plain Python."""
 
     class Regulator(library.framework.LeafSystem):  # type: ignore[name-defined, misc]
         def __init__(self) -> None:

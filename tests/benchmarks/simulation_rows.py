@@ -117,7 +117,7 @@ def python_van_der_pol(library: Library, mu: float) -> Any:
 
 
 def native_van_der_pol(library: Library, mu: float) -> Any:
-    """The same as a native block, which the other package does not have."""
+    """The block as a native one, which the other package does not have."""
     from merganser.framework.native import native
 
     class VanDerPol(library.framework.LeafSystem):  # type: ignore[name-defined, misc]

@@ -92,7 +92,7 @@ def test_context_outlives_its_diagram():
     keep = let_go()
     clone = context.Clone()
     context.SetContinuousState([5.0])
-    system = context._system
+    system = context.system
     simulator = Simulator(system, clone)
     del context, system, clone
     keep = let_go()

@@ -1,4 +1,4 @@
-"""The same systems in merganser and pydrake: the same events, steps, errors, linear models and gains."""
+"""Systems in merganser and pydrake: the same events, steps, errors, linear models and gains."""
 
 from __future__ import annotations
 

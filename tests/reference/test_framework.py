@@ -1,4 +1,4 @@
-"""The same small diagrams in pydrake and here: ports, feedthrough, fan-out, overriding, events, blocks."""
+"""Small diagrams in pydrake and here: ports, feedthrough, fan-out, overriding, events, blocks."""
 
 from types import SimpleNamespace
 

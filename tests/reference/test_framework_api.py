@@ -1,4 +1,4 @@
-"""The same small programs, run on pydrake.systems.framework and on merganser.framework."""
+"""Small programs, run on pydrake.systems.framework and on merganser.framework."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The same scene registered with pydrake: the same names, counts, answers and refusals."""
+"""A scene registered with pydrake too: the same names, counts, answers and refusals."""
 
 from collections.abc import Callable
 from typing import Any

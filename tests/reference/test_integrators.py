@@ -1,4 +1,4 @@
-"""The same differential equations in merganser and pydrake, by every integration scheme that both have."""
+"""Differential equations in merganser and pydrake, by every integration scheme that both have."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def states(pair):
 
 
 def random_frames(pair, rng, count=3):
-    """The same frames in both plants."""
+    """Some frames, in both plants."""
     indices = rng.integers(pair.ours.num_frames(), size=count)
     frames = [pair.ours.get_frame(int(i)) for i in indices]
     theirs = [

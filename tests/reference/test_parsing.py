@@ -1,4 +1,4 @@
-"""The same model files read by merganser and by pydrake give the same plant."""
+"""Model files read by merganser and by pydrake give the same plant."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Side:
 def read_both(
     file: Path | None = None, text: str = "", file_type: str = "", packages: dict[str, Path] | None = None
 ) -> tuple[Side, Side]:
-    """The same document read by merganser and by pydrake."""
+    """One document read by merganser and by pydrake."""
     ours, our_scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.001)
     theirs, their_scene_graph = drake.AddMultibodyPlantSceneGraph(drake.DiagramBuilder(), 0.001)
     sides = (

@@ -1,4 +1,4 @@
-"""The same scenes asked of pydrake: the same pairs in the same order, the same distances, points and normals."""
+"""Scenes asked of pydrake too: the same pairs in the same order, the same distances, points and normals."""
 
 import itertools
 from pathlib import Path

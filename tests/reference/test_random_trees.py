@@ -19,7 +19,7 @@ TIME_STEP = 0.002
 
 
 def pair_of(seed: int, time_step: float) -> Pair:
-    """The same tree in both libraries; every other one has bushings. Pitch angles are within a quarter turn.
+    """One tree in both libraries; every other one has bushings. Pitch angles are within a quarter turn.
 
     Positions are well within the ends of paths, which pydrake turns into forces.
     """

@@ -1,4 +1,4 @@
-"""The same programs on pydrake and on merganser: templates, conversions, and contexts of other scalars."""
+"""Programs on pydrake and on merganser: templates, conversions, and contexts of other scalars."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""The same witness functions in merganser and pydrake: the same events in the same order at the same times."""
+"""Witness functions in merganser and pydrake: the same events in the same order at the same times."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Measured:
         return out
 
     def jacobian_derivatives(self, tree: Tree) -> np.ndarray:
-        """The same and its derivatives along the velocities, as one vector."""
+        """What is measured and its derivatives along the velocities, as one vector."""
         J = tree.out(3 + 3 * NUM_POINTS, tree.num_v)
         dJ = tree.array(np.zeros((J.size, tree.num_v)))
         frames = self._arrays(tree, "B", "X_BF", "points", "A", "D", "X_DE")

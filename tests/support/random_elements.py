@@ -52,7 +52,7 @@ class Elements:
         return Elements(tree, elements, constants)
 
     def on(self, tree: Tree) -> Elements:
-        """The same elements on the tree in another scalar type or state."""
+        """These elements on the tree in another scalar type or state."""
         return Elements(tree, self.elements, self.constants.astype(constant_dtype(tree.scalar)))
 
     def forces(self, tau: Any = 0.0, F_applied: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:

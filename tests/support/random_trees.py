@@ -141,7 +141,7 @@ class Tree:
         self.zero_force = np.zeros((n, 6)).astype(self.scalar)
 
     def astype(self, scalar: Any) -> Tree:
-        """The same tree and state with another scalar type."""
+        """This tree and state with another scalar type."""
         return Tree(
             self.topology,
             self.parameters.astype(parameter_dtype(scalar)),
@@ -189,7 +189,7 @@ class Tree:
         return tau
 
     def state_inverse_dynamics(self, vdot: Any, F_applied: Any) -> np.ndarray:
-        """The same with new kinematics, over poison."""
+        """This state with new kinematics, over poison."""
         self.position[:] = poisoned(self.position.shape, self.position.dtype)
         self.velocity[:] = poisoned(self.velocity.shape, self.velocity.dtype)
         tau = self.out(self.num_v)

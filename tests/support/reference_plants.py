@@ -1,4 +1,4 @@
-"""The same model as a plant of merganser and as a plant of pydrake.
+"""One model as a plant of merganser and as a plant of pydrake.
 
 Import it after pytest.importorskip("pydrake").
 """

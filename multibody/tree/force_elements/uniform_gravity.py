@@ -17,9 +17,9 @@ __all__ = ["UniformGravityFieldElement"]
 
 
 class UniformGravityFieldElement(ForceElement):
-    """The same acceleration of gravity everywhere, acting on the bodies of all model instances where it is enabled.
+    """Gravity, with one acceleration everywhere, acting on all bodies.
 
-    Every plant has one, which is force element 0.
+    Model instances can be taken out of it. Every plant has one, which is force element 0.
 
     Args:
         g_W: acceleration of gravity in the world frame [m/s^2], shape [3]; by default 9.81 downwards (-z).

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
+from merganser.framework.math.unchecked import rigid_transform
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
@@ -212,7 +213,7 @@ class Mobilizer(ABC):
     def CalcAcrossMobilizerTransform(self, context: Any) -> RigidTransform:
         """Returns X_FM(q) for the positions in the context."""
         body, _ = self._motion().calc(self._q(context), self._zero_v(context))
-        return RigidTransform._from_parts(body["R_WB"].copy(), body["p_WoBo_W"].copy())
+        return rigid_transform(body["R_WB"].copy(), body["p_WoBo_W"].copy())
 
     def CalcAcrossMobilizerSpatialVelocity(self, context: Any, v: npt.ArrayLike) -> SpatialVelocity:
         """Returns V_FM(q, v) of M in F, at Mo, expressed in F.

@@ -101,7 +101,7 @@ def test_compiled_observers_take_the_same_way(kind: Any, is_discrete: bool) -> N
 
 @pytest.mark.parametrize("is_discrete", [False, True], ids=["continuous", "discrete"])
 def test_the_compiled_extended_filter_fulfils_the_textbooks_equations(is_discrete: bool) -> None:
-    """The same formulas in numpy, with Jacobians of the callbacks."""
+    """The filter's formulas in numpy, with Jacobians of the callbacks."""
     observer = observer_of(ExtendedKalmanFilter, Pendulum(is_discrete))
     context = observer.CreateDefaultContext()
     room, model = observer._new_room(context), observer._model(context)

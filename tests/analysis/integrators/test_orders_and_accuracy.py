@@ -29,7 +29,7 @@ from merganser.framework import LeafSystem
 
 
 def fixed(cls: Any) -> Callable[..., Any]:
-    """The same interface as the others have, for an integrator whose step size is given when it is made."""
+    """The interface that the others have, for an integrator whose step size is given when it is made."""
     return lambda system, context: cls(system, 1.0, context)
 
 

@@ -58,7 +58,7 @@ def test_a_step_with_an_operation_that_fails_is_not_taken(name: str, use: str) -
     method = simulator.reset_integrator(METHODS[name](system, simulator.get_context()))
     method.set_maximum_step_size(0.01)
     simulator.Initialize()
-    evaluator = simulator.get_context()._get_derivative_evaluator()
+    evaluator = simulator.get_context().derivative_evaluator()
     evaluator.uses_tape = use == "compiled steps"
     if evaluator.uses_tape:
         evaluator.lower()

@@ -240,3 +240,54 @@ def test_the_compiled_loop_looks_for_signals_all_the_time(size: int) -> None:
 
 def _raise_struck(number: int, frame: Any) -> None:
     raise Struck
+
+
+class Late(LeafSystem):
+    """A discrete update that reads its input by an output, only after a while, and then calls `hook`."""
+
+    def __init__(self, hook: Callable[[], None] = lambda: None) -> None:
+        super().__init__()
+        self._hook = hook
+        self.num_calls = 0
+        self.DeclareVectorInputPort("u", 1)
+        state = self.DeclareDiscreteState(BasicVector([1.0]))
+        self.DeclarePeriodicDiscreteUpdateEvent(0.1, 0.0, self._update)
+        self.DeclareStateOutputPort("y", state)
+        self.DeclareVectorOutputPort("change", 1, self._calc_change)
+
+    def _calc_change(self, context: Any, output: Any) -> None:
+        output.SetFromVector(self.get_input_port().Eval(context) if context.get_time() > 0.45 else [1.0])
+
+    def _update(self, context: Any, values: Any) -> None:
+        self.num_calls += 1
+        values.set_value(0, values.value(0) + self.GetOutputPort("change").Eval(context)[0])
+        if context.get_time() > 0.45:
+            self._hook()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_updates_of_which_the_last_fails_are_all_made_by_the_next_advance(error: type[BaseException]) -> None:
+    """Also where the loop has computed the first of them, and left the others to Python."""
+
+    def states_and_calls(use_plan: bool) -> list[float]:
+        failures = [error()]
+
+        def fail_once() -> None:
+            if failures:
+                raise failures.pop()
+
+        builder = DiagramBuilder()
+        first, hold = builder.AddSystem(Late()), builder.AddSystem(ZeroOrderHold(0.1, 1))
+        last = builder.AddSystem(Late(fail_once))
+        for source, block in ((last, first), (first, hold), (hold, last)):
+            builder.Connect(source.get_output_port(0), block.get_input_port())
+        simulator = Simulator(builder.Build())
+        simulator.set_use_native_plan(use_plan, at_once=True)
+        with pytest.raises(error):
+            simulator.AdvanceTo(0.65)
+        assert simulator.get_context().get_time() == pytest.approx(0.5)
+        simulator.AdvanceTo(0.65)
+        states = [simulator.get_context().get_discrete_state(n).value()[0] for n in range(3)]
+        return [*states, first.num_calls, last.num_calls]
+
+    assert states_and_calls(True) == states_and_calls(False)

@@ -356,9 +356,9 @@ def test_the_last_stage_serves_the_next_step_unless_something_changes_the_deriva
         integration.set_fixed_step_mode(True)
         integration.set_maximum_step_size(0.0625)
         if use == "compiled steps":
-            context._get_derivative_evaluator().lower()
+            context.derivative_evaluator().lower()
         else:
-            context._get_derivative_evaluator().uses_tape = False
+            context.derivative_evaluator().uses_tape = False
         for end in (0.25, 0.7, 0.7, 1.1, 2.0):
             simulator.AdvanceTo(end)
         return integration.get_num_derivative_evaluations(), integration.get_num_steps_taken()

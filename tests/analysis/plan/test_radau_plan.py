@@ -21,9 +21,8 @@ from merganser.analysis import (
     Simulator,
 )
 from merganser.analysis.integrators.small_lu import factor_shifted, solve_factored
-from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, System
-from merganser.framework.core import later_code
-from merganser.framework.core.later_code import LaterCode
+from merganser.framework import BasicVector, DiagramBuilder, LeafSystem, System, later_code
+from merganser.framework.later_code import LaterCode
 from merganser.framework.native import native
 from merganser.framework.primitives import LinearSystem, LogVectorOutput, Sine, ZeroOrderHold
 from tests.support.random_diagrams import random_diagram

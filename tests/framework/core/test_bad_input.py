@@ -194,7 +194,7 @@ def values_of(context: Any) -> list[Any]:
     return [
         context.get_time(), context.get_accuracy(), context.get_continuous_state_vector().CopyToVector().tolist(),
         context.get_discrete_state(0).CopyToVector().tolist(), context.get_abstract_state(0).get_value(),
-        context.get_numeric_parameter(0).CopyToVector().tolist(), list(context._inputs),
+        context.get_numeric_parameter(0).CopyToVector().tolist(), list(context.sources),
     ]  # fmt: skip
 
 

@@ -68,7 +68,7 @@ def test_positions_and_velocities_are_told_apart():
     for expected in ({"q": 1, "v": 1}, {"q": 1, "v": 2}):
         q.Eval(context), v.Eval(context)
         assert counts == expected
-        context._store.change(context._layout.down_nodes[V], context)
+        context.store.change(context.layout.down_nodes[V], context)
     context.SetContinuousState([1.0, 2.0])
     q.Eval(context), v.Eval(context)
     assert counts == {"q": 2, "v": 3} and state == 0

@@ -50,10 +50,10 @@ READS = {
         lambda c: c.get_numeric_parameter(0)[0], lambda root, c: c.get_mutable_numeric_parameter(0).SetAtIndex(0, 3.0),
     ),
     "input": (
-        lambda c: c._system.get_input_port().Eval(c)[0],
-        lambda root, c: c._system.get_input_port().FixValue(c, 3.0),
+        lambda c: c.system.get_input_port().Eval(c)[0],
+        lambda root, c: c.system.get_input_port().FixValue(c, 3.0),
     ),
-    "output": (lambda c: c._system.get_output_port().Eval(c)[0], lambda root, c: c.SetDiscreteState([3.0])),
+    "output": (lambda c: c.system.get_output_port().Eval(c)[0], lambda root, c: c.SetDiscreteState([3.0])),
 }  # fmt: skip
 
 
@@ -113,7 +113,7 @@ CHANGES = {
     "discrete state": lambda c, u: c.SetDiscreteState([u]),
     "parameter": lambda c, u: c.get_mutable_numeric_parameter(0).SetAtIndex(0, u),
     "state": lambda c, u: c.get_mutable_state().get_mutable_discrete_state().get_mutable_vector().SetFromVector([u]),
-    "input": lambda c, u: c._system.get_input_port().FixValue(c, u),
+    "input": lambda c, u: c.system.get_input_port().FixValue(c, u),
 }
 
 

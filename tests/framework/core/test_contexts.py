@@ -40,10 +40,10 @@ def test_every_number_of_a_diagram_is_a_view_of_one_array():
     diagram, inner = nested(3)
     context = diagram.CreateDefaultContext()
     diagram.get_output_port().Eval(context)
-    flat = context._store.flat
+    flat = context.store.flat
     for part in (context, inner.GetMyContextFromRoot(context)):
         assert np.shares_memory(part.get_continuous_state_vector().value(), flat)
-        assert np.shares_memory(part._system.get_output_port(0).EvalBasicVector(part).value(), flat)
+        assert np.shares_memory(part.system.get_output_port(0).EvalBasicVector(part).value(), flat)
 
 
 def test_positions_and_velocities_of_a_diagram_are_gathered_from_its_subsystems():
@@ -204,13 +204,13 @@ def test_context_of_another_instance_of_the_same_diagram_is_refused():
 def test_wrong_sizes_name_the_system_and_change_nothing():
     diagram, _ = nested(1)
     context = diagram.CreateDefaultContext()
-    before = context._store.flat.copy()
+    before = context.store.flat.copy()
     for wrong in ([1.0], np.zeros((3, 2)), np.zeros(4)):
         with pytest.raises(ValueError, match="continuous state of system '::level0' has size 3"):
             context.SetContinuousState(wrong)
     with pytest.raises(ValueError, match="must be a number"):
         context.SetTime(np.nan)
-    assert (context._store.flat == before).all()
+    assert (context.store.flat == before).all()
 
 
 def test_discrete_state_setters():

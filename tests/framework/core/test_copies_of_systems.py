@@ -178,7 +178,7 @@ def test_context_pickled_with_its_diagram_continues_there():
     diagram.get_input_port().FixValue(context, 3.0)
     part = leaf.GetMyContextFromRoot(context)
     new_diagram, new_context, new_part = pickle.loads(PickleSystem(diagram, context, part))
-    assert new_context._system is new_diagram and new_part in new_context._all_contexts()
+    assert new_context.system is new_diagram and new_part in new_context.parts()
     assert (new_context.get_time(), new_context.get_accuracy()) == (2.0, 1e-3)
     assert new_part.get_abstract_state(0).get_value() == {"n": 7}
     assert new_diagram.get_output_port().Eval(new_context) == diagram.get_output_port().Eval(context) == [41.0]

@@ -40,7 +40,7 @@ class Block(LeafSystem):
 
 
 class Model:
-    """The same diagram without a framework: recursion over a list of wires."""
+    """The diagram without a framework: recursion over a list of wires."""
 
     def __init__(self, blocks, wires):
         self.blocks, self.wires = blocks, wires

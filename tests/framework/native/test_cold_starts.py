@@ -140,3 +140,33 @@ def test_eight_threads_in_two_processes_on_one_empty_cache(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_forks_before_after_and_while_something_is_compiled(tmp_path):
     assert hits(start(_FORKS, tmp_path)) == 0
+
+
+_INTERRUPTS = """
+rng, num_interrupts, is_over = np.random.default_rng(5), 0, False
+
+def interrupt():
+    while not is_over:
+        time.sleep(rng.uniform(0.005, 0.1) * (1.0 + 0.02 * num_interrupts))
+        if not is_over:
+            os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
+while not is_over:
+    try:
+        use()
+        is_over = True
+    except KeyboardInterrupt:
+        num_interrupts += 1
+assert num_interrupts > 5
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+use()
+print("hits 0")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a process cannot interrupt itself")
+def test_what_is_interrupted_while_numba_is_imported_or_compiles_can_be_called_again(tmp_path):
+    process = start(_INTERRUPTS, tmp_path)
+    output, errors = process.communicate()
+    assert process.returncode == 0 and output.split()[-2:] == ["hits", "0"], errors

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from merganser.framework.core import later_code
-from merganser.framework.core.later_code import LaterCode
+from merganser.framework import later_code
+from merganser.framework.later_code import LaterCode
 from merganser.framework.native import parallel_compilation
 
 CODE = LaterCode("merganser.multibody.kernels.operations", "STEP", "no_such_function")
@@ -89,7 +89,7 @@ def test_where_processes_that_help_end_without_it_it_is_compiled_here(compiled, 
 def test_one_process_of_a_machine_compiles_at_a_time(compiled):
     script = """
 import os, sys
-from merganser.framework.core.later_code import LaterCode, _only_one, note_call
+from merganser.framework.later_code import LaterCode, _only_one, note_call
 with _only_one() as is_mine:
     print(is_mine, flush=True)
     sys.stdin.read()
@@ -112,8 +112,8 @@ def test_a_process_that_helps_ends_when_it_is_not_needed_any_more(compiled, monk
 _SCRIPT = """
 import os, sys, time
 os.sched_getaffinity = lambda _process: {0, 1}  # there may be one processor only
-from merganser.framework.core import later_code
-from merganser.framework.core.later_code import LaterCode
+from merganser.framework import later_code
+from merganser.framework.later_code import LaterCode
 from merganser.framework.native.operations import CompiledOperation
 
 code = LaterCode("merganser.multibody.kernels.operations", "GATHER", "gather")

@@ -98,8 +98,8 @@ def random_diagram(seed, num_blocks, nested=False):
 def contexts(diagram):
     """Two equal contexts, one of which runs on the tape from the start."""
     by_port, by_tape = diagram.CreateDefaultContext(), diagram.CreateDefaultContext()
-    by_port._get_derivative_evaluator().uses_tape = False
-    by_tape._get_derivative_evaluator().lower()
+    by_port.derivative_evaluator().uses_tape = False
+    by_tape.derivative_evaluator().lower()
     return by_port, by_tape
 
 
@@ -108,7 +108,7 @@ def derivatives(diagram, context):
 
 
 def values_of_all_ports(diagram, context):
-    return np.concatenate([slot.value.value() for slot in context._store.slots])
+    return np.concatenate([slot.value.value() for slot in context.store.slots])
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
@@ -128,7 +128,7 @@ def test_tape_equals_evaluation_port_by_port_bit_for_bit(seed, num_blocks, neste
             for context in (by_port, by_tape):
                 port.FixValue(context, u)
             assert np.array_equal(derivatives(diagram, by_port), derivatives(diagram, by_tape))
-    assert by_tape._store.invalid & by_tape._get_derivative_evaluator()._tape._mask == 0
+    assert by_tape.store.invalid & by_tape.derivative_evaluator()._tape._mask == 0
 
 
 def loop_with(block):
@@ -180,13 +180,13 @@ def test_fixing_an_input_again_keeps_the_tape():
     diagram = builder.Build()
     context = diagram.CreateDefaultContext()
     diagram.get_input_port().FixValue(context, [1.0])
-    evaluator = context._get_derivative_evaluator()
+    evaluator = context.derivative_evaluator()
     evaluator.lower()
-    routing = context._store.routing
+    routing = context.store.routing
     for u in (2.0, 3.0):
         diagram.get_input_port().FixValue(context, [u])
         assert derivatives(diagram, context).tolist() == [u]
-    assert context._store.routing == routing
+    assert context.store.routing == routing
 
 
 def test_changed_parameter_is_heeded():
@@ -229,7 +229,7 @@ def test_compiled_steps_equal_python_steps_bit_for_bit(integrator, is_fixed_step
 def test_unconnected_input_is_still_an_error_that_names_the_port():
     diagram, _ = Integrator(1), None
     context = diagram.CreateDefaultContext()
-    context._get_derivative_evaluator().lower()
+    context.derivative_evaluator().lower()
     with pytest.raises(RuntimeError, match=r"Input port 'u0' .* is not connected"):
         derivatives(diagram, context)
 
@@ -281,7 +281,7 @@ def test_complex_context_is_evaluated_port_by_port():
     diagram.SetDefaultContext(context)
     context.SetContinuousState([1.0 + 1e-100j, 0.0])
     assert derivatives(diagram, context)[0].imag == -2e-100
-    assert context._get_derivative_evaluator()._tape is None
+    assert context.derivative_evaluator()._tape is None
 
 
 def test_clone_has_a_tape_of_its_own():
@@ -290,7 +290,7 @@ def test_clone_has_a_tape_of_its_own():
     context.SetContinuousState([1.0, 2.0])
     derivatives(diagram, context)
     clone = context.Clone()
-    clone._get_derivative_evaluator().lower()
+    clone.derivative_evaluator().lower()
     clone.SetContinuousState([5.0, 6.0])
     assert derivatives(diagram, clone).tolist() == [-10.0, -12.0]
     assert derivatives(diagram, context).tolist() == [-2.0, -4.0]
@@ -299,7 +299,7 @@ def test_clone_has_a_tape_of_its_own():
 def test_long_runs_switch_to_the_tape_by_themselves():
     diagram, _ = loop_with(PassThrough(SIZE))
     context = diagram.CreateDefaultContext()
-    evaluator = context._get_derivative_evaluator()
+    evaluator = context.derivative_evaluator()
     for i in range(3):
         context.SetTime(float(i))
         context.SetContinuousState([1.0, 1.0])

@@ -256,9 +256,9 @@ def test_logging_is_no_change_of_state():
     context = diagram.CreateDefaultContext()
     assert context.is_stateless()
     source.get_output_port().Eval(source.GetMyContextFromRoot(context))
-    invalid = context._store.invalid
+    invalid = context.store.invalid
     execute(diagram._events_with(context, TriggerType.kPerStep), EventKind.PUBLISH)
-    assert context._store.invalid & ~invalid == 0 and sink.FindLog(context).num_samples() == 1
+    assert context.store.invalid & ~invalid == 0 and sink.FindLog(context).num_samples() == 1
 
 
 def test_log_of_the_wrong_context_is_refused():

@@ -23,7 +23,7 @@ def outputs(system: Any, u: Any) -> tuple[Any, Any]:
     for is_compiled in (False, True):
         context = system.CreateDefaultContext()
         system.get_input_port(0).FixValue(context, u)
-        slot = context._slots[system.get_output_port()._entry_number]
+        slot = context.slots[system.get_output_port()._entry_number]
         if is_compiled:
             slot.value.SetFromVector(np.full(slot.value.size(), np.nan))
             tape = Tape(context, [slot])
@@ -67,7 +67,7 @@ def test_on_complex_numbers_compiled_expressions_have_values_and_slopes(name: st
     system = SymbolicVectorSystem(input=[x, y], output=[EXPRESSIONS[name]()])
     context: Any = system._make_context(np.dtype(np.complex128))
     fixed = context._fix_input(0, np.zeros(2))
-    slot = context._slots[system.get_output_port()._entry_number]
+    slot = context.slots[system.get_output_port()._entry_number]
     tape = Tape(context, [slot])
     assert tape.num_operations() == 1
     rng = np.random.default_rng(5)
@@ -85,7 +85,7 @@ def test_slopes_of_powers_at_zero_and_of_constants_are_finite() -> None:
     system = SymbolicVectorSystem(input=[x, y], output=[sym.pow(x, 2) + sym.pow(y, 1.5) + sym.sqrt(2.0 + 0.0 * x)])
     context: Any = system._make_context(np.dtype(np.complex128))
     context._fix_input(0, np.array([1e-100j, 0.0]))
-    slot = context._slots[system.get_output_port()._entry_number]
+    slot = context.slots[system.get_output_port()._entry_number]
     Tape(context, [slot]).run()
     assert slot.value.CopyToVector() == [np.sqrt(2.0) + 0.0j]
 
@@ -113,7 +113,7 @@ def test_what_is_not_defined_is_said_as_in_python(expression: Any, u: Any, reaso
     messages = []
     for compute in (
         lambda: system.get_output_port().Eval(context),
-        Tape(context, [context._slots[system.get_output_port()._entry_number]]).run,
+        Tape(context, [context.slots[system.get_output_port()._entry_number]]).run,
     ):
         with pytest.raises((RuntimeError, ValueError), match=reason) as caught:
             compute()
@@ -150,7 +150,7 @@ def test_limits_that_are_inputs(connected: Any) -> None:
     if "min" in connected:
         system.get_min_value_port().FixValue(context, [-1.0, -0.5, 0.0])
     expected = system.get_output_port().Eval(context)
-    slot = context._slots[system.get_output_port()._entry_number]
+    slot = context.slots[system.get_output_port()._entry_number]
     system.get_input_port(0).FixValue(context, [-2.0, 0.1, np.nan])
     slot.value.SetFromVector(np.full(3, 7.0))
     tape = Tape(context, [slot])

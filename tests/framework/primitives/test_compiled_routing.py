@@ -78,7 +78,7 @@ def logged(diagram, uses_plan):
 
 def derivatives_tape(diagram):
     context = diagram.CreateDefaultContext()
-    return Tape(context, [slot for slot in context._xcdot_slots if slot.entry.vector_size])
+    return Tape(context, [slot for slot in context.derivative_slots if slot.entry.vector_size])
 
 
 def test_a_switch_follows_its_selector_and_leaves_open_ports_alone():
@@ -185,10 +185,10 @@ def test_densities_are_equal_to_the_last_bit(distribution, n, has_b):
     for _ in range(5):
         A, w, b = rng.normal(size=(n, n)), rng.uniform(-0.1, 1.0, size=n), rng.normal(size=n)
         system, context = density_of(distribution, A, w, b if has_b else None)
-        tape = Tape(context, [context._slots[system.get_output_port(i)._entry_number] for i in range(2)])
+        tape = Tape(context, [context.slots[system.get_output_port(i)._entry_number] for i in range(2)])
         assert tape.num_operations() == 2
         tape.run()
-        assert not context._store.invalid & tape._mask and not tape._operations.failure[0]
+        assert not context.store.invalid & tape._mask and not tape._operations.failure[0]
         assert outputs_of(system, context) == outputs_of(*density_of(distribution, A, w, b if has_b else None))
         expected = np.prod([system._density_of(x) for x in w]) / abs(np.linalg.det(A))
         assert system.CalcDensity(context) == pytest.approx(expected, rel=1e-12)
@@ -199,12 +199,12 @@ def test_compiled_densities_need_an_inverse_as_those_in_python_do(scale):
     A = scale * np.array([[1.0, 2.0], [2.0, 4.0]])
     system, context = density_of(RandomDistribution.kGaussian, A, [0.3, 0.4])
     with pytest.raises(RuntimeError, match="a matrix A that has an inverse"):
-        Tape(context, [context._slots[system.get_output_port(1)._entry_number]]).run()
+        Tape(context, [context.slots[system.get_output_port(1)._entry_number]]).run()
 
 
 def test_densities_of_matrices_that_nearly_have_no_inverse_are_left_to_python():
     A = np.diag([1.0, 1e-15])
     system, context = density_of(RandomDistribution.kGaussian, A, [0.3, 0.4])
-    slot = context._slots[system.get_output_port(1)._entry_number]
+    slot = context.slots[system.get_output_port(1)._entry_number]
     Tape(context, [slot]).run()
     assert slot.value.value().item() == system.CalcDensity(context) > 1e14

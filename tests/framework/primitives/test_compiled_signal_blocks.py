@@ -59,7 +59,7 @@ def test_new_constants_take_effect_in_compiled_code(kind):
         change = functools.partial(block.set_interval, 1, 0.0, 1.0)
     context = block.CreateDefaultContext()
     block.get_input_port().FixValue(context, [5.0, 1.75])
-    slot = context._slots[block.get_output_port()._entry_number]
+    slot = context.slots[block.get_output_port()._entry_number]
     tape = Tape(context, [slot])
     tape.run()
     assert slot.value.value().tolist() == [5.0, 1.75]
@@ -76,7 +76,7 @@ def test_compiled_code_leaves_it_to_python_to_say_what_cannot_be_wrapped():
     context = block.CreateDefaultContext()
     block.get_input_port().FixValue(context, [np.nan])
     with pytest.raises(ValueError, match="expected finite value"):
-        Tape(context, [context._slots[block.get_output_port()._entry_number]]).run()
+        Tape(context, [context.slots[block.get_output_port()._entry_number]]).run()
 
 
 def logged(block, uses_plan):
@@ -106,7 +106,7 @@ def test_outputs_derivatives_and_updates_are_operations(make):
     system.get_input_port().FixValue(context, np.zeros(system.get_input_port().size()))
     entries = [system.get_output_port()._entry_number]
     entries += [system._sys_xcdot_entry] if context.num_continuous_states() else []
-    assert Tape(context, [context._slots[entry] for entry in entries]).num_operations() == len(entries)
+    assert Tape(context, [context.slots[entry] for entry in entries]).num_operations() == len(entries)
     assert all(event.native is not None for event in system._sys_events if event.period)
 
 
@@ -117,7 +117,7 @@ def test_trajectories_are_compiled_and_equal_to_the_last_bit(time, clamps):
     contexts = [system.CreateDefaultContext() for _ in range(2)]
     for context in contexts:
         context.SetTime(time)
-    tape = Tape(contexts[0], contexts[0]._slots)
+    tape = Tape(contexts[0], contexts[0].slots)
     assert tape.num_operations() == 1
     tape.run()
     compiled, interpreted = (system.get_output_port().Eval(context) for context in contexts)

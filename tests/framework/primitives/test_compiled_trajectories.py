@@ -64,7 +64,7 @@ TRAJECTORIES = {
 def check(source: TrajectorySource) -> None:
     port, times = source.get_output_port(), _random.uniform(-0.5, 7.0, 40).tolist()
     compiled, interpreted = source.CreateDefaultContext(), source.CreateDefaultContext()
-    slot = compiled._slots[port._entry_number]
+    slot = compiled.slots[port._entry_number]
     tape = Tape(compiled, [slot])
     assert tape.num_operations() == 1
     for time in [*times, 0.0, 1.0, 2.5, 3.0, END]:
@@ -92,7 +92,7 @@ def test_derivatives_go_on_beyond_the_ends_if_that_is_asked_for() -> None:
 def test_another_trajectory_takes_effect() -> None:
     source = TrajectorySource(POLYNOMIAL)
     context = source.CreateDefaultContext()
-    slot = context._slots[source.get_output_port()._entry_number]
+    slot = context.slots[source.get_output_port()._entry_number]
     tape = Tape(context, [slot])
     tape.run()
     source.UpdateTrajectory(SPLINE)
@@ -117,5 +117,5 @@ class Mirrored(BezierCurve):
 def test_what_only_python_can_compute_is_left_to_it(trajectory: Any) -> None:
     source = TrajectorySource(stacked(trajectory))
     context = source.CreateDefaultContext()
-    tape = Tape(context, [context._slots[source.get_output_port()._entry_number]])
+    tape = Tape(context, [context.slots[source.get_output_port()._entry_number]])
     assert tape.num_operations() == 0

@@ -38,7 +38,7 @@ def case(request):
 @pytest.fixture(autouse=True)
 def compiled_at_once(monkeypatch):
     """What takes seconds to compile is compiled, however short the simulation."""
-    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_worth_while", lambda _code, pays=None: True)
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code, pays=None: True)
 
 
 def prepare(case, context):
@@ -68,7 +68,7 @@ def leaves(system, context):
 def output_slots(system, context):
     """Where the values of all vector outputs are kept, those inside of a diagram too."""
     pairs = [(leaf, mine, port) for leaf, mine in leaves(system, context) for port in leaf._sys_output_ports]
-    return [mine._slots[port._entry_number] for _, mine, port in pairs if port.size()]
+    return [mine.slots[port._entry_number] for _, mine, port in pairs if port.size()]
 
 
 def random_values(case, rng, dtype=np.float64):
@@ -305,7 +305,7 @@ def test_compiled_operations_compute_the_same_to_the_last_bit(case):
         expected = results(system, context)
         context, *_ = filled(case, system, np.random.default_rng(seed))
         dynamics = [(leaf, mine) for leaf, mine in leaves(system, context) if mine.num_continuous_states()]
-        rates = [mine._slots[leaf._sys_xcdot_entry] for leaf, mine in dynamics]
+        rates = [mine.slots[leaf._sys_xcdot_entry] for leaf, mine in dynamics]
         Tape(context, output_slots(system, context) + rates).run()
         np.testing.assert_array_equal(results(system, context), expected)
 
@@ -330,7 +330,7 @@ def test_every_block_runs_compiled(case):
     context, *_ = filled(case, system, np.random.default_rng(9))
     slots = output_slots(system, context)
     slots += [
-        mine._slots[leaf._sys_xcdot_entry] for leaf, mine in leaves(system, context) if mine.num_continuous_states()
+        mine.slots[leaf._sys_xcdot_entry] for leaf, mine in leaves(system, context) if mine.num_continuous_states()
     ]
     are_operations = [slot.entry.native is not None and slot.entry.native.resolve(slot.context) for slot in slots]
     updates = [(e.native, mine) for leaf, mine in leaves(system, context) for e in leaf._sys_events if is_update(e)]

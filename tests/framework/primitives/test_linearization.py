@@ -397,12 +397,12 @@ def test_parameters_are_those_of_the_context() -> None:
 def test_the_context_given_is_not_changed() -> None:
     plant = Pendulum()
     context = operating_point(plant, [0.3, 0.1], 0.2, time=1.5)
-    before = context._store.flat.copy()
+    before = context.store.flat.copy()
     plant.EvalTimeDerivatives(context)
-    evaluated = context._store.flat.copy(), context._store.invalid
+    evaluated = context.store.flat.copy(), context.store.invalid
     FirstOrderTaylorApproximation(plant, context)
-    np.testing.assert_array_equal(context._store.flat, evaluated[0])
-    assert context._store.invalid == evaluated[1] and before[0] == 1.5
+    np.testing.assert_array_equal(context.store.flat, evaluated[0])
+    assert context.store.invalid == evaluated[1] and before[0] == 1.5
 
 
 def test_what_cannot_be_linearized_is_refused_with_its_reason() -> None:

@@ -325,7 +325,7 @@ def test_results_are_written_to_out(state):
         with pytest.raises(ValueError, match="not aligned"):
             function(state, *arguments, out=shifted)
         size = read_only.size
-        inside = state.context._store.flat[:size].reshape(shape)
+        inside = state.context.store.flat[:size].reshape(shape)
         with pytest.raises(ValueError, match="must not share memory with the context"):
             function(state, *arguments, out=inside)
     result = DynamicsResult(state)

@@ -177,7 +177,7 @@ def test_squeezed_light_body_keeps_its_momentum_beyond_the_last_bits_of_impulses
 
 
 def exact(values: Array) -> Any:
-    """The same numbers as fractions."""
+    """These numbers as fractions."""
     return np.vectorize(Fraction, otypes=[object])(values)
 
 

@@ -20,7 +20,7 @@ from merganser.multibody.plant import MultibodyPlant
 
 @pytest.fixture(autouse=True)
 def compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_worth_while", lambda _code, pays=None: True)
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code, pays=None: True)
 
 
 def inputs(plant: MultibodyPlant, rng: np.random.Generator) -> Any:
@@ -44,7 +44,7 @@ def test_inverse_dynamics_of_random_trees(seed: int, mode: Any) -> None:
             context = controller.CreateDefaultContext()
             for i, value in enumerate((x, vdot)[: controller.num_input_ports()]):
                 controller.get_input_port(i).FixValue(context, value)
-            slot = context._slots[port._entry_number]
+            slot = context.slots[port._entry_number]
             slot.value.SetFromVector(np.full(plant.num_velocities(), np.nan))
             if is_compiled:
                 assert slot.entry.native.resolve(context) is not None
@@ -97,4 +97,4 @@ def test_a_state_that_is_not_finite_is_explained_as_in_python() -> None:
     context = controller.CreateDefaultContext()
     controller.get_input_port(0).FixValue(context, np.full(plant.num_multibody_states(), np.nan))
     with pytest.raises(ValueError, match="finite"):
-        Tape(context, [context._slots[controller.get_output_port()._entry_number]]).run()
+        Tape(context, [context.slots[controller.get_output_port()._entry_number]]).run()

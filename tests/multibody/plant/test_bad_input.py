@@ -71,12 +71,12 @@ def other() -> SimpleNamespace:
 
 def refused(r: SimpleNamespace, call: Any, kind: Any, *parts: str) -> None:
     """The call raises an error whose message has all parts, and changes no number of the Context."""
-    before = r.context._store.flat.copy()
+    before = r.context.store.flat.copy()
     with pytest.raises(kind) as caught:
         call()
     for part in parts:
         assert part in str(caught.value), f"{part!r} is not in {str(caught.value)!r}"
-    np.testing.assert_array_equal(r.context._store.flat, before)
+    np.testing.assert_array_equal(r.context.store.flat, before)
 
 
 # -- singular mass matrices ------------------------------------------------------------------------

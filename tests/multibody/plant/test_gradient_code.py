@@ -12,7 +12,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from merganser.framework.core import later_code
+from merganser.framework import later_code
 from merganser.framework.native import parallel_compilation
 from merganser.framework.native.argument_types import example_of, type_key
 from merganser.multibody import kernels
@@ -108,7 +108,7 @@ class Compiled:
 _SCRIPT = """
 import os, time
 os.sched_getaffinity = lambda _process: {0, 1}  # there may be one processor only
-from merganser.framework.core import later_code
+from merganser.framework import later_code
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes
 from merganser.multibody.plant import gradient_code

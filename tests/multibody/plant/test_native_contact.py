@@ -45,8 +45,8 @@ TIME_STEP = 0.002
 
 @pytest.fixture(autouse=True)
 def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_worth_while", lambda _code: True)
-    monkeypatch.setattr("merganser.framework.core.later_code.must_compile_here", lambda: True)
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code: True)
+    monkeypatch.setattr("merganser.framework.later_code.must_compile_here", lambda: True)
 
 
 class Scene(NamedTuple):
@@ -310,6 +310,25 @@ def test_a_force_that_is_not_a_number_raises_the_same_error_and_changes_nothing(
     assert "desired_state" in messages[0]
 
 
+def test_results_of_the_last_step_outlast_one_that_fails_in_the_same_advance() -> None:
+    scenes: list[Scene] = []
+
+    def spoil() -> None:
+        simulator = scenes[-1].simulator
+        source = simulator.get_system().GetSubsystemByName("desired")
+        context = source.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+        context.get_mutable_numeric_parameter(0)[1] = np.nan
+
+    for way in WAYS:
+        scenes.append(make_scene(way, watch=spoil))
+        with pytest.raises(RuntimeError, match="desired_state"):
+            scenes[-1].simulator.AdvanceTo(0.3)
+    python, native = map(results, scenes)
+    assert len(python[2]) >= 4
+    for expected, found in zip(python, native):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_geometry_of_others_than_the_plant_is_left_to_python() -> None:
     scene = make_scene("always")
     assert scene.plant._native_dynamics.resolve(scene.context) is not None
@@ -350,7 +369,7 @@ def pendulum_with_limits() -> MultibodyPlant:
 
 
 def test_a_simulation_is_in_python_for_the_first_step_at_a_joint_limit_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_there", lambda _code: False)
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_there", lambda _code: False)
     found, num_calls = [], []
     for way in WAYS:
         plant = pendulum_with_limits()
@@ -380,7 +399,7 @@ def test_simulations_of_a_batch_that_reach_joint_limits_stay_in_their_lane(
     assert np.all(np.abs(expected[0]) < 0.52)  # all have fallen to a limit
 
     monkeypatch.setenv("MERGANSER_PLAN", "always")
-    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_there", lambda _code: True)
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_there", lambda _code: True)
     monkeypatch.setattr("merganser.analysis.batch_simulation._WORTH_A_THREAD", 1e-9)
     alone: list[int] = []
     monkeypatch.setattr(BatchSimulator, "_simulate_alone", lambda _batch, _work, index: alone.append(index))

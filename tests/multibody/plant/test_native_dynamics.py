@@ -28,7 +28,7 @@ WAYS = ("never", "always")
 
 @pytest.fixture(autouse=True)
 def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_worth_while", lambda _code: True)
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code: True)
 
 
 def arm(time_step: float, sampled: bool = True, springs: bool = False) -> MultibodyPlant:

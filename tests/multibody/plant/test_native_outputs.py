@@ -24,8 +24,8 @@ CALCULATIONS = ("_calc_acceleration", "_calc_net_actuation", "_calc_contact_forc
 
 @pytest.fixture(autouse=True)
 def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_worth_while", lambda _code: True)
-    monkeypatch.setattr("merganser.framework.core.later_code.must_compile_here", lambda: True)
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code: True)
+    monkeypatch.setattr("merganser.framework.later_code.must_compile_here", lambda: True)
 
 
 @pytest.fixture

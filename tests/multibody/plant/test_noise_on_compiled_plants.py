@@ -30,7 +30,7 @@ def test_samples_are_those_of_python_where_a_joint_reaches_its_limit(
     distribution: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Steps at the limit are left to Python, with all that happens at the same time."""
-    monkeypatch.setattr("merganser.framework.core.later_code.LaterCode.is_worth_while", lambda _code: True)
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code: True)
     runs = []
     for is_compiled in (False, True):
         builder = DiagramBuilder()

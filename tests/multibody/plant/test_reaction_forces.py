@@ -192,7 +192,7 @@ def test_locked_joints_carry_what_would_move_them():
 
 @TIME_STEPS
 def test_a_joint_whose_child_is_nearer_the_world_exerts_its_force_on_that_child(time_step):
-    """The same mechanism, with parent and child of one joint exchanged."""
+    """The mechanism with parent and child of one joint exchanged."""
     results = []
     for is_reversed in (False, True):
         for kind in (RevoluteJoint, PrismaticJoint, WeldJoint):

@@ -1,0 +1,163 @@
+"""What the rooms around core may use of it beside its public classes; no part of the API of users.
+
+What is read in inner loops is a plain attribute, documented with its class: of a Context `system`, `layout`, `store`,
+`parent`, `sources`, `slots` and `derivative_slots`, and all of `Store`, `CacheSlot`, `CacheEntry`, `SystemLayout` and
+`RootLayout`. What concerns a System is a function here, since a System has no attribute that a derived class of a user
+could overwrite by accident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from merganser.framework.core.cache import CacheEntry
+    from merganser.framework.core.context import Context
+    from merganser.framework.core.events import DeclaredEvent, TriggerType
+    from merganser.framework.core.indices import DependencyTicket
+    from merganser.framework.core.leaf_context import LeafContext
+    from merganser.framework.core.leaf_system import LeafSystem
+    from merganser.framework.core.native_code import ContextualCode, NativeCode
+    from merganser.framework.core.ports import InputPort, OutputPort
+    from merganser.framework.core.store import CacheSlot
+    from merganser.framework.core.system import System
+    from merganser.framework.core.values import BasicVector
+    from merganser.framework.core.witness import ActiveWitness
+
+__all__ = [
+    "active_witnesses",
+    "cache_entries",
+    "declare_storage",
+    "declare_vector_entry",
+    "declared_events",
+    "derivatives_entry",
+    "diagram_around",
+    "input_ports",
+    "may_have_witnesses",
+    "new_context",
+    "scalar_of",
+    "slot_of",
+    "state_node",
+    "use_native_derivatives",
+    "use_native_event",
+]
+
+# ---------------------------------------------------------------------- what a system is made of
+
+
+def scalar_of(system: Any) -> type[Any]:
+    """The type of the scalars in the contexts of a system, or of the systems that a DiagramBuilder takes."""
+    scalar: type[Any] = system._scalar
+    return scalar
+
+
+def diagram_around(system: System) -> Any:
+    """The Diagram of which a system is a direct part; None if there is none."""
+    return system._sys_parent
+
+
+def input_ports(system: System) -> Sequence[InputPort]:
+    """The input ports, in order."""
+    return system._sys_input_ports
+
+
+def cache_entries(system: LeafSystem) -> Sequence[CacheEntry]:
+    """All computations of a leaf system: output ports, time derivatives, and entries that were declared as such."""
+    return system._sys_cache_entries
+
+
+def derivatives_entry(system: LeafSystem) -> CacheEntry | None:
+    """The computation of the time derivatives; None if there is no continuous state."""
+    number = system._sys_xcdot_entry
+    return None if number is None else system._sys_cache_entries[number]
+
+
+def state_node(system: LeafSystem, group: int) -> int:
+    """The number of the node that stands for a group of the discrete state, see dependencies.py."""
+    return system._sys_dependency_table.group_nodes["xd"][group]
+
+
+def declared_events(
+    system: System, context: Context, trigger: TriggerType | None = None
+) -> list[tuple[LeafContext, DeclaredEvent]]:
+    """The events of a system and of those inside, each with the context of its leaf.
+
+    Args:
+        system: any system.
+        context: its own.
+        trigger: only events with this one; None for all.
+    """
+    return system._declared_events(context) if trigger is None else system._events_with(context, trigger)
+
+
+def may_have_witnesses(system: System) -> bool:
+    """Whether a system, or one inside, has witness functions in any state."""
+    return system._may_have_witnesses()
+
+
+def active_witnesses(system: System, context: Context) -> list[ActiveWitness]:
+    """The witness functions that count in the present state, each with the context of its leaf."""
+    return system._active_witnesses(context)
+
+
+# ---------------------------------------------------------------------- contexts
+
+
+def new_context(system: System, dtype: Any) -> Any:
+    """A context whose numbers are of another type, such as complex ones; state and parameters are not yet set."""
+    return system._make_context(dtype)
+
+
+def slot_of(port: OutputPort, context: Context) -> CacheSlot:
+    """Where a context of the port's system keeps the value of an output port; of a Diagram, that of the leaf behind."""
+    leaf_port = port._leaf_port
+    layout = context.layout.root.of_system[id(leaf_port.get_system())]
+    return context.store.slots[layout.first_bit + leaf_port._entry_number]  # type: ignore[attr-defined]
+
+
+# ---------------------------------------------------------------------- declarations of blocks
+
+
+def declare_storage(system: LeafSystem, description: str, allocate: Callable[[], Any]) -> CacheEntry:
+    """Declares a value that each Context keeps and copies, such as a log.
+
+    It is no state: nothing that the system computes may depend on it, and publish events may change it.
+    """
+    return system._declare_storage(description, allocate)
+
+
+def declare_vector_entry(
+    system: LeafSystem,
+    description: str,
+    model: BasicVector,
+    calc: Callable[[Any, BasicVector], None],
+    tickets: Iterable[DependencyTicket],
+) -> CacheEntry:
+    """Declares a computation whose result is a vector among the numbers of the Context, as that of a port is.
+
+    Args:
+        system: whose context `calc` gets.
+        description: what is computed, for messages.
+        model: says how many elements there are.
+        calc: called as calc(context, output).
+        tickets: what it reads.
+    """
+    return system._declare_entry(description, model, calc, tickets)
+
+
+def use_native_derivatives(system: LeafSystem, code: NativeCode | ContextualCode) -> None:
+    """Says that an operation computes the time derivatives as the callback does.
+
+    Raises:
+        RuntimeError: there is no continuous state.
+    """
+    entry = derivatives_entry(system)
+    if entry is None:
+        raise RuntimeError(f"System '{system.GetSystemPathname()}' has no continuous state.")
+    entry.use_native(code)
+
+
+def use_native_event(system: LeafSystem, code: NativeCode | ContextualCode) -> None:
+    """Says that an operation does what the handler of the event does that was declared last."""
+    system._use_native_event(code)
