@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["IntegratorBase", "StepResult"]
 
 _COMPILED_STEPS = LaterCode("merganser.analysis.integrators.compiled_steps", "STEPS", "take_step")
+_MAY_COMPILE = may_compile()
 _FIRST_STEP_SIZE = 1e-3  # where neither the first nor the longest step was asked for [s]
 
 
@@ -122,13 +123,14 @@ class IntegratorBase(IntegratorSettings):
         self._x: NDArray[Any] = store.flat[start:end]
         self._xdot: NDArray[Any] = store.flat[start + shift : end + shift]
         self._is_initialized = self._is_prepared = False
-        self._dense_output = None
+        if self._dense_output_ is not None:
+            self._dense_output = None
         self._compiled: CompiledSteps | None = None
 
     def _prepare_all(self) -> None:
         """Makes room for what is computed in steps."""
         context, n, dtype = self._bound_context(), len(self._x), self._x.dtype
-        self._x_start, self._xdot_start, self._xdot_end = (self._x.copy() for _ in range(3))
+        self._x_start, self._xdot_start, self._xdot_end = self._x.copy(), self._x.copy(), self._x.copy()
         self._memory: NDArray[Any] = np.zeros(0)  # what the method keeps from step to step
         self._quaternions = np.array(context.layout.root.unit_quaternions, dtype=np.int64)
         self._derivatives = context.derivative_evaluator()
@@ -137,7 +139,7 @@ class IntegratorBase(IntegratorSettings):
         s = self._integers
         s[f.NUM_STATES], s[f.NUM_QUATERNIONS] = n, len(self._quaternions)
         s[f.ERROR_ORDER] = self.get_error_estimate_order()
-        self._may_be_compiled = may_compile() and dtype == np.float64 and 0 < n <= self.most_compiled
+        self._may_be_compiled = _MAY_COMPILE and dtype == np.float64 and 0 < n <= self.most_compiled
         self._is_prepared = True
 
     def _compiled_steps(self) -> CompiledSteps | None:
@@ -224,20 +226,21 @@ class IntegratorBase(IntegratorSettings):
                 conflict.
         """
         self._bound_context()
-        if self._is_fixed_step and math.isinf(self._max_step_size):
+        r = self._reals
+        shortest, longest = r[f.MIN_STEP_SIZE], r[f.MAX_STEP_SIZE]
+        if self._integers[f.IS_FIXED_STEP] and math.isinf(longest):
             raise RuntimeError(
                 f"{type(self).__name__} takes fixed steps and has no step size; call set_maximum_step_size."
             )
-        if self._min_step_size > self._max_step_size:
+        if shortest > longest:
             raise RuntimeError(
-                f"{type(self).__name__}: the requested minimum step size {self._min_step_size} s is larger "
-                f"than the maximum step size {self._max_step_size} s."
+                f"{type(self).__name__}: the requested minimum step size {shortest} s is larger "
+                f"than the maximum step size {longest} s."
             )
         first = self._initial_step_size
         if first is None:
-            longest = self._max_step_size
             first = self.first_step_share * longest if math.isfinite(longest) else _FIRST_STEP_SIZE
-        self._ideal_step_size = min(max(first, self.get_working_minimum_step_size()), self._max_step_size)
+        r[f.IDEAL_STEP_SIZE] = min(max(first, shortest_step_size(self)), longest)
         if not self._is_prepared:
             self._prepare_all()
         self._is_initialized = True
@@ -299,7 +302,7 @@ class IntegratorBase(IntegratorSettings):
             ValueError: that time lies in the past.
             RuntimeError: the integrator is not in fixed-step mode, or a value is not finite.
         """
-        if not self._is_fixed_step:
+        if not self._integers[f.IS_FIXED_STEP]:
             name = type(self).__name__
             raise RuntimeError(f"{name} is under error control; call set_fixed_step_mode(True) for a fixed step.")
         if not self._is_initialized:
@@ -309,13 +312,13 @@ class IntegratorBase(IntegratorSettings):
         if len(self._x) == 0 or t_target == time:
             self._bound_context().put_time(t_target)
             return True
-        longest = self._max_step_size
+        s, r = self._integers, self._reals
+        longest = r[f.MAX_STEP_SIZE]
         try:
-            self._max_step_size, self._integers[f.IS_SINGLE] = math.inf, True
+            r[f.MAX_STEP_SIZE], s[f.IS_SINGLE] = math.inf, True
             status = self._take_step(t_target)
         finally:
-            self._max_step_size = longest
-            self._integers[f.IS_SINGLE] = False
+            r[f.MAX_STEP_SIZE], s[f.IS_SINGLE] = longest, False
         if status != f.SHORTER:
             self._check(status)
         return status == SUCCEEDED
@@ -361,7 +364,7 @@ class IntegratorBase(IntegratorSettings):
         if status == f.TOO_FINE:
             raise RuntimeError(
                 f"{type(self).__name__} of system '{self._system.GetSystemPathname()}': at time {time} s steps of "
-                f"{self._max_step_size} s at most are shorter than what time can resolve there, about "
+                f"{r[f.MAX_STEP_SIZE]} s at most are shorter than what time can resolve there, about "
                 f"{RESOLUTION * abs(time):.3g} s. Set a larger maximum step size, or begin at an earlier time."
             )
         if status == f.NOT_FINITE:

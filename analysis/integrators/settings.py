@@ -14,24 +14,6 @@ from merganser.framework.core.arguments import checked_number
 __all__ = ["IntegratorSettings"]
 
 
-class _Field:
-    """An attribute that stands in one of the two arrays of step_fields.py.
-
-    Args:
-        array: which, `_integers` or `_reals`.
-        number: of the field.
-    """
-
-    def __init__(self, array: str, number: int) -> None:
-        self._array, self._number = array, number
-
-    def __get__(self, owner: Any, kind: type) -> Any:
-        return getattr(owner, self._array)[self._number]
-
-    def __set__(self, owner: Any, value: Any) -> None:
-        getattr(owner, self._array)[self._number] = value
-
-
 class IntegratorSettings(abc.ABC):
     """What the user sets, and what an integrator counts while it works."""
 
@@ -42,11 +24,6 @@ class IntegratorSettings(abc.ABC):
     first_step_share = 0.1
 
     _is_initialized: bool  # whether Initialize has seen the settings
-
-    _max_step_size = _Field("_reals", f.MAX_STEP_SIZE)
-    _min_step_size = _Field("_reals", f.MIN_STEP_SIZE)
-    _ideal_step_size = _Field("_reals", f.IDEAL_STEP_SIZE)
-    _is_fixed_step = _Field("_integers", f.IS_FIXED_STEP)
 
     def __init__(self) -> None:
         # All that steps depend on and count; single fields are read and written faster this way than in an array.
@@ -69,14 +46,14 @@ class IntegratorSettings(abc.ABC):
 
     def _reset_settings(self) -> None:
         """Sets all knobs to their defaults and all counts to zero."""
-        self._max_step_size = math.inf
-        self._min_step_size = 0.0
+        self._reals[f.MAX_STEP_SIZE] = math.inf
+        self._reals[f.MIN_STEP_SIZE] = 0.0
         self._integers[f.THROWS] = True
-        self._is_fixed_step = not self.supports_error_estimation()
+        self._integers[f.IS_FIXED_STEP] = not self.supports_error_estimation()
         self._target_accuracy: float | None = None
         self._reals[f.ACCURACY] = self.default_accuracy
         self._initial_step_size: float | None = None
-        self._ideal_step_size = math.nan
+        self._reals[f.IDEAL_STEP_SIZE] = math.nan
         self._is_initialized = False
         self._reset_knobs()
         self.ResetStatistics()
@@ -85,11 +62,12 @@ class IntegratorSettings(abc.ABC):
 
     def set_maximum_step_size(self, max_step_size: float) -> None:
         """Takes no step longer than this [s]; in fixed-step mode, all steps have this size."""
-        self._max_step_size = self._positive(max_step_size, "maximum step size")
+        self._reals[f.MAX_STEP_SIZE] = self._positive(max_step_size, "maximum step size")
 
     def get_maximum_step_size(self) -> float:
         """The longest step allowed [s]."""
-        return self._max_step_size
+        value: float = self._reals[f.MAX_STEP_SIZE]
+        return value
 
     def set_requested_minimum_step_size(self, min_step_size: float) -> None:
         """Takes no step shorter than this [s], save the last one before an event."""
@@ -97,12 +75,13 @@ class IntegratorSettings(abc.ABC):
         size = checked_number(min_step_size, f"{name}: minimum step size [s]")
         if not size >= 0.0:
             raise ValueError(f"{name}: the minimum step size cannot be negative, got {min_step_size}.")
-        self._min_step_size = size
+        self._reals[f.MIN_STEP_SIZE] = size
         self._is_initialized = False
 
     def get_requested_minimum_step_size(self) -> float:
         """The shortest step asked for [s]."""
-        return self._min_step_size
+        value: float = self._reals[f.MIN_STEP_SIZE]
+        return value
 
     def set_throw_on_minimum_step_size_violation(self, throws: bool) -> None:
         """Whether to raise when the accuracy cannot be met with the shortest step, or to accept the error."""
@@ -116,12 +95,12 @@ class IntegratorSettings(abc.ABC):
         """Whether all steps have the maximum step size, without error control."""
         if not flag and not self.supports_error_estimation():
             raise RuntimeError(f"{type(self).__name__} has no error estimate; it can only take fixed steps.")
-        self._is_fixed_step = bool(flag)
+        self._integers[f.IS_FIXED_STEP] = bool(flag)
         self._is_initialized = False
 
     def get_fixed_step_mode(self) -> bool:
         """Whether all steps have the maximum step size."""
-        return bool(self._is_fixed_step)
+        return bool(self._integers[f.IS_FIXED_STEP])
 
     def set_target_accuracy(self, accuracy: float) -> None:
         """Asks for this much error a step, at most, in any state variable."""
@@ -212,7 +191,8 @@ class IntegratorSettings(abc.ABC):
 
     def get_ideal_next_step_size(self) -> float:
         """Size that error control wants for the next step [s]."""
-        return self._ideal_step_size
+        value: float = self._reals[f.IDEAL_STEP_SIZE]
+        return value
 
     def GetStatisticsSummary(self) -> list[tuple[str, float]]:
         """The counts by name."""
@@ -221,7 +201,7 @@ class IntegratorSettings(abc.ABC):
             ("integrator_actual_initial_step_size_taken", self._reals[f.FIRST_STEP_SIZE]),
             ("integrator_largest_step_size_taken", self._reals[f.LARGEST_STEP_SIZE]),
         ]
-        if not self._is_fixed_step:
+        if not self._integers[f.IS_FIXED_STEP]:
             summary += [
                 ("integrator_smallest_adapted_step_size_taken", self._reals[f.SMALLEST_STEP_SIZE]),
                 ("integrator_num_step_shrinkages_from_error_control", self._integers[f.NUM_SHRINKAGES]),

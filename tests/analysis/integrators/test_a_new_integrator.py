@@ -40,9 +40,8 @@ class Cubic(LeafSystem):
 
 def simulate(use_plan: bool, has_python: bool) -> tuple[Simulator, list[Any]]:
     builder = DiagramBuilder()
-    source, system = builder.AddSystem(Sine(1.0, 3.0, 0.0, 1)), builder.AddSystem(Integrator(1))
-    if has_python:
-        system = builder.AddSystem(Cubic())
+    source = builder.AddSystem(Sine(1.0, 3.0, 0.0, 1))
+    system = builder.AddSystem(Cubic() if has_python else Integrator(1))
     builder.Connect(source.get_output_port(0), system.get_input_port())
     sink = LogVectorOutput(system.get_output_port(), builder, 0.1)
     simulator = Simulator(builder.Build())
