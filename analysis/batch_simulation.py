@@ -1,7 +1,7 @@
 """Many simulations of one system: from an array of states, or from Contexts, in compiled code and in threads.
 
 Where Python has no part in a simulation, the system is lowered once (plan/rows.py): each thread has one Context with a
-plan, a *lane*, through which the values of one simulation go after those of the other. All others are simulated by a
+plan, a *track*, through which the values of one simulation go after those of the other. All others are simulated by a
 Simulator of their own. The results are the same to the last bit.
 """
 
@@ -30,7 +30,7 @@ from merganser.framework.core.errors import note_place
 from merganser.framework.core.native_code import may_compile
 
 if TYPE_CHECKING:
-    from merganser.analysis.plan.rows import Lane
+    from merganser.analysis.plan.rows import Track
 
 __all__ = ["BatchResult", "BatchSimulator", "batch_simulate"]
 
@@ -38,7 +38,7 @@ Array = NDArray[Any]
 _SLICE = 0.005  # how long compiled code runs before it is looked for interrupts, about [s]
 _FIRST_STEPS, _MOST_STEPS = 256, 1 << 20
 _FIRST_BLOCK, _MOST_IN_BLOCK = 4, 4096  # simulations that a thread takes at a time
-_WORTH_A_THREAD = 0.01  # as long as it takes to make another lane, and more [s]
+_WORTH_A_THREAD = 0.01  # as long as it takes to make another track, and more [s]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +90,7 @@ class BatchSimulator:
         self._workers = num_workers(parallelize, "BatchSimulator")
         self._context = system.CreateDefaultContext() if context is None else context
         self._make_simulator(self._context.Clone())  # refuses what is wrong
-        self._lanes: list[Lane] = []
+        self._tracks: list[Track] = []
 
     def simulate(
         self,
@@ -164,8 +164,8 @@ class BatchSimulator:
     def _run_all(self, work: _Work) -> None:
         num, at, chunk = len(work.runs), 0, self._workers
         while at < num:
-            if self._has_lanes(work.runs):
-                self._run_in_lanes(work, at)
+            if self._has_tracks(work.runs):
+                self._run_in_tracks(work, at)
                 self._run_alone(work, sorted(work.left))
                 return
             self._run_alone(work, range(at, min(at + chunk, num)))
@@ -211,54 +211,54 @@ class BatchSimulator:
             context.SetTime(start)
         return simulator
 
-    # ------------------------------------------------------------------ in lanes
+    # ------------------------------------------------------------------ in tracks
 
-    def _has_lanes(self, runs: Any) -> bool:
-        """Whether there is a lane for these runs; makes one, if that is possible and worth while."""
+    def _has_tracks(self, runs: Any) -> bool:
+        """Whether there is a track for these runs; makes one, if that is possible and worth while."""
         template = runs.template
-        self._lanes = [lane for lane in self._lanes if lane.is_usable() and runs.suits(lane)]
-        return bool(self._lanes) or self._add_lane(template)
+        self._tracks = [track for track in self._tracks if track.is_usable() and runs.suits(track)]
+        return bool(self._tracks) or self._add_track(template)
 
-    def _add_lane(self, template: Context) -> bool:
+    def _add_track(self, template: Context) -> bool:
         if not may_compile() or template.store.flat.dtype != np.float64:
             return False
         simulator = self._make_simulator(template.Clone())
         if not (simulator.get_use_native_plan() and simulator._pays_to_have_plan()):
             return False
-        from merganser.analysis.plan.rows import Lane  # loads compiled code
+        from merganser.analysis.plan.rows import Track  # loads compiled code
 
         try:
-            self._lanes.append(Lane(simulator))
+            self._tracks.append(Track(simulator))
         except LookupError:
             return False
         return True
 
-    def _run_in_lanes(self, work: _Work, first: int) -> None:
-        """The first lane tells how long simulations take, and with that how many lanes are worth while."""
+    def _run_in_tracks(self, work: _Work, first: int) -> None:
+        """The first track tells how long simulations take, and with that how many tracks are worth while."""
         work.begin(first)
-        self._serve(work, self._lanes[0], True)
+        self._serve(work, self._tracks[0], True)
         others = min(self._workers - 1, int(work.time_left() / _WORTH_A_THREAD))
-        while len(self._lanes) < 1 + others and self._add_lane(work.runs.template):
+        while len(self._tracks) < 1 + others and self._add_track(work.runs.template):
             pass
-        helpers = self._lanes[1 : 1 + others]
+        helpers = self._tracks[1 : 1 + others]
         if not helpers:
-            self._serve(work, self._lanes[0], False)
+            self._serve(work, self._tracks[0], False)
             return
         with concurrent.futures.ThreadPoolExecutor(len(helpers)) as pool:
-            futures = [pool.submit(self._serve, work, lane, False) for lane in helpers]
+            futures = [pool.submit(self._serve, work, track, False) for track in helpers]
             try:
-                self._serve(work, self._lanes[0], False)
+                self._serve(work, self._tracks[0], False)
             except BaseException:
                 work.is_stopped = True
                 raise
             for future in futures:
                 future.result()
 
-    def _serve(self, work: _Work, lane: Lane, is_first: bool) -> None:
-        """Lets a lane take blocks of simulations as long as there are any; the first one alone, to see how long."""
+    def _serve(self, work: _Work, track: Track, is_first: bool) -> None:
+        """Lets a track take blocks of simulations as long as there are any; the first one alone, to see how long."""
         try:
             for start, end in work.blocks(is_first):
-                _run_block(work, lane, start, end)
+                _run_block(work, track, start, end)
         except BaseException:
             work.is_stopped = True
             raise
@@ -274,7 +274,7 @@ class _Work:
         progress: shows how many are done.
 
     Attributes:
-        left: indices of the simulations that the lanes have left to Python.
+        left: indices of the simulations that the tracks have left to Python.
         is_stopped: whether all threads are to stop as soon as they can.
     """
 
@@ -321,49 +321,49 @@ class _Work:
             self._progress.update(self._num_done)
 
 
-def _run_block(work: _Work, lane: Lane, start: int, end: int) -> None:
-    """Runs simulations through a lane; what it cannot do is left."""
+def _run_block(work: _Work, track: Track, start: int, end: int) -> None:
+    """Runs simulations through a track; what it cannot do is left."""
     runs = work.runs
-    indices, rows = runs.load(lane, start, end)
+    indices, rows = runs.load(track, start, end)
     work.left.extend(sorted(set(range(start, end)).difference(indices)))
-    singly = lane.leaves_traces() and runs.wants_traces(lane)
+    singly = track.leaves_traces() and runs.wants_traces(track)
     parts = [slice(n, n + 1) for n in range(len(rows))] if singly else [slice(0, len(rows))]
     for part in parts:
-        results = np.empty((len(rows[part]), len(lane.results_at)))
-        counts = np.zeros((len(results), lane.num_counts), dtype=np.int64)
+        results = np.empty((len(rows[part]), len(track.results_at)))
+        counts = np.zeros((len(results), track.num_counts), dtype=np.int64)
         mine = indices[part]
         if singly:
-            lane.use_logs(runs.boxes(lane, mine[0]))
+            track.use_logs(runs.boxes(track, mine[0]))
         is_complete = False
         try:
-            skipped = _run_rows(work, lane, rows[part], results, counts)
+            skipped = _run_rows(work, track, rows[part], results, counts)
             is_complete = not (skipped or work.is_stopped)
         finally:
             if singly and not is_complete:
-                lane.forget_samples()
+                track.forget_samples()
         if work.is_stopped:
             return
         work.left.extend(mine[n] for n in skipped)
         done = [n for n in range(len(mine)) if n not in skipped]
-        runs.put(lane, [mine[n] for n in done], results[done], counts[done], work.end)
+        runs.put(track, [mine[n] for n in done], results[done], counts[done], work.end)
         work.note(len(done))
 
 
-def _run_rows(work: _Work, lane: Lane, rows: Array, results: Array, counts: Array) -> set[int]:
+def _run_rows(work: _Work, track: Track, rows: Array, results: Array, counts: Array) -> set[int]:
     """Runs rows to the end; returns those that Python has to simulate."""
     skipped: set[int] = set()
     is_beyond = ~(rows[:, 0] <= work.end)  # a Simulator says what is wrong with that
     if is_beyond.any() or math.isnan(work.end):
         return set(range(len(rows)))
-    lane.begin()
+    track.begin()
     while not work.is_stopped:
         begin = wall_clock.perf_counter()
-        outcome = lane.run(rows, work.end, results, counts, work.num_steps)
+        outcome = track.run(rows, work.end, results, counts, work.num_steps)
         if outcome == 0:
             break
         if outcome is None:
-            skipped.add(lane.row())
-            lane.skip_row()
+            skipped.add(track.row())
+            track.skip_row()
             continue
         elapsed = wall_clock.perf_counter() - begin
         if elapsed < _SLICE and work.num_steps < _MOST_STEPS:

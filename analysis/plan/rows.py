@@ -1,8 +1,8 @@
 """Many simulations through one plan: the flat array of one Context is loaded with a row of values for each of them.
 
-A `Lane` is a Context with a plan in which Python has no part. Simulations go through it one after the other, in one
+A `Track` is a Context with a plan in which Python has no part. Simulations go through it one after the other, in one
 compiled loop that takes, for each, the steps that a Simulator of its own would take, with the same values in the same
-order, so to the last bit. Several lanes run in as many threads.
+order, so to the last bit. Several tracks run in as many threads.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from merganser.analysis.simulator import Simulator
     from merganser.framework import Context
 
-__all__ = ["COUNTS", "Lane"]
+__all__ = ["COUNTS", "Track"]
 
 Array = NDArray[Any]
 
 _number = itertools.count()
-# Where a lane stands: an array of integers.
+# Where a track stands: an array of integers.
 ROW = next(_number)  # the one in progress, or the next one
 STAGE = next(_number)  # of that row, see below
 STEPS_LEFT = next(_number)  # until the loop returns
@@ -50,7 +50,7 @@ COUNTS = (f.NUM_STEPS, f.NUM_STATE_UPDATES, f.NUM_UPDATES, f.NUM_PUBLISHES)
 _COUNTS = np.array(COUNTS)
 _NUM_CHANGING = f.STEP  # the fields before describe where the loop stands; those from here on, the problem
 _MOST_CLOCKS_AT_ONCE = 16
-_MOST_MENDED = 32  # how often operations may ask for more room, in one lane
+_MOST_MENDED = 32  # how often operations may ask for more room, in one track
 
 
 @device
@@ -108,7 +108,7 @@ def advance_rows(
     just_before_in: Any,  # the largest number that is less than the time of each row, shape [n]
     boundary_time: float,  # [s]
     # Out:
-    marks: Any,  # where the lane stands
+    marks: Any,  # where the track stands
     results_out: Any,  # shape [n, k]
     counts_out: Any,  # shape [n, number of counts]
 ) -> int:
@@ -142,11 +142,11 @@ def advance_rows(
     return f.DONE
 
 
-class Lane:
+class Track:
     """A Context through which simulations go one after the other, without Python.
 
     Args:
-        simulator: of the Context, which belongs to the lane, with its settings.
+        simulator: of the Context, which belongs to the track, with its settings.
 
     Attributes:
         context: the Context.

@@ -117,12 +117,12 @@ def alone(system: System, context: Context, config: SimulatorConfig | None = Non
 
 
 @pytest.fixture
-def lanes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Plans are made at once; counts the rows that go through lanes, thread by thread."""
+def tracks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Plans are made at once; counts the rows that go through tracks, thread by thread."""
     rows = pytest.importorskip("merganser.analysis.plan.rows")
     monkeypatch.setenv("MERGANSER_PLAN", "always")
     counts: list[int] = []
-    run = rows.Lane.run
+    run = rows.Track.run
 
     def counting(self: Any, values: Any, *arguments: Any) -> Any:
         outcome = run(self, values, *arguments)
@@ -130,7 +130,7 @@ def lanes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             counts.append(len(values))
         return outcome
 
-    monkeypatch.setattr(rows.Lane, "run", counting)
+    monkeypatch.setattr(rows.Track, "run", counting)
     return counts
 
 
@@ -150,7 +150,7 @@ CONFIGS = {
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 @pytest.mark.parametrize("make", SYSTEMS.values(), ids=SYSTEMS)
 def test_batches_are_single_simulations_to_the_last_bit(
-    make: Callable[[], System], config: SimulatorConfig | None, lanes: list[int]
+    make: Callable[[], System], config: SimulatorConfig | None, tracks: list[int]
 ) -> None:
     system = make()
     contexts = random_contexts(system)
@@ -158,7 +158,7 @@ def test_batches_are_single_simulations_to_the_last_bit(
     statuses = batch_simulate(system, contexts, END, config=config, parallelize=2)
     assert all(status.succeeded() and status.return_time() == END for status in statuses)
     is_compiled = make is not Python and not (config and config.publish_every_time_step)
-    assert sum(lanes) == (NUM if is_compiled else 0)
+    assert sum(tracks) == (NUM if is_compiled else 0)
     for context, copy in zip(contexts, copies):
         alone(system, copy, config)
         np.testing.assert_array_equal(state_of(context), state_of(copy))
@@ -174,7 +174,7 @@ def logs_of(context: Context) -> list[Any]:
 
 
 @pytest.mark.parametrize("make", SYSTEMS.values(), ids=SYSTEMS)
-def test_arrays_give_what_contexts_give(make: Callable[[], System], lanes: list[int]) -> None:
+def test_arrays_give_what_contexts_give(make: Callable[[], System], tracks: list[int]) -> None:
     system = make()
     contexts = random_contexts(system)
     states = np.array([state_of(context) for context in contexts]).T
@@ -201,7 +201,7 @@ def test_arrays_give_what_contexts_give(make: Callable[[], System], lanes: list[
     assert len(result.logs) == len(logs_of(contexts[0]))
 
 
-def test_results_do_not_depend_on_the_number_of_threads_nor_on_what_ran_before(lanes: list[int]) -> None:
+def test_results_do_not_depend_on_the_number_of_threads_nor_on_what_ran_before(tracks: list[int]) -> None:
     system = VanDerPol()
     x = np.random.default_rng(1).normal(size=(2, 700))
     config = SimulatorConfig(integration_scheme="radau3", accuracy=1e-5)
@@ -210,21 +210,21 @@ def test_results_do_not_depend_on_the_number_of_threads_nor_on_what_ran_before(l
     np.testing.assert_array_equal(one.simulate(x[:, ::-1], END).states[:, ::-1], expected)
     three = BatchSimulator(system, config=config, parallelize=3)
     np.testing.assert_array_equal(three.simulate(x, END).states, expected)
-    assert sum(lanes) == 3 * 700
+    assert sum(tracks) == 3 * 700
 
 
-def test_a_batch_in_threads_uses_several(lanes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    from merganser.analysis.plan.rows import Lane
+def test_a_batch_in_threads_uses_several(tracks: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    from merganser.analysis.plan.rows import Track
 
     monkeypatch.setattr("merganser.analysis.batch_simulation._WORTH_A_THREAD", 1e-9)
     threads: set[int] = set()
-    run = Lane.run
+    run = Track.run
 
     def noting(self: Any, *arguments: Any) -> Any:
         threads.add(threading.get_ident())
         return run(self, *arguments)
 
-    monkeypatch.setattr(Lane, "run", noting)
+    monkeypatch.setattr(Track, "run", noting)
     BatchSimulator(VanDerPol(), parallelize=2).simulate(np.full((2, 5000), 0.1), 5.0)
     assert len(threads) == 2
 
@@ -249,7 +249,7 @@ def _inverse(xc, xdot):  # type: ignore[no-untyped-def]
 
 @pytest.mark.filterwarnings("ignore:divide by zero")
 @pytest.mark.parametrize("is_native", [True, False])
-def test_failures_are_collected_by_index_and_the_others_go_on(is_native: bool, lanes: list[int]) -> None:
+def test_failures_are_collected_by_index_and_the_others_go_on(is_native: bool, tracks: list[int]) -> None:
     system = Fragile(is_native)
     states = np.ones((1, NUM))
     states[0, [3, 8]] = 0.0
@@ -270,7 +270,7 @@ def _squared(xc, xdot):  # type: ignore[no-untyped-def]
     xdot[0] = xc[0] * xc[0]
 
 
-def test_logs_of_a_simulation_that_fails_halfway_are_those_of_a_simulator(lanes: list[int]) -> None:
+def test_logs_of_a_simulation_that_fails_halfway_are_those_of_a_simulator(tracks: list[int]) -> None:
     builder = DiagramBuilder()
     fragile = builder.AddSystem(Fragile(True))
     fragile.DeclareTimeDerivatives(_squared)  # goes to infinity at 0.5 s if it starts at 2
@@ -283,7 +283,7 @@ def test_logs_of_a_simulation_that_fails_halfway_are_those_of_a_simulator(lanes:
     copies = [context.Clone() for context in contexts]
     failures: dict[int, Exception] = {}
     batch_simulate(diagram, contexts, END, failures=failures)
-    assert list(failures) == [1] and lanes
+    assert list(failures) == [1] and tracks
     for n, copy in enumerate(copies):
         if n == 1:
             with pytest.raises(RuntimeError, match="accuracy"):
@@ -294,7 +294,7 @@ def test_logs_of_a_simulation_that_fails_halfway_are_those_of_a_simulator(lanes:
         assert contexts[n].get_time() == copy.get_time()
 
 
-def test_a_time_in_the_past_is_the_failure_of_that_simulation_only(lanes: list[int]) -> None:
+def test_a_time_in_the_past_is_the_failure_of_that_simulation_only(tracks: list[int]) -> None:
     failures: dict[int, Exception] = {}
     result = BatchSimulator(VanDerPol()).simulate(np.ones((2, 3)), 1.0, times=[0.0, 2.0, 1.0], failures=failures)
     assert list(failures) == [1] and "Cannot advance to time 1.0 s" in str(failures[1])
@@ -323,7 +323,7 @@ def test_the_status_tells_what_ended_a_simulation() -> None:
     np.testing.assert_array_equal(result.times, [0.25, 0.25])
 
 
-def test_contexts_with_other_wires_are_simulated_as_they_are(lanes: list[int]) -> None:
+def test_contexts_with_other_wires_are_simulated_as_they_are(tracks: list[int]) -> None:
     """One has the input of an inner block fixed, which overrides its wire; another has caching disabled."""
     system: Any = driven()
     contexts = random_contexts(system, 6)
@@ -332,13 +332,13 @@ def test_contexts_with_other_wires_are_simulated_as_they_are(lanes: list[int]) -
     contexts[4].DisableCaching()
     copies = [context.Clone() for context in contexts]
     batch_simulate(system, contexts, END)
-    assert sum(lanes) == 4
+    assert sum(tracks) == 4
     for context, copy in zip(contexts, copies):
         alone(system, copy)
         np.testing.assert_array_equal(state_of(context), state_of(copy))
 
 
-def test_a_block_that_was_changed_counts_in_the_next_batch(lanes: list[int]) -> None:
+def test_a_block_that_was_changed_counts_in_the_next_batch(tracks: list[int]) -> None:
     system: Any = driven()
     context = random_contexts(system, 1)[0]
     system.get_input_port().FixValue(context, [0.9])
@@ -356,12 +356,12 @@ def test_a_block_that_was_changed_counts_in_the_next_batch(lanes: list[int]) -> 
 
 
 def test_without_numba_loaded_nothing_is_loaded_for_a_few_short_simulations(
-    monkeypatch: pytest.MonkeyPatch, lanes: list[int]
+    monkeypatch: pytest.MonkeyPatch, tracks: list[int]
 ) -> None:
     monkeypatch.setenv("MERGANSER_PLAN", "never")
     batch = BatchSimulator(VanDerPol())
     result = batch.simulate(np.ones((2, 3)), 0.1)
-    assert lanes == [] and all(status.succeeded() for status in result.statuses)
+    assert tracks == [] and all(status.succeeded() for status in result.statuses)
 
 
 def test_wrong_arguments_are_refused() -> None:
@@ -387,7 +387,7 @@ def test_wrong_arguments_are_refused() -> None:
 
 @pytest.mark.parametrize("time_step", [0.0, 0.01])
 def test_plants_with_geometry_and_parameters_of_their_own_are_simulated_as_they_are(
-    time_step: float, lanes: list[int]
+    time_step: float, tracks: list[int]
 ) -> None:
     from merganser.multibody.parsing import Parser
     from merganser.multibody.plant import AddMultibodyPlantSceneGraph
@@ -419,14 +419,14 @@ def test_plants_with_geometry_and_parameters_of_their_own_are_simulated_as_they_
 
 
 def test_an_interrupt_ends_a_batch_and_leaves_unfinished_contexts_alone(
-    lanes: list[int], monkeypatch: pytest.MonkeyPatch
+    tracks: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from merganser.analysis.plan.rows import Lane
+    from merganser.analysis.plan.rows import Track
 
     system = VanDerPol()
     contexts = random_contexts(system, 40)
     starts = [state_of(context) for context in contexts]
-    run, calls = Lane.run, []
+    run, calls = Track.run, []
 
     def interrupted(self: Any, *arguments: Any) -> Any:
         calls.append(1)
@@ -434,7 +434,7 @@ def test_an_interrupt_ends_a_batch_and_leaves_unfinished_contexts_alone(
             raise KeyboardInterrupt
         return run(self, *arguments)
 
-    monkeypatch.setattr(Lane, "run", interrupted)
+    monkeypatch.setattr(Track, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         batch_simulate(system, contexts, END, parallelize=1)
     done = [context.get_time() == END for context in contexts]
