@@ -46,6 +46,7 @@ NUM_UPDATES = next(_number)
 NUM_PUBLISHES = next(_number)
 # The problem:
 STEP = next(_number)  # address of the integrator's integers (integrators/step_fields.py)
+TAKE_STEP = next(_number)  # kernel that takes its steps
 ALL_BEGIN = next(_number)  # operations that compute the derivatives: all of them
 ALL_END = next(_number)
 STAGE_BEGIN = next(_number)  # those that depend on time or continuous state

@@ -11,9 +11,9 @@ import math
 from typing import Any
 
 from merganser.analysis.integrators import step_fields as sf
+from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.integrators.explicit_runge_kutta import try_runge_kutta_step
 from merganser.analysis.integrators.step_size import is_too_fine
-from merganser.analysis.integrators.stepping import begin_step, complete_step, note_step
 from merganser.analysis.plan import fields as f
 from merganser.analysis.plan.running import evaluate, look_now_and_then, note_move, run
 from merganser.framework.native import PreparedKernel, device, kernel
@@ -23,6 +23,7 @@ from merganser.framework.native.tape import (
     FAILED,
     RAISED,
     SUCCEEDED,
+    call_kernel,
     call_python,
     doubles_at,
     integers_at,
@@ -266,14 +267,10 @@ def _pass_time(i: Any, r: Any, values: Any) -> int:
         values[0] = target
         i[f.CHANGED] |= 1
         return SUCCEEDED
-    outcome = begin_step(i[f.STEP], target)
-    if outcome == SUCCEEDED:
-        outcome = complete_step(i[f.STEP])
-        note_move(i)
-        if outcome == SUCCEEDED:
-            note_step(i[f.STEP])
-        elif outcome != RAISED:  # what has been computed for an exception counts
-            _forget_step(integers_at(i[f.STEP]), values)
+    outcome = call_kernel(i[f.TAKE_STEP], (i[f.STEP], target))
+    note_move(i)
+    if outcome not in (SUCCEEDED, RAISED, sf.TOO_FINE):  # what has been computed for an exception counts
+        _forget_step(integers_at(i[f.STEP]), values)
     return outcome if outcome in (SUCCEEDED, RAISED, AGAIN) else f.PYTHON_STEP
 
 
@@ -293,7 +290,7 @@ class _Loop:
     """The loop, with what its first steps need."""
 
     _loop = PreparedKernel(advance, 0)
-    _parts = PreparedKernel(evaluate, 0), PreparedKernel(try_runge_kutta_step, 0)
+    _parts = STEPS, PreparedKernel(evaluate, 0), PreparedKernel(try_runge_kutta_step, 0)
 
     def address(self) -> int:
         """Where it stands; all is compiled, or taken from the disk, when first asked for."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from merganser.analysis.event_schedule import NOTHING, EventList, SimultaneousEvents
 from merganser.analysis.integrators import step_fields as sf
+from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.plan import fields as f
 from merganser.analysis.plan.callbacks import DisturbanceError, Handler
 from merganser.analysis.plan.loop import advance
@@ -114,6 +115,7 @@ class Plan:
         i[f.REALS], i[f.VALUES] = self._reals.ctypes.data, self._store.flat.ctypes.data
         i[f.CLOCKS], i[f.NUM_CLOCKS] = self._clocks.ctypes.data, len(self._clocks)
         i[f.STEP] = self._integrator._integer_array.ctypes.data
+        i[f.TAKE_STEP] = STEPS.address()
         self._evaluate = kernel_address(evaluate, self._place)
 
     def _lower(self) -> None:
