@@ -1,7 +1,9 @@
 """Systems, contexts, ports and diagrams: the names of pydrake.systems.framework."""
 
+from merganser.framework.compilation import NativeCompilation as _NativeCompilation
 from merganser.framework.core.bus_value import BusValue
 from merganser.framework.core.cache import CacheEntry, CacheEntryValue, ValueProducer
+from merganser.framework.core.compilation import hand_in as _hand_in
 from merganser.framework.core.constraints import SystemConstraint, SystemConstraintBounds
 from merganser.framework.core.context import Context
 from merganser.framework.core.context_file import LoadContext
@@ -84,6 +86,8 @@ from merganser.framework.core.vector_system import VectorSystem
 from merganser.framework.core.vector_views import Subvector, Supervector
 from merganser.framework.core.visitor import SystemVisitor
 from merganser.framework.core.witness import WitnessFunction, WitnessFunctionDirection
+
+_hand_in(_NativeCompilation())  # core does not know the room that compiles
 
 # pydrake's names for what does not depend on the scalar type; here it is one class.
 ContextBase = Context

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from merganser.framework.core.compilation import compilation
 from merganser.framework.core.dependencies import bits
 from merganser.framework.core.native_code import may_compile
 from merganser.framework.core.store import CacheSlot
@@ -22,7 +22,6 @@ __all__ = ["DerivativeEvaluator", "compute_for", "slots_behind", "trace_upstream
 # Loading the compiled operations takes some 0.3 s once a process, an operation saves about 5 us each time. Nothing is
 # loaded before this many operations could have been saved, by all evaluators of the process together.
 _WORTHWHILE_OPERATIONS = 20_000
-_LOADED = "merganser.framework.native.lowering"
 
 
 class DerivativeEvaluator:
@@ -69,7 +68,7 @@ class DerivativeEvaluator:
                 slot.compute()
         if self.uses_tape and self._num_native and tape is None:
             DerivativeEvaluator._num_saved += self._num_native
-            if DerivativeEvaluator._num_saved > _WORTHWHILE_OPERATIONS or _LOADED in sys.modules:
+            if DerivativeEvaluator._num_saved > _WORTHWHILE_OPERATIONS or compilation().is_loaded():
                 self.lower()
 
     def are_current(self) -> bool:
@@ -86,9 +85,7 @@ class DerivativeEvaluator:
 
     def lower(self) -> None:
         """From now on runs the tape, if there is anything to put on it."""
-        from merganser.framework.native.lowering import Tape
-
-        tape = Tape(self._context, self._slots)
+        tape = compilation().tape(self._context, self._slots)
         if tape.num_operations():
             self._tape = tape
         else:

@@ -10,6 +10,7 @@ import numpy as np
 from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.events import DeclaredEvent, Event, EventKind, EventStatus, TriggerType
 from merganser.framework.core.native_function import NativeFunction
+from merganser.framework.core.system_base import SystemBase
 
 __all__ = ["EventDeclarations"]
 
@@ -17,7 +18,7 @@ PublishHandler = Callable[[Any], EventStatus | None]
 UpdateHandler = Callable[[Any, Any], EventStatus | None]
 
 
-class EventDeclarations:
+class EventDeclarations(SystemBase):
     """The events that a leaf system can declare: when they happen, and what is called then."""
 
     def DeclarePeriodicPublishEvent(self, period_sec: float, offset_sec: float, publish: PublishHandler) -> None:
@@ -83,7 +84,7 @@ class EventDeclarations:
         """Calls update(context, state) on `CalcForcedUnrestrictedUpdate` and `ExecuteForcedEvents`."""
         self._declare_event(EventKind.UNRESTRICTED_UPDATE, TriggerType.kForced, update)
 
-    def _declare_periodic(self: Any, kind: EventKind, period: float, offset: float, handler: Any) -> None:
+    def _declare_periodic(self, kind: EventKind, period: float, offset: float, handler: Any) -> None:
         where = f"System '{self.GetSystemPathname()}', periodic {kind.value} event"
         period, offset = checked_number(period, f"{where}: period [s]"), checked_number(offset, f"{where}: offset [s]")
         if not (0.0 < period < np.inf) or not (0.0 <= offset < np.inf):

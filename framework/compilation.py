@@ -1,0 +1,25 @@
+"""How core comes by compiled code: what is handed to it, which loads framework/native when that is first needed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context import Context
+    from merganser.framework.core.store import CacheSlot
+
+__all__ = ["NativeCompilation"]
+
+
+class NativeCompilation:
+    """What compiles, see core/compilation.py."""
+
+    def is_loaded(self) -> bool:
+        return "merganser.framework.native.lowering" in sys.modules
+
+    def tape(self, context: Context, slots: Sequence[CacheSlot]) -> Any:
+        from merganser.framework.native.lowering import Tape
+
+        return Tape(context, slots)

@@ -1,0 +1,35 @@
+"""What core asks of the room that compiles. Core does not import that: framework/compilation.py hands it in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from merganser.framework.core.context import Context
+    from merganser.framework.core.store import CacheSlot
+
+__all__ = ["Compilation", "compilation", "hand_in"]
+
+
+class Compilation(Protocol):
+    """What compiles."""
+
+    def is_loaded(self) -> bool:
+        """Whether tapes can be made without loading anything."""
+
+    def tape(self, context: Context, slots: Sequence[CacheSlot]) -> Any:
+        """What brings some slots of a Context up to date by compiled operations, see native/lowering.py."""
+
+
+_handed_in: list[Compilation] = []
+
+
+def hand_in(found: Compilation) -> None:
+    """Says what compiles from now on."""
+    _handed_in[:] = [found]
+
+
+def compilation() -> Compilation:
+    """What compiles."""
+    return _handed_in[0]
