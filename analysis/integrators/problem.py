@@ -57,6 +57,7 @@ __all__ = [
     "scale",
     "scale_at",
     "set_time",
+    "square_root",
     "state_changes",
     "state_of",
     "subtract",
@@ -443,6 +444,16 @@ def scale_at(out: Array, places: Array, factor: float, values: Array) -> None:
 def _scale_at(out: Array, places: Array, factor: float, values: Array) -> None:
     for place in places:
         out[place] = factor * values[place]
+
+
+def square_root(x: Any) -> Any:
+    """The square root."""
+    return np.sqrt(x)
+
+
+@compiled_form(square_root)
+def _square_root(x: float) -> float:
+    return math.sqrt(x)
 
 
 def largest(values: Array) -> float:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.problem import (
     Problem,
@@ -28,6 +26,7 @@ from merganser.analysis.integrators.problem import (
     remember,
     return_to_start,
     set_time,
+    square_root,
     state_changes,
     state_of,
     time_of,
@@ -172,7 +171,7 @@ def _scale_quaternions(p: Problem) -> None:
     x, starts = state_of(p), quaternions_of(p)
     for n in range(integers_of(p)[f.NUM_QUATERNIONS]):
         q = starts[n]
-        length = np.sqrt(x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3])
+        length = square_root(x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3])
         if length != 1.0 and length != 0.0:
             state_changes(p)
             for i in range(4):
