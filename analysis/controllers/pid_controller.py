@@ -8,20 +8,36 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import bind_overload
-from merganser.framework.core.context import Context
-from merganser.framework.core.inside import use_native_derivatives
+from merganser.framework.core.element_functions import elements
+from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, InputOf, NativeCode
+from merganser.framework.core.native_function import native
+from merganser.framework.core.native_wires import PartOf
 from merganser.framework.core.ports import InputPort, LeafOutputPort
-from merganser.framework.core.state import ContinuousState
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_matrix, checked_vector
-from merganser.framework.primitives._scalar_functions import left_to_right_product
+from merganser.framework.primitives.linear_system import multiplied
 
 __all__ = ["PidController"]
 
 Array = NDArray[Any]
 _GAINS = ("kp", "ki", "kd")
+
+
+@native
+def position_error(q: Array, q_d: Array, zdot: Array) -> None:
+    """(2): dz/dt = e."""
+    for i in elements(zdot):
+        zdot[i] = q_d[i] - q[i]
+
+
+@native
+def pid_command(
+    q: Array, v: Array, q_d: Array, v_d: Array, xc: Array, kp: Array, ki: Array, kd: Array, command: Array
+) -> None:
+    """kp e + ki z + kd edot of (3), with z the continuous state."""
+    for i in elements(command):
+        command[i] = kp[i] * (q_d[i] - q[i]) + ki[i] * xc[i] + kd[i] * (v_d[i] - v[i])
 
 
 class PidController(LeafSystem):
@@ -81,17 +97,18 @@ class PidController(LeafSystem):
         self._estimated = self.DeclareVectorInputPort("estimated_state", num_states)
         self._desired = self.DeclareVectorInputPort("desired_state", 2 * n)
         self.DeclareContinuousState(n)
-        prerequisites = {self.all_input_ports_ticket(), self.xc_ticket()}
-        self._control = self.DeclareVectorOutputPort("control", num_commands, self._calc_control, prerequisites)
-        self._declare_native(n, num_states, num_commands)
-
-    def _declare_native(self, n: int, num_states: int, num_commands: int) -> None:
-        nothing, P_x, P_y = np.zeros(0), self._state_projection, self._output_projection
-        errors = (0 if P_x is None else num_states, nothing if P_x is None else P_x, InputOf(0), InputOf(1), n)
-        use_native_derivatives(self, NativeCode("state_error", (*errors, OUTPUT)))
-        command = (*errors, self._kp, self._ki, self._kd, CONTINUOUS_STATE)
-        rows = (0, nothing) if P_y is None else (num_commands, P_y)
-        self._control.cache_entry().use_native(NativeCode("pid_control", (*command, *rows, OUTPUT)))
+        state: Any = self._estimated
+        anything = {self.all_sources_ticket()}
+        if self._state_projection is not None:
+            selected = multiplied.given(M=self._state_projection, v=self._estimated)
+            state = declare_vector_entry(self, "selected state", BasicVector(np.zeros(2 * n)), selected, anything)
+        q, v, q_d, v_d = (PartOf(x, first, n) for x in (state, self._desired) for first in (0, n))
+        self.DeclareTimeDerivatives(position_error.given(q_d=q_d, q=q))
+        command = pid_command.given(q_d=q_d, v_d=v_d, q=q, v=v, kp=self._kp, ki=self._ki, kd=self._kd)
+        if self._output_projection is not None:
+            entry = declare_vector_entry(self, "commands", BasicVector(np.zeros(n)), command, anything)
+            command = multiplied.given(M=self._output_projection, v=entry)
+        self._control = self.DeclareVectorOutputPort("control", num_commands, command)
 
     def get_Kp_vector(self) -> Array:
         """Returns the proportional gains, shape [n]."""
@@ -116,29 +133,6 @@ class PidController(LeafSystem):
     def get_output_port_control(self) -> LeafOutputPort:
         """Returns the output port of the commands."""
         return self._control
-
-    def _errors(self, context: Context) -> tuple[Array, Array]:
-        """(1): position errors e and velocity errors edot, shapes [n]."""
-        x = self._estimated.EvalBasicVector(context).value()
-        x_d = self._desired.EvalBasicVector(context).value()
-        if self._state_projection is not None:
-            x = left_to_right_product(self._state_projection, x)
-        error = x_d - x
-        n = self._kp.size
-        return error[:n], error[n:]
-
-    def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
-        e, _ = self._errors(context)
-        derivatives.SetFromVector(e)  # (2)
-
-    def _calc_control(self, context: Context, output: BasicVector) -> None:
-        e, edot = self._errors(context)
-        z = context.get_continuous_state_vector().value()
-        # (3), summed from left to right: (kp e + ki z) + kd edot.
-        control = self._kp * e + self._ki * z + self._kd * edot
-        if self._output_projection is not None:
-            control = left_to_right_product(self._output_projection, control)
-        output.SetFromVector(control)
 
 
 def _projection(given: dict[str, Any], name: str, axis: int, size: int) -> Array | None:

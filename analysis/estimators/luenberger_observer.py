@@ -11,8 +11,8 @@ from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
 from merganser.analysis.estimators.observer import Observer, require_finite
 from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
 from merganser.framework import Context, LeafOutputPort, System
+from merganser.framework.core.element_functions import left_to_right_product
 from merganser.framework.core.native_code import FAILURE, InputOf, NativeCode
-from merganser.framework.primitives._scalar_functions import left_to_right_product
 
 __all__ = ["LuenbergerObserver"]
 

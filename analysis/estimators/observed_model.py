@@ -12,6 +12,7 @@ from merganser.framework.core.events import EventKind, TriggerType
 from merganser.framework.core.execution import compute_updates, raise_if_failed
 from merganser.framework.core.inside import declared_events, input_ports, new_context, slot_of
 from merganser.framework.core.native_code import NativeCode, may_compile
+from merganser.framework.core.native_function import BoundNativeFunction
 from merganser.framework.primitives import AffineSystem
 from merganser.framework.primitives._updatable_code import UpdatableCode
 from merganser.framework.primitives.linearization import (
@@ -95,7 +96,7 @@ class ObservedModel:
                 return False
             computations = [slot.entry for slot in here.context.store.slots]
             for part in (*computations, *(event for _, event in declared_events(self._system, here.context))):
-                if isinstance(part.native, UpdatableCode):
+                if isinstance(part.native, (UpdatableCode, BoundNativeFunction)):
                     part.native.watch(observer_context)
         return True
 

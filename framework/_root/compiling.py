@@ -58,10 +58,36 @@ def _shown(total: int) -> Iterator[Callable[[str], None]]:
 
 def _operations_of_blocks() -> None:
     """operations of blocks"""
+    from merganser.framework.core.inside import cache_entries, declared_events
+    from merganser.framework.core.native_function import BoundNativeFunction
     from merganser.framework.native.operations import OPERATIONS, address_of
 
     for name in OPERATIONS:
         address_of(name)
+    for block in _blocks():
+        context = block.CreateDefaultContext()
+        events = (event for _, event in declared_events(block, context))
+        parts: list[Any] = [*cache_entries(block), *events]
+        for part in parts:
+            if isinstance(part.native, BoundNativeFunction):
+                address_of(part.native.resolve(context).operation)
+
+
+def _blocks() -> list[Any]:
+    """Blocks that together have all native functions."""
+    from merganser.analysis.controllers import PidController
+    from merganser.framework import primitives as p
+
+    one, inputs = [1.0], [p.SelectorParams.InputPortParams(size=1)]
+    outputs = [p.SelectorParams.OutputPortParams(selections=[p.SelectorParams.OutputSelection()])]
+    return [
+        p.Gain(one), p.Adder(1, 1), p.Multiplexer([1]), p.Sine(one, one, one), p.Sine(one, one, one, False),
+        p.Saturation(one, one), p.Saturation(input_size=1), p.FirstOrderLowPassFilter(one), p.MatrixGain([one]),
+        p.LinearSystem([one], [one], [one], [one]), p.DiscreteTimeIntegrator(1, 1.0), p.DiscreteTimeDelay(1.0, 1, 1),
+        p.DiscreteDerivative(1, 1.0), p.DiscreteDerivative(1, 1.0, False), p.WrapToSystem(1),
+        p.Selector(p.SelectorParams(inputs=inputs, outputs=outputs)),
+        PidController([[1.0, 0.0], [0.0, 1.0]], [one], one, one, one),
+    ]  # fmt: skip
 
 
 def _loop() -> None:

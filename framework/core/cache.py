@@ -24,6 +24,7 @@ from merganser.framework.core.values import AbstractValue, BasicVector, Value
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
     from merganser.framework.core.leaf_system import LeafSystem
+    from merganser.framework.core.native_function import BoundNativeFunction
     from merganser.framework.core.store import CacheSlot
 
 __all__ = ["CacheEntry", "CacheEntryValue", "ValueProducer"]
@@ -129,6 +130,12 @@ class CacheEntry(PartOfSystem):
         # Looked up anew, because "all input ports" includes those that were declared later.
         where = Where("{1} of system '{0}'", self.system, self._description)
         return self.system._sys_dependency_table.mask(self._declared, where)
+
+    def use_function(self, function: BoundNativeFunction) -> None:
+        """Says that a native function computes it; what it depends on follows, if that was left open."""
+        self.calc = self.native = function
+        if self.is_learning:
+            self._declared, self.is_learning = frozenset(function.tickets(self.system)), False
 
     def use_native(self, code: NativeCode | ContextualCode) -> None:
         """Says that an operation computes the same; what it depends on follows from its arguments if it has any."""

@@ -140,7 +140,7 @@ def declare_vector_entry(
         system: whose context `calc` gets.
         description: what is computed, for messages.
         model: says how many elements there are.
-        calc: called as calc(context, output).
+        calc: called as calc(context, output); or a native function.
         tickets: what it reads.
     """
     return system._declare_entry(description, model, calc, tickets)

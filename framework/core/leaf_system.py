@@ -255,12 +255,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
                 f"Output port '{name}' of system '{self.GetSystemPathname()}': alloc must be a function that returns a "
                 f"Value, such as lambda: Value(...); got {type(model).__name__}."
             )
-        native = calc if isinstance(calc, NativeFunction) else None
-        if native is not None:
-            calc = self._bound_output(native, name, size)
         entry = self._declare_entry(f"output port '{name}'", model, calc, prerequisites)
-        if native is not None:
-            entry.use_native(calc.code(size))
         port = LeafOutputPort(self, len(self._sys_output_ports), name, size, entry._index)
         self._sys_output_ports.append(port)
         return port
@@ -313,11 +308,14 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         where = Where("{1} of system '{0}'", self, description)
         if not isinstance(tickets, Iterable):
             raise TypeError(f"{where}: prerequisites_of_calc is a set of tickets, got {tickets!r}.")
+        native = self._bound(calc, description, model) if isinstance(calc, NativeFunction) else None
         wanted = set(tickets)
         learns = self.all_sources_ticket() in wanted
         if not learns:
             self._sys_dependency_table.mask(wanted, where)  # checks the tickets
-        entry = CacheEntry(self, description, model, calc, None if learns else frozenset(wanted), is_xcdot)
+        entry = CacheEntry(self, description, model, native or calc, None if learns else frozenset(wanted), is_xcdot)
+        if native is not None:
+            entry.use_function(native)
         self._sys_cache_entries.append(entry)
         return entry
 

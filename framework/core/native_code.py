@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from merganser.framework.core.leaf_context import LeafContext
-    from merganser.framework.core.native_function import NativeFunction
+    from merganser.framework.core.native_function import NativeOperation
     from merganser.framework.core.store import CacheSlot
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "OUTPUT",
     "ContextualCode",
     "DiscreteStateOf",
+    "EntryOf",
     "InputOf",
     "NativeCode",
     "NextDiscreteStateOf",
@@ -72,6 +73,13 @@ class DiscreteStateOf:
 
 
 @dataclasses.dataclass(frozen=True)
+class EntryOf:
+    """Stands for the place of the value of a cache entry of the block."""
+
+    index: int
+
+
+@dataclasses.dataclass(frozen=True)
 class NextDiscreteStateOf:
     """Stands for the place where an update leaves the new values of a group of the discrete state."""
 
@@ -103,7 +111,9 @@ LOG = _Place("LOG")  # the log that the block keeps: capacity, then places of th
 
 FAILURE = _Place("FAILURE")  # address of an integer that an operation sets to 1 if it fails; Python then says why
 
-Argument = int | NDArray[Any] | InputOf | ParameterOf | DiscreteStateOf | NextDiscreteStateOf | ValueOf | _Place
+Argument = (
+    int | NDArray[Any] | InputOf | ParameterOf | DiscreteStateOf | EntryOf | NextDiscreteStateOf | ValueOf | _Place
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +121,7 @@ class NativeCode:
     """A computation or an event handler as an operation, see framework/native/operations.py.
 
     Attributes:
-        operation: the operation's name, or the NativeFunction that it calls.
+        operation: the operation's name, or the NativeOperation that calls a native function.
         arguments: what the operation finds in its list of integers, one after the other: an integer stands for
             itself, an array of constants for the place of its first element, and `OUTPUT`, `CONTINUOUS_STATE`,
             `InputOf(port_index)`, `ParameterOf(index)` and their like for places relative to the flat array of the
@@ -126,7 +136,7 @@ class NativeCode:
             stands in the flat array.
     """
 
-    operation: str | NativeFunction | Operation
+    operation: str | NativeOperation | Operation
     arguments: tuple[Argument, ...]
     settle: Callable[[], None] | None = None
     is_current: Callable[[], bool] | None = None

@@ -7,8 +7,15 @@ import re
 from typing import Any
 
 from merganser.framework.core.events import EventKind
-from merganser.framework.core.native_code import ContextualCode, NativeCode, NextDiscreteStateOf
-from merganser.framework.core.native_function import BoundNativeFunction, NativeFunction, NativeHandler
+from merganser.framework.core.native_code import ContextualCode, NativeCode
+from merganser.framework.core.native_function import (
+    BoundNativeFunction,
+    NativeFunction,
+    NativeHandler,
+    next_state,
+    result_of,
+)
+from merganser.framework.core.values import BasicVector
 
 __all__ = ["NativeDeclarations"]
 
@@ -40,33 +47,41 @@ class NativeDeclarations:
         if self._sys_xcdot_entry is None:
             raise RuntimeError(f"{where}: there is no continuous state; call DeclareContinuousState before.")
         entry = self._sys_cache_entries[self._sys_xcdot_entry]
-        bound = calc.bind(self, "time derivatives")
-        entry.calc = bound
-        entry.use_native(bound.code(entry.vector_size))
+        entry.use_function(calc.bind(self, "time derivatives", result_of(entry.vector_size)))
 
-    def _bound_output(self: Any, calc: NativeFunction, port_name: str, size: int | None) -> BoundNativeFunction:
-        if size is None:
+    def _bound(self: Any, calc: NativeFunction, what: str, model: Any) -> BoundNativeFunction:
+        """The callback of a cache entry."""
+        if not isinstance(model, BasicVector):
             raise TypeError(
-                f"Output port '{port_name}' of system '{self.GetSystemPathname()}' is abstract; a native function can "
-                "only fill in vectors."
+                f"{what.capitalize()} of system '{self.GetSystemPathname()}' is abstract; a native function can only "
+                "fill in vectors."
             )
-        return calc.bind(self, f"output port '{port_name}'")
+        return calc.bind(self, what, result_of(model.size()))
 
-    def _bound_update(self: Any, update: NativeFunction, kind: EventKind) -> tuple[NativeHandler, NativeCode]:
+    def _bound_update(
+        self: Any, update: NativeFunction, kind: EventKind
+    ) -> tuple[NativeHandler, BoundNativeFunction]:
         """The handler of a discrete update, and its operation."""
         where = f"{update.describe()}, {kind.value} of system '{self.GetSystemPathname()}'"
         if kind is not EventKind.DISCRETE_UPDATE:
             raise TypeError(f"{where}: a native function can only be the handler of discrete updates.")
         models = self._sys_discrete_models
-        found = _GROUP.fullmatch(update.parameters[-1])
-        group = int(found[1] or found[2]) if found else 0
-        if group >= len(models) or (not found and len(models) > 1):
+        groups: list[int] = []
+        for name in reversed(update.parameters):
+            found = _GROUP.fullmatch(name)
+            if not found:
+                break
+            groups.insert(0, int(found[1] or found[2]))
+        if not groups and len(models) == 1:
+            groups = [0]  # under any name
+        if not groups or max(groups) >= len(models):
             raise ValueError(
                 f"{where}: there are {len(models)} groups of discrete state. Where there is more than one, name the "
-                "last parameter next_xd0, next_xd1, ... for the group to update."
+                "last parameters next_xd0, next_xd1, ... for the groups to update."
             )
-        bound = update.bind(self, kind.value, NextDiscreteStateOf(group))
-        return NativeHandler(bound, group), bound.code(models[group].size())
+        results = (next_state(group, models[group].size()) for group in groups)
+        bound = update.bind(self, kind.value, *results)
+        return NativeHandler(bound, groups), bound
 
     def _use_native_event(self: Any, code: NativeCode | ContextualCode) -> None:
         """Says that an operation does the same as the handler of the event declared last."""

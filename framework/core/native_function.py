@@ -1,33 +1,38 @@
-"""Functions of a user that are compiled: `@native`, whose parameter names are wires."""
+"""Functions that are compiled: `@native`, whose parameter names are wires and constants of a block."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from merganser.framework.core.native_code import (
-    CONTINUOUS_STATE,
-    CURRENT_TIME,
-    OUTPUT,
-    DiscreteStateOf,
-    InputOf,
-    NativeCode,
-    ParameterOf,
-)
+from merganser.framework.core.element_functions import put
+from merganser.framework.core.indices import DependencyTicket
+from merganser.framework.core.native_code import FAILURE, OUTPUT, NativeCode, NextDiscreteStateOf
+from merganser.framework.core.native_wires import TIME_NAMES, Argument, Wire, argument_for, wires_of
 
 if TYPE_CHECKING:
     from merganser.framework.core.leaf_system import LeafSystem
 
-__all__ = ["NativeFunction", "NativeHandler", "native"]
+__all__ = [
+    "BoundNativeFunction",
+    "NativeFunction",
+    "NativeHandler",
+    "NativeOperation",
+    "copy",
+    "native",
+    "next_state",
+    "result_of",
+]
 
-_TIME = ("t", "time")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_FLOAT, _OBJECT = np.dtype(np.float64), np.dtype(object)
+_OURS = "merganser."
 
 
-def native(function: Callable[..., None]) -> NativeFunction:
+def native(function: Callable[..., Any]) -> NativeFunction:
     """Makes a function one that runs compiled, and as a part of the compiled simulation; see `NativeFunction`.
 
     What numba can compile is allowed: numbers, arrays, loops, numpy's and math's elementary functions, and helpers
@@ -51,15 +56,25 @@ class NativeFunction:
     - the name of a vector input port: the value of that port;
     - the name of a group of numeric parameters (`DeclareNumericParameter(model, name=...)`, or p0, p1, ...);
     - `xc`: the continuous state; `q`, `v` and `z`: its parts; `xd` or xd0, xd1, ...: groups of the discrete state;
-    - `t` or `time`: the time [s], a float.
+    - `t` or `time`: the time [s], a float;
+    - a name that `given` explains: a constant of the block, or a wire of another name.
 
-    All others are arrays of one dimension, which the function must not change. The last parameter, under any name, is
-    the array to fill in. Direct feedthrough follows from these names.
+    All but the time and single constants are arrays, which the function must not change. The last parameter, under any
+    name, is the array to fill in; in discrete updates all that are called next_xd0, next_xd1, ... are. Direct
+    feedthrough follows from these names.
 
-    In a context of another scalar type the function runs as plain Python.
+        @native
+        def scaled(factors, u, y):
+            for i in elements(y):
+                y[i] = factors[i] * u[i]
+
+        self.DeclareVectorOutputPort("y", 2, scaled.given(factors=[2.0, 3.0]))  # of a block with input port 'u'
+
+    In a context of another scalar type the function runs as plain Python. So do functions of this package's own blocks
+    for floats, where there is no compiled simulation: with `elements` (element_functions.py) numpy computes them.
     """
 
-    def __init__(self, function: Callable[..., None]) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         parameters = inspect.signature(function).parameters.values()
         self._function = function
         self.__name__ = function.__name__
@@ -71,39 +86,145 @@ class NativeFunction:
             wrong = f"'{odd[0]}' is none" if odd else "it has no parameters"
             raise TypeError(f"{self.describe()}: parameters must be positional ones, the last for the result; {wrong}.")
         self.parameters = [parameter.name for parameter in parameters]
-        self.takes_number = [name in _TIME for name in self.parameters]
-        self._compiled: Any = None
+        self._readable = frozenset(self.parameters[:-1])
+        self.is_ours = str(function.__module__).startswith(_OURS)
+        self._kinds = "".join("t" if name in TIME_NAMES else "w" for name in self.parameters)
+        self._operations: dict[str, NativeOperation] = {}
+        self._origin = self
+        self._given: dict[str, Any] = {}
+        self._explain: Callable[[Any], None] | None = None
 
-    def __call__(self, *arguments: Any) -> None:
+    def given(self, **values: Any) -> NativeFunction:
+        """The function with some parameters explained, which need not have names of the block then.
+
+        Args:
+            **values: for the name of a parameter what it stands for: a number; an array of one or two dimensions (one
+                of integers holds integers in the function, to be used as indices); an input port, a cache entry, or
+                what `DeclareContinuousState`, `DeclareDiscreteState` or `DeclareNumericParameter` returned; `PartOf`
+                such; a list of such, which the function gets as a list of arrays; `InputOr(port, default)`; an array
+                that is to be replaced later, as `Changing(array)`. Arrays are copied.
+
+        Raises:
+            TypeError: the function has no such parameter.
+        """
+        if not self._readable.issuperset(values):
+            unknown = next(name for name in values if name not in self._readable)
+            raise TypeError(
+                f"{self.describe()}: it does not read a parameter '{unknown}'; those that it reads are "
+                f"{', '.join(self.parameters[:-1]) or 'none'}."
+            )
+        return self._with(_given={**self._given, **values})
+
+    def or_raise(self, explain: Callable[[Any], None]) -> NativeFunction:
+        """The function as one that may fail: it returns True if its arguments do not allow a result, else False.
+
+        Args:
+            explain: called as explain(context) then; raises an exception that says what is wrong.
+        """
+        return self._with(_explain=explain)
+
+    def _with(self, **attributes: Any) -> NativeFunction:
+        other = object.__new__(NativeFunction)
+        other.__dict__.update(self.__dict__, **attributes)
+        return other
+
+    def __call__(self, *arguments: Any) -> Any:
         """Calls the function; compiled if the arguments are contiguous arrays of floats, and a float for the time."""
         # Compiled code trusts its arguments.
-        fits = len(arguments) == len(self.parameters) and all(map(_fits, arguments, self.takes_number))
-        function = self.compiled().call if fits else self._function
-        function(*arguments)
+        fits = len(arguments) == len(self.parameters) and all(map(_fits, arguments, self._kinds))
+        function = self.operation(self._kinds).call if fits and not self.is_ours else self._function
+        return function(*arguments)
 
     def __reduce__(self) -> Any:
+        if self is not self._origin:
+            return _restored, (self._origin, self._given, self._explain)
         if "<" in self.__qualname__:  # local to another function: cloudpickle can take that along
             return NativeFunction, (self._function,)
         return self.__qualname__
 
     @property
-    def interpreted(self) -> Callable[..., None]:
+    def interpreted(self) -> Callable[..., Any]:
         """The function as plain Python."""
         return self._function
 
-    def compiled(self) -> Any:
-        """The compiled forms of the function, see native/user_functions.py."""
-        if self._compiled is None:
-            from merganser.framework.native.extending import import_whole
+    def operation(self, kinds: str) -> NativeOperation:
+        """The function as an operation, see NativeOperation."""
+        operation = self._operations.get(kinds)
+        if operation is None:
+            operation = self._operations.setdefault(kinds, NativeOperation(self._origin, kinds))
+        return operation
 
-            module = import_whole("merganser.framework.native.user_functions")
-            with module.global_compiler_lock:  # threads wait for the first one's code rather than make their own
-                if self._compiled is None:
-                    self._compiled = module.CompiledFunction(self)
-        return self._compiled
+    def describe(self) -> str:
+        """Names the function with file and line, for messages."""
+        code = getattr(self._function, "__code__", None)
+        place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
+        return f"Native function '{self.__name__}'{place}"
+
+    def bind(self, system: LeafSystem, what: str, *results: Wire) -> BoundNativeFunction:
+        """Looks up what the parameters stand for in a system.
+
+        Args:
+            system: with its ports, state and parameters declared.
+            what: what the function computes, for messages.
+            results: where the last parameters, for the results, stand.
+
+        Raises:
+            ValueError: the system has nothing of a parameter's name.
+            TypeError: what was given for a parameter is neither a constant nor a wire.
+        """
+        wires: dict[str, Argument] | None = None
+        arguments = []
+        for name in self.parameters[: len(self.parameters) - len(results)]:
+            if name in self._given:
+                try:
+                    arguments.append(argument_for(self._given[name], system))
+                except (TypeError, ValueError) as error:
+                    where = f"{self.describe()}, {what} of system '{system.GetSystemPathname()}'"
+                    raise type(error)(f"{where}: what is given for '{name}' cannot be used: {error}") from None
+                continue
+            wires = wires_of(system) if wires is None else wires
+            if name not in wires:
+                raise ValueError(
+                    f"{self.describe()}, {what} of system '{system.GetSystemPathname()}': parameter '{name}' is "
+                    "neither an input port nor a parameter or state of the system, nor given. Declare it before, or "
+                    f"use one of: {', '.join(sorted(wires))}."
+                )
+            arguments.append(wires[name])
+        return BoundNativeFunction(self._origin, arguments, results, self._explain)
+
+
+def _restored(origin: NativeFunction, given: dict[str, Any], explain: Any) -> NativeFunction:
+    return origin._with(_given=given, _explain=explain)
+
+
+@native
+def copy(source: Any, to: Any) -> None:
+    """to = source: what the compiled simulation reads where the source stands, instead."""
+    put(source, to, 0)
+
+
+class NativeOperation:
+    """A native function as a compiled operation (framework/native/operations.py).
+
+    Args:
+        function: the function.
+        kinds: what its parameters stand for, a letter each, see native_wires.py; after an "s" if it may fail.
+    """
+
+    _never_changes = True  # a copy of a system has the same
+
+    def __init__(self, function: NativeFunction, kinds: str) -> None:
+        self.function, self.kinds = function, kinds
+        self._compiled: Any = None
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        """What Python calls, with contiguous arrays of floats; not for lists of vectors."""
+        call: Callable[..., Any] = self.compiled().call
+        return call
 
     def address(self) -> int:
-        """Where the function stands as an operation of the tape."""
+        """Where the operation stands."""
         address: int = self.compiled().address()
         return address
 
@@ -116,65 +237,135 @@ class NativeFunction:
         address: int = self.compiled().complex_address()
         return address
 
-    def describe(self) -> str:
-        """Names the function with file and line, for messages."""
-        code = getattr(self._function, "__code__", None)
-        place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
-        return f"Native function '{self.__name__}'{place}"
+    def compiled(self) -> Any:
+        """Its compiled forms."""
+        if self._compiled is None:
+            from merganser.framework.native.compile import compiler_lock
+            from merganser.framework.native.native_operations import compiled_form
 
-    def bind(self, system: LeafSystem, what: str, result: Any = OUTPUT) -> BoundNativeFunction:
-        """Looks up what the parameters stand for in a system.
+            with compiler_lock:  # threads wait for the first one's code rather than make their own
+                if self._compiled is None:
+                    self._compiled = compiled_form(self)
+        return self._compiled
 
-        Args:
-            system: with its ports, state and parameters declared.
-            what: what the function computes, for messages.
-            result: where the result goes, see native_code.py.
-
-        Raises:
-            ValueError: the system has nothing of a parameter's name.
-        """
-        wires = _wires(system)
-        arguments: list[tuple[Any, int, int]] = []
-        for name in self.parameters[:-1]:
-            if name not in wires:
-                raise ValueError(
-                    f"{self.describe()}, {what} of system '{system.GetSystemPathname()}': parameter '{name}' is "
-                    "neither an input port nor a parameter or state of the system. Declare it before, or use one of: "
-                    f"{', '.join(sorted(wires))}."
-                )
-            arguments.append(wires[name])
-        return BoundNativeFunction(self, arguments, result)
+    def __reduce__(self) -> Any:
+        return NativeFunction.operation, (self.function, self.kinds)
 
 
 class BoundNativeFunction:
-    """A native function with what its parameters stand for; a callback that fills in a vector.
+    """A native function with what its parameters stand for: a callback that fills in a vector, and its operation.
 
     Args:
         function: the function.
-        arguments: for each parameter but the last: its place, how much further on it begins, and its size.
-        result: the place of the result.
+        arguments: what the parameters stand for, but for those of the results.
+        results: where these stand.
+        explain: see NativeFunction.or_raise().
+
+    Attributes:
+        may_copy: whether it may only copy a wire.
     """
 
-    def __init__(self, function: NativeFunction, arguments: list[tuple[Any, int, int]], result: Any) -> None:
+    operation = ""
+    # Made when first needed: a diagram of many blocks is built in a third less time.
+    _code: NativeCode | None = None
+    _calls: tuple[Any, list[Any], list[tuple[int, Argument]]] | None = None
+
+    def __init__(
+        self,
+        function: NativeFunction,
+        arguments: Sequence[Argument],
+        results: Sequence[Wire],
+        explain: Callable[[Any], None] | None,
+    ) -> None:
         self._function = function
         self._arguments = arguments
-        self._result = result
+        self._results = results
+        self._explain = explain
+        self.may_copy = function is copy
 
-    def code(self, size: int) -> NativeCode:
-        """The operation, for a result of the given size."""
-        integers: list[Any] = []
-        for place, shift, length in self._arguments:
-            integers.extend((place, shift, length))
-        return NativeCode(self._function, (*integers, self._result, 0, size))
+    def __reduce__(self) -> Any:
+        return BoundNativeFunction, (self._function, self._arguments, self._results, self._explain)
+
+    def tickets(self, system: LeafSystem) -> set[DependencyTicket]:
+        """What it depends on in its system."""
+        tickets = [ticket for argument in self._arguments for ticket in argument.tickets(system)]
+        return set(tickets) or {system.nothing_ticket()}
+
+    # ------------------------------------------------------------------ as an operation
+
+    def resolve(self, context: Any) -> NativeCode:
+        """The operation in a Context."""
+        code = self._code
+        if code is None:
+            code = self._code_of([argument.in_context(context) for argument in self._arguments])
+            if all(argument.is_fixed for argument in self._arguments):
+                self._code = code
+        return code
+
+    def watch(self, context: Any) -> None:
+        """Whoever has lowered this into an operation of its own, in another context, does so anew too."""
+        for argument in self._arguments:
+            argument.watch(context)
+
+    def _code_of(self, arguments: Sequence[Argument]) -> NativeCode:
+        every = [*arguments, *self._results]
+        if self.may_copy and isinstance(arguments[0], Wire):  # read where the source stands, if possible
+            source, result = arguments[0], self._results[0]
+            if source.first:
+                return NativeCode("part", (result.size, source.first, source.place, result.place))
+            return NativeCode("copy", (result.size, source.place, result.place))
+        can_fail = self._explain is not None
+        kinds = ("s" if can_fail else "") + "".join(argument.letter for argument in every)
+        start = can_fail + sum(len(argument.integers([], 0)) for argument in every)
+        integers: list[Any] = [FAILURE] if can_fail else []
+        rest: list[Any] = []
+        for argument in every:
+            integers.extend(argument.integers(rest, start))
+        return NativeCode(self._function.operation(kinds), (*integers, *rest))
+
+    # ------------------------------------------------------------------ in Python
 
     def __call__(self, context: Any, output: Any) -> None:
         """The callback of an output port or of time derivatives."""
-        function, result = self._function, output._values
-        values = [_value(context, *argument) for argument in self._arguments]
-        if result.dtype == context.store.flat.dtype == np.float64:
-            function.compiled().call(*values, result)
+        self.fill_in(context, output._values)
+
+    def fill_in(self, context: Any, *results: Any) -> None:
+        """Computes the results.
+
+        Args:
+            context: of the system.
+            results: arrays.
+        """
+        call, known, read = self._calls or self._prepared()
+        dtype = results[0].dtype
+        if dtype is _OBJECT:
+            call, values = self._function.interpreted, [argument.object_value(context) for argument in self._arguments]
         else:
-            function.interpreted(*values, result)
+            values = known.copy()
+            for i, argument in read:
+                values[i] = argument.value(context)
+            if call is None:
+                call = self._call_of_user(dtype is context.store.flat.dtype is _FLOAT)
+        status = call(*values, *results)
+        if status and self._explain is not None:
+            self._explain(context)
+            raise RuntimeError(f"{self._function.describe()} could not compute its result.")
+
+    def _prepared(self) -> tuple[Any, list[Any], list[tuple[int, Argument]]]:
+        """What Python calls for numbers, None if it depends; arguments that are always the same; and the others."""
+        arguments = self._arguments
+        # Functions of users are compiled; but lists of arrays are no arguments of compiled functions.
+        is_plain = self._function.is_ours or any(argument.letter == "l" for argument in arguments)
+        known = [argument.value(None) if argument.is_constant else None for argument in arguments]
+        read = [(i, argument) for i, argument in enumerate(arguments) if not argument.is_constant]
+        self._calls = self._function.interpreted if is_plain else None, known, read
+        return self._calls
+
+    def _call_of_user(self, is_of_floats: bool) -> Callable[..., Any]:
+        if not is_of_floats:
+            return self._function.interpreted
+        kinds = "".join(argument.letter for argument in (*self._arguments, *self._results))
+        return self._function.operation(kinds).call
 
 
 class NativeHandler:
@@ -182,57 +373,30 @@ class NativeHandler:
 
     Args:
         bound: the function.
-        group: of the discrete state that it updates.
+        groups: of the discrete state that it updates.
     """
 
-    def __init__(self, bound: BoundNativeFunction, group: int) -> None:
+    def __init__(self, bound: BoundNativeFunction, groups: Sequence[int]) -> None:
         self._bound = bound
-        self._group = group
+        self._groups = groups
 
     def __call__(self, context: Any, discrete_state: Any) -> None:
-        self._bound(context, discrete_state.get_mutable_vector(self._group))
+        self._bound.fill_in(context, *[discrete_state.get_mutable_vector(group)._values for group in self._groups])
 
 
-def _fits(argument: Any, takes_number: bool) -> bool:
+def next_state(index: int, size: int) -> Wire:
+    """Where an update leaves the new values of a group of the discrete state."""
+    return Wire(NextDiscreteStateOf(index), 0, size)
+
+
+def result_of(size: int) -> Wire:
+    """Where the result of a computation goes."""
+    return Wire(OUTPUT, 0, size)
+
+
+def _fits(argument: Any, kind: str) -> bool:
     """Whether compiled code can take an argument as it is."""
-    if takes_number:
+    if kind == "t":
         return isinstance(argument, float)
     is_float_array = isinstance(argument, np.ndarray) and argument.dtype == np.float64
     return is_float_array and argument.ndim == 1 and argument.flags.c_contiguous
-
-
-def _wires(system: LeafSystem) -> dict[str, tuple[Any, int, int]]:
-    """What a parameter of each name stands for in a system: place, shift and size."""
-    wires: dict[str, tuple[Any, int, int]] = {}
-    num_q, num_v, num_z = system._sys_continuous_sizes
-    for name, first, size in (
-        ("xc", 0, num_q + num_v + num_z), ("q", 0, num_q), ("v", num_q, num_v), ("z", num_q + num_v, num_z),
-    ):  # fmt: skip
-        if size:
-            wires[name] = (CONTINUOUS_STATE, first, size)
-    for index, model in enumerate(system._sys_discrete_models):
-        wires[f"xd{index}"] = (DiscreteStateOf(index), 0, model.size())
-    if len(system._sys_discrete_models) == 1:
-        wires["xd"] = wires["xd0"]
-    for index, (model, name) in enumerate(
-        zip(system._sys_numeric_parameter_models, system._sys_numeric_parameter_names)
-    ):
-        wires[name] = (ParameterOf(index), 0, model.size())
-    for port in system._sys_input_ports:
-        if port._size is not None:
-            wires[port._name] = (InputOf(port._index), 0, port._size)
-    wires.update(dict.fromkeys(_TIME, (CURRENT_TIME, 0, 1)))
-    return wires
-
-
-def _value(context: Any, place: Any, shift: int, size: int) -> Any:
-    """What a parameter stands for in a context."""
-    if place is CURRENT_TIME:
-        return context.get_time()
-    if isinstance(place, InputOf):
-        return context.require_input(place.port_index)._values
-    if isinstance(place, ParameterOf):
-        return context.get_numeric_parameter(place.index)._values
-    if isinstance(place, DiscreteStateOf):
-        return context.get_discrete_state(place.index)._values
-    return context.get_continuous_state_vector()._values[shift : shift + size]

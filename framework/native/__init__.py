@@ -1,6 +1,9 @@
 """Native code: how kernels are compiled and kept, and `@native` for the functions of users."""
 
+from merganser.framework.core.element_functions import are_ordered, elements, is_finite, product, put
 from merganser.framework.core.native_function import native
+from merganser.framework.core.native_wires import Changing, InputOr, PartOf
+from merganser.framework.math.element_functions import clamp, cos, sin, tanh
 from merganser.framework.native.code_files import cache_directory, source_hash
 from merganser.framework.native.compile import (
     PreparedKernel,
@@ -12,25 +15,39 @@ from merganser.framework.native.compile import (
     specialize,
 )
 from merganser.framework.native.entry_points import Given, Result, bind
-from merganser.framework.native.extending import tell_compiler
+from merganser.framework.native.extending import tell_compiler, tell_module
 from merganser.framework.native.parallel_compilation import compile_ahead, is_at_hand, is_missing
 
 __all__ = [
+    "Changing",
     "Given",
+    "InputOr",
+    "PartOf",
     "PreparedKernel",
     "Result",
+    "are_ordered",
     "bind",
     "cache_directory",
+    "clamp",
     "compile_ahead",
     "compiled_form",
+    "cos",
     "device",
+    "elements",
     "inlined",
     "is_at_hand",
+    "is_finite",
     "is_missing",
     "kernel",
     "kernel_address",
     "native",
+    "product",
+    "put",
+    "sin",
     "source_hash",
     "specialize",
+    "tanh",
     "tell_compiler",
 ]
+
+tell_module("merganser.framework.native.element_functions")

@@ -21,12 +21,14 @@ from merganser.framework.core.native_code import (
     OUTPUT,
     ContextualCode,
     DiscreteStateOf,
+    EntryOf,
     InputOf,
     NativeCode,
     NextDiscreteStateOf,
     ParameterOf,
     ValueOf,
 )
+from merganser.framework.core.native_function import BoundNativeFunction
 from merganser.framework.core.store import CacheSlot, FixedInputPortValue
 from merganser.framework.native.growing_array import GrowingArray
 from merganser.framework.native.operation_list import OperationList
@@ -234,6 +236,10 @@ class Assembly:
             place = _place_of_input(argument.source)
             if place is None:
                 return False
+        elif isinstance(argument, EntryOf):
+            place = _place_of_input(context.slots[argument.index])
+            if place is None:
+                return False
         elif isinstance(argument, ParameterOf):
             place = layout.numeric_offsets[argument.index]
         elif isinstance(argument, DiscreteStateOf):
@@ -299,6 +305,8 @@ def order_of_computation(
 def _origin(slot: CacheSlot) -> int | None:
     """The place of which the value of a cache entry is only a copy; None if it is not, or that has no place."""
     native, context = slot.entry.native, slot.context
+    if isinstance(native, BoundNativeFunction) and native.may_copy:
+        native = native.resolve(context)
     if not isinstance(native, NativeCode) or native.operation != "copy":
         return None
     origin, layout = native.arguments[1], context.layout

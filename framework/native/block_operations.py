@@ -1,36 +1,16 @@
-"""Operations of single blocks: limits that are inputs, sparse products, wrapped angles, networks and grids."""
+"""Operations of single blocks: sparse products, switches, networks and grids."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy as np
-
 from merganser.framework.native.compile import device
 from merganser.framework.native.tape import integers_at
 
-__all__ = ["interpolate", "perceptron", "saturate_between", "sparse_product", "switch", "wrap"]
+__all__ = ["interpolate", "perceptron", "sparse_product", "switch"]
 
 _IDENTITY, _RELU, _TANH = 0, 1, 2  # PerceptronActivationType
-
-
-def saturate_between(values: Any, numbers: Any, integers: Any) -> None:
-    """y[i] = u[i] within low[i] and high[i], which are inputs.
-
-    Integers: where to say that a lower limit is above the upper one, n, u, y, whether there are lower limits, their
-    place, whether there are upper ones, their place.
-    """
-    n, u, y = integers[1], integers[2], integers[3]
-    has_low, low, has_high, high = integers[4], integers[5], integers[6], integers[7]
-    for i in range(n):
-        value = values[u + i]
-        least = values[low + i] if has_low else -math.inf
-        most = values[high + i] if has_high else math.inf
-        if not least <= most:
-            integers_at(integers[0])[0] = 1
-            return
-        values[y + i] = most if value > most else least if value < least else value
 
 
 def sparse_product(values: Any, numbers: Any, integers: Any) -> None:
@@ -57,27 +37,6 @@ def switch(values: Any, numbers: Any, integers: Any) -> None:
                 values[y + i] = values[integers[6 + 2 * k] + i]
             return
     integers_at(integers[0])[0] = 1
-
-
-def wrap(values: Any, numbers: Any, integers: Any) -> None:
-    """y = u, some elements shifted into [low, high).
-
-    Integers: where to say that one is not finite, n, u, y, number of intervals; then for each the element and the
-    place of low and high.
-    """
-    n, u, y = integers[1], integers[2], integers[3]
-    for i in range(n):
-        values[y + i] = values[u + i]
-    for k in range(integers[4]):
-        i, limits = integers[5 + 2 * k], integers[6 + 2 * k]
-        value, low, high = values[u + i], numbers[limits], numbers[limits + 1]
-        if not math.isfinite(value):
-            integers_at(integers[0])[0] = 1
-            return
-        period = high - low
-        wrapped = value - period * np.floor((value - low) / period)
-        # Round-off may leave a number just outside.
-        values[y + i] = wrapped if low <= wrapped < high else low
 
 
 @device

@@ -29,11 +29,12 @@ __all__ = ["SUFFIX", "CodeFiles", "cache_directory", "package_of", "source_hash"
 # those below.
 _KERNEL_FOLDERS = {
     "framework": ("framework.native",),
+    "blocks": ("framework.core.native_function", "framework.primitives", "analysis.controllers"),
     "analysis": ("analysis.integrators", "analysis.plan"),
     "geometry": ("geometry.proximity", "geometry.pose_kernels"),
     "multibody": ("multibody.kernels", "multibody.contact"),
 }
-_BELOW = {"framework": (), "analysis": ("framework",), "geometry": ("framework",)}
+_BELOW = {"framework": (), "blocks": ("framework",), "analysis": ("framework",), "geometry": ("framework",)}
 
 SUFFIX = ".nbk"
 _LONGEST_NAME = 100

@@ -63,10 +63,20 @@ def compile_kernel(function: Callable[..., Any], signature: tuple[Any, ...]) -> 
     return finished(overload.library, overload.fndesc.llvm_func_name, _name_of(result))
 
 
-def compile_operation(function: Callable[..., Any], signature: Any) -> tuple[Code, MachineCode | None]:
-    """Compiles a function that is called as C does, for pointers."""
+def compile_operation(
+    function: Callable[..., Any], signature: Any, counts_no_references: bool = False
+) -> tuple[Code, MachineCode | None]:
+    """Compiles a function that is called as C does, for pointers.
+
+    Args:
+        function: the function.
+        signature: numba's types of its arguments and of the result.
+        counts_no_references: whether nothing in it returns an array; code that counts references to arrays may call
+            functions of numba's, for which numba is imported.
+    """
     prepare()
-    compiled: Any = CFunc(function, signature, {}, {"error_model": "numpy"}, pipeline_class=OperationCompiler)
+    options = _KERNEL_OPTIONS if counts_no_references else {"error_model": "numpy"}
+    compiled: Any = CFunc(function, signature, {}, dict(options), pipeline_class=OperationCompiler)
     compiled.compile()
     return finished(compiled._library, compiled.native_name, "none")
 

@@ -10,49 +10,59 @@ from numba import types
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
-from numba.extending import intrinsic
 
 from merganser.framework.core.native_function import NativeFunction
 from merganser.framework.native.compiler import prepare
 from merganser.framework.native.extending import interrupts_wait
 from merganser.framework.native.fingerprints import fingerprint
 from merganser.framework.native.kernel_cache import KernelCache
-from merganser.framework.native.operations import signature_of_operation
+from merganser.framework.native.native_operations import operation_calling, signature_of_operation
 
-__all__ = ["CompiledFunction", "global_compiler_lock"]
+__all__ = ["CompiledFunction"]
+
+_ARRAY = types.Array(types.float64, 1, "C")
+_TYPES = {
+    "w": _ARRAY, "c": _ARRAY, "m": types.Array(types.float64, 2, "C"), "n": types.Array(types.int64, 1, "C"),
+    "t": types.float64, "f": types.float64, "i": types.int64,
+}  # fmt: skip
 
 
 class CompiledFunction:
-    """A native function in compiled form.
+    """A native function in compiled form, for parameters of certain kinds.
 
     Args:
         function: the native function.
-
-    Attributes:
-        call: takes what the function takes, with contiguous arrays of floats.
+        kinds: what its parameters stand for, see NativeOperation.
 
     Raises:
         TypeError: numba cannot compile it.
     """
 
-    def __init__(self, function: NativeFunction) -> None:
+    def __init__(self, function: NativeFunction, kinds: str) -> None:
         self._function = function
+        self._kinds = kinds
         plain = function.interpreted
         compiled: Any = numba.njit(plain, nogil=True, error_model="numpy")
         self._dispatcher = compiled
         self._cfuncs: dict[Any, Any] = {}
-        if not hasattr(self._dispatcher, "py_func"):  # NUMBA_DISABLE_JIT=1
-            self.call: Any = plain
-            return
-        self._stamp = fingerprint(plain)
-        self._dispatcher._cache = KernelCache(plain, self._known_by)
-        self.call = self._compile(lambda: self._entry_point())
+        self._call: Any = None
+        if hasattr(self._dispatcher, "py_func"):  # not with NUMBA_DISABLE_JIT=1
+            self._stamp = fingerprint(plain)
+            self._dispatcher._cache = KernelCache(plain, self._known_by)
+        else:
+            self._call = plain
+
+    @property
+    def call(self) -> Any:
+        """What takes what the function takes, with contiguous arrays of floats."""
+        if self._call is None:
+            with global_compiler_lock:
+                if self._call is None:
+                    self._call = self._compile(self._entry_point)
+        return self._call
 
     def address(self) -> int:
-        """Where the operation stands that calls the function on places in the flat array of a Context.
-
-        Its integers are three for each parameter: place, what to add to it, size.
-        """
+        """Where the operation stands that calls the function on places in the flat array of a Context."""
         return self._address(signature_of_operation())
 
     def complex_address(self) -> int:
@@ -68,7 +78,7 @@ class CompiledFunction:
         return address
 
     def _operation(self, signature: Any) -> CFunc:
-        wrapper = _operation_of(self._function, self._dispatcher)
+        wrapper = operation_calling(self._dispatcher, self._kinds)
         compiled: Any = CFunc(wrapper, signature, {}, {"error_model": "numpy"})
         compiled._cache = KernelCache(wrapper, self._known_by)
         self._compile(compiled.compile)
@@ -79,15 +89,14 @@ class CompiledFunction:
         return self._stamp if fingerprint(self._function.interpreted) == self._stamp else None
 
     def _entry_point(self) -> Any:
-        array = types.Array(types.float64, 1, "C")
-        signature = tuple(types.float64 if number else array for number in self._function.takes_number)
+        signature = tuple(_TYPES[kind] for kind in self._kinds)
         self._dispatcher.compile(signature)
         return self._dispatcher.overloads[signature].entry_point
 
     def _compile(self, work: Callable[[], Any]) -> Any:
-        prepare()
         try:
             with interrupts_wait():  # which are lost where LLVM calls Python, and the machine code with them
+                prepare()
                 return work()
         except NumbaError as error:
             reason = str(error).strip()
@@ -95,31 +104,3 @@ class CompiledFunction:
                 f"{self._function.describe()} cannot be compiled. Use numbers, arrays and loops only, and helpers "
                 f"decorated with @device; or pass it on without @native. The compiler says:\n{reason}"
             ) from error
-
-
-@intrinsic
-def _further(typingctx: Any, pointer: Any, distance: Any) -> Any:
-    """A pointer some elements further on."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.gep(arguments[0], [arguments[1]])
-
-    return pointer(pointer, types.int64), generate
-
-
-def _operation_of(function: NativeFunction, dispatcher: Any) -> Callable[..., None]:
-    """An operation (see operations.py) that calls the function; written out, because numba wants every argument."""
-    arguments = [
-        f"values[integers[{3 * i}]]"
-        if number
-        else f"carray(further(values, integers[{3 * i}] + integers[{3 * i + 1}]), integers[{3 * i + 2}])"
-        for i, number in enumerate(function.takes_number)
-    ]
-    source = f"def operation(values, numbers, integers):\n    function({', '.join(arguments)})\n"
-    names: dict[str, Any] = {
-        "__name__": __name__, "function": dispatcher, "carray": numba.carray, "further": _further,
-    }  # fmt: skip
-    exec(compile(source, f"<operation of {function.__name__}>", "exec"), names)
-    operation: Any = names["operation"]
-    operation.__qualname__ = f"operation_of_{function.__name__}"
-    return operation

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from collections.abc import Sequence
+from typing import Any
 
-from merganser.framework.core.context import Context
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework.core.element_functions import elements
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
-from merganser.framework.core.values import BasicVector
+from merganser.framework.core.native_function import native
 from merganser.framework.primitives._arguments import checked_size, checked_vector
 
 __all__ = ["Adder", "Gain"]
+
+Array = NDArray[Any]
+
+
+@native
+def scaled(k: Array, u: Array, y: Array) -> None:
+    """y = k u, element by element."""
+    for i in elements(y):
+        y[i] = k[i] * u[i]
+
+
+@native
+def summed(u: Sequence[Array], total: Array) -> None:
+    """total = u[0] + u[1] + ..."""
+    for i in elements(total):
+        value = 0.0
+        for k in range(len(u)):
+            value += u[k][i]
+        total[i] = value
 
 
 class Gain(LeafSystem):
@@ -32,13 +53,8 @@ class Gain(LeafSystem):
             if factors.size != 1:
                 raise ValueError(f"Gain: `size` goes with a single factor k; got {factors.size} factors.")
             factors = np.repeat(factors, checked_size(size, "Gain: size"))
-        self._factors = factors
-        self._u = self.DeclareVectorInputPort(kUseDefaultName, factors.size)
-        port = self.DeclareVectorOutputPort(kUseDefaultName, factors.size, self._calc_output, {self._u.ticket()})
-        port.cache_entry().use_native(NativeCode("gain", (factors.size, factors, InputOf(0), OUTPUT)))
-
-    def _calc_output(self, context: Context, output: BasicVector) -> None:
-        output.SetFromVector(self._factors * self._u.EvalBasicVector(context).value())
+        u = self.DeclareVectorInputPort(kUseDefaultName, factors.size)
+        self.DeclareVectorOutputPort(kUseDefaultName, factors.size, scaled.given(k=factors, u=u))
 
 
 class Adder(LeafSystem):
@@ -54,16 +70,6 @@ class Adder(LeafSystem):
     def __init__(self, num_inputs: int, size: int) -> None:
         super().__init__()
         size = checked_size(size, "Adder: size")
-        self._inputs = [
-            self.DeclareVectorInputPort(kUseDefaultName, size)
-            for _ in range(checked_size(num_inputs, "Adder: num_inputs"))
-        ]
-        port = self.DeclareVectorOutputPort("sum", size, self._calc_sum, {self.all_input_ports_ticket()})
-        inputs = (InputOf(i) for i in range(len(self._inputs)))
-        port.cache_entry().use_native(NativeCode("add", (size, len(self._inputs), OUTPUT, *inputs)))
-
-    def _calc_sum(self, context: Context, output: BasicVector) -> None:
-        total = output.get_mutable_value()
-        total[:] = 0
-        for port in self._inputs:
-            total += port.EvalBasicVector(context).value()
+        num_inputs = checked_size(num_inputs, "Adder: num_inputs")
+        inputs = [self.DeclareVectorInputPort(kUseDefaultName, size) for _ in range(num_inputs)]
+        self.DeclareVectorOutputPort("sum", size, summed.given(u=inputs))

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.diagram import Diagram
 from merganser.framework.core.diagram_builder import DiagramBuilder
+from merganser.framework.core.element_functions import elements
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import (
-    OUTPUT,
-    DiscreteStateOf,
-    InputOf,
-    NativeCode,
-    NextDiscreteStateOf,
-)
-from merganser.framework.core.state import DiscreteValues, State
+from merganser.framework.core.native_function import native
+from merganser.framework.core.state import State
 from merganser.framework.core.templates import instantiate
-from merganser.framework.core.values import BasicVector
-from merganser.framework.math import elementwise
+from merganser.framework.math.element_functions import clamp
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
 from merganser.framework.primitives.routing import Multiplexer
 
@@ -27,6 +22,42 @@ __all__ = ["DiscreteDerivative", "StateInterpolatorWithDiscreteDerivative"]
 
 _LATEST, _BEFORE, _COUNT = range(3)  # discrete state groups
 _ENOUGH_SAMPLES = 2.0
+
+Array = NDArray[Any]
+
+
+@native
+def sampled(u: Array, xd0: Array, next_xd0: Array, next_xd1: Array) -> None:
+    """x0[n+1] = u[n], x1[n+1] = x0[n]."""
+    for i in elements(u):
+        next_xd0[i] = u[i]
+        next_xd1[i] = xd0[i]
+
+
+@native
+def sampled_and_counted(
+    u: Array, xd0: Array, xd2: Array, next_xd0: Array, next_xd1: Array, next_xd2: Array
+) -> None:
+    """x0[n+1] = u[n], x1[n+1] = x0[n], x2[n+1] = x2[n] + 1."""
+    for i in elements(u):
+        next_xd0[i] = u[i]
+        next_xd1[i] = xd0[i]
+    next_xd2[0] = xd2[0] + 1.0
+
+
+@native
+def difference_quotient(xd0: Array, xd1: Array, h: float, dudt: Array) -> None:
+    """dudt = (x0 - x1) / h."""
+    for i in elements(dudt):
+        dudt[i] = (xd0[i] - xd1[i]) / h
+
+
+@native
+def quotient_of_enough_samples(xd0: Array, xd1: Array, xd2: Array, h: float, dudt: Array) -> None:
+    """The same, times 0 until two samples have been taken."""
+    weight = clamp(xd2[0] - (_ENOUGH_SAMPLES - 1.0), 0.0, 1.0)
+    for i in elements(dudt):
+        dudt[i] = (xd0[i] - xd1[i]) / h * weight
 
 
 class DiscreteDerivative(LeafSystem):
@@ -59,16 +90,11 @@ class DiscreteDerivative(LeafSystem):
         self.DeclareDiscreteState(size)
         if self._suppresses:
             self.DeclareDiscreteState(1)
-        port = self.DeclareVectorOutputPort("dudt", size, self._calc_output, {self.xd_ticket()})
-        latest, before = DiscreteStateOf(_LATEST), DiscreteStateOf(_BEFORE)
-        counted = (1, DiscreteStateOf(_COUNT)) if self._suppresses else (0, 0)
-        h = np.array([self._time_step])
-        port.cache_entry().use_native(NativeCode("difference_quotient", (size, h, latest, before, OUTPUT, *counted)))
-        self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._update)
-        following = (NextDiscreteStateOf(_LATEST), NextDiscreteStateOf(_BEFORE))
-        counting = (*counted, NextDiscreteStateOf(_COUNT)) if self._suppresses else (0, 0, 0)
-        self._use_native_event(NativeCode("take_sample", (size, InputOf(0), latest, *following, *counting)))
-        self.DeclareForcedDiscreteUpdateEvent(self._update)
+        calc = quotient_of_enough_samples if self._suppresses else difference_quotient
+        self.DeclareVectorOutputPort("dudt", size, calc.given(h=self._time_step))
+        update = sampled_and_counted if self._suppresses else sampled
+        self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, update)
+        self.DeclareForcedDiscreteUpdateEvent(update)
 
     def time_step(self) -> float:
         """Returns the time between two samples [s]."""
@@ -99,30 +125,13 @@ class DiscreteDerivative(LeafSystem):
         if self._suppresses:
             groups.get_mutable_vector(_COUNT).SetFromVector([_ENOUGH_SAMPLES])
 
-    def _checked_sample(self, value: ArrayLike) -> np.ndarray:
+    def _checked_sample(self, value: ArrayLike) -> Array:
         sample = checked_vector(value, f"System '{self.GetSystemPathname()}': sample")
         if sample.size != self._u.size():
             raise ValueError(
                 f"System '{self.GetSystemPathname()}' takes samples of {self._u.size()} elements; got {sample.size}."
             )
         return sample
-
-    def _update(self, context: Context, discrete_state: DiscreteValues) -> None:
-        discrete_state.set_value(_LATEST, self._u.EvalBasicVector(context).value())
-        discrete_state.set_value(_BEFORE, context.get_discrete_state(_LATEST).value())
-        if self._suppresses:
-            discrete_state.set_value(_COUNT, context.get_discrete_state(_COUNT).value() + 1.0)
-
-    def _calc_output(self, context: Context, output: BasicVector) -> None:
-        difference = context.get_discrete_state(_LATEST).value() - context.get_discrete_state(_BEFORE).value()
-        derivative = difference / self._time_step
-        if self._suppresses:
-            count = context.get_discrete_state(_COUNT).value()[0]
-            if derivative.dtype == object:  # of an expression no condition can be tested
-                derivative = derivative * elementwise.min(elementwise.max(count - (_ENOUGH_SAMPLES - 1.0), 0.0), 1.0)
-            elif count.real < _ENOUGH_SAMPLES:
-                derivative = derivative * 0.0
-        output.SetFromVector(derivative)
 
 
 class StateInterpolatorWithDiscreteDerivative(Diagram):

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.context import Context
+from merganser.framework.core.element_functions import elements, put
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import (
-    OUTPUT,
-    DiscreteStateOf,
-    InputOf,
-    NativeCode,
-    NextDiscreteStateOf,
-)
-from merganser.framework.core.state import DiscreteValues, State
-from merganser.framework.core.values import AbstractValue, BasicVector, Value
+from merganser.framework.core.native_function import copy, native
+from merganser.framework.core.native_wires import PartOf
+from merganser.framework.core.state import State
+from merganser.framework.core.values import AbstractValue, Value
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
 
 __all__ = ["DiscreteTimeDelay", "DiscreteTimeIntegrator"]
+
+Array = NDArray[Any]
+
+
+@native
+def euler_step(x: Array, h: float, u: Array, next_x: Array) -> None:
+    """x[n+1] = x[n] + h u[n]."""
+    for i in elements(next_x):
+        next_x[i] = x[i] + h * u[i]
+
+
+@native
+def shifted(later: Array, u: Array, next_x: Array) -> None:
+    """x[n+1] = (x[n] but for the oldest sample, u[n])."""
+    put(later, next_x, 0)
+    put(u, next_x, len(later))
 
 
 class DiscreteTimeIntegrator(LeafSystem):
@@ -39,11 +52,10 @@ class DiscreteTimeIntegrator(LeafSystem):
         size = checked_size(size, "DiscreteTimeIntegrator: size", 1)
         self._time_step = checked_positive_period(time_step, "DiscreteTimeIntegrator: time_step")
         self._u = self.DeclareVectorInputPort("u", size)
-        self.DeclareStateOutputPort("y", self.DeclareDiscreteState(size))
-        self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, self._update)
-        h = np.array([self._time_step])
-        code = NativeCode("euler_step", (size, h, DiscreteStateOf(0), InputOf(0), NextDiscreteStateOf(0)))
-        self._use_native_event(code)
+        x = self.DeclareDiscreteState(size)
+        self.DeclareStateOutputPort("y", x)
+        update = euler_step.given(x=x, h=self._time_step, u=self._u)
+        self.DeclarePeriodicDiscreteUpdateEvent(self._time_step, 0.0, update)
 
     def time_step(self) -> float:
         """Returns the time between two updates [s]."""
@@ -62,10 +74,6 @@ class DiscreteTimeIntegrator(LeafSystem):
                 f"System '{self.GetSystemPathname()}' has size {self._u.size()}; got {vector.size} elements."
             )
         context.SetDiscreteState(0, vector)
-
-    def _update(self, context: Context, discrete_state: DiscreteValues) -> None:
-        x = context.get_discrete_state(0).value()
-        discrete_state.set_value(0, x + self._time_step * self._u.EvalBasicVector(context).value())
 
 
 class DiscreteTimeDelay(LeafSystem):
@@ -112,23 +120,12 @@ class DiscreteTimeDelay(LeafSystem):
             prerequisites = {self.xa_ticket()}
             self.DeclareAbstractOutputPort("delayed_u", self._model.Clone, self._copy_abstract, prerequisites)
             return
-        self._size = checked_size(model, "DiscreteTimeDelay: vector_size")
-        self._u = self.DeclareVectorInputPort("u", self._size)
-        self.DeclareDiscreteState(self._num_samples * self._size)
-        self.DeclarePeriodicDiscreteUpdateEvent(period, 0.0, self._store_vector)
-        sizes = (self._num_samples * self._size, self._size)
-        code = NativeCode("shift_in", (*sizes, DiscreteStateOf(0), InputOf(0), NextDiscreteStateOf(0)))
-        self._use_native_event(code)
-        port = self.DeclareVectorOutputPort("delayed_u", self._size, self._copy_vector, {self.xd_ticket()})
-        port.cache_entry().use_native(NativeCode("copy", (self._size, DiscreteStateOf(0), OUTPUT)))
-
-    def _store_vector(self, context: Context, discrete_state: DiscreteValues) -> None:
-        x = context.get_discrete_state(0).value()
-        u = self._u.EvalBasicVector(context).value()
-        discrete_state.set_value(0, np.concatenate([x[self._size :], u]))
-
-    def _copy_vector(self, context: Context, output: BasicVector) -> None:
-        output.SetFromVector(context.get_discrete_state(0).value()[: self._size])
+        size = checked_size(model, "DiscreteTimeDelay: vector_size")
+        self._u = self.DeclareVectorInputPort("u", size)
+        x = self.DeclareDiscreteState(self._num_samples * size)
+        update = shifted.given(later=PartOf(x, size, (self._num_samples - 1) * size), u=self._u)
+        self.DeclarePeriodicDiscreteUpdateEvent(period, 0.0, update)
+        self.DeclareVectorOutputPort("delayed_u", size, copy.given(source=PartOf(x, 0, size)))
 
     def _store_abstract(self, context: Context, state: State) -> None:
         oldest = context.get_abstract_state(self._oldest).get_value()

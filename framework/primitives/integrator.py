@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
-from merganser.framework.core.state import ContinuousState
+from merganser.framework.core.native_function import copy
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_size, checked_vector
 
@@ -39,8 +38,7 @@ class Integrator(LeafSystem):
             start = checked_vector(value, "Integrator: initial_value")
         self._u = self.DeclareVectorInputPort(kUseDefaultName, start.size)
         state_index = self.DeclareContinuousState(BasicVector(start))
-        assert self._sys_xcdot_entry is not None
-        self._sys_cache_entries[self._sys_xcdot_entry].use_native(NativeCode("copy", (start.size, InputOf(0), OUTPUT)))
+        self.DeclareTimeDerivatives(copy.given(source=self._u))
         self.DeclareStateOutputPort(kUseDefaultName, state_index)
 
     def set_default_integral_value(self, initial_value: ArrayLike) -> None:
@@ -66,6 +64,3 @@ class Integrator(LeafSystem):
         if vector.size != self._u.size():
             raise ValueError(f"{where} has size {self._u.size()}; got {vector.size} elements.")
         return vector
-
-    def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
-        derivatives.SetFromVector(self._u.EvalBasicVector(context).value())

@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.context import Context
+from merganser.framework.core.element_functions import elements, product
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import (
-    CONTINUOUS_STATE,
-    OUTPUT,
-    DiscreteStateOf,
-    InputOf,
-    NativeCode,
-    NextDiscreteStateOf,
-)
-from merganser.framework.core.state import ContinuousState, DiscreteValues
-from merganser.framework.core.values import BasicVector
+from merganser.framework.core.native_function import NativeFunction, native
+from merganser.framework.core.native_wires import Changing
 from merganser.framework.primitives._arguments import checked_matrix, checked_period, checked_vector
 from merganser.framework.primitives._linear_state import LinearStateMethods
-from merganser.framework.primitives._scalar_functions import left_to_right_product
-from merganser.framework.primitives._updatable_code import UpdatableCode
 
 __all__ = ["AffineSystem", "LinearSystem"]
 
 Array = NDArray[Any]
 _EMPTY: tuple[()] = ()
+
+
+@native
+def multiplied(M: Array, v: Array, y: Array) -> None:
+    """y = M v."""
+    for i in elements(y):
+        y[i] = product(M, v, i)
+
+
+@native
+def affine(offset: Array, M: Array, v: Array, y: Array) -> None:
+    """y = offset + M v."""
+    for i in elements(y):
+        y[i] = offset[i] + product(M, v, i)
+
+
+@native
+def affine_in_two(offset: Array, M: Array, v: Array, N: Array, w: Array, y: Array) -> None:
+    """y = offset + M v + N w."""
+    for i in elements(y):
+        y[i] = offset[i] + product(M, v, i) + product(N, w, i)
 
 
 class AffineSystem(LinearStateMethods, LeafSystem):
@@ -78,55 +88,31 @@ class AffineSystem(LinearStateMethods, LeafSystem):
         num_inputs = _common_size((B, 1), (D, 1))
         num_outputs = _common_size((C, 0), (D, 0), (y0, 0))
         name = type(self).__name__
-        self._A = checked_matrix(A, num_states, num_states, f"{name}: A")
-        self._B = checked_matrix(B, num_states, num_inputs, f"{name}: B")
-        self._f0 = _offset(f0, num_states, f"{name}: f0")
-        self._C = checked_matrix(C, num_outputs, num_states, f"{name}: C")
-        self._D = checked_matrix(D, num_outputs, num_inputs, f"{name}: D")
-        self._y0 = _offset(y0, num_outputs, f"{name}: y0")
+        self._A = Changing(checked_matrix(A, num_states, num_states, f"{name}: A"))
+        self._B = Changing(checked_matrix(B, num_states, num_inputs, f"{name}: B"))
+        self._f0 = Changing(_offset(f0, num_states, f"{name}: f0"))
+        self._C = Changing(checked_matrix(C, num_outputs, num_states, f"{name}: C"))
+        self._D = Changing(checked_matrix(D, num_outputs, num_inputs, f"{name}: D"))
+        self._y0 = Changing(_offset(y0, num_outputs, f"{name}: y0"))
         self._time_period = checked_period(time_period, f"{name}: time_period")
         self._configure_state(num_states)
         self._declare(num_states, num_inputs, num_outputs)
 
     def _declare(self, num_states: int, num_inputs: int, num_outputs: int) -> None:
-        self._codes: list[UpdatableCode] = []
-        if num_inputs:
-            self.DeclareVectorInputPort(kUseDefaultName, num_inputs)
+        u = self.DeclareVectorInputPort(kUseDefaultName, num_inputs) if num_inputs else None
+        x: Any = None
         if num_states and self._time_period == 0.0:
-            self.DeclareContinuousState(num_states)
-            assert self._sys_xcdot_entry is not None
-            entry = self._sys_cache_entries[self._sys_xcdot_entry]
-            entry.use_native(self._dynamics_code())  # says what they depend on
-            entry.use_native(self._updatable(self._dynamics_code))
+            x = self.DeclareContinuousState(num_states)
+            self.DeclareTimeDerivatives(_affine(self._f0, (self._A, x), (self._B, u)))  # (1)
         elif num_states:
-            self.DeclareDiscreteState(num_states)
-            self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, self._update)
-            self._use_native_event(self._updatable(self._dynamics_code))
-            self.DeclareForcedDiscreteUpdateEvent(self._update)
+            x = self.DeclareDiscreteState(num_states)
+            update = _affine(self._f0, (self._A, x), (self._B, u))  # (2)
+            self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, update)
+            self.DeclareForcedDiscreteUpdateEvent(update)
         if num_outputs:
-            self._has_C, self._has_D = bool(self._C.any()), bool(self._D.any())
-            prerequisites = set()
-            if self._has_C:
-                prerequisites.add(self.all_state_ticket())
-            if self._has_D:
-                prerequisites.add(self.all_input_ports_ticket())
-            port = self.DeclareVectorOutputPort(kUseDefaultName, num_outputs, self._calc_output, prerequisites)
-            port.cache_entry().use_native(self._updatable(self._output_code))
-
-    def _updatable(self, make: Callable[[], NativeCode]) -> UpdatableCode:
-        self._codes.append(UpdatableCode(make))
-        return self._codes[-1]
-
-    def _dynamics_code(self) -> NativeCode:
-        is_continuous = self._time_period == 0.0
-        x = CONTINUOUS_STATE if is_continuous else DiscreteStateOf(0)
-        u = [(self._B, InputOf(0))] if self.num_inputs() else []
-        return _affine_code(self._f0, [(self._A, x), *u], OUTPUT if is_continuous else NextDiscreteStateOf(0))
-
-    def _output_code(self) -> NativeCode:
-        x = CONTINUOUS_STATE if self._time_period == 0.0 else DiscreteStateOf(0)
-        products: list[tuple[Array, Any]] = [(self._C, x)] if self._has_C else []
-        return _affine_code(self._y0, products + ([(self._D, InputOf(0))] if self._has_D else []), OUTPUT)
+            self._has_C, self._has_D = bool(self._C.value.any()), bool(self._D.value.any())
+            terms = (self._C, x if self._has_C else None), (self._D, u if self._has_D else None)
+            self.DeclareVectorOutputPort(kUseDefaultName, num_outputs, _affine(self._y0, *terms))
 
     def UpdateCoefficients(
         self,
@@ -148,7 +134,7 @@ class AffineSystem(LinearStateMethods, LeafSystem):
         new = {"A": A, "B": B, "f0": f0, "C": C, "D": D, "y0": y0}
         where = f"System '{self.GetSystemPathname()}', UpdateCoefficients"
         for name, value in new.items():
-            current = getattr(self, f"_{name}")
+            current = getattr(self, f"_{name}").value
             array = np.array(value, dtype=current.dtype)
             array = array.reshape(current.shape) if array.size == current.size == 0 else array
             if array.ndim != current.ndim and array.size == current.size:
@@ -160,72 +146,45 @@ class AffineSystem(LinearStateMethods, LeafSystem):
             if np.any(new[name]) and not getattr(self, f"_has_{name}"):
                 raise RuntimeError(f"{where}: {name} was zero and must stay so; make a new system for another {name}.")
         for name, value in new.items():
-            setattr(self, f"_{name}", value)
-        for code in self._codes:
-            code.renew()
+            getattr(self, f"_{name}").set(value)
 
     # ------------------------------------------------------------------ coefficients
 
     def A(self) -> Array:
         """Returns a copy of A, shape [num_states, num_states]."""
-        return self._A.copy()
+        return self._A.value.copy()
 
     def B(self) -> Array:
         """Returns a copy of B, shape [num_states, num_inputs]."""
-        return self._B.copy()
+        return self._B.value.copy()
 
     def f0(self) -> Array:
         """Returns a copy of f0, shape [num_states]."""
-        return self._f0.copy()
+        return self._f0.value.copy()
 
     def C(self) -> Array:
         """Returns a copy of C, shape [num_outputs, num_states]."""
-        return self._C.copy()
+        return self._C.value.copy()
 
     def D(self) -> Array:
         """Returns a copy of D, shape [num_outputs, num_inputs]."""
-        return self._D.copy()
+        return self._D.value.copy()
 
     def y0(self) -> Array:
         """Returns a copy of y0, shape [num_outputs]."""
-        return self._y0.copy()
+        return self._y0.value.copy()
 
     def num_states(self) -> int:
         """Number of state variables."""
-        return len(self._A)
+        return len(self._A.value)
 
     def num_inputs(self) -> int:
         """Number of elements of the input."""
-        return self._B.shape[1]
+        return self._B.value.shape[1]
 
     def num_outputs(self) -> int:
         """Number of elements of the output."""
-        return len(self._C)
-
-    # ------------------------------------------------------------------ behaviour
-
-    def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
-        x = context.get_continuous_state_vector().value()
-        derivatives.SetFromVector(self._next(context, x))  # (1)
-
-    def _update(self, context: Context, discrete_state: DiscreteValues) -> None:
-        x = context.get_discrete_state(0).value()
-        discrete_state.set_value(0, self._next(context, x))  # (2)
-
-    def _next(self, context: Context, x: Array) -> Array:
-        result = self._f0 + left_to_right_product(self._A, x)
-        if self.num_inputs():
-            u = self._sys_input_ports[0].EvalBasicVector(context).value()
-            result = result + left_to_right_product(self._B, u)
-        return result
-
-    def _calc_output(self, context: Context, output: BasicVector) -> None:
-        y = self._y0
-        if self._has_C:
-            y = y + left_to_right_product(self._C, self._state_of(context))
-        if self._has_D:
-            y = y + left_to_right_product(self._D, self._sys_input_ports[0].EvalBasicVector(context).value())
-        output.SetFromVector(y)
+        return len(self._C.value)
 
 
 class LinearSystem(AffineSystem):
@@ -250,10 +209,13 @@ class LinearSystem(AffineSystem):
         super().__init__(A=A, B=B, C=C, D=D, time_period=time_period)
 
 
-def _affine_code(offset: Array, products: list[tuple[Array, Any]], target: Any) -> NativeCode:
-    """The operation target = offset + sum of M v, for pairs of a matrix M and the place of a vector v."""
-    terms = [item for matrix, place in products for item in (matrix.shape[1], matrix, place)]
-    return NativeCode("affine", (offset.size, len(products), offset, target, *terms))
+def _affine(offset: Changing, *terms: tuple[Changing, Any]) -> NativeFunction:
+    """offset + M v + ..., for the pairs of a matrix M and a vector v of which the vector is there."""
+    given = [(matrix, vector) for matrix, vector in terms if vector is not None]
+    if len(given) == 2:
+        return affine_in_two.given(offset=offset, M=given[0][0], v=given[0][1], N=given[1][0], w=given[1][1])
+    M, v = given[0] if given else (np.zeros((offset.value.size, 0)), np.zeros(0))
+    return affine.given(offset=offset, M=M, v=v)
 
 
 def _common_size(*dimensions: tuple[ArrayLike, int]) -> int:

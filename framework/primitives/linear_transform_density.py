@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.context import Context
+from merganser.framework.core.element_functions import left_to_right_product
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
 from merganser.framework.core.ports import InputPort, OutputPort
@@ -17,7 +18,6 @@ from merganser.framework.core.store import FixedInputPortValue
 from merganser.framework.core.values import BasicVector
 from merganser.framework.math import elementwise, inv
 from merganser.framework.primitives._arguments import checked_size
-from merganser.framework.primitives._scalar_functions import left_to_right_product
 from merganser.framework.trajectories._scalars import plain
 
 __all__ = ["LinearTransformDensity"]

@@ -9,13 +9,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.context import Context
+from merganser.framework.core.element_functions import elements
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, InputOf, NativeCode
-from merganser.framework.core.state import ContinuousState
+from merganser.framework.core.native_function import native
 from merganser.framework.primitives._arguments import checked_size, checked_vector
 
 __all__ = ["FirstOrderLowPassFilter"]
+
+Array = NDArray[Any]
+
+
+@native
+def filtered(u: Array, z: Array, tau: Array, zdot: Array) -> None:
+    """dz/dt = (u - z) / tau."""
+    for i in elements(zdot):
+        zdot[i] = (u[i] - z[i]) / tau[i]
 
 
 class FirstOrderLowPassFilter(LeafSystem):
@@ -51,9 +60,7 @@ class FirstOrderLowPassFilter(LeafSystem):
         self._time_constants = constants
         self._u = self.DeclareVectorInputPort(kUseDefaultName, constants.size)
         self.DeclareStateOutputPort(kUseDefaultName, self.DeclareContinuousState(constants.size))
-        assert self._sys_xcdot_entry is not None
-        code = NativeCode("low_pass", (constants.size, constants, InputOf(0), CONTINUOUS_STATE, OUTPUT))
-        self._sys_cache_entries[self._sys_xcdot_entry].use_native(code)
+        self.DeclareTimeDerivatives(filtered.given(u=self._u, tau=constants))
 
     def get_time_constant(self) -> float:
         """Returns the time constant that all elements have [s].
@@ -85,7 +92,3 @@ class FirstOrderLowPassFilter(LeafSystem):
                 f"System '{self.GetSystemPathname()}' has size {self._u.size()}; got {vector.size} elements."
             )
         context.SetContinuousState(vector)
-
-    def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
-        z = context.get_continuous_state_vector().value()
-        derivatives.SetFromVector((self._u.EvalBasicVector(context).value() - z) / self._time_constants)

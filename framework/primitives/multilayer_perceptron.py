@@ -23,17 +23,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import bind_overload, checked_size
 from merganser.framework.core.context import Context
+from merganser.framework.core.element_functions import left_to_right_product
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode, ParameterOf
 from merganser.framework.core.random_values import RandomDistribution, RandomGenerator, draw
 from merganser.framework.core.values import BasicVector
-from merganser.framework.primitives._scalar_functions import (
-    clamp,
-    cosine,
-    hyperbolic_tangent,
-    left_to_right_product,
-    sine,
-)
+from merganser.framework.math.element_functions import clamp, cos, sin, tanh
 
 __all__ = ["MultilayerPerceptron", "PerceptronActivationType"]
 
@@ -297,7 +292,7 @@ class MultilayerPerceptron(LeafSystem):
         rows = [
             part
             for is_angle, element in zip(self._is_angle, np.atleast_1d(x))
-            for part in ((sine(np.ravel(element)), cosine(np.ravel(element))) if is_angle else (np.ravel(element),))
+            for part in ((sin(np.ravel(element)), cos(np.ravel(element))) if is_angle else (np.ravel(element),))
         ]
         return np.array(rows).reshape(-1, *x.shape[1:])
 
@@ -405,7 +400,7 @@ def _structure(*args: Any, **kwargs: Any) -> tuple[list[bool], list[int], list[P
 def _activated(activation: PerceptronActivationType, x: Array) -> Array:
     """The activation function of the elements of a vector of any scalars."""
     if activation is PerceptronActivationType.kTanh:
-        return hyperbolic_tangent(x)
+        return tanh(x)
     if activation is PerceptronActivationType.kReLU:
         return clamp(x, np.zeros(len(x)), np.full(len(x), np.inf))
     return x

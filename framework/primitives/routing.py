@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.context import Context
+from merganser.framework.core.element_functions import put
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
+from merganser.framework.core.native_function import copy, native
+from merganser.framework.core.native_wires import InputOr, PartOf
 from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.primitives._arguments import checked_size, checked_vector
 
 __all__ = ["Demultiplexer", "Multiplexer", "PassThrough"]
+
+Array = NDArray[Any]
+
+
+@native
+def stacked(u: Sequence[Array], y: Array) -> None:
+    """y = [u[0]; u[1]; ...]."""
+    start = 0
+    for k in range(len(u)):
+        put(u[k], y, start)
+        start += len(u[k])
 
 
 class PassThrough(LeafSystem):
@@ -47,15 +60,9 @@ class PassThrough(LeafSystem):
             return
         if isinstance(default, (int, np.integer)):
             default = np.zeros(checked_size(default, "PassThrough: vector_size"))
-        self._default_vector = checked_vector(default, "PassThrough: value")
-        size = self._default_vector.size
-        self._u = self.DeclareVectorInputPort("u", size)
-        port = self.DeclareVectorOutputPort("y", size, self._calc_vector, {self._u.ticket()})
-        port.cache_entry().use_native(NativeCode("copy", (size, InputOf(0), OUTPUT)))
-
-    def _calc_vector(self, context: Context, output: BasicVector) -> None:
-        u = self.EvalVectorInput(context, 0)
-        output.SetFromVector(self._default_vector if u is None else u.value())
+        value = checked_vector(default, "PassThrough: value")
+        u = self.DeclareVectorInputPort("u", value.size)
+        self.DeclareVectorOutputPort("y", value.size, copy.given(source=InputOr(u, value)))
 
     def _calc_abstract(self, context: Context, output: AbstractValue) -> None:
         u = self.EvalAbstractInput(context, 0)
@@ -91,18 +98,8 @@ class Multiplexer(LeafSystem):
         else:
             sizes = [checked_size(size, "Multiplexer: input_sizes") for size in wanted]
         model = wanted if isinstance(wanted, BasicVector) else BasicVector(np.zeros(sum(sizes)))
-        self._inputs = [self.DeclareVectorInputPort(kUseDefaultName, size) for size in sizes]
-        port = self.DeclareVectorOutputPort(kUseDefaultName, model, self._calc_output, {self.all_input_ports_ticket()})
-        inputs = (item for i, size in enumerate(sizes) for item in (size, InputOf(i)))
-        port.cache_entry().use_native(NativeCode("stack", (len(sizes), OUTPUT, *inputs)))
-
-    def _calc_output(self, context: Context, output: BasicVector) -> None:
-        stacked = output.get_mutable_value()
-        start = 0
-        for port in self._inputs:
-            end = start + port.size()
-            stacked[start:end] = port.EvalBasicVector(context).value()
-            start = end
+        inputs = [self.DeclareVectorInputPort(kUseDefaultName, size) for size in sizes]
+        self.DeclareVectorOutputPort(kUseDefaultName, model, stacked.given(u=inputs))
 
 
 class Demultiplexer(LeafSystem):
@@ -133,20 +130,15 @@ class Demultiplexer(LeafSystem):
             self._sizes = [checked_size(part, "Demultiplexer: output_ports_sizes", 1) for part in sizes]  # type: ignore[union-attr]
         if not self._sizes:
             raise ValueError("Demultiplexer: there must be at least one output.")
-        self._u = self.DeclareVectorInputPort(kUseDefaultName, sum(self._sizes))
+        u = self.DeclareVectorInputPort(kUseDefaultName, sum(self._sizes))
         start = 0
-        for part in self._sizes:
-            calc = functools.partial(self._calc_part, slice(start, start + part))
-            port = self.DeclareVectorOutputPort(kUseDefaultName, part, calc, {self._u.ticket()})
-            port.cache_entry().use_native(NativeCode("part", (part, start, InputOf(0), OUTPUT)))
-            start += part
+        for size in self._sizes:
+            self.DeclareVectorOutputPort(kUseDefaultName, size, copy.given(source=PartOf(u, start, size)))
+            start += size
 
     def get_output_ports_sizes(self) -> list[int]:
         """Returns the number of elements of each output."""
         return list(self._sizes)
-
-    def _calc_part(self, part: slice, context: Context, output: BasicVector) -> None:
-        output.SetFromVector(self._u.EvalBasicVector(context).value()[part])
 
 
 def _equal_parts(size: int, part: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, overload
 
 import numpy as np
@@ -9,17 +10,39 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.context import Context
+from merganser.framework.core.element_functions import are_ordered, elements
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
+from merganser.framework.core.native_function import native
+from merganser.framework.core.native_wires import InputOr
 from merganser.framework.core.ports import InputPort
-from merganser.framework.core.values import BasicVector
+from merganser.framework.math.element_functions import clamp
 from merganser.framework.primitives._arguments import checked_size, checked_vector
-from merganser.framework.primitives._scalar_functions import clamp
 
 __all__ = ["Saturation"]
 
 Array = NDArray[Any]
+
+
+@native
+def saturated(u: Array, low: Array, high: Array, y: Array) -> None:
+    """y = u within low and high, element by element."""
+    for i in elements(y):
+        y[i] = clamp(u[i], low[i], high[i])
+
+
+@native
+def saturated_by_inputs(u: Array, low: Array, high: Array, y: Array) -> bool:
+    """The same; empty limits are none. Returns whether both are, or a lower limit is above the upper one."""
+    if len(low) == 0 and len(high) == 0:
+        return True
+    for i in elements(y):
+        least = low[i] if len(low) > 0 else -math.inf
+        most = high[i] if len(high) > 0 else math.inf
+        if not are_ordered(least, most):
+            return True
+        y[i] = clamp(u[i], least, most)
+    return False
 
 
 class Saturation(LeafSystem):
@@ -49,22 +72,19 @@ class Saturation(LeafSystem):
         if len(args) + len(kwargs) == 1 and "min_value" not in kwargs and "max_value" not in kwargs:
             given = bind_overload("Saturation", ("input_size",), {}, args, kwargs)
             size = checked_size(given["input_size"], "Saturation: input_size", 1)
-            self._low, self._high = np.full(size, -np.inf), np.full(size, np.inf)
         else:
             given = bind_overload("Saturation", ("min_value", "max_value"), {}, args, kwargs)
-            self._low, self._high = (checked_vector(given[name], f"Saturation: {name}") for name in given)
-            size = _checked_limits(self._low, self._high)
+            low, high = (checked_vector(given[name], f"Saturation: {name}") for name in given)
+            size = _checked_limits(low, high)
         self._u = self.DeclareVectorInputPort(kUseDefaultName, size)
         if "input_size" in given:
             self._max_port = self.DeclareVectorInputPort(kUseDefaultName, size)
             self._min_port = self.DeclareVectorInputPort(kUseDefaultName, size)
-        prerequisites = {self.all_input_ports_ticket()}
-        port = self.DeclareVectorOutputPort(kUseDefaultName, size, self._calc_output, prerequisites)
-        if self._min_port is None:
-            code = NativeCode("saturate", (size, self._low, self._high, InputOf(0), OUTPUT))
-            port.cache_entry().use_native(code)
+            calc = saturated_by_inputs.given(low=InputOr(self._min_port, []), high=InputOr(self._max_port, []))
+            calc = calc.or_raise(self._explain)
         else:
-            port.cache_entry().use_native(_CodeOfLimits(self))
+            calc = saturated.given(low=low, high=high)
+        self.DeclareVectorOutputPort(kUseDefaultName, size, calc.given(u=self._u))
 
     def get_min_value_port(self) -> InputPort:
         """Returns the input port of the lower limits.
@@ -94,48 +114,21 @@ class Saturation(LeafSystem):
             )
         return port
 
-    def _calc_output(self, context: Context, output: BasicVector) -> None:
-        u = self._u.EvalBasicVector(context).value()
-        low, high = (self._low, self._high) if self._min_port is None else self._limits(context)
-        output.SetFromVector(clamp(u, low, high))
-
-    def _limits(self, context: Context) -> tuple[Array, Array]:
-        low = self.EvalVectorInput(context, self.get_min_value_port().get_index())
-        high = self.EvalVectorInput(context, self.get_max_value_port().get_index())
-        if low is None and high is None:
+    def _explain(self, context: Context) -> None:
+        """Raises an exception for limits that allow no output."""
+        lower, upper = (self.EvalVectorInput(context, port.get_index()) for port in self._limit_ports())
+        if lower is None and upper is None:
             raise RuntimeError(
                 f"System '{self.GetSystemPathname()}' has no limits: neither its input port 'u1' (upper limits) nor "
                 "'u2' (lower limits) is connected. Connect one of them, or call port.FixValue(context, value)."
             )
-        lower, upper = self._low if low is None else low.value(), self._high if high is None else high.value()
-        if lower.dtype.kind != "O" and upper.dtype.kind != "O":
-            above = np.flatnonzero(~(lower.real <= upper.real))
-            if above.size:
-                i = above[0]
-                raise ValueError(
-                    f"System '{self.GetSystemPathname()}': lower limits must not be above upper ones; element {i} of "
-                    f"input port 'u2' is {lower[i]}, of 'u1' {upper[i]}."
-                )
-        return lower, upper
-
-
-class _CodeOfLimits:
-    """The operation where limits are inputs: it depends on which of them are connected."""
-
-    operation = ""
-
-    def __init__(self, system: Saturation) -> None:
-        self._system = system
-
-    def resolve(self, context: Any) -> NativeCode | None:
-        """The operation; None if there are no limits."""
-        system = self._system
-        given = [context.sources[port.get_index()] is not None for port in system._limit_ports()]
-        places = [InputOf(port.get_index()) if has else 0 for port, has in zip(system._limit_ports(), given)]
-        if not any(given):
-            return None
-        limits = (int(given[0]), places[0], int(given[1]), places[1])
-        return NativeCode("saturate_between", (FAILURE, system._u.size(), InputOf(0), OUTPUT, *limits))
+        low = np.full(self._u.size(), -np.inf) if lower is None else lower.value()
+        high = np.full(self._u.size(), np.inf) if upper is None else upper.value()
+        i = np.flatnonzero(~(low.real <= high.real))[0]
+        raise ValueError(
+            f"System '{self.GetSystemPathname()}': lower limits must not be above upper ones; element {i} of "
+            f"input port 'u2' is {low[i]}, of 'u1' {high[i]}."
+        )
 
 
 def _checked_limits(low: Array, high: Array) -> int:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
+from collections.abc import Sequence
+from typing import Any
 
-from merganser.framework.core.context import Context
+import numpy as np
+from numpy.typing import NDArray
+
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
+from merganser.framework.core.native_function import native
 from merganser.framework.core.records import hash_of_type
-from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_size
 
 __all__ = ["Selector", "SelectorParams"]
+
+Array = NDArray[Any]
+
+
+@native
+def selected(u: Sequence[Array], inputs: Array, offsets: Array, y: Array) -> None:
+    """y[i] = u[inputs[i]][offsets[i]]."""
+    for i in range(len(y)):
+        y[i] = u[inputs[i]][offsets[i]]
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -92,16 +103,13 @@ class Selector(LeafSystem):
             self.DeclareVectorInputPort(kUseDefaultName if port.name is None else port.name, size)
         for index, output in enumerate(params.outputs):
             places = [_checked_place(selection, sizes, index) for selection in output.selections]
-            tickets = {self.input_port_ticket(n) for n, _ in places} or {self.nothing_ticket()}
-            name = kUseDefaultName if output.name is None else output.name
-            calc = functools.partial(self._calc_output, places)
-            declared = self.DeclareVectorOutputPort(name, len(places), calc, tickets)
-            sources = [argument for n, j in places for argument in (InputOf(n), j)]
-            declared.cache_entry().use_native(NativeCode("pick", (len(places), OUTPUT, *sources)))
-
-    def _calc_output(self, places: list[tuple[int, int]], context: Context, output: BasicVector) -> None:
-        u = {n: self._sys_input_ports[n].EvalBasicVector(context).value() for n in {n for n, _ in places}}
-        output.SetFromVector([u[n][j] for n, j in places])
+            used = sorted({n for n, _ in places})  # the output depends on these only
+            calc = selected.given(
+                u=[self._sys_input_ports[n] for n in used],
+                inputs=np.array([used.index(n) for n, _ in places], np.int64),
+                offsets=np.array([j for _, j in places], np.int64),
+            )
+            self.DeclareVectorOutputPort(kUseDefaultName if output.name is None else output.name, len(places), calc)
 
 
 def _checked_place(selection: SelectorParams.OutputSelection, sizes: list[int], output: int) -> tuple[int, int]:

@@ -8,18 +8,34 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import bind_overload
-from merganser.framework.core.context import Context
+from merganser.framework.core.element_functions import elements
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import CURRENT_TIME, OUTPUT, InputOf, NativeCode
-from merganser.framework.core.ports import InputPort
-from merganser.framework.core.values import BasicVector
+from merganser.framework.core.native_function import native
+from merganser.framework.math.element_functions import cos, sin
 from merganser.framework.primitives._arguments import checked_size, checked_vector
-from merganser.framework.primitives._scalar_functions import cosine, sine
 
 __all__ = ["Sine"]
 
 Array = NDArray[Any]
+
+
+@native
+def wave_in_time(a: Array, f: Array, p: Array, is_cosine: int, t: float, y: Array) -> None:
+    """y = a sin(f t + p), or a cos(f t + p)."""
+    for i in elements(y):
+        angle = f[i] * t + p[i]
+        y[i] = a[i] * (cos(angle) if is_cosine else sin(angle))
+
+
+@native
+def wave_of_input(a: Array, f: Array, p: Array, is_cosine: int, u: Array, y: Array) -> None:
+    """y = a sin(f u + p), or a cos(f u + p)."""
+    for i in elements(y):
+        angle = f[i] * u[i] + p[i]
+        y[i] = a[i] * (cos(angle) if is_cosine else sin(angle))
+
+
 _ONE_FOR_ALL = ("amplitude", "frequency", "phase", "size", "is_time_based")
 _ONE_FOR_EACH = ("amplitudes", "frequencies", "phases", "is_time_based")
 
@@ -53,35 +69,12 @@ class Sine(LeafSystem):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
         a, f, p, is_time_based = _parameters(*args, **kwargs)
-        size = a.size
-        self._frequency, self._phase = f, p
-        self._factors = (a, a * f, -(a * f * f))
-        self._u: InputPort | None = None
+        wave = wave_in_time
         if not is_time_based:
-            self._u = self.DeclareVectorInputPort(kUseDefaultName, size)
-        source = self.time_ticket() if self._u is None else self._u.ticket()
-        place, stride = (CURRENT_TIME, 0) if self._u is None else (InputOf(0), 1)
-        for number, calc in enumerate((self._calc_value, self._calc_first_derivative, self._calc_second_derivative)):
-            port = self.DeclareVectorOutputPort(kUseDefaultName, size, calc, {source})
-            is_cosine = int(number == 1)
-            code = NativeCode("sine", (size, is_cosine, self._factors[number], f, p, stride, place, OUTPUT))
-            port.cache_entry().use_native(code)
-
-    # The order of operations, element by element, is that of the lines below: first f * t, then + p, then sin or cos,
-    # then the factor times that, where the factors are a, a * f and -((a * f) * f).
-
-    def _angle(self, context: Context) -> Array:
-        t = context.get_time() if self._u is None else self._u.EvalBasicVector(context).value()
-        return self._frequency * t + self._phase
-
-    def _calc_value(self, context: Context, output: BasicVector) -> None:
-        output.SetFromVector(self._factors[0] * sine(self._angle(context)))
-
-    def _calc_first_derivative(self, context: Context, output: BasicVector) -> None:
-        output.SetFromVector(self._factors[1] * cosine(self._angle(context)))
-
-    def _calc_second_derivative(self, context: Context, output: BasicVector) -> None:
-        output.SetFromVector(self._factors[2] * sine(self._angle(context)))
+            wave = wave_of_input.given(u=self.DeclareVectorInputPort(kUseDefaultName, a.size))
+        for factors, is_cosine in ((a, False), (a * f, True), (-(a * f * f), False)):
+            calc = wave.given(a=factors, f=f, p=p, is_cosine=is_cosine)
+            self.DeclareVectorOutputPort(kUseDefaultName, a.size, calc)
 
 
 def _parameters(*args: Any, **kwargs: Any) -> tuple[Array, Array, Array, bool]:

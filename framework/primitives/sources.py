@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import OUTPUT, NativeCode, ParameterOf
+from merganser.framework.core.native_function import copy
 from merganser.framework.core.values import AbstractValue, BasicVector
 from merganser.framework.primitives._arguments import checked_vector
 
@@ -34,9 +34,7 @@ class ConstantVectorSource(LeafSystem):
         else:
             model = BasicVector(checked_vector(source_value, "ConstantVectorSource: source_value"))
         self._value_index = self.DeclareNumericParameter(model)
-        ticket = self.numeric_parameter_ticket(self._value_index)
-        port = self.DeclareVectorOutputPort(kUseDefaultName, model, self._calc_output, {ticket})
-        port.cache_entry().use_native(NativeCode("copy", (model.size(), ParameterOf(self._value_index), OUTPUT)))
+        self.DeclareVectorOutputPort(kUseDefaultName, model, copy.given(source=self._value_index))
 
     def get_source_value(self, context: Context) -> BasicVector:
         """Returns the value that the block has in this context."""
@@ -47,9 +45,6 @@ class ConstantVectorSource(LeafSystem):
         """Returns the value that the block has in this context, for changing it."""
         self.ValidateContext(context)
         return context.get_mutable_numeric_parameter(self._value_index)
-
-    def _calc_output(self, context: Context, output: BasicVector) -> None:
-        output.SetFrom(context.get_numeric_parameter(self._value_index))
 
 
 class ConstantValueSource(LeafSystem):

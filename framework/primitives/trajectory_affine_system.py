@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.core.context import Context
+from merganser.framework.core.element_functions import left_to_right_product
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import (
@@ -22,7 +23,6 @@ from merganser.framework.core.state import ContinuousState, DiscreteValues
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_period
 from merganser.framework.primitives._linear_state import LinearStateMethods
-from merganser.framework.primitives._scalar_functions import left_to_right_product
 from merganser.framework.primitives._updatable_code import UpdatableCode
 from merganser.framework.trajectories import PiecewisePolynomial, Trajectory
 

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from merganser.framework.core.context import Context
+from merganser.framework.core.element_functions import is_finite, put
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
-from merganser.framework.core.values import BasicVector
+from merganser.framework.core.native_function import native
+from merganser.framework.core.native_wires import Changing
 from merganser.framework.math.matrix_functions import wrap_to
 from merganser.framework.primitives._arguments import checked_size
-from merganser.framework.primitives._updatable_code import UpdatableCode
 
 __all__ = ["WrapToSystem"]
+
+Array = NDArray[Any]
+
+
+@native
+def wrapped(u: Array, wrapped_elements: Array, limits: Array, y: Array) -> bool:
+    """y = u, some elements wrapped to an interval, a row of `limits`; returns whether one of them is not finite."""
+    put(u, y, 0)
+    for k in range(len(wrapped_elements)):
+        i = wrapped_elements[k]
+        if not is_finite(u[i]):
+            return True
+        y[i] = wrap_to(u[i], limits[k, 0], limits[k, 1])
+    return False
 
 
 class WrapToSystem(LeafSystem):
@@ -31,9 +48,9 @@ class WrapToSystem(LeafSystem):
         self._intervals: dict[int, tuple[float, float]] = {}
         size = checked_size(size, "WrapToSystem: size", 1)
         self._u = self.DeclareVectorInputPort(kUseDefaultName, size)
-        port = self.DeclareVectorOutputPort(kUseDefaultName, size, self._calc_output, {self._u.ticket()})
-        self._code = UpdatableCode(self._native_code)
-        port.cache_entry().use_native(self._code)
+        self._wrapped, self._limits = Changing(np.zeros(0, np.int64)), Changing(np.zeros((0, 2)))
+        calc = wrapped.given(u=self._u, wrapped_elements=self._wrapped, limits=self._limits).or_raise(self._explain)
+        self.DeclareVectorOutputPort(kUseDefaultName, size, calc)
 
     def set_interval(self, index: int, low: float, high: float) -> None:
         """Wraps element `index` to [low, high) from now on.
@@ -48,15 +65,11 @@ class WrapToSystem(LeafSystem):
         if not (np.isfinite(low) and np.isfinite(high) and low < high):
             raise ValueError(f"{where}: expected a finite interval with low < high, got [{low}, {high}).")
         self._intervals[int(index)] = (float(low), float(high))
-        self._code.renew()
+        self._wrapped.set(np.array(list(self._intervals)))
+        self._limits.set(np.array(list(self._intervals.values())))
 
-    def _native_code(self) -> NativeCode:
-        intervals = [item for i, limits in self._intervals.items() for item in (i, np.array(limits))]
-        sizes = (FAILURE, self._u.size(), InputOf(0), OUTPUT, len(self._intervals))
-        return NativeCode("wrap", (*sizes, *intervals))
-
-    def _calc_output(self, context: Context, output: BasicVector) -> None:
-        output.SetFrom(self._u.EvalBasicVector(context))
-        y = output.get_mutable_value()
+    def _explain(self, context: Context) -> None:
+        """Raises an exception for an input that cannot be wrapped."""
+        u = self._u.EvalBasicVector(context).value()
         for index, (low, high) in self._intervals.items():
-            y[index] = wrap_to(y[index], low, high)
+            wrap_to(u[index], low, high)

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import InputOf, NativeCode, NextDiscreteStateOf
-from merganser.framework.core.state import DiscreteValues, State
+from merganser.framework.core.native_function import copy
+from merganser.framework.core.state import State
 from merganser.framework.core.values import AbstractValue
 from merganser.framework.primitives._arguments import checked_period, checked_size
 
@@ -51,8 +51,7 @@ class ZeroOrderHold(LeafSystem):
             size = checked_size(model, "ZeroOrderHold: vector_size")
             self._u = self.DeclareVectorInputPort("u", size)
             self.DeclareStateOutputPort("y", self.DeclareDiscreteState(np.zeros(size)))
-            self.DeclarePeriodicDiscreteUpdateEvent(self._period, self._offset, self._latch_vector)
-            self._use_native_event(NativeCode("copy", (size, InputOf(0), NextDiscreteStateOf(0))))
+            self.DeclarePeriodicDiscreteUpdateEvent(self._period, self._offset, copy.given(source=self._u))
 
     def period(self) -> float:
         """Returns the time between two samples [s]."""
@@ -70,9 +69,6 @@ class ZeroOrderHold(LeafSystem):
         """
         self.ValidateContext(context)
         context.SetDiscreteState(0, value)
-
-    def _latch_vector(self, context: Context, discrete_state: DiscreteValues) -> None:
-        discrete_state.get_mutable_vector(0).SetFrom(self._u.EvalBasicVector(context))
 
     def _latch_abstract(self, context: Context, state: State) -> None:
         state.get_mutable_abstract_state(0).SetFrom(self._u.EvalAbstract(context))

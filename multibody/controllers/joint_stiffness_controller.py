@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from merganser.framework import Context, InputPort, LeafOutputPort, LeafSystem
-from merganser.framework.primitives._scalar_functions import left_to_right_product
+from merganser.framework.core.element_functions import left_to_right_product
 from merganser.multibody.controllers.native_code import ControllerCode
 from merganser.multibody.controllers.plant_model import (
     PlantModel,

@@ -15,6 +15,7 @@ from merganser.framework import CacheEntry
 from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
 from merganser.framework.later_code import LaterCode
+from merganser.framework.primitives.discrete_derivative import difference_quotient
 
 if TYPE_CHECKING:
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
@@ -24,7 +25,6 @@ __all__ = ["NativeAcceleration", "NativeContactForces", "NativeNetActuation", "N
 Array = NDArray[Any]
 
 _CONTACT_FORCES = LaterCode("merganser.multibody.contact.step_operation", "CONTACT_FORCES", "contact_forces")
-_NOT_COUNTED = (0, 0)  # of the operation difference_quotient
 
 
 def _place_of(context: Any, array: Array) -> int:
@@ -110,8 +110,9 @@ class NativeAcceleration(_NativeOutput):
         if room is None:
             return None
         v, v_next = (_place_of(context, x[num_q:]) for x in room.states)
-        code = (num_v, np.array([plant.time_step()]), v_next, v, OUTPUT, *_NOT_COUNTED)
-        return NativeCode("difference_quotient", code, sources=(), reads_abstract_state=True)
+        h = np.array([plant.time_step()])
+        code = (v_next, 0, num_v, v, 0, num_v, h, OUTPUT, 0, num_v)
+        return NativeCode(difference_quotient.operation("wwfw"), code, sources=(), reads_abstract_state=True)
 
 
 class NativeNetActuation(_NativeOutput):

@@ -53,6 +53,7 @@ BLOCKS = Door("framework.primitives._arguments:checked_vector", "sizes, finite")
 
 # By module, and by the names of functions in it; modules that stand for all their functions have none.
 DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
+    "analysis.controllers": (BLOCKS, VECTORS, PORTS, PLANS),
     "analysis.estimators": (OBSERVERS, PORTS),
     "analysis.integrators": (STEPS, VECTORS),
     "analysis.plan": (PLANS, VECTORS, PORTS),
@@ -61,7 +62,9 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "analysis.plan.observer_operations": (OBSERVERS, PORTS),
     "analysis.plan.rows": (BATCHES, PLANS),
     "analysis.plan.unscented_operations": (OBSERVERS, PORTS),
+    "framework.core.native_function": (BLOCKS, VECTORS, PORTS, PLANS),
     "framework.native": (BLOCKS, VECTORS, PORTS, PLANS),
+    "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
     "geometry.pose_kernels": (FRAMES,),
     "geometry.proximity": (POSES, SHAPES),
     "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION),
@@ -139,6 +142,7 @@ ALL_DOORS = {
 
 def compiled_functions() -> set[tuple[str, str]]:
     """Module, without the package's name, and name of all that is compiled and can be called with values of users."""
+    from merganser.framework.core.native_function import NativeFunction
     from merganser.framework.native.operations import CompiledOperation
     from merganser.framework.native.parallel_compilation import _kernels
 
@@ -150,6 +154,8 @@ def compiled_functions() -> set[tuple[str, str]]:
             for value in vars(importlib.import_module(module.name)).values():
                 if isinstance(value, CompiledOperation):
                     found.add((value._function.__module__, value._function.__name__))
+                elif isinstance(value, NativeFunction):
+                    found.add((value.__module__, value.__name__))
     return {(module.removeprefix("merganser."), name) for module, name in found | set(_kernels)}
 
 

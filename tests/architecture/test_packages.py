@@ -25,7 +25,7 @@ _BELOW: dict[str, set[str]] = {
     "math": {"core"},
     "autodiff": {"core", "math"},
     "symbolic": {"core", "math"},
-    "native": {"core"},
+    "native": {"core", "math"},
     "trajectories": {"core", "math", "symbolic", "native"},
     "primitives": {"core", "math", "autodiff", "symbolic", "native", "trajectories"},
 }

@@ -17,7 +17,7 @@ from merganser import analysis, framework
 from merganser.analysis import controllers
 from merganser.framework import primitives
 from merganser.framework.autodiff import AutoDiffXd
-from merganser.framework.primitives._scalar_functions import clamp
+from merganser.framework.math.element_functions import clamp
 
 pytestmark = pytest.mark.reference
 RANDOM = np.random.default_rng(11)

@@ -119,7 +119,7 @@ def test_functions_of_users_do_without_their_damaged_files(folder):
             path.write_bytes(damage)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compiled = CompiledFunction(negated)
+            compiled = CompiledFunction(negated, "ww")
             assert compiled.address() != 0 != compiled.complex_address()
             compiled.call(np.ones(1), y)
         assert y[0] == -1.0 and len(files(folder)) == 4
@@ -256,7 +256,7 @@ def k(x_in):
 def use():
     y = np.zeros(1)
     f(np.ones(1), y)
-    assert y[0] == k(1.0) == 2.0 and f.address() != 0
+    assert y[0] == k(1.0) == 2.0 and f.operation("ww").address() != 0
     return "ok"
 """
 

@@ -247,8 +247,9 @@ def test_second_process_takes_the_function_from_disk(tmp_path):
     (tmp_path / "m.py").write_text(
         "import numpy as np\nfrom merganser.framework.native import native\n\n\n"
         "@native\ndef f(u, y):\n    y[0] = 2.0 * u[0]\n\n\n"
-        "y = np.zeros(1)\nf(np.ones(1), y)\nassert y[0] == 2.0 and f.address() != 0\n"
-        "stats, [cfunc] = f.compiled()._dispatcher.stats, f.compiled()._cfuncs.values()\n"
+        "y = np.zeros(1)\nf(np.ones(1), y)\nassert y[0] == 2.0 and f.operation('ww').address() != 0\n"
+        "compiled = f.operation('ww').compiled()\n"
+        "stats, [cfunc] = compiled._dispatcher.stats, compiled._cfuncs.values()\n"
         "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), cfunc.cache_hits)\n"
     )
     environment = {**os.environ, "MERGANSER_CACHE_DIR": str(tmp_path / "cache")}
@@ -273,7 +274,8 @@ def test_function_of_a_module_that_is_gone_is_compiled_anew(tmp_path):
         folder = tmp_path / module
         folder.mkdir()
         (folder / f"{module}.py").write_text(source)
-        code = f"import numpy as np, {module} as m\ny = np.zeros(1)\nm.f(np.ones(1), y)\nprint(m.f.address() != 0)"
+        code = f"import numpy as np, {module} as m\ny = np.zeros(1)\nm.f(np.ones(1), y)\n"
+        code += "print(m.f.operation('ww').address() != 0)"
         command = [sys.executable, "-c", code]
         result = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=True)
         assert result.stdout == "True\n"
@@ -384,11 +386,11 @@ def test_constant_that_changes_between_two_compilations_is_not_kept_under_the_ol
     monkeypatch.setenv("MERGANSER_CACHE_DIR", str(tmp_path))
     monkeypatch.setitem(globals(), "_factor", 2.0)
     result, changed = np.zeros(1), np.zeros(1)
-    first = CompiledFunction(times_factor)
+    first = CompiledFunction(times_factor, "ww")
     first.call(np.ones(1), result)
     monkeypatch.setitem(globals(), "_factor", 3.0)
     assert first.address() != 0 != first.complex_address()
-    CompiledFunction(times_factor).call(np.ones(1), changed)
+    CompiledFunction(times_factor, "ww").call(np.ones(1), changed)
     assert [result[0], changed[0]] == [2.0, 3.0]
     assert len([path for path in tmp_path.rglob("*.nbk") if "operation" in path.name]) == 0
 
