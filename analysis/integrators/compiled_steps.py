@@ -83,7 +83,7 @@ class CompiledSteps:
         integrator = self._integrator
         self._integers = s = integrator._integer_array
         self.place: int = s.ctypes.data
-        s[f.VALUES], s[f.REALS] = integrator._store.flat.ctypes.data, integrator._real_array.ctypes.data
+        s[f.VALUES] = integrator._store.flat.ctypes.data
         s[f.RECORD], s[f.IN_PYTHON] = map(id, self._callbacks)
         s[f.X_START], s[f.XDOT_START] = integrator._x_start.ctypes.data, integrator._xdot_start.ctypes.data
         s[f.QUATERNIONS] = integrator._quaternions.ctypes.data

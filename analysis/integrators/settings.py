@@ -30,6 +30,7 @@ class IntegratorSettings(abc.ABC):
         integers: Any = np.zeros(f.NUM_INTEGERS, dtype=np.int64)
         reals: Any = np.zeros(f.NUM_REALS)
         self._integer_array, self._real_array = integers, reals
+        integers[f.REALS] = reals.ctypes.data
         self._integers: Any = memoryview(integers)
         self._reals: Any = memoryview(reals)
 

@@ -193,7 +193,8 @@ class Track:
         integrator._integers[sf.IS_CURRENT] = 0
         self._fields = plan._integers[:_NUM_CHANGING].copy()
         self._reals = plan._reals.copy()
-        self._step_fields, self._step_reals = integrator._integer_array.copy(), integrator._real_array.copy()
+        self._step_fields: Array = integrator._integer_array[: sf.NUM_STATES].copy()  # those before the problem
+        self._step_reals: Array = integrator._real_array.copy()
         self.may_read_abstract_values = may_read_abstract_values(context)
         self._num_mended = 0
         self._logs: list[tuple[Any, int]] = []  # that are in use, and how many samples they had before
