@@ -267,7 +267,7 @@ class Simulator:
         if params is not None and not isinstance(params, InitializeParams):
             raise TypeError(f"Simulator.Initialize takes InitializeParams, got {type(params).__name__}.")
         with_initialization = not (params is not None and params.suppress_initialization_events)
-        self._is_initialized = self._takes_from_plan = False
+        self._is_initialized = self._takes_from_plan = self._had_effect = False
         self._owed = []
         if not math.isfinite(self._time()):
             raise RuntimeError(f"Simulator.Initialize: the time in the context is {self._time()} s; set a finite one.")
@@ -298,7 +298,9 @@ class Simulator:
             self._discrete_update(self._schedule.initialization.discrete, status)
         clocks = self._schedule.clocks_at(time)
         if status.succeeded():
-            self._publish(self._schedule.first_publish_events(clocks, with_initialization), status)
+            self._owed, self._num_paid[0] = self._schedule.first_publish_events(clocks, with_initialization), 0
+            if self._owed:
+                self._publish_what_is_owed(status)
             if self._publishes_at_initialization:
                 self._force_publish()
             self._consult_monitor(status)
@@ -391,7 +393,7 @@ class Simulator:
             num_steps += 1
             is_over = time >= boundary_time or status._reason is not _NONE_SO_FAR
             if plan is None and (is_over or num_steps == _STEPS_BETWEEN_LOOKS):
-                note_work(num_steps * len(self._store.slots))
+                note_work(num_steps * (1 + len(self._store.slots)))  # a step takes as long as an entry
                 plan, num_steps = None if is_over else self._usable_plan(), 0
             if is_over:
                 return
@@ -466,13 +468,15 @@ class Simulator:
                 self._unrestricted_update(pending.unrestricted, status)
                 if status.succeeded():
                     self._pending = SimultaneousEvents([], pending.discrete, [])
-            self._discrete_update(pending.discrete, status)
+            if pending.discrete:
+                self._discrete_update(pending.discrete, status)
             if status._reason is not _NONE_SO_FAR:
                 return time
             self._pending = NOTHING
             if self._journal:
                 self._journal.clear()
-            self._begun, self._num_begun = [], 0
+            if self._num_begun:
+                self._begun, self._num_begun = [], 0
         self._next_timed = self._schedule.next_timed(time)
         next_time = self._next_timed[0]
         target = next_time if next_time < boundary_time else boundary_time
@@ -535,19 +539,15 @@ class Simulator:
         outcome = execute(events[self._num_begun :], EventKind.DISCRETE_UPDATE, self._journal, begun=self._begun)
         self._num_discrete_updates += outcome is SUCCEEDED or self._was_effective(outcome, status)
 
-    def _publish(self, events: EventList, status: SimulatorStatus) -> None:
-        if not events:
-            return
-        outcome = execute(events, EventKind.PUBLISH)
-        self._num_publishes += outcome is SUCCEEDED or self._was_effective(outcome, status)
-
     def _publish_what_is_owed(self, status: SimulatorStatus) -> None:
-        """Carries out the publish events of the last step; after an interrupt, those that are left.
+        """Carries out the publish events of the last step, or the first ones; after an interrupt, those that are left.
 
         An event whose handler was interrupted happens again, one whose handler raised an exception does not.
         """
+        num_paid = self._num_paid
+        owed = self._owed[num_paid[0] :] if num_paid[0] else self._owed
         try:
-            outcome = execute(self._owed[self._num_paid[0] :], EventKind.PUBLISH, num_done=self._num_paid)
+            outcome = execute(owed, EventKind.PUBLISH, num_done=num_paid)
         except Exception:
             self._owed = []
             raise

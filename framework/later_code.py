@@ -11,7 +11,7 @@ same, to the last bit, until it is there. For such a `LaterCode`:
 
 Steps are counted, of all plants of the process together. For the compiled loop, which is itself loaded only when that
 pays, work in Python is counted: steps of all simulators, times the number of their cache entries, each of which takes
-a microsecond or two. No clock is asked.
+a microsecond or two, as does the step itself. No clock is asked.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def note_call(weight: int = 1) -> None:
 
 
 def note_work(work: int) -> None:
-    """Counts work of a simulator in Python: steps times cache entries."""
+    """Counts work of a simulator in Python: steps times cache entries, the step itself counted as one."""
     _state.work += work
 
 

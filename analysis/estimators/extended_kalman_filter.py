@@ -11,6 +11,7 @@ from merganser.analysis.estimators.kalman_filter import KalmanFilter
 from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
 from merganser.framework import Context, System
 from merganser.framework.core.native_code import FAILURE, InputOf, NativeCode
+from merganser.framework.native.addresses import address_of_array
 
 __all__ = ["ExtendedKalmanFilter"]
 
@@ -91,7 +92,7 @@ class ExtendedKalmanFilter(KalmanFilter):
         for field, values in ((o.TIME, t), (o.STATE, x), (o.MEASURED, y), (o.INPUT, () if u is None else u)):
             room.section(field)[: np.size(values)] = values
         room.section(o.STATE)[n : n + n * n] = P.reshape(-1)
-        if not o.extended_update(room.reals.ctypes.data, room.fields.ctypes.data):
+        if not o.extended_update(address_of_array(room.reals), address_of_array(room.fields)):
             return None
         result = room.section(o.RESULT)
         return result[:n], result[n : n + n * n].reshape(n, n)
@@ -125,7 +126,8 @@ class _ExtendedCode(ObserverCode):
         if room is None:
             return None
         f: list[Any] = [0] * o.OP_NUM_FIELDS
-        f[o.OP_FAILURE], f[o.OP_REALS], f[o.OP_FIELDS] = FAILURE, room.reals.ctypes.data, room.fields.ctypes.data
+        f[o.OP_FAILURE] = FAILURE
+        f[o.OP_REALS], f[o.OP_FIELDS] = address_of_array(room.reals), address_of_array(room.fields)
         f[o.OP_UPDATE], f[o.OP_STATE], f[o.OP_RESULT] = kernel_address(o.extended_update, 0, 0), state, result
         f[o.OP_MEASURED], f[o.OP_INPUT] = InputOf(0), InputOf(1) if observer._u is not None else 0
         return NativeCode(o.EXTENDED, tuple(f), KeptAlive(*model.tapes(), room))

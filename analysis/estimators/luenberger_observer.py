@@ -13,6 +13,7 @@ from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
 from merganser.framework import Context, LeafOutputPort, System
 from merganser.framework.core.element_functions import left_to_right_product
 from merganser.framework.core.native_code import FAILURE, InputOf, NativeCode
+from merganser.framework.native.addresses import address_of_array
 
 __all__ = ["LuenbergerObserver"]
 
@@ -91,7 +92,7 @@ class _LuenbergerCode(ObserverCode):
         dynamics, output = model.tapes()
         f: list[Any] = [0] * o.NUM_FIELDS
         f[o.FAILURE], f[o.STATE], f[o.RESULT] = FAILURE, state, result
-        f[o.DYNAMICS], f[o.OUTPUT] = dynamics.fields.ctypes.data, output.fields.ctypes.data
+        f[o.DYNAMICS], f[o.OUTPUT] = address_of_array(dynamics.fields), address_of_array(output.fields)
         f[o.MEASURED], f[o.INPUT] = InputOf(0), InputOf(1) if observer._u is not None else 0
         f[o.GAIN], f[o.ERROR] = observer._L, np.zeros(observer._y.size())
         return NativeCode(o.LUENBERGER, tuple(f), KeptAlive(dynamics, output))

@@ -12,6 +12,7 @@ from merganser.analysis.estimators.kalman_filter import KalmanFilter
 from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
 from merganser.framework import Context, System
 from merganser.framework.core.native_code import FAILURE, InputOf, NativeCode
+from merganser.framework.native.addresses import address_of_array
 
 __all__ = ["UnscentedKalmanFilter"]
 
@@ -96,7 +97,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         if model.workspace is None:
             model.workspace = self._new_room()
         room: o.UnscentedRoom = model.workspace
-        places = room.reals.ctypes.data, room.fields.ctypes.data
+        places = address_of_array(room.reals), address_of_array(room.fields)
         y, t, u = self._measured(context), context.get_time(), self._input(context)
         state = room.section(o.STATE)
         state[:n], state[n : n + n * n], room.section(o.MEASURED)[:p] = x, P.reshape(-1), y
@@ -125,8 +126,9 @@ class _UnscentedCode(ObserverCode):
         room = observer._new_room()
         dynamics, output = model.tapes()
         f: list[Any] = [0] * o.OP_NUM_FIELDS
-        f[o.OP_FAILURE], f[o.OP_REALS], f[o.OP_FIELDS] = FAILURE, room.reals.ctypes.data, room.fields.ctypes.data
-        f[o.OP_DYNAMICS], f[o.OP_OUTPUT] = dynamics.fields.ctypes.data, output.fields.ctypes.data
+        f[o.OP_FAILURE] = FAILURE
+        f[o.OP_REALS], f[o.OP_FIELDS] = address_of_array(room.reals), address_of_array(room.fields)
+        f[o.OP_DYNAMICS], f[o.OP_OUTPUT] = address_of_array(dynamics.fields), address_of_array(output.fields)
         f[o.OP_STAGE] = kernel_address(o.unscented_stage, 0, 0, 0)
         f[o.OP_IS_DISCRETE], f[o.OP_STATE], f[o.OP_RESULT] = int(observer._period > 0.0), state, result
         f[o.OP_MEASURED], f[o.OP_INPUT] = InputOf(0), InputOf(1) if observer._u is not None else 0

@@ -82,14 +82,18 @@ class Handler:
     def __call__(self) -> int:
         """Calls the handlers; the results of updates stay where the loop finds them."""
         plan = self._plan
+        fields = plan.fields
         plan.note_changes(self._valid)
-        context = self.events[0][0]
+        context, event = self.events[0]
         store = context.store
-        outer_reads, outer_reader = store.reads, store.reader
+        outer_reads, outer_reader, invalid = store.reads, store.reader, store.invalid
         store.reads, store.reader = 0, context
         try:
-            status = self.serve()
-            plan.fields[f.HAS_RETURNED] = 1  # no signal is looked at before this
+            if self._kind is EventKind.PUBLISH:
+                status = call_handler(context, event)
+            else:
+                status = _compute_updates(self.events, self._kind)
+            fields[f.HAS_RETURNED] = 1  # no signal is looked at before this
             plan.last_handler = self
             if store.reads & ~self._reads:
                 self._reads |= store.reads
@@ -100,25 +104,24 @@ class Handler:
         finally:
             store.reads, store.reader = outer_reads, outer_reader
         if status is None:
-            plan.fields[f.HAS_EFFECT] = 1
+            fields[f.HAS_EFFECT] = 1
         outcome = SUCCEEDED if status is None else plan.heed(status, self._kind)
-        plan.note_callback()
+        plan.note_callback(store.invalid != invalid)
         if outcome != SUCCEEDED:
             return outcome
         if not plan.is_current():
-            plan.fields[f.IS_OUT_OF_DATE] = 1
+            fields[f.IS_OUT_OF_DATE] = 1
             if self.comes_before_operations:
                 return AGAIN
         return f.READ_ANEW if store.invalid & self._inputs else SUCCEEDED
 
-    def serve(self) -> EventStatus | None:
-        """Returns the most severe status that the handlers have returned; None if they just succeeded."""
-        context, event = self.events[0]
-        if self._kind is EventKind.PUBLISH:
-            return call_handler(context, event)
-        if len(self.events) == 1:  # the loop has put the present values into the room for the new ones
-            return call_handler(context, event, context._next_discrete)
-        return compute_updates(self.events, self._kind)[0]
+
+def _compute_updates(events: EventList, kind: EventKind) -> EventStatus | None:
+    """Returns the most severe status that the handlers of a leaf system have returned; None if they just succeeded."""
+    context, event = events[0]
+    if len(events) == 1:  # the loop has put the present values into the room for the new ones
+        return call_handler(context, event, context._next_discrete)
+    return compute_updates(events, kind)[0]
 
 
 def key_of(events: EventList) -> int:

@@ -24,6 +24,7 @@ from merganser.analysis.plan.model_tape import (
     take_slopes,
 )
 from merganser.framework.native import device, kernel
+from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.operations import CompiledOperation
 from merganser.framework.native.tape import call_kernel, doubles_at, integers_at
 from merganser.framework.primitives.linearization import DIFFERENCE_STEP, NOISE_OF_SLOPE, SHARE_OF_SLOPE
@@ -85,7 +86,7 @@ class ExtendedRoom:
         sizes += [n * n, n * n, n, n, most, most]
         places = np.concatenate([[0], np.cumsum(sizes)])
         self._tapes = tapes  # kept here, as only their addresses are passed on
-        addresses = [tape.fields.ctypes.data for tape in tapes]
+        addresses = [address_of_array(tape.fields) for tape in tapes]
         self.fields: NDArray[np.int64] = np.array([n, p, num_inputs, is_discrete, *addresses, *places[:-1]], np.int64)
         self.reals = np.zeros(places[-1])
         self.section(PROCESS_NOISE)[: n * n], self.section(SENSOR_NOISE)[: p * p] = W.ravel(), V.ravel()

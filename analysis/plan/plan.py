@@ -439,12 +439,16 @@ class Plan:
         self._place_logs()
         return AGAIN if self.fields[f.IS_OUT_OF_DATE] else SUCCEEDED
 
-    def note_callback(self) -> None:
-        """Takes note of what a callback may have done."""
+    def note_callback(self, has_effect: bool = True) -> None:
+        """Takes note of what a callback may have done.
+
+        Args:
+            has_effect: whether other entries than before are out of date.
+        """
         i = self.fields
         if self._store.num_disturbances:  # by what a handler has asked for: the loop ends with this step
             i[f.NEEDS_ALL], i[f.STEPS_LEFT] = 1, 0
-        if i[f.PLACE] != f.STEPPING:
+        if has_effect and i[f.PLACE] != f.STEPPING:
             self._note_what_is_known()
         if self._log_edits != VectorLog.num_edits:  # somebody has added to a log, cleared it or made room
             self._place_logs()

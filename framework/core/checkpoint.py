@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from merganser.framework.core.context_values import kept_boxes
 
@@ -26,8 +26,11 @@ class Checkpoint:
         self._context = context
         self._numbers = context.store.flat.copy()
         self._abstract_state = context._abstract_state.Clone() if with_abstract_state else None
-        kept = [box.get_value() for box in kept_boxes(context)]
-        self._log_lengths = [(log, log.num_samples()) for log in kept if hasattr(log, "keep_first")]
+        self._log_lengths: list[tuple[Any, int]] = []
+        for box in kept_boxes(context):
+            log = box.get_value()
+            if hasattr(log, "keep_first"):
+                self._log_lengths.append((log, log.num_samples()))
 
     def restore(self) -> None:
         """Makes the context what it was; samples that were added are taken out of the logs."""

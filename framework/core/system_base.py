@@ -15,6 +15,7 @@ from merganser.framework.core.dependencies import TicketMethods
 from merganser.framework.core.diagram_context import make_context
 from merganser.framework.core.errors import name_owner, nearest_names
 from merganser.framework.core.events import DeclaredEvent, TriggerType
+from merganser.framework.core.garbage import garbage_waits
 from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
 from merganser.framework.core.layout import RootLayout
 from merganser.framework.core.leaf_context import LeafContext
@@ -196,7 +197,8 @@ class SystemBase(TicketMethods, abc.ABC):
         return self._make_context(dtype_of(self._scalar))
 
     def _make_context(self, dtype: Any, scalar: type[Any] | None = None) -> Context:
-        return make_context(self._get_layout(), dtype, scalar)
+        with garbage_waits():  # twice as fast for thousands of systems
+            return make_context(self._get_layout(), dtype, scalar)
 
     def _get_layout(self) -> RootLayout:
         layout = self._sys_layout_cache

@@ -165,7 +165,7 @@ class CodeFiles:
     def _hash_of_cells(self) -> str:
         if not self._package or not self._function.__closure__:  # else they are part of the fingerprint
             return ""
-        from numba.core.serialize import dumps
+        from merganser.framework.native.numba_inside import dumps
 
         cells = dumps(tuple(cell.cell_contents for cell in self._function.__closure__))
         return hashlib.sha256(cells).hexdigest()

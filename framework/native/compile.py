@@ -243,11 +243,9 @@ def _compiler() -> Any:
 
 def _locks() -> list[Any]:
     """Those that are held while something is compiled, in this order."""
-    if "numba.core.compiler_lock" not in sys.modules:
-        return [compiler_lock]
-    from numba.core.compiler_lock import global_compiler_lock
-
-    return [compiler_lock, global_compiler_lock]
+    inside = sys.modules.get("merganser.framework.native.numba_inside")
+    lock = getattr(inside, "global_compiler_lock", None)  # not there as long as it is being imported
+    return [compiler_lock] if lock is None else [compiler_lock, lock]
 
 
 _held: list[Any] = []

@@ -7,30 +7,32 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba.core import event
-from numba.core.ccallback import CFunc
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
 from numba.extending import register_jitable
 
 from merganser.framework.native.announce import announcer
 from merganser.framework.native.compile import Code
-from merganser.framework.native.compilers import HelperCompiler, KernelCompiler, OperationCompiler
 from merganser.framework.native.extending import interrupts_wait, tell_compiler
 from merganser.framework.native.machine_code import MachineCode, tell_addresses
+from merganser.framework.native.numba_inside import (
+    compiled_kernel,
+    compiled_operation,
+    compiler_of,
+    cpu_target,
+    event,
+    object_code,
+)
 
 __all__ = [
     "compile_kernel",
     "compile_operation",
     "finished",
-    "plain_form",
     "prepare",
     "tell_helper",
     "type_of_kernel",
     "types_of",
 ]
 
-_HELPER_OPTIONS: dict[str, Any] = {"pipeline_class": HelperCompiler, "no_cfunc_wrapper": True}
+_HELPER_OPTIONS: dict[str, Any] = {"pipeline_class": compiler_of("helper"), "no_cfunc_wrapper": True}
 # Kernels allocate nothing, so they need not count references to their arrays (12 % of an inverse dynamics).
 _KERNEL_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 
@@ -49,11 +51,8 @@ def types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 def compile_kernel(function: Callable[..., Any], signature: tuple[Any, ...]) -> tuple[Code, MachineCode | None]:
     """Compiles a function for arguments of these types."""
     prepare()
-    dispatcher = _dispatcher(function)
-    dispatcher.compile(signature)
-    overload = dispatcher.overloads[signature]
-    result = numba.types.unliteral(overload.signature.return_type)  # that of 0 is Literal[int](0), which is an int64
-    return finished(overload.library, overload.fndesc.llvm_func_name, _name_of(result))
+    library, symbol, result = compiled_kernel(_dispatcher(function), signature)
+    return finished(library, symbol, "bool" if result == numba.types.boolean else str(result))
 
 
 def compile_operation(
@@ -69,16 +68,8 @@ def compile_operation(
     """
     prepare()
     options = _KERNEL_OPTIONS if counts_no_references else {"error_model": "numpy"}
-    compiled: Any = CFunc(function, signature, {}, dict(options), pipeline_class=OperationCompiler)
-    compiled.compile()
-    return finished(compiled._library, compiled.native_name, "none")
-
-
-@functools.cache
-def plain_form(function: Callable[..., Any]) -> Any:
-    """What numba makes of a kernel if left to itself; not kept on the disk."""
-    prepare()
-    return numba.njit(function, nogil=True, **_KERNEL_OPTIONS)
+    library, symbol = compiled_operation(function, signature, options)
+    return finished(library, symbol, "none")
 
 
 def type_of_kernel(function: Callable[..., Any]) -> Any:
@@ -89,8 +80,8 @@ def type_of_kernel(function: Callable[..., Any]) -> Any:
 @functools.cache
 def _dispatcher(function: Callable[..., Any]) -> Any:
     # Python calls kernels by entry points of their own (entry_points.py).
-    options: dict[str, Any] = {"pipeline_class": KernelCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return numba.njit(function, **options, **_KERNEL_OPTIONS)
+    own: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(function, pipeline_class=compiler_of("kernel"), **own, **_KERNEL_OPTIONS)
 
 
 def prepare() -> None:
@@ -102,25 +93,12 @@ def prepare() -> None:
         cpu_target.target_context.refresh()
 
 
-@global_compiler_lock
 def finished(library: Any, symbol: str, result: str) -> tuple[Code, MachineCode | None]:
     """Makes machine code of a library of numba's; gives the code of one function in it, and what can be kept of it."""
     with interrupts_wait():  # which are lost where LLVM calls Python
-        if not library._finalized:
-            library.enable_object_caching()
-            library.finalize()
-        code = Code(library.get_pointer_to_function(symbol), result, library, is_from_disk=False)
-        if library.has_dynamic_globals:  # addresses that are others in the next process
-            return code, None
-        (content, _) = library.serialize_using_object_code()[2]
-    module = library._final_module
-    declared = (*module.functions, *module.global_variables)
-    needed = tuple(each.name for each in declared if each.is_declaration and not each.name.startswith("llvm."))
-    return code, MachineCode(symbol, result, content, needed)
-
-
-def _name_of(kind: Any) -> str:
-    return "bool" if kind == numba.types.boolean else str(kind)
+        address, kept = object_code(library, symbol)
+    code = Code(address, result, library, is_from_disk=False)
+    return code, None if kept is None else MachineCode(symbol, result, *kept)
 
 
 class _Listener(event.Listener):

@@ -11,7 +11,6 @@ inlined: numba keeps what it has compiled by the options of the caller, which ar
 from __future__ import annotations
 
 import functools
-import gc
 from typing import Any
 
 from llvmlite import ir
@@ -21,6 +20,7 @@ from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 
+from merganser.framework.core.garbage import garbage_waits
 from merganser.framework.native.extending import interrupts_wait
 
 __all__ = ["HelperCompiler", "KernelCompiler", "OperationCompiler"]
@@ -38,15 +38,9 @@ class KernelCompiler(Compiler):
         super().__init__(typingctx, targetctx, library, args, return_type, _OwnFlags(flags), variables)
 
     def compile_extra(self, func: Any) -> Any:
-        # A search for garbage takes longer the more there is that is none: a tenth of the whole time, otherwise.
-        was_enabled = gc.isenabled()
-        gc.disable()
-        try:
+        with garbage_waits():  # a tenth of the whole time
             self._make_library(func.__qualname__)
             return super().compile_extra(func)
-        finally:
-            if was_enabled:
-                gc.enable()
 
     def _make_library(self, name: str) -> None:
         context = self.state.targetctx  # a copy of the context, for this function only
@@ -75,12 +69,16 @@ class HelperCompiler(KernelCompiler):
 
 
 class _KernelLibrary(JITCodeLibrary):
-    """The code of a kernel, which has its helpers for itself: one that is called at one place only is inlined."""
+    """The code of a kernel, which has its helpers for itself: one that is called at one place only is inlined.
+
+    They are private, not internal: LLVM's linker knows internal functions by their names, and would take one, whose
+    arguments it has changed, for the helper of the same name of something that is compiled later.
+    """
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
-                function.linkage = Linkage.internal
+                function.linkage = Linkage.private
         super()._optimize_final_module()
 
     def _finalize_final_module(self) -> None:

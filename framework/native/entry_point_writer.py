@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
-from numba.core.typing import signature
+from numba import types
 
 from merganser.framework.native.compiler import finished, types_of
 from merganser.framework.native.entry_points import (
@@ -31,6 +28,7 @@ from merganser.framework.native.entry_points import (
     TUPLE_ITEMS,
     TYPE,
 )
+from merganser.framework.native.numba_inside import call_at, cgutils, cpu_target, global_compiler_lock, signature
 
 __all__ = ["write_entry_point"]
 
@@ -291,16 +289,13 @@ class _Writer:
     # ------------------------------------------------------------------ the call
 
     def _call(self, values: list[Any]) -> None:
-        convention = self._context.call_conv
-        restype = self._restype
-        code = convention.get_function_type(restype, self._signature)
-        target = self._builder.inttoptr(self._load(self._table, 8 * KERNEL), code.as_pointer())
+        restype, target = self._restype, self._load(self._table, 8 * KERNEL)
         lock = self._function("PyEval_SaveThread", _BYTE_P)
         thread = self._builder.call(lock, []) if self._releases_lock else None
-        status, returned = convention.call_function(self._builder, target, restype, self._signature, values)
+        is_outside, returned = call_at(self._context, self._builder, target, restype, self._signature, values)
         if thread is not None:
             self._builder.call(self._function("PyEval_RestoreThread", ir.VoidType(), _BYTE_P), [thread])
-        with self._unlikely(status.is_error):  # there is no other reason in kernels
+        with self._unlikely(is_outside):
             self._release(self._results)
             self._raise(IndexError, f"{self._name}() has an index that is out of bounds.")
         if restype == types.none and not self._results:

@@ -6,8 +6,8 @@ numbers in a table, reads the others where CPython and numpy keep them, and call
 
 Only the few instructions around the call are compiled here, in milliseconds, once for each kernel and kind of
 arguments; contexts that bind arrays of their own share them, and they are kept on the disk: addresses stand in the
-table, not in the code. Where Python's objects are not laid out as expected
-(free-threaded builds, for example), `bind` falls back to numba's way.
+table, not in the code. Where Python's objects are not laid out as expected (free-threaded builds, for example), `bind`
+calls the same machine code by numba's way (plain_calls.py). What each way takes stands in README.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native.argument_types import text_of_types, type_key
-from merganser.framework.native.compile import Kernel, compiler_lock
+from merganser.framework.native.compile import Code, Kernel, compiler_lock
 from merganser.framework.native.extending import import_whole
 from merganser.framework.native.kept_functions import kept_function
 
@@ -83,17 +83,17 @@ def bind(kernel: Any, *arguments: Any, releases_lock: bool = False) -> Callable[
         of arguments is wrong, or if one that is to be an array is none; IndexError if the kernel leaves an array, where
         numba's switch NUMBA_BOUNDSCHECK has it look.
     """
+    if not isinstance(kernel, Kernel):  # NUMBA_DISABLE_JIT=1
+        return _plain_function(kernel, arguments)
     examples = tuple(_example(argument) for argument in arguments)
-    if not isinstance(kernel, Kernel) or not _is_layout_known() or text_of_types(examples) is None:
-        return _slow_form(kernel, arguments)
+    if not _is_layout_known() or text_of_types(examples) is None or not _are_simple(arguments):
+        return _plain_function(_call_by_numba(kernel, examples, releases_lock), arguments)
     key = kernel, tuple(map(type_key, examples)), tuple(map(_kind, arguments)), releases_lock
     compiled = _compiled.get(key)
     if compiled is None:
         with compiler_lock:
             compiled = _compiled.get(key)  # another thread may have been faster
             if compiled is None:
-                if not _is_simple(kernel.code(*examples).result, arguments):
-                    return _slow_form(kernel, arguments)
                 compiled = _compiled[key] = _EntryPoint(kernel, examples, key[2], releases_lock)
     table = [*compiled.head, *(n for a, e in zip(arguments, examples, strict=True) for n in _numbers(a, e))]
     bound = [argument for argument in arguments if not isinstance(argument, (Given, Result))]
@@ -103,10 +103,9 @@ def bind(kernel: Any, *arguments: Any, releases_lock: bool = False) -> Callable[
 _SIMPLE = ("none", "bool", "int64", "float64", "complex128")  # results, and numbers that are given
 
 
-def _is_simple(result: str, arguments: tuple[Any, ...]) -> bool:
-    """Whether entry points know how to take such arguments and return such a result."""
-    given = [argument.example for argument in arguments if isinstance(argument, Given)]
-    return result in _SIMPLE and all(map(_is_simple_value, given))
+def _are_simple(arguments: tuple[Any, ...]) -> bool:
+    """Whether entry points know how to take such arguments."""
+    return all(_is_simple_value(argument.example) for argument in arguments if isinstance(argument, Given))
 
 
 def _is_simple_value(value: Any) -> bool:
@@ -115,11 +114,12 @@ def _is_simple_value(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.void)) or type_key(value) in _SIMPLE
 
 
-def _slow_form(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """What an entry point does, written in Python: for arguments that entry points do not know."""
-    code = _plain_form(kernel)
+def _plain_function(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """The same function in Python, around one that takes all arguments of the kernel."""
 
-    def call(*given: Any) -> Any:
+    def bound(*given: Any) -> Any:
+        if len(given) != num_given:
+            raise TypeError(f"{name}() takes {num_given} arguments.")
         left, values, returned = iter(given), [], []
         for argument in arguments:
             value = argument
@@ -131,18 +131,29 @@ def _slow_form(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
                 if argument.is_checked and not _is_like(value, argument.example):
                     return None
             values.append(value)
-        value = code(*values)
+        value = call(*values)
         if value is not None:
             returned.insert(0, value)
         return tuple(returned) if len(returned) > 1 else returned[0] if returned else None
 
-    return call
+    num_given = sum(isinstance(argument, Given) for argument in arguments)
+    name = bound.__name__ = getattr(call, "__name__", "kernel")
+    return bound
 
 
-def _plain_form(kernel: Any) -> Any:
-    if not isinstance(kernel, Kernel):
-        return kernel
-    return import_whole("merganser.framework.native.compiler").plain_form(kernel.interpreted)
+def _call_by_numba(kernel: Kernel, examples: tuple[Any, ...], releases_lock: bool) -> Callable[..., Any]:
+    """What calls a kernel where entry points cannot."""
+    plain_calls = import_whole("merganser.framework.native.plain_calls")
+    return plain_calls.plain_call(kernel.interpreted.__name__, _code(kernel, examples), examples, releases_lock)
+
+
+def _code(kernel: Kernel, examples: tuple[Any, ...]) -> Code:
+    """The code of a kernel that Python can call."""
+    code = kernel.code(*examples)
+    if code.result not in _SIMPLE:
+        name = kernel.interpreted.__name__
+        raise TypeError(f"{name}() returns a value of type {code.result}, which only compiled code can take.")
+    return code
 
 
 def _is_like(value: Any, example: Array) -> bool:
@@ -208,7 +219,7 @@ class _EntryPoint:
     """
 
     def __init__(self, kernel: Kernel, examples: tuple[Any, ...], kinds: tuple[int, ...], releases_lock: bool) -> None:
-        code = kernel.code(*examples)
+        code = _code(kernel, examples)
         name, types = kernel.interpreted.__name__, text_of_types(examples)
         what = name, types, code.result, kinds, releases_lock, np.__version__, sys.version
 

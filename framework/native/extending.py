@@ -61,17 +61,18 @@ def interrupts_wait() -> Iterator[None]:
 
 
 class _Module:
-    """A module that is imported when something of it is first used."""
+    """A module that is imported when something of it is first used, or what it has of a name."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, part: str | None = None) -> None:
+        self._name, self._part = name, part
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self._name), name)
+        module = importlib.import_module(self._name)
+        return getattr(module if self._part is None else getattr(module, self._part), name)
 
 
 types: Any = _Module("numba.types")
-cgutils: Any = _Module("numba.core.cgutils")
+cgutils: Any = _Module("merganser.framework.native.numba_inside", "cgutils")
 ir: Any = _Module("llvmlite.ir")
 
 
@@ -97,7 +98,7 @@ class Later:
     @property
     def _numba_type_(self) -> Any:
         """Numba asks for this by this name."""
-        from numba.core.registry import cpu_target
+        from merganser.framework.native.numba_inside import cpu_target
 
         with _lock:
             if self._made is None:

@@ -130,9 +130,10 @@ class _Digest:
 def _is_numba_type(value: Any) -> bool:
     if "numba" not in sys.modules:
         return False
-    from numba.core.types import Type
+    from numba import types
 
-    return isinstance(value, Type)
+    kinds: Any = types
+    return isinstance(value, kinds.Type)
 
 
 def _is_of_library(value: Any) -> bool:

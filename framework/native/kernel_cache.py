@@ -6,18 +6,14 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
-from numba.core.runtime import rtsys
-from numba.core.serialize import dumps
-
 from merganser.framework.native.code_files import CodeFiles
 from merganser.framework.native.kept_files import keep, read_kept, throw_away
+from merganser.framework.native.numba_inside import CodeCache, CompileResult, dumps, rtsys
 
 __all__ = ["KernelCache"]
 
 
-class KernelCache(_Cache):
+class KernelCache(CodeCache):
     """What numba asks for compiled code of one function, and gives it to.
 
     Args:

@@ -9,6 +9,9 @@ cases, operators act on all of them, comparisons give masks, and `where` chooses
 
 Compiled code keeps lanes in registers: + - * / unary -, abs, comparisons, and & | ~ of masks. Numbers join in as if
 every lane had them. In plain Python, lanes are arrays of shape [NUM_LANES].
+
+The same goes for six numbers, a row of a block of a free body, and for four, coordinates of four points (`six_at`,
+`four_points_at`).
 """
 
 from __future__ import annotations
@@ -26,13 +29,20 @@ __all__ = [
     "all_of",
     "any_of",
     "copy_sign",
+    "element",
+    "four_points_at",
+    "fused",
     "lanes_at",
     "larger",
     "set_lanes",
+    "set_six",
+    "six_at",
     "smaller",
     "spread",
     "square_root",
+    "total_of_six",
     "where",
+    "with_element",
 ]
 
 NUM_LANES = 8
@@ -89,6 +99,43 @@ def lanes_at(array: Any, row: int) -> Lanes:
 def set_lanes(array: Any, row: int, x: Lanes) -> None:
     """Sets a row of such an array."""
     array[row] = x
+
+
+def element(x: Lanes, k: int) -> float:
+    """The number in lane k."""
+    return x[k]
+
+
+def with_element(x: Lanes, k: int, value: float) -> Lanes:
+    """The same lanes, but for the number in lane k."""
+    x = x.copy()
+    x[k] = value
+    return x
+
+
+def fused(x: Lanes, y: Lanes, z: Lanes) -> Lanes:
+    """x y + z; compiled code rounds once."""
+    return x * y + z
+
+
+def six_at(array: Any, at: int) -> Lanes:
+    """Six numbers of an array of float64, C-contiguous, from place `at` on; compiled code expects 0 <= at."""
+    return array[at : at + 6].copy()
+
+
+def set_six(array: Any, at: int, x: Lanes) -> None:
+    """Sets six numbers of such an array."""
+    array[at : at + 6] = x
+
+
+def total_of_six(x: Lanes) -> float:
+    """The sum of six numbers, in whatever order is fastest."""
+    return x.sum()
+
+
+def four_points_at(points: Any, k: int) -> tuple[Lanes, Lanes, Lanes]:
+    """Coordinates x, y and z of four points, from row k on of an array of float64, C-contiguous, shape [n, 3]."""
+    return points[k : k + 4, 0].copy(), points[k : k + 4, 1].copy(), points[k : k + 4, 2].copy()
 
 
 tell_module("merganser.framework.native.lanes_code")

@@ -70,7 +70,8 @@ def load(code: MachineCode) -> tuple[int, Any] | None:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
     if not all(map(llvm.address_of_symbol, code.needed)):
         with interrupts_wait():
-            _ = import_whole("numba.core.registry").cpu_target.target_context  # names functions of numba's
+            inside = import_whole("merganser.framework.native.numba_inside")
+            _ = inside.cpu_target.target_context  # gives names to functions of numba's
         if not all(map(llvm.address_of_symbol, code.needed)):
             return None
     engine.add_object_file(llvm.ObjectFileRef.from_data(code.content))

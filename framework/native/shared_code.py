@@ -72,10 +72,10 @@ def _call_at(name: str, restype: Any, arguments: Any) -> Any:
     argtypes = tuple(types.unliteral(kind) for kind in arguments)
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        from merganser.framework.native.numba_inside import call_at
+
         module, integer = builder.module, ir.IntType(64)
         cell = module.globals.get(name) or cgutils.add_global_variable(module, integer, name)
-        convention = context.call_conv
-        function_type = convention.get_function_type(restype, argtypes)
         unpacked = [
             context.cast(builder, value, kind, argtype)
             for value, kind, argtype in zip(
@@ -90,8 +90,7 @@ def _call_at(name: str, restype: Any, arguments: Any) -> Any:
         kind = context.get_value_type(restype)
         outcome = cgutils.alloca_once_value(builder, kind(0 if restype == types.boolean else _NONE_FOUND))
         with builder.if_then(builder.icmp_unsigned("!=", builder.load(address), integer(0)), likely=True):
-            function = builder.inttoptr(builder.load(address), function_type.as_pointer())
-            _, returned = convention.call_function(builder, function, restype, argtypes, unpacked)
+            _, returned = call_at(context, builder, builder.load(address), restype, argtypes, unpacked)
             builder.store(returned, outcome)
         return builder.load(outcome)
 

@@ -75,11 +75,10 @@ def _call_at(restype: Any, given: Any) -> Any:
     argtypes = tuple(types.unliteral(kind) for kind in given)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        convention = context.call_conv
+        from merganser.framework.native.numba_inside import call_at
+
         values = cgutils.unpack_tuple(builder, arguments[1], len(argtypes))
-        function_type = convention.get_function_type(restype, argtypes)
-        function = builder.inttoptr(arguments[0], function_type.as_pointer())
-        _, result = convention.call_function(builder, function, restype, argtypes, values)
+        _, result = call_at(context, builder, arguments[0], restype, argtypes, values)
         return result
 
     return restype(types.int64, given), generate

@@ -7,9 +7,6 @@ from typing import Any
 
 import numba
 from numba import types
-from numba.core.ccallback import CFunc
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.errors import NumbaError
 
 from merganser.framework.core.native_function import NativeFunction
 from merganser.framework.native.compiler import prepare
@@ -17,6 +14,7 @@ from merganser.framework.native.extending import interrupts_wait
 from merganser.framework.native.fingerprints import fingerprint
 from merganser.framework.native.kernel_cache import KernelCache
 from merganser.framework.native.native_operations import operation_calling, signature_of_operation
+from merganser.framework.native.numba_inside import CFunc, NumbaError, global_compiler_lock
 
 __all__ = ["CompiledFunction"]
 

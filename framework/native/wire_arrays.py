@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from numba import types
-from numba.core import cgutils
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, make_attribute_wrapper, models, overload, register_model
 from numba.np.arrayobj import populate_array
+
+from merganser.framework.native.numba_inside import AbstractTemplate, cgutils, infer_global, signature
 
 __all__ = ["arrays_at", "further", "matrix_at", "vector_at"]
 

@@ -13,7 +13,6 @@ from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import NativeCode, NextDiscreteStateOf
 from merganser.framework.core.random_values import (
-    TWISTER_SIZE,
     GeneratorBox,
     RandomDistribution,
     RandomGenerator,
@@ -21,6 +20,7 @@ from merganser.framework.core.random_values import (
     twister_is_known,
 )
 from merganser.framework.core.state import State
+from merganser.framework.native.addresses import address_of_array, twister_of, words_of_twister
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size
 
 __all__ = ["AddRandomInputs", "RandomSource"]
@@ -107,9 +107,10 @@ class _CodeOfSource:
         box = context._abstract_state._items[int(source._generator_index)]
         if not isinstance(box, GeneratorBox) or not twister_is_known():
             return None
-        state, next_word = box.get_value()._addresses()
+        state, next_word = twister_of(box.get_value().bit_generator)
         settle = _Undoing(context, box)
-        places = NextDiscreteStateOf(0), next_word, state, settle.before.ctypes.data, settle.was_called.ctypes.data
+        rooms = address_of_array(settle.before), address_of_array(settle.was_called)
+        places = NextDiscreteStateOf(0), next_word, state, *rooms
         return NativeCode("random_sample", (source._distribution.value, source._size, *places), settle)
 
 
@@ -125,7 +126,7 @@ class _Undoing:
 
     def __init__(self, context: Any, box: GeneratorBox) -> None:
         self._context, self._box = context, box
-        self.before: NDArray[np.int64] = np.zeros(TWISTER_SIZE // 8 + 1, np.int64)
+        self.before: NDArray[np.uint32] = words_of_twister(box.get_value().bit_generator).copy()
         self.was_called: NDArray[np.int64] = np.zeros(1, np.int64)
 
     def __call__(self) -> None:
@@ -134,7 +135,7 @@ class _Undoing:
             context = self._context
             sample, state = context.room_for_update()._items[0], context._discrete._items[0]
             if (sample._values != state._values).any():
-                self._box.get_value()._put_twister(self.before.ctypes.data)
+                words_of_twister(self._box.get_value().bit_generator)[:] = self.before
 
 
 def AddRandomInputs(sampling_interval_sec: float, builder: DiagramBuilder) -> int:

@@ -39,15 +39,17 @@ class Formula:
     __slots__ = ("_node",)
     _node: Any
 
-    def __init__(self, value: Any = True) -> None:
-        """Makes the formula that is always true, or always false.
+    @also_named(var="value")
+    def __init__(self, value: Any = False) -> None:
+        """Makes the formula that is always true, or always false; or that a Variable of type BOOLEAN is.
 
         Raises:
-            TypeError: value is no bool.
+            TypeError: value is neither a bool nor such a variable.
         """
-        if not isinstance(value, bool):
-            raise TypeError(f"Formula: expected a bool, got {type(value).__name__}.")
-        self._node = sympy.S(value)
+        symbol = getattr(value, "_node", None)
+        if not isinstance(value, bool) and not (isinstance(symbol, Symbol) and symbol.is_truth()):
+            raise TypeError(f"Formula: expected a bool or a variable of type BOOLEAN, got {value!r}.")
+        self._node = sympy.S(value) if isinstance(value, bool) else symbol
 
     @classmethod
     def _of(cls, node: Any) -> Formula:
@@ -156,7 +158,7 @@ def values_of(
 
 
 def replacements_of(var: Any, e: Any) -> dict[Symbol, Any]:
-    """Trees by symbols, of the arguments of a Substitute method.
+    """Trees by symbols, of the arguments of a Substitute method; variables of type BOOLEAN stay what they are.
 
     Raises:
         TypeError: other than a Variable and an expression, or a dict of them.
@@ -171,7 +173,8 @@ def replacements_of(var: Any, e: Any) -> dict[Symbol, Any]:
                 "Substitute: expected a Variable and an Expression, or a dict of them, got "
                 f"{type(variable).__name__} and {type(replacement).__name__}."
             )
-        result[symbol] = node
+        if not symbol.is_truth():
+            result[symbol] = node
     return result
 
 

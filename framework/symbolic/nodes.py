@@ -36,6 +36,10 @@ class Symbol(sympy.Dummy):
     __slots__ = ("__weakref__", "variable")
     variable: Any
 
+    def is_truth(self) -> bool:
+        """Whether it stands for a condition, that is, a variable of type BOOLEAN."""
+        return bool(self.variable.get_type().name == "BOOLEAN")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return restored_symbol, (self.name, self.dummy_index, type(self.variable), self.variable.get_type())
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import kernel
-from merganser.geometry.proximity.hull_reference import by_reference
+from merganser.framework.native.references import by_reference
 from merganser.geometry.proximity.layout import FROZEN, HALF_SPACE, Hulls
 from merganser.geometry.proximity.narrow_phase import set_relative_pose
 from merganser.geometry.proximity.refine import refine, set_solution

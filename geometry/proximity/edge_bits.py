@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from merganser.framework.native import inlined
-from merganser.framework.native.extending import Later, overload
 
-__all__ = ["NUM_POINTS", "edges_around", "lowest_bit", "reversed_edges"]
+__all__ = ["NUM_POINTS", "edges_around", "reversed_edges"]
 
 NUM_POINTS = 8
 
@@ -30,25 +27,3 @@ def reversed_edges(edges: int) -> int:
     edges ^= change ^ (change << 14)
     change = (edges ^ (edges >> 28)) & 0x00000000F0F0F0F0
     return edges ^ change ^ (change << 28)
-
-
-def lowest_bit(bits: int) -> int:
-    """The place of the lowest bit of a positive number."""
-    return (int(bits) & -int(bits)).bit_length() - 1
-
-
-def _instruction() -> Any:
-    from numba.cpython.unsafe.numbers import trailing_zeros
-
-    return trailing_zeros
-
-
-_trailing_zeros: Any = Later(_instruction)
-
-
-@overload(lowest_bit)
-def _compiled(bits: Any) -> Any:
-    def implementation(bits: Any) -> Any:
-        return _trailing_zeros(bits)
-
-    return implementation

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
-from merganser.geometry.proximity.edge_bits import NUM_POINTS, edges_around, lowest_bit, reversed_edges
+from merganser.framework.native.bits import lowest_bit
+from merganser.geometry.proximity.edge_bits import NUM_POINTS, edges_around, reversed_edges
 from merganser.geometry.proximity.flat_features import try_faces
 from merganser.geometry.proximity.layout import (
     CONE,

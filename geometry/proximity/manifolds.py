@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.references import by_reference
 from merganser.geometry.proximity.box_faces import clip_box_faces, steepest_axis
 from merganser.geometry.proximity.features import face_of, line_of
-from merganser.geometry.proximity.hull_reference import by_reference
 from merganser.geometry.proximity.lane_pairs import goes_by_steps
 from merganser.geometry.proximity.layout import (
     BOX,

@@ -7,13 +7,13 @@ from typing import TypeAlias
 
 from merganser.framework.native import device, inlined, kernel
 from merganser.framework.native.lanes import NUM_LANES
+from merganser.framework.native.references import by_reference
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
 from merganser.geometry.proximity.cylinders import has_cylinder, solve_cylinder
 from merganser.geometry.proximity.ellipsoid_pairs import add_diagonal, ellipsoid_matrix, minimum_of_ellipsoids
 from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.flat_features import contains, try_faces
 from merganser.geometry.proximity.gjk import solve_polytopes
-from merganser.geometry.proximity.hull_reference import by_reference
 from merganser.geometry.proximity.lane_pairs import (
     choose_pairs,
     combination,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device
-from merganser.framework.native.extending import carray
+from merganser.framework.native.addresses import array_at, doubles, place_at
 from merganser.framework.native.operations import CompiledOperation
 from merganser.framework.native.tape import (
     call_asking_kernel,
@@ -51,14 +51,11 @@ from merganser.multibody.kernels.drives import (
 )
 from merganser.multibody.kernels.operations import (
     add_element_forces,
-    at,
     conclude,
     count_limits,
-    doubles,
     has_singular_pitch,
     model,
     motion,
-    place_at,
     read_actuation,
     spread_forces,
     take_sample,
@@ -78,12 +75,12 @@ _FLOAT, _INTEGER, _BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.
 
 @device
 def _integers(address: int, size: int) -> Any:
-    return carray(at(address), (size,), _INTEGER)
+    return array_at(address, (size,), _INTEGER)
 
 
 @device
 def _table(address: int, num_rows: int, num_columns: int) -> Any:
-    return carray(at(address), (num_rows, num_columns), _FLOAT)
+    return array_at(address, (num_rows, num_columns), _FLOAT)
 
 
 # ---------------------------------------------------------------------- controllers
@@ -103,7 +100,7 @@ def _control(values: Any, f: Any) -> bool:
         source += 3
     controllers = _integers(f[o.CONTROLLED_INPUTS], n), _integers(f[o.CONTROLLED_POSITIONS], n)
     gains = doubles(f[o.PROPORTIONAL_GAINS], n), doubles(f[o.DERIVATIVE_GAINS], n)
-    parameters = carray(at(place_at(values, f[o.PARAMETERS])), (f[o.NUM_PARAMETERS],), _PARAMETERS)
+    parameters = array_at(place_at(values, f[o.PARAMETERS]), (f[o.NUM_PARAMETERS],), _PARAMETERS)
     state = parameters, doubles(place_at(values, f[o.STATE]), f[o.NUM_Q])
     given_and_made = doubles(f[o.FEEDFORWARD], num_u), desired, doubles(f[o.U], num_u)
     mobods, limits = _integers(f[o.ACTUATED_MOBODS], num_u), doubles(f[o.LIMITS], num_u)
@@ -118,7 +115,7 @@ def _controlled_step(values: Any, numbers: Any, f: Any) -> int:
     n = f[o.NUM_CONTROLLERS]
     x, tau, F_applied, position, velocity, scratch, result = motion(values, f)
     drives = (
-        carray(at(f[o.DRIVE_NUMBERS]), (n, NUM_DRIVE_NUMBERS), _INTEGER),
+        array_at(f[o.DRIVE_NUMBERS], (n, NUM_DRIVE_NUMBERS), _INTEGER),
         _table(f[o.DRIVE_VALUES], n, NUM_DRIVE_VALUES),
     )
     work = doubles(f[o.KICK], f[o.NUM_V]), _table(f[o.DRIVE_WORK], n, NUM_WORK_VALUES), doubles(f[o.DRIVE_EFFORT], n)
@@ -146,7 +143,7 @@ def _hull_integers(f: Any, number: int) -> Any:
 
 @device
 def _hulls(f: Any) -> Any:
-    edges = carray(at(f[o.HULLS + 13]), (f[o.HULLS + 12], 4), _INTEGER)
+    edges = array_at(f[o.HULLS + 13], (f[o.HULLS + 12], 4), _INTEGER)
     return Hulls(
         _hull_doubles(f, 0, 3), _hull_integers(f, 1), _hull_integers(f, 2), _hull_doubles(f, 3, 4),
         _hull_integers(f, 4), _hull_integers(f, 5), edges,
@@ -157,14 +154,14 @@ def _hulls(f: Any) -> Any:
 def _find_candidates(f: Any) -> int:
     """How many pairs may meet; their poses are computed first; negative if there is no answer."""
     n, size = f[o.NUM_GEOMETRIES], f[o.FILTER_SIZE]
-    X_WG, X_BG = carray(at(f[o.X_WG]), (n, 4, 4), _FLOAT), carray(at(f[o.X_BG]), (n, 4, 4), _FLOAT)
-    position = carray(at(f[o.POSITION]), (f[o.NUM_MOBODS],), _POSITION)
+    X_WG, X_BG = array_at(f[o.X_WG], (n, 4, 4), _FLOAT), array_at(f[o.X_BG], (n, 4, 4), _FLOAT)
+    position = array_at(f[o.POSITION], (f[o.NUM_MOBODS],), _POSITION)
     if not call_asking_kernel(f[o.GEOMETRY_POSES], (_integers(f[o.GEOMETRY_MOBODS], n), X_BG, position, X_WG)):
         return _FAILED
-    geometries = carray(at(f[o.GEOMETRIES]), (n,), _GEOMETRY)
-    filtered = carray(at(f[o.FILTERED]), (size, size), _BOOL)
+    geometries = array_at(f[o.GEOMETRIES], (n,), _GEOMETRY)
+    filtered = array_at(f[o.FILTERED], (size, size), _BOOL)
     work = _table(f[o.BOXES], n, 6), _integers(f[o.GRID], f[o.GRID_SIZE])
-    pairs = carray(at(f[o.PAIRS]), (f[o.PAIR_CAPACITY], 2), _INTEGER)
+    pairs = array_at(f[o.PAIRS], (f[o.PAIR_CAPACITY], 2), _INTEGER)
     frames = _integers(f[o.FRAMES], n)
     count: int = call_kernel(f[o.FIND_CANDIDATES], (geometries, frames, filtered, X_WG, 0.0, *work, pairs))
     if count > f[o.PAIR_CAPACITY]:
@@ -179,11 +176,11 @@ def _find_contacts(f: Any, num_pairs: int) -> int:
     if num_pairs <= 0:
         return num_pairs
     n, capacity = f[o.NUM_GEOMETRIES], f[o.CONTACT_CAPACITY]
-    geometries, X_WG = carray(at(f[o.GEOMETRIES]), (n,), _GEOMETRY), carray(at(f[o.X_WG]), (n, 4, 4), _FLOAT)
-    pairs = carray(at(f[o.PAIRS]), (num_pairs, 2), _INTEGER)
+    geometries, X_WG = array_at(f[o.GEOMETRIES], (n,), _GEOMETRY), array_at(f[o.X_WG], (n, 4, 4), _FLOAT)
+    pairs = array_at(f[o.PAIRS], (num_pairs, 2), _INTEGER)
     work, contacts = (
-        carray(at(f[o.PROXIMITY_WORK]), (1,), _PROXIMITY_WORK),
-        carray(at(f[o.CONTACTS]), (capacity,), _CONTACT),
+        array_at(f[o.PROXIMITY_WORK], (1,), _PROXIMITY_WORK),
+        array_at(f[o.CONTACTS], (capacity,), _CONTACT),
     )
     every = (geometries, _hulls(f), X_WG, pairs, num_pairs, 0.0, work, contacts)
     count: int = call_kernel(f[o.CONTACT_MANIFOLDS], every)
@@ -199,7 +196,7 @@ def _find_contacts(f: Any, num_pairs: int) -> int:
 @device
 def _drives(values: Any, f: Any) -> Any:
     """Records of the controllers, with what they are to do in this step."""
-    drives = carray(at(f[o.DRIVES]), (f[o.NUM_CONTROLLERS],), _DRIVE)
+    drives = array_at(f[o.DRIVES], (f[o.NUM_CONTROLLERS],), _DRIVE)
     wanted = _table(f[o.DRIVE_VALUES], f[o.NUM_CONTROLLERS], NUM_DRIVE_VALUES)
     for k in range(f[o.NUM_CONTROLLERS]):
         drives[k]["error"] = -wanted[k, ERROR]
@@ -210,14 +207,14 @@ def _drives(values: Any, f: Any) -> Any:
 
 @device
 def _trees(f: Any) -> Any:
-    return carray(at(f[o.TREES]), (f[o.NUM_TREES],), _TREE), _integers(f[o.TREE_OF_MOBOD], f[o.NUM_MOBODS])
+    return array_at(f[o.TREES], (f[o.NUM_TREES],), _TREE), _integers(f[o.TREE_OF_MOBOD], f[o.NUM_MOBODS])
 
 
 @device
 def _limits_and_links(f: Any) -> Any:
     return (
-        carray(at(f[o.JOINT_LIMITS]), (f[o.NUM_LIMITS],), _LIMIT),
-        carray(at(f[o.LINKS]), (f[o.NUM_LINKS],), _LINK),
+        array_at(f[o.JOINT_LIMITS], (f[o.NUM_LIMITS],), _LIMIT),
+        array_at(f[o.LINKS], (f[o.NUM_LINKS],), _LINK),
     )
 
 
@@ -225,8 +222,8 @@ def _limits_and_links(f: Any) -> Any:
 def _found(f: Any, num_pairs: int, num_contacts: int) -> Any:
     """Pairs of geometries and contacts."""
     return (
-        carray(at(f[o.PAIRS]), (num_pairs, 2), _INTEGER),
-        carray(at(f[o.CONTACTS]), (num_contacts,), _CONTACT),
+        array_at(f[o.PAIRS], (num_pairs, 2), _INTEGER),
+        array_at(f[o.CONTACTS], (num_contacts,), _CONTACT),
     )
 
 
@@ -238,12 +235,12 @@ def _frames_and_sources(f: Any) -> Any:
 
 @device
 def _materials(f: Any) -> Any:
-    return carray(at(f[o.MATERIALS]), (f[o.NUM_GEOMETRIES],), _MATERIAL)
+    return array_at(f[o.MATERIALS], (f[o.NUM_GEOMETRIES],), _MATERIAL)
 
 
 @device
 def _settings(f: Any) -> Any:
-    return carray(at(f[o.SETTINGS]), (1,), _SETTINGS)[0]
+    return array_at(f[o.SETTINGS], (1,), _SETTINGS)[0]
 
 
 @device
@@ -260,8 +257,8 @@ def _start(values: Any, numbers: Any, f: Any, found: Any) -> None:
     )  # fmt: skip
     masses = doubles(f[o.MATRIX], f[o.MATRIX_SIZE]), _integers(f[o.IS_LOCKED], f[o.NUM_V])
     problem = (
-        carray(at(f[o.CONSTRAINTS]), (f[o.CONSTRAINT_CAPACITY],), _CONSTRAINT),
-        carray(at(f[o.ROWS]), (f[o.ROW_CAPACITY],), _ROW),
+        array_at(f[o.CONSTRAINTS], (f[o.CONSTRAINT_CAPACITY],), _CONSTRAINT),
+        array_at(f[o.ROWS], (f[o.ROW_CAPACITY],), _ROW),
         doubles(f[o.JACOBIAN], f[o.JACOBIAN_CAPACITY]),
     )
     state = x[:num_q], x[num_q:], x_star, position
@@ -277,12 +274,12 @@ def _solve(values: Any, f: Any) -> int:
     masses = doubles(f[o.MATRIX], f[o.MATRIX_SIZE]), _integers(f[o.IS_LOCKED], num_v)
     speeds = doubles(place_at(values, f[o.STATE] + num_q), num_v), doubles(place_at(values, f[o.RESULT] + num_q), num_v)
     problem = (
-        carray(at(f[o.CONSTRAINTS]), (counts[0],), _CONSTRAINT),
-        carray(at(f[o.ROWS]), (counts[1],), _ROW),
+        array_at(f[o.CONSTRAINTS], (counts[0],), _CONSTRAINT),
+        array_at(f[o.ROWS], (counts[1],), _ROW),
         doubles(f[o.JACOBIAN], counts[2]),
     )
     work = f[o.BLOCK_CAPACITY], doubles(f[o.WORK], f[o.WORK_SIZE]), _integers(f[o.INTEGER_WORK], f[o.INTEGER_WORK_SIZE])
-    made = doubles(f[o.V_NEXT], num_v), doubles(f[o.IMPULSES], counts[1]), carray(at(f[o.STATISTICS]), (1,), _RESULT)[0]
+    made = doubles(f[o.V_NEXT], num_v), doubles(f[o.IMPULSES], counts[1]), array_at(f[o.STATISTICS], (1,), _RESULT)[0]
     status: int = call_kernel(f[o.SOLVER], (_settings(f), trees, *masses, *speeds, *problem, *work, *made))
     if status == NO_CAPACITY:
         integers_at(f[o.LACK])[2] = 1
@@ -351,9 +348,9 @@ def _find_contact_forces(f: Any, time_step: float, tau: Any) -> None:
         for k in range(tau.shape[0]):
             tau[k] = 0.0
         return
-    constraints = carray(at(f[o.CONSTRAINTS]), (f[o.CONSTRAINT_CAPACITY],), _CONSTRAINT)
+    constraints = array_at(f[o.CONSTRAINTS], (f[o.CONSTRAINT_CAPACITY],), _CONSTRAINT)
     jacobian, counts = doubles(f[o.JACOBIAN], f[o.JACOBIAN_CAPACITY]), _integers(f[o.COUNTS], 5)
-    impulses, trees = doubles(f[o.IMPULSES], f[o.ROW_CAPACITY]), carray(at(f[o.TREES]), (f[o.NUM_TREES],), _TREE)
+    impulses, trees = doubles(f[o.IMPULSES], f[o.ROW_CAPACITY]), array_at(f[o.TREES], (f[o.NUM_TREES],), _TREE)
     calc_generalized_contact_forces(trees, time_step, constraints, jacobian, counts, impulses, tau)
 
 

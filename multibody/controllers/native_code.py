@@ -13,6 +13,7 @@ from merganser.framework import later_code
 from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native import kernel_address
+from merganser.framework.native.addresses import address_of_array
 from merganser.multibody import kernels
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class ControllerCode:
             (o.F_APPLIED, room.F_applied), (o.F_WORK, room.F_work), (o.TAU_APPLIED, room.tau_applied),
             (o.TAU, room.tau), (o.NO_GRAVITY, room.no_gravity),
         ):  # fmt: skip
-            f[field] = array.ctypes.data
+            f[field] = address_of_array(array)
         if self._gains:
             f[o.KP], f[o.KD], f[o.B_INVERSE] = self._gains
         model, motion = (w.topology, w.parameters), (room.position, room.velocity)

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device
-from merganser.framework.native.extending import carray
+from merganser.framework.native.addresses import array_at, doubles, place_at
 from merganser.framework.native.operations import CompiledOperation
 from merganser.framework.native.tape import call_kernel, call_quiet_kernel, doubles_at, integers_at
 from merganser.multibody.kernels import layout
-from merganser.multibody.kernels.operations import at, doubles, place_at
 
 __all__ = ["CONTROLLER", "NUM_FIELDS"]
 
@@ -70,14 +69,14 @@ _FLOAT = np.dtype(np.float64)
 
 @device
 def _forces(f: Any, field: int) -> Any:
-    return carray(at(f[field]), (f[NUM_MOBODS], 6), _FLOAT)
+    return array_at(f[field], (f[NUM_MOBODS], 6), _FLOAT)
 
 
 @device
 def _model(f: Any) -> Any:
     """Topology and parameters, which come first for most kernels."""
-    parameters = carray(at(f[PARAMETERS]), (f[NUM_PARAMETERS],), _PARAMETERS)
-    return carray(at(f[TOPOLOGY]), (f[NUM_MOBODS],), _TOPOLOGY), parameters
+    parameters = array_at(f[PARAMETERS], (f[NUM_PARAMETERS],), _PARAMETERS)
+    return array_at(f[TOPOLOGY], (f[NUM_MOBODS],), _TOPOLOGY), parameters
 
 
 @device
@@ -100,8 +99,8 @@ def _is_state(values: Any, f: Any) -> bool:
 def _add_weights(f: Any) -> None:
     """F_Bo_W += [p_BoBcm_W x m g; m g] for all bodies on which gravity acts."""
     n = f[NUM_MOBODS]
-    topology = carray(at(f[TOPOLOGY]), (n,), _TOPOLOGY)
-    position = carray(at(f[POSITION]), (n,), _POSITION)
+    topology = array_at(f[TOPOLOGY], (n,), _TOPOLOGY)
+    position = array_at(f[POSITION], (n,), _POSITION)
     F_applied, g = _forces(f, F_APPLIED), doubles_at(f[GRAVITY])
     for i in range(1, n):
         if topology[i]["is_weightless"] == 0:
@@ -141,9 +140,9 @@ def _find_applied_forces(values: Any, f: Any) -> bool:
     if count > 0:
         q = doubles(place_at(values, f[STATE]), f[NUM_Q])
         v = doubles(place_at(values, f[STATE] + f[NUM_Q]), num_v)
-        motion = carray(at(f[POSITION]), (n,), _POSITION), carray(at(f[VELOCITY]), (n,), _VELOCITY)
-        elements = carray(at(f[ELEMENTS]), (count,), _ELEMENTS)
-        constants = carray(at(f[CONSTANTS]), (count,), _CONSTANTS)
+        motion = array_at(f[POSITION], (n,), _POSITION), array_at(f[VELOCITY], (n,), _VELOCITY)
+        elements = array_at(f[ELEMENTS], (count,), _ELEMENTS)
+        constants = array_at(f[CONSTANTS], (count,), _CONSTANTS)
         forces = (tau, F_applied, tau, F_applied)
         if call_kernel(f[FORCE_ELEMENTS], (elements, constants, 0, count, q, v, *motion, *forces)) != 0:
             return False
@@ -155,9 +154,9 @@ def _find_applied_forces(values: Any, f: Any) -> bool:
 def _find_forces_for(values: Any, f: Any) -> None:
     """Inverse dynamics: tau = M vd + C v - tau_app - J^T F_app."""
     n, num_v = f[NUM_MOBODS], f[NUM_V]
-    records = carray(at(f[POSITION]), (n,), _POSITION), carray(at(f[VELOCITY]), (n,), _VELOCITY)
+    records = array_at(f[POSITION], (n,), _POSITION), array_at(f[VELOCITY], (n,), _VELOCITY)
     vdot = doubles(place_at(values, f[COMMAND]), num_v)
-    scratch, tau = carray(at(f[SCRATCH]), (n,), _SCRATCH), doubles(f[TAU], num_v)
+    scratch, tau = array_at(f[SCRATCH], (n,), _SCRATCH), doubles(f[TAU], num_v)
     known = (*_model(f), doubles(f[NO_GRAVITY], 3), *records, vdot, _forces(f, F_APPLIED))
     call_quiet_kernel(f[FORCES], (*known, scratch, tau))
     applied = doubles_at(f[TAU_APPLIED])
@@ -168,7 +167,7 @@ def _find_forces_for(values: Any, f: Any) -> None:
 @device
 def _compensate_gravity(values: Any, f: Any) -> None:
     n, num_v = f[NUM_MOBODS], f[NUM_V]
-    position, scratch = carray(at(f[POSITION]), (n,), _POSITION), carray(at(f[SCRATCH]), (n,), _SCRATCH)
+    position, scratch = array_at(f[POSITION], (n,), _POSITION), array_at(f[SCRATCH], (n,), _SCRATCH)
     tau = doubles(f[TAU], num_v)
     call_quiet_kernel(f[FORCES], (*_model(f), doubles(f[GRAVITY], 3), position, scratch, tau))
     for k in range(num_v):
@@ -179,8 +178,8 @@ def _compensate_gravity(values: Any, f: Any) -> None:
 def _stiffen(values: Any, numbers: Any, f: Any) -> None:
     """B^-1 (-J^T F_app - tau_app + kp (q_d - q) + kd (v_d - v))."""
     n, num_v = f[NUM_MOBODS], f[NUM_V]
-    topology = carray(at(f[TOPOLOGY]), (n,), _TOPOLOGY)
-    position, tau = carray(at(f[POSITION]), (n,), _POSITION), doubles(f[TAU], num_v)
+    topology = array_at(f[TOPOLOGY], (n,), _TOPOLOGY)
+    position, tau = array_at(f[POSITION], (n,), _POSITION), doubles(f[TAU], num_v)
     for k in range(num_v):
         tau[k] = 0.0
     call_quiet_kernel(f[FORCES], (topology, position, _forces(f, F_APPLIED), _forces(f, F_WORK), tau))
@@ -204,7 +203,7 @@ def plant_controller(values: Any, numbers: Any, f: Any) -> None:
         n = f[NUM_MOBODS]
         q = doubles(place_at(values, f[STATE]), f[NUM_Q])
         v = doubles(place_at(values, f[STATE] + f[NUM_Q]), f[NUM_V])
-        records = carray(at(f[POSITION]), (n,), _POSITION), carray(at(f[VELOCITY]), (n,), _VELOCITY)
+        records = array_at(f[POSITION], (n,), _POSITION), array_at(f[VELOCITY], (n,), _VELOCITY)
         call_quiet_kernel(f[KINEMATICS], (*_model(f), q, v, *records))
         if f[MODE] == GRAVITY_COMPENSATION:
             _compensate_gravity(values, f)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device
-from merganser.framework.native.extending import carray, intrinsic, types
+from merganser.framework.native.addresses import array_at, doubles, place_at
 from merganser.framework.native.operations import CompiledOperation
 from merganser.framework.native.tape import call_kernel, call_quiet_kernel, doubles_at, integers_at
 from merganser.multibody.contact.plant_layout import limit_dtype
@@ -26,14 +26,11 @@ __all__ = [
     "GATHER",
     "STEP",
     "add_element_forces",
-    "at",
     "conclude",
     "count_limits",
-    "doubles",
     "has_singular_pitch",
     "model",
     "motion",
-    "place_at",
     "read_actuation",
     "spread_forces",
     "take_sample",
@@ -52,34 +49,6 @@ _LIMITS = limit_dtype
 
 
 _FLOAT = np.dtype(np.float64)
-
-
-def _at(typingctx: Any, address: Any) -> Any:
-    """What stands at an address, as `carray` takes it."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
-
-    return types.voidptr(types.int64), generate
-
-
-def _place(typingctx: Any, values: Any, place: Any) -> Any:
-    """The address of a place in the flat array."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = builder.gep(arguments[0], [arguments[1]])
-        return builder.ptrtoint(pointer, context.get_value_type(types.int64))
-
-    return types.int64(types.CPointer(types.float64), types.int64), generate
-
-
-at: Any = intrinsic(_at)
-place_at: Any = intrinsic(_place)
-
-
-@device
-def doubles(address: int, size: int) -> Any:
-    return carray(at(address), (size,), _FLOAT)
 
 
 @device
@@ -128,16 +97,16 @@ def add_element_forces(values: Any, f: Any) -> int:
     n = f[o.NUM_MOBODS]
     q = doubles(place_at(values, f[o.STATE]), f[o.NUM_Q])
     v = doubles(place_at(values, f[o.STATE] + f[o.NUM_Q]), f[o.NUM_V])
-    tau, F_applied = doubles(f[o.TAU], f[o.NUM_V]), carray(at(f[o.F_APPLIED]), (n, 6), _FLOAT)
-    position, velocity = carray(at(f[o.POSITION]), (n,), _POSITION), carray(at(f[o.VELOCITY]), (n,), _VELOCITY)
-    parameters = carray(at(place_at(values, f[o.PARAMETERS])), (f[o.NUM_PARAMETERS],), _PARAMETERS)
-    topology = carray(at(f[o.TOPOLOGY]), (n,), _TOPOLOGY)
+    tau, F_applied = doubles(f[o.TAU], f[o.NUM_V]), array_at(f[o.F_APPLIED], (n, 6), _FLOAT)
+    position, velocity = array_at(f[o.POSITION], (n,), _POSITION), array_at(f[o.VELOCITY], (n,), _VELOCITY)
+    parameters = array_at(place_at(values, f[o.PARAMETERS]), (f[o.NUM_PARAMETERS],), _PARAMETERS)
+    topology = array_at(f[o.TOPOLOGY], (n,), _TOPOLOGY)
     call_quiet_kernel(f[o.KINEMATICS], (topology, parameters, q, v, position, velocity))
     for i in range(n):
         for k in range(6):
             F_applied[i, k] = 0.0
-    elements = carray(at(f[o.ELEMENTS]), (f[o.NUM_ELEMENTS],), _ELEMENTS)
-    constants = carray(at(place_at(values, f[o.CONSTANTS])), (f[o.NUM_ELEMENTS],), _CONSTANTS)
+    elements = array_at(f[o.ELEMENTS], (f[o.NUM_ELEMENTS],), _ELEMENTS)
+    constants = array_at(place_at(values, f[o.CONSTANTS]), (f[o.NUM_ELEMENTS],), _CONSTANTS)
     forces = (tau, F_applied, tau, F_applied)
     every = (elements, constants, 0, f[o.NUM_ELEMENTS], q, v, position, velocity, *forces)
     status: int = call_kernel(f[o.FORCE_ELEMENTS], every)
@@ -175,7 +144,7 @@ def _add_limit_forces(values: Any, f: Any) -> None:
     if n > 0:
         q = doubles(place_at(values, f[o.STATE]), f[o.NUM_Q])
         v = doubles(place_at(values, f[o.STATE] + f[o.NUM_Q]), f[o.NUM_V])
-        limits = carray(at(f[o.JOINT_LIMITS]), (n,), _LIMITS)
+        limits = array_at(f[o.JOINT_LIMITS], (n,), _LIMITS)
         springs = doubles(f[o.LIMIT_STIFFNESS], n), doubles(f[o.LIMIT_DISSIPATION], n)
         call_kernel(f[o.FIND_LIMITS], (limits, *springs, q, v, doubles(f[o.TAU], f[o.NUM_V])))
 
@@ -189,7 +158,7 @@ def count_limits(values: Any, numbers: Any, f: Any) -> int:
     q = doubles(place_at(values, f[o.STATE]), f[o.NUM_Q])
     v = doubles(place_at(values, f[o.STATE] + f[o.NUM_Q]), f[o.NUM_V])
     v_next = doubles(place_at(values, f[o.RESULT] + f[o.NUM_Q]), f[o.NUM_V])
-    limits = carray(at(f[o.JOINT_LIMITS]), (n,), _LIMITS)
+    limits = array_at(f[o.JOINT_LIMITS], (n,), _LIMITS)
     count: int = call_kernel(f[o.FIND_LIMITS], (limits, numbers[f[o.TIME_STEP]], q, v, v_next))
     return count
 
@@ -198,8 +167,8 @@ def count_limits(values: Any, numbers: Any, f: Any) -> int:
 def model(values: Any, f: Any) -> Any:
     """The first arguments of the dynamics: topology, parameters and gravity."""
     return (
-        carray(at(f[o.TOPOLOGY]), (f[o.NUM_MOBODS],), _TOPOLOGY),
-        carray(at(place_at(values, f[o.PARAMETERS])), (f[o.NUM_PARAMETERS],), _PARAMETERS),
+        array_at(f[o.TOPOLOGY], (f[o.NUM_MOBODS],), _TOPOLOGY),
+        array_at(place_at(values, f[o.PARAMETERS]), (f[o.NUM_PARAMETERS],), _PARAMETERS),
         doubles(place_at(values, f[o.GRAVITY]), 3),
     )
 
@@ -211,10 +180,10 @@ def motion(values: Any, f: Any) -> Any:
     return (
         doubles(place_at(values, f[o.STATE]), size),
         doubles(f[o.TAU], f[o.NUM_V]),
-        carray(at(f[o.F_APPLIED]), (n, 6), _FLOAT),
-        carray(at(f[o.POSITION]), (n,), _POSITION),
-        carray(at(f[o.VELOCITY]), (n,), _VELOCITY),
-        carray(at(f[o.SCRATCH]), (n,), _SCRATCH),
+        array_at(f[o.F_APPLIED], (n, 6), _FLOAT),
+        array_at(f[o.POSITION], (n,), _POSITION),
+        array_at(f[o.VELOCITY], (n,), _VELOCITY),
+        array_at(f[o.SCRATCH], (n,), _SCRATCH),
         doubles(place_at(values, f[o.RESULT]), size),
     )
 

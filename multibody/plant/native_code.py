@@ -24,6 +24,7 @@ from merganser.framework.core.native_code import (
 from merganser.framework.core.plain_values import Loading
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native import kernel_address
+from merganser.framework.native.addresses import address_of_array
 from merganser.multibody import kernels
 from merganser.multibody.contact.penalty import limit_forces
 from merganser.multibody.contact.plant_problem import find_limits
@@ -292,18 +293,19 @@ class NativeDynamics:
             (o.ELEMENTS, plant._tree.elements), (o.DRIVEN, plant._driven_velocities), (o.LIMITS, plant._effort_limits),
             (o.U, room.u),
         ):  # fmt: skip
-            fields[field] = array.ctypes.data
+            fields[field] = address_of_array(array)
         fields[o.NUM_PITCHES], fields[o.NUM_ELEMENTS] = len(plant._pitch_places), len(plant._tree.elements)
         fields[o.CONSTANTS] = ParameterOf(plant._constant_group)
         fields[o.NUM_INPUTS] = len(plant._driven_velocities)
         fields[o.APPLIED] = self._place(context, plant._generalized_force_port)
         limits = plant._contact_model_arrays.limits
-        fields[o.NUM_LIMITS], fields[o.JOINT_LIMITS] = len(limits), limits.ctypes.data
+        fields[o.NUM_LIMITS], fields[o.JOINT_LIMITS] = len(limits), address_of_array(limits)
         if len(limits) and not plant.is_discrete():
             stiffness, dissipation = plant._contact_model_arrays.limit_springs()
-            fields[o.LIMIT_STIFFNESS], fields[o.LIMIT_DISSIPATION] = stiffness.ctypes.data, dissipation.ctypes.data
+            fields[o.LIMIT_STIFFNESS] = address_of_array(stiffness)
+            fields[o.LIMIT_DISSIPATION] = address_of_array(dissipation)
         if plant.has_sampled_output_ports():
-            fields[o.SAMPLE], fields[o.COUNT] = room.numbers.ctypes.data, room.count.ctypes.data
+            fields[o.SAMPLE], fields[o.COUNT] = address_of_array(room.numbers), address_of_array(room.count)
         sources, desired = self._sources(context), self._desired_sources(context)
         fields[o.NUM_SOURCES], fields[o.NUM_DESIRED_SOURCES] = len(sources) // 3, len(desired) // 3
         if held is not None:
@@ -340,11 +342,11 @@ class NativeDynamics:
             plant._log_undriven(context, plant._actuators_in(context))
         if plant._has_actuators and context.has_input(plant._actuation_port.get_index()):
             every = plant._every_input
-            sources.extend((len(every), every.ctypes.data, InputOf(plant._actuation_port.get_index())))
+            sources.extend((len(every), address_of_array(every), InputOf(plant._actuation_port.get_index())))
         for instance, port in plant._driven_instances:
             if context.has_input(port.get_index()):
                 inputs = plant._tree.coordinates.inputs[instance]
-                sources.extend((len(inputs), inputs.ctypes.data, InputOf(port.get_index())))
+                sources.extend((len(inputs), address_of_array(inputs), InputOf(port.get_index())))
         return sources
 
     def _desired_sources(self, context: Any) -> list[Argument]:
@@ -352,7 +354,8 @@ class NativeDynamics:
         plant = self._plant
         sources: list[Argument] = []
         for instance, inputs in plant._actuators_in(context).controlled.items():
-            sources.extend((len(inputs), inputs.ctypes.data, InputOf(plant._desired_state_ports[instance].get_index())))
+            port = plant._desired_state_ports[instance]
+            sources.extend((len(inputs), address_of_array(inputs), InputOf(port.get_index())))
         return sources
 
     def _place(self, context: Any, port: Any) -> Argument:

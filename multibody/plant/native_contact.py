@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import is_at_hand, kernel_address
+from merganser.framework.native.addresses import address_of_array
 from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY, find_candidates
 from merganser.geometry.proximity.layout import contact_dtype, work_dtype
 from merganser.geometry.proximity.manifolds import contact_manifolds
@@ -177,7 +178,7 @@ class HeldRoom:
             (o.HELD, self.held), (o.COUNTS, room.counts), (o.TREES, model.trees), (o.CONSTRAINTS, room.constraints),
             (o.IMPULSES, room.impulses), (o.JACOBIAN, room.jacobian),
         ):  # fmt: skip
-            problem[field] = array.ctypes.data
+            problem[field] = address_of_array(array)
 
     # ------------------------------------------------------------------ what the operation is told
 
@@ -187,7 +188,7 @@ class HeldRoom:
             (o.HELD, self.held), (o.LACK, self.lack), (o.POSITION, self._position), (o.VELOCITY, self._velocity),
             (o.SCRATCH, self._scratch),
         ):  # fmt: skip
-            fields[field] = array.ctypes.data
+            fields[field] = address_of_array(array)
         if len(self._table.controllers.inputs):
             self._fill_controllers(fields)
         fields[o.CAN_HOLD] = self._plant._can_hold
@@ -219,7 +220,7 @@ class HeldRoom:
             (o.DRIVE_NUMBERS, drives.numbers), (o.DRIVE_VALUES, drives.values), (o.DRIVE_WORK, drives.work),
             (o.DRIVE_EFFORT, drives.effort), (o.KICK, drives.kick),
         ):  # fmt: skip
-            fields[field] = array.ctypes.data
+            fields[field] = address_of_array(array)
 
     def _fill_geometry(self, fields: list[Any]) -> None:
         room, arrays = self._room, self._queries.engine.arrays
@@ -240,9 +241,9 @@ class HeldRoom:
             (o.GEOMETRIES, arrays.geometries), (o.FRAMES, arrays.frames), (o.FILTERED, arrays.filtered),
             (o.BOXES, self._boxes), (o.GRID, self._grid), (o.PAIRS, self._pairs), (o.PROXIMITY_WORK, self._work),
         ):  # fmt: skip
-            fields[field] = array.ctypes.data
+            fields[field] = address_of_array(array)
         for number, array in enumerate(arrays.hulls):
-            fields[o.HULLS + 2 * number], fields[o.HULLS + 2 * number + 1] = len(array), array.ctypes.data
+            fields[o.HULLS + 2 * number], fields[o.HULLS + 2 * number + 1] = len(array), address_of_array(array)
 
     def _fill_problem(self, fields: list[Any]) -> None:
         plant, room, model = self._plant, self._room, self._room.model
@@ -265,9 +266,9 @@ class HeldRoom:
             (o.CONTACT_FRAMES, room.frames), (o.SOURCE, room.source), (o.COUNTS, room.counts), (o.WORK, room.work),
             (o.INTEGER_WORK, room.integer_work),
         ):  # fmt: skip
-            fields[field] = array.ctypes.data
-        fields[o.SETTINGS] = _address_of(plant._settings_of_contact())
-        fields[o.STATISTICS] = _address_of(room.statistics)
+            fields[field] = address_of_array(array)
+        fields[o.SETTINGS] = address_of_array(plant._settings_of_contact())
+        fields[o.STATISTICS] = address_of_array(room.statistics)
 
     def _add_solver(self, fields: list[Any]) -> None:
         """The addresses of the kernels that set up the problem and solve it."""
@@ -309,8 +310,3 @@ class HeldRoom:
             x_next.copy(),
         )  # fmt: skip
         return sample, room.F_Bo_W.copy()
-
-
-def _address_of(record: Any) -> int:
-    address: int = record.__array_interface__["data"][0]
-    return address

@@ -15,6 +15,7 @@ from merganser.framework import CacheEntry
 from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
 from merganser.framework.later_code import LaterCode
+from merganser.framework.native.addresses import address_of_array
 from merganser.framework.primitives.discrete_derivative import difference_quotient
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def _gather(indices: NDArray[np.int64], source: Any, **options: Any) -> NativeCo
     """y[i] = u[index[i]]."""
     from merganser.multibody.kernels.operations import GATHER
 
-    return NativeCode(GATHER, (len(indices), indices.ctypes.data, source, OUTPUT), **options)
+    return NativeCode(GATHER, (len(indices), address_of_array(indices), source, OUTPUT), **options)
 
 
 class NativeStatePort:
@@ -147,5 +148,6 @@ class NativeContactForces(_NativeOutput):
         if room is None or room.held is None or not _CONTACT_FORCES.is_worth_while():
             return None
         held, time_step = room.held, np.array([plant.time_step()])
-        code = (len(held.contact_forces), held.problem.ctypes.data, held.contact_forces.ctypes.data, time_step, OUTPUT)
+        rooms = address_of_array(held.problem), address_of_array(held.contact_forces)
+        code = (len(held.contact_forces), *rooms, time_step, OUTPUT)
         return NativeCode(_CONTACT_FORCES.load(), code, sources=(), reads_abstract_state=True)

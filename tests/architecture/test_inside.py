@@ -26,9 +26,9 @@ LEFT: dict[str, tuple[str, str]] = {
         "what compiled operations refer to is being gathered in one list",
     ),
     "framework/primitives": (
-        "_abstract_state _addresses _axes _copy_fixed_inputs_from _copy_values_from _declare_entry "
+        "_abstract_state _axes _copy_fixed_inputs_from _copy_values_from _declare_entry "
         "_declare_storage _discrete _events_with _fix_input _index _items _make_context _new_port_name _node "
-        "_put_twister _require_member _scalar _sys_cache_entries _sys_input_ports _sys_output_ports "
+        "_require_member _scalar _sys_cache_entries _sys_input_ports _sys_output_ports "
         "_sys_subsystems _sys_xcdot_entry _use_native_event _vector _xc",
         "blocks are being rewritten as one function each",
     ),

@@ -31,20 +31,21 @@ _BELOW: dict[str, set[str]] = {
 }
 _UPWARD = {  # what is left, to be handed in from above
     "framework/core/native_function.py": "native",  # the compiled form of a user's function
+    "framework/core/random_values.py": "native",  # where numpy keeps the words of a generator
 }
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
 @functools.cache
-def _imports(path: Path) -> set[str]:
-    names = set()
+def _imports(path: Path) -> frozenset[str]:
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             names.add(node.module or "")
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return names
+    return frozenset(names)
 
 
 def test_every_package_folder_is_listed_for_the_wheel():
@@ -119,6 +120,46 @@ def test_reference_is_never_imported_by_the_package():
     assert [
         str(path) for path in SOURCES if any(name.split(".")[0] == "pydrake" for name in _imports(path))
     ] == []
+
+
+# Where machinery is: rooms of physics and of systems are given functions by framework/native, and hand it arrays.
+MACHINERY = {"numba", "llvmlite", "ctypes", "cffi"}
+MAKERS_OF_INSTRUCTIONS = {"carray", "cgutils", "intrinsic", "ir", "Later"}  # of extending.py
+# They name addresses themselves until the records of the compiled loop are made by framework/native.
+WITH_ADDRESSES = {"analysis/integrators/radau_stepper.py", "analysis/plan/model_tape.py", "analysis/plan/plan.py"}
+OUTSIDE_OF_NATIVE = [
+    path
+    for path in SOURCES
+    if not path.is_relative_to(ROOT / "framework" / "native") and not path.is_relative_to(ROOT / "framework" / "_root")
+]
+
+
+def test_the_machinery_of_compilation_is_in_one_room():
+    offenders = []
+    for path in OUTSIDE_OF_NATIVE:
+        names = _imports(path)
+        used = {name for name in names if name.split(".")[0] in MACHINERY}
+        made = {f"merganser.framework.native.extending.{name}" for name in MAKERS_OF_INSTRUCTIONS} & names
+        offenders += [f"{path.relative_to(ROOT)} imports {name}" for name in sorted(used | made)]
+    assert offenders == []
+
+
+def test_addresses_of_arrays_are_taken_by_one_function():
+    words = (".ctypes", "__array_interface__")
+    found = {str(p.relative_to(ROOT)) for p in OUTSIDE_OF_NATIVE if any(word in p.read_text() for word in words)}
+    assert found - WITH_ADDRESSES == set()
+    assert {name for name in WITH_ADDRESSES if not (ROOT / name).exists()} == set(), "take them off the list"
+
+
+def test_the_inside_of_numba_is_used_in_one_module_and_by_compilers_that_can_be_done_without():
+    native = ROOT / "framework" / "native"
+    found = {
+        path.name
+        for path in native.rglob("*.py")
+        if any(name.split(".")[:2] in (["numba", "core"], ["numba", "cpython"]) for name in _imports(path))
+        or "call_conv" in path.read_text()
+    }
+    assert found == {"numba_inside.py", "compilers.py"}
 
 
 def test_no_file_is_longer_than_600_lines():

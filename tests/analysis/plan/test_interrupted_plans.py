@@ -137,7 +137,8 @@ class Fault:
 # What runs while an interrupt is being dealt with, or before the loop has begun; callbacks, which may fail; what runs
 # every 10 ms, however many these are.
 _NOT_AT_RISK = (
-    "AdvanceTo", "_note_what_is_done", "_finish_updates", "serve", "_look", "_begin_slice", "may_be_lowered_further",
+    "AdvanceTo", "_note_what_is_done", "_finish_updates", "_compute_updates", "_look", "_begin_slice",
+    "may_be_lowered_further",
 )  # fmt: skip
 
 

@@ -131,3 +131,24 @@ def test_a_refused_diagram_is_freed():
         builder.Build()
     del a, builder
     assert alive(references) == []
+
+
+def test_python_looks_for_no_garbage_while_a_large_diagram_gets_its_context_or_is_converted() -> None:
+    builder = DiagramBuilder()
+    for _ in range(500):
+        builder.AddSystem(Gain(2.0, 1))
+    diagram = builder.Build()
+    generations: list[int] = []
+
+    def note(phase: str, about: dict[str, int]) -> None:
+        generations.append(about["generation"])
+
+    gc.collect()
+    gc.callbacks.append(note)
+    try:
+        diagram.CreateDefaultContext()
+        diagram.ToAutoDiffXd()
+    finally:
+        gc.callbacks.remove(note)
+    assert len(generations) < 20  # of its beginnings and ends, afterwards; without waiting a hundred
+    assert gc.isenabled()

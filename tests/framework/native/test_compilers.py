@@ -6,6 +6,7 @@ import gc
 from collections import Counter
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from numba.core import event
@@ -103,3 +104,51 @@ def test_garbage_is_collected_again_after_a_compilation_that_failed() -> None:
     with pytest.raises(Exception, match="no_such_attribute"):
         kernel(_calls_what_fails)(np.zeros(1))
     assert gc.isenabled()
+
+
+@device
+def _turn(y: float, x: Array, scale: float, offset: float) -> float:
+    y += np.sin(y * scale + offset) * np.exp(-scale * offset)
+    if y > 7.0 * scale:
+        y = np.cos(y) + x[0]
+    y += np.sin(y * 2.5 + scale) * np.exp(-2.0 * offset)
+    if y > 14.0 * scale:
+        y = np.cos(y) + x[1]
+    return y
+
+
+@device
+def _long(x: Array, unused: int, scale: float, offset: float, out: Array) -> int:
+    """So long that it stays a function of its own."""
+    y = 0.0
+    for i in range(x.shape[0]):
+        y = _turn(_turn(_turn(y, x, scale, offset), x, 2.0 * scale, offset), x, 3.0 * scale, offset)
+        y = _turn(_turn(_turn(y, x, 4.0 * scale, offset), x, 5.0 * scale, offset), x, 6.0 * scale, offset)
+        y = _turn(_turn(_turn(y, x, 7.0 * scale, offset), x, 8.0 * scale, offset), x, 9.0 * scale, offset)
+        out[i] = y
+    return 0
+
+
+@device
+def _calls_long(x: Array, scale: float, other: float, out: Array) -> None:
+    _long(x, 3, scale, x[0], out)
+    _long(out, 3, scale, x[1], x)
+    _long(x, 3, other, x[2], out)
+    _long(out, 3, other, x[2], x)
+
+
+def _with_ones(x: Array, out: Array) -> None:
+    _calls_long(x, 1.0, 1.0, out)
+
+
+def _with_others(x: Array, out: Array) -> None:
+    _calls_long(x, 2.0, 3.0, out)
+
+
+def test_helpers_that_were_changed_for_a_kernel_are_not_taken_for_those_of_other_code() -> None:
+    """LLVM has one table of names for all that numba compiles, and the kernel's helper has lost its unused argument."""
+    results = [np.array([0.1, 0.2, 0.3]) for _ in range(4)]
+    kernel(_with_ones)(results[0].copy(), results[1].copy())
+    numba.njit(_with_others, nogil=True, error_model="numpy", _nrt=False)(*results[:2])
+    _with_others(*results[2:])
+    np.testing.assert_allclose(results[:2], results[2:], rtol=1e-12)

@@ -168,3 +168,22 @@ def test_missing_sympy_is_explained():
 def test_framework_does_not_import_sympy():
     code = "import sys, merganser.framework.math, merganser.framework.autodiff; assert 'sympy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_boolean_variable_is_a_formula_that_joins_others_and_chooses() -> None:
+    b, y = sym.Variable("b", sym.Variable.Type.BOOLEAN), sym.Variable("y")
+    formula = sym.Formula(var=b)
+    assert formula == sym.Formula(b) and str(formula) == "b" and formula.GetFreeVariables() == sym.Variables([b])
+    assert [formula.Evaluate({b: value}) for value in (0.0, 1.0, 0.5)] == [False, True, True]
+    both = sym.logical_and(formula, y > 0.0)
+    assert str(sym.logical_not(formula)) == "!(b)"
+    assert both.Substitute(y, sym.Expression(1.0)) == formula == formula.Substitute(b, sym.Expression(1.0))
+    chosen = sym.if_then_else(both, y, 2.0 * y)
+    assert [chosen.Evaluate({b: value, y: 3.0}) for value in (0.0, 1.0)] == [6.0, 3.0]
+    for wrong in (y, 1, "b"):
+        with pytest.raises(TypeError, match="a bool or a variable of type BOOLEAN"):
+            sym.Formula(wrong)
+
+
+def test_a_formula_of_nothing_never_holds() -> None:
+    assert sym.Formula() == sym.Formula.False_()

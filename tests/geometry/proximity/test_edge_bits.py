@@ -6,7 +6,8 @@ import numba
 import numpy as np
 
 from merganser.framework.native import tell_compiler
-from merganser.geometry.proximity.edge_bits import NUM_POINTS, edges_around, lowest_bit, reversed_edges
+from merganser.framework.native.bits import lowest_bit
+from merganser.geometry.proximity.edge_bits import NUM_POINTS, edges_around, reversed_edges
 
 tell_compiler()
 

@@ -93,7 +93,7 @@ def test_block_that_is_not_positive_definite_is_refused(wrong: float) -> None:
     for i in range(6):
         H = np.eye(6)
         H[i, i] = wrong
-        assert not factor_six(0, 6, H.ravel()) and not compiled(factor_six)(0, 6, H.ravel())
+        assert not factor_six(0, 6, H.flatten()) and not compiled(factor_six)(0, 6, H.flatten())
 
 
 def test_products_of_a_block_with_vectors() -> None:
@@ -106,6 +106,8 @@ def test_products_of_a_block_with_vectors() -> None:
             result = x.copy()
             call(START, WIDTH, 2, 11, U, result)
             np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-13)
+
+
 def test_products_of_three_rows_with_vectors() -> None:
     J, x, y = RNG.normal(size=25), RNG.normal(size=20), RNG.normal(size=3)
     rows = J[4:22].reshape(3, 6)
