@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
+    from merganser.framework.core.native_function import NativeOperation
     from merganser.framework.core.store import CacheSlot
 
 __all__ = ["NativeCompilation"]
@@ -18,6 +20,16 @@ class NativeCompilation:
 
     def is_loaded(self) -> bool:
         return "merganser.framework.native.lowering" in sys.modules
+
+    def form_of(self, function: NativeOperation) -> Any:
+        from merganser.framework.native.native_operations import compiled_form
+
+        return compiled_form(function)
+
+    def lock(self) -> AbstractContextManager[Any]:
+        from merganser.framework.native.compile import compiler_lock
+
+        return compiler_lock
 
     def tape(self, context: Context, slots: Sequence[CacheSlot]) -> Any:
         from merganser.framework.native.lowering import Tape

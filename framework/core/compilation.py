@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
+    from merganser.framework.core.native_function import NativeOperation
     from merganser.framework.core.store import CacheSlot
 
 __all__ = ["Compilation", "compilation", "hand_in"]
@@ -17,6 +19,12 @@ class Compilation(Protocol):
 
     def is_loaded(self) -> bool:
         """Whether tapes can be made without loading anything."""
+
+    def form_of(self, function: NativeOperation) -> Any:
+        """The compiled form of a native function."""
+
+    def lock(self) -> AbstractContextManager[Any]:
+        """What a thread holds while it compiles."""
 
     def tape(self, context: Context, slots: Sequence[CacheSlot]) -> Any:
         """What brings some slots of a Context up to date by compiled operations, see native/lowering.py."""

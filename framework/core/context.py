@@ -340,7 +340,7 @@ class Context(CacheControl):
         clone.store.flat[:] = store.flat
         clone._abstract_state.SetFrom(self._abstract_state)
         clone._parameters._abstract.SetFrom(self._parameters._abstract)
-        clone._copy_fixed_inputs_from(self)
+        clone.copy_fixed_inputs_from(self)
         clone.store.accuracy = store.accuracy
         for mine, copied in zip(store.slots, clone.store.slots):
             if mine.entry.is_storage:
@@ -440,12 +440,13 @@ class Context(CacheControl):
         vectors = [self._xc._vector, *self._discrete._items, *self._parameters._numeric._items]
         return [vector._values for vector in vectors]
 
-    def _copy_fixed_inputs_from(self, source: Context) -> None:
+    def copy_fixed_inputs_from(self, source: Context) -> None:
+        """Fixes what is fixed in another context of the system (inside.py)."""
         for theirs, mine in zip(source.parts(), self.parts()):
             for index, fixed in enumerate(theirs.sources):
                 if isinstance(fixed, FixedInputPortValue) and fixed.context is theirs:
                     value = fixed.value._values if isinstance(fixed.value, BasicVector) else fixed.value.Clone()
-                    mine._fix_input(index, value)
+                    mine.fix_input(index, value)
 
     # ------------------------------------------------------------------ inputs
 
@@ -485,7 +486,7 @@ class Context(CacheControl):
             )
         return value
 
-    def _fix_input(self, index: int, value: Any) -> FixedInputPortValue:
+    def fix_input(self, index: int, value: Any) -> FixedInputPortValue:
         """Gives input port `index` the value; it overrides a connection. `value` has been checked by the port."""
         self.store.change(self.layout.down_inputs[index], self)
         if isinstance(value, AbstractValue):

@@ -67,7 +67,7 @@ def put_values(context: Context, values: ContextValues) -> None:
         box.set_value(value.get_value())
     parts = context.parts()
     for number, index, value in values.fixed:
-        parts[number]._fix_input(index, value)
+        parts[number].fix_input(index, value)
     store.accuracy = values.accuracy
     store.flat[0] = values.time
     store.change((1 << store.layout.num_entries) - 1, context)

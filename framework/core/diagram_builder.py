@@ -98,7 +98,7 @@ class DiagramBuilder:
     def RemoveSystem(self, system: System) -> None:
         """Removes a system, its wires and its exported ports."""
         self._require_not_built()
-        self._require_member(system)
+        self.require_member(system)
         del self._systems[system]
         self._names[system._sys_name] -= 1
         self._free_numbers.clear()
@@ -164,7 +164,7 @@ class DiagramBuilder:
         if isinstance(input, System):
             input = input.get_input_port()
         require_ports(output, input, "Connect")
-        self._require_member(output._system, output)
+        self.require_member(output._system, output)
         self._require_free(input)
         if output._size != input._size:
             raise ValueError(
@@ -227,7 +227,7 @@ class DiagramBuilder:
     def ConnectToSame(self, exemplar: InputPort, dest: InputPort) -> bool:
         """Feeds `dest` from whatever feeds `exemplar`; returns False if nothing does."""
         self._require_input(exemplar)
-        self._require_member(exemplar._system, exemplar)
+        self.require_member(exemplar._system, exemplar)
         self._require_free(dest)
         upstream = self._connections.get((exemplar._system, int(exemplar._index)))
         if upstream is not None:
@@ -243,7 +243,7 @@ class DiagramBuilder:
         self._require_not_built()
         if not isinstance(output, OutputPort):
             raise TypeError(f"ExportOutput takes an output port, got {_what(output)}.")
-        self._require_member(output._system, output)
+        self.require_member(output._system, output)
         if name is kUseDefaultName:
             name = f"{output._system.GetSystemName()}_{output._name}"
         if not isinstance(name, str) or not name:
@@ -304,7 +304,8 @@ class DiagramBuilder:
         if self._is_built:
             raise RuntimeError("DiagramBuilder: the diagram has been built; a builder serves once.")
 
-    def _require_member(self, system: System, port: Any = None) -> None:
+    def require_member(self, system: System, port: Any = None) -> None:
+        """Raises a ValueError if a system, or that of a port, has not been added."""
         if not isinstance(system, System):
             raise TypeError(f"DiagramBuilder: expected a System, got {type(system).__name__}.")
         if system not in self._systems:
@@ -319,7 +320,7 @@ class DiagramBuilder:
 
     def _require_free(self, input: InputPort) -> None:
         self._require_input(input)
-        self._require_member(input._system, input)
+        self.require_member(input._system, input)
         upstream = self._connections.get((input._system, int(input._index)))
         if upstream is not None:
             port = upstream[0].get_output_port(upstream[1])

@@ -104,9 +104,15 @@ def active_witnesses(system: System, context: Context) -> list[ActiveWitness]:
 # ---------------------------------------------------------------------- contexts
 
 
-def new_context(system: System, dtype: Any) -> Any:
-    """A context whose numbers are of another type, such as complex ones; state and parameters are not yet set."""
-    return system._make_context(dtype)
+def new_context(system: System, dtype: Any, scalar: type[Any] | None = None) -> Any:
+    """A context whose numbers are of another type, such as complex ones; state and parameters are not yet set.
+
+    Args:
+        system: any system.
+        dtype: of the flat array.
+        scalar: of the objects in it, if that is not the system's own.
+    """
+    return system._make_context(dtype, scalar)
 
 
 def slot_of(port: OutputPort, context: Context) -> CacheSlot:

@@ -547,7 +547,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         """
         context: Any = self.CreateDefaultContext()
         for port in self._sys_input_ports:
-            context._fix_input(port._index, port._default_value())
+            context.fix_input(port._index, port._default_value())
         try:
             context.read_entry(entry._index)
         except Exception:  # the values are made up; the caller's own evaluation will report real errors

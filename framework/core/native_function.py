@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from merganser.framework.core.compilation import compilation
 from merganser.framework.core.element_functions import put
 from merganser.framework.core.indices import DependencyTicket
 from merganser.framework.core.native_code import FAILURE, OUTPUT, NativeCode, NextDiscreteStateOf
@@ -240,12 +241,9 @@ class NativeOperation:
     def compiled(self) -> Any:
         """Its compiled forms."""
         if self._compiled is None:
-            from merganser.framework.native.compile import compiler_lock
-            from merganser.framework.native.native_operations import compiled_form
-
-            with compiler_lock:  # threads wait for the first one's code rather than make their own
+            with compilation().lock():  # threads wait for the first one's code rather than make their own
                 if self._compiled is None:
-                    self._compiled = compiled_form(self)
+                    self._compiled = compilation().form_of(self)
         return self._compiled
 
     def __reduce__(self) -> Any:

@@ -156,7 +156,7 @@ class InputPort(_Port):
         if self._size is not None and checked.dtype.kind in "cO" and context.store.flat.dtype.kind == "f":
             kind = "complex numbers" if checked.dtype.kind == "c" else type(checked[0]).__name__
             raise TypeError(f"{self.GetFullDescription()} cannot be fixed to {kind} in a context of floats.")
-        return context._fix_input(self._index, checked)
+        return context.fix_input(self._index, checked)
 
     def Allocate(self) -> AbstractValue:
         """Returns a box with a value of the port's type."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from merganser.framework.core.context import Context
 from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.events import TriggerType
+from merganser.framework.core.inside import declare_storage
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.ports import OutputPort
 from merganser.framework.core.values import AbstractValue, Value
@@ -47,7 +48,7 @@ class AbstractLogSink(LogAccess[AbstractLog], LeafSystem):
             )
         triggers, period = when_to_publish(publish_triggers, publish_period, "AbstractLogSink")
         self._u = self.DeclareAbstractInputPort("data", model_value)
-        self._log_entry = self._declare_storage("log", _new_log)
+        self._log_entry = declare_storage(self, "log", _new_log)
         if TriggerType.kForced in triggers:
             self.DeclareForcedPublishEvent(self._add_sample)
         if TriggerType.kPeriodic in triggers:
@@ -88,7 +89,7 @@ def LogOutput(
         )
     if src._size is not None:
         return LogVectorOutput(src, builder, publish_triggers, publish_period)
-    builder._require_member(src._system, src)
+    builder.require_member(src._system, src)
     sink = builder.AddSystem(AbstractLogSink(src.Allocate(), publish_triggers, publish_period))
     builder.Connect(src, sink.get_input_port())
     return sink

@@ -9,6 +9,7 @@ from merganser.framework.core.bus_value import BusValue
 from merganser.framework.core.context import Context
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
+from merganser.framework.core.inside import input_ports
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import OUTPUT, NativeCode, ValueOf
 from merganser.framework.core.ports import LeafOutputPort
@@ -37,7 +38,7 @@ class BusCreator(LeafSystem):
     def _calc_bus(self, context: Context, output: AbstractValue) -> None:
         bus = output.get_mutable_value()
         bus.Clear()
-        for port in self._sys_input_ports:
+        for port in input_ports(self):
             value = self.EvalAbstractInput(context, int(port.get_index()))
             if value is not None:
                 bus.Set(port.get_name(), value)

@@ -10,6 +10,7 @@ from merganser.framework.core.context import Context
 from merganser.framework.core.diagram import Diagram
 from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.element_functions import elements
+from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import native
 from merganser.framework.core.state import State
@@ -148,7 +149,7 @@ class StateInterpolatorWithDiscreteDerivative(Diagram):
 
     def __init__(self, num_positions: int, time_step: float, suppress_initial_transient: bool = True) -> None:
         super().__init__()
-        T = self._scalar
+        T = scalar_of(self)
         builder = instantiate(DiagramBuilder, T)()
         derivative = instantiate(DiscreteDerivative, T)(num_positions, time_step, suppress_initial_transient)
         self._derivative = builder.AddSystem(derivative)

@@ -28,6 +28,7 @@ from merganser.framework.core.context import Context
 from merganser.framework.core.events import EventKind, TriggerType
 from merganser.framework.core.execution import execute, raise_if_failed
 from merganser.framework.core.indices import InputPortSelection, OutputPortSelection
+from merganser.framework.core.inside import declared_events, new_context, scalar_of
 from merganser.framework.core.system import System
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives.linear_system import AffineSystem, LinearSystem
@@ -114,7 +115,7 @@ def _approximate(system: System, context: Context, input_port_index: int, output
 
     n, point = len(x0), np.concatenate([x0, u0])
     found = _by_autodiff(system, function_of, point, n)
-    if found is not None and _keep_derivatives(system):
+    if found is not None and _keep_derivatives(context):
         value, jacobian = found
     else:
         value = function_of(np.float64)(x0, u0)
@@ -131,12 +132,12 @@ def _approximate(system: System, context: Context, input_port_index: int, output
 def _evaluate(system: System, context: Any, x: Array, u: Array, u_index: int, y_index: int, period: float) -> Array:
     """[xdot or x[n+1]; y] at the given state and input."""
     if u_index >= 0:
-        context._fix_input(u_index, u)
+        context.fix_input(u_index, u)
     if period > 0.0:
         context.get_mutable_discrete_state()
         _scatter(context, x)
         output = _output(system, context, y_index)
-        events = system._events_with(context, TriggerType.kPeriodic)
+        events = declared_events(system, context, TriggerType.kPeriodic)
         raise_if_failed(execute(events, EventKind.DISCRETE_UPDATE), context)
         return np.concatenate([_state(context), output])
     context.SetContinuousState(x)
@@ -173,17 +174,15 @@ def jacobian_of(
     return exact if (deviation <= tolerance).all() else differences
 
 
-def _keep_derivatives(system: System) -> bool:
+def _keep_derivatives(context: Context) -> bool:
     """Whether all systems are of classes that are known to compute with AutoDiffXd as they do with floats."""
-    subsystems = system._sys_subsystems()
-    if subsystems is not None:
-        return all(map(_keep_derivatives, subsystems))
-    return system._keeps_derivatives and type(system).__module__.startswith("merganser.")
+    leaves = (leaf.system for leaf in context.layout.leaves())
+    return all(leaf._keeps_derivatives and type(leaf).__module__.startswith("merganser.") for leaf in leaves)
 
 
 def _by_autodiff(system: System, function_of: Callable[..., VectorFunction], point: Array, n: int) -> Any:
     """f and its Jacobian by one evaluation in a Context of AutoDiffXd; None if some callback does not take these."""
-    if system._scalar is not float or not point.size:
+    if scalar_of(system) is not float or not point.size:
         return None
     from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
     from merganser.framework.autodiff.blocks import values_and_gradient
@@ -224,30 +223,31 @@ def _by_differences(f: VectorFunction, point: Array, n: int, m: int, step: float
 
 def _detached(system: System, context: Context, dtype: Any, scalar: type[Any] | None = None) -> Context:
     """A context for the system alone, with the values of `context`, of numbers of a dtype or objects of a type."""
-    copy = system._make_context(dtype, scalar)
-    copy._copy_values_from(context)
+    copy: Context = new_context(system, dtype, scalar)
+    copy.SetStateAndParametersFrom(context)
     copy.put_time(context.store.flat[0])
     copy.store.accuracy = context.store.accuracy
     for index, source in enumerate(context.sources):
         if source is not None:
             value = context.require_input(index)
-            copy._fix_input(index, value._values if isinstance(value, BasicVector) else value.Clone())
-    copy._copy_fixed_inputs_from(context)
+            copy.fix_input(index, value.value() if isinstance(value, BasicVector) else value.Clone())
+    copy.copy_fixed_inputs_from(context)
     return copy
 
 
 def _state(context: Any) -> Array:
     """The continuous state, or all discrete groups one after the other."""
     if context.num_continuous_states():
-        return context._xc._vector._values
-    groups = [group._values for group in context._discrete._items]
+        values: Array = context.peek_state().get_continuous_state().get_vector().value()
+        return values
+    groups = [group.value() for group in context.peek_state().get_discrete_state().get_data()]
     return np.concatenate(groups) if groups else np.zeros(0, context.store.flat.dtype)
 
 
 def _scatter(context: Any, x: Array) -> None:
     start = 0
-    for group in context._discrete._items:
-        group._values[:] = x[start : start + group.size()]
+    for group in context.peek_state().get_discrete_state().get_data():
+        group.get_mutable_value()[:] = x[start : start + group.size()]
         start += group.size()
 
 
@@ -268,7 +268,7 @@ def _require_one_kind_of_state(system: System, context: Any) -> float:
         return 0.0
     if context.num_continuous_states():
         raise RuntimeError(f"System '{path}' has continuous and discrete state and cannot be linearized as one.")
-    periodic = [event for _, event in system._events_with(context, TriggerType.kPeriodic)]
+    periodic = [event for _, event in declared_events(system, context, TriggerType.kPeriodic)]
     if any(event.kind is EventKind.UNRESTRICTED_UPDATE for event in periodic):
         raise RuntimeError(f"System '{path}' has periodic unrestricted updates and cannot be linearized.")
     updates = {(event.period, event.offset) for event in periodic if event.kind is EventKind.DISCRETE_UPDATE}

@@ -6,6 +6,7 @@ from typing import Any
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import InputPortIndex
+from merganser.framework.core.inside import declare_vector_entry, input_ports
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode, ValueOf
 from merganser.framework.core.ports import InputPort
@@ -41,12 +42,12 @@ class PortSwitch(LeafSystem):
         else:
             self._size = checked_size(vector_size, "PortSwitch: vector_size", 1)
             # For compiled code, which cannot look into abstract values.
-            number = self._declare_entry(
-                "number of the selected port", BasicVector([0.0]), self._calc_number, {self._selector.ticket()}
+            number = declare_vector_entry(
+                self, "number of the selected port", BasicVector([0.0]), self._calc_number, {self._selector.ticket()}
             )
             prerequisites.add(number.ticket())
             port = self.DeclareVectorOutputPort("value", self._size, self._copy_vector, prerequisites)
-            port.cache_entry().use_native(_CodeOfSwitch(number._index))
+            port.cache_entry().use_native(_CodeOfSwitch(number.cache_index()))
 
     def DeclareInputPort(self, name: str) -> InputPort:  # type: ignore[override]
         """Adds an input to choose from, before any Context is made; returns the port, whose index selects it.
@@ -67,13 +68,13 @@ class PortSwitch(LeafSystem):
 
     def _selected(self, context: Context) -> InputPort:
         index = int(self._selector.EvalAbstract(context).get_value())
-        if not 0 < index < len(self._sys_input_ports):
-            choices = ", ".join(f"{int(p.get_index())} ('{p.get_name()}')" for p in self._sys_input_ports[1:]) or "none"
+        if not 0 < index < self.num_input_ports():
+            choices = ", ".join(f"{int(p.get_index())} ('{p.get_name()}')" for p in input_ports(self)[1:]) or "none"
             raise RuntimeError(
                 f"Input port 'port_selector' of system '{self.GetSystemPathname()}' selects input {index}, which is "
                 f"none to choose from; there are {choices}."
             )
-        return self._sys_input_ports[index]
+        return self.get_input_port(index)
 
     def _copy_vector(self, context: Context, output: BasicVector) -> None:
         output.SetFrom(self._selected(context).EvalBasicVector(context))

@@ -105,7 +105,7 @@ class Selector(LeafSystem):
             places = [_checked_place(selection, sizes, index) for selection in output.selections]
             used = sorted({n for n, _ in places})  # the output depends on these only
             calc = selected.given(
-                u=[self._sys_input_ports[n] for n in used],
+                u=[self.get_input_port(n) for n in used],
                 inputs=np.array([used.index(n) for n, _ in places], np.int64),
                 offsets=np.array([j for _, j in places], np.int64),
             )

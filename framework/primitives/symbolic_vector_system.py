@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
+from merganser.framework.core.inside import use_native_derivatives, use_native_event
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import (
     CONTINUOUS_STATE,
@@ -132,17 +133,13 @@ class SymbolicVectorSystem(LeafSystem):
             self.DeclareNumericParameter(BasicVector(np.zeros(len(self._parameter))))
         if len(self._state) and self._time_period == 0.0:
             self.DeclareContinuousState(len(self._state))
-            assert self._sys_xcdot_entry is not None
-            entry, native = (
-                self._sys_cache_entries[self._sys_xcdot_entry],
-                _CodeOfExpressions(self, self._dynamics, OUTPUT),
-            )
-            entry.use_native(NativeCode("", native.places()))  # says what they depend on
-            entry.use_native(native)
+            native = _CodeOfExpressions(self, self._dynamics, OUTPUT)
+            use_native_derivatives(self, NativeCode("", native.places()))  # says what they depend on
+            use_native_derivatives(self, native)
         elif len(self._state):
             self.DeclareDiscreteState(len(self._state))
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, self._update)
-            self._use_native_event(_CodeOfExpressions(self, self._dynamics, NextDiscreteStateOf(0)))
+            use_native_event(self, _CodeOfExpressions(self, self._dynamics, NextDiscreteStateOf(0)))
             self.DeclareForcedDiscreteUpdateEvent(self._update)
         if len(self._output):
             occurring = {variable.get_id() for e in self._output for variable in e.GetVariables()}
@@ -197,7 +194,7 @@ class SymbolicVectorSystem(LeafSystem):
         elif len(self._state):
             values += context.get_discrete_state(0).value().tolist()
         if any(variable.get_id() in needed for variable in self._input):
-            values += self._sys_input_ports[0].EvalBasicVector(context).value().tolist()
+            values += self.get_input_port(0).EvalBasicVector(context).value().tolist()
         else:
             values += [0.0] * len(self._input)
         if len(self._parameter):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from merganser.framework.core.context import Context
 from merganser.framework.core.element_functions import left_to_right_product
 from merganser.framework.core.indices import kUseDefaultName
+from merganser.framework.core.inside import use_native_derivatives, use_native_event
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import (
     CONTINUOUS_STATE,
@@ -90,12 +91,11 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
             self.DeclareVectorInputPort(kUseDefaultName, num_inputs)
         if num_states and self._time_period == 0.0:
             self.DeclareContinuousState(num_states)
-            assert self._sys_xcdot_entry is not None
-            self._sys_cache_entries[self._sys_xcdot_entry].use_native(UpdatableCode(self._native_derivatives))
+            use_native_derivatives(self, UpdatableCode(self._native_derivatives))
         elif num_states:
             self.DeclareDiscreteState(num_states)
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, self._update)
-            self._use_native_event(UpdatableCode(self._native_update))
+            use_native_event(self, UpdatableCode(self._native_update))
             self.DeclareForcedDiscreteUpdateEvent(self._update)
         if num_outputs:
             prerequisites = {self.time_ticket(), self.all_state_ticket(), self.all_input_ports_ticket()}
@@ -174,7 +174,7 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
         if by_state.shape[1]:
             result = result + left_to_right_product(by_state, self._state_of(context))
         if by_input.shape[1]:
-            u = self._sys_input_ports[0].EvalBasicVector(context).value()
+            u = self.get_input_port(0).EvalBasicVector(context).value()
             result = result + left_to_right_product(by_input, u)
         return result
 

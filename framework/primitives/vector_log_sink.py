@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from merganser.framework.core.context import Context
 from merganser.framework.core.diagram_builder import DiagramBuilder
 from merganser.framework.core.events import TriggerType
+from merganser.framework.core.inside import declare_storage, use_native_event
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import LOG, InputOf, NativeCode
 from merganser.framework.core.ports import OutputPort
@@ -46,16 +47,16 @@ class VectorLogSink(LogAccess[VectorLog], LeafSystem):
         size = checked_size(input_size, "VectorLogSink: input_size")
         triggers, period = when_to_publish(publish_triggers, publish_period, "VectorLogSink")
         self._u = self.DeclareVectorInputPort("data", size)
-        self._log_entry = self._declare_storage("log", functools.partial(_new_log, size))
+        self._log_entry = declare_storage(self, "log", functools.partial(_new_log, size))
         code = NativeCode("append_sample", (size, InputOf(0), LOG))
         if TriggerType.kForced in triggers:
             self.DeclareForcedPublishEvent(self._add_sample)
         if TriggerType.kPeriodic in triggers:
             self.DeclarePeriodicPublishEvent(period, 0.0, self._add_sample)
-            self._use_native_event(code)
+            use_native_event(self, code)
         if TriggerType.kPerStep in triggers:
             self.DeclarePerStepPublishEvent(self._add_sample)
-            self._use_native_event(code)
+            use_native_event(self, code)
 
     def _add_sample(self, context: Context) -> None:
         self.GetLog(context).AddData(context.get_time(), self._u.EvalBasicVector(context).value())
@@ -86,7 +87,7 @@ def LogVectorOutput(
         raise TypeError(f"LogVectorOutput takes a vector output port, got {src!r}; LogOutput logs any output port.")
     if not isinstance(builder, DiagramBuilder):
         raise TypeError(f"LogVectorOutput takes a DiagramBuilder, got {type(builder).__name__}.")
-    builder._require_member(src._system, src)
+    builder.require_member(src._system, src)
     sink = builder.AddSystem(VectorLogSink(src.size(), publish_triggers, publish_period))
     builder.Connect(src, sink.get_input_port())
     return sink

@@ -25,12 +25,12 @@ LEFT: dict[str, tuple[str, str]] = {
         "_holds_floats _items",
         "what compiled operations refer to is being gathered in one list",
     ),
-    "framework/primitives": (
-        "_abstract_state _axes _copy_fixed_inputs_from _copy_values_from _declare_entry "
-        "_declare_storage _discrete _events_with _fix_input _index _items _make_context _new_port_name _node "
-        "_require_member _scalar _sys_cache_entries _sys_input_ports _sys_output_ports "
-        "_sys_subsystems _sys_xcdot_entry _use_native_event _vector _xc",
-        "blocks are being rewritten as one function each",
+    "framework/primitives/_expression_code.py": ("_node", "it reads the trees of expressions"),
+    "framework/primitives/barycentric_mesh_system.py": ("_axes", "it hands the grid of the mesh to compiled code"),
+    "framework/primitives/bus.py": ("_new_port_name _sys_output_ports", "a port's name decides what it carries"),
+    "framework/primitives/random_source.py": (
+        "_abstract_state _discrete _items _put_twister _use_native_event",
+        "it is an operation that changes abstract state",
     ),
     "framework/trajectories/bspline_trajectory.py": (
         "_active_values",

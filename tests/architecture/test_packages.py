@@ -30,7 +30,6 @@ _BELOW: dict[str, set[str]] = {
     "primitives": {"core", "math", "autodiff", "symbolic", "native", "trajectories"},
 }
 _UPWARD = {  # what is left, to be handed in from above
-    "framework/core/native_function.py": "native",  # the compiled form of a user's function
     "framework/core/random_values.py": "native",  # where numpy keeps the words of a generator
 }
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))

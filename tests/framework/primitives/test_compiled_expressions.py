@@ -66,7 +66,7 @@ def test_on_complex_numbers_compiled_expressions_have_values_and_slopes(name: st
     """Real parts are those of floats to the last bit, imaginary ones a tiny step times the directional derivative."""
     system = SymbolicVectorSystem(input=[x, y], output=[EXPRESSIONS[name]()])
     context: Any = system._make_context(np.dtype(np.complex128))
-    fixed = context._fix_input(0, np.zeros(2))
+    fixed = context.fix_input(0, np.zeros(2))
     slot = context.slots[system.get_output_port()._entry_number]
     tape = Tape(context, [slot])
     assert tape.num_operations() == 1
@@ -84,7 +84,7 @@ def test_on_complex_numbers_compiled_expressions_have_values_and_slopes(name: st
 def test_slopes_of_powers_at_zero_and_of_constants_are_finite() -> None:
     system = SymbolicVectorSystem(input=[x, y], output=[sym.pow(x, 2) + sym.pow(y, 1.5) + sym.sqrt(2.0 + 0.0 * x)])
     context: Any = system._make_context(np.dtype(np.complex128))
-    context._fix_input(0, np.array([1e-100j, 0.0]))
+    context.fix_input(0, np.array([1e-100j, 0.0]))
     slot = context.slots[system.get_output_port()._entry_number]
     Tape(context, [slot]).run()
     assert slot.value.CopyToVector() == [np.sqrt(2.0) + 0.0j]
