@@ -6,6 +6,8 @@ is compiled once a link. Here a helper goes no further than code that LLVM links
 
 Nor is a helper compiled anew because one function that calls it is a kernel, another is a helper, and a third is
 inlined: numba keeps what it has compiled by the options of the caller, which are the same here for all three.
+
+What is done to a function until LLVM gets it stands in frontend.py.
 """
 
 from __future__ import annotations
@@ -19,9 +21,12 @@ from numba import _dynfunc  # type: ignore[attr-defined]  # written in C, withou
 from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
+from numba.core.targetconfig import ConfigStack
 
 from merganser.framework.core.garbage import garbage_waits
+from merganser.framework.native.code_files import package_of
 from merganser.framework.native.extending import interrupts_wait
+from merganser.framework.native.frontend import compile_function
 
 __all__ = ["HelperCompiler", "KernelCompiler", "OperationCompiler"]
 
@@ -35,12 +40,20 @@ class KernelCompiler(Compiler):
     def __init__(
         self, typingctx: Any, targetctx: Any, library: Any, args: Any, return_type: Any, flags: Any, variables: Any
     ) -> None:
-        super().__init__(typingctx, targetctx, library, args, return_type, _OwnFlags(flags), variables)
+        with interrupts_wait():  # numba's lists of what it knows cannot be read any more when that is cut short
+            super().__init__(typingctx, targetctx, library, args, return_type, _OwnFlags(flags), variables)
 
     def compile_extra(self, func: Any) -> Any:
         with garbage_waits():  # a tenth of the whole time
             self._make_library(func.__qualname__)
             return super().compile_extra(func)
+
+    def _compile_core(self) -> Any:
+        flags = self.state.flags
+        if flags.nrt or not package_of(self.state.func_id.func):  # it may be a user's, with all that numba knows
+            return super()._compile_core()
+        with ConfigStack().enter(flags.copy()):
+            return compile_function(self.state)
 
     def _make_library(self, name: str) -> None:
         context = self.state.targetctx  # a copy of the context, for this function only

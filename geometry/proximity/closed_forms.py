@@ -15,7 +15,6 @@ from merganser.geometry.proximity.ellipsoid_and_segment import solve_ellipsoid_a
 from merganser.geometry.proximity.layout import (
     BOX,
     CYLINDER,
-    ELLIPSOID,
     HALF_SPACE,
     POINT,
     SEGMENT,
@@ -27,6 +26,7 @@ from merganser.geometry.proximity.layout import (
 from merganser.geometry.proximity.points import point_to_core
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.segments import solve_box_and_segment, solve_cylinder_and_segment, solve_segments
+from merganser.geometry.proximity.shared_code import shared
 from merganser.geometry.proximity.supports import piece_point, support_piece
 from merganser.geometry.proximity.vectors import (
     Array,
@@ -44,12 +44,13 @@ __all__ = ["solve_half_space", "solve_primitives"]
 
 
 @device
-def solve_primitives(a: Array, b: Array, work: Array, is_rough: bool) -> int:
+def solve_primitives(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> int:
     """Writes the solution for points, segments, boxes, cylinders and ellipsoids, if there is a formula for the pair.
 
     Args:
         a: geometry A.
         b: geometry B.
+        hulls: as all functions have them that are called at their addresses.
         work: X_AB is given.
         is_rough: see `solve_pair`.
 
@@ -67,18 +68,24 @@ def solve_primitives(a: Array, b: Array, work: Array, is_rough: bool) -> int:
         distance, n, nearest = point_to_core(a, origin)
         set_solution(work, n, -distance, nearest, origin)
         return SOLVED
-    if a.kind == SEGMENT and b.kind == SEGMENT:
-        solve_segments(a, b, work)
-        return SOLVED
-    if (a.kind == SEGMENT and b.kind == BOX) or (a.kind == BOX and b.kind == SEGMENT):
-        return solve_box_and_segment(a, b, work)
-    if (a.kind == SEGMENT and b.kind == CYLINDER) or (a.kind == CYLINDER and b.kind == SEGMENT):
-        return solve_cylinder_and_segment(a, b, work)
-    if (a.kind == SEGMENT and b.kind == ELLIPSOID) or (a.kind == ELLIPSOID and b.kind == SEGMENT):
-        return solve_ellipsoid_and_segment(a, b, work)
+    if a.kind == SEGMENT or b.kind == SEGMENT:
+        return int(solve_segment(a, b, hulls, work))
     if a.kind == BOX and b.kind == BOX:
         return solve_boxes(a, b, work, is_rough)
     return UNSOLVED
+
+
+@shared(int)
+def solve_segment(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
+    """Does what `solve_primitives` does, for a segment and anything but a point."""
+    if a.kind == SEGMENT and b.kind == SEGMENT:
+        solve_segments(a, b, work)
+        return SOLVED
+    if a.kind == BOX or b.kind == BOX:
+        return solve_box_and_segment(a, b, work)
+    if a.kind == CYLINDER or b.kind == CYLINDER:
+        return solve_cylinder_and_segment(a, b, work)
+    return solve_ellipsoid_and_segment(a, b, work)
 
 
 @device

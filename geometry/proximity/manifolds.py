@@ -28,7 +28,8 @@ from merganser.geometry.proximity.layout import (
     UNSOLVED,
     Hulls,
 )
-from merganser.geometry.proximity.narrow_phase import begin_pairs, set_inverse_pose, set_relative_pose, solve_pair
+from merganser.geometry.proximity.narrow_phase import begin_pairs, set_relative_pose, solve_pair
+from merganser.geometry.proximity.search import set_inverse_pose
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,

@@ -153,7 +153,7 @@ class PlantContact(PlantContactGeometry):
             )),
         ]  # fmt: skip
         if self._may_touch:
-            compile_ahead([job_of("refine"), *jobs, manifolds_job()])
+            compile_ahead([*jobs, job_of("refine"), job_of("search"), manifolds_job()])
         else:  # there may be a limit that is never reached
             compile_ahead(jobs, is_needed_soon=False)
 

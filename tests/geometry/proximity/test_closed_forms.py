@@ -4,6 +4,7 @@ A result is proven by what it says: no direction separates more than the normal,
 distance is between them. A depth is proven by a search of all directions (trial.py).
 """
 
+import importlib
 import itertools
 import sys
 from pathlib import Path
@@ -119,16 +120,16 @@ def test_segments_and_boxes_need_no_search(kinds, how, tmp_path):
     rng = np.random.default_rng(2)
     shapes = [random_shape(kind, rng, tmp_path) for kind in kinds * 100]
     X_WG = poses(how, 100, rng)
-    geometries = ProximityArrays(shapes, range(200)).geometries.view(np.recarray)
-    work = np.zeros(1, work_dtype).view(np.recarray)[0]
+    arrays = ProximityArrays(shapes, range(200))
+    geometries, work = arrays.geometries.view(np.recarray), np.zeros(1, work_dtype).view(np.recarray)[0]
     for i in range(0, 200, 2):
         set_relative_pose(X_WG, i, i + 1, work.X_AB)
-        assert solve_primitives(geometries[i], geometries[i + 1], work, False) == SOLVED
+        assert solve_primitives(geometries[i], geometries[i + 1], arrays.hulls, work, False) == SOLVED
 
 
 def solutions_without_search(shapes, X_WG, pairs, monkeypatch):
     """For each pair -h(n) less the rounding radii, or None if it needs a search, from the uncompiled functions."""
-    monkeypatch.setattr(narrow_phase, "_search", lambda *_arguments: UNSOLVED)
+    monkeypatch.setattr(narrow_phase, "search", lambda *_arguments: UNSOLVED)
     arrays = ProximityArrays(shapes, range(len(shapes)))
     work, geometries = np.zeros(1, work_dtype).view(np.recarray)[0], arrays.geometries.view(np.recarray)
     narrow_phase.begin_pairs(work)
@@ -191,8 +192,9 @@ def test_cylinders_on_flat_faces_need_no_search(base, monkeypatch):
     def search(*_arguments):
         raise AssertionError("the minimum of h was looked for")
 
-    monkeypatch.setattr(narrow_phase, "refine", search)
-    monkeypatch.setattr(narrow_phase, "deepest", search)
+    module = importlib.import_module("merganser.geometry.proximity.search")
+    monkeypatch.setattr(module, "refine", search)
+    monkeypatch.setattr(module, "deepest", search)
     rng = np.random.default_rng(4)
     arrays = ProximityArrays([base, Cylinder(0.05, 0.1)], range(2))
     geometries, pairs = arrays.geometries.view(np.recarray), np.array([[0, 1]])

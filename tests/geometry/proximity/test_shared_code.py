@@ -12,7 +12,7 @@ import pytest
 
 from merganser import compiling
 from merganser.framework.native import shared_code
-from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, MeshcatCone, Sphere
+from merganser.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, MeshcatCone, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
 
 CORNERS = np.array(list(itertools.product((-0.1, 0.1), repeat=3))).T
@@ -91,6 +91,15 @@ def test_a_search_that_was_never_called_is_found_when_a_pair_needs_it(empty_cell
 def test_pairs_with_formulas_need_no_search(empty_cells):
     engine = ProximityEngine(ProximityArrays([Sphere(0.1), Capsule(0.1, 0.2), Cylinder(0.1, 0.2)], range(3)))
     engine.signed_distances(np.tile(np.eye(4), (3, 1, 1)), np.array([[0, 1], [0, 2]]))
+    assert not any(cell[0] for _, cell, _ in shared_code._SHARED.values())
+
+
+def test_boxes_that_lie_on_each_other_and_on_the_ground_need_no_search(empty_cells):
+    engine = ProximityEngine(ProximityArrays([HalfSpace(), Box(0.1, 0.1, 0.1), Box(0.1, 0.1, 0.1)], range(3)))
+    X_WG = np.tile(np.eye(4), (3, 1, 1))
+    X_WG[1:, 2, 3] = 0.05 - 1e-4, 0.15 - 2e-4
+    _, contacts = engine.contact_manifolds(X_WG, 0.0, np.array([[0, 1], [1, 2]]))
+    assert len(contacts) == 8
     assert not any(cell[0] for _, cell, _ in shared_code._SHARED.values())
 
 
