@@ -402,7 +402,7 @@ class Simulator:
 
     def _usable_plan(self) -> Plan | None:
         """The compiled way to advance, if there is one and it pays to load it."""
-        may_have_one = self._uses_native_plan and self._watch is None and self._integrator._dense_output is None
+        may_have_one = self._uses_native_plan and self._watch is None
         if may_have_one and self._plan is None and self._may_have_plan and self._pays_to_have_plan():
             from merganser.analysis.plan.plan import make_plan
 

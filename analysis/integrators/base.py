@@ -1,30 +1,36 @@
-"""IntegratorBase: the steps that all integrators share, and their control."""
+"""IntegratorBase: the steps that all integrators share."""
 
 from __future__ import annotations
 
 import abc
 import enum
 import math
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.dense_output import DenseOutput
+from merganser.analysis.integrators.problem import return_to_start
 from merganser.analysis.integrators.settings import IntegratorSettings
-from merganser.analysis.integrators.step_size import RESOLUTION, is_too_fine, next_step_size
+from merganser.analysis.integrators.step_size import RESOLUTION
+from merganser.analysis.integrators.stepping import begin_step, complete_step, note_step, shortest_step_size
 from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
+from merganser.framework.core.native_code import may_compile
 from merganser.framework.core.nonfinite import blame_derivatives, is_finite
+from merganser.framework.later_code import LaterCode, note_work, pays_to_load
+from merganser.framework.native.tape import SUCCEEDED
 
-__all__ = ["CUT_SHORT", "SLIVER", "STRETCH", "IntegratorBase", "StepResult", "largest_magnitude"]
+if TYPE_CHECKING:
+    from merganser.analysis.integrators.compiled_steps import CompiledSteps
 
+__all__ = ["IntegratorBase", "StepResult"]
+
+_COMPILED_STEPS = LaterCode("merganser.analysis.integrators.compiled_steps", "STEPS", "take_step")
+_MAY_COMPILE = may_compile()
 _FIRST_STEP_SIZE = 1e-3  # where neither the first nor the longest step was asked for [s]
-# A step may be this much longer than the maximum, or than wanted, so that no sliver is left before an event;
-# one that an event cuts to less than this share of its size does not count for the choice of the next.
-STRETCH = 1.01
-SLIVER = 1.001
-CUT_SHORT = 0.95
 
 
 class StepResult(enum.Enum):
@@ -45,17 +51,21 @@ class IntegratorBase(IntegratorSettings):
     than the accuracy in use; step_size.py says how long the next one will be. A step that fails leaves time and
     state in the Context as they were before.
 
-    A concrete integrator implements `_prepare`, `_step`, `supports_error_estimation` and
-    `get_error_estimate_order`; one with knobs and counts of its own also `_reset_knobs`, `_reset_counts` and
-    `_summary`.
+    A concrete integrator has an `attempt`, a kernel that tries a step of size H from START, in the words of problem.py:
+    it leaves time and state where the step ends and sets ERROR; it returns SUCCEEDED, or the status of an evaluation
+    that is something else. It works on the arrays of `_make_arrays`. Then it says `supports_error_estimation` and
+    `get_error_estimate_order`. See README.md.
 
     Args:
         system: the system to integrate.
         context: where its values are; if it is not given here, call `reset_context` before integrating.
     """
 
-    _knows_start: bool  # whether _xdot_start belongs to the step in progress
-    _dense_output: DenseOutput | None
+    attempt: ClassVar[Any]
+    most_compiled: ClassVar[float] = math.inf  # state variables of compiled steps
+    is_compiled_at_once: ClassVar[bool] = False  # whether steps are compiled even if the derivatives are not
+
+    _dense_output_: DenseOutput | None
     _is_prepared: bool  # whether there is room for what is computed in steps
 
     def __init__(self, system: System, context: Context | None = None) -> None:
@@ -63,6 +73,7 @@ class IntegratorBase(IntegratorSettings):
             raise TypeError(f"{type(self).__name__} takes a System, got {type(system).__name__}.")
         self._system = system
         self._context: Context | None = None
+        super().__init__()
         self.Reset()
         if context is not None:
             self.reset_context(context)
@@ -74,41 +85,19 @@ class IntegratorBase(IntegratorSettings):
         """The p in error = O(h^p); 0 if there is no estimate."""
 
     @abc.abstractmethod
-    def _step(self, time: float, h: float) -> float:
-        """Tries a step of size h from `time` and the state `_x_start`; leaves the result in the context.
+    def _make_arrays(self, n: int, dtype: Any) -> list[NDArray[Any]]:
+        """The arrays of an attempt, contiguous, for a state of size n; may replace `_xdot_start` by one of them."""
 
-        Returns:
-            The largest estimated error of any state variable; 0 without an estimate, nan if a stage was not
-            finite, inf if the equations of the step could not be solved.
-        """
-
-    def _evaluate_start(self) -> None:
-        """Computes `_xdot_start`, the derivatives at the start of the step, once for all attempts."""
-        if not self._knows_start:
-            self._xdot_start[:] = self._evaluate()
-            self._knows_start = True
-
-    def _evaluate(self) -> NDArray[Any]:
-        """The derivatives at the current time and state; the array is overwritten by the next evaluation."""
+    def _update_derivatives(self) -> None:
+        """Computes the derivatives at the present time and state."""
         self._derivatives.update()
-        self._num_derivative_evaluations += 1
         if self._is_searching_for_blame and not is_finite(self._xdot):
             raise RuntimeError(blame_derivatives(self._bound_context()))
-        return self._xdot
 
-    def _move(self, time: float, change: NDArray[Any]) -> None:
-        """Sets the time, and the state to that at the start of the step plus `change`."""
-        store, down = self._store, self._down
-        store.invalid |= down["time"] | down["xc"]
-        store.flat[0] = time
-        np.add(self._x_start, change, self._x)
-
-    def _move_back(self, time: float) -> None:
-        """Returns to the start of the step."""
-        store, down = self._store, self._down
-        store.invalid |= down["time"] | down["xc"]
-        store.flat[0] = time
-        self._x[:] = self._x_start
+    def _attempt_step(self) -> int:
+        """Tries a step in Python."""
+        status: int = type(self).attempt.interpreted(self)
+        return status
 
     # ------------------------------------------------------------------ context
 
@@ -134,22 +123,32 @@ class IntegratorBase(IntegratorSettings):
         self._x: NDArray[Any] = store.flat[start:end]
         self._xdot: NDArray[Any] = store.flat[start + shift : end + shift]
         self._is_initialized = self._is_prepared = False
-        self._dense_output = None
+        if self._dense_output_ is not None:
+            self._dense_output = None
+        self._compiled: CompiledSteps | None = None
 
     def _prepare_all(self) -> None:
         """Makes room for what is computed in steps."""
-        context = self._bound_context()
-        self._x_start = self._x.copy()
-        self._xdot_start = self._xdot.copy()
-        self._work = self._x.copy()
-        self._quaternions = context.layout.root.unit_quaternions
+        context, n, dtype = self._bound_context(), len(self._x), self._x.dtype
+        self._x_start, self._xdot_start, self._xdot_end = self._x.copy(), self._x.copy(), self._x.copy()
+        self._memory: NDArray[Any] = np.zeros(0)  # what the method keeps from step to step
+        self._quaternions = np.array(context.layout.root.unit_quaternions, dtype=np.int64)
         self._derivatives = context.derivative_evaluator()
-        self._prepare()
+        self._arrays = self._make_arrays(n, dtype)
+        self._memory_before = self._memory.copy()
+        s = self._integers
+        s[f.NUM_STATES], s[f.NUM_QUATERNIONS] = n, len(self._quaternions)
+        s[f.ERROR_ORDER] = self.get_error_estimate_order()
+        self._may_be_compiled = _MAY_COMPILE and dtype == np.float64 and 0 < n <= self.most_compiled
         self._is_prepared = True
 
-    @abc.abstractmethod
-    def _prepare(self) -> None:
-        """Makes room for the stages of the method, once the size of the state is known."""
+    def _compiled_steps(self) -> CompiledSteps | None:
+        """The compiled form of the steps, which goes on where those in Python have stopped; None if there is none."""
+        if self._compiled is None and self._may_be_compiled:
+            from merganser.analysis.integrators.compiled_steps import CompiledSteps
+
+            self._compiled = CompiledSteps(self)
+        return self._compiled
 
     def _bound_context(self) -> Context:
         if self._context is None:
@@ -207,14 +206,13 @@ class IntegratorBase(IntegratorSettings):
         """Sets all knobs to their defaults and all counts to zero, and drops what was recorded; call `Initialize`
         before integrating."""
         self._reset_settings()
-        self._knows_start = False
         self._is_searching_for_blame = False
         self._dense_output = None
 
     def get_working_minimum_step_size(self) -> float:
         """The shortest step in use [s]: what was asked for, or what time can resolve."""
-        time = abs(self._bound_context().store.flat.item(0).real)
-        return max(self._min_step_size, 1e-14 * max(time, 1.0))
+        self._bound_context()
+        return shortest_step_size(self)
 
     def is_initialized(self) -> bool:
         """Whether `Initialize` has been called."""
@@ -228,20 +226,21 @@ class IntegratorBase(IntegratorSettings):
                 conflict.
         """
         self._bound_context()
-        if self._is_fixed_step and math.isinf(self._max_step_size):
+        r = self._reals
+        shortest, longest = r[f.MIN_STEP_SIZE], r[f.MAX_STEP_SIZE]
+        if self._integers[f.IS_FIXED_STEP] and math.isinf(longest):
             raise RuntimeError(
                 f"{type(self).__name__} takes fixed steps and has no step size; call set_maximum_step_size."
             )
-        if self._min_step_size > self._max_step_size:
+        if shortest > longest:
             raise RuntimeError(
-                f"{type(self).__name__}: the requested minimum step size {self._min_step_size} s is larger "
-                f"than the maximum step size {self._max_step_size} s."
+                f"{type(self).__name__}: the requested minimum step size {shortest} s is larger "
+                f"than the maximum step size {longest} s."
             )
         first = self._initial_step_size
         if first is None:
-            longest = self._max_step_size
             first = self.first_step_share * longest if math.isfinite(longest) else _FIRST_STEP_SIZE
-        self._ideal_step_size = min(max(first, self.get_working_minimum_step_size()), self._max_step_size)
+        r[f.IDEAL_STEP_SIZE] = min(max(first, shortest_step_size(self)), longest)
         if not self._is_prepared:
             self._prepare_all()
         self._is_initialized = True
@@ -267,6 +266,7 @@ class IntegratorBase(IntegratorSettings):
         for wanted in (publish_time, update_time, boundary_time):
             self._require_future(time, wanted)
         target = min(publish_time, update_time, boundary_time)
+        note_work(len(self._store.slots))
         if not self._step_towards(time, target):
             return StepResult.kTimeHasAdvanced
         if target == update_time:
@@ -302,7 +302,7 @@ class IntegratorBase(IntegratorSettings):
             ValueError: that time lies in the past.
             RuntimeError: the integrator is not in fixed-step mode, or a value is not finite.
         """
-        if not self._is_fixed_step:
+        if not self._integers[f.IS_FIXED_STEP]:
             name = type(self).__name__
             raise RuntimeError(f"{name} is under error control; call set_fixed_step_mode(True) for a fixed step.")
         if not self._is_initialized:
@@ -312,20 +312,16 @@ class IntegratorBase(IntegratorSettings):
         if len(self._x) == 0 or t_target == time:
             self._bound_context().put_time(t_target)
             return True
-        h = t_target - time
-        self._x_start[:] = self._x
-        self._knows_start = False
+        s, r = self._integers, self._reals
+        longest = r[f.MAX_STEP_SIZE]
         try:
-            if not self._try_fixed_step(time, h):
-                self._num_failure_shrinkages += 1
-                self._move_back(time)
-                return False
-            self._finish_step(time, t_target)
-        except BaseException:
-            self._move_back(time)
-            raise
-        self._note_step(h, True)
-        return True
+            r[f.MAX_STEP_SIZE], s[f.IS_SINGLE] = math.inf, True
+            status = self._take_step(t_target)
+        finally:
+            r[f.MAX_STEP_SIZE], s[f.IS_SINGLE] = longest, False
+        if status != f.SHORTER:
+            self._check(status)
+        return status == SUCCEEDED
 
     def _step_towards(self, time: float, target: float) -> bool:
         """One accepted step; on failure nothing is changed.
@@ -336,149 +332,88 @@ class IntegratorBase(IntegratorSettings):
         if len(self._x) == 0 or target == time:
             self._bound_context().put_time(target)
             return True
-        room = target - time
-        is_last = room <= STRETCH * self._max_step_size
-        if not is_last:
-            room = self._max_step_size
-            if is_too_fine(room, time):
-                self._refuse_step_size(time)
-        self._x_start[:] = self._x
-        self._knows_start = False
+        status = self._take_step(target)
+        if status != SUCCEEDED:
+            self._check(status)
+        return bool(self._integers[f.IS_LAST])
+
+    def _take_step(self, target: float) -> int:
+        """Takes a step, compiled or in Python."""
+        operations = None if self._is_searching_for_blame else self._derivatives.operations()
+        if self._may_be_compiled and (
+            operations is not None or self.is_compiled_at_once or pays_to_load(_COMPILED_STEPS)
+        ):
+            compiled = self._compiled_steps()
+            if compiled is not None:
+                return compiled.take_step(target, operations)
+        status = begin_step(self, target)
+        if status != SUCCEEDED:
+            return status
         try:
-            h = self._fixed_step(time, room) if self._is_fixed_step else self._controlled_step(time, room)
-            is_last = is_last and h == room
-            self._finish_step(time, target if is_last else None)
+            status = complete_step(self)
         except BaseException:
-            self._move_back(time)
+            return_to_start(self)
             raise
-        self._note_step(h, is_last)
-        return is_last
+        if status == SUCCEEDED:
+            note_step(self)
+        return status
 
-    def _refuse_step_size(self, time: float) -> NoReturn:
-        raise RuntimeError(
-            f"{type(self).__name__} of system '{self._system.GetSystemPathname()}': at time {time} s steps of "
-            f"{self._max_step_size} s at most are shorter than what time can resolve there, about "
-            f"{RESOLUTION * abs(time):.3g} s. Set a larger maximum step size, or begin at an earlier time."
-        )
-
-    def _finish_step(self, time: float, end: float | None) -> None:
-        """Sets the time to exactly `end`, and records the step if asked to."""
-        store = self._store
-        if end is not None and store.flat.item(0) != end:  # time + h may differ from it in the last digit
-            store.invalid |= self._down["time"]
-            store.flat[0] = end
-        if self._quaternions:
-            self._scale_quaternions()
-        if self._dense_output is None:
-            return
-        xdot_end = self._evaluate()
-        if not is_finite(xdot_end):
-            raise RuntimeError(blame_derivatives(self._bound_context()))
-        end_time = store.flat.item(0).real
-        self._dense_output._append(time, end_time, self._x_start, self._x, self._xdot_start, xdot_end)
-
-    def _scale_quaternions(self) -> None:
-        """Gives the quaternions in the state length 1 again; integration preserves it to its accuracy only."""
-        for start in self._quaternions:
-            quaternion = self._x[start : start + 4]
-            w, x, y, z = quaternion.tolist()
-            length = np.sqrt(w * w + x * x + y * y + z * z)
-            if length != 1.0 and length != 0.0:
-                self._store.invalid |= self._down["xc"]
-                quaternion[:] = quaternion / length
-
-    def _fixed_step(self, time: float, room: float) -> float:
-        """Takes a step, half of it if its equations cannot be solved, and so on; returns its size."""
-        h = room
-        while not self._try_fixed_step(time, h):
-            self._num_failure_shrinkages += 1
-            h *= 0.5
-            if h < self.get_working_minimum_step_size():
-                self._blame(time, h)
-            self._move_back(time)
-        return h
-
-    def _try_fixed_step(self, time: float, h: float) -> bool:
-        """Takes a step without error control; returns whether its equations could be solved."""
-        if math.isinf(self._step(time, h)):
-            if not is_finite(self._xdot_start):
-                self._blame(time, h)
-            return False
-        if not math.isfinite(largest_magnitude(self._x, self._work)):
-            self._blame(time, h)
-        return True
-
-    def _controlled_step(self, time: float, room: float) -> float:
-        """Tries steps until one is accurate enough; returns its size, `room` at most."""
-        accuracy, order = self.get_accuracy_in_use(), self.get_error_estimate_order()
-        h = min(self._ideal_step_size, self._max_step_size)
-        is_cut_short = room < CUT_SHORT * h
-        if is_cut_short or room < SLIVER * h:
-            h = room
-        while True:
-            error = self._step(time, h)
-            wanted = next_step_size(h, error, accuracy, order)
-            if wanted >= h:
-                if not is_cut_short:  # such a step says little about the next one
-                    self._ideal_step_size = min(max(wanted, self._min_step_size), self._max_step_size)
-                return h
-            minimum = self.get_working_minimum_step_size()
-            if h <= SLIVER * minimum:
-                self._accept_or_raise(time, h, error, accuracy)
-                return h
-            if math.isfinite(error):
-                self._num_error_shrinkages += 1
-            else:
-                self._num_failure_shrinkages += 1
-                if not is_finite(self._xdot_start):
-                    self._blame(time, h)
-            h = max(wanted, minimum)
-            is_cut_short = False
-            self._move_back(time)
-
-    def _accept_or_raise(self, time: float, h: float, error: float, accuracy: float) -> None:
-        """Raises if a step of the shortest size is worse than what the user has agreed to."""
-        if not math.isfinite(error):
-            self._blame(time, h)
-        if self._throws_on_minimum_step_size:
+    def _check(self, status: int) -> None:
+        """Raises what a step has come to that could not be taken."""
+        time, r = self._store.flat.item(0).real, self._reals
+        if status == f.TOO_FINE:
             raise RuntimeError(
-                f"{type(self).__name__}: at time {time} s the error {error:.3g} of a step of {h:.3g} s is "
-                f"larger than the accuracy {accuracy:.3g}, and shorter steps are not allowed. The system may "
+                f"{type(self).__name__} of system '{self._system.GetSystemPathname()}': at time {time} s steps of "
+                f"{r[f.MAX_STEP_SIZE]} s at most are shorter than what time can resolve there, about "
+                f"{RESOLUTION * abs(time):.3g} s. Set a larger maximum step size, or begin at an earlier time."
+            )
+        if status == f.NOT_FINITE:
+            self._blame(time, r[f.H])
+        if status == f.INACCURATE:
+            raise RuntimeError(
+                f"{type(self).__name__}: at time {time} s the error {r[f.ERROR]:.3g} of a step of {r[f.H]:.3g} s is "
+                f"larger than the accuracy {r[f.ACCURACY]:.3g}, and shorter steps are not allowed. The system may "
                 "be stiff or not smooth: loosen the accuracy, or accept the error with "
                 "set_throw_on_minimum_step_size_violation(False)."
             )
-        self._ideal_step_size = h
 
     def _blame(self, time: float, h: float) -> NoReturn:
         """Repeats a failed step up to the first derivatives that are not finite, and names their origin."""
-        self._move_back(time)
-        self._knows_start = False
+        self._integers[f.KNOWS_START] = 0
         self._is_searching_for_blame = True
+        compiled = self._compiled_steps() if self.is_compiled_at_once else None
         try:
-            error = self._step(time, h)
+            if compiled is None:
+                self._attempt_step()
+            else:
+                compiled.attempt_step()
+            if math.isinf(self._reals[f.ERROR]):
+                raise RuntimeError(
+                    f"{type(self).__name__}: at time {time} s the equations of a step of {h:.3g} s could not be "
+                    "solved, and shorter steps are not allowed. The system may not be smooth there, or its state is "
+                    "beyond what it can describe."
+                )
+            raise RuntimeError(blame_derivatives(self._bound_context()))
         finally:
             self._is_searching_for_blame = False
-        if math.isinf(error):
-            raise RuntimeError(
-                f"{type(self).__name__}: at time {time} s the equations of a step of {h:.3g} s could not be "
-                "solved, and shorter steps are not allowed. The system may not be smooth there, or its state is "
-                "beyond what it can describe."
-            )
-        raise RuntimeError(blame_derivatives(self._bound_context()))
+            return_to_start(self)
 
-    def _note_step(self, h: float, is_last: bool) -> None:
-        if self._num_steps_taken == 0:
-            self._actual_initial_step_size = self._largest_step_size = h
-        self._num_steps_taken += 1
-        self._previous_step_size = h
-        if h > self._largest_step_size:
-            self._largest_step_size = h
-        if not self._is_fixed_step and not (is_last or h >= self._smallest_step_size):
-            self._smallest_step_size = h
+    # ------------------------------------------------------------------ dense output, in the midst of steps
 
+    @property
+    def _dense_output(self) -> DenseOutput | None:
+        return self._dense_output_
 
-def largest_magnitude(values: NDArray[Any], work: NDArray[Any]) -> float:
-    """The largest absolute value, nan if there is a nan; `work` is room for as many elements."""
-    np.abs(values, out=work)
-    largest: float = work.item(work.argmax()).real
-    return largest if work.dtype.kind != "O" or is_finite(work) else math.nan
+    @_dense_output.setter
+    def _dense_output(self, recorded: DenseOutput | None) -> None:
+        self._dense_output_ = recorded
+        self._integers[f.IS_RECORDED] = recorded is not None
+
+    def _record(self) -> int:
+        """Records the step that has just been completed."""
+        assert self._dense_output_ is not None
+        end = self._store.flat.item(0).real
+        self._dense_output_._append(
+            self._reals[f.START], end, self._x_start, self._x, self._xdot_start, self._xdot_end
+        )
+        return SUCCEEDED

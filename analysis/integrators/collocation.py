@@ -62,6 +62,16 @@ class CollocationMethod:
     order: int
     error_order: int
 
+    @property
+    def has_real_eigenvalue(self) -> bool:
+        """Whether one of the lambda is real."""
+        return bool(np.abs(self.eigenvalues.imag).min() < 1e-9)
+
+    @property
+    def has_complex_eigenvalue(self) -> bool:
+        """Whether there is a pair of complex ones."""
+        return bool(self.eigenvalues.imag.max() >= 1e-9)
+
     def extrapolate(self, z: NDArray[Any], ratio: float) -> NDArray[Any]:
         """A guess for the stages of the next step, which is `ratio` times as long, from those of this one.
 

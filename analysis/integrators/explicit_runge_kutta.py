@@ -1,4 +1,4 @@
-"""Explicit Runge-Kutta integrators: one loop, any tableau."""
+"""Explicit Runge-Kutta integrators: one text, any tableau."""
 
 from __future__ import annotations
 
@@ -6,9 +6,22 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from merganser.analysis.integrators.base import IntegratorBase, largest_magnitude
+from merganser.analysis.integrators import step_fields as f
+from merganser.analysis.integrators.base import IntegratorBase
+from merganser.analysis.integrators.problem import (
+    Problem,
+    combine,
+    evaluate,
+    evaluate_start,
+    integers_of,
+    largest,
+    matrix,
+    move,
+    reals_of,
+    scale,
+    vector,
+)
 from merganser.analysis.integrators.tableaus import (
     BOGACKI_SHAMPINE3,
     DORMAND_PRINCE5,
@@ -18,6 +31,8 @@ from merganser.analysis.integrators.tableaus import (
     ButcherTableau,
 )
 from merganser.framework import Context, System
+from merganser.framework.native import device, kernel
+from merganser.framework.native.tape import SUCCEEDED
 
 __all__ = [
     "BogackiShampine3Integrator",
@@ -28,11 +43,57 @@ __all__ = [
     "RungeKutta5Integrator",
 ]
 
+# The arrays of an attempt.
+(
+    FRACTIONS,  # c of the tableau
+    WEIGHTS,  # rows of a, then b, then b - b_hat
+    SCALED,  # the same times h, and that h
+    SCALED_FOR,
+    K,  # derivatives at the stages
+    CHANGE,  # room for sums of these
+    ENDS_IN_LAST_STAGE,  # 1 if the last stage stands at the result
+) = range(7)
+
+
+@kernel
+def try_runge_kutta_step(p: Problem) -> int:
+    """Equations (1) to (3) of tableaus.py. Sums are taken in a fixed order, so that all forms have the same results."""
+    r, c, k, change = reals_of(p), vector(p, FRACTIONS), matrix(p, K), vector(p, CHANGE)
+    time, h = r[f.START], r[f.H]
+    _scale_weights(p, h)
+    h_a, num_stages = matrix(p, SCALED), len(k)
+    status = evaluate_start(p, k[0])
+    for i in range(1, num_stages):
+        if status != SUCCEEDED:
+            return status
+        combine(change, h_a[i], k, i)
+        move(p, time + c[i] * h, change)
+        status = evaluate(p, k[i])  # (1)
+    if vector(p, ENDS_IN_LAST_STAGE)[0] == 0.0:
+        combine(change, h_a[num_stages], k, num_stages)
+        move(p, time + h, change)  # (2)
+    r[f.ERROR] = 0.0
+    if not integers_of(p)[f.IS_FIXED_STEP]:
+        combine(change, h_a[num_stages + 1], k, num_stages)
+        r[f.ERROR] = largest(change)  # (3)
+    return status
+
+
+@device
+def _scale_weights(p: Problem, h: float) -> None:
+    """Multiplies the weights by h."""
+    scaled, scaled_for = matrix(p, SCALED), vector(p, SCALED_FOR)
+    if h != scaled_for[0]:
+        scaled_for[0] = math.nan  # an interrupt may come
+        scale(scaled, h, matrix(p, WEIGHTS))
+        scaled_for[0] = h
+
 
 class ExplicitRungeKutta(IntegratorBase):
-    """Steps by the method of a Butcher tableau (equations (1) to (3) in tableaus.py)."""
+    """Steps by the method of a Butcher tableau."""
 
     tableau: ButcherTableau
+    attempt = try_runge_kutta_step
 
     def supports_error_estimation(self) -> bool:
         return bool(self.tableau.b_hat)
@@ -40,96 +101,16 @@ class ExplicitRungeKutta(IntegratorBase):
     def get_error_estimate_order(self) -> int:
         return self.tableau.error_order
 
-    def _prepare(self) -> None:
-        tableau, dtype = self.tableau, self._x.dtype
-        num_stages = len(tableau.b)
-        self._k = np.zeros((num_stages, len(self._x)), dtype)
-        self._xdot_start = self._k[0]
-        self._weights = tableau.weights if dtype == np.float64 else tableau.weights.astype(dtype)
-        self._scaled, self._scaled_for = self._weights.copy(), math.nan  # times the size of the step
-        self._h_b, self._h_b_error = self._scaled[-2:]
-        # For each stage but the first: c_i, h a_i, k_1 ... k_{i-1}, and where k_i goes.
-        self._ends_in_last_stage = tableau.ends_in_last_stage
-        # Sums of floats are taken in a fixed order, so that compiled steps may take over at any time.
-        self._sums_in_order = dtype == np.float64
-        self._native_code: Any = None
-        self._c = np.array(tableau.c)
-        self._stages = [(tableau.c[i], self._scaled[i, :i], self._k[:i], self._k[i]) for i in range(1, num_stages)]
-
-    def _evaluate_start(self) -> None:
-        if not self._knows_start and self._derivatives.are_current():  # the last stage of the step before
-            self._xdot_start[:] = self._xdot
-            self._knows_start = True
-        super()._evaluate_start()
-
-    def _step(self, time: float, h: float) -> float:
-        k, change = self._k, self._work
-        if h != self._scaled_for:
-            np.multiply(self._weights, h, out=self._scaled)
-            self._scaled_for = h
-        if self._sums_in_order:
-            return self._step_in_order(time, h)
-        self._evaluate_start()  # k_1
-        for c, h_a, k_before, k_here in self._stages:
-            h_a.dot(k_before, change)
-            self._move(time + c * h, change)
-            k_here[:] = self._evaluate()  # (1)
-        if not self._ends_in_last_stage:
-            self._h_b.dot(k, change)
-            self._move(time + h, change)  # (2)
-        if self._is_fixed_step:
-            return 0.0
-        self._h_b_error.dot(k, change)  # (3)
-        return largest_magnitude(change, change)
-
-    # ------------------------------------------------------------------ all derivatives compiled
-
-    def _step_in_order(self, time: float, h: float) -> float:
-        """A step whose sums are taken in a fixed order, which its compiled form repeats bit for bit."""
-        operations = None if self._is_searching_for_blame else self._derivatives.operations()
-        if operations is not None:
-            return self._native_step(operations, time, h)
-        return self._step_stage_by_stage(time, h)
-
-    def _step_stage_by_stage(self, time: float, h: float) -> float:
-        k = self._k
-        self._evaluate_start()
-        for c, h_a, k_before, k_here in self._stages:
-            self._move(time + c * h, _sum_in_order(h_a, k_before))
-            k_here[:] = self._evaluate()
-        if not self._ends_in_last_stage:
-            self._move(time + h, _sum_in_order(self._h_b, k))
-        if self._is_fixed_step:
-            return 0.0
-        return largest_magnitude(_sum_in_order(self._h_b_error, k), self._work)
-
-    def _native_step(self, operations: tuple[Any, ...], time: float, h: float) -> float:
-        *tape, mask = operations
-        store, down, ends = self._store, self._down, self._ends_in_last_stage
-        if not self._knows_start and self._derivatives.are_current():
-            self._evaluate_start()
-        arguments = (*tape, time, h, self._c, self._scaled, self._x_start, self._knows_start, ends, self._k, store.flat)
-        if self._native_code is None:
-            from merganser.analysis.integrators.native_step import runge_kutta_step
-            from merganser.framework.native import specialize
-
-            self._native_code = specialize(runge_kutta_step, *arguments)
-        num_evaluations = len(self._k) - self._knows_start
-        moved = down["time"] | down["xc"]
-        store.invalid |= moved
-        error: float = self._native_code(*arguments)
-        if self._derivatives.have_failed():  # Python says why
-            self._move_back(time)
-            return self._step_stage_by_stage(time, h)
-        self._num_derivative_evaluations += num_evaluations
-        self._knows_start = True
-        store.invalid &= ~mask if ends else ~mask | moved
-        return 0.0 if self._is_fixed_step else error
-
-
-def _sum_in_order(weights: NDArray[Any], k: NDArray[Any]) -> NDArray[Any]:
-    """sum_i weights_i k_i, one term after the other."""
-    return np.add.reduce(weights[:, np.newaxis] * k, axis=0)
+    def _make_arrays(self, n: int, dtype: Any) -> list[Any]:
+        tableau, num_stages = self.tableau, len(self.tableau.b)
+        weights = tableau.weights.astype(dtype)
+        k = np.zeros((num_stages, n), dtype)
+        self._xdot_start = k[0]
+        ends_in_last_stage = np.array([float(tableau.ends_in_last_stage)])
+        return [
+            np.array(tableau.c), weights, weights.copy(), np.array([math.nan]), k, np.zeros(n, dtype),
+            ends_in_last_stage,
+        ]  # fmt: skip
 
 
 class _FixedStepRungeKutta(ExplicitRungeKutta):

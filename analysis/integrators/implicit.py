@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-import abc
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.analysis.integrators import newton_arrays as a
+from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.base import IntegratorBase
-from merganser.analysis.integrators.jacobian import (
-    FullLinearization,
-    JacobianComputationScheme,
-    Linearization,
-    difference_jacobian,
-)
-from merganser.analysis.integrators.newton import NewtonCounts, NewtonSolver
-from merganser.framework import Context
+from merganser.analysis.integrators.collocation import CollocationMethod
+from merganser.analysis.integrators.jacobian import FullMatrix, JacobianComputationScheme, LinearAlgebra
+from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
 
 __all__ = ["ImplicitIntegrator"]
 
 Array = NDArray[Any]
 
-# The error of the iterations, as a share of the accuracy or, in steps without error control, of the state.
-SHARE_OF_ACCURACY = 0.03
-SHARE_OF_STATE = 1e-10
-SLOW = 0.2  # a Jacobian with which iterations converge more slowly than this is not used in the next step
-# Nor is one computed for a step this many times shorter. It came from a faster phase of the motion, and can make
-# the changes of an iteration small although its errors are not.
-GROWN = 3.0
+_MOST_COMPILED = 30  # state variables of compiled steps; beyond, LAPACK's factorizations are faster
 _COUNTS = (
-    ("derivative_evaluations", "derivative_evaluations"),
-    ("jacobian_evaluations", "jacobian_evaluations"),
-    ("derivative_evaluations_for_jacobian", "derivative_evaluations_for_jacobian"),
-    ("iteration_matrix_factorizations", "factorizations"),
-    ("newton_raphson_iterations", "iterations"),
+    ("derivative_evaluations", f.EVALUATIONS),
+    ("jacobian_evaluations", f.JACOBIANS),
+    ("derivative_evaluations_for_jacobian", f.EVALUATIONS_FOR_JACOBIANS),
+    ("iteration_matrix_factorizations", f.FACTORIZATIONS),
+    ("newton_raphson_iterations", f.ITERATIONS),
 )
 
 
@@ -48,6 +39,13 @@ class ImplicitIntegrator(IntegratorBase):
     """
 
     first_step_share = 1.0
+    most_compiled = _MOST_COMPILED
+    is_compiled_at_once = True  # as LAPACK's results would differ in their last digits
+
+    def __init__(self, system: System, context: Context | None = None) -> None:
+        self._knobs: Array = np.zeros(3)
+        self._kept: Array = np.zeros(a.NUM_KEPT)
+        super().__init__(system, context)
 
     def supports_error_estimation(self) -> bool:
         return True
@@ -55,50 +53,43 @@ class ImplicitIntegrator(IntegratorBase):
     # ------------------------------------------------------------------ knobs
 
     def _reset_knobs(self) -> None:
-        self._reuses_jacobian = True
-        self._uses_full_newton = False
-        self._jacobian_scheme = JacobianComputationScheme.kForwardDifference
+        self._knobs[a.REUSES_JACOBIAN], self._knobs[a.IS_FULL_NEWTON] = True, False
+        self._knobs[a.IS_CENTRAL] = False
         self._drop_jacobian()
-        self._is_linearization_new = False
-        self._h_linearized = 0.0
-        self._is_slow = False
 
     def _drop_jacobian(self) -> None:
         """Lets the next step compute a Jacobian."""
-        self._linearization: Linearization | None = None
+        self._kept[a.HAS_J] = False
 
     def set_reuse(self, reuse: bool) -> None:
         """Whether to keep Jacobians and factors from step to step; otherwise each attempt computes its own."""
-        self._reuses_jacobian = reuse
+        self._knobs[a.REUSES_JACOBIAN] = reuse
 
     def get_reuse(self) -> bool:
         """Whether Jacobians are kept from step to step."""
-        return self._reuses_jacobian and not self._uses_full_newton
+        return bool(self._knobs[a.REUSES_JACOBIAN] and not self._knobs[a.IS_FULL_NEWTON])
 
     def set_use_full_newton(self, flag: bool) -> None:
         """Whether to compute a Jacobian for each iteration."""
-        self._uses_full_newton = flag
+        self._knobs[a.IS_FULL_NEWTON] = flag
 
     def get_use_full_newton(self) -> bool:
         """Whether a Jacobian is computed for each iteration."""
-        return self._uses_full_newton
+        return bool(self._knobs[a.IS_FULL_NEWTON])
 
     def set_jacobian_computation_scheme(self, scheme: JacobianComputationScheme) -> None:
         """Sets the kind of differences that Jacobians are computed by."""
         if not isinstance(scheme, JacobianComputationScheme):
             raise TypeError(f"The scheme must be a JacobianComputationScheme, got {scheme!r}.")
-        self._jacobian_scheme = scheme
+        self._knobs[a.IS_CENTRAL] = scheme is JacobianComputationScheme.kCentralDifference
         self._drop_jacobian()
 
     def get_jacobian_computation_scheme(self) -> JacobianComputationScheme:
         """The kind of differences that Jacobians are computed by."""
-        return self._jacobian_scheme
+        schemes = JacobianComputationScheme
+        return schemes.kCentralDifference if self._knobs[a.IS_CENTRAL] else schemes.kForwardDifference
 
     # ------------------------------------------------------------------ statistics
-
-    def _reset_counts(self) -> None:
-        self._counts = NewtonCounts()  # for the result
-        self._error_counts = NewtonCounts()  # for the error estimate
 
     def _summary(self) -> list[tuple[str, float]]:
         failures = self.get_num_substep_failures()
@@ -107,149 +98,134 @@ class ImplicitIntegrator(IntegratorBase):
             ("integrator_num_substep_failures", failures),
         ]
         for name, field in _COUNTS:
-            result, error = getattr(self._counts, field), getattr(self._error_counts, field)
+            result, error = self._integers[f.COUNTS + field], self._integers[f.ERROR_COUNTS + field]
             if name != "derivative_evaluations":  # the base class has that one
                 summary.append((f"integrator_num_{name}", result + error))
             summary.append((f"integrator_num_integrator_{name}", result))
             summary.append((f"integrator_num_error_estimator_{name}", error))
         return summary
 
+    def _count(self, number: int) -> int:
+        """What has been counted, for the result and for the error estimate."""
+        count: int = self._integers[f.COUNTS + number]
+        return count + self._error_count(number)
+
+    def _error_count(self, number: int) -> int:
+        count: int = self._integers[f.ERROR_COUNTS + number]
+        return count
+
     def get_num_jacobian_evaluations(self) -> int:
         """Number of Jacobians computed."""
-        return self._counts.jacobian_evaluations + self._error_counts.jacobian_evaluations
+        return self._count(f.JACOBIANS)
 
     def get_num_derivative_evaluations_for_jacobian(self) -> int:
         """Number of evaluations of derivatives for the differences of Jacobians."""
-        counts = self._counts, self._error_counts
-        return sum(count.derivative_evaluations_for_jacobian for count in counts)
+        return self._count(f.EVALUATIONS_FOR_JACOBIANS)
 
     def get_num_iteration_matrix_factorizations(self) -> int:
         """Number of times that the matrices of the iterations were factored."""
-        return self._counts.factorizations + self._error_counts.factorizations
+        return self._count(f.FACTORIZATIONS)
 
     def get_num_newton_raphson_iterations(self) -> int:
         """Number of iterations."""
-        return self._counts.iterations + self._error_counts.iterations
+        return self._count(f.ITERATIONS)
 
     def get_num_error_estimator_derivative_evaluations(self) -> int:
         """Number of evaluations of derivatives that only the error estimate needed."""
-        return self._error_counts.derivative_evaluations
+        return self._error_count(f.EVALUATIONS)
 
     def get_num_error_estimator_jacobian_evaluations(self) -> int:
         """Number of Jacobians that only the error estimate needed."""
-        return self._error_counts.jacobian_evaluations
+        return self._error_count(f.JACOBIANS)
 
     def get_num_error_estimator_derivative_evaluations_for_jacobian(self) -> int:
         """Number of evaluations for the Jacobians that only the error estimate needed."""
-        return self._error_counts.derivative_evaluations_for_jacobian
+        return self._error_count(f.EVALUATIONS_FOR_JACOBIANS)
 
     def get_num_error_estimator_iteration_matrix_factorizations(self) -> int:
         """Number of matrices factored that only the error estimate needed."""
-        return self._error_counts.factorizations
+        return self._error_count(f.FACTORIZATIONS)
 
     def get_num_error_estimator_newton_raphson_iterations(self) -> int:
         """Number of iterations that only the error estimate needed."""
-        return self._error_counts.iterations
+        return self._error_count(f.ITERATIONS)
 
-    # ------------------------------------------------------------------ Jacobians and stages
+    # ------------------------------------------------------------------ arrays
 
     def reset_context(self, context: Context) -> None:
         super().reset_context(context)
         self._prepare_all()  # at once, since settings drop some of it again
 
-    def _prepare(self) -> None:
-        if self._x.dtype == object:
+    def _make_arrays(self, n: int, dtype: Any) -> list[Array]:
+        if np.dtype(dtype).kind == "O":
             raise TypeError(
                 f"{type(self).__name__} solves its equations for floats only; system "
                 f"'{self._system.GetSystemPathname()}' is one of {scalar_of(self._system).__name__}. Use an explicit "
                 "integrator, such as RungeKutta3Integrator."
             )
-        self._drop_jacobian()
-        self._prepare_solvers()
+        self._linear_algebra = self._make_linear_algebra()
+        solvers, further = self._methods(), self._further_arrays(n, dtype)
+        kept = [((a.NUM_KEPT,), float), ((n, n), float)]
+        for method in solvers:
+            kept += _kept_by_solver(method, n, dtype)
+        self._memory, arrays = _carve(kept + further)
+        self._kept = arrays[0]
+        room = [np.zeros(n, dtype) for _ in range(6)]
+        made = [self._knobs, arrays[0], self._x_start, self._xdot_start, *room, arrays[1], np.zeros((n, n))]
+        made += [np.zeros(n, dtype), np.zeros(n, np.complex128)]
+        for number, method in enumerate(solvers):
+            first = 2 + _NUM_KEPT_BY_SOLVER * number
+            z, factored, *factors = arrays[first : first + _NUM_KEPT_BY_SOLVER]
+            made += [*_rows_of(method), z, z.copy(), z.copy(), factored, *factors]
+        return made + arrays[2 + _NUM_KEPT_BY_SOLVER * len(solvers) :]
 
-    @abc.abstractmethod
-    def _prepare_solvers(self) -> None:
-        """Makes Newton solvers, once the size of the state is known."""
+    def _methods(self) -> list[CollocationMethod]:
+        """The methods whose equations are solved in a step, for each of its solvers."""
+        raise NotImplementedError
 
-    def _linearize(self, J: Array) -> Linearization:
-        """The form of the Jacobian with which the method solves."""
-        return FullLinearization(J)
+    def _further_arrays(self, n: int, dtype: Any) -> list[tuple[tuple[int, ...], Any]]:
+        """Shapes and types of arrays that are kept from step to step, after those of newton_arrays.py."""
+        return []
 
-    def _begin_attempt(self, time: float) -> None:
-        """Looks at the start of the step, and drops a Jacobian that must or should not be kept."""
-        if self._knows_start:
-            return
-        self._evaluate_start()
-        self._counts.derivative_evaluations += 1
-        self._start_time = time
-        self._is_linearization_new = False
-        if self._is_slow or not self.get_reuse():
-            self._linearization = None
-        self._is_slow = False
+    def _make_linear_algebra(self) -> LinearAlgebra:
+        """The way in which Python solves with Jacobians."""
+        return FullMatrix()
 
-    def _linearize_at(self, time: float, x: Array, xdot: Array, counts: NewtonCounts) -> Linearization:
-        """Computes the Jacobian at this time and state, where the derivatives are `xdot`."""
 
-        def derivatives(x: Array) -> Array:
-            self._move(time, x - self._x_start)
-            self._x[:] = x  # the sum of the two is rounded
-            return self._evaluate()
+_NUM_KEPT_BY_SOLVER = 6
 
-        before = self._num_derivative_evaluations
-        J = difference_jacobian(derivatives, x, xdot, self._jacobian_scheme)
-        evaluations = self._num_derivative_evaluations - before
-        counts.jacobian_evaluations += 1
-        counts.derivative_evaluations += evaluations
-        counts.derivative_evaluations_for_jacobian += evaluations
-        return self._linearize(J)
 
-    def _tolerance(self) -> float:
-        """Largest error of the iterations in any state variable."""
-        magnitude = max(1.0, float(np.abs(self._x_start).max()))
-        if self._is_fixed_step:
-            return SHARE_OF_STATE * magnitude
-        return max(SHARE_OF_ACCURACY * self.get_accuracy_in_use(), 1e-14 * magnitude)
+def _kept_by_solver(method: CollocationMethod, n: int, dtype: Any) -> list[tuple[tuple[int, ...], Any]]:
+    """Shapes and types of Z, FACTORED, LU, PIVOTS, LU_COMPLEX and PIVOTS_COMPLEX."""
+    real, pair = n if method.has_real_eigenvalue else 0, n if method.has_complex_eigenvalue else 0
+    return [
+        ((len(method.c), n), dtype), ((a.NUM_FACTORED,), float), ((real, real), float), ((real,), np.int64),
+        ((pair, pair), np.complex128), ((pair,), np.int64),
+    ]  # fmt: skip
 
-    def _solve(
-        self, solver: NewtonSolver, time: float, h: float, z: Array, counts: NewtonCounts, offset: Array | None = None
-    ) -> bool:
-        """Solves for the stages of a step, with a new Jacobian if need be.
 
-        Args:
-            solver: for the method.
-            time: where the step begins [s].
-            h: its size [s].
-            z: a guess of the changes of the state up to the stages, overwritten by the result, shape [s, n].
-            counts: where to count.
-            offset: the step begins at the state `_x_start` plus this.
+def _rows_of(method: CollocationMethod) -> tuple[Array, Array]:
+    """METHOD and METHOD_COMPLEX; of two conjugate eigenvalues the upper one counts double."""
+    num_stages = len(method.c)
+    rows = np.zeros((a.EXTRAPOLATION + num_stages, num_stages))
+    complex_rows = np.zeros((a.C, num_stages), dtype=np.complex128)
+    for k, value in enumerate(method.eigenvalues):
+        if abs(value.imag) < 1e-9:
+            rows[a.LAMBDA, 0] = value.real
+            rows[a.T_INVERSE], rows[a.T_COLUMN] = method.T_inv[k].real, method.T[:, k].real
+        elif value.imag > 0.0:
+            complex_rows[a.LAMBDA, 0] = value
+            complex_rows[a.T_INVERSE], complex_rows[a.T_COLUMN] = method.T_inv[k], 2.0 * method.T[:, k]
+    rows[a.C], rows[a.E], rows[a.GAMMA_0, 0] = method.c, method.e, method.gamma_0
+    rows[a.EXTRAPOLATION :] = np.linalg.inv(method.c[:, np.newaxis] ** np.arange(1, num_stages + 1))
+    return rows, complex_rows
 
-        Returns:
-            Whether a solution was found.
-        """
 
-        def derivatives(c: float, change: Array) -> Array:
-            self._move(time + c * h, change if offset is None else offset + change)
-            return self._evaluate()
-
-        def linearize_here(z: Array) -> None:
-            xdot = derivatives(1.0, z[-1]).copy()
-            counts.derivative_evaluations += 1
-            solver.factor(self._linearize_at(time + h, self._x.copy(), xdot, counts), h, counts)
-
-        if self._uses_full_newton:
-            return solver.solve(derivatives, h, z, self._tolerance(), counts, linearize_here)
-        if h > GROWN * self._h_linearized:
-            self._linearization = None
-        guess = z.copy()
-        while True:
-            if self._linearization is None:
-                new = self._linearize_at(self._start_time, self._x_start.copy(), self._xdot_start, counts)
-                self._linearization, self._is_linearization_new, self._h_linearized = new, True, h
-            solver.factor(self._linearization, h, counts)
-            if solver.solve(derivatives, h, z, self._tolerance(), counts):
-                self._is_slow |= solver.rate > SLOW
-                return True
-            if self._is_linearization_new:
-                return False
-            self._linearization = None
-            z[:] = guess
+def _carve(wanted: list[tuple[tuple[int, ...], Any]]) -> tuple[Array, list[Array]]:
+    """One block of memory, and arrays of some shapes and types in it, one after the other."""
+    sizes = [math.prod(shape) * np.dtype(kind).itemsize // 8 for shape, kind in wanted]
+    memory = np.zeros(sum(sizes))
+    ends = np.cumsum(sizes)
+    return memory, [
+        memory[end - size : end].view(kind).reshape(shape) for (shape, kind), size, end in zip(wanted, sizes, ends)
+    ]

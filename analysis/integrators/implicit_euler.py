@@ -2,15 +2,78 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from merganser.analysis.integrators.base import largest_magnitude
-from merganser.analysis.integrators.collocation import radau_iia
-from merganser.analysis.integrators.implicit import Array, ImplicitIntegrator
-from merganser.analysis.integrators.jacobian import FullLinearization, Linearization, VelocityLinearization
-from merganser.analysis.integrators.newton import NewtonSolver
+from merganser.analysis.integrators import newton_arrays as a
+from merganser.analysis.integrators import step_fields as f
+from merganser.analysis.integrators.collocation import CollocationMethod, radau_iia
+from merganser.analysis.integrators.implicit import ImplicitIntegrator
+from merganser.analysis.integrators.jacobian import FullMatrix, LinearAlgebra, VelocityMatrix
+from merganser.analysis.integrators.newton import begin_attempt, solve
+from merganser.analysis.integrators.problem import (
+    Problem,
+    add,
+    clear,
+    copy,
+    integers_of,
+    largest,
+    matrix,
+    move,
+    reals_of,
+    scale,
+    subtract,
+    vector,
+)
+from merganser.framework.native import device, kernel
+from merganser.framework.native.tape import SUCCEEDED
 
 __all__ = ["ImplicitEulerIntegrator", "VelocityImplicitEulerIntegrator"]
+
+# The first arrays of two solvers.
+_WHOLE = a.NUM_COMMON
+_HALF = _WHOLE + a.NUM_OF_SOLVER
+
+
+@kernel
+def try_implicit_euler_step(p: Problem) -> int:
+    """Equations (1) to (3) of ImplicitEulerIntegrator."""
+    r = reals_of(p)
+    status = begin_attempt(p)
+    if status == SUCCEEDED:
+        status = _take_both_halves(p, r[f.START], r[f.H], not integers_of(p)[f.IS_FIXED_STEP])
+    if status == f.UNSOLVED:
+        r[f.ERROR] = math.inf
+        status = SUCCEEDED
+    return status
+
+
+@device
+def _take_both_halves(p: Problem, time: float, h: float, has_estimate: bool) -> int:
+    whole, half = matrix(p, _WHOLE + a.Z), matrix(p, _HALF + a.Z)
+    offset, change, r = vector(p, a.OFFSET), vector(p, a.CHANGE), reals_of(p)
+    clear(whole[0])
+    clear(offset)
+    status = SUCCEEDED
+    if has_estimate:
+        status = solve(p, _WHOLE, time, h, f.ERROR_COUNTS)  # (3)
+    scale(half, 0.5, whole)
+    if status == SUCCEEDED:
+        status = solve(p, _HALF, time, 0.5 * h, f.COUNTS)  # (1)
+    copy(offset, half[0])
+    if has_estimate:
+        subtract(half[0], whole[0], offset)
+    if status == SUCCEEDED:
+        status = solve(p, _HALF, time + 0.5 * h, 0.5 * h, f.COUNTS)  # (2)
+    if status == SUCCEEDED:
+        add(change, offset, half[0])
+        move(p, time + h, change)
+        r[f.ERROR] = 0.0
+        if has_estimate:
+            subtract(whole[0], whole[0], change)
+            r[f.ERROR] = largest(whole[0])
+    return status
 
 
 class _StepDoublingEuler(ImplicitIntegrator):
@@ -26,35 +89,13 @@ class _StepDoublingEuler(ImplicitIntegrator):
 
     default_accuracy = 0.1
     loosest_accuracy = 0.5
+    attempt = try_implicit_euler_step
 
     def get_error_estimate_order(self) -> int:
         return 2
 
-    def _prepare_solvers(self) -> None:
-        method, size, dtype = radau_iia(1), len(self._x), self._x.dtype
-        self._whole = NewtonSolver(method, size, dtype)
-        self._half = NewtonSolver(method, size, dtype)
-        self._z_whole = np.zeros((1, size), dtype)
-        self._z_first = np.zeros((1, size), dtype)
-        self._z_second = np.zeros((1, size), dtype)
-
-    def _step(self, time: float, h: float) -> float:
-        self._begin_attempt(time)
-        whole, first, second = self._z_whole, self._z_first, self._z_second
-        has_estimate = not self._is_fixed_step
-        if has_estimate:
-            whole[:] = 0.0
-            if not self._solve(self._whole, time, h, whole, self._error_counts):  # (3)
-                return np.inf
-        first[:] = 0.5 * whole if has_estimate else 0.0
-        if not self._solve(self._half, time, 0.5 * h, first, self._counts):  # (1)
-            return np.inf
-        second[:] = whole - first if has_estimate else first
-        if not self._solve(self._half, time + 0.5 * h, 0.5 * h, second, self._counts, first[0]):  # (2)
-            return np.inf
-        change = first[0] + second[0]
-        self._move(time + h, change)
-        return largest_magnitude(whole[0] - change, self._work) if has_estimate else 0.0
+    def _methods(self) -> list[CollocationMethod]:
+        return [radau_iia(1), radau_iia(1)]
 
 
 class ImplicitEulerIntegrator(_StepDoublingEuler):
@@ -67,10 +108,10 @@ class ImplicitEulerIntegrator(_StepDoublingEuler):
 class VelocityImplicitEulerIntegrator(_StepDoublingEuler):
     """The implicit Euler method for mechanical systems, of order 1.
 
-    It solves the same equations as ImplicitEulerIntegrator, with matrices of the size of the velocities and other
-    variables: positions follow from qdot = N(q) v. That pays off where there are many positions.
+    It solves the same equations as ImplicitEulerIntegrator; where there are more than 30 state variables, with matrices
+    of the size of the velocities and other variables: positions follow from qdot = N(q) v.
     """
 
-    def _linearize(self, J: Array) -> Linearization:
+    def _make_linear_algebra(self) -> LinearAlgebra:
         q, v, z = self._bound_context().layout.xc_partition
-        return VelocityLinearization(J, q, np.concatenate([v, z])) if len(q) else FullLinearization(J)
+        return VelocityMatrix(q, np.concatenate([v, z])) if len(q) else FullMatrix()

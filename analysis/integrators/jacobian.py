@@ -1,28 +1,16 @@
-"""Jacobians of the derivatives, and the linear systems that Newton's method solves with them."""
+"""The linear systems that Newton's method solves in Python, by LAPACK."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "FullLinearization",
-    "JacobianComputationScheme",
-    "Linearization",
-    "VelocityLinearization",
-    "difference_jacobian",
-]
+__all__ = ["FullMatrix", "JacobianComputationScheme", "LinearAlgebra", "VelocityMatrix"]
 
 Array = NDArray[Any]
-
-EPSILON = float(np.finfo(float).eps)
-# A variable smaller than this is changed as if it were this large.
-SMALL = 1e-5
-SMALL_CENTRAL = 1e-2
 
 
 class JacobianComputationScheme(enum.Enum):
@@ -32,66 +20,30 @@ class JacobianComputationScheme(enum.Enum):
     kCentralDifference = 2
 
 
-def difference_jacobian(
-    derivatives: Callable[[Array], Array], x: Array, xdot: Array, scheme: JacobianComputationScheme
-) -> Array:
-    """The matrix of the partials of the derivatives by differences.
+class LinearAlgebra(Protocol):
+    """Solves (mu I - J) d = r, with J by columns, as J[j, i]."""
 
-    Args:
-        derivatives: computes them; its argument and its result may be overwritten by the next call.
-        x: where to differentiate, shape [n].
-        xdot: the derivatives there, shape [n].
-        scheme: forward differences take n evaluations, central ones 2 n.
+    def factor(self, mu: complex, J: Array, lu: Array, pivots: Array) -> None:
+        """Factors the matrix; the factors go to `lu` and `pivots`, of the size of J."""
 
-    Returns:
-        J[i, j] = d xdot_i / d x_j, real, shape [n, n].
-    """
-    x, start = x.copy(), x.real
-    J = np.empty((len(x), len(x)))
-    is_central = scheme is JacobianComputationScheme.kCentralDifference
-    if is_central:
-        steps = EPSILON ** (1 / 3) * np.maximum(np.abs(start), SMALL_CENTRAL)
-    else:
-        steps = np.sqrt(EPSILON * np.maximum(np.abs(start), SMALL))  # Hairer and Wanner 1996, IV.8
-    for j, step in enumerate(steps):
-        value = x[j]
-        x[j] = value + step
-        step_up = (x[j] - value).real  # what the sum has kept of it
-        up = derivatives(x).real.copy()
-        if is_central:
-            x[j] = value - step
-            down, step_down = derivatives(x).real, (value - x[j]).real
-            J[:, j] = (up - down) / (step_up + step_down)
-        else:
-            J[:, j] = (up - xdot.real) / step_up
-        x[j] = value
-    return J
+    def solve(self, mu: complex, J: Array, lu: Array, pivots: Array, r: Array) -> Array:
+        """The solution d, with what was factored before."""
 
 
-class Linearization(Protocol):
-    """Jacobian of the derivatives, in the form that an integrator wants to solve with."""
+class FullMatrix:
+    """The whole matrix."""
 
-    def factor(self, mu: complex) -> Callable[[Array], Array]:
-        """Factors mu I - J; the function returned solves (mu I - J) d = r for d."""
-
-
-class FullLinearization:
-    """The whole Jacobian.
-
-    Args:
-        J: shape [n, n].
-    """
-
-    def __init__(self, J: Array) -> None:
-        self._J = J
-
-    def factor(self, mu: complex) -> Callable[[Array], Array]:
+    def factor(self, mu: complex, J: Array, lu: Array, pivots: Array) -> None:
         """Factors mu I - J."""
-        return _factor(mu * np.eye(len(self._J)) - self._J)
+        _factor(mu * np.eye(len(J)) - J.T, lu, pivots)
+
+    def solve(self, mu: complex, J: Array, lu: Array, pivots: Array, r: Array) -> Array:
+        """Solves (mu I - J) d = r."""
+        return _solve(lu, pivots, r)
 
 
-class VelocityLinearization:
-    """The Jacobian of a mechanical system, reduced to its velocities.
+class VelocityMatrix:
+    """The matrix of a mechanical system, reduced to its velocities.
 
     With positions q, all other variables y (velocities first among them), and d qdot / dq neglected,
 
@@ -103,42 +55,42 @@ class VelocityLinearization:
         (mu I - J_yy - J_yq N / mu) dy = r_y + J_yq r_q / mu,   dq = (r_q + N dy) / mu    (2)
 
     Args:
-        J: the whole Jacobian, shape [n, n].
         q: where the positions stand among the n variables.
         y: where the others stand.
     """
 
-    def __init__(self, J: Array, q: Array, y: Array) -> None:
+    def __init__(self, q: Array, y: Array) -> None:
         self._q, self._y = q, y
-        self._N = J[np.ix_(q, y)]
-        self._J_yq = J[np.ix_(y, q)]
-        self._J_yy = J[np.ix_(y, y)]
 
-    def factor(self, mu: complex) -> Callable[[Array], Array]:
+    def factor(self, mu: complex, J: Array, lu: Array, pivots: Array) -> None:
         """Factors the matrix of (2)."""
-        q, y, N, J_yq = self._q, self._y, self._N, self._J_yq
-        solve_y = _factor(mu * np.eye(len(y)) - self._J_yy - J_yq @ N / mu)
+        q, y, m = self._q, self._y, len(self._y)
+        N, J_yq, J_yy = J.T[np.ix_(q, y)], J.T[np.ix_(y, q)], J.T[np.ix_(y, y)]
+        _factor(mu * np.eye(m) - J_yy - J_yq @ N / mu, lu[:m, :m], pivots[:m])
 
-        def solve(r: Array) -> Array:
-            d = np.empty_like(r)
-            dy = solve_y(r[y] + J_yq @ r[q] / mu)  # (2)
-            d[y] = dy
-            d[q] = (r[q] + N @ dy) / mu
-            return d
+    def solve(self, mu: complex, J: Array, lu: Array, pivots: Array, r: Array) -> Array:
+        """Solves (1)."""
+        q, y, m = self._q, self._y, len(self._y)
+        N, J_yq = J.T[np.ix_(q, y)], J.T[np.ix_(y, q)]
+        d = np.empty_like(r)
+        d[y] = dy = _solve(lu[:m, :m], pivots[:m], r[y] + J_yq @ r[q] / mu)  # (2)
+        d[q] = (r[q] + N @ dy) / mu
+        return d
 
-        return solve
 
-
-def _factor(matrix: Array) -> Callable[[Array], Array]:
+def _factor(matrix: Array, lu: Array, pivots: Array) -> None:
+    """Factors a matrix; `lu` gets the factors by columns. A singular matrix gives solutions that are not finite."""
     from scipy.linalg import lapack  # here, since few simulations need it
 
-    is_complex = np.iscomplexobj(matrix)
-    factor, solve = (lapack.zgetrf, lapack.zgetrs) if is_complex else (lapack.dgetrf, lapack.dgetrs)
-    lu, pivots, _ = factor(matrix)  # a singular matrix gives solutions that are not finite
+    factors, pivots[:], _ = (lapack.zgetrf if np.iscomplexobj(matrix) else lapack.dgetrf)(matrix)
+    lu[:] = factors.T
 
-    def solve_with(r: Array) -> Array:
-        if np.iscomplexobj(r) and not is_complex:
-            return solve(lu, pivots, r.real)[0] + 1j * solve(lu, pivots, r.imag)[0]
-        return solve(lu, pivots, r)[0]
 
-    return solve_with
+def _solve(lu: Array, pivots: Array, r: Array) -> Array:
+    from scipy.linalg import lapack
+
+    if np.iscomplexobj(lu):
+        return lapack.zgetrs(lu.T, pivots, r)[0]
+    if np.iscomplexobj(r):
+        return lapack.dgetrs(lu.T, pivots, r.real)[0] + 1j * lapack.dgetrs(lu.T, pivots, r.imag)[0]
+    return lapack.dgetrs(lu.T, pivots, r)[0]

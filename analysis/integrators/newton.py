@@ -11,148 +11,244 @@ and a Newton step with one Jacobian J for all stages falls apart into s systems 
 Only one of two conjugate systems is solved, since dz is real. With theta the ratio of the sizes of two successive
 changes, the iteration has converged when theta / (1 - theta) |dz| is within the tolerance (equation (8.10)), with a
 theta of 0.3 at least.
+
+The Jacobian comes from differences, and stays from step to step until iterations converge slowly.
+
+This is one text for compiled steps and those in Python (problem.py); the algebra stands in newton_algebra.py. Functions
+return SUCCEEDED, UNSOLVED, or the status of an evaluation.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from merganser.analysis.integrators import newton_arrays as a
+from merganser.analysis.integrators import step_fields as f
+from merganser.analysis.integrators.newton_algebra import difference, factor, improve
+from merganser.analysis.integrators.problem import (
+    Problem,
+    add,
+    copy,
+    evaluate,
+    go_to,
+    integers_of,
+    largest,
+    matrix,
+    move,
+    reals_of,
+    state_of,
+    vector,
+)
+from merganser.framework.native import device
+from merganser.framework.native.tape import SUCCEEDED
 
-from merganser.analysis.integrators.collocation import CollocationMethod
-from merganser.analysis.integrators.jacobian import Linearization
+__all__ = ["begin_attempt", "linearize_at_start", "solve"]
 
-__all__ = ["NewtonCounts", "NewtonSolver"]
-
-Array = NDArray[Any]
-
-MAX_ITERATIONS = 10
+_MAX_ITERATIONS = 10
 # A smaller theta is not believed: variables of different sizes may converge at different rates.
-LEAST_RATE = 0.3
-NOISE = 0.1  # changes of this share of the tolerance may grow: at rest they are rounding errors
-SAME_STEP_SIZE = 1e-3  # factors for a step size that differs by this share converge as well
+_LEAST_RATE = 0.3
+_NOISE = 0.1  # changes of this share of the tolerance may grow: at rest they are rounding errors
+_SAME_STEP_SIZE = 1e-3  # factors for a step size that differs by this share converge as well
+# The error of the iterations, as a share of the accuracy or, in steps without error control, of the state.
+_SHARE_OF_ACCURACY = 0.03
+_SHARE_OF_STATE = 1e-10
+_SLOW = 0.2  # a Jacobian with which iterations converge more slowly than this is not used in the next step
+# Nor is one computed for a step this many times shorter. It came from a faster phase of the motion, and can make
+# the changes of an iteration small although its errors are not.
+_GROWN = 3.0
+_EPSILON = 2.0**-52
+_CUBE_ROOT_EPSILON = _EPSILON ** (1 / 3)
+# A variable smaller than this is changed as if it were this large.
+_SMALL = 1e-5
+_SMALL_CENTRAL = 1e-2
 
 
-@dataclasses.dataclass
-class NewtonCounts:
-    """What was computed to solve the equations of steps."""
+@device
+def begin_attempt(p: Problem) -> int:
+    """Looks at the start of the step, once for all attempts, and drops a Jacobian that must or should not be kept."""
+    s = integers_of(p)
+    if s[f.KNOWS_START]:
+        return SUCCEEDED
+    status = evaluate(p, vector(p, a.XDOT_START))
+    if status == SUCCEEDED:
+        s[f.KNOWS_START] = 1
+        s[f.COUNTS + f.EVALUATIONS] += 1
+        kept, knobs = vector(p, a.KEPT), vector(p, a.KNOBS)
+        kept[a.IS_NEW] = 0.0
+        if kept[a.IS_SLOW] or knobs[a.IS_FULL_NEWTON] or not knobs[a.REUSES_JACOBIAN]:
+            kept[a.HAS_J] = 0.0
+        kept[a.IS_SLOW] = 0.0
+    return status
 
-    derivative_evaluations: int = 0
-    jacobian_evaluations: int = 0
-    derivative_evaluations_for_jacobian: int = 0
-    factorizations: int = 0
-    iterations: int = 0
 
-    def add(self, evaluations: int, jacobians: int, for_jacobians: int, factorizations: int, iterations: int) -> None:
-        """Adds to each of them, in the same order."""
-        self.derivative_evaluations += evaluations
-        self.jacobian_evaluations += jacobians
-        self.derivative_evaluations_for_jacobian += for_jacobians
-        self.factorizations += factorizations
-        self.iterations += iterations
-
-
-class NewtonSolver:
-    """Solves for the stages of steps with one method; keeps the factors as long as they serve.
+@device
+def solve(p: Problem, solver: int, time: float, h: float, counts: int) -> int:
+    """Solves for the stages of a step, with a new Jacobian if need be.
 
     Args:
-        method: the collocation method.
-        size: number of state variables.
-        dtype: scalar type of the state.
+        p: the problem. Z of the solver holds a guess of the changes of the state up to the stages, which is overwritten
+            by the result; the step begins at the state X_START + OFFSET.
+        solver: number of its first array.
+        time: where the step begins [s].
+        h: its size [s].
+        counts: where to count.
     """
+    kept, z, guess = vector(p, a.KEPT), matrix(p, solver + a.Z), matrix(p, solver + a.Z_GUESS)
+    factored, tolerance = vector(p, solver + a.FACTORED), _tolerance(p)
+    if vector(p, a.KNOBS)[a.IS_FULL_NEWTON]:
+        return _iterate(p, solver, time, h, tolerance, counts)
+    if h > _GROWN * kept[a.H_LINEARIZED]:
+        kept[a.HAS_J] = 0.0
+    for k in range(len(z)):
+        copy(guess[k], z[k])
+    status = SUCCEEDED
+    while status == SUCCEEDED:
+        if not kept[a.HAS_J]:
+            status = linearize_at_start(p, counts)
+            if status != SUCCEEDED:
+                return status
+            kept[a.IS_NEW], kept[a.H_LINEARIZED] = 1.0, h
+        _factor_for(p, solver, h, counts)
+        status = _iterate(p, solver, time, h, tolerance, counts)
+        if status == SUCCEEDED:
+            if factored[a.RATE] > _SLOW:
+                kept[a.IS_SLOW] = 1.0
+            return status
+        if status == f.UNSOLVED and not kept[a.IS_NEW]:
+            kept[a.HAS_J] = 0.0
+            for k in range(len(z)):
+                copy(z[k], guess[k])
+            status = SUCCEEDED
+    return status
 
-    def __init__(self, method: CollocationMethod, size: int, dtype: Any) -> None:
-        self._method = method
-        # (2) is real for a real eigenvalue; the upper one of two conjugates counts double.
-        chosen = [i for i, value in enumerate(method.eigenvalues) if value.imag > -1e-9]
-        self._is_real = [bool(abs(method.eigenvalues[i].imag) < 1e-9) for i in chosen]
-        self._T = method.T[:, chosen] * [1.0 if real else 2.0 for real in self._is_real]
-        self._T_inv = method.T_inv[chosen]
-        self._lambda = method.eigenvalues[chosen]
-        if all(self._is_real):
-            self._T, self._T_inv, self._lambda = self._T.real, self._T_inv.real, self._lambda.real
-        self._f = np.zeros((len(method.c), size), dtype)
-        self._is_complex_state = np.dtype(dtype).kind == "c"
-        self._solves: list[Callable[[Array], Array]] = []
-        self._linearization: Linearization | None = None
-        self._h = math.nan
-        self.rate = 0.0  # the last theta
 
-    def factor(self, linearization: Linearization, h: float, counts: NewtonCounts) -> None:
-        """Prepares to solve with this linearization for steps of size h."""
-        if linearization is self._linearization and abs(h - self._h) <= SAME_STEP_SIZE * h:
-            return
-        self._solves = [
-            linearization.factor((value.real if real else value) / h)
-            for value, real in zip(self._lambda, self._is_real, strict=True)
-        ]
-        self._linearization, self._h = linearization, h
-        counts.factorizations += 1
+@device
+def _tolerance(p: Problem) -> float:
+    """Largest error of the iterations in any state variable."""
+    magnitude = max(1.0, largest(vector(p, a.X_START)))
+    if integers_of(p)[f.IS_FIXED_STEP]:
+        return _SHARE_OF_STATE * magnitude
+    return max(_SHARE_OF_ACCURACY * reals_of(p)[f.ACCURACY], 1e-14 * magnitude)
 
-    def solve(
-        self,
-        derivatives: Callable[[float, Array], Array],
-        h: float,
-        z: Array,
-        tolerance: float,
-        counts: NewtonCounts,
-        before_iteration: Callable[[Array], None] | None = None,
-    ) -> bool:
-        """Improves the stages until they are as good as the tolerance.
 
-        Args:
-            derivatives: f at fraction c of the step and change z of the state.
-            h: size of the step [s].
-            z: a guess, overwritten by the result, shape [s, n].
-            tolerance: largest error of a state variable.
-            counts: where to count evaluations and iterations.
-            before_iteration: called with z before each iteration; may call `factor`.
+@device
+def _iterate(p: Problem, solver: int, time: float, h: float, tolerance: float, counts: int) -> int:
+    """Improves the stages until they are as good as the tolerance; UNSOLVED also if a value is not finite."""
+    s, z, xdot = integers_of(p), matrix(p, solver + a.Z), matrix(p, solver + a.F)
+    c, factored, change = matrix(p, solver + a.METHOD)[a.C], vector(p, solver + a.FACTORED), vector(p, a.CHANGE)
+    is_full_newton, num_stages = vector(p, a.KNOBS)[a.IS_FULL_NEWTON], len(z)
+    size_before = math.nan
+    for iteration in range(_MAX_ITERATIONS):
+        if is_full_newton:
+            status = _linearize_at_end(p, solver, time, h, counts)
+            if status != SUCCEEDED:
+                return status
+        for k in range(num_stages):
+            add(change, vector(p, a.OFFSET), z[k])
+            move(p, time + c[k] * h, change)
+            status = evaluate(p, xdot[k])
+            if status != SUCCEEDED:
+                return status
+        s[counts + f.EVALUATIONS] += num_stages
+        s[counts + f.ITERATIONS] += 1
+        size = improve(p, solver, h)
+        if size == 0.0:
+            return SUCCEEDED
+        if not math.isfinite(size):
+            return f.UNSOLVED
+        if iteration > 0:
+            theta = size / size_before
+            factored[a.RATE] = theta
+            if theta >= 1.0:
+                return SUCCEEDED if size <= _NOISE * tolerance else f.UNSOLVED
+            cautious = max(theta, _LEAST_RATE)
+            if cautious / (1.0 - cautious) * size <= tolerance:
+                return SUCCEEDED
+            left = _MAX_ITERATIONS - 1.0 - iteration
+            if theta**left / (1.0 - theta) * size > tolerance:
+                return f.UNSOLVED
+        size_before = size
+    return f.UNSOLVED
 
-        Returns:
-            Whether they are; False also if a value is not finite.
-        """
-        f = self._f
-        size_before = math.nan
-        for iteration in range(MAX_ITERATIONS):
-            if before_iteration is not None:
-                before_iteration(z)
-            for i, c in enumerate(self._method.c):
-                f[i] = derivatives(c, z[i])
-            counts.derivative_evaluations += len(f)
-            counts.iterations += 1
-            if not np.isfinite(f).all():
-                return False
-            dz = self._change(f.real, z.real, h)
-            if self._is_complex_state:  # J is real: the two parts do not mix
-                dz = dz + 1j * self._change(f.imag, z.imag, h)
-            z += dz
-            size = float(np.abs(dz).max())
-            if not math.isfinite(size):
-                return False
-            if iteration:
-                self.rate = theta = size / size_before
-                if theta >= 1.0:
-                    return size <= NOISE * tolerance
-                cautious = max(theta, LEAST_RATE)
-                if cautious / (1.0 - cautious) * size <= tolerance:
-                    return True
-                left = MAX_ITERATIONS - 1 - iteration
-                if theta**left / (1.0 - theta) * size > tolerance:
-                    return False
-            if size == 0.0:
-                return True
-            size_before = size
-        return False
 
-    def _change(self, f: Array, z: Array, h: float) -> Array:
-        """The dz of a Newton step (2)."""
-        residual = self._T_inv @ f - (self._lambda[:, np.newaxis] / h) * (self._T_inv @ z)
-        dw = np.empty_like(residual)
-        for i, (solve, real) in enumerate(zip(self._solves, self._is_real, strict=True)):
-            dw[i] = solve(residual[i].real if real else residual[i])
-        dz: Array = (self._T @ dw).real
-        return dz
+@device
+def _factor_for(p: Problem, solver: int, h: float, counts: int) -> None:
+    """Prepares to solve (2) for steps of size h, unless the factors there are serve as well."""
+    kept, factored = vector(p, a.KEPT), vector(p, solver + a.FACTORED)
+    is_same_J = factored[a.FACTORED_FOR] == kept[a.J_NUMBER]
+    if not (is_same_J and abs(h - factored[a.H_FACTORED]) <= _SAME_STEP_SIZE * h):
+        factored[a.FACTORED_FOR] = -1.0
+        factor(p, solver, matrix(p, a.J), h)
+        factored[a.FACTORED_FOR], factored[a.H_FACTORED] = kept[a.J_NUMBER], h
+        integers_of(p)[counts + f.FACTORIZATIONS] += 1
+
+
+# ---------------------------------------------------------------------- Jacobians
+
+
+@device
+def linearize_at_start(p: Problem, counts: int) -> int:
+    """Computes the Jacobian at the start of the step."""
+    kept = vector(p, a.KEPT)
+    copy(vector(p, a.X_BASE), vector(p, a.X_START))
+    copy(vector(p, a.XDOT_BASE), vector(p, a.XDOT_START))
+    kept[a.J_NUMBER] += 1.0
+    status = _take_differences(p, reals_of(p)[f.START], matrix(p, a.J), counts)
+    kept[a.HAS_J] = 1.0 if status == SUCCEEDED else 0.0
+    return status
+
+
+@device
+def _linearize_at_end(p: Problem, solver: int, time: float, h: float, counts: int) -> int:
+    """Prepares to solve (2) with a Jacobian at the last stage, for one iteration."""
+    s, z, change = integers_of(p), matrix(p, solver + a.Z), vector(p, a.CHANGE)
+    add(change, vector(p, a.OFFSET), z[len(z) - 1])
+    move(p, time + h, change)
+    status = evaluate(p, vector(p, a.XDOT_BASE))
+    if status != SUCCEEDED:
+        return status
+    s[counts + f.EVALUATIONS] += 1
+    copy(vector(p, a.X_BASE), state_of(p))
+    J = matrix(p, a.J_ITERATION)
+    status = _take_differences(p, time + h, J, counts)
+    if status == SUCCEEDED:
+        vector(p, solver + a.FACTORED)[a.FACTORED_FOR] = -1.0
+        factor(p, solver, J, h)
+        s[counts + f.FACTORIZATIONS] += 1
+    return status
+
+
+@device
+def _take_differences(p: Problem, time: float, J: Any, counts: int) -> int:
+    """The partials of the derivatives at X_BASE, where they are XDOT_BASE; row j is for variable j."""
+    s, x, up, down = integers_of(p), vector(p, a.X_BASE), vector(p, a.XDOT_UP), vector(p, a.XDOT_BASE)
+    is_central = vector(p, a.KNOBS)[a.IS_CENTRAL]
+    num_evaluations = 0
+    for j in range(len(x)):
+        value = x[j]
+        size = abs(value.real)
+        if is_central:
+            step = _CUBE_ROOT_EPSILON * max(size, _SMALL_CENTRAL)
+        else:
+            step = math.sqrt(_EPSILON * max(size, _SMALL))
+        x[j] = value + step
+        width = (x[j] - value).real  # what the sum has kept of it
+        go_to(p, time, x)
+        status = evaluate(p, up)
+        if status == SUCCEEDED and is_central:
+            x[j] = value - step
+            width += (value - x[j]).real
+            go_to(p, time, x)
+            down = vector(p, a.XDOT_DOWN)
+            status = evaluate(p, down)
+            num_evaluations += 1
+        if status != SUCCEEDED:
+            return status
+        x[j] = value
+        num_evaluations += 1
+        difference(J[j], up, down, width)
+    s[counts + f.JACOBIANS] += 1
+    s[counts + f.EVALUATIONS] += num_evaluations
+    s[counts + f.EVALUATIONS_FOR_JACOBIANS] += num_evaluations
+    return SUCCEEDED

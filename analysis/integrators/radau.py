@@ -3,148 +3,222 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from merganser.analysis.integrators.base import largest_magnitude
-from merganser.analysis.integrators.collocation import radau_iia
-from merganser.analysis.integrators.implicit import Array, ImplicitIntegrator
-from merganser.analysis.integrators.newton import NewtonSolver
-from merganser.analysis.integrators.radau_fields import DERIVATIVES_HERE, OVER, SAME_STATE
+from merganser.analysis.integrators import newton_arrays as a
+from merganser.analysis.integrators import step_fields as f
+from merganser.analysis.integrators.collocation import CollocationMethod, radau_iia
+from merganser.analysis.integrators.implicit import ImplicitIntegrator
+from merganser.analysis.integrators.newton import begin_attempt, linearize_at_start, solve
+from merganser.analysis.integrators.problem import (
+    Problem,
+    clear,
+    copy,
+    evaluate,
+    integer_vector,
+    integers_of,
+    largest,
+    matrix,
+    move,
+    reals_of,
+    state_of,
+    vector,
+)
+from merganser.analysis.integrators.small_lu import factor_shifted, solve_factored
 from merganser.framework import Context, System
-
-if TYPE_CHECKING:
-    from merganser.analysis.integrators.radau_stepper import RadauStepper
+from merganser.framework.native import compiled_form, device, kernel
+from merganser.framework.native.tape import SUCCEEDED
 
 __all__ = ["Radau1Integrator", "Radau3Integrator", "RadauIntegrator", "RadauMethod"]
 
-FARTHEST_GUESS = 5.0  # a step is continued into the next up to this many times its size
-_MOST_COMPILED = 30  # state variables of compiled steps; beyond, LAPACK's factorizations are faster
+Array = NDArray[Any]
+
+# Arrays after those of newton_arrays.py.
+_SOLVER = a.NUM_COMMON
+(
+    Z_BEFORE,  # the stages of the last step
+    X_TRIED,  # where the last step tried went
+    LU_FILTER,  # factors for the error estimate
+    PIVOTS_FILTER,
+) = range(_SOLVER + a.NUM_OF_SOLVER, _SOLVER + a.NUM_OF_SOLVER + 4)
+
+_FARTHEST_GUESS = 5.0  # a step is continued into the next up to this many times its size
+# A state that differs by no more than this share from where the last step went (unit quaternions were scaled) goes on
+# from there.
+_SAME_STATE = 1e-9
+
+
+@kernel
+def try_radau_step(p: Problem) -> int:
+    """Solves equation (1) of collocation.py for the stages z, and estimates the error (5)."""
+    s, r, kept = integers_of(p), reals_of(p), vector(p, a.KEPT)
+    time, h, z = r[f.START], r[f.H], matrix(p, _SOLVER + a.Z)
+    r[f.ERROR] = 0.0
+    _note_last_step(p)
+    status = begin_attempt(p)
+    if status != SUCCEEDED:
+        return status
+    _guess(p, h)
+    status = solve(p, _SOLVER, time, h, f.COUNTS)
+    if status == f.UNSOLVED:
+        r[f.ERROR] = math.inf
+        return SUCCEEDED
+    if status == SUCCEEDED and not s[f.IS_FIXED_STEP]:
+        status = _estimate_error(p)
+    if status == SUCCEEDED:
+        move(p, time + h, z[len(z) - 1])
+        copy(vector(p, X_TRIED), state_of(p))
+        kept[a.H_TRIED] = h
+    return status
+
+
+@device
+def _note_last_step(p: Problem) -> None:
+    """Notes the stages of the last step, and whether this one goes on from there: the state may have been changed."""
+    kept, z, z_before = vector(p, a.KEPT), matrix(p, _SOLVER + a.Z), matrix(p, Z_BEFORE)
+    if not integers_of(p)[f.KNOWS_START]:  # the last step tried was accepted
+        kept[a.H_BEFORE] = kept[a.H_TRIED] if is_near(vector(p, a.X_START), vector(p, X_TRIED)) else 0.0
+        for k in range(len(z)):
+            copy(z_before[k], z[k])
+    kept[a.H_TRIED] = 0.0
+
+
+@device
+def _guess(p: Problem, h: float) -> None:
+    """Begins with the continuation of the last step."""
+    h_before = vector(p, a.KEPT)[a.H_BEFORE]
+    if h <= _FARTHEST_GUESS * h_before:
+        extrapolate(p, h / h_before)
+    else:
+        z = matrix(p, _SOLVER + a.Z)
+        for k in range(len(z)):
+            clear(z[k])
+
+
+@device
+def _estimate_error(p: Problem) -> int:
+    """Sets the error of the step, equation (5)."""
+    r, kept, error = reals_of(p), vector(p, a.KEPT), vector(p, a.RESIDUAL)
+    if not kept[a.HAS_J]:  # full Newton iterations keep none
+        status = linearize_at_start(p, f.ERROR_COUNTS)
+        if status != SUCCEEDED:
+            return status
+    status = SUCCEEDED
+    _filter(p, vector(p, a.XDOT_START))
+    r[f.ERROR] = largest(error)
+    if r[f.ERROR] > r[f.ACCURACY] and kept[a.H_BEFORE] == 0.0:
+        # Far from equilibrium a stiff component spoils it; a second time through the filter mends that
+        # (IV.8, (8.20)). Elsewhere that would hide steps that leap over a sudden change.
+        xdot = vector(p, a.XDOT_UP)
+        move(p, r[f.START], error)
+        status = evaluate(p, xdot)
+        if status == SUCCEEDED:
+            integers_of(p)[f.ERROR_COUNTS + f.EVALUATIONS] += 1
+            _filter(p, xdot)
+            r[f.ERROR] = largest(error)
+    return status
+
+
+@device
+def _filter(p: Problem, xdot: Array) -> None:
+    """RESIDUAL = (I - h gamma_0 J)^-1 (h gamma_0 xdot + sum_i e_i z_i), equation (5)."""
+    kept, h, gamma_0 = vector(p, a.KEPT), reals_of(p)[f.H], matrix(p, _SOLVER + a.METHOD)[a.GAMMA_0, 0]
+    mu = 1.0 / (gamma_0 * h)
+    if kept[a.FILTERED_FOR] != kept[a.J_NUMBER] or kept[a.H_FILTERED] != h:
+        kept[a.FILTERED_FOR] = -1.0
+        factor_filter(p, mu)
+        kept[a.FILTERED_FOR], kept[a.H_FILTERED] = kept[a.J_NUMBER], h
+        integers_of(p)[f.ERROR_COUNTS + f.FACTORIZATIONS] += 1
+    apply_filter(p, mu, xdot)
+
+
+# ---------------------------------------------------------------------- algebra, in Python and in compiled code
+
+
+def is_near(x: Array, x_tried: Array) -> bool:
+    """Whether two states are the same, but for rounding."""
+    return bool((np.abs(x - x_tried) <= _SAME_STATE * (1.0 + np.abs(x_tried))).all())
+
+
+@compiled_form(is_near)
+def _is_near(x: Array, x_tried: Array) -> bool:
+    result = True
+    for j in range(len(x)):
+        result = result and abs(x[j] - x_tried[j]) <= _SAME_STATE * (1.0 + abs(x_tried[j]))
+    return result
+
+
+def extrapolate(p: RadauMethod, ratio: float) -> None:
+    """Continues the polynomial through the stages of the last step into one that is `ratio` times as long."""
+    p._arrays[_SOLVER + a.Z][:] = p._method.extrapolate(p._arrays[Z_BEFORE], ratio)
+
+
+@compiled_form(extrapolate)
+def _extrapolate(p: int, ratio: float) -> None:
+    z, z_before, method = matrix(p, _SOLVER + a.Z), matrix(p, Z_BEFORE), matrix(p, _SOLVER + a.METHOD)
+    num_stages, n = z.shape
+    for k in range(num_stages):
+        clear(z[k])
+        x = 1.0 + ratio * method[a.C, k]
+        for m in range(num_stages):
+            weight, power = 0.0, 1.0
+            for i in range(num_stages):
+                power *= x
+                weight += (power - 1.0) * method[a.EXTRAPOLATION + i, m]
+            for j in range(n):
+                z[k, j] += weight * z_before[m, j]
+
+
+def factor_filter(p: RadauMethod, mu: float) -> None:
+    """Factors mu I - J for the error estimate."""
+    p._linear_algebra.factor(mu, p._arrays[a.J], p._arrays[LU_FILTER], p._arrays[PIVOTS_FILTER])
+
+
+@compiled_form(factor_filter)
+def _factor_filter(p: int, mu: float) -> None:
+    factor_shifted(mu, matrix(p, a.J), matrix(p, LU_FILTER), integer_vector(p, PIVOTS_FILTER))
+
+
+def apply_filter(p: RadauMethod, mu: float, xdot: Array) -> None:
+    """RESIDUAL = (mu I - J)^-1 (xdot + mu sum_i e_i z_i)."""
+    right = xdot + mu * (p._method.e @ p._arrays[_SOLVER + a.Z])
+    p._arrays[a.RESIDUAL][:] = p._linear_algebra.solve(
+        mu, p._arrays[a.J], p._arrays[LU_FILTER], p._arrays[PIVOTS_FILTER], right
+    )
+
+
+@compiled_form(apply_filter)
+def _apply_filter(p: int, mu: float, xdot: Array) -> None:
+    z, e, error = matrix(p, _SOLVER + a.Z), matrix(p, _SOLVER + a.METHOD)[a.E], vector(p, a.RESIDUAL)
+    for j in range(len(error)):
+        total = e[0] * z[0, j]
+        for k in range(1, len(z)):
+            total += e[k] * z[k, j]
+        error[j] = xdot[j] + mu * total
+    solve_factored(matrix(p, LU_FILTER), integer_vector(p, PIVOTS_FILTER), error)
+
+
+# ---------------------------------------------------------------------- integrators
 
 
 class RadauMethod(ImplicitIntegrator):
-    """Steps by a Radau IIA method (equations (1) to (5) of collocation.py).
-
-    For up to 30 state variables that are floats the algebra is compiled, see radau_step.py.
-    """
+    """Steps by a Radau IIA method (equations (1) to (5) of collocation.py)."""
 
     num_stages: int
-    _stepper: RadauStepper | None = None
+    attempt = try_radau_step
 
     def get_error_estimate_order(self) -> int:
         return radau_iia(self.num_stages).error_order
 
-    def _prepare_solvers(self) -> None:
+    def _methods(self) -> list[CollocationMethod]:
         self._method = radau_iia(self.num_stages)
-        self._stepper = None
-        self._may_be_compiled = self._x.dtype == np.float64 and 0 < len(self._x) <= _MOST_COMPILED
-        self._solver = NewtonSolver(self._method, len(self._x), self._x.dtype)
-        self._z = np.zeros((self.num_stages, len(self._x)), self._x.dtype)
-        self._filter_for: tuple[object, float] = (None, math.nan)
-        self._z_before = self._z.copy()  # the stages of the last step
-        self._h_before = 0.0  # its size; 0 if it says nothing about the next one
-        self._h_tried = 0.0  # size of the last step tried; 0 if its equations could not be solved
-        self._x_tried = self._x.copy()  # where it went
+        return [self._method]
 
-    def _drop_jacobian(self) -> None:
-        super()._drop_jacobian()
-        if self._stepper is not None:
-            self._stepper.drop_jacobian()
-
-    def _find_stepper(self) -> RadauStepper | None:
-        """The compiled form of the steps, which keeps what they leave for the next one; None if there is none."""
-        if self._stepper is None and self._may_be_compiled:
-            from merganser.analysis.integrators.radau_stepper import RadauStepper, is_available
-
-            self._may_be_compiled = is_available()
-            if self._may_be_compiled:
-                self._stepper = RadauStepper(self._method, self._store.flat, self._x_start, self._xdot_start)
-        return self._stepper
-
-    def _step(self, time: float, h: float) -> float:
-        stepper = self._find_stepper()
-        return self._interpreted_step(time, h) if stepper is None else self._compiled_step(stepper, time, h)
-
-    def _compiled_step(self, stepper: RadauStepper, time: float, h: float) -> float:
-        store, down = self._store, self._down  # what depends on time and state may become more while it is learnt
-        stepper.note_settings(self)
-        stepper.begin(time, h, self._knows_start)
-        operations = None if self._is_searching_for_blame else self._derivatives.operations()
-        try:
-            if operations is not None:
-                num_evaluations = stepper.finish(*operations[:4])
-                if not self._derivatives.have_failed():
-                    self._num_derivative_evaluations += num_evaluations
-                else:  # Python says why
-                    stepper.restore()
-                    self._move_back(time)
-                    stepper.begin(time, h, False)
-                    operations = None
-            if operations is None:
-                while (wanted := stepper.go_on()) != OVER:
-                    if wanted != DERIVATIVES_HERE:
-                        store.invalid |= down["time"] | down["xc"]
-                    self._evaluate()
-        except BaseException:
-            stepper.restore(keeps_counts=True)
-            raise
-        finally:
-            stepper.take_counts(self._counts, self._error_counts)
-        store.invalid |= down["time"] | down["xc"]
-        self._knows_start = True
-        return stepper.error()
-
-    # ------------------------------------------------------------------ other scalars, large systems
-
-    def _guess(self, h: float) -> None:
-        """Continues the last step, unless the state has been changed since."""
-        if not self._knows_start:  # the last step tried was accepted
-            moved = np.abs(self._x_start - self._x_tried) <= SAME_STATE * (1.0 + np.abs(self._x_tried))
-            has_gone_on = self._h_tried > 0.0 and bool(moved.all())
-            self._h_before = self._h_tried if has_gone_on else 0.0
-            self._z_before[:] = self._z
-        self._h_tried = 0.0
-        if h <= FARTHEST_GUESS * self._h_before:
-            self._z[:] = self._method.extrapolate(self._z_before, h / self._h_before)
-        else:
-            self._z[:] = 0.0
-
-    def _interpreted_step(self, time: float, h: float) -> float:
-        self._guess(h)
-        self._begin_attempt(time)
-        z = self._z
-        if not self._solve(self._solver, time, h, z, self._counts):
-            return math.inf
-        change = z[-1]
-        error = 0.0
-        if not self._is_fixed_step:
-            estimate = self._estimate(h, self._xdot_start)
-            error = largest_magnitude(estimate, self._work)
-            if error > self.get_accuracy_in_use() and self._h_before == 0.0:
-                # Far from equilibrium a stiff component spoils it; a second time through the filter mends that
-                # (IV.8, (8.20)). Elsewhere that would hide steps that leap over a sudden change.
-                self._move(time, estimate)
-                self._error_counts.derivative_evaluations += 1
-                error = largest_magnitude(self._estimate(h, self._evaluate()), self._work)
-        self._move(time + h, change)
-        self._x_tried[:] = self._x
-        self._h_tried = h
-        return error
-
-    def _estimate(self, h: float, xdot: Array) -> Array:
-        """The error of the step, equation (5)."""
-        method = self._method
-        mu = 1.0 / (method.gamma_0 * h)
-        if self._linearization is None:  # full Newton iterations keep none
-            counts = self._error_counts
-            start = self._x_start.copy()
-            self._linearization = self._linearize_at(self._start_time, start, self._xdot_start, counts)
-        if self._filter_for != (self._linearization, mu):
-            self._solve_filter = self._linearization.factor(mu)
-            self._filter_for = (self._linearization, mu)
-            self._error_counts.factorizations += 1
-        return self._solve_filter(xdot + mu * (method.e @ self._z))
+    def _further_arrays(self, n: int, dtype: Any) -> list[tuple[tuple[int, ...], Any]]:
+        return [((self.num_stages, n), dtype), ((n,), dtype), ((n, n), float), ((n,), np.int64)]
 
 
 class Radau1Integrator(RadauMethod):

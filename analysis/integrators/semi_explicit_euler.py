@@ -2,10 +2,57 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.base import IntegratorBase
+from merganser.analysis.integrators.problem import (
+    Problem,
+    evaluate,
+    evaluate_start,
+    integer_vector,
+    move,
+    reals_of,
+    scale_at,
+    vector,
+)
 from merganser.framework import Context, System
+from merganser.framework.native import kernel
+from merganser.framework.native.tape import SUCCEEDED
 
 __all__ = ["SemiExplicitEulerIntegrator"]
+
+# The arrays of an attempt.
+(
+    POSITIONS,  # where they stand in the state
+    OTHERS,  # and all else
+    XDOT_START,
+    XDOT,  # derivatives with the new velocities
+    CHANGE_OF_OTHERS,  # 0 for positions
+    CHANGE,
+) = range(6)
+
+
+@kernel
+def try_semi_explicit_euler_step(p: Problem) -> int:
+    """Equations (1) and (2) of SemiExplicitEulerIntegrator."""
+    r, positions, others = reals_of(p), integer_vector(p, POSITIONS), integer_vector(p, OTHERS)
+    xdot_start, xdot = vector(p, XDOT_START), vector(p, XDOT)
+    change_of_others, change = vector(p, CHANGE_OF_OTHERS), vector(p, CHANGE)
+    time, h = r[f.START], r[f.H]
+    r[f.ERROR] = 0.0
+    status = evaluate_start(p, xdot_start)
+    scale_at(change, others, h, xdot_start)  # (1)
+    if len(positions) > 0 and status == SUCCEEDED:
+        scale_at(change_of_others, others, h, xdot_start)
+        move(p, time, change_of_others)
+        status = evaluate(p, xdot)
+        scale_at(change, positions, h, xdot)  # (2)
+    if status == SUCCEEDED:
+        move(p, time + h, change)
+    return status
 
 
 class SemiExplicitEulerIntegrator(IntegratorBase):
@@ -27,6 +74,8 @@ class SemiExplicitEulerIntegrator(IntegratorBase):
         ValueError: the step size is not positive.
     """
 
+    attempt = try_semi_explicit_euler_step
+
     def __init__(self, system: System, max_step_size: float, context: Context | None = None) -> None:
         super().__init__(system, context)
         self.set_maximum_step_size(max_step_size)
@@ -37,17 +86,8 @@ class SemiExplicitEulerIntegrator(IntegratorBase):
     def get_error_estimate_order(self) -> int:
         return 0
 
-    def _prepare(self) -> None:
-        self._q = self._bound_context().layout.xc_partition[0]
-        self._change = self._x.copy()
-
-    def _step(self, time: float, h: float) -> float:
-        q, change = self._q, self._change
-        self._evaluate_start()
-        change[:] = h * self._xdot_start  # (1)
-        if len(q):
-            change[q] = 0.0
-            self._move(time, change)
-            change[q] = h * self._evaluate()[q]  # (2)
-        self._move(time + h, change)
-        return 0.0
+    def _make_arrays(self, n: int, dtype: Any) -> list[Any]:
+        positions = np.array(self._bound_context().layout.xc_partition[0], dtype=np.int64)
+        others = np.setdiff1d(np.arange(n), positions)
+        xdot, change_of_others, change = np.zeros((3, n), dtype)
+        return [positions, others, self._xdot_start, xdot, change_of_others, change]

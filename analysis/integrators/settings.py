@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import abc
 import math
+from typing import Any
 
+import numpy as np
+
+from merganser.analysis.integrators import step_fields as f
 from merganser.framework.core.arguments import checked_number
 
 __all__ = ["IntegratorSettings"]
@@ -21,6 +25,15 @@ class IntegratorSettings(abc.ABC):
 
     _is_initialized: bool  # whether Initialize has seen the settings
 
+    def __init__(self) -> None:
+        # All that steps depend on and count; single fields are read and written faster this way than in an array.
+        integers: Any = np.zeros(f.NUM_INTEGERS, dtype=np.int64)
+        reals: Any = np.zeros(f.NUM_REALS)
+        self._integer_array, self._real_array = integers, reals
+        integers[f.REALS] = reals.ctypes.data
+        self._integers: Any = memoryview(integers)
+        self._reals: Any = memoryview(reals)
+
     @abc.abstractmethod
     def supports_error_estimation(self) -> bool:
         """Whether the method estimates its error, so that it can choose its step size."""
@@ -28,22 +41,20 @@ class IntegratorSettings(abc.ABC):
     def _reset_knobs(self) -> None:  # noqa: B027 (most methods have none)
         """Sets the knobs of the method, if it has any, to their defaults."""
 
-    def _reset_counts(self) -> None:  # noqa: B027 (most methods have none)
-        """Sets the counts of the method, if it has any, to zero."""
-
     def _summary(self) -> list[tuple[str, float]]:
         """The counts of the method by name."""
         return []
 
     def _reset_settings(self) -> None:
         """Sets all knobs to their defaults and all counts to zero."""
-        self._max_step_size = math.inf
-        self._min_step_size = 0.0
-        self._throws_on_minimum_step_size = True
-        self._is_fixed_step = not self.supports_error_estimation()
+        self._reals[f.MAX_STEP_SIZE] = math.inf
+        self._reals[f.MIN_STEP_SIZE] = 0.0
+        self._integers[f.THROWS] = True
+        self._integers[f.IS_FIXED_STEP] = not self.supports_error_estimation()
         self._target_accuracy: float | None = None
+        self._reals[f.ACCURACY] = self.default_accuracy
         self._initial_step_size: float | None = None
-        self._ideal_step_size = math.nan
+        self._reals[f.IDEAL_STEP_SIZE] = math.nan
         self._is_initialized = False
         self._reset_knobs()
         self.ResetStatistics()
@@ -52,11 +63,12 @@ class IntegratorSettings(abc.ABC):
 
     def set_maximum_step_size(self, max_step_size: float) -> None:
         """Takes no step longer than this [s]; in fixed-step mode, all steps have this size."""
-        self._max_step_size = self._positive(max_step_size, "maximum step size")
+        self._reals[f.MAX_STEP_SIZE] = self._positive(max_step_size, "maximum step size")
 
     def get_maximum_step_size(self) -> float:
         """The longest step allowed [s]."""
-        return self._max_step_size
+        value: float = self._reals[f.MAX_STEP_SIZE]
+        return value
 
     def set_requested_minimum_step_size(self, min_step_size: float) -> None:
         """Takes no step shorter than this [s], save the last one before an event."""
@@ -64,31 +76,32 @@ class IntegratorSettings(abc.ABC):
         size = checked_number(min_step_size, f"{name}: minimum step size [s]")
         if not size >= 0.0:
             raise ValueError(f"{name}: the minimum step size cannot be negative, got {min_step_size}.")
-        self._min_step_size = size
+        self._reals[f.MIN_STEP_SIZE] = size
         self._is_initialized = False
 
     def get_requested_minimum_step_size(self) -> float:
         """The shortest step asked for [s]."""
-        return self._min_step_size
+        value: float = self._reals[f.MIN_STEP_SIZE]
+        return value
 
     def set_throw_on_minimum_step_size_violation(self, throws: bool) -> None:
         """Whether to raise when the accuracy cannot be met with the shortest step, or to accept the error."""
-        self._throws_on_minimum_step_size = throws
+        self._integers[f.THROWS] = bool(throws)
 
     def get_throw_on_minimum_step_size_violation(self) -> bool:
         """Whether to raise when the accuracy cannot be met with the shortest step."""
-        return self._throws_on_minimum_step_size
+        return bool(self._integers[f.THROWS])
 
     def set_fixed_step_mode(self, flag: bool) -> None:
         """Whether all steps have the maximum step size, without error control."""
         if not flag and not self.supports_error_estimation():
             raise RuntimeError(f"{type(self).__name__} has no error estimate; it can only take fixed steps.")
-        self._is_fixed_step = flag
+        self._integers[f.IS_FIXED_STEP] = bool(flag)
         self._is_initialized = False
 
     def get_fixed_step_mode(self) -> bool:
         """Whether all steps have the maximum step size."""
-        return self._is_fixed_step
+        return bool(self._integers[f.IS_FIXED_STEP])
 
     def set_target_accuracy(self, accuracy: float) -> None:
         """Asks for this much error a step, at most, in any state variable."""
@@ -96,6 +109,7 @@ class IntegratorSettings(abc.ABC):
         if not self.supports_error_estimation():
             raise RuntimeError(f"{type(self).__name__} has no error estimate, so it cannot aim at an accuracy.")
         self._target_accuracy = checked
+        self._reals[f.ACCURACY] = min(checked, self.loosest_accuracy)
 
     def get_target_accuracy(self) -> float:
         """The accuracy asked for; nan if none was."""
@@ -103,8 +117,8 @@ class IntegratorSettings(abc.ABC):
 
     def get_accuracy_in_use(self) -> float:
         """The accuracy in use: what was asked for, or the method's default."""
-        wanted = self._target_accuracy
-        return self.default_accuracy if wanted is None else min(wanted, self.loosest_accuracy)
+        accuracy: float = self._reals[f.ACCURACY]
+        return accuracy
 
     def request_initial_step_size_target(self, step_size: float) -> None:
         """Asks for the size of the first step [s]."""
@@ -124,68 +138,74 @@ class IntegratorSettings(abc.ABC):
 
     def ResetStatistics(self) -> None:
         """Sets all counts to zero."""
-        self._num_steps_taken = 0
-        self._num_derivative_evaluations = 0
-        self._num_error_shrinkages = 0
-        self._num_failure_shrinkages = 0
-        self._actual_initial_step_size = math.nan
-        self._smallest_step_size = math.nan
-        self._largest_step_size = math.nan
-        self._previous_step_size = math.nan
-        self._reset_counts()
+        counts, sizes = self._integers, self._reals
+        for number in (f.NUM_STEPS, *range(f.COUNTED, f.BEFORE)):
+            counts[number] = 0
+        for number in (f.FIRST_STEP_SIZE, f.SMALLEST_STEP_SIZE, f.LARGEST_STEP_SIZE, f.PREVIOUS_STEP_SIZE):
+            sizes[number] = math.nan
 
     def get_num_steps_taken(self) -> int:
         """Number of steps taken."""
-        return self._num_steps_taken
+        value: int = self._integers[f.NUM_STEPS]
+        return value
 
     def get_num_derivative_evaluations(self) -> int:
         """Number of times that derivatives were asked for."""
-        return self._num_derivative_evaluations
+        value: int = self._integers[f.NUM_EVALUATIONS]
+        return value
 
     def get_num_step_shrinkages_from_error_control(self) -> int:
         """Number of steps tried that had too large an error."""
-        return self._num_error_shrinkages
+        value: int = self._integers[f.NUM_SHRINKAGES]
+        return value
 
     def get_num_step_shrinkages_from_substep_failures(self) -> int:
         """Number of steps tried that met a value that was not finite, or equations that could not be solved."""
-        return self._num_failure_shrinkages
+        value: int = self._integers[f.NUM_FAILURES]
+        return value
 
     def get_num_substep_failures(self) -> int:
         """Number of failures within steps; each is met by a shorter step, so that it is
         `get_num_step_shrinkages_from_substep_failures`."""
-        return self._num_failure_shrinkages
+        value: int = self._integers[f.NUM_FAILURES]
+        return value
 
     def get_actual_initial_step_size_taken(self) -> float:
         """Size of the first step taken [s]."""
-        return self._actual_initial_step_size
+        value: float = self._reals[f.FIRST_STEP_SIZE]
+        return value
 
     def get_smallest_adapted_step_size_taken(self) -> float:
         """Size of the shortest step that error control chose [s]."""
-        return self._smallest_step_size
+        value: float = self._reals[f.SMALLEST_STEP_SIZE]
+        return value
 
     def get_largest_step_size_taken(self) -> float:
         """Size of the longest step taken [s]."""
-        return self._largest_step_size
+        value: float = self._reals[f.LARGEST_STEP_SIZE]
+        return value
 
     def get_previous_integration_step_size(self) -> float:
         """Size of the latest step [s]."""
-        return self._previous_step_size
+        value: float = self._reals[f.PREVIOUS_STEP_SIZE]
+        return value
 
     def get_ideal_next_step_size(self) -> float:
         """Size that error control wants for the next step [s]."""
-        return self._ideal_step_size
+        value: float = self._reals[f.IDEAL_STEP_SIZE]
+        return value
 
     def GetStatisticsSummary(self) -> list[tuple[str, float]]:
         """The counts by name."""
         summary: list[tuple[str, float]] = [
-            ("integrator_num_steps_taken", self._num_steps_taken),
-            ("integrator_actual_initial_step_size_taken", self._actual_initial_step_size),
-            ("integrator_largest_step_size_taken", self._largest_step_size),
+            ("integrator_num_steps_taken", self._integers[f.NUM_STEPS]),
+            ("integrator_actual_initial_step_size_taken", self._reals[f.FIRST_STEP_SIZE]),
+            ("integrator_largest_step_size_taken", self._reals[f.LARGEST_STEP_SIZE]),
         ]
-        if not self._is_fixed_step:
+        if not self._integers[f.IS_FIXED_STEP]:
             summary += [
-                ("integrator_smallest_adapted_step_size_taken", self._smallest_step_size),
-                ("integrator_num_step_shrinkages_from_error_control", self._num_error_shrinkages),
+                ("integrator_smallest_adapted_step_size_taken", self._reals[f.SMALLEST_STEP_SIZE]),
+                ("integrator_num_step_shrinkages_from_error_control", self._integers[f.NUM_SHRINKAGES]),
             ]
-        summary.append(("integrator_num_derivative_evaluations", self._num_derivative_evaluations))
+        summary.append(("integrator_num_derivative_evaluations", self._integers[f.NUM_EVALUATIONS]))
         return summary + self._summary()

@@ -28,93 +28,49 @@ READ_ANEW = AGAIN + 7  # what a handler comes to that has changed what the event
 _number = itertools.count()
 # Fields of integers. First what changes:
 PLACE = next(_number)  # where the loop is
-AT = next(_number)  # number of the operation that did not succeed
 HANDLED = next(_number)  # how many operations of the events in progress need not be done again
 HAS_RETURNED = next(_number)  # whether the handler in progress has
 PENDING = next(_number)  # group of events that are due; -1 if there are none
 DUE = next(_number)  # bits of the clocks that strike at NEXT_TIME
 CHANGED = next(_number)  # since Python last looked: bit 0 for time and continuous state, others for updates of groups
 NEEDS_ALL = next(_number)  # whether something but time and continuous state has changed since the last derivatives
-KNOWS_DERIVATIVES = next(_number)  # whether those in the flat array are those of the present time and state
-KNEW_DERIVATIVES = next(_number)  # the same, when the step in progress began
 STATE_IS_UPDATED = next(_number)  # whether the unrestricted updates of the group that is pending have been made
 HAS_EFFECT = next(_number)  # whether an event of the group in progress had something to do
 MUST_STOP = next(_number)  # whether to stop once the events in progress are done
 STEPS_LEFT = next(_number)  # until the loop pauses
 ROOM_IN_LOGS = next(_number)  # samples for which every log has room
 IS_OUT_OF_DATE = next(_number)  # whether the program is to be made anew after the events in progress
-KNOWS_START = next(_number)  # whether the derivatives at the start of the step are known
-IS_LAST = next(_number)  # whether the step may end at TARGET_TIME
-IS_CUT_SHORT = next(_number)  # whether TARGET_TIME cuts the step to much less than was wanted
 NUM_STEPS = next(_number)  # counts since the loop was entered
 NUM_STATE_UPDATES = next(_number)
 NUM_UPDATES = next(_number)
 NUM_PUBLISHES = next(_number)
-NUM_EVALUATIONS = next(_number)
-NUM_SHRINKAGES = next(_number)
-NUM_FAILURES = next(_number)
-EVALUATIONS_BEFORE = next(_number)  # the last three at the start of the step
-SHRINKAGES_BEFORE = next(_number)
-FAILURES_BEFORE = next(_number)
-NUM_INTEGRATOR_STEPS = next(_number)  # in all
-# The problem and the method:
-NUM_STATES = next(_number)
-NUM_STAGES = next(_number)
-IS_FIXED_STEP = next(_number)
-ENDS_IN_LAST_STAGE = next(_number)
-IS_RADAU = next(_number)  # whether steps are those of a Radau method; otherwise they are explicit Runge-Kutta steps
-ERROR_ORDER = next(_number)
+# The problem:
+STEP = next(_number)  # address of the integrator's integers (integrators/step_fields.py)
+TAKE_STEP = next(_number)  # kernel that takes its steps
 ALL_BEGIN = next(_number)  # operations that compute the derivatives: all of them
 ALL_END = next(_number)
 STAGE_BEGIN = next(_number)  # those that depend on time or continuous state
 STAGE_END = next(_number)
-CHANGING = next(_number)  # what the derivatives depend on: bits WITH_TIME, WITH_STATE
-NUM_QUATERNIONS = next(_number)  # of length 1 in the state
 NUM_CLOCKS = next(_number)
 # Addresses of arrays:
 REALS = next(_number)  # the fields of floats
 VALUES = next(_number)  # the flat array of the Context: time, continuous state, its derivatives, ...
-NUMBERS = next(_number)  # constants of operations
-ADDRESSES = next(_number)  # of operations
-STARTS = next(_number)  # of their integers
-FAILURE = next(_number)  # what operations that fail set to 1
+OPERATIONS = next(_number)  # place of the list of operations
+FAILURE = next(_number)  # where an exception goes that a function of Python has raised
 GROUPS = next(_number)  # shape [number of groups, GROUP_SIZE]
 PLACES_OF_GROUPS = next(_number)  # where a group is found by its clocks: its number + 1 or 0, see group_place()
 LAST_PLACE = next(_number)  # the last index there, a power of 2 minus 1
 CLOCKS = next(_number)  # period, offset and next time of each clock, shape [NUM_CLOCKS, 3]
-STAGE_TIMES = next(_number)  # c of the method
-WEIGHTS = next(_number)  # rows of a, then b, then b - b_hat, shape [NUM_STAGES + 2, NUM_STAGES]
-SCALED = next(_number)  # the same times h
-QUATERNIONS = next(_number)  # where they start in the state
-X_START = next(_number)  # state at the start of the step
-DERIVATIVES = next(_number)  # at the stages, shape [NUM_STAGES, NUM_STATES]; of Radau methods those at the start
 WATCH = next(_number)  # when to look for signals, see below
 LOOK = next(_number)  # functions of Python: looks for signals and shows progress
 ADD_GROUP = next(_number)  # adds the group of the clocks in DUE
 MAKE_ROOM = next(_number)  # makes room in logs
-RADAU = next(_number)  # fields of the compiled Radau steps (integrators/radau_fields.py)
-RADAU_REALS = next(_number)
-RADAU_STEP = next(_number)  # the operation that takes them
 NUM_INTEGERS = next(_number)
 
 _number = itertools.count()
 # Fields of floats.
 BOUNDARY = next(_number)  # time where the advance ends [s]
 NEXT_TIME = next(_number)  # when clocks strike next
-TARGET_TIME = next(_number)  # the earlier of these two
-STEP_START = next(_number)  # time at the start of the step
-ROOM = next(_number)  # longest step that may be taken now
-H = next(_number)  # size of the step in progress
-ERROR = next(_number)  # its outcome, see IntegratorBase._step
-SCALED_FOR = next(_number)  # the h in SCALED
-ACCURACY = next(_number)
-MAX_STEP_SIZE = next(_number)
-MIN_STEP_SIZE = next(_number)
-IDEAL_STEP_SIZE = next(_number)
-PREVIOUS_STEP_SIZE = next(_number)
-LARGEST_STEP_SIZE = next(_number)
-SMALLEST_STEP_SIZE = next(_number)
-FIRST_STEP_SIZE = next(_number)
 NUM_REALS = next(_number)
 
 _number = itertools.count()
@@ -161,8 +117,6 @@ HAS_LOGS = 16
 NEEDS_PYTHON_STEP = 32
 HAS_STATE_UPDATES = 64
 CHANGES_DERIVATIVES = 128  # whether the time derivatives depend on what the updates change
-
-WITH_TIME, WITH_STATE = 1, 2
 
 SLICE = 10_000_000  # how long the loop runs before Python looks for signals [ns]
 

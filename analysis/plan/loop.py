@@ -1,8 +1,8 @@
 """The loop of a plan: events and the steps of integrators in one compiled call.
 
-It does what `Simulator._advance_one_step` and `IntegratorBase._step_towards` do, in the same order and with the same
-sums, to the last bit. What is left to Python is an operation like others, see callbacks.py. All functions return
-SUCCEEDED, or why the loop is to end; what it knows then stands in two arrays (fields.py).
+It does what `Simulator._advance_one_step` does, in the same order, and takes the steps of integrators/stepping.py. What
+is left to Python is an operation like others, see callbacks.py. All functions return SUCCEEDED, or why the loop is to
+end; what it knows then stands in two arrays (fields.py).
 """
 
 from __future__ import annotations
@@ -10,16 +10,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from merganser.analysis.integrators.base import STRETCH
+from merganser.analysis.integrators import step_fields as sf
+from merganser.analysis.integrators.compiled_steps import STEPS
+from merganser.analysis.integrators.explicit_runge_kutta import try_runge_kutta_step
 from merganser.analysis.integrators.step_size import is_too_fine
 from merganser.analysis.plan import fields as f
-from merganser.analysis.plan.running import look_now_and_then, run
-from merganser.analysis.plan.stepping import integrate
+from merganser.analysis.plan.running import evaluate, look_now_and_then, note_move, run
 from merganser.framework.native import PreparedKernel, device, kernel
+from merganser.framework.native.operation_list import AT
 from merganser.framework.native.tape import (
     AGAIN,
     FAILED,
+    RAISED,
     SUCCEEDED,
+    call_kernel,
     call_python,
     doubles_at,
     integers_at,
@@ -81,7 +85,7 @@ def _handle(i: Any, inputs_begin: int, inputs_end: int, begin: int, end: int) ->
         outcome = run(i, begin + i[f.HANDLED], end)
         if outcome == SUCCEEDED:
             return outcome
-        i[f.HANDLED] = i[f.AT] - begin + i[f.HAS_RETURNED]
+        i[f.HANDLED] = integers_at(i[f.OPERATIONS])[AT] - begin + i[f.HAS_RETURNED]
         if outcome != f.READ_ANEW:
             return outcome
         outcome = run(i, inputs_begin, inputs_end)
@@ -142,7 +146,7 @@ def _update(i: Any, group: Any) -> int:
 @device
 def _note_updates(i: Any, group: Any) -> None:
     if group[f.GROUP_FLAGS] & f.CHANGES_DERIVATIVES:
-        i[f.KNOWS_DERIVATIVES] = 0
+        integers_at(i[f.STEP])[sf.IS_CURRENT] = 0
     i[f.CHANGED] |= 1 << min(f.FIRST_GROUP_BIT + i[f.PENDING], f.LAST_GROUP_BIT)
     i[f.NEEDS_ALL] = 1
 
@@ -259,20 +263,40 @@ def _pass_time(i: Any, r: Any, values: Any) -> int:
     target = r[f.NEXT_TIME] if r[f.NEXT_TIME] < r[f.BOUNDARY] else r[f.BOUNDARY]
     if target == time:
         return SUCCEEDED
-    if i[f.NUM_STATES] == 0:
+    if integers_at(i[f.STEP])[sf.NUM_STATES] == 0:
         values[0] = target
         i[f.CHANGED] |= 1
         return SUCCEEDED
-    r[f.TARGET_TIME] = target
-    r[f.STEP_START] = time
-    room = target - time
-    i[f.IS_LAST] = room <= STRETCH * r[f.MAX_STEP_SIZE]
-    if not i[f.IS_LAST]:
-        room = r[f.MAX_STEP_SIZE]
-        if _is_too_fine(room, time):
-            return f.PYTHON_STEP
-    r[f.ROOM] = room
-    return integrate(i, r, values)
+    outcome = call_kernel(i[f.TAKE_STEP], (i[f.STEP], target))
+    note_move(i)
+    if outcome not in (SUCCEEDED, RAISED, sf.TOO_FINE):  # what has been computed for an exception counts
+        _forget_step(integers_at(i[f.STEP]), values)
+    return outcome if outcome in (SUCCEEDED, RAISED, AGAIN) else f.PYTHON_STEP
 
 
-LOOP = PreparedKernel(advance, 0)
+@device
+def _forget_step(s: Any, values: Any) -> None:
+    """Takes back what has been counted in a step that will be taken anew, with the same derivatives at its start."""
+    for k in range(sf.NUM_COUNTED):
+        s[sf.COUNTED + k] = s[sf.BEFORE + k]
+    if s[sf.WAS_CURRENT] and s[sf.KNOWS_START]:
+        n, xdot_start = s[sf.NUM_STATES], doubles_at(s[sf.XDOT_START])
+        for j in range(n):
+            values[1 + n + j] = xdot_start[j]
+        s[sf.IS_CURRENT] = 1
+
+
+class _Loop:
+    """The loop, with what its first steps need."""
+
+    _loop = PreparedKernel(advance, 0)
+    _parts = STEPS, PreparedKernel(evaluate, 0), PreparedKernel(try_runge_kutta_step, 0)
+
+    def address(self) -> int:
+        """Where it stands; all is compiled, or taken from the disk, when first asked for."""
+        for part in self._parts:
+            part.address()
+        return self._loop.address()
+
+
+LOOP = _Loop()

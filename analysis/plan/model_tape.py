@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from merganser.framework.core.events import EventKind, TriggerType
 from merganser.framework.native import device
 from merganser.framework.native.assembly import Assembly, order_of_computation, place_relative_to
-from merganser.framework.native.tape import call_operation, complexes_at, doubles_at, integers_at
+from merganser.framework.native.operation_list import run_all
+from merganser.framework.native.tape import SUCCEEDED, complexes_at, doubles_at, integers_at
 from merganser.framework.primitives.linearization import COMPLEX_STEP
 
 __all__ = ["ModelTape", "move_complex_model", "move_model", "run_model", "take_results", "take_slopes"]
@@ -25,12 +26,8 @@ _FIRST_STATE = 1  # in the flat array; the time stands before
 
 # Integers that describe a tape to compiled code.
 _number = itertools.count()
-NUM_OPERATIONS = next(_number)
-ADDRESSES = next(_number)  # of the operations
-STARTS = next(_number)  # addresses of their integers
+OPERATIONS = next(_number)  # place of the list of operations
 VALUES = next(_number)  # address of the flat array
-NUMBERS = next(_number)  # address of the constants
-FAILURE = next(_number)  # address of the integer that operations set if they fail
 STATE = next(_number)  # place of the state
 NUM_STATES = next(_number)
 INPUT = next(_number)  # place of the input
@@ -54,13 +51,7 @@ def move_model(tape_in: Any, time: float, state_in: Any, state: int, input_in: A
 @device
 def run_model(tape_in: Any) -> bool:
     """Runs a tape; returns whether all of its operations could do their work."""
-    addresses, starts = integers_at(tape_in[ADDRESSES]), integers_at(tape_in[STARTS])
-    for n in range(tape_in[NUM_OPERATIONS]):
-        call_operation(addresses[n], tape_in[VALUES], tape_in[NUMBERS], starts[n])
-    failure = integers_at(tape_in[FAILURE])
-    is_complete: bool = failure[0] == 0
-    failure[0] = 0
-    return is_complete
+    return run_all(tape_in[OPERATIONS]) == SUCCEEDED
 
 
 @device
@@ -122,13 +113,10 @@ class ModelTape:
             raise LookupError  # it is tried out for numbers alone
         self._results = np.array(places, dtype=np.int64)
         flat = context.store.flat
-        # Kept here, as only their addresses are passed on.
-        self._addresses, self._starts, self._integers, self._numbers = self._assembly.finish()
+        self._operations = self._assembly.finish()
         f: NDArray[np.int64] = np.zeros(NUM_FIELDS, dtype=np.int64)
-        f[NUM_OPERATIONS], f[NUM_RESULTS] = len(self._addresses), len(places)
-        f[ADDRESSES], f[STARTS] = self._addresses.ctypes.data, self._starts.ctypes.data
-        f[VALUES], f[NUMBERS] = flat.ctypes.data, self._numbers.ctypes.data
-        f[FAILURE], f[RESULTS] = self._assembly.failure.ctypes.data, self._results.ctypes.data
+        f[OPERATIONS], f[VALUES] = self._operations.place, flat.ctypes.data
+        f[RESULTS], f[NUM_RESULTS] = self._results.ctypes.data, len(places)
         state = context._discrete._items[0]._values if is_discrete else context._xc._vector._values
         f[STATE], f[NUM_STATES] = place_relative_to(flat, state) if is_discrete else _FIRST_STATE, len(state)
         if fixed_input is not None and fixed_input.value.size():

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from merganser.analysis.event_schedule import NOTHING, EventList, SimultaneousEvents
-from merganser.analysis.integrators.explicit_runge_kutta import ExplicitRungeKutta
-from merganser.analysis.integrators.radau import RadauMethod
+from merganser.analysis.integrators import step_fields as sf
+from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.plan import fields as f
 from merganser.analysis.plan.callbacks import DisturbanceError, Handler
 from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.program import Program
+from merganser.analysis.plan.running import evaluate
 from merganser.framework.core.events import EventKind, EventStatus
-from merganser.framework.native import specialize
+from merganser.framework.native import kernel_address, specialize
 from merganser.framework.native.assembly import place_relative_to
-from merganser.framework.native.tape import AGAIN, RAISED, SUCCEEDED, clock_address, raise_kept
+from merganser.framework.native.tape import AGAIN, RAISED, SUCCEEDED, clock_address
 from merganser.framework.primitives import VectorLog
 
 if TYPE_CHECKING:
     from merganser.analysis.event_schedule import EventSchedule
     from merganser.analysis.integrators import IntegratorBase
-    from merganser.analysis.integrators.radau_stepper import RadauStepper
     from merganser.analysis.progress import SimulationProgress
     from merganser.framework import Context
     from merganser.framework.core.execution import UpdateList
@@ -39,11 +39,9 @@ _OUT_OF_DATE = -1  # no version of what is known about dependencies
 
 def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> Plan | None:
     """A plan for a Context of floats, if the integrator's steps can be compiled."""
-    is_float = context.store.flat.dtype == np.float64
-    knows_steps = context.num_continuous_states() == 0 or isinstance(integrator, ExplicitRungeKutta)
-    if is_float and isinstance(integrator, RadauMethod):
-        knows_steps = knows_steps or integrator._find_stepper() is not None
-    if not is_float or not knows_steps or schedule.num_clocks() > _MOST_CLOCKS:
+    if context.store.flat.dtype != np.float64 or schedule.num_clocks() > _MOST_CLOCKS:
+        return None
+    if context.num_continuous_states() and integrator._compiled_steps() is None:
         return None
     return Plan(context, schedule, integrator)
 
@@ -60,7 +58,7 @@ class Plan:
     Args:
         context: the root context.
         schedule: of its events.
-        integrator: with explicit Runge-Kutta or compiled Radau steps, unless there is no continuous state.
+        integrator: whose steps are compiled, unless there is no continuous state.
 
     Attributes:
         pending: the events that are due now.
@@ -78,7 +76,7 @@ class Plan:
         self._context = context
         self._store = context.store
         self._schedule = schedule
-        self._integrator = integrator
+        self._integrator, self._steps = integrator, integrator._integers
         self._program: Program  # of `_lower`
         self._reads: dict[int, int] = {}
         self._integers = np.zeros(f.NUM_INTEGERS, dtype=np.int64)
@@ -104,50 +102,21 @@ class Plan:
         self.pending = NOTHING
         self.owed: EventList = []
         self.begin(NOTHING)
-        self._set_up_method()
-        self._lower()
         self._place = self._integers.ctypes.data
+        self._set_up_loop()
+        self._lower()
         self._advance = specialize(advance, self._place)
 
     # ------------------------------------------------------------------ what the loop needs to know
 
-    def _set_up_method(self) -> None:
-        """What the loop needs to know of the integrator's method, and room for its stages."""
-        i, n = self._integers, self._context.num_continuous_states()
-        self._reals[f.SCALED_FOR] = np.nan
+    def _set_up_loop(self) -> None:
+        """What the loop needs to know of the clocks and of the integrator."""
+        i = self._integers
         i[f.REALS], i[f.VALUES] = self._reals.ctypes.data, self._store.flat.ctypes.data
         i[f.CLOCKS], i[f.NUM_CLOCKS] = self._clocks.ctypes.data, len(self._clocks)
-        i[f.NUM_STATES] = n
-        self._quaternions = np.array(self._store.layout.unit_quaternions, dtype=np.int64)
-        i[f.NUM_QUATERNIONS], i[f.QUATERNIONS] = len(self._quaternions), self._quaternions.ctypes.data
-        self._stepper: RadauStepper | None = None
-        if n == 0:
-            return
-        method = self._integrator
-        i[f.ERROR_ORDER] = method.get_error_estimate_order()
-        if isinstance(method, RadauMethod):
-            self._set_up_radau(method)
-            return
-        assert isinstance(method, ExplicitRungeKutta)
-        tableau = method.tableau
-        self._c, self._weights = np.array(tableau.c), np.ascontiguousarray(method._weights)
-        self._scaled = np.zeros_like(self._weights)
-        self._derivatives = np.zeros((len(tableau.b), n))
-        self._x_start = np.zeros(n)
-        i[f.NUM_STAGES], i[f.ENDS_IN_LAST_STAGE] = len(tableau.b), tableau.ends_in_last_stage
-        i[f.STAGE_TIMES], i[f.WEIGHTS] = self._c.ctypes.data, self._weights.ctypes.data
-        i[f.SCALED], i[f.X_START] = self._scaled.ctypes.data, self._x_start.ctypes.data
-        i[f.DERIVATIVES] = self._derivatives.ctypes.data
-
-    def _set_up_radau(self, method: RadauMethod) -> None:
-        """Where the integrator keeps its steps, which go on there when Python takes over and when the loop does."""
-        self._stepper = stepper = method._find_stepper()
-        assert stepper is not None
-        self._x_start = stepper.x_start
-        i = self._integers
-        i[f.IS_RADAU], i[f.RADAU], i[f.RADAU_REALS] = True, stepper.place, stepper.place_of_reals
-        i[f.RADAU_STEP], i[f.X_START] = stepper.operation, stepper.x_start.ctypes.data
-        i[f.DERIVATIVES] = stepper.xdot_start.ctypes.data
+        i[f.STEP] = self._integrator._integer_array.ctypes.data
+        i[f.TAKE_STEP] = STEPS.address()
+        self._evaluate = kernel_address(evaluate, self._place)
 
     def _lower(self) -> None:
         """Makes the program anew, for the dependencies, connections and groups of events known by now."""
@@ -170,15 +139,15 @@ class Plan:
     def _point_to_program(self, version: int) -> None:
         """Gives the loop the program, which is complete, and made for a version of what is known of dependencies."""
         i, program = self._integers, self._program
-        i[f.ADDRESSES], i[f.STARTS] = program.addresses.ctypes.data, program.starts.ctypes.data
-        i[f.NUMBERS], i[f.GROUPS] = program.numbers.ctypes.data, program.groups.ctypes.data
+        i[f.OPERATIONS], i[f.GROUPS] = program.operations.place, program.groups.ctypes.data
         i[f.PLACES_OF_GROUPS], i[f.LAST_PLACE] = program.places_of_groups.ctypes.data, len(program.places_of_groups) - 1
-        i[f.FAILURE] = program.failure.ctypes.data
+        i[f.FAILURE] = self._steps[sf.FAILURE] = program.operations.failure.ctypes.data
         i[f.ALL_BEGIN], i[f.ALL_END] = program.all_range
         i[f.STAGE_BEGIN], i[f.STAGE_END] = program.stage_range
         down = self._context.layout.down
         reads_time, reads_state = bool(down["time"] & program.derivatives), bool(down["xc"] & program.derivatives)
-        i[f.CHANGING] = f.WITH_TIME * reads_time | f.WITH_STATE * reads_state
+        self._changing = sf.WITH_TIME * reads_time | sf.WITH_STATE * reads_state
+        self._steps[sf.CHANGING] = self._changing
         self._mask_of_changes: dict[int, int] = {}
         self._version = version
         self._place_logs()
@@ -192,7 +161,7 @@ class Plan:
         if not self._program.logs:
             return
         room, most = _PLENTY, self._program.most_samples
-        flat, integers = self._store.flat, self._program.integers
+        flat, integers = self._store.flat, self._program.operations.integers
         log_arrays = []
         for place in self._program.logs:
             log, first = place.log(), place.first
@@ -285,22 +254,16 @@ class Plan:
         return self._program.group_numbers[clocks]
 
     def _enter(self, boundary_time: float, group: int, num_steps: int) -> None:
-        i, r, method = self.fields, self._real_fields, self._integrator
-        self._integers[: f.NUM_STATES] = 0  # among them the phase, BEGIN, and all counts
+        i, s, integrator = self.fields, self._steps, self._integrator
+        self._integers[: f.STEP] = 0  # among them all counts
         i[f.PENDING], i[f.NEEDS_ALL], i[f.STEPS_LEFT] = group, 1, num_steps
         i[f.ROOM_IN_LOGS] = self._room_in_logs
         self._begin_slice()
-        i[f.NUM_INTEGRATOR_STEPS], i[f.IS_FIXED_STEP] = method._num_steps_taken, method._is_fixed_step
-        r[f.BOUNDARY], r[f.ACCURACY] = boundary_time, method.get_accuracy_in_use()
-        r[f.MAX_STEP_SIZE], r[f.MIN_STEP_SIZE] = method._max_step_size, method._min_step_size
-        r[f.IDEAL_STEP_SIZE], r[f.PREVIOUS_STEP_SIZE] = method._ideal_step_size, method._previous_step_size
-        r[f.LARGEST_STEP_SIZE], r[f.SMALLEST_STEP_SIZE] = method._largest_step_size, method._smallest_step_size
-        r[f.FIRST_STEP_SIZE] = method._actual_initial_step_size
-        if self._stepper is not None:
-            assert isinstance(method, RadauMethod)
-            if method._find_stepper() is not self._stepper:  # the integrator was given its context anew
-                self._set_up_radau(method)
-            self._stepper.note_settings(method)
+        self._real_fields[f.BOUNDARY] = boundary_time
+        if s[sf.NUM_STATES]:
+            integrator._compiled_steps()  # the integrator may have been given its context anew
+        s[sf.EVALUATE], s[sf.EVALUATOR], s[sf.FAILURE] = self._evaluate, self._place, i[f.FAILURE]
+        s[sf.CHANGING], s[sf.HAS_MOVED] = self._changing, 0
         if len(self._clocks):
             self._clocks[:, 2] = -np.inf
         self._note_what_is_known()
@@ -326,8 +289,6 @@ class Plan:
             settle()
         self.num_publishes -= self._has_failed  # publish events that fail do not count
         self._find_pending_events()
-        if i[f.NUM_STATES]:
-            self._give_back_to_integrator()
         self._is_running = False
 
     def _find_pending_events(self) -> None:
@@ -354,23 +315,6 @@ class Plan:
             self.begun = [(context, context.room_for_update()) for context in contexts]
         self.num_begun = number
 
-    def _give_back_to_integrator(self) -> None:
-        """Adds up counts, each of them once."""
-        i, method = self.fields, self._integrator
-        evaluations, shrinkages, failures = i[f.NUM_EVALUATIONS], i[f.NUM_SHRINKAGES], i[f.NUM_FAILURES]
-        i[f.NUM_EVALUATIONS] = i[f.NUM_SHRINKAGES] = i[f.NUM_FAILURES] = 0
-        method._num_derivative_evaluations += evaluations
-        method._num_error_shrinkages += shrinkages
-        method._num_failure_shrinkages += failures
-        if self._stepper is not None:
-            assert isinstance(method, RadauMethod)
-            self._stepper.take_counts(method._counts, method._error_counts)
-        method._num_steps_taken = i[f.NUM_INTEGRATOR_STEPS]
-        (
-            method._ideal_step_size, method._previous_step_size, method._largest_step_size,
-            method._smallest_step_size, method._actual_initial_step_size,
-        ) = self._reals[f.IDEAL_STEP_SIZE : f.FIRST_STEP_SIZE + 1].tolist()  # fmt: skip
-
     def note_changes(self, valid: int = 0) -> None:
         """Before Python looks: marks as out of date what the loop has changed, and as valid what it has computed.
 
@@ -385,7 +329,7 @@ class Plan:
                 mask = self._mask_of_changes[changed] = self._downstream(changed)
             store.invalid |= mask
             i[f.CHANGED] = 0
-        if i[f.KNOWS_DERIVATIVES]:
+        if self._steps[sf.IS_CURRENT]:
             valid |= program.derivatives
         if not i[f.NEEDS_ALL]:
             valid |= program.constants
@@ -394,7 +338,7 @@ class Plan:
     def _note_what_is_known(self) -> None:
         """After Python has had its turn: what is valid of that which the loop computes?"""
         i, invalid, program = self.fields, self._store.invalid, self._program
-        i[f.KNOWS_DERIVATIVES] = not invalid & program.derivatives
+        self._steps[sf.IS_CURRENT] = not invalid & program.derivatives
         if invalid & program.constants:
             i[f.NEEDS_ALL] = 1
 
@@ -419,7 +363,7 @@ class Plan:
     def raise_what_was_kept(self, outcome: int) -> None:
         """Raises the exception for which the loop has ended, if it is one."""
         if outcome == RAISED:
-            raise_kept(self._program.failure)
+            self._program.operations.raise_kept()
 
     # ------------------------------------------------------------------ called by the loop
 

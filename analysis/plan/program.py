@@ -51,7 +51,7 @@ class Program:
         constants: mask of the operations among what these depend on that neither time nor continuous state changes.
         most_samples: how many samples may be added to a log at once.
         logs: the logs that operations write to.
-        failure, settlers, checks, reads_abstract_state: see Assembly.
+        operations, settlers, checks, reads_abstract_state: see Assembly.
     """
 
     def __init__(
@@ -96,11 +96,11 @@ class Program:
         return not self.checks or all(check() for check in self.checks)
 
     def _finish(self) -> None:
-        self.addresses, self.starts, self.integers, self.numbers = self._assembly.finish()
+        self.operations = self._assembly.finish()
         self._row_array.follow(self._rows)
         self.groups = self._row_array.values()
         self.logs, self.settlers = self._assembly.logs, self._assembly.settlers
-        self.failure, self.checks = self._assembly.failure, self._assembly.checks
+        self.checks = self._assembly.checks
         self.reads_abstract_state = self._assembly.reads_abstract_state
 
     # ------------------------------------------------------------------ derivatives

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from merganser.analysis.batch_contexts import may_read_abstract_values, routing_of
 from merganser.analysis.event_schedule import EventSchedule
-from merganser.analysis.integrators import radau_fields as rf
+from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.plan import fields as f
 from merganser.analysis.plan.loop import advance, time_after
 from merganser.analysis.plan.plan import make_plan
@@ -48,26 +48,28 @@ LOAD, INITIALIZE, ADVANCE = range(3)
 # What is counted of each row: fields of the plan.
 COUNTS = (f.NUM_STEPS, f.NUM_STATE_UPDATES, f.NUM_UPDATES, f.NUM_PUBLISHES)
 _COUNTS = np.array(COUNTS)
-_NUM_CHANGING = f.NUM_STATES  # the fields before describe where the loop stands; those from here on, the problem
+_NUM_CHANGING = f.STEP  # the fields before describe where the loop stands; those from here on, the problem
 _MOST_CLOCKS_AT_ONCE = 16
 _MOST_MENDED = 32  # how often operations may ask for more room, in one track
 
 
 @device
 def _load(
-    i: Any, r: Any, values: Any, fields: Any, reals: Any, radau_fields: Any, radau_reals: Any, places: Any, row: Any
+    i: Any, r: Any, values: Any, fields: Any, reals: Any, step_fields: Any, step_reals: Any, places: Any, row: Any
 ) -> None:
     """Puts everything at its start: the loop, the integrator and the values of the Context."""
     for k in range(fields.shape[0]):
         i[k] = fields[k]
     for k in range(reals.shape[0]):
         r[k] = reals[k]
-    if i[f.IS_RADAU]:
-        radau_i, radau_r = integers_at(i[f.RADAU]), doubles_at(i[f.RADAU_REALS])
-        for k in range(radau_fields.shape[0]):
-            radau_i[k] = radau_fields[k]
-        for k in range(radau_reals.shape[0]):
-            radau_r[k] = radau_reals[k]
+    s = integers_at(i[f.STEP])
+    integrator_reals, memory = doubles_at(s[sf.REALS]), doubles_at(s[sf.MEMORY])
+    for k in range(step_fields.shape[0]):
+        s[k] = step_fields[k]
+    for k in range(step_reals.shape[0]):
+        integrator_reals[k] = step_reals[k]
+    for k in range(s[sf.MEMORY_SIZE]):
+        memory[k] = 0.0
     for k in range(places.shape[0]):
         values[places[k]] = row[k]
 
@@ -96,8 +98,8 @@ def advance_rows(
     fields_place: int,  # address of the plan's fields of integers
     fields_in: Any,  # those that change, as they are at the start
     reals_in: Any,  # the fields of floats, as they are at the start
-    radau_fields_in: Any,  # the same of a Radau method
-    radau_reals_in: Any,
+    step_fields_in: Any,  # the same of the integrator, whose memory is 0 at the start
+    step_reals_in: Any,
     places_in: Any,  # in the flat array: time, then other values, shape [m]
     results_at: Any,  # in the flat array, shape [k]
     counts_at: Any,  # among the fields
@@ -117,7 +119,7 @@ def advance_rows(
     while marks[ROW] < rows_in.shape[0]:
         n = marks[ROW]
         if marks[STAGE] == LOAD:
-            _load(i, r, values, fields_in, reals_in, radau_fields_in, radau_reals_in, places_in, rows_in[n])
+            _load(i, r, values, fields_in, reals_in, step_fields_in, step_reals_in, places_in, rows_in[n])
             _make_first_events_due(i, r, values[0], just_before_in[n])
             marks[STAGE] = INITIALIZE
         if marks[STAGE] == INITIALIZE:
@@ -188,10 +190,11 @@ class Track:
         if not self.is_usable():
             raise LookupError
         plan._enter(math.inf, -1, 0)
-        plan._integers[f.KNOWS_DERIVATIVES] = 0
+        integrator._integers[sf.IS_CURRENT] = 0
         self._fields = plan._integers[:_NUM_CHANGING].copy()
         self._reals = plan._reals.copy()
-        self._note_start_of_radau()
+        self._step_fields: Array = integrator._integer_array[: sf.NUM_STATES].copy()  # those before the problem
+        self._step_reals: Array = integrator._real_array.copy()
         self.may_read_abstract_values = may_read_abstract_values(context)
         self._num_mended = 0
         self._logs: list[tuple[Any, int]] = []  # that are in use, and how many samples they had before
@@ -208,15 +211,6 @@ class Track:
                 return None
             found.append(mine[0])
         return found
-
-    def _note_start_of_radau(self) -> None:
-        """What lasts from step to step is forgotten before another simulation begins."""
-        stepper = self._plan._stepper
-        self._radau_fields: Array = np.zeros(0, dtype=np.int64)
-        self._radau_reals: Array = np.zeros(0)
-        if stepper is not None:
-            self._radau_fields = stepper._integers[: rf.SAVED].copy()
-            self._radau_reals = stepper._reals.copy()
 
     def is_usable(self) -> bool:
         """Whether Python has no part in what has been found to happen."""
@@ -267,7 +261,7 @@ class Track:
         plan._begin_slice()
         while True:
             outcome: int = advance_rows(
-                self._loop, plan._place, self._fields, self._reals, self._radau_fields, self._radau_reals,
+                self._loop, plan._place, self._fields, self._reals, self._step_fields, self._step_reals,
                 self.places, self.results_at, _COUNTS, rows, just_before, boundary_time, marks, results, counts,
             )  # fmt: skip
             if outcome == f.DONE:

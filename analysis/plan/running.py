@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.plan import fields as f
-from merganser.framework.native import device
-from merganser.framework.native.tape import (
-    SUCCEEDED,
-    call_clock,
-    call_operation,
-    call_python,
-    integers_at,
-)
+from merganser.framework.native import device, kernel
+from merganser.framework.native.operation_list import run_part
+from merganser.framework.native.tape import SUCCEEDED, call_clock, call_python, integers_at
 
-__all__ = ["look_now_and_then", "run"]
+__all__ = ["evaluate", "look_now_and_then", "note_move", "run"]
 
 
 @device
@@ -44,14 +40,31 @@ def look_now_and_then(i: Any) -> int:
 
 @device
 def run(i: Any, begin: int, end: int) -> int:
-    """Runs a list of operations, up to one that does not succeed: returns what that has come to, and notes which."""
-    addresses, starts, failure = integers_at(i[f.ADDRESSES]), integers_at(i[f.STARTS]), integers_at(i[f.FAILURE])
-    values, numbers = i[f.VALUES], i[f.NUMBERS]
-    for n in range(begin, end):
-        call_operation(addresses[n], values, numbers, starts[n])
-        if failure[0] != SUCCEEDED:
-            status = failure[0]
-            failure[0] = SUCCEEDED
-            i[f.AT] = n
-            return status
-    return SUCCEEDED
+    """Runs operations, up to one that does not succeed: returns what that has come to."""
+    return run_part(i[f.OPERATIONS], begin, end)
+
+
+@kernel
+def evaluate(fields_place: int) -> int:
+    """Computes the derivatives, for a step of the integrator."""
+    i = integers_at(fields_place)
+    status = look_now_and_then(i)
+    if status != SUCCEEDED:
+        return status
+    note_move(i)
+    if i[f.NEEDS_ALL]:
+        status = run(i, i[f.ALL_BEGIN], i[f.ALL_END])
+    else:
+        status = run(i, i[f.STAGE_BEGIN], i[f.STAGE_END])
+    if status == SUCCEEDED:
+        i[f.NEEDS_ALL] = 0
+    return status
+
+
+@device
+def note_move(i: Any) -> None:
+    """Notes for Python that time or continuous state have changed, if they have."""
+    s = integers_at(i[f.STEP])
+    if s[sf.HAS_MOVED]:
+        i[f.CHANGED] |= 1
+        s[sf.HAS_MOVED] = 0

@@ -93,11 +93,13 @@ def _blocks() -> list[Any]:
 def _loop() -> None:
     """the loop of the simulator"""
     from merganser.analysis import Simulator
+    from merganser.analysis.integrators.compiled_steps import STEPS
     from merganser.analysis.plan.loop import LOOP
     from merganser.framework import DiagramBuilder
     from merganser.framework.primitives import Integrator, Sine
 
     LOOP.address()
+    STEPS.address()
     builder = DiagramBuilder()
     sine, integrator = builder.AddSystem(Sine([1.0], [1.0], [0.0])), builder.AddSystem(Integrator(1))
     builder.Connect(sine.get_output_port(0), integrator.get_input_port())

@@ -75,10 +75,9 @@ class DerivativeEvaluator:
         """Whether nothing is out of date."""
         return not self._store.invalid & self._mask
 
-    def have_failed(self) -> bool:
-        """Whether one of the `operations` has failed since this was last asked, so that the results are wrong."""
-        has_failed: bool = self._tape.has_failed()
-        return has_failed
+    def depend_on(self, entries: int) -> bool:
+        """Whether one of the derivatives is among the entries of a mask."""
+        return bool(entries & self._mask)
 
     def operations(self) -> Any:
         """The operations of the tape, see Tape.operations(); None as long as there is no tape."""

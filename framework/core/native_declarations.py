@@ -6,6 +6,7 @@ import dataclasses
 import re
 from typing import Any
 
+from merganser.framework.core.errors import Where
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.native_code import ContextualCode, NativeCode
 from merganser.framework.core.native_function import (
@@ -38,7 +39,7 @@ class NativeDeclarations:
             RuntimeError: there is no continuous state.
             ValueError: the system has nothing of a parameter's name.
         """
-        where = f"System '{self.GetSystemPathname()}': DeclareTimeDerivatives"
+        where = Where("System '{}': DeclareTimeDerivatives", self)
         if not isinstance(calc, NativeFunction):
             raise TypeError(
                 f"{where} takes a function decorated with @native, got {type(calc).__name__}. To use ordinary Python, "

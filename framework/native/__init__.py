@@ -7,6 +7,7 @@ from merganser.framework.math.element_functions import clamp, cos, sin, tanh
 from merganser.framework.native.code_files import cache_directory, source_hash
 from merganser.framework.native.compile import (
     PreparedKernel,
+    compiled_form,
     device,
     inlined,
     kernel,
@@ -29,6 +30,7 @@ __all__ = [
     "cache_directory",
     "clamp",
     "compile_ahead",
+    "compiled_form",
     "cos",
     "device",
     "elements",

@@ -31,8 +31,8 @@ from merganser.framework.core.native_code import (
 from merganser.framework.core.native_function import BoundNativeFunction
 from merganser.framework.core.store import CacheSlot, FixedInputPortValue
 from merganser.framework.native.growing_array import GrowingArray
+from merganser.framework.native.operation_list import OperationList
 from merganser.framework.native.operations import address_of, has_complex_form
-from merganser.framework.native.tape import no_failure
 
 if TYPE_CHECKING:
     from merganser.framework.core.leaf_context import LeafContext
@@ -73,7 +73,7 @@ class Assembly:
 
     Attributes:
         logs: the logs that operations write to, each once for every event that writes to it.
-        failure: what operations that do not succeed have come to, see no_failure().
+        operations: what has been assembled, as `finish` leaves it.
         reads_abstract_state: whether any operation does, see NativeCode.reads_abstract_state.
         waiting: native code that is no operation yet, with the contexts of its blocks.
         settlers: to be called when Python takes over, see NativeCode.settle.
@@ -92,7 +92,7 @@ class Assembly:
         self._kept: list[Any] = []  # what these are known by
         self._arrays = GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.int64), GrowingArray(np.float64)
         self.logs: list[LogPlace] = []
-        self.failure = no_failure()
+        self.operations = OperationList(store.flat)
         self.settlers: list[Callable[[], None]] = []
         self.checks: list[Callable[[], bool]] = []
         self.reads_abstract_state = False
@@ -210,23 +210,21 @@ class Assembly:
     def add_callback(self, callback: Callable[[], int]) -> None:
         """Adds a function of Python, which returns what it has come to, see tape.py."""
         start = len(self._integers)
-        self._integers.extend((id(callback), self.failure.ctypes.data))
+        self._integers.extend((id(callback), self.operations.failure.ctypes.data))
         self._kept.append(callback)
         self._append(address_of("call_back", self._is_complex), start)
 
-    def finish(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Returns addresses of operations and of their integers, then the integers and the numbers themselves.
-
-        The caller keeps all four, since only their addresses are passed on. When it is called again after more has
-        been added, that is added to these arrays; those from before are not to be used any more.
-        """
+    def finish(self) -> OperationList:
+        """Returns the list of operations. When it is called again after more has been added, that is added to the list;
+        what was read of its arrays before is not to be used any more."""
         addresses, starts, integers, numbers = self._arrays
         numbers.follow(self._numbers)
         if integers.follow(self._integers):
             starts.forget()
         starts.follow(self._starts, integers.address(), _ITEM)
         addresses.follow(self._addresses)
-        return addresses.values(), starts.values(), integers.values(), numbers.values()
+        self.operations.set(addresses.values(), starts.values(), integers.values(), numbers.values())
+        return self.operations
 
     def _add_argument(self, argument: Any, context: LeafContext, output: int) -> bool:
         layout = context.layout
@@ -262,7 +260,7 @@ class Assembly:
             self._integers.extend((0, 0, 0))
             place = 0
         elif argument is FAILURE:
-            place = self.failure.ctypes.data
+            place = self.operations.failure.ctypes.data
         else:
             place = argument
         self._integers.append(place)

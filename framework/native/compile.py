@@ -6,9 +6,10 @@ outputs and workspace owned by the caller. The same function serves
 - float64 and complex128, compiled by numba on first use and kept on disk;
 - every other scalar (symbolic expressions), as plain Python on object arrays: ``kernel.interpreted``.
 
-Two decorators, because numba compiles a function either as an entry point or as a helper:
+Several decorators, because numba compiles a function either as an entry point or as a helper:
 
 - ``@device`` marks a helper that kernels call, and ``@inlined`` a small one that inner loops call;
+- ``@compiled_form(function)`` marks what kernels call in place of a function that is for Python only;
 - ``@kernel`` marks an entry point that Python calls.
 
 Machine code that is on the disk is loaded without numba (machine_code.py), which is imported when something has to be
@@ -35,6 +36,7 @@ __all__ = [
     "Code",
     "Kernel",
     "PreparedKernel",
+    "compiled_form",
     "compiler_lock",
     "device",
     "inlined",
@@ -61,6 +63,16 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     tell(lambda: _compiler().tell_helper(function, forceinline=True))
     return function
+
+
+def compiled_form(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Marks what kernels call in place of a function: that does the same with objects of Python."""
+
+    def mark(form: Callable[..., Any]) -> Callable[..., Any]:
+        tell(lambda: _compiler().tell_form(function, form))
+        return form
+
+    return mark
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 from merganser.framework.native.announce import announcer
 from merganser.framework.native.compile import Code
@@ -27,6 +27,7 @@ __all__ = [
     "compile_operation",
     "finished",
     "prepare",
+    "tell_form",
     "tell_helper",
     "type_of_kernel",
     "types_of",
@@ -40,6 +41,12 @@ _KERNEL_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 def tell_helper(function: Callable[..., Any], **options: Any) -> None:
     """Tells numba that kernels may call a function."""
     register_jitable(**options, **_HELPER_OPTIONS)(function)
+
+
+def tell_form(function: Callable[..., Any], form: Callable[..., Any]) -> None:
+    """Tells numba what kernels call in place of a function."""
+    options: Any = dict(_HELPER_OPTIONS)
+    overload(function, jit_options=options, strict=False)(lambda *arguments: form)
 
 
 def types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:

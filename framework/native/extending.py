@@ -81,19 +81,16 @@ class Later:
 
     Args:
         make: makes it.
-        in_python: what Python calls; by default it is for compiled code only.
     """
 
     _never_changes = True
 
-    def __init__(self, make: Callable[[], Any], in_python: Callable[..., Any] | None = None) -> None:
-        self._make, self._in_python = make, in_python
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
         self._made: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        if self._in_python is None:
-            raise NotImplementedError("This function is there in compiled code only.")
-        return self._in_python(*arguments)
+        raise NotImplementedError("This function is there in compiled code only.")
 
     @property
     def _numba_type_(self) -> Any:
@@ -121,7 +118,7 @@ def intrinsic(describe: Callable[..., Any], in_python: Callable[..., Any] | None
 
     Args:
         describe: the function.
-        in_python: what Python calls.
+        in_python: what Python calls; by default it is for compiled code only.
     """
 
     def make() -> Any:
@@ -129,7 +126,10 @@ def intrinsic(describe: Callable[..., Any], in_python: Callable[..., Any] | None
 
         return intrinsic(describe)
 
-    return Later(make, in_python)
+    if in_python is None:
+        return Later(make)
+    kind: Any = type("Later", (Later,), {"__call__": staticmethod(in_python)})  # without a call in between
+    return kind(make)
 
 
 def overload(function: Callable[..., Any], **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -8,16 +8,12 @@ returns to Python and computes it as usual, if it is out of date.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from merganser.framework.core.derivatives import compute_for
 from merganser.framework.core.store import CacheSlot
 from merganser.framework.native.assembly import Assembly, order_of_computation
-from merganser.framework.native.compile import specialize
-from merganser.framework.native.tape import run_operations
+from merganser.framework.native.tape import SUCCEEDED
 
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
@@ -42,26 +38,19 @@ class Tape:
 
     def num_operations(self) -> int:
         """Number of compiled operations on the tape."""
-        return sum(len(segment[0]) for segment in self._segments if isinstance(segment, tuple))
+        return len(self._operations)
 
-    def operations(self) -> tuple[NDArray[Any], NDArray[Any], int, int, int] | None:
-        """What `run_operations` takes, then the mask of the entries; None if Python has a part in it."""
-        if not self.is_allowed() or len(self._segments) != 1 or not isinstance(self._segments[0], tuple):
+    def operations(self) -> tuple[int, int] | None:
+        """The place of the list of operations and the mask of the entries; None if Python has a part in it."""
+        if not self.is_allowed() or len(self._segments) != 1 or isinstance(self._segments[0], CacheSlot):
             return None
-        addresses, starts, mask = self._segments[0]
-        return addresses, starts, self._values, self._numbers_place, mask
+        return self._operations.place, self._segments[0][2]
 
     def is_allowed(self) -> bool:
         """Whether the tape may run: all entries are cached, none is frozen or in the midst of its computation."""
         if self._store.routing != self._routing:  # an input was fixed since, caching switched, or this cut short
             self._lower()
         return self._is_cached and not self._store.computing & self._mask
-
-    def has_failed(self) -> bool:
-        """Whether an operation has failed since this was asked last, so that its result is not to be used."""
-        has_failed = bool(self._failure[0])
-        self._failure[0] = 0
-        return has_failed
 
     def run(self) -> None:
         """Brings the entries up to date."""
@@ -70,9 +59,8 @@ class Tape:
             return
         for segment in self._segments:
             if isinstance(segment, tuple):
-                addresses, starts, mask = segment
-                self._run(addresses, starts, self._values, self._numbers_place)
-                if self.has_failed():
+                begin, end, mask = segment
+                if self._operations.run(begin, end) != SUCCEEDED:
                     self._explain(mask)
                 store.invalid &= ~mask
             elif store.invalid & segment.bit:
@@ -100,27 +88,19 @@ class Tape:
         self._routing, routing = _NONE, self._store.routing
         assembly = Assembly(self._store)
         order, self._needed_by = order_of_computation(assembly, self._targets)
-        self._order, self._failure = order, assembly.failure
+        self._order = order
         self._is_cached = all(slot.clearing != -1 for slot in order)
         self._mask = 0
-        pieces: list[Any] = []  # slots, and of operations [begin, end, mask]
+        self._segments: list[CacheSlot | tuple[int, int, int]] = []  # or of operations: begin, end, mask
         for slot in order:
             self._mask |= slot.bit
             if not assembly.add_entry(slot):
-                pieces.append(slot)
+                self._segments.append(slot)
                 continue
-            if not pieces or isinstance(pieces[-1], CacheSlot):
-                pieces.append([len(assembly) - 1, 0, 0])
-            pieces[-1][1] = len(assembly)
-            pieces[-1][2] |= slot.bit
-        addresses, starts, self._integers, self._numbers = assembly.finish()
-        self._segments = [
-            piece
-            if isinstance(piece, CacheSlot)
-            else (addresses[piece[0] : piece[1]], starts[piece[0] : piece[1]], piece[2])
-            for piece in pieces
-        ]
-        self._values, self._numbers_place = self._store.flat.ctypes.data, self._numbers.ctypes.data
-        example: NDArray[Any] = np.zeros(1, dtype=np.int64)
-        self._run = specialize(run_operations, example, example, self._values, self._numbers_place)
+            last = self._segments[-1] if self._segments else slot
+            if isinstance(last, CacheSlot):
+                self._segments.append((len(assembly) - 1, len(assembly), slot.bit))
+            else:
+                self._segments[-1] = last[0], len(assembly), last[2] | slot.bit
+        self._operations = assembly.finish()
         self._routing = routing

@@ -1,4 +1,4 @@
-"""Running lists of operations: a plan is data, and nothing is compiled for a diagram."""
+"""What compiled code calls by address: operations, kernels, functions of Python; and what stands at an address."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.native.compile import device, kernel
 from merganser.framework.native.extending import cgutils, intrinsic, ir, types
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "call_clock",
     "call_kernel",
     "call_operation",
-    "call_operations",
     "call_python",
     "call_quiet_kernel",
     "clock_address",
@@ -30,7 +28,6 @@ __all__ = [
     "integers_at",
     "no_failure",
     "raise_kept",
-    "run_operations",
 ]
 
 # What operations come to; all others are left undone then.
@@ -187,18 +184,3 @@ def clock_address() -> tuple[int, int]:
     except (AttributeError, OSError, TypeError):
         return 0, 0
     return ctypes.cast(function, ctypes.c_void_p).value or 0, getattr(time, "CLOCK_MONOTONIC", 0)
-
-
-@device
-def call_operations(
-    addresses_in: Any,  # of the operations, shape [n]
-    starts_in: Any,  # address of each operation's list of integers, shape [n]
-    values_in: int,  # address of the flat array of a Context
-    numbers_in: int,  # address of the constants
-) -> None:
-    """Calls the operations one after the other."""
-    for i in range(addresses_in.shape[0]):
-        call_operation(addresses_in[i], values_in, numbers_in, starts_in[i])
-
-
-run_operations = kernel(call_operations)

@@ -22,7 +22,7 @@ LEFT: dict[str, tuple[str, str]] = {
         "the loop of the simulator is being rewritten",
     ),
     "framework/native/assembly.py": (
-        "_holds_floats _items",
+        "_holds_floats _items _values",
         "what compiled operations refer to is being gathered in one list",
     ),
     "framework/primitives/_expression_code.py": ("_node", "it reads the trees of expressions"),

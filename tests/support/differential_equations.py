@@ -12,6 +12,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import merganser.framework
+from merganser.analysis.integrators import step_fields
+from merganser.analysis.integrators.stepping import begin_step
 
 Array = np.ndarray
 
@@ -117,7 +119,8 @@ def observed_order_of_estimate(make: Callable[..., Any], problem: Problem, steps
         integrator = make_integrator(make, problem)
         integrator.set_target_accuracy(1e-12)  # so that iterations do not disturb
         integrator.Initialize()
-        integrator._x_start[:] = integrator._x
-        integrator._knows_start = False
-        estimates.append(integrator._step(0.0, h))
+        begin_step(integrator, 1.0)
+        integrator._reals[step_fields.H] = h
+        integrator._attempt_step()
+        estimates.append(integrator._reals[step_fields.ERROR])
     return float(np.polyfit(np.log(steps), np.log(estimates), 1)[0])

@@ -12,12 +12,9 @@ from differential_equations import PROBLEMS, Problem, make_integrator, solve_wit
 
 import merganser.analysis as analysis
 from merganser.analysis import JacobianComputationScheme
+from merganser.analysis.integrators import newton_arrays
 from merganser.analysis.integrators.collocation import radau_iia
-from merganser.analysis.integrators.jacobian import (
-    FullLinearization,
-    VelocityLinearization,
-    difference_jacobian,
-)
+from merganser.analysis.integrators.jacobian import FullMatrix, VelocityMatrix
 
 Radau5 = functools.partial(analysis.RadauIntegrator, num_stages=3)
 IMPLICIT = {
@@ -265,8 +262,12 @@ def test_jacobians_by_differences(scheme: JacobianComputationScheme, tolerance: 
     x = np.array([0.3, -2.0, 0.0, 1e-4, 5.0])
     exact = A * np.cos(x) + B * x[0]
     exact[:, 0] += B @ x
-    found = difference_jacobian(function, x, function(x), scheme)
-    np.testing.assert_allclose(found, exact, atol=tolerance)
+    integrator = make_integrator(analysis.Radau3Integrator, Problem(lambda t, x: function(x), tuple(x), 0, 1.0))
+    integrator.set_jacobian_computation_scheme(scheme)
+    integrator.set_fixed_step_mode(True)
+    integrator.set_maximum_step_size(1e-6)
+    assert integrator.IntegrateWithSingleFixedStepToTime(1e-6)
+    np.testing.assert_allclose(integrator._arrays[newton_arrays.J].T, exact, atol=tolerance)
 
 
 @pytest.mark.parametrize("mu", [10.0, 3.0 + 2.0j])
@@ -276,8 +277,11 @@ def test_the_reduced_system_of_velocities_is_that_of_the_whole(mu: complex) -> N
     J = rng.standard_normal((7, 7))
     J[np.ix_(q, q)] = 0.0
     r = rng.standard_normal(7) + (0.0 if mu.imag == 0.0 else 1j * rng.standard_normal(7))
-    for linearization in (FullLinearization(J), VelocityLinearization(J, q, y)):
-        np.testing.assert_allclose(linearization.factor(mu)(r), np.linalg.solve(mu * np.eye(7) - J, r), atol=1e-13)
+    for algebra in (FullMatrix(), VelocityMatrix(q, y)):
+        lu, pivots = np.zeros((7, 7), dtype=type(mu)), np.zeros(7, dtype=np.int64)
+        algebra.factor(mu, J.T, lu, pivots)
+        d = algebra.solve(mu, J.T, lu, pivots, r)
+        np.testing.assert_allclose(d, np.linalg.solve(mu * np.eye(7) - J, r), atol=1e-13)
 
 
 # ---------------------------------------------------------------------- by name

@@ -383,7 +383,7 @@ def test_compiled_steps_are_those_of_the_interpreted_method(
         integrator.set_target_accuracy(1e-3)
         integrator.set_fixed_step_mode(fixed)
         integrator.IntegrateWithMultipleStepsToTime(1.0)
-        assert (integrator._stepper is not None) == compiled
+        assert (integrator._compiled is not None) == compiled
         found.append((state(integrator), integrator.GetStatisticsSummary()))
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=0.0, atol=1e-9)
     compiled_counts, counts = (dict(summary) for _, summary in found)
@@ -399,7 +399,7 @@ def test_a_state_of_derivatives_takes_interpreted_steps() -> None:
     integrator.set_maximum_step_size(0.01)
     integrator.set_fixed_step_mode(True)
     integrator.IntegrateWithMultipleStepsToTime(1.0)
-    assert integrator._stepper is None
+    assert integrator._compiled is None
     x = integrator._x[0]
     assert x.real == pytest.approx(3.0**-0.5, abs=1e-7)  # x = (1/x0^2 + 2 t)^-1/2, dx/dx0 = (x/x0)^3
     assert x.imag / h == pytest.approx(3.0**-1.5, abs=1e-6)
@@ -410,16 +410,16 @@ def test_small_matrices_are_factored_with_pivots(mu: complex) -> None:
     rng = np.random.default_rng(5)
     for n in (1, 2, 7, 30):
         J = rng.normal(size=(n, n)) * 10.0 ** rng.integers(-3, 4, size=n)
-        lu, pivots = np.full(n * n, np.nan, dtype=type(mu)), np.zeros(n, dtype=np.int64)
+        lu, pivots = np.full((n, n), np.nan, dtype=type(mu)), np.zeros(n, dtype=np.int64)
         right = rng.normal(size=n) + (mu - mu.real) * rng.normal(size=n)
-        factor_shifted(n, mu, J.T.ravel(), lu, pivots)
+        factor_shifted(mu, J.T, lu, pivots)
         x = right.astype(lu.dtype)
-        solve_factored(n, lu, pivots, x)
+        solve_factored(lu, pivots, x)
         np.testing.assert_allclose((mu * np.eye(n) - J) @ x, right, rtol=0.0, atol=1e-9 * max(1.0, np.abs(J).max()))
 
 
 def test_a_singular_matrix_has_no_finite_solution() -> None:
-    lu, pivots, x = np.zeros(4), np.zeros(2, dtype=np.int64), np.ones(2)
-    factor_shifted(2, 1.0, np.array([1.0, 0.0, 0.0, 3.0]), lu, pivots)
-    solve_factored(2, lu, pivots, x)
+    lu, pivots, x = np.zeros((2, 2)), np.zeros(2, dtype=np.int64), np.ones(2)
+    factor_shifted(1.0, np.array([[1.0, 0.0], [0.0, 3.0]]), lu, pivots)
+    solve_factored(lu, pivots, x)
     assert np.isnan(x).any()

@@ -188,7 +188,7 @@ def test_densities_are_equal_to_the_last_bit(distribution, n, has_b):
         tape = Tape(context, [context.slots[system.get_output_port(i)._entry_number] for i in range(2)])
         assert tape.num_operations() == 2
         tape.run()
-        assert not context.store.invalid & tape._mask and not tape._failure[0]
+        assert not context.store.invalid & tape._mask and not tape._operations.failure[0]
         assert outputs_of(system, context) == outputs_of(*density_of(distribution, A, w, b if has_b else None))
         expected = np.prod([system._density_of(x) for x in w]) / abs(np.linalg.det(A))
         assert system.CalcDensity(context) == pytest.approx(expected, rel=1e-12)

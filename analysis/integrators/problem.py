@@ -1,0 +1,473 @@
+"""What the text of a step says: evaluate the derivatives, move to a time and state, sum the stages.
+
+Each of these words has two forms. In compiled code the problem `p` is the address of an integrator's integers
+(step_fields.py), and values stand in the flat array of the Context. In Python it is the integrator itself, and arrays
+may hold numbers of any kind. So one text of a method, or of the control of steps, serves both.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.analysis.integrators import step_fields as f
+from merganser.framework.core.nonfinite import is_finite
+from merganser.framework.native import compiled_form, device
+from merganser.framework.native.tape import (
+    SUCCEEDED,
+    call_kernel,
+    call_python,
+    doubles_at,
+    integers_at,
+)
+from merganser.framework.native.views import described_array
+
+if TYPE_CHECKING:
+    from merganser.analysis.integrators.base import IntegratorBase
+
+__all__ = [
+    "Problem",
+    "add",
+    "attempt",
+    "clear",
+    "combine",
+    "complex_matrix",
+    "complex_vector",
+    "copy",
+    "end_derivatives_of",
+    "evaluate",
+    "evaluate_start",
+    "go_to",
+    "integer_vector",
+    "integers_of",
+    "is_finite_start",
+    "largest",
+    "matrix",
+    "move",
+    "move_back",
+    "multiply",
+    "quaternions_of",
+    "reals_of",
+    "record",
+    "remember",
+    "return_to_start",
+    "scale",
+    "scale_at",
+    "set_time",
+    "square_root",
+    "state_changes",
+    "state_of",
+    "subtract",
+    "time_of",
+    "vector",
+]
+
+Problem = Any  # an IntegratorBase, or an address
+Array = NDArray[Any]
+
+# ---------------------------------------------------------------------- fields and arrays
+
+
+def integers_of(p: IntegratorBase) -> Any:
+    """The integers of step_fields.py."""
+    return p._integers
+
+
+@compiled_form(integers_of)
+def _integers_of(p: int) -> Any:
+    return integers_at(p)
+
+
+def reals_of(p: IntegratorBase) -> Any:
+    """The floats of step_fields.py."""
+    return p._reals
+
+
+@compiled_form(reals_of)
+def _reals_of(p: int) -> Any:
+    return doubles_at(integers_at(p)[f.REALS])
+
+
+def _array(p: IntegratorBase, number: int) -> Any:
+    return p._arrays[number]
+
+
+# Arrays of the method: vector(p, number) and matrix(p, number), of one and of two dimensions, or of other numbers.
+vector = described_array("float64", 1, f.ARRAYS, _array)
+matrix = described_array("float64", 2, f.ARRAYS, _array)
+complex_vector = described_array("complex128", 1, f.ARRAYS, _array)
+complex_matrix = described_array("complex128", 2, f.ARRAYS, _array)
+integer_vector = described_array("int64", 1, f.ARRAYS, _array)
+
+# state_of(p), the continuous state in the Context; who changes it says so by `state_changes`.
+state_of = described_array("float64", 1, f.STATE, lambda p: p._x, is_one_of_many=False)
+# Room for the derivatives at the end of the step.
+end_derivatives_of = described_array("float64", 1, f.XDOT_END, lambda p: p._xdot_end, is_one_of_many=False)
+
+
+# ---------------------------------------------------------------------- time and state
+
+
+def time_of(p: IntegratorBase) -> float:
+    """The time in the Context [s]."""
+    time: float = p._store.flat.item(0).real
+    return time
+
+
+@compiled_form(time_of)
+def _time_of(p: int) -> float:
+    return doubles_at(integers_at(p)[f.VALUES])[0]
+
+
+def quaternions_of(p: IntegratorBase) -> Any:
+    """Where quaternions of length 1 start in the state."""
+    return p._quaternions
+
+
+@compiled_form(quaternions_of)
+def _quaternions_of(p: int) -> Any:
+    return integers_at(integers_at(p)[f.QUATERNIONS])
+
+
+def move(p: IntegratorBase, time: float, change: Array) -> None:
+    """Sets the time, and the state to that at the start of the step plus `change`."""
+    store, down = p._store, p._down
+    store.invalid |= down["time"] | down["xc"]
+    store.flat[0] = time
+    np.add(p._x_start, change, p._x)
+
+
+@compiled_form(move)
+def _move(p: int, time: float, change: Array) -> None:
+    s = integers_at(p)
+    values, x_start = doubles_at(s[f.VALUES]), doubles_at(s[f.X_START])
+    for j in range(s[f.NUM_STATES]):
+        values[1 + j] = x_start[j] + change[j]
+    _set_time(p, time)
+    _state_changes(p)
+
+
+def go_to(p: IntegratorBase, time: float, x: Array) -> None:
+    """Sets time and state."""
+    store, down = p._store, p._down
+    store.invalid |= down["time"] | down["xc"]
+    store.flat[0] = time
+    p._x[:] = x
+
+
+@compiled_form(go_to)
+@device
+def _go_to(p: int, time: float, x: Array) -> None:
+    s = integers_at(p)
+    values = doubles_at(s[f.VALUES])
+    for j in range(s[f.NUM_STATES]):
+        values[1 + j] = x[j]
+    _set_time(p, time)
+    _state_changes(p)
+
+
+def set_time(p: IntegratorBase, time: float) -> None:
+    """Sets the time only."""
+    p._store.invalid |= p._down["time"]
+    p._store.flat[0] = time
+
+
+@compiled_form(set_time)
+@device
+def _set_time(p: int, time: float) -> None:
+    s = integers_at(p)
+    doubles_at(s[f.VALUES])[0] = time
+    s[f.HAS_MOVED] = 1
+    if s[f.CHANGING] & f.WITH_TIME:
+        s[f.IS_CURRENT] = 0
+
+
+def state_changes(p: IntegratorBase) -> None:
+    """Notes that the state is being changed."""
+    p._store.invalid |= p._down["xc"]
+
+
+@compiled_form(state_changes)
+@device
+def _state_changes(p: int) -> None:
+    s = integers_at(p)
+    s[f.HAS_MOVED] = 1
+    if s[f.CHANGING] & f.WITH_STATE:
+        s[f.IS_CURRENT] = 0
+
+
+def move_back(p: IntegratorBase) -> None:
+    """Returns to the start of the step."""
+    store, down = p._store, p._down
+    store.invalid |= down["time"] | down["xc"]
+    store.flat[0] = p._reals[f.START]
+    p._x[:] = p._x_start
+
+
+@compiled_form(move_back)
+@device
+def _move_back(p: int) -> None:
+    s = integers_at(p)
+    _go_to(p, doubles_at(s[f.REALS])[f.START], doubles_at(s[f.X_START]))
+
+
+def remember(p: IntegratorBase) -> None:
+    """Notes where a step begins: the state, and what the method keeps."""
+    p._x_start[:] = p._x
+    if len(p._memory):
+        p._memory_before[:] = p._memory
+
+
+@compiled_form(remember)
+def _remember(p: int) -> None:
+    s = integers_at(p)
+    values, x_start = doubles_at(s[f.VALUES]), doubles_at(s[f.X_START])
+    for j in range(s[f.NUM_STATES]):
+        x_start[j] = values[1 + j]
+    memory, before = doubles_at(s[f.MEMORY]), doubles_at(s[f.MEMORY_BEFORE])
+    for k in range(s[f.MEMORY_SIZE]):
+        before[k] = memory[k]
+    for k in range(f.NUM_COUNTED):
+        s[f.BEFORE + k] = s[f.COUNTED + k]
+    s[f.WAS_CURRENT] = s[f.IS_CURRENT]
+
+
+def return_to_start(p: IntegratorBase) -> None:
+    """Undoes a step that is not taken; what has been counted in it goes on to count."""
+    move_back(p)
+    p._memory[:] = p._memory_before
+
+
+@compiled_form(return_to_start)
+def _return_to_start(p: int) -> None:
+    s = integers_at(p)
+    _move_back(p)
+    memory, before = doubles_at(s[f.MEMORY]), doubles_at(s[f.MEMORY_BEFORE])
+    for k in range(s[f.MEMORY_SIZE]):
+        memory[k] = before[k]
+
+
+# ---------------------------------------------------------------------- derivatives
+
+
+def evaluate(p: IntegratorBase, xdot_out: Array) -> int:
+    """Computes the derivatives at the present time and state; returns SUCCEEDED, or why the step is not taken."""
+    p._update_derivatives()
+    p._integers[f.NUM_EVALUATIONS] += 1
+    xdot_out[:] = p._xdot
+    return SUCCEEDED
+
+
+@compiled_form(evaluate)
+@device
+def _evaluate(p: int, xdot_out: Array) -> int:
+    s = integers_at(p)
+    status = call_kernel(s[f.EVALUATE], (s[f.EVALUATOR],))
+    if status == SUCCEEDED:
+        s[f.NUM_EVALUATIONS] += 1
+        s[f.IS_CURRENT] = 1
+        _take_derivatives(p, xdot_out)
+    return status
+
+
+@device
+def evaluate_start(p: Problem, xdot_out: Array) -> int:
+    """The same at the start of the step, once for all attempts; not anew if they are current: k_1 may be known."""
+    s = integers_of(p)
+    status = SUCCEEDED
+    if not s[f.KNOWS_START]:
+        if is_current(p):
+            take_derivatives(p, xdot_out)
+        else:
+            status = evaluate(p, xdot_out)
+        s[f.KNOWS_START] = status == SUCCEEDED
+    return status
+
+
+def is_current(p: IntegratorBase) -> bool:
+    """Whether the derivatives in the Context are those of the present time and state."""
+    return p._derivatives.are_current()
+
+
+@compiled_form(is_current)
+def _is_current(p: int) -> bool:
+    return integers_at(p)[f.IS_CURRENT] != 0
+
+
+def take_derivatives(p: IntegratorBase, xdot_out: Array) -> None:
+    """Copies the derivatives in the Context."""
+    xdot_out[:] = p._xdot
+
+
+@compiled_form(take_derivatives)
+@device
+def _take_derivatives(p: int, xdot_out: Array) -> None:
+    s = integers_at(p)
+    n, values = s[f.NUM_STATES], doubles_at(s[f.VALUES])
+    for j in range(n):
+        xdot_out[j] = values[1 + n + j]
+
+
+def is_finite_start(p: IntegratorBase) -> bool:
+    """Whether the derivatives at the start of the step are finite."""
+    return is_finite(p._xdot_start)
+
+
+@compiled_form(is_finite_start)
+def _is_finite_start(p: int) -> bool:
+    s = integers_at(p)
+    xdot_start, result = doubles_at(s[f.XDOT_START]), True
+    for j in range(s[f.NUM_STATES]):
+        result = result and math.isfinite(xdot_start[j])
+    return result
+
+
+# ---------------------------------------------------------------------- the method, dense output
+
+
+def attempt(p: IntegratorBase) -> int:
+    """Tries the step of size H."""
+    return p._attempt_step()
+
+
+@compiled_form(attempt)
+def _attempt(p: int) -> int:
+    status: int = call_kernel(integers_at(p)[f.ATTEMPT], (p,))
+    return status
+
+
+def record(p: IntegratorBase) -> int:
+    """Records the step for dense output."""
+    return p._record()
+
+
+@compiled_form(record)
+def _record(p: int) -> int:
+    s = integers_at(p)
+    status: int = call_python(s[f.RECORD], s[f.FAILURE])
+    return status
+
+
+# ---------------------------------------------------------------------- sums
+
+
+def combine(out: Array, weights: Array, k: Array, count: int) -> None:
+    """out = sum_i weights_i k_i over the first `count` rows of k, one term after the other."""
+    np.add.reduce(weights[:count, np.newaxis] * k[:count], axis=0, out=out)
+
+
+@compiled_form(combine)
+def _combine(out: Array, weights: Array, k: Array, count: int) -> None:
+    for j in range(out.shape[0]):
+        out[j] = weights[0] * k[0, j]
+    for i in range(1, count):
+        for j in range(out.shape[0]):
+            out[j] += weights[i] * k[i, j]
+
+
+def copy(out: Array, values: Array) -> None:
+    """out = values."""
+    out[:] = values
+
+
+@compiled_form(copy)
+def _copy(out: Array, values: Array) -> None:
+    for j in range(len(out)):
+        out[j] = values[j]
+
+
+def add(out: Array, a: Array, b: Array) -> None:
+    """out = a + b."""
+    np.add(a, b, out)
+
+
+@compiled_form(add)
+def _add(out: Array, a: Array, b: Array) -> None:
+    for j in range(len(out)):
+        out[j] = a[j] + b[j]
+
+
+def subtract(out: Array, a: Array, b: Array) -> None:
+    """out = a - b."""
+    np.subtract(a, b, out)
+
+
+@compiled_form(subtract)
+def _subtract(out: Array, a: Array, b: Array) -> None:
+    for j in range(len(out)):
+        out[j] = a[j] - b[j]
+
+
+def clear(out: Array) -> None:
+    """out = 0."""
+    out[:] = 0.0
+
+
+@compiled_form(clear)
+def _clear(out: Array) -> None:
+    for j in range(len(out)):
+        out[j] = 0.0
+
+
+def multiply(out: Array, factor: float, values: Array) -> None:
+    """out = factor * values."""
+    np.multiply(values, factor, out)
+
+
+@compiled_form(multiply)
+def _multiply(out: Array, factor: float, values: Array) -> None:
+    for j in range(len(out)):
+        out[j] = values[j] * factor
+
+
+def scale(out: Array, factor: float, values: Array) -> None:
+    """out = factor * values, of two dimensions."""
+    np.multiply(values, factor, out)
+
+
+@compiled_form(scale)
+def _scale(out: Array, factor: float, values: Array) -> None:
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            out[i, j] = values[i, j] * factor
+
+
+def scale_at(out: Array, places: Array, factor: float, values: Array) -> None:
+    """out = factor * values at some places."""
+    out[places] = factor * values[places]
+
+
+@compiled_form(scale_at)
+def _scale_at(out: Array, places: Array, factor: float, values: Array) -> None:
+    for place in places:
+        out[place] = factor * values[place]
+
+
+def square_root(x: Any) -> Any:
+    """The square root."""
+    return np.sqrt(x)
+
+
+@compiled_form(square_root)
+def _square_root(x: float) -> float:
+    return math.sqrt(x)
+
+
+def largest(values: Array) -> float:
+    """The largest absolute value; nan if there is a nan."""
+    magnitudes = np.abs(values)
+    result: float = magnitudes.item(magnitudes.argmax()).real
+    return result if magnitudes.dtype.kind != "O" or is_finite(magnitudes) else math.nan
+
+
+@compiled_form(largest)
+def _largest(values: Array) -> float:
+    result = 0.0
+    for j in range(values.shape[0]):
+        if values[j] != values[j]:
+            return math.nan
+        result = max(result, abs(values[j]))
+    return result

@@ -1,0 +1,193 @@
+"""The control of steps: how long they are, which attempts are accepted, what is counted.
+
+One text serves steps in Python, where `p` is the integrator, and compiled ones, see problem.py. Steps begin with
+`begin_step`; then `complete_step` tries, and `note_step` counts what has been taken. Functions return SUCCEEDED, or why
+the step is not taken (step_fields.py).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from merganser.analysis.integrators import step_fields as f
+from merganser.analysis.integrators.problem import (
+    Problem,
+    attempt,
+    end_derivatives_of,
+    evaluate,
+    integers_of,
+    is_finite_start,
+    largest,
+    move_back,
+    quaternions_of,
+    reals_of,
+    record,
+    remember,
+    return_to_start,
+    set_time,
+    square_root,
+    state_changes,
+    state_of,
+    time_of,
+)
+from merganser.analysis.integrators.step_size import is_too_fine, next_step_size
+from merganser.framework.native import device
+from merganser.framework.native.tape import SUCCEEDED
+
+__all__ = ["begin_step", "complete_step", "note_step", "shortest_step_size"]
+
+# A step may be this much longer than the maximum, or than wanted, so that no sliver is left before an event;
+# one that an event cuts to less than this share of its size does not count for the choice of the next.
+_STRETCH = 1.01
+_SLIVER = 1.001
+_CUT_SHORT = 0.95
+_RESOLUTION = 1e-14  # of time, for the shortest step
+
+_is_too_fine, _next_step_size = device(is_too_fine), device(next_step_size)
+
+
+@device
+def shortest_step_size(p: Problem) -> float:
+    """The shortest step in use [s]: what was asked for, or what time can resolve."""
+    return max(reals_of(p)[f.MIN_STEP_SIZE], _RESOLUTION * max(abs(time_of(p)), 1.0))
+
+
+@device
+def begin_step(p: Problem, target: float) -> int:
+    """Notes where the step starts, and chooses the size of the first attempt.
+
+    Args:
+        p: the problem.
+        target: time where the step is to end at the latest, later than the present one [s].
+    """
+    s, r = integers_of(p), reals_of(p)
+    time, longest = time_of(p), r[f.MAX_STEP_SIZE]
+    room = target - time
+    is_last = room <= _STRETCH * longest
+    if not is_last:
+        room = longest
+        if _is_too_fine(room, time):
+            return f.TOO_FINE
+    h = room
+    is_cut_short = False
+    if not s[f.IS_FIXED_STEP]:
+        h = min(r[f.IDEAL_STEP_SIZE], longest)
+        is_cut_short = room < _CUT_SHORT * h
+        if is_cut_short or room < _SLIVER * h:
+            h = room
+    r[f.START], r[f.TARGET], r[f.ROOM], r[f.H] = time, target, room, h
+    s[f.IS_LAST], s[f.IS_CUT_SHORT], s[f.KNOWS_START] = is_last, is_cut_short, 0
+    remember(p)
+    return SUCCEEDED
+
+
+@device
+def complete_step(p: Problem) -> int:
+    """Tries steps, ever shorter ones, until one is good enough; if there is none, nothing is changed."""
+    s, r = integers_of(p), reals_of(p)
+    status = f.SHORTER
+    while status == f.SHORTER:
+        status = attempt(p)
+        if status == SUCCEEDED:
+            status = _judge(p, s, r)
+        if status == f.SHORTER:
+            s[f.IS_CUT_SHORT] = 0
+            move_back(p)
+            if s[f.IS_SINGLE]:
+                break
+    if status == SUCCEEDED:
+        status = _finish(p, s, r)
+    if status != SUCCEEDED:
+        return_to_start(p)
+    return status
+
+
+@device
+def _judge(p: Problem, s: Any, r: Any) -> int:
+    """What becomes of an attempt; if a shorter one is to be tried, chooses its size."""
+    h, error = r[f.H], r[f.ERROR]
+    minimum = shortest_step_size(p)
+    if s[f.IS_FIXED_STEP]:
+        return _judge_fixed_step(p, s, r, 0.5 * h, minimum)
+    wanted = _next_step_size(h, error, r[f.ACCURACY], s[f.ERROR_ORDER])
+    if wanted >= h:
+        if not s[f.IS_CUT_SHORT]:  # such a step says little about the next one
+            r[f.IDEAL_STEP_SIZE] = min(max(wanted, r[f.MIN_STEP_SIZE]), r[f.MAX_STEP_SIZE])
+        return SUCCEEDED
+    if h <= _SLIVER * minimum:
+        if not math.isfinite(error):
+            return f.NOT_FINITE
+        if s[f.THROWS]:
+            return f.INACCURATE
+        r[f.IDEAL_STEP_SIZE] = h
+        return SUCCEEDED
+    if math.isfinite(error):
+        s[f.NUM_SHRINKAGES] += 1
+    else:
+        s[f.NUM_FAILURES] += 1
+        if not is_finite_start(p):
+            return f.NOT_FINITE
+    r[f.H] = max(wanted, minimum)
+    return f.SHORTER
+
+
+@device
+def _judge_fixed_step(p: Problem, s: Any, r: Any, half: float, minimum: float) -> int:
+    """A step without error control is taken, or half of it if its equations cannot be solved."""
+    if not math.isinf(r[f.ERROR]):
+        return SUCCEEDED if math.isfinite(largest(state_of(p))) else f.NOT_FINITE
+    if not is_finite_start(p):
+        return f.NOT_FINITE
+    s[f.NUM_FAILURES] += 1
+    if not s[f.IS_SINGLE]:
+        r[f.H] = half
+        if half < minimum:
+            return f.NOT_FINITE
+    return f.SHORTER
+
+
+@device
+def _finish(p: Problem, s: Any, r: Any) -> int:
+    """Sets the time to exactly where the step is to end, and records the step if asked to."""
+    is_last = s[f.IS_LAST] != 0 and r[f.H] == r[f.ROOM]
+    s[f.IS_LAST] = is_last
+    if is_last and time_of(p) != r[f.TARGET]:  # time + h may differ from it in the last digit
+        set_time(p, r[f.TARGET])
+    if s[f.NUM_QUATERNIONS]:
+        _scale_quaternions(p)
+    if not s[f.IS_RECORDED]:
+        return SUCCEEDED
+    xdot_end = end_derivatives_of(p)
+    status = evaluate(p, xdot_end)
+    if status == SUCCEEDED and not math.isfinite(largest(xdot_end)):
+        status = f.NOT_FINITE
+    return record(p) if status == SUCCEEDED else status
+
+
+@device
+def _scale_quaternions(p: Problem) -> None:
+    """Gives the quaternions in the state length 1 again; integration preserves it to its accuracy only."""
+    x, starts = state_of(p), quaternions_of(p)
+    for n in range(integers_of(p)[f.NUM_QUATERNIONS]):
+        q = starts[n]
+        length = square_root(x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3])
+        if length != 1.0 and length != 0.0:
+            state_changes(p)
+            for i in range(4):
+                x[q + i] /= length
+
+
+@device
+def note_step(p: Problem) -> None:
+    """Counts a step that has been taken."""
+    s, r = integers_of(p), reals_of(p)
+    h = r[f.H]
+    if s[f.NUM_STEPS] == 0:
+        r[f.FIRST_STEP_SIZE] = r[f.LARGEST_STEP_SIZE] = h
+    s[f.NUM_STEPS] += 1
+    r[f.PREVIOUS_STEP_SIZE] = h
+    if h > r[f.LARGEST_STEP_SIZE]:
+        r[f.LARGEST_STEP_SIZE] = h
+    if not s[f.IS_FIXED_STEP] and not (s[f.IS_LAST] or h >= r[f.SMALLEST_STEP_SIZE]):
+        r[f.SMALLEST_STEP_SIZE] = h

@@ -1,0 +1,81 @@
+"""A new method, written as analysis/integrators/README.md says: nothing else knows of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from differential_equations import PROBLEMS, observed_order
+
+import merganser.analysis.integrators as integrators
+from merganser.analysis import Simulator, Simulator_
+from merganser.framework import DiagramBuilder, LeafSystem
+from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
+from merganser.framework.primitives import Integrator, LinearSystem, LogVectorOutput, Sine
+
+README = (Path(integrators.__file__).parent / "README.md").read_text()
+exec(re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0])
+Midpoint: Any = globals()["MidpointIntegrator"]
+
+
+class Cubic(LeafSystem):
+    """x' = u - x^3, in Python."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.DeclareVectorInputPort("u", 1)
+        self.DeclareVectorOutputPort("y", 1, self._calc)
+        self.DeclareContinuousState(1)
+
+    def _calc(self, context: Any, output: Any) -> None:
+        output.SetFromVector(context.get_continuous_state_vector().CopyToVector())
+
+    def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
+        x = context.get_continuous_state_vector().CopyToVector()
+        derivatives.get_mutable_vector().SetFromVector(self.get_input_port().Eval(context) - x**3)
+
+
+def simulate(use_plan: bool, has_python: bool) -> tuple[Simulator, list[Any]]:
+    builder = DiagramBuilder()
+    source = builder.AddSystem(Sine(1.0, 3.0, 0.0, 1))
+    system = builder.AddSystem(Cubic() if has_python else Integrator(1))
+    builder.Connect(source.get_output_port(0), system.get_input_port())
+    sink = LogVectorOutput(system.get_output_port(), builder, 0.1)
+    simulator = Simulator(builder.Build())
+    simulator.set_use_native_plan(use_plan, at_once=True)
+    method = simulator.reset_integrator(Midpoint(simulator.get_system(), simulator.get_context()))
+    method.set_maximum_step_size(0.1)
+    method.set_target_accuracy(1e-4)
+    simulator.AdvanceTo(2.0)
+    log = sink.FindLog(simulator.get_context())
+    return simulator, [log.sample_times().tolist(), log.data().tolist(), method.GetStatisticsSummary()]
+
+
+@pytest.mark.parametrize("has_python", [False, True])
+def test_it_runs_in_the_compiled_loop_as_in_python(has_python: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, expected = simulate(False, has_python)
+    with monkeypatch.context() as patch:
+        patch.setattr(Midpoint, "_take_step", None)  # no step is left to Python
+        simulator, found = simulate(True, has_python)
+    assert simulator._plan is not None
+    assert found == expected
+
+
+def test_it_differentiates() -> None:
+    """x' = -2 x, so that dx(1)/dx(0) is x(1)/x(0)."""
+    system = LinearSystem([[-2.0]], np.zeros((1, 0)), np.eye(1), np.zeros((1, 0))).ToAutoDiffXd()
+    context = system.CreateDefaultContext()
+    context.SetContinuousState(InitializeAutoDiff([3.0]).ravel())
+    simulator = Simulator_[AutoDiffXd](system, context)
+    simulator.reset_integrator(Midpoint(system, context)).set_target_accuracy(1e-5)
+    simulator.AdvanceTo(1.0)
+    x = context.get_continuous_state_vector().CopyToVector()
+    assert ExtractValue(x)[0] == pytest.approx(3.0 * np.exp(-2.0), abs=1e-3)
+    assert ExtractGradient(x)[0] == pytest.approx(ExtractValue(x)[0] / 3.0, abs=1e-12)
+
+
+def test_it_has_its_order() -> None:
+    assert observed_order(Midpoint, PROBLEMS["pendulum"], [0.05, 0.025, 0.0125]) == pytest.approx(2.0, abs=0.1)
