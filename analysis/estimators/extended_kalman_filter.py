@@ -62,7 +62,7 @@ class ExtendedKalmanFilter(KalmanFilter):
             observed_system, observed_system_context, W, V, initial_state_estimate, initial_state_covariance
         )
 
-        self._use_native(_ExtendedCode(self))
+        self._use_native(_ExtendedCode(self), of=KalmanFilter)
 
     def _new_room(self, context: Any) -> Any:
         """Arrays for the compiled filter; None if the model, or its derivatives, are not compiled throughout."""

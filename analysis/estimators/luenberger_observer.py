@@ -54,7 +54,7 @@ class LuenbergerObserver(Observer):
         else:
             parts = self._parameters.get_continuous_state()
             index = self.DeclareContinuousState(parts.num_q(), parts.num_v(), parts.num_z())
-        self._use_native(_LuenbergerCode(self))
+        self._use_native(_LuenbergerCode(self), of=LuenbergerObserver)
         self._estimate = self.DeclareStateOutputPort("estimated_state", index)
 
     def get_estimated_state_output_port(self) -> LeafOutputPort:

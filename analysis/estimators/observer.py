@@ -105,14 +105,15 @@ class Observer(LeafSystem):
         """The input of the observed system; None if it has none."""
         return self._u.Eval(context) if self._u is not None else None
 
-    def _use_native(self, code: ObserverCode) -> None:
-        """Says that an operation computes the dynamics too; called when these are declared."""
+    def _use_native(self, code: ObserverCode, of: type[LeafSystem]) -> None:
+        """Says that an operation computes the dynamics of a class too; called when these are declared."""
         if self._period:
             use_native_event(self, code)
             return
         inputs = [InputOf(i) for i in range(self.num_input_ports())]
-        use_native_derivatives(self, NativeCode("", (CURRENT_TIME, CONTINUOUS_STATE, *inputs)))  # what they depend on
-        use_native_derivatives(self, code)
+        what_they_depend_on = NativeCode("", (CURRENT_TIME, CONTINUOUS_STATE, *inputs))
+        use_native_derivatives(self, what_they_depend_on, of)
+        use_native_derivatives(self, code, of)
 
     def _measured(self, context: Context) -> Array:
         """The measured output."""

@@ -82,7 +82,7 @@ class UnscentedKalmanFilter(KalmanFilter):
         weights = mean_weights.copy()
         weights[0] += 1.0 - alpha**2 + beta
         self._constants = spread, mean_weights, weights, self._W, self._V  # (2)
-        self._use_native(_UnscentedCode(self))
+        self._use_native(_UnscentedCode(self), of=KalmanFilter)
 
     def _new_room(self) -> Any:
         from merganser.analysis.plan.unscented_operations import UnscentedRoom  # loads numba

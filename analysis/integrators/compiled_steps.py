@@ -8,6 +8,7 @@ from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.problem import Problem, attempt
 from merganser.analysis.integrators.stepping import begin_step, complete_step, note_step
 from merganser.framework.native import PreparedKernel, kernel, kernel_address, specialize
+from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.operation_list import run_all
 from merganser.framework.native.tape import (
     FAILED,
@@ -71,7 +72,7 @@ class CompiledSteps:
     def __init__(self, integrator: IntegratorBase) -> None:
         self._integrator = integrator
         self._failure = no_failure()
-        self._place_of_failure: int = self._failure.ctypes.data
+        self._place_of_failure: int = address_of_array(self._failure)
         self._callbacks = integrator._record, self._evaluate  # kept, as only their addresses are passed on
         self._place_arrays()
         self._take_step = specialize(take_step, self.place, 0.0)
@@ -82,16 +83,16 @@ class CompiledSteps:
     def _place_arrays(self) -> None:
         integrator = self._integrator
         self._integers = s = integrator._integer_array
-        self.place: int = s.ctypes.data
-        s[f.VALUES] = integrator._store.flat.ctypes.data
+        self.place: int = address_of_array(s)
+        s[f.VALUES] = address_of_array(integrator._store.flat)
         s[f.RECORD], s[f.IN_PYTHON] = map(id, self._callbacks)
-        s[f.X_START], s[f.XDOT_START] = integrator._x_start.ctypes.data, integrator._xdot_start.ctypes.data
-        s[f.QUATERNIONS] = integrator._quaternions.ctypes.data
-        s[f.MEMORY], s[f.MEMORY_SIZE] = integrator._memory.ctypes.data, len(integrator._memory)
-        s[f.MEMORY_BEFORE] = integrator._memory_before.ctypes.data
+        s[f.X_START], s[f.XDOT_START] = address_of_array(integrator._x_start), address_of_array(integrator._xdot_start)
+        s[f.QUATERNIONS] = address_of_array(integrator._quaternions)
+        s[f.MEMORY], s[f.MEMORY_SIZE] = address_of_array(integrator._memory), len(integrator._memory)
+        s[f.MEMORY_BEFORE] = address_of_array(integrator._memory_before)
         for number, array in enumerate((integrator._x, integrator._xdot_end, *integrator._arrays)):
             place = f.STATE + 3 * number
-            s[place : place + 3] = array.ctypes.data, 1 if array.ndim == 1 else len(array), array.shape[-1]
+            s[place : place + 3] = address_of_array(array), 1 if array.ndim == 1 else len(array), array.shape[-1]
 
     def take_step(self, target: float, operations: tuple[int, int] | None) -> int:
         """Takes a step to this time at the latest [s]; returns what it comes to.

@@ -10,6 +10,7 @@ import numpy as np
 
 from merganser.analysis.integrators import step_fields as f
 from merganser.framework.core.arguments import checked_number
+from merganser.framework.native.addresses import address_of_array
 
 __all__ = ["IntegratorSettings"]
 
@@ -30,7 +31,7 @@ class IntegratorSettings(abc.ABC):
         integers: Any = np.zeros(f.NUM_INTEGERS, dtype=np.int64)
         reals: Any = np.zeros(f.NUM_REALS)
         self._integer_array, self._real_array = integers, reals
-        integers[f.REALS] = reals.ctypes.data
+        integers[f.REALS] = address_of_array(reals)
         self._integers: Any = memoryview(integers)
         self._reals: Any = memoryview(reals)
 

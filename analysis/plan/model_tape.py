@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.events import EventKind, TriggerType
 from merganser.framework.native import device
+from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.assembly import Assembly, order_of_computation, place_relative_to
 from merganser.framework.native.operation_list import run_all
 from merganser.framework.native.tape import SUCCEEDED, complexes_at, doubles_at, integers_at
@@ -115,8 +116,8 @@ class ModelTape:
         flat = context.store.flat
         self._operations = self._assembly.finish()
         f: NDArray[np.int64] = np.zeros(NUM_FIELDS, dtype=np.int64)
-        f[OPERATIONS], f[VALUES] = self._operations.place, flat.ctypes.data
-        f[RESULTS], f[NUM_RESULTS] = self._results.ctypes.data, len(places)
+        f[OPERATIONS], f[VALUES] = self._operations.place, address_of_array(flat)
+        f[RESULTS], f[NUM_RESULTS] = address_of_array(self._results), len(places)
         state = context._discrete._items[0]._values if is_discrete else context._xc._vector._values
         f[STATE], f[NUM_STATES] = place_relative_to(flat, state) if is_discrete else _FIRST_STATE, len(state)
         if fixed_input is not None and fixed_input.value.size():

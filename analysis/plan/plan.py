@@ -17,6 +17,7 @@ from merganser.analysis.plan.program import Program
 from merganser.analysis.plan.running import evaluate
 from merganser.framework.core.events import EventKind, EventStatus
 from merganser.framework.native import kernel_address, specialize
+from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.assembly import place_relative_to
 from merganser.framework.native.tape import AGAIN, RAISED, SUCCEEDED, clock_address
 from merganser.framework.primitives import VectorLog
@@ -87,7 +88,7 @@ class Plan:
         self._real_fields: Any = memoryview(reals)
         self._clocks = np.array([(*clock, -np.inf) for clock in schedule.clocks()]).reshape(-1, 3)
         watch: Any = np.zeros(f.NUM_WATCH, dtype=np.int64)
-        self._integers[f.WATCH] = watch.ctypes.data
+        self._integers[f.WATCH] = address_of_array(watch)
         self._watch = memoryview(watch)
         self._watch[f.GET_TIME], self._watch[f.WHICH_CLOCK] = clock_address()
         self._num_calls = 0
@@ -102,7 +103,7 @@ class Plan:
         self.pending = NOTHING
         self.owed: EventList = []
         self.begin(NOTHING)
-        self._place = self._integers.ctypes.data
+        self._place = address_of_array(self._integers)
         self._set_up_loop()
         self._lower()
         self._advance = specialize(advance, self._place)
@@ -112,9 +113,9 @@ class Plan:
     def _set_up_loop(self) -> None:
         """What the loop needs to know of the clocks and of the integrator."""
         i = self._integers
-        i[f.REALS], i[f.VALUES] = self._reals.ctypes.data, self._store.flat.ctypes.data
-        i[f.CLOCKS], i[f.NUM_CLOCKS] = self._clocks.ctypes.data, len(self._clocks)
-        i[f.STEP] = self._integrator._integer_array.ctypes.data
+        i[f.REALS], i[f.VALUES] = address_of_array(self._reals), address_of_array(self._store.flat)
+        i[f.CLOCKS], i[f.NUM_CLOCKS] = address_of_array(self._clocks), len(self._clocks)
+        i[f.STEP] = address_of_array(self._integrator._integer_array)
         i[f.TAKE_STEP] = STEPS.address()
         self._evaluate = kernel_address(evaluate, self._place)
 
@@ -139,9 +140,10 @@ class Plan:
     def _point_to_program(self, version: int) -> None:
         """Gives the loop the program, which is complete, and made for a version of what is known of dependencies."""
         i, program = self._integers, self._program
-        i[f.OPERATIONS], i[f.GROUPS] = program.operations.place, program.groups.ctypes.data
-        i[f.PLACES_OF_GROUPS], i[f.LAST_PLACE] = program.places_of_groups.ctypes.data, len(program.places_of_groups) - 1
-        i[f.FAILURE] = self._steps[sf.FAILURE] = program.operations.failure.ctypes.data
+        i[f.OPERATIONS], i[f.GROUPS] = program.operations.place, address_of_array(program.groups)
+        i[f.PLACES_OF_GROUPS] = address_of_array(program.places_of_groups)
+        i[f.LAST_PLACE] = len(program.places_of_groups) - 1
+        i[f.FAILURE] = self._steps[sf.FAILURE] = address_of_array(program.operations.failure)
         i[f.ALL_BEGIN], i[f.ALL_END] = program.all_range
         i[f.STAGE_BEGIN], i[f.STAGE_END] = program.stage_range
         down = self._context.layout.down

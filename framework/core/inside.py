@@ -152,8 +152,10 @@ def declare_vector_entry(
     return system._declare_entry(description, model, calc, tickets)
 
 
-def use_native_derivatives(system: LeafSystem, code: NativeCode | ContextualCode) -> None:
-    """Says that an operation computes the time derivatives as the callback does.
+def use_native_derivatives(system: LeafSystem, code: NativeCode | ContextualCode, of: type[LeafSystem]) -> None:
+    """Says that an operation computes the time derivatives as `DoCalcTimeDerivatives` of a class does.
+
+    Where a class that is derived from it overrides that, there is no operation.
 
     Raises:
         RuntimeError: there is no continuous state.
@@ -161,7 +163,8 @@ def use_native_derivatives(system: LeafSystem, code: NativeCode | ContextualCode
     entry = derivatives_entry(system)
     if entry is None:
         raise RuntimeError(f"System '{system.GetSystemPathname()}' has no continuous state.")
-    entry.use_native(code)
+    if not system._overrides_derivatives(of):
+        entry.use_native(code)
 
 
 def use_native_event(system: LeafSystem, code: NativeCode | ContextualCode) -> None:

@@ -38,7 +38,7 @@ from merganser.framework.core.indices import (
 from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode
 from merganser.framework.core.native_declarations import NativeDeclarations
-from merganser.framework.core.native_function import NativeFunction
+from merganser.framework.core.native_function import BoundNativeFunction, NativeFunction
 from merganser.framework.core.ports import InputPort, LeafOutputPort
 from merganser.framework.core.random_values import LeafRandomMethods, RandomDistribution
 from merganser.framework.core.scalar_conversion import SystemScalarConverter
@@ -67,6 +67,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     # Most systems have only some of these; what is empty is the same for all.
     _sys_xcdot_entry: int | None = None
+    _sys_derivatives: BoundNativeFunction | None = None  # given to DeclareTimeDerivatives
     _sys_continuous_sizes = (0, 0, 0)
     _sys_continuous_model: BasicVector = BasicVector([])
     _sys_discrete_models: tuple[BasicVector, ...] = ()
@@ -477,6 +478,9 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def DoCalcTimeDerivatives(self, context: Any, derivatives: ContinuousState) -> None:
         """Override: computes the time derivatives of the continuous state into `derivatives`."""
+        if self._sys_derivatives is not None:
+            self._sys_derivatives(context, derivatives.get_mutable_vector())
+            return
         raise RuntimeError(
             f"System '{self.GetSystemPathname()}' ({type(self).__name__}) has continuous state but does not say how "
             "it changes: override DoCalcTimeDerivatives(context, derivatives)."
@@ -487,6 +491,10 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def SetDefaultParameters(self, context: Any, parameters: Any) -> None:
         """Override: sets default values of the parameters beyond those that were declared."""
+
+    def _overrides_derivatives(self, of: type[LeafSystem] | None = None) -> bool:
+        """Whether a class that is derived from this one, or from the given one, says how the state changes."""
+        return type(self).DoCalcTimeDerivatives is not (of or LeafSystem).DoCalcTimeDerivatives
 
     def _calc_xcdot(self, context: LeafContext, derivatives: BasicVector) -> None:
         self.DoCalcTimeDerivatives(context, context._xcdot)

@@ -29,7 +29,8 @@ class NativeDeclarations:
     def DeclareTimeDerivatives(self: Any, calc: NativeFunction) -> None:
         """Computes the time derivatives of the continuous state by a native function.
 
-        It takes the place of overriding `DoCalcTimeDerivatives`. Declare ports, state and parameters before.
+        It takes the place of overriding `DoCalcTimeDerivatives`. Declare ports, state and parameters before. Where a
+        derived class overrides that after all, the override counts, and its `super().DoCalcTimeDerivatives` is this.
 
         Args:
             calc: made by `native`; its last parameter receives the derivatives.
@@ -48,7 +49,9 @@ class NativeDeclarations:
         if self._sys_xcdot_entry is None:
             raise RuntimeError(f"{where}: there is no continuous state; call DeclareContinuousState before.")
         entry = self._sys_cache_entries[self._sys_xcdot_entry]
-        entry.use_function(calc.bind(self, "time derivatives", result_of(entry.vector_size)))
+        self._sys_derivatives = calc.bind(self, "time derivatives", result_of(entry.vector_size))
+        if not self._overrides_derivatives():
+            entry.use_function(self._sys_derivatives)
 
     def _bound(self: Any, calc: NativeFunction, what: str, model: Any) -> BoundNativeFunction:
         """The callback of a cache entry."""

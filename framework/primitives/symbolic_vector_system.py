@@ -134,8 +134,9 @@ class SymbolicVectorSystem(LeafSystem):
         if len(self._state) and self._time_period == 0.0:
             self.DeclareContinuousState(len(self._state))
             native = _CodeOfExpressions(self, self._dynamics, OUTPUT)
-            use_native_derivatives(self, NativeCode("", native.places()))  # says what they depend on
-            use_native_derivatives(self, native)
+            here = SymbolicVectorSystem
+            use_native_derivatives(self, NativeCode("", native.places()), of=here)  # says what they depend on
+            use_native_derivatives(self, native, of=here)
         elif len(self._state):
             self.DeclareDiscreteState(len(self._state))
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, self._update)

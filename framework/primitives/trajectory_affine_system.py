@@ -91,7 +91,7 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
             self.DeclareVectorInputPort(kUseDefaultName, num_inputs)
         if num_states and self._time_period == 0.0:
             self.DeclareContinuousState(num_states)
-            use_native_derivatives(self, UpdatableCode(self._native_derivatives))
+            use_native_derivatives(self, UpdatableCode(self._native_derivatives), of=TrajectoryAffineSystem)
         elif num_states:
             self.DeclareDiscreteState(num_states)
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, self._update)

@@ -154,7 +154,7 @@ class MultibodyPlant(PlantLoops):
             self._declare_updates(num_numbers)
         else:
             self.DeclareContinuousState(x0, num_q, num_v, 0)
-            use_native_derivatives(self, self._native_dynamics)
+            use_native_derivatives(self, self._native_dynamics, of=MultibodyPlant)
         self._parameter_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_numbers)))
         self._gravity_group = self.DeclareNumericParameter(BasicVector(tree.gravity_vector()))
         self._rotor_group = self.DeclareNumericParameter(BasicVector(tree.default_rotors()))

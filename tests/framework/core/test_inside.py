@@ -88,4 +88,4 @@ def test_declarations_are_found_by_functions():
     assert [event.period for _, event in declared_events(system, context, TriggerType.kPeriodic)] == [0.5]
     assert declared_events(system, context, TriggerType.kPerStep) == []
     with pytest.raises(RuntimeError, match="has no continuous state"):
-        use_native_derivatives(Gain(1.0, 1), NativeCode("copy", ()))
+        use_native_derivatives(Gain(1.0, 1), NativeCode("copy", ()), of=Gain)

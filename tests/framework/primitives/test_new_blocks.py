@@ -10,7 +10,8 @@ from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, InitializeAutoDiff
 from merganser.framework.native import elements, native
 from merganser.framework.native.lowering import Tape
-from merganser.framework.primitives import FirstOrderTaylorApproximation, Integrator
+from merganser.framework.primitives import FirstOrderTaylorApproximation, Integrator, SymbolicVectorSystem
+from merganser.framework.symbolic import Variable
 
 # ---------------------------------------------------------------------- a new block, in less than 30 lines
 
@@ -127,3 +128,42 @@ def test_the_new_block_can_be_linearized():
     D = FirstOrderTaylorApproximation(block, context).D()
     np.testing.assert_allclose(np.diag(D), [-k - 3.0 * CUBIC * q * q for k, q in zip(STIFFNESS, POSITIONS)], rtol=1e-14)
 
+
+
+# ---------------------------------------------------------------------- blocks derived from those that are there
+
+
+U, X = Variable("u"), Variable("x")
+
+
+class Leaky(Integrator):
+    def DoCalcTimeDerivatives(self, context, derivatives):
+        super().DoCalcTimeDerivatives(context, derivatives)
+        x = context.get_continuous_state_vector().CopyToVector()
+        derivatives.SetFromVector(derivatives.CopyToVector() - 2.0 * x)
+
+
+class Doubled(SymbolicVectorSystem):
+    def DoCalcTimeDerivatives(self, context, derivatives):
+        super().DoCalcTimeDerivatives(context, derivatives)
+        derivatives.SetFromVector(2.0 * derivatives.CopyToVector())
+
+
+@pytest.mark.parametrize("use_plan", [False, True])
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: Leaky(1), 0.5 * (1.0 - np.exp(-2.0))),
+        (lambda: Doubled(input=[U], state=[X], dynamics=[U - X], output=[X]), 1.0 - np.exp(-2.0)),
+    ],
+    ids=["native function", "expressions"],
+)
+def test_an_override_of_a_block_that_is_there_counts_in_every_way_to_simulate(make, expected, use_plan):
+    block = make()
+    context = block.CreateDefaultContext()
+    block.get_input_port().FixValue(context, [1.0])
+    simulator = Simulator(block, context)
+    simulator.set_use_native_plan(use_plan, at_once=True)
+    simulator.get_mutable_integrator().set_target_accuracy(1e-9)
+    simulator.AdvanceTo(1.0)
+    assert context.get_continuous_state_vector().GetAtIndex(0) == pytest.approx(expected, abs=1e-7)
