@@ -38,7 +38,7 @@ from merganser.framework.core.indices import (
 from merganser.framework.core.leaf_context import LeafContext
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode
 from merganser.framework.core.native_declarations import NativeDeclarations
-from merganser.framework.core.native_function import BoundNativeFunction, NativeFunction
+from merganser.framework.core.native_function import NativeFunction
 from merganser.framework.core.ports import InputPort, LeafOutputPort
 from merganser.framework.core.random_values import LeafRandomMethods, RandomDistribution
 from merganser.framework.core.scalar_conversion import SystemScalarConverter
@@ -67,7 +67,6 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     # Most systems have only some of these; what is empty is the same for all.
     _sys_xcdot_entry: int | None = None
-    _sys_derivatives: BoundNativeFunction | None = None  # given to DeclareTimeDerivatives
     _sys_continuous_sizes = (0, 0, 0)
     _sys_continuous_model: BasicVector = BasicVector([])
     _sys_discrete_models: tuple[BasicVector, ...] = ()

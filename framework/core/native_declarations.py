@@ -26,6 +26,8 @@ _GROUP = re.compile(r"next_xd(\d+)|xd(\d+)_next")
 class NativeDeclarations:
     """What a leaf system declares by means of native functions (see native_function.py)."""
 
+    _sys_derivatives: BoundNativeFunction | None = None  # given to DeclareTimeDerivatives
+
     def DeclareTimeDerivatives(self: Any, calc: NativeFunction) -> None:
         """Computes the time derivatives of the continuous state by a native function.
 
