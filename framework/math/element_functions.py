@@ -10,7 +10,7 @@ import numpy as np
 from merganser.framework.math import elementwise
 from merganser.framework.math._ieee import ELEMENTARY
 
-__all__ = ["clamp", "cos", "sin", "tanh"]
+__all__ = ["clamp", "cos", "floor", "sin", "tanh"]
 
 
 def _of_elements(name: str) -> Callable[[Any], Any]:
@@ -39,6 +39,18 @@ def _of_elements(name: str) -> Callable[[Any], Any]:
 sin = _of_elements("sin")
 cos = _of_elements("cos")
 tanh = _of_elements("tanh")
+
+
+def floor(x: Any) -> Any:
+    """The largest whole number that is not larger than a scalar, or than each element of a vector.
+
+    Of complex numbers (derivatives by the complex step) it is that of their real parts.
+    """
+    if isinstance(x, np.ndarray) and x.dtype.kind == "O":
+        return np.array([floor(scalar) for scalar in x.tolist()], dtype=object)
+    if not isinstance(x, (float, np.ndarray, np.generic, complex)):
+        return elementwise.floor(x)
+    return np.floor(x.real)
 
 
 def clamp(u: Any, low: Any, high: Any) -> Any:

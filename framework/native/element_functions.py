@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.core.element_functions import are_ordered, elements, is_finite, product, put
-from merganser.framework.math.element_functions import clamp, cos, sin, tanh
+from merganser.framework.math.element_functions import clamp, cos, floor, sin, tanh
 from merganser.framework.math.matrix_functions import wrap_to
 from merganser.framework.native.extending import overload, types
 
@@ -66,6 +66,14 @@ def _complex_tanh(x: Any) -> Any:
 _tell(sin, _sin, _complex_sin)
 _tell(cos, _cos, _complex_cos)
 _tell(tanh, _tanh, _complex_tanh)
+
+
+@overload(floor)
+def _floor(x: Any) -> Any:
+    def floor_compiled(x: Any) -> Any:
+        return np.floor(x.real)
+
+    return floor_compiled
 
 
 @overload(clamp)

@@ -15,7 +15,7 @@ from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import native
 from merganser.framework.core.state import State
 from merganser.framework.core.templates import instantiate
-from merganser.framework.math.element_functions import clamp
+from merganser.framework.math.element_functions import clamp, floor
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
 from merganser.framework.primitives.routing import Multiplexer
 
@@ -56,7 +56,7 @@ def difference_quotient(xd0: Array, xd1: Array, h: float, dudt: Array) -> None:
 @native
 def quotient_of_enough_samples(xd0: Array, xd1: Array, xd2: Array, h: float, dudt: Array) -> None:
     """The same, times 0 until two samples have been taken."""
-    weight = clamp(xd2[0] - (_ENOUGH_SAMPLES - 1.0), 0.0, 1.0)
+    weight = clamp(floor(xd2[0]) - (_ENOUGH_SAMPLES - 1.0), 0.0, 1.0)
     for i in elements(dudt):
         dudt[i] = (xd0[i] - xd1[i]) / h * weight
 

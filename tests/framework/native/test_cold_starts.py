@@ -153,14 +153,16 @@ def interrupt():
         if not is_over:
             os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.SIG_IGN)
 threading.Thread(target=interrupt, daemon=True).start()
+signal.signal(signal.SIGINT, signal.default_int_handler)
 while not is_over:
     try:
         use()
         is_over = True
     except KeyboardInterrupt:
         num_interrupts += 1
-assert num_interrupts > 5
+assert num_interrupts > 1
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 use()
 print("hits 0")
