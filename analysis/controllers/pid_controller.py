@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.element_functions import elements
-from merganser.framework.core.inside import declare_vector_entry
+from merganser.framework.core.inside import declare_derivatives, declare_vector_entry
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import native
 from merganser.framework.core.native_wires import PartOf
@@ -103,7 +103,7 @@ class PidController(LeafSystem):
             selected = multiplied.given(M=self._state_projection, v=self._estimated)
             state = declare_vector_entry(self, "selected state", BasicVector(np.zeros(2 * n)), selected, anything)
         q, v, q_d, v_d = (PartOf(x, first, n) for x in (state, self._desired) for first in (0, n))
-        self.DeclareTimeDerivatives(position_error.given(q_d=q_d, q=q))
+        declare_derivatives(self, position_error.given(q_d=q_d, q=q), of=PidController)
         command = pid_command.given(q_d=q_d, v_d=v_d, q=q, v=v, kp=self._kp, ki=self._ki, kd=self._kd)
         if self._output_projection is not None:
             entry = declare_vector_entry(self, "commands", BasicVector(np.zeros(n)), command, anything)

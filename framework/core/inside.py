@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.leaf_context import LeafContext
     from merganser.framework.core.leaf_system import LeafSystem
     from merganser.framework.core.native_code import ContextualCode, NativeCode
+    from merganser.framework.core.native_function import NativeFunction
     from merganser.framework.core.ports import InputPort, OutputPort
     from merganser.framework.core.store import CacheSlot
     from merganser.framework.core.system import System
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "active_witnesses",
     "cache_entries",
+    "declare_derivatives",
     "declare_storage",
     "declare_vector_entry",
     "declared_events",
@@ -150,6 +152,15 @@ def declare_vector_entry(
         tickets: what it reads.
     """
     return system._declare_entry(description, model, calc, tickets)
+
+
+def declare_derivatives(system: LeafSystem, calc: NativeFunction, of: type[LeafSystem]) -> None:
+    """Declares by a native function the time derivatives of a class that others may derive from.
+
+    Where a derived class overrides `DoCalcTimeDerivatives`, the override counts; its `super().DoCalcTimeDerivatives`
+    is this function.
+    """
+    system._declare_derivatives(calc, of)
 
 
 def use_native_derivatives(system: LeafSystem, code: NativeCode | ContextualCode, of: type[LeafSystem]) -> None:

@@ -491,9 +491,9 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
     def SetDefaultParameters(self, context: Any, parameters: Any) -> None:
         """Override: sets default values of the parameters beyond those that were declared."""
 
-    def _overrides_derivatives(self, of: type[LeafSystem] | None = None) -> bool:
-        """Whether a class that is derived from this one, or from the given one, says how the state changes."""
-        return type(self).DoCalcTimeDerivatives is not (of or LeafSystem).DoCalcTimeDerivatives
+    def _overrides_derivatives(self, of: type[LeafSystem]) -> bool:
+        """Whether a class that is derived from the given one says how the state changes."""
+        return type(self).DoCalcTimeDerivatives is not of.DoCalcTimeDerivatives
 
     def _calc_xcdot(self, context: LeafContext, derivatives: BasicVector) -> None:
         self.DoCalcTimeDerivatives(context, context._xcdot)

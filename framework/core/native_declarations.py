@@ -31,8 +31,7 @@ class NativeDeclarations:
     def DeclareTimeDerivatives(self: Any, calc: NativeFunction) -> None:
         """Computes the time derivatives of the continuous state by a native function.
 
-        It takes the place of overriding `DoCalcTimeDerivatives`. Declare ports, state and parameters before. Where a
-        derived class overrides that after all, the override counts, and its `super().DoCalcTimeDerivatives` is this.
+        It takes the place of overriding `DoCalcTimeDerivatives`. Declare ports, state and parameters before.
 
         Args:
             calc: made by `native`; its last parameter receives the derivatives.
@@ -42,6 +41,10 @@ class NativeDeclarations:
             RuntimeError: there is no continuous state.
             ValueError: the system has nothing of a parameter's name.
         """
+        self._declare_derivatives(calc)
+
+    def _declare_derivatives(self: Any, calc: NativeFunction, of: type[Any] | None = None) -> None:
+        """Declares derivatives; those of a class, if it is given, which derived classes may override after all."""
         where = Where("System '{}': DeclareTimeDerivatives", self)
         if not isinstance(calc, NativeFunction):
             raise TypeError(
@@ -52,7 +55,7 @@ class NativeDeclarations:
             raise RuntimeError(f"{where}: there is no continuous state; call DeclareContinuousState before.")
         entry = self._sys_cache_entries[self._sys_xcdot_entry]
         self._sys_derivatives = calc.bind(self, "time derivatives", result_of(entry.vector_size))
-        if not self._overrides_derivatives():
+        if of is None or not self._overrides_derivatives(of):
             entry.use_function(self._sys_derivatives)
 
     def _bound(self: Any, calc: NativeFunction, what: str, model: Any) -> BoundNativeFunction:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.indices import kUseDefaultName
+from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import copy
 from merganser.framework.core.values import BasicVector
@@ -38,7 +39,7 @@ class Integrator(LeafSystem):
             start = checked_vector(value, "Integrator: initial_value")
         self._u = self.DeclareVectorInputPort(kUseDefaultName, start.size)
         state_index = self.DeclareContinuousState(BasicVector(start))
-        self.DeclareTimeDerivatives(copy.given(source=self._u))
+        declare_derivatives(self, copy.given(source=self._u), of=Integrator)
         self.DeclareStateOutputPort(kUseDefaultName, state_index)
 
     def set_default_integral_value(self, initial_value: ArrayLike) -> None:

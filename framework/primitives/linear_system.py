@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.element_functions import elements, product
 from merganser.framework.core.indices import kUseDefaultName
+from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import NativeFunction, native
 from merganser.framework.core.native_wires import Changing
@@ -103,7 +104,7 @@ class AffineSystem(LinearStateMethods, LeafSystem):
         x: Any = None
         if num_states and self._time_period == 0.0:
             x = self.DeclareContinuousState(num_states)
-            self.DeclareTimeDerivatives(_affine(self._f0, (self._A, x), (self._B, u)))  # (1)
+            declare_derivatives(self, _affine(self._f0, (self._A, x), (self._B, u)), of=AffineSystem)  # (1)
         elif num_states:
             x = self.DeclareDiscreteState(num_states)
             update = _affine(self._f0, (self._A, x), (self._B, u))  # (2)

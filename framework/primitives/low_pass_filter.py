@@ -11,6 +11,7 @@ from merganser.framework.core.arguments import bind_overload
 from merganser.framework.core.context import Context
 from merganser.framework.core.element_functions import elements
 from merganser.framework.core.indices import kUseDefaultName
+from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import native
 from merganser.framework.primitives._arguments import checked_size, checked_vector
@@ -60,7 +61,7 @@ class FirstOrderLowPassFilter(LeafSystem):
         self._time_constants = constants
         self._u = self.DeclareVectorInputPort(kUseDefaultName, constants.size)
         self.DeclareStateOutputPort(kUseDefaultName, self.DeclareContinuousState(constants.size))
-        self.DeclareTimeDerivatives(filtered.given(u=self._u, tau=constants))
+        declare_derivatives(self, filtered.given(u=self._u, tau=constants), of=FirstOrderLowPassFilter)
 
     def get_time_constant(self) -> float:
         """Returns the time constant that all elements have [s].
