@@ -69,8 +69,9 @@ def _operations_of_blocks() -> None:
         events = (event for _, event in declared_events(block, context))
         parts: list[Any] = [*cache_entries(block), *events]
         for part in parts:
-            if isinstance(part.native, BoundNativeFunction):
-                address_of(part.native.resolve(context).operation)
+            code = part.native.resolve(context) if isinstance(part.native, BoundNativeFunction) else None
+            if code is not None:
+                address_of(code.operation)
 
 
 def _blocks() -> list[Any]:

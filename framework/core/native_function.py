@@ -38,7 +38,8 @@ def native(function: Callable[..., Any]) -> NativeFunction:
 
     What numba can compile is allowed: numbers, arrays, loops, numpy's and math's elementary functions, and helpers
     decorated with `merganser.framework.native.device`. Compilation takes place when the function is first called for
-    floats, and is kept on disk as long as the function and all that it refers to stay the same.
+    floats, and is kept on disk as long as the function and all that it refers to stay the same. Compiled code looks
+    whether indices are in range, and what it raises arrives as in Python, wherever it runs.
 
         @native
         def calc_force(state, gains, force):  # two input ports, or an input port and a parameter; then the result
@@ -89,7 +90,7 @@ class NativeFunction:
         self.parameters = [parameter.name for parameter in parameters]
         self._readable = frozenset(self.parameters[:-1])
         self.is_ours = str(function.__module__).startswith(_OURS)
-        self._kinds = "".join("t" if name in TIME_NAMES else "w" for name in self.parameters)
+        self._letters = "".join("t" if name in TIME_NAMES else "w" for name in self.parameters)
         self._operations: dict[str, NativeOperation] = {}
         self._origin = self
         self._given: dict[str, Any] = {}
@@ -103,7 +104,8 @@ class NativeFunction:
                 of integers holds integers in the function, to be used as indices); an input port, a cache entry, or
                 what `DeclareContinuousState`, `DeclareDiscreteState` or `DeclareNumericParameter` returned; `PartOf`
                 such; a list of such, which the function gets as a list of arrays; `InputOr(port, default)`; an array
-                that is to be replaced later, as `Changing(array)`. Arrays are copied.
+                that is to be replaced later, as `Changing(array)`. Arrays are copied. With an array of objects
+                (symbols, fractions, integers of more than 64 bits) it runs as plain Python everywhere.
 
         Raises:
             TypeError: the function has no such parameter.
@@ -132,8 +134,8 @@ class NativeFunction:
     def __call__(self, *arguments: Any) -> Any:
         """Calls the function; compiled if the arguments are contiguous arrays of floats, and a float for the time."""
         # Compiled code trusts its arguments.
-        fits = len(arguments) == len(self.parameters) and all(map(_fits, arguments, self._kinds))
-        function = self.operation(self._kinds).call if fits and not self.is_ours else self._function
+        fits = len(arguments) == len(self.parameters) and all(map(_fits, arguments, self._letters))
+        function = self.operation("e" + self._letters).call if fits and not self.is_ours else self._function
         return function(*arguments)
 
     def __reduce__(self) -> Any:
@@ -209,7 +211,8 @@ class NativeOperation:
 
     Args:
         function: the function.
-        kinds: what its parameters stand for, a letter each, see native_wires.py; after an "s" if it may fail.
+        kinds: what its parameters stand for, a letter each, see native_wires.py; after an "s" if it returns whether it
+            failed, and an "e" if it may raise exceptions: then Python calls it again, and says why.
     """
 
     _never_changes = True  # a copy of a system has the same
@@ -279,6 +282,8 @@ class BoundNativeFunction:
         self._arguments = arguments
         self._results = results
         self._explain = explain
+        self._ways_to_fail = ("s" if explain is not None else "") + ("e" if not function.is_ours else "")
+        self._is_compiled = all(argument.is_compiled for argument in arguments)
         self.may_copy = function is copy
 
     def __reduce__(self) -> Any:
@@ -291,10 +296,10 @@ class BoundNativeFunction:
 
     # ------------------------------------------------------------------ as an operation
 
-    def resolve(self, context: Any) -> NativeCode:
-        """The operation in a Context."""
+    def resolve(self, context: Any) -> NativeCode | None:
+        """The operation in a Context; None if a constant is no array of floats or integers."""
         code = self._code
-        if code is None:
+        if code is None and self._is_compiled:
             code = self._code_of([argument.in_context(context) for argument in self._arguments])
             if all(argument.is_fixed for argument in self._arguments):
                 self._code = code
@@ -312,14 +317,15 @@ class BoundNativeFunction:
             if source.first:
                 return NativeCode("part", (result.size, source.first, source.place, result.place))
             return NativeCode("copy", (result.size, source.place, result.place))
-        can_fail = self._explain is not None
-        kinds = ("s" if can_fail else "") + "".join(argument.letter for argument in every)
-        start = can_fail + sum(len(argument.integers([], 0)) for argument in every)
-        integers: list[Any] = [FAILURE] if can_fail else []
+        integers: list[Any] = [FAILURE] if self._ways_to_fail else []
+        start = len(integers) + sum(len(argument.integers([], 0)) for argument in every)
         rest: list[Any] = []
         for argument in every:
             integers.extend(argument.integers(rest, start))
-        return NativeCode(self._function.operation(kinds), (*integers, *rest))
+        return NativeCode(self._function.operation(self._kinds(every)), (*integers, *rest))
+
+    def _kinds(self, every: Sequence[Argument]) -> str:
+        return self._ways_to_fail + "".join(argument.letter for argument in every)
 
     # ------------------------------------------------------------------ in Python
 
@@ -353,7 +359,8 @@ class BoundNativeFunction:
         """What Python calls for numbers, None if it depends; arguments that are always the same; and the others."""
         arguments = self._arguments
         # Functions of users are compiled; but lists of arrays are no arguments of compiled functions.
-        is_plain = self._function.is_ours or any(argument.letter == "l" for argument in arguments)
+        is_compiled = self._is_compiled and all(argument.letter != "l" for argument in arguments)
+        is_plain = self._function.is_ours or not is_compiled
         known = [argument.value(None) if argument.is_constant else None for argument in arguments]
         read = [(i, argument) for i, argument in enumerate(arguments) if not argument.is_constant]
         self._calls = self._function.interpreted if is_plain else None, known, read
@@ -362,8 +369,7 @@ class BoundNativeFunction:
     def _call_of_user(self, is_of_floats: bool) -> Callable[..., Any]:
         if not is_of_floats:
             return self._function.interpreted
-        kinds = "".join(argument.letter for argument in (*self._arguments, *self._results))
-        return self._function.operation(kinds).call
+        return self._function.operation(self._kinds((*self._arguments, *self._results))).call
 
 
 class NativeHandler:
@@ -397,4 +403,4 @@ def _fits(argument: Any, kind: str) -> bool:
     if kind == "t":
         return isinstance(argument, float)
     is_float_array = isinstance(argument, np.ndarray) and argument.dtype == np.float64
-    return is_float_array and argument.ndim == 1 and argument.flags.c_contiguous
+    return is_float_array and argument.ndim == 1 and argument.flags.carray

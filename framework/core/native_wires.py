@@ -52,6 +52,7 @@ __all__ = [
 
 Array = NDArray[Any]
 TIME_NAMES = ("t", "time")
+_INTEGERS = np.iinfo(np.int64)
 
 
 class Changing:
@@ -60,16 +61,31 @@ class Changing:
     A Context that has computed something with the former value keeps that until something else changes.
 
     Args:
-        value: an array of floats, or of integers.
+        value: an array of one or two dimensions, as `NativeFunction.given` takes it. It is copied.
+
+    Attributes:
+        value: the present one.
     """
 
-    def __init__(self, value: Array) -> None:
-        self.value = value
+    def __init__(self, value: ArrayLike) -> None:
+        self.value = _checked_array(value)
         self._contexts: weakref.WeakSet[Any] = weakref.WeakSet()
 
-    def set(self, value: Array) -> None:
-        """Replaces the value; what was compiled with it before is made anew before it runs again."""
-        self.value = value
+    def set(self, value: ArrayLike) -> None:
+        """Replaces the value; what was compiled with it before is made anew before it runs again.
+
+        Raises:
+            TypeError: the former one has another number of dimensions or another type of elements.
+        """
+        array, former = _checked_array(value), self.value
+        if former.dtype.kind == "f" and array.dtype.kind == "i":
+            array = array.astype(former.dtype)
+        if (array.ndim, array.dtype) != (former.ndim, former.dtype):
+            raise TypeError(
+                f"expected an array of {former.ndim} dimensions and type {former.dtype}, as it was before; "
+                f"got {array.ndim} and {array.dtype}."
+            )
+        self.value = array
         for context in self._contexts:
             context.store.routing += 1
 
@@ -146,6 +162,7 @@ class Argument:
 
     is_fixed = True  # whether it is the same operation in all Contexts, for good
     is_constant = False  # whether it has the same value in all Contexts of numbers, for good
+    is_compiled = True  # whether compiled code can take it
 
 
 class Wire(Argument):
@@ -259,6 +276,7 @@ class _InputOr(Argument):
 
     def __init__(self, wire: _Input, default: Argument) -> None:
         self._wire, self._default = wire, default
+        self.is_compiled = default.is_compiled
 
     def value(self, context: Any) -> Any:
         vector = context.read_input(self._wire.index)
@@ -307,6 +325,7 @@ class _Constant(Argument):
         self._array = array
         self._objects: Array | None = None  # the same for a function of objects
         self.is_fixed = self.is_constant = not isinstance(array, Changing)
+        self.is_compiled = self.array().dtype.kind in "fi"
 
     def array(self) -> Array:
         """The array."""
@@ -432,16 +451,14 @@ def argument_for(given: Any, system: Any) -> Argument:
             raise ValueError(f"the default of {given.port.get_name()} must have {wire.size} elements, or none.")
         return _InputOr(wire, argument_for(default if default.size else np.zeros(0), system))
     if isinstance(given, (bool, int, np.integer)):
-        return _Integer(int(given))
-    if isinstance(given, float):
-        return _Number(given)
-    array = _checked_array(given.value if isinstance(given, Changing) else given)
-    kind = _ARRAYS.get((array.ndim, array.dtype.kind))
-    if kind is None:
-        raise TypeError(f"arrays must be vectors or matrices of numbers; got one of shape {array.shape}.")
-    if not array.size and kind is _Vector:
-        return _Nothing()
-    return kind(given if isinstance(given, Changing) else array)
+        return _Integer(_checked_integer(int(given)))
+    if isinstance(given, (float, np.floating)):
+        return _Number(float(given))
+    if isinstance(given, Changing):
+        return _ARRAYS[given.value.ndim, given.value.dtype.kind](given)
+    array = _checked_array(given)
+    kind = _ARRAYS[array.ndim, array.dtype.kind]
+    return kind(array) if array.size or kind is not _Vector else _Nothing()
 
 
 def _wire(given: Any, system: Any) -> Wire:
@@ -496,18 +513,28 @@ _WIRES: dict[type[Any], Callable[[Any, Any], Wire]] = {
     NumericParameterIndex: _parameter,
 }
 _ARRAYS: dict[tuple[int, str], type[_Constant]] = {
-    (1, "i"): _Integers, (1, "f"): _Vector, (1, "c"): _Vector, (1, "O"): _Vector,
-    (2, "f"): _Matrix, (2, "c"): _Matrix, (2, "O"): _Matrix,
+    (1, "i"): _Integers, (1, "f"): _Vector, (1, "O"): _Vector, (2, "f"): _Matrix, (2, "O"): _Matrix,
 }  # fmt: skip
 
 
+def _checked_integer(number: int) -> int:
+    if not _INTEGERS.min <= number <= _INTEGERS.max:
+        raise ValueError(f"integers must have at most 64 bits; got {number}.")
+    return number
+
+
 def _checked_array(given: Any) -> Array:
-    """A copy of an array: of floats, complex numbers or objects, or of integers if it has one dimension."""
+    """A copy of an array: of floats or objects, or of integers if it has one dimension."""
     array = np.array(given, order="C")
     if array.dtype.kind in "biu":
+        if array.dtype == np.uint64 and array.size:
+            _checked_integer(int(array.max()))
         array = array.astype(np.int64 if array.ndim == 1 else np.float64)
     elif array.dtype.kind == "f":
         array = array.astype(np.float64, copy=False)
-    elif array.dtype.kind not in "cO" or array.ndim == 0:
-        raise TypeError(f"expected numbers, a port or a state; got {type(given).__name__}.")
+    elif array.dtype.kind != "O" or array.ndim == 0:
+        what = f"an array of {array.dtype}" if array.ndim else type(given).__name__
+        raise TypeError(f"expected real numbers, a port or a state; got {what}.")
+    if array.ndim not in (1, 2):
+        raise TypeError(f"arrays must be vectors or matrices of numbers; got one of shape {array.shape}.")
     return array

@@ -10,6 +10,7 @@ import numba
 from numba.extending import overload, register_jitable
 
 from merganser.framework.native.announce import announcer
+from merganser.framework.native.code_files import package_of
 from merganser.framework.native.compile import Code
 from merganser.framework.native.extending import interrupts_wait, tell_compiler
 from merganser.framework.native.machine_code import MachineCode, tell_addresses
@@ -39,8 +40,8 @@ _KERNEL_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 
 
 def tell_helper(function: Callable[..., Any], **options: Any) -> None:
-    """Tells numba that kernels may call a function."""
-    register_jitable(**options, **_HELPER_OPTIONS)(function)
+    """Tells numba that kernels may call a function; one of a user looks whether indices are in range."""
+    register_jitable(boundscheck=not package_of(function), **options, **_HELPER_OPTIONS)(function)
 
 
 def tell_form(function: Callable[..., Any], form: Callable[..., Any]) -> None:

@@ -31,7 +31,7 @@ from merganser.framework.native.frontend import compile_function
 __all__ = ["HelperCompiler", "KernelCompiler", "OperationCompiler"]
 
 # Options that say what is made of a function, and nothing about those that it calls.
-_OWN_OPTIONS = ("forceinline", "no_cfunc_wrapper", "no_cpython_wrapper", "release_gil")
+_OWN_OPTIONS = ("boundscheck", "forceinline", "no_cfunc_wrapper", "no_cpython_wrapper", "release_gil")
 
 
 class KernelCompiler(Compiler):

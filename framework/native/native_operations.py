@@ -12,7 +12,7 @@ from merganser.framework.native.extending import import_whole, tell_module, type
 if TYPE_CHECKING:
     from merganser.framework.core.native_function import NativeOperation
 
-__all__ = ["OwnOperation", "compiled_form", "operation_calling", "signature_of_operation"]
+__all__ = ["OwnOperation", "compiled_form", "letters_of", "operation_calling", "signature_of_operation"]
 
 # What compiled code makes of the integers from {0} on, by the letters of native_wires.py.
 _FETCHED = {
@@ -76,6 +76,11 @@ class OwnOperation:
 _told: set[Any] = set()
 
 
+def letters_of(kinds: str) -> str:
+    """What the parameters of an operation stand for, see NativeOperation, without how it may fail."""
+    return kinds.lstrip("se")
+
+
 def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
     """A function of the three pointers that calls another; written out, because numba wants every argument.
 
@@ -87,14 +92,18 @@ def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
 
     wire_arrays = import_whole("merganser.framework.native.wire_arrays")
 
-    at = int(kinds.startswith("s"))
+    returns_status, may_raise = "s" in kinds, "e" in kinds
+    at = int(returns_status or may_raise)
     arguments = []
-    for letter in kinds[at:]:
+    for letter in letters_of(kinds):
         text, size = _FETCHED[letter]
         arguments.append(text.format(*range(at, at + size)))
         at += size
     call = f"function({', '.join(arguments)})"
-    body = f"if {call}:\n        integers_at(integers[0])[0] = {FAILED}" if kinds.startswith("s") else call
+    lines = ["if {call}:", "    {fail}"] if returns_status else ["{call}"]
+    if may_raise:
+        lines = ["try:", *(f"    {line}" for line in lines), "except Exception:", "    {fail}"]
+    body = "\n    ".join(lines).format(call=call, fail=f"integers_at(integers[0])[0] = {FAILED}")
     names: dict[str, Any] = {
         "__name__": __name__, "function": function, "integers_at": integers_at,
         **{name: getattr(wire_arrays, name) for name in wire_arrays.__all__},

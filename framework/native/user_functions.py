@@ -13,7 +13,7 @@ from merganser.framework.native.compiler import prepare
 from merganser.framework.native.extending import interrupts_wait
 from merganser.framework.native.fingerprints import fingerprint
 from merganser.framework.native.kernel_cache import KernelCache
-from merganser.framework.native.native_operations import operation_calling, signature_of_operation
+from merganser.framework.native.native_operations import letters_of, operation_calling, signature_of_operation
 from merganser.framework.native.numba_inside import CFunc, NumbaError, global_compiler_lock
 
 __all__ = ["CompiledFunction"]
@@ -40,7 +40,7 @@ class CompiledFunction:
         self._function = function
         self._kinds = kinds
         plain = function.interpreted
-        compiled: Any = numba.njit(plain, nogil=True, error_model="numpy")
+        compiled: Any = numba.njit(plain, nogil=True, error_model="numpy", boundscheck=True)
         self._dispatcher = compiled
         self._cfuncs: dict[Any, Any] = {}
         self._call: Any = None
@@ -87,7 +87,7 @@ class CompiledFunction:
         return self._stamp if fingerprint(self._function.interpreted) == self._stamp else None
 
     def _entry_point(self) -> Any:
-        signature = tuple(_TYPES[kind] for kind in self._kinds)
+        signature = tuple(_TYPES[kind] for kind in letters_of(self._kinds))
         self._dispatcher.compile(signature)
         return self._dispatcher.overloads[signature].entry_point
 

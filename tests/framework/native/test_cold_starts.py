@@ -49,7 +49,7 @@ def use():
     specialize(total, np.ones(3), result)(np.ones(3), result)
     values = block.get_output_port().Eval(context)[0], block.EvalTimeDerivatives(context)[0], result[0]
     assert values == (6.5, -1.0, 3.0), values
-    operations = force.operation("tww"), derivative.operation("www")
+    operations = force.operation("etww"), derivative.operation("ewww")
     addresses = (*(each.address() for each in operations), operations[0].complex_address())
     assert 0 not in addresses
     return addresses
@@ -68,7 +68,7 @@ for thread in threads:
 for thread in threads:
     thread.join()
 assert len(results) == 8 and len(set(results)) == 1, results  # all have the first one's code
-hits = sum(force.operation("tww").compiled()._dispatcher.stats.cache_hits.values())
+hits = sum(force.operation("etww").compiled()._dispatcher.stats.cache_hits.values())
 print("hits", hits + sum(code.is_from_disk for code in total.codes.values()))
 """
 

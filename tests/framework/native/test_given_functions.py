@@ -36,7 +36,7 @@ def doubled(v, factor, y):
 def test_what_is_given_and_cannot_be_used_is_refused_by_name():
     with pytest.raises(TypeError, match="does not read a parameter 'gain'; those that it reads are v, factor"):
         doubled.given(gain=2.0)
-    with pytest.raises(TypeError, match="what is given for 'factor' cannot be used: expected numbers"):
+    with pytest.raises(TypeError, match="what is given for 'factor' cannot be used: expected real numbers"):
         bound_to(doubled.given(v=[1.0, 2.0], factor="two"))
     with pytest.raises(ValueError, match=r"parameter 'v' is neither .* nor given"):
         bound_to(doubled.given(factor=2.0))

@@ -247,8 +247,8 @@ def test_second_process_takes_the_function_from_disk(tmp_path):
     (tmp_path / "m.py").write_text(
         "import numpy as np\nfrom merganser.framework.native import native\n\n\n"
         "@native\ndef f(u, y):\n    y[0] = 2.0 * u[0]\n\n\n"
-        "y = np.zeros(1)\nf(np.ones(1), y)\nassert y[0] == 2.0 and f.operation('ww').address() != 0\n"
-        "compiled = f.operation('ww').compiled()\n"
+        "y = np.zeros(1)\nf(np.ones(1), y)\nassert y[0] == 2.0 and f.operation('eww').address() != 0\n"
+        "compiled = f.operation('eww').compiled()\n"
         "stats, [cfunc] = compiled._dispatcher.stats, compiled._cfuncs.values()\n"
         "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), cfunc.cache_hits)\n"
     )
@@ -275,7 +275,7 @@ def test_function_of_a_module_that_is_gone_is_compiled_anew(tmp_path):
         folder.mkdir()
         (folder / f"{module}.py").write_text(source)
         code = f"import numpy as np, {module} as m\ny = np.zeros(1)\nm.f(np.ones(1), y)\n"
-        code += "print(m.f.operation('ww').address() != 0)"
+        code += "print(m.f.operation('eww').address() != 0)"
         command = [sys.executable, "-c", code]
         result = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=True)
         assert result.stdout == "True\n"
