@@ -10,7 +10,7 @@ import numpy as np
 from merganser.framework.math import elementwise
 from merganser.framework.math._ieee import ELEMENTARY
 
-__all__ = ["clamp", "cos", "floor", "sin", "tanh"]
+__all__ = ["clamp", "cos", "exp", "floor", "sin", "tanh"]
 
 
 def _of_elements(name: str) -> Callable[[Any], Any]:
@@ -38,6 +38,7 @@ def _of_elements(name: str) -> Callable[[Any], Any]:
 
 sin = _of_elements("sin")
 cos = _of_elements("cos")
+exp = _of_elements("exp")
 tanh = _of_elements("tanh")
 
 
