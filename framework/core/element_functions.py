@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["are_ordered", "elements", "is_finite", "left_to_right_product", "product", "put"]
+__all__ = ["add_products", "are_ordered", "elements", "is_finite", "left_to_right_product", "product", "put"]
 
 Array = NDArray[Any]
 _ALL_AT_ONCE = (...,)
@@ -81,6 +81,19 @@ def product(matrix: Array, vector: Array, i: Any) -> Any:
     for j in range(1, len(x)):
         total = total + row[j] * x[j]
     return total
+
+
+def add_products(factors: Array, rows: Array, columns: Array, vector: Array, to: Array) -> None:
+    """Adds factors[k] vector[columns[k]] to to[rows[k]], for k = 0, 1, ...: the product with a sparse matrix.
+
+    Args:
+        factors: the entries of the matrix, shape [number of entries].
+        rows: their rows, integers; the same shape.
+        columns: their columns.
+        vector: shape [n].
+        to: shape [m].
+    """
+    np.add.at(to, rows, factors * vector[columns])  # for 30,000 entries twice the time of scipy's product
 
 
 def left_to_right_product(matrix: Array, vector: Array) -> Array:

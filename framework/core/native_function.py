@@ -104,9 +104,9 @@ class NativeFunction:
                 of integers holds integers in the function, to be used as indices); an input port, a cache entry, or
                 what `DeclareContinuousState`, `DeclareDiscreteState` or `DeclareNumericParameter` returned; `PartOf`
                 such; a list of such, which the function gets as a list of arrays, to be indexed;
-                `InputOr(port, default)`; an array that is to be replaced later, as `Changing(array)`. Arrays are
-                copied. With an array of objects (symbols, fractions, integers of more than 64 bits) the function runs
-                as plain Python everywhere.
+                `MatrixOf(wire, shape)`; `InputOr(port, default)`; an array that is to be replaced later, as
+                `Changing(array)`. Arrays are copied. With an array of objects (symbols, fractions, integers of more
+                than 64 bits) the function runs as plain Python everywhere.
 
         Raises:
             TypeError: the function has no such parameter.

@@ -12,7 +12,7 @@ from merganser.framework.math._ieee import ELEMENTARY
 
 _TRUTHS = (bool, np.bool_)  # of numbers and derivatives; a comparison of symbols is a formula
 
-__all__ = ["clamp", "cos", "floor", "sin", "tanh"]
+__all__ = ["clamp", "cos", "exp", "floor", "sin", "tanh"]
 
 
 def _of_elements(name: str) -> Callable[[Any], Any]:
@@ -40,6 +40,7 @@ def _of_elements(name: str) -> Callable[[Any], Any]:
 
 sin = _of_elements("sin")
 cos = _of_elements("cos")
+exp = _of_elements("exp")
 tanh = _of_elements("tanh")
 
 

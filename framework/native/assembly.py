@@ -163,7 +163,7 @@ class Assembly:
             self.waiting.append((native, context))
         if code is not None and self._is_complex and not has_complex_form(code.operation):
             return None
-        if code is None or any(_place_of_input(context.sources[port]) is None for port in code.inputs()):
+        if code is None or any(_place_of_input(source) is None for source in code.sources_in(context)):
             return None
         if _has_log(code) and not _log_of(context)._holds_floats():
             return None

@@ -30,11 +30,14 @@ __all__ = ["SUFFIX", "CodeFiles", "cache_directory", "package_of", "source_hash"
 # those below.
 _KERNEL_FOLDERS = {
     "framework": ("framework.native",),
-    "blocks": ("framework.core.native_function", "framework.primitives", "analysis.controllers"),
+    "blocks": (
+        "framework.core.native_function", "framework.math.barycentric_mesh", "framework.primitives",
+        "analysis.controllers",
+    ),
     "analysis": ("analysis.integrators", "analysis.plan"),
     "geometry": ("geometry.proximity", "geometry.pose_kernels"),
     "multibody": ("multibody.kernels", "multibody.contact"),
-}
+}  # fmt: skip
 _BELOW = {"framework": (), "blocks": ("framework",), "analysis": ("framework",), "geometry": ("framework",)}
 
 SUFFIX = ".nbk"

@@ -8,8 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.element_functions import are_ordered, elements, is_finite, product, put
-from merganser.framework.math.element_functions import clamp, cos, floor, sin, tanh
+from merganser.framework.core.element_functions import (
+    add_products,
+    are_ordered,
+    elements,
+    is_finite,
+    product,
+    put,
+)
+from merganser.framework.math.element_functions import clamp, cos, exp, floor, sin, tanh
 from merganser.framework.math.matrix_functions import wrap_to
 from merganser.framework.native.extending import overload, types
 
@@ -63,9 +70,18 @@ def _complex_tanh(x: Any) -> Any:
     return complex(math.sinh(a) * math.cosh(a) / denominator, sine * cosine / denominator)
 
 
+def _exp(x: Any) -> Any:
+    return math.exp(x)
+
+
+def _complex_exp(x: Any) -> Any:
+    return complex(math.exp(x.real) * math.cos(x.imag), math.exp(x.real) * math.sin(x.imag))
+
+
 _tell(sin, _sin, _complex_sin)
 _tell(cos, _cos, _complex_cos)
 _tell(tanh, _tanh, _complex_tanh)
+_tell(exp, _exp, _complex_exp)
 
 
 @overload(floor)
@@ -130,6 +146,15 @@ def _product(matrix: Any, vector: Any, i: Any) -> Any:
         return total
 
     return product_compiled
+
+
+@overload(add_products, jit_options={"boundscheck": True})
+def _add_products(factors: Any, rows: Any, columns: Any, vector: Any, to: Any) -> Any:
+    def add_products_compiled(factors: Any, rows: Any, columns: Any, vector: Any, to: Any) -> None:
+        for k in range(factors.shape[0]):
+            to[rows[k]] += factors[k] * vector[columns[k]]
+
+    return add_products_compiled
 
 
 @overload(put)

@@ -20,7 +20,8 @@ __all__ = ["CompiledFunction"]
 
 _ARRAY = types.Array(types.float64, 1, "C")
 _TYPES = {
-    "w": _ARRAY, "c": _ARRAY, "m": types.Array(types.float64, 2, "C"), "n": types.Array(types.int64, 1, "C"),
+    "w": _ARRAY, "c": _ARRAY, "m": types.Array(types.float64, 2, "C"), "r": types.Array(types.float64, 2, "C"),
+    "k": types.Array(types.float64, 2, "F"), "n": types.Array(types.int64, 1, "C"),
     "t": types.float64, "f": types.float64, "i": types.int64,
 }  # fmt: skip
 

@@ -21,7 +21,7 @@ from merganser.framework.native.numba_inside import (
     signature,
 )
 
-__all__ = ["arrays_at", "further", "matrix_at", "vector_at"]
+__all__ = ["arrays_at", "further", "matrix_at", "matrix_by_columns_at", "vector_at"]
 
 
 class _ArraysType(types.Type):
@@ -67,13 +67,15 @@ def further(typingctx: Any, pointer: Any, distance: Any) -> Any:
 
 
 def _array(context: Any, builder: Any, kind: Any, data: Any, shape: Sequence[Any]) -> Any:
-    """An array, by rows, of numbers that stand somewhere. (Numba's own `carray` counts references to it.)"""
+    """An array of numbers that stand somewhere. (Numba's own `carray` counts references to it.)"""
     array = context.make_array(kind)(context, builder)
-    item = context.get_abi_sizeof(context.get_value_type(kind.dtype))
-    strides = [context.get_constant(types.intp, item)]
-    for size in reversed(shape[1:]):
-        strides.insert(0, builder.mul(strides[0], size))
-    populate_array(array, data=data, shape=shape, strides=strides, itemsize=strides[-1], meminfo=None)
+    item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_value_type(kind.dtype)))
+    strides = [item]
+    for size in shape[:-1] if kind.layout == "F" else reversed(shape[1:]):
+        strides.append(builder.mul(strides[-1], size))
+    if kind.layout == "C":
+        strides.reverse()
+    populate_array(array, data=data, shape=shape, strides=strides, itemsize=item, meminfo=None)
     return array._getvalue()
 
 
@@ -95,6 +97,16 @@ def matrix_at(typingctx: Any, pointer: Any, num_rows: Any, num_columns: Any) -> 
         return _array(context, builder, signature.return_type, arguments[0], arguments[1:])
 
     return types.Array(pointer.dtype, 2, "C")(pointer, types.int64, types.int64), generate
+
+
+@intrinsic
+def matrix_by_columns_at(typingctx: Any, pointer: Any, num_rows: Any, num_columns: Any) -> Any:
+    """The matrix, by columns, at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _array(context, builder, signature.return_type, arguments[0], arguments[1:])
+
+    return types.Array(pointer.dtype, 2, "F")(pointer, types.int64, types.int64), generate
 
 
 @infer_global(operator.getitem)

@@ -22,7 +22,7 @@ LEFT: dict[str, tuple[str, str]] = {
         "it hands on where the values of states, parameters and logs stand",
     ),
     "framework/native/assembly.py": (
-        "_holds_floats _items _values",
+        "_holds_floats _items",
         "it hands on where values and logs stand",
     ),
     "framework/primitives/_expression_code.py": ("_node", "it reads the trees of expressions"),

@@ -119,6 +119,24 @@ def test_compiled_functions_of_complex_numbers_have_the_same_slopes(name):
     np.testing.assert_allclose(out.real, function(z).real, rtol=4e-15)
 
 
+@compiled_only
+def test_products_with_sparse_matrices_are_summed_entry_by_entry():
+    @kernel
+    def multiply(factors_in, rows_in, columns_in, vector_in, out):
+        f.add_products(factors_in, rows_in, columns_in, vector_in, out)
+
+    rng = np.random.default_rng(10)
+    factors, vector, (rows, columns) = rng.normal(size=30), rng.normal(size=5), rng.integers(5, size=(2, 30))
+    together, compiled, one_by_one = np.zeros((3, 5))
+    f.add_products(factors, rows, columns, vector, together)
+    tell_compiler()
+    multiply(factors, rows, columns, vector, compiled)
+    for factor, row, column in zip(factors, rows, columns):
+        one_by_one[row] += factor * vector[column]
+    np.testing.assert_array_equal(together, one_by_one)
+    np.testing.assert_array_equal(compiled, one_by_one)
+
+
 def test_all_elements_at_once_are_those_one_by_one():
     numbers, objects = np.zeros(3), np.zeros(3, dtype=object)
     assert list(f.elements(objects)) == [0, 1, 2]
