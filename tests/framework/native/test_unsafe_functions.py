@@ -10,7 +10,7 @@ import pytest
 from merganser.analysis import Simulator
 from merganser.framework import LeafSystem
 from merganser.framework.core.inside import slot_of
-from merganser.framework.native import Changing, device, native, product, put
+from merganser.framework.native import Changing, add_products, device, native, product, put
 from merganser.framework.native.lowering import Tape
 from merganser.framework.symbolic import Variable
 
@@ -177,14 +177,14 @@ def put_too_far(u, k, y):
 class OfList(LeafSystem):
     """A function of two inputs of two elements each."""
 
-    def __init__(self, function, k):
+    def __init__(self, function, k, name):
         super().__init__()
         u = [self.DeclareVectorInputPort(f"u{i}", 2) for i in range(2)]
-        self.DeclareVectorOutputPort("y", 2, function.given(u=u, k=k))
+        self.DeclareVectorOutputPort("y", 2, function.given(u=u, **{name: k}))
 
 
-def result_of_list(function, k, is_tape):
-    system = OfList(function, k)
+def result_of_list(function, k, is_tape, name="k"):
+    system = OfList(function, k, name)
     context = system.CreateDefaultContext()
     for i, value in enumerate(([1.0, 2.0], [3.0, 4.0])):
         system.get_input_port(i).FixValue(context, value)
@@ -223,3 +223,16 @@ def test_a_native_function_does_not_write_to_arrays_that_are_read_only():
     with pytest.raises(ValueError, match="read-only"):
         constant(source, result)
     assert result.tolist() == [0.0, 0.0]
+
+
+@native
+def sparse_product(u, rows, y):
+    add_products(u[0], rows, rows, u[1], y)
+
+
+@pytest.mark.parametrize("is_tape", [False, True])
+def test_entries_of_sparse_matrices_must_be_in_them(is_tape):
+    assert result_of_list(sparse_product, [0, 1], is_tape, "rows") == 3.0
+    for last in (2, -3, 10**9):
+        with pytest.raises(IndexError):
+            result_of_list(sparse_product, [0, last], is_tape, "rows")
