@@ -142,18 +142,20 @@ def move(p: IntegratorBase, time: float, change: Array) -> None:
 
 
 @device
-def _checked_size(s: Any, array: Array) -> int:
-    """How many numbers to take from or put into an array that is to be of the size of the state."""
-    if len(array) != s[f.NUM_STATES]:
+def _size_for(s: Any, array: Array) -> int:
+    """The size of the state; 0 if the array, which is to be of this size, is not."""
+    n: int = s[f.NUM_STATES]
+    if len(array) != n:
         s[f.IS_MISFIT] = 1
-    return min(len(array), s[f.NUM_STATES])
+        n = 0
+    return n
 
 
 @compiled_form(move)
 def _move(p: int, time: float, change: Array) -> None:
     s = integers_at(p)
     values, x_start = doubles_at(s[f.VALUES]), doubles_at(s[f.X_START])
-    for j in range(_checked_size(s, change)):
+    for j in range(_size_for(s, change)):
         values[1 + j] = x_start[j] + change[j]
     _set_time(p, time)
     _state_changes(p)
@@ -171,7 +173,7 @@ def go_to(p: IntegratorBase, time: float, x: Array) -> None:
 def _go_to(p: int, time: float, x: Array) -> None:
     s = integers_at(p)
     values = doubles_at(s[f.VALUES])
-    for j in range(_checked_size(s, x)):
+    for j in range(_size_for(s, x)):
         values[1 + j] = x[j]
     _set_time(p, time)
     _state_changes(p)
@@ -347,7 +349,7 @@ def take_derivatives(p: IntegratorBase, xdot_out: Array) -> None:
 def _take_derivatives(p: int, xdot_out: Array) -> None:
     s = integers_at(p)
     n, values = s[f.NUM_STATES], doubles_at(s[f.VALUES])
-    for j in range(_checked_size(s, xdot_out)):
+    for j in range(_size_for(s, xdot_out)):
         xdot_out[j] = values[1 + n + j]
 
 

@@ -12,7 +12,7 @@ from differential_equations import PROBLEMS, Problem, make_integrator, solve_wit
 
 import merganser.analysis as analysis
 from merganser.analysis import JacobianComputationScheme
-from merganser.analysis.integrators import newton_arrays
+from merganser.analysis.integrators import newton_arrays, step_fields
 from merganser.analysis.integrators.collocation import radau_iia
 from merganser.analysis.integrators.jacobian import FullMatrix, VelocityMatrix
 
@@ -302,3 +302,37 @@ def test_integrators_by_name() -> None:
     with pytest.raises(ValueError, match="must be positive"):
         analysis.ResetIntegratorFromFlags(simulator, "radau3", 0.0)
     assert simulator.get_integrator() is integrator
+
+
+@pytest.mark.parametrize("size", [4, 40])
+def test_jacobian_and_factors_are_saved_only_where_a_step_replaces_them_and_come_back_where_it_fails(size: int) -> None:
+    """In compiled steps and in those by LAPACK: stiff decays that suddenly become faster."""
+    steps: list[tuple[bool, int]] = []  # of the first run: whether they replace a matrix, their evaluations
+    ends = []
+    for fails in (False, True):
+        left = [0]  # evaluations before one fails
+
+        def function(t: float, x: Any, left: list[int] = left) -> Any:
+            left[0] -= 1
+            if left[0] == 0:
+                raise ValueError("no derivatives")
+            return -np.linspace(1.0, 900.0 if t > 0.3 else 90.0, size) * x**3
+
+        integrator = make_integrator(
+            analysis.Radau3Integrator, Problem(function, tuple(np.linspace(1.0, 2.0, size)), 0, 1.0)
+        )
+        integrator.set_maximum_step_size(0.02)
+        integrator.set_fixed_step_mode(True)
+        for number in range(30):
+            time, before = 0.02 * (number + 1), integrator.get_num_derivative_evaluations()
+            if fails and steps[number][0]:
+                left[0] = steps[number][1]  # the last one
+                with pytest.raises(ValueError, match="no derivatives"):
+                    integrator.IntegrateWithMultipleStepsToTime(time)
+            integrator.IntegrateWithMultipleStepsToTime(time)
+            if not fails:
+                is_saved = bool(integrator._integers[step_fields.IS_BULK_SAVED])
+                steps.append((is_saved, integrator.get_num_derivative_evaluations() - before))
+        ends.append(state(integrator))
+    assert 1 < sum(is_saved for is_saved, _ in steps) < 20
+    np.testing.assert_array_equal(*ends)
