@@ -17,6 +17,8 @@ __all__ = ["OwnOperation", "compiled_form", "letters_of", "operation_calling", "
 # What compiled code makes of the integers from {0} on, by the letters of native_wires.py.
 _FETCHED = {
     "w": ("vector_at(further(values, integers[{0}] + integers[{1}]), integers[{2}])", 3),
+    "r": ("matrix_at(further(values, integers[{0}] + integers[{1}]), integers[{2}], integers[{3}])", 4),
+    "k": ("matrix_by_columns_at(further(values, integers[{0}] + integers[{1}]), integers[{2}], integers[{3}])", 4),
     "t": ("values[integers[{0}]]", 1),
     "l": ("arrays_at(values, further(integers, integers[{1}]), integers[{0}])", 2),
     "c": ("vector_at(further(numbers, integers[{0}]), integers[{1}])", 2),
