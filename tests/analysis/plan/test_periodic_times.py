@@ -28,9 +28,7 @@ def test_periodic_times_start_at_the_offset_and_are_strictly_later():
     k=st.integers(0, 10**7),
     nudge=st.sampled_from([-1, 0, 1]),
 )
-@example(
-    period=1.2310179766915617e-06, offset=0.005062395120863594, k=874317, nudge=-1
-)  # ceil gives one too many
+@example(period=1.2310179766915617e-06, offset=0.005062395120863594, k=874317, nudge=-1)  # ceil gives one too many
 def test_no_periodic_time_is_skipped_or_repeated_whatever_the_rounding(period, offset, k, nudge):
     time = offset + k * period
     if nudge:
