@@ -8,12 +8,7 @@ import operator
 from typing import TYPE_CHECKING, NoReturn
 
 from merganser.analysis.integrators.step_size import RESOLUTION, is_too_fine
-from merganser.analysis.plan.clocks import (
-    clocks_at,
-    clocks_that_strike,
-    forget_strikes,
-    strike_after,
-)
+from merganser.analysis.plan.clocks import clocks_at, forget_strikes, make_clocks, strike_after
 from merganser.framework import Context, System, TriggerType
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.inside import declared_events
@@ -64,7 +59,7 @@ class EventSchedule:
         self._ordered = _in_order(self._declared)
         periodic = [event for _, event in self._ordered if event.trigger is TriggerType.kPeriodic]
         self._periods = list(dict.fromkeys((event.period, event.offset) for event in periodic))
-        self._clocks = [number for period in self._periods for number in (*period, -math.inf)]
+        self._clocks = make_clocks(self._periods)
         self._asked_at = math.nan
         self._of_clocks: dict[int, SimultaneousEvents] = {}  # by their bits
         self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
@@ -77,13 +72,12 @@ class EventSchedule:
             self._asked_at = time
             return self._next
         if not time >= self._asked_at:
-            forget_strikes(self._clocks, self.num_clocks())
+            forget_strikes(self._clocks, len(self._periods))
         self._asked_at = time
-        next_time = strike_after(self._clocks, self.num_clocks(), time)
+        next_time, clocks = strike_after(self._clocks, len(self._periods), time)
         if math.isnan(next_time):
-            self._asked_at = math.nan
             self._refuse(time)
-        self._next = next_time, self.step_events(clocks_that_strike(self._clocks, self.num_clocks(), next_time))
+        self._next = next_time, self._of_clocks.get(clocks) or self.step_events(clocks)
         return self._next
 
     def _refuse(self, time: float) -> NoReturn:
@@ -123,7 +117,7 @@ class EventSchedule:
         for period, _ in self._periods:
             if is_too_fine(period, time):
                 self._refuse(time)
-        return clocks_at(self._clocks, self.num_clocks(), time, math.nextafter(time, -math.inf))
+        return clocks_at(self._clocks, len(self._periods), time, math.nextafter(time, -math.inf))
 
     def step_events(self, clocks: int) -> SimultaneousEvents:
         """The per-step events together with the periodic events of these clocks, given by bits."""

@@ -1,23 +1,27 @@
 """When periodic events happen: at offset + k period, k = 0, 1, 2, ...
 
-Periodic events that share period and offset share a clock. Clocks are numbers in a row, three of each: its period and
-offset and when it strikes next [s]. Which of them strike together is told by bits of an integer. The same text serves
+Periodic events that share period and offset share a clock. Clocks are numbers in a row: when each strikes next [s], and
+after those period and offset of each [s]. Which of them strike together is told by bits of an integer. One text serves
 the schedule of events in Python and the compiled loop.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from merganser.analysis.integrators.step_size import is_too_fine
 from merganser.framework.native import device
 
-__all__ = ["NUM_COLUMNS", "PERIOD", "clocks_at", "clocks_that_strike", "forget_strikes", "next_strike", "strike_after"]
-
-PERIOD, OFFSET, NEXT, NUM_COLUMNS = range(4)
+__all__ = ["clocks_at", "forget_strikes", "make_clocks", "next_strike", "strike_after"]
 
 _is_too_fine = device(is_too_fine)
+
+
+def make_clocks(periods: Sequence[tuple[float, float]]) -> list[float]:
+    """Clocks of these periods and offsets [s], ready for any time."""
+    return [-math.inf] * len(periods) + [number for period in periods for number in period]
 
 
 @device
@@ -34,33 +38,31 @@ def next_strike(period: float, offset: float, time: float) -> float:
 
 
 @device
-def strike_after(clocks: Any, num_clocks: int, time: float) -> float:
-    """The first time after `time` when clocks strike [s]; infinity if there are none, nan if time cannot resolve it.
+def strike_after(clocks: Any, num_clocks: int, time: float) -> tuple[float, int]:
+    """The first time after `time` when clocks strike, and the bits of those that do.
 
     Args:
-        clocks: what is in NEXT must be right where it is later than `time`, and is brought up to date elsewhere.
+        clocks: those that strike at `time` or before are moved on.
         num_clocks: their number.
-        time: no earlier than the last time this was asked, unless `forget_strikes` has been called since.
+        time: no earlier than when this was last asked, unless `forget_strikes` has been called since [s].
+
+    Returns:
+        The time [s]: infinity if there are no clocks, nan if it is too close to `time` to be told from it.
     """
-    first = math.inf
+    first, bits = math.inf, 0
     for n in range(num_clocks):
-        at = NUM_COLUMNS * n
-        if not clocks[at + NEXT] > time:
-            if _is_too_fine(clocks[at + PERIOD], time):
-                return math.nan
-            clocks[at + NEXT] = next_strike(clocks[at + PERIOD], clocks[at + OFFSET], time)
-        first = min(first, clocks[at + NEXT])
-    return first if first > time else math.nan
-
-
-@device
-def clocks_that_strike(clocks: Any, num_clocks: int, time: float) -> int:
-    """The bits of those that strike at a time that has come from `strike_after`."""
-    bits = 0
-    for n in range(num_clocks):
-        if clocks[NUM_COLUMNS * n + NEXT] == time:
+        strike = clocks[n]
+        if not strike > time:
+            period, offset = clocks[num_clocks + 2 * n], clocks[num_clocks + 2 * n + 1]
+            strike = next_strike(period, offset, time)
+            if _is_too_fine(period, time) or not strike > time:
+                return math.nan, 0
+            clocks[n] = strike
+        if strike < first:
+            first, bits = strike, 1 << n
+        elif strike == first:
             bits |= 1 << n
-    return bits
+    return first, bits
 
 
 @device
@@ -68,8 +70,7 @@ def clocks_at(clocks: Any, num_clocks: int, time: float, just_before: float) -> 
     """The bits of those that strike at any time, given the largest number that is less than it."""
     bits = 0
     for n in range(num_clocks):
-        at = NUM_COLUMNS * n
-        if next_strike(clocks[at + PERIOD], clocks[at + OFFSET], just_before) == time:
+        if next_strike(clocks[num_clocks + 2 * n], clocks[num_clocks + 2 * n + 1], just_before) == time:
             bits |= 1 << n
     return bits
 
@@ -78,4 +79,4 @@ def clocks_at(clocks: Any, num_clocks: int, time: float, just_before: float) -> 
 def forget_strikes(clocks: Any, num_clocks: int) -> None:
     """Makes ready for any time, also one that is earlier than the last."""
     for n in range(num_clocks):
-        clocks[NUM_COLUMNS * n + NEXT] = -math.inf
+        clocks[n] = -math.inf

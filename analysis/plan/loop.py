@@ -14,7 +14,7 @@ from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.integrators.explicit_runge_kutta import try_runge_kutta_step
 from merganser.analysis.plan import fields as f
-from merganser.analysis.plan.clocks import clocks_that_strike, strike_after
+from merganser.analysis.plan.clocks import strike_after
 from merganser.analysis.plan.running import evaluate, look_now_and_then, note_move, run
 from merganser.framework.native import PreparedKernel, device, kernel
 from merganser.framework.native.operation_list import AT
@@ -225,11 +225,9 @@ def _find_group(i: Any, due: int) -> int:
 def _pass_time(i: Any, r: Any, values: Any) -> int:
     """Lets time pass until the next event, until the boundary time, or as far as one step of the integrator gets."""
     time = values[0]
-    clocks, num_clocks = doubles_at(i[f.CLOCKS]), i[f.NUM_CLOCKS]
-    r[f.NEXT_TIME] = strike_after(clocks, num_clocks, time)
+    r[f.NEXT_TIME], i[f.DUE] = strike_after(doubles_at(i[f.CLOCKS]), i[f.NUM_CLOCKS], time)
     if math.isnan(r[f.NEXT_TIME]):
         return f.PYTHON_STEP
-    i[f.DUE] = clocks_that_strike(clocks, num_clocks, r[f.NEXT_TIME])
     target = r[f.NEXT_TIME] if r[f.NEXT_TIME] < r[f.BOUNDARY] else r[f.BOUNDARY]
     if target == time:
         return SUCCEEDED

@@ -12,7 +12,7 @@ from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.plan import fields as f
 from merganser.analysis.plan.callbacks import DisturbanceError, Handler
-from merganser.analysis.plan.clocks import NEXT, NUM_COLUMNS
+from merganser.analysis.plan.clocks import forget_strikes
 from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.program import Program
 from merganser.analysis.plan.running import evaluate
@@ -87,7 +87,7 @@ class Plan:
         self._reals = np.zeros(f.NUM_REALS)
         reals: Any = self._reals
         self._real_fields: Any = memoryview(reals)
-        self._clocks = np.array(schedule.clocks())
+        self._clocks = np.array(schedule.clocks(), dtype=float)
         watch: Any = np.zeros(f.NUM_WATCH, dtype=np.int64)
         self._integers[f.WATCH] = address_of_array(watch)
         self._watch = memoryview(watch)
@@ -262,8 +262,7 @@ class Plan:
         self._real_fields[f.BOUNDARY] = boundary_time
         s[sf.EVALUATE], s[sf.EVALUATOR], s[sf.FAILURE] = self._evaluate, self._place, i[f.FAILURE]
         s[sf.CHANGING], s[sf.HAS_MOVED] = self._changing, 0
-        if len(self._clocks):
-            self._clocks[NEXT::NUM_COLUMNS] = -np.inf
+        forget_strikes(self._clocks, self._schedule.num_clocks())
         self._note_what_is_known()
         self._is_running = True
 
