@@ -117,7 +117,8 @@ class IntegratorBase(IntegratorSettings):
         """
         self._system.ValidateContext(context)
         context.require_root(type(self).__name__)
-        self._refuse_within_a_step("reset_context")
+        if self._integers[f.IS_STEPPING]:
+            self._refuse_within_a_step("reset_context")
         if not hasattr(context.store.scalar, "real"):
             raise TypeError(
                 f"{type(self).__name__}: system '{self._system.GetSystemPathname()}' is one of "
@@ -135,10 +136,9 @@ class IntegratorBase(IntegratorSettings):
             self._dense_output = None
         self._compiled: CompiledSteps | None = None
 
-    def _refuse_within_a_step(self, what: str) -> None:
-        if self._integers[f.IS_STEPPING]:
-            name = type(self).__name__
-            raise RuntimeError(f"{name}.{what} was called by a callback, in the midst of a step of this integrator.")
+    def _refuse_within_a_step(self, what: str) -> NoReturn:
+        name = type(self).__name__
+        raise RuntimeError(f"{name}.{what} was called by a callback, in the midst of a step of this integrator.")
 
     def _prepare_all(self) -> None:
         """Makes room for what is computed in steps."""
@@ -272,7 +272,8 @@ class IntegratorBase(IntegratorSettings):
         if first is None:
             first = self.first_step_share * longest if math.isfinite(longest) else _FIRST_STEP_SIZE
         r[f.IDEAL_STEP_SIZE] = min(max(first, shortest_step_size(self)), longest)
-        self._refuse_within_a_step("Initialize")
+        if self._integers[f.IS_STEPPING]:
+            self._refuse_within_a_step("Initialize")
         if not self._is_prepared:
             self._prepare_all()
         self._is_initialized = True
@@ -292,7 +293,8 @@ class IntegratorBase(IntegratorSettings):
             ValueError: one of the times lies in the past.
             RuntimeError: a value is not finite, or the accuracy cannot be met.
         """
-        self._refuse_within_a_step("IntegrateNoFurtherThanTime")
+        if self._integers[f.IS_STEPPING]:
+            self._refuse_within_a_step("IntegrateNoFurtherThanTime")
         if not self._is_initialized:
             self.Initialize()
         time = self._store.flat.item(0).real
@@ -338,7 +340,8 @@ class IntegratorBase(IntegratorSettings):
         if not self._integers[f.IS_FIXED_STEP]:
             name = type(self).__name__
             raise RuntimeError(f"{name} is under error control; call set_fixed_step_mode(True) for a fixed step.")
-        self._refuse_within_a_step("IntegrateWithSingleFixedStepToTime")
+        if self._integers[f.IS_STEPPING]:
+            self._refuse_within_a_step("IntegrateWithSingleFixedStepToTime")
         if not self._is_initialized:
             self.Initialize()
         time = self._store.flat.item(0).real
