@@ -180,7 +180,9 @@ class QueryObject:
     def ComputeSignedDistanceToPoint(self, p_WQ: ArrayLike, threshold: float = np.inf) -> list[SignedDistanceToPoint]:
         """Returns the signed distance of all geometries from a point Q, with its gradient.
 
-        Here a Mesh is its surface, which must be closed, convex or not.
+        Here a Mesh is its surface, which must be closed, convex or not, with the corners of its triangles
+        counter-clockwise seen from outside. Of any other surface, the signs of distances mean nothing, and with a
+        threshold it is left out where its convex hull is farther away than that, however negative its distance is.
 
         Args:
             p_WQ: position of Q in W [m], shape [3].

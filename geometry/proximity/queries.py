@@ -162,7 +162,8 @@ class ProximityQueries:
         found = []
         layout = self.layout
         for row, (id, shape, distance) in enumerate(zip(layout.geometry_ids, layout.shapes, numbers[:, 0].tolist())):
-            if not distance <= threshold:  # of a mesh that of its hull, which is no farther away
+            # Of a mesh that of its hull, which is no farther away than a closed surface seen from outside.
+            if not distance <= threshold:
                 continue
             if not isinstance(shape, Mesh):
                 found.append(SignedDistanceToPoint._of(id, distance, numbers, row))

@@ -32,7 +32,8 @@ def farthest_of(vertices: Array, first: int, count: int, n: Vector3) -> int:
         n: the direction.
     """
     x, y, z = four_points_at(vertices, first)
-    greatest, rows = x * n[0] + y * n[1] + z * n[2], 0.0 * x
+    greatest = x * n[0] + y * n[1] + z * n[2]
+    rows = where(x > x, x, 0.0)  # zeros; 0.0 * x would be NaN, which is no row, of vertices that are not finite
     row = 4
     while row < count:
         here = min(row, count - 4)

@@ -16,7 +16,7 @@ from merganser.multibody.contact.ordering import Pattern
 from merganser.multibody.contact.six import add_contact_product_of_six
 from merganser.multibody.contact.workspace import HESSIAN_SIZE
 
-__all__ = ["add_row", "assemble_hessian", "find_block", "find_trees", "is_zero", "set_matrix"]
+__all__ = ["add_product", "add_rows", "assemble_hessian", "find_block", "find_trees", "is_zero", "set_matrix"]
 
 
 @device
@@ -40,14 +40,7 @@ def assemble_hessian(
             if not is_zero(G):
                 _add_contact(problem, pattern, G, p, jacobian_p, q, jacobian_q, panels_out)
             continue
-        for r in range(c["num_rows"]):
-            gain = hessian[HESSIAN_SIZE * (c["row_start"] + r)]
-            if gain == 0.0:
-                continue
-            add_row(problem, pattern, gain, r, p, jacobian_p, p, jacobian_p, 0, panels_out)
-            if q >= 0:
-                add_row(problem, pattern, gain, r, p, jacobian_p, q, jacobian_q, 0, panels_out)
-                add_row(problem, pattern, gain, r, q, jacobian_q, q, jacobian_q, 0, panels_out)
+        add_rows(problem, pattern, c, hessian, p, jacobian_p, q, jacobian_q, -1, panels_out)
     if diagonal_scale != 1.0:
         for k in range(island_trees.shape[0]):
             for i in range(problem.trees[pattern.tree[k]]["num_v"]):
@@ -75,7 +68,11 @@ def find_block(pattern: Pattern, p: int, q: int) -> int:
 
 @inlined
 def is_zero(G: Array) -> bool:
-    """Whether a contact has no Hessian, as none that is open has."""
+    """Whether a contact has no Hessian, as none that is open has.
+
+    The rest of G is then zero, too: G is symmetric and positive semidefinite, but for G_1n and G_2n of TAMSI, and these
+    are multiples of G_nn.
+    """
     return G[0] == 0.0 and G[2] == 0.0 and G[5] == 0.0
 
 
@@ -112,7 +109,7 @@ def _add_diagonal_block(G: Array, left: Array, n: int, start: int, width: int, p
     if n == 6:
         add_contact_product_of_six(G, left, left, start, width, panels)
     else:
-        _add_product(G, left, left, n, n, True, start, width, panels)
+        add_product(G, (G[3], G[4]), (G[3], G[4]), left, left, n, n, True, start, width, panels)
 
 
 @device
@@ -122,27 +119,63 @@ def _add_other_block(
     if n == 6 and m == 6:
         add_contact_product_of_six(G, left, right, start, width, panels)
     else:
-        _add_product(G, left, right, n, m, False, start, width, panels)
+        add_product(G, (G[3], G[4]), (G[3], G[4]), left, right, n, m, False, start, width, panels)
 
 
 @inlined
-def _add_product(
-    G: Array, left: Array, right: Array, n: int, m: int, is_diagonal: bool, start: int, width: int, panels: Array
+def add_product(
+    G: Array,  # of a contact: G_11, G_12, G_22, two numbers that do not count here, G_nn
+    column_n: tuple[float, float],  # G_1n and G_2n
+    row_n: tuple[float, float],  # G_n1 and G_n2
+    left: Array,  # J_p, of n velocities
+    right: Array,  # J_q, of m velocities
+    n: int,
+    m: int,
+    is_upper: bool,  # whether only what is right of the diagonal is wanted
+    start: int,  # where the block starts
+    width: int,
+    panels: Array,
 ) -> None:
-    """J_p^T G J_q for n and m velocities; right of the diagonal only if p = q."""
-    G_11, G_12, G_22, G_1n, G_2n, G_nn = G[0], G[1], G[2], G[3], G[4], G[5]
+    """J_p^T G J_q to a block."""
+    G_11, G_12, G_22, G_nn = G[0], G[1], G[2], G[5]
     for i in range(n):
         j_1, j_2, j_n = left[i], left[n + i], left[2 * n + i]
-        g_1 = G_11 * j_1 + G_12 * j_2 + G_1n * j_n
-        g_2 = G_12 * j_1 + G_22 * j_2 + G_2n * j_n
-        g_n = G_1n * j_1 + G_2n * j_2 + G_nn * j_n
+        g_1 = G_11 * j_1 + G_12 * j_2 + row_n[0] * j_n
+        g_2 = G_12 * j_1 + G_22 * j_2 + row_n[1] * j_n
+        g_n = column_n[0] * j_1 + column_n[1] * j_2 + G_nn * j_n
         row = panels[start + i * width : start + i * width + m]
-        for j in range(i if is_diagonal else 0, m):
+        for j in range(i if is_upper else 0, m):
             row[j] += g_1 * right[j] + g_2 * right[m + j] + g_n * right[2 * m + j]
 
 
 @device
-def add_row(
+def add_rows(
+    problem: Problem,
+    pattern: Pattern,
+    constraint: Array,  # not a contact: its rows do not know of each other
+    hessian: Array,  # G, shape [HESSIAN_SIZE num_rows]
+    p: int,
+    jacobian_p: int,
+    q: int,
+    jacobian_q: int,
+    lower_from: int,  # where the panels of what is below the diagonal start; -1 if there are none
+    panels: Array,
+) -> None:
+    """Equation (1) for the rows of a constraint, and all blocks of positions p < q; q = -1 if there is one tree."""
+    for r in range(constraint["num_rows"]):
+        gain = hessian[HESSIAN_SIZE * (constraint["row_start"] + r)]
+        if gain == 0.0:
+            continue
+        _add_row(problem, pattern, gain, r, p, jacobian_p, p, jacobian_p, 0, panels)
+        if q >= 0:
+            _add_row(problem, pattern, gain, r, p, jacobian_p, q, jacobian_q, 0, panels)
+            if lower_from >= 0:
+                _add_row(problem, pattern, gain, r, p, jacobian_p, q, jacobian_q, lower_from, panels)
+            _add_row(problem, pattern, gain, r, q, jacobian_q, q, jacobian_q, 0, panels)
+
+
+@device
+def _add_row(
     problem: Problem,
     pattern: Pattern,
     gain: float,

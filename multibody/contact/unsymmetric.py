@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.factorization import subtract_from_others, subtract_from_own, update_panel
-from merganser.multibody.contact.hessian import add_row, find_block, find_trees, is_zero, set_matrix
+from merganser.multibody.contact.hessian import add_product, add_rows, find_block, find_trees, is_zero, set_matrix
 from merganser.multibody.contact.layout import CONTACT, Array, Problem
 from merganser.multibody.contact.ordering import Pattern
 from merganser.multibody.contact.workspace import HESSIAN_SIZE
@@ -53,15 +53,7 @@ def assemble_panels(
                 _add_block(problem, pattern, G, True, p, left, q, right, half, panels_out)
                 _add_block(problem, pattern, G, False, q, right, q, right, 0, panels_out)
             continue
-        for r in range(c["num_rows"]):
-            gain = hessian[HESSIAN_SIZE * (c["row_start"] + r)]
-            if gain == 0.0:
-                continue
-            add_row(problem, pattern, gain, r, p, left, p, left, 0, panels_out)
-            if q >= 0:
-                add_row(problem, pattern, gain, r, p, left, q, right, 0, panels_out)
-                add_row(problem, pattern, gain, r, p, left, q, right, half, panels_out)
-                add_row(problem, pattern, gain, r, q, right, q, right, 0, panels_out)
+        add_rows(problem, pattern, c, hessian, p, left, q, right, half, panels_out)
 
 
 @device
@@ -82,16 +74,11 @@ def _add_block(
     width, start = pattern.panel_width[p], panels_from + find_block(pattern, p, q)
     left = problem.jacobian[jacobian_p : jacobian_p + 3 * n]
     right = problem.jacobian[jacobian_q : jacobian_q + 3 * m]
-    for i in range(n):
-        j_1, j_2, j_n = left[i], left[n + i], left[2 * n + i]
-        g_1, g_2, g_n = G[0] * j_1 + G[1] * j_2, G[1] * j_1 + G[2] * j_2, G[5] * j_n
-        if is_transposed:
-            g_1, g_2 = g_1 + G[3] * j_n, g_2 + G[4] * j_n
-        else:
-            g_n += G[3] * j_1 + G[4] * j_2
-        target = panels[start + i * width : start + i * width + m]
-        for j in range(m):
-            target[j] += g_1 * right[j] + g_2 * right[m + j] + g_n * right[2 * m + j]
+    none, normal = (0.0, 0.0), (G[3], G[4])
+    if is_transposed:
+        add_product(G, none, normal, left, right, n, m, False, start, width, panels)
+    else:
+        add_product(G, normal, none, left, right, n, m, False, start, width, panels)
 
 
 # ---------------------------------------------------------------------- elimination

@@ -7,9 +7,9 @@ one of the applied forces (inverse_dynamics_derivatives.py). The rest is compute
     dtau_e/dl = dtau_J/dl + sum_B J_B^T dF_B/dl                                             (1)
 
 An element depends on the pose and the velocity of its bodies. With the notation of inverse_dynamics_derivatives.py, of
-all bodies outboard of velocity l, and about Wo,
+all bodies outboard of velocity l, and about O,
 
-    dR_WB/dl = [w_l]x R_WB,    dp_WoBo/dl = v_l + w_l x p_WoBo                              (2)
+    dR_WB/dl = [w_l]x R_WB,    dp_WoBo/dl = v_l + w_l x p_OBo                               (2)
     dV/dl = S_l x V + a_l,     dV/dv_l = S_l                                                (3)
 
 so that dF_B/dl follows from the forces of the elements, in one evaluation, by the complex step (lanes.py): no digit is
@@ -127,17 +127,17 @@ def _move_body(
 ) -> None:
     """Puts the derivatives (2) and (3) by velocity k of one mobod into the imaginary parts of a body outboard of it."""
     w, v = rotational(mover["S"][k]), translational(mover["S"][k])
-    p = vector(body["p_WoBo_W"])
+    p = vector(motion["p_OBo_W"])
     if by_velocity == 1:
         dp, dw, dv = (0.0, 0.0, 0.0), w, v
         turn = (0.0, 0.0, 0.0)
     else:
         # dV/dl = S_l x V + a_l  (3)
-        w_B, v_Wo = rotational(motion["V"]), translational(motion["V"])
+        w_B, v_O = rotational(motion["V"]), translational(motion["V"])
         dw = add(cross(w, w_B), rotational(mover["a"][k]))
-        dv = add(add(cross(w, v_Wo), cross(v, w_B)), translational(mover["a"][k]))
+        dv = add(add(cross(w, v_O), cross(v, w_B)), translational(mover["a"][k]))
         dp, turn = add(v, cross(w, p)), w
-    # Of v_Bo = v_Wo + w_B x p
+    # Of v_Bo = v_O + w_B x p
     dv_Bo = add(add(dv, cross(dw, p)), cross(rotational(motion["V"]), dp))
     _set_imaginary(moved_body["p_WoBo_W"], 0, dp)
     _set_imaginary(moved_velocity["V_WB_W"], 0, dw)

@@ -5,9 +5,9 @@
 Positions change along velocities: the derivative along velocity l is that for qdot = N(q) e_l, with the components of v
 and vdot kept. F_applied keeps its components in W, and acts at Bo, which moves.
 
-Notation: see layout.py. Here all spatial vectors are about the origin Wo of the world; S_k, the products x and x*, and
-which velocities of a mobilizer carry which others: see about_origin.py. v, V_P, V_B, A_B refer to the body P inboard
-and B outboard of the mobilizer.
+Notation: see layout.py. Here all spatial vectors are about one point O; for O, S_k, the products x and x*, and which
+velocities of a mobilizer carry which others, see about_one_point.py. v, V_P, V_B, A_B refer to the body P inboard and B
+outboard of the mobilizer.
 
 Base to tips, with U_k = sum S_l v_l over the velocities l that carry k, and G_kl = S_l x S_k:
 
@@ -28,7 +28,7 @@ The inertial force of a body is F = I A + V x* h, h = I V = [L; P], I = [I, [m c
     B [alpha; a] = [D alpha; 2 alpha x P],    D = [w]x I - I [w]x - [I w]x - 2 [m c]x [v]x            (7)
 
 (in B the translation a cancels out, by the identity of Jacobi). The force E = [t + p x f + m c x g; f + m g] of the
-environment on a body, with p = p_WoBo, keeps f and g, so that
+environment on a body, with p = p_OBo, keeps f and g, so that
 
     dE/dl = [X w_l + v_l x f_E; 0],           X = p f^T - (p . f) 1 + m c g^T - (m c . g) 1           (8)
 
@@ -56,11 +56,14 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.about_origin import (
+from merganser.multibody.kernels.about_one_point import (
+    add_inertia,
     carries,
+    composite_fields,
     cross_motion,
-    motion_of_row,
-    set_inertia_about_origin,
+    set_inertia,
+    set_places,
+    set_rows,
     times_inertia,
 )
 from merganser.multibody.kernels.layout import MAX_VELOCITIES
@@ -86,20 +89,17 @@ __all__ = ["calc_inverse_dynamics_derivatives", "inverse_dynamics_derivatives", 
 
 @functools.cache
 def sensitivity_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
-    """Workspace of the derivatives, one record a mobod: spatial vectors about Wo, in W."""
+    """Workspace of the derivatives, one record a mobod: spatial vectors about O, in W."""
     rows = (MAX_VELOCITIES, 6)
     return np.dtype(
         [
-            ("S", scalar, rows),  # one row a velocity of the mobilizer, here and in a, b, c
-            ("a", scalar, rows),  # (3)
+            *composite_fields(scalar),
+            ("a", scalar, rows),  # (3), one row a velocity of the mobilizer, as in b and c
             ("b", scalar, rows),  # (4)
             ("c", scalar, rows),  # (5)
             ("V", scalar, (6,)),
             ("A", scalar, (6,)),
-            # Sums over the bodies outboard.
-            ("mass", scalar),
-            ("mc", scalar, (3,)),
-            ("I", scalar, (3, 3)),
+            # Of B and then of all bodies outboard of it, too.
             ("D", scalar, (3, 3)),  # (7)
             ("P", scalar, (3,)),
             ("F", scalar, (6,)),
@@ -138,11 +138,13 @@ def calc_inverse_dynamics_derivatives(
     for j in range(6):
         sensitivity_work[0]["V"][j] = 0.0
         sensitivity_work[0]["A"][j] = 0.0
+    set_places(topology, position_in, sensitivity_work)
     for i in range(1, topology.shape[0]):
+        set_rows(topology[i], position_in[i], sensitivity_work[i])
         parent = sensitivity_work[topology[i]["parent"]]
-        _move(topology[i], position_in[i], v_in, vdot_in, parent, sensitivity_work[i])
-        set_inertia_about_origin(position_in[i], sensitivity_work[i])
-        _set_forces(topology[i], position_in[i], gravity_in, F_applied_in[i], sensitivity_work[i])
+        _move(topology[i], v_in, vdot_in, parent, sensitivity_work[i])
+        set_inertia(position_in[i], sensitivity_work[i])
+        _set_forces(topology[i], gravity_in, F_applied_in[i], sensitivity_work[i])
     for i in range(topology.shape[0] - 1, 0, -1):
         node = topology[i]
         for k in range(node["num_v"]):
@@ -163,7 +165,7 @@ def calc_inverse_dynamics_derivatives(
 
 
 @device
-def _move(node: Array, body: Array, v_in: Array, vdot_in: Array, parent: Array, work: Array) -> None:
+def _move(node: Array, v_in: Array, vdot_in: Array, parent: Array, work: Array) -> None:
     """Equations (1) to (5) of one mobilizer."""
     S, a, b, c = work["S"], work["a"], work["b"], work["c"]
     V, A = work["V"], work["A"]
@@ -172,9 +174,7 @@ def _move(node: Array, body: Array, v_in: Array, vdot_in: Array, parent: Array, 
         V[j] = parent["V"][j]
         A[j] = parent["A"][j]
     for k in range(num_v):
-        w, v = motion_of_row(body, k)
-        set_spatial(S[k], w, v)
-        add_spatial(V, scaled(v_in[start + k], w), scaled(v_in[start + k], v))
+        add_spatial(V, scaled(v_in[start + k], rotational(S[k])), scaled(v_in[start + k], translational(S[k])))
     for k in range(num_v):
         w, v = _motion_of_row(node, k, S, v_in, parent["V"])
         # Sdot_k = (V_P + U_k) x S_k  (1), kept in c
@@ -217,7 +217,7 @@ def _motion_of_row(node: Array, k: int, S: Array, v_in: Array, V_P: Array) -> tu
 
 
 @device
-def _set_forces(node: Array, body: Array, gravity_in: Array, F_applied: Array, work: Array) -> None:
+def _set_forces(node: Array, gravity_in: Array, F_applied: Array, work: Array) -> None:
     """F, P and D, E and X of one body, equations (6) to (8)."""
     w, v = rotational(work["V"]), translational(work["V"])
     alpha, a = rotational(work["A"]), translational(work["A"])
@@ -242,7 +242,7 @@ def _set_forces(node: Array, body: Array, gravity_in: Array, F_applied: Array, w
         for r in range(3):
             work["D"][r, c] += column[r]
     # E and X  (8)
-    p, g = vector(body["p_WoBo_W"]), vector(gravity_in)
+    p, g = vector(work["p_OBo_W"]), vector(gravity_in)
     if node["is_weightless"]:
         g = scaled(0.0, g)
     f = translational(F_applied)
@@ -258,12 +258,10 @@ def _set_forces(node: Array, body: Array, gravity_in: Array, F_applied: Array, w
 @device
 def _add_composite(work: Array, parent: Array) -> None:
     """Adds the sums of a mobod to those of its parent."""
-    parent["mass"] += work["mass"]
+    add_inertia(work, parent)
     for r in range(3):
-        parent["mc"][r] += work["mc"][r]
         parent["P"][r] += work["P"][r]
         for c in range(3):
-            parent["I"][r, c] += work["I"][r, c]
             parent["D"][r, c] += work["D"][r, c]
             parent["X"][r, c] += work["X"][r, c]
     for j in range(6):

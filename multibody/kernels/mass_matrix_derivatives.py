@@ -1,6 +1,6 @@
 """Derivatives of the mass matrix by positions, in closed form.
 
-Notation: see mass_matrix.py and about_origin.py: all is about Wo. Positions change along velocities: the derivative
+Notation: see mass_matrix.py and about_one_point.py: all is about O. Positions change along velocities: the derivative
 along velocity c is that for qdot = N(q) e_c. With I_k the inertia of all that is outboard of the mobilizer of k,
 
     M_kl = S_l . I_k S_k,      l inboard of k or at the same mobilizer                                         (1)
@@ -24,24 +24,18 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.about_origin import (
+from merganser.multibody.kernels.about_one_point import (
+    add_inertia,
     carries,
+    composite_fields,
     cross_force,
     cross_motion,
-    motion_of_row,
-    set_inertia_about_origin,
+    set_inertia,
+    set_places,
+    set_rows,
     times_inertia,
 )
-from merganser.multibody.kernels.layout import MAX_VELOCITIES
-from merganser.multibody.kernels.spatial import (
-    Array,
-    Vector3,
-    dot,
-    rotational,
-    set_spatial,
-    subtract,
-    translational,
-)
+from merganser.multibody.kernels.spatial import Array, Vector3, dot, rotational, subtract, translational
 
 __all__ = ["calc_mass_matrix_derivatives", "composite_dtype", "mass_matrix_derivatives"]
 
@@ -49,15 +43,7 @@ __all__ = ["calc_mass_matrix_derivatives", "composite_dtype", "mass_matrix_deriv
 @functools.cache
 def composite_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
     """Workspace of the derivatives, one record a mobod."""
-    return np.dtype(
-        [
-            ("S", scalar, (MAX_VELOCITIES, 6)),  # one row a velocity of the mobilizer
-            # Sums over the bodies outboard.
-            ("mass", scalar),
-            ("mc", scalar, (3,)),
-            ("I", scalar, (3, 3)),
-        ]
-    )
+    return np.dtype(composite_fields(scalar))
 
 
 @device
@@ -76,11 +62,10 @@ def calc_mass_matrix_derivatives(
     dM_io: Array,  # in: 0; out: its derivatives along the velocities, shape [num_v num_v, ...]
 ) -> None:
     """Computes the mass matrix and its derivatives, equations (1) to (3)."""
+    set_places(topology, position_in, composite_work)
     for i in range(1, topology.shape[0]):
-        set_inertia_about_origin(position_in[i], composite_work[i])
-        for k in range(topology[i]["num_v"]):
-            w, v = motion_of_row(position_in[i], k)
-            set_spatial(composite_work[i]["S"][k], w, v)
+        set_rows(topology[i], position_in[i], composite_work[i])
+        set_inertia(position_in[i], composite_work[i])
     for i in range(topology.shape[0] - 1, 0, -1):
         for k in range(topology[i]["num_v"]):
             row = topology[i]["v_start"] + k
@@ -89,17 +74,7 @@ def calc_mass_matrix_derivatives(
             if topology[i]["num_v"] == 1:
                 M_io[row, row] += parameters[i]["reflected_inertia"]
         if topology[i]["parent"] > 0:
-            _add_composite(composite_work[i], composite_work[topology[i]["parent"]])
-
-
-@device
-def _add_composite(work: Array, parent: Array) -> None:
-    """Adds the inertia of a mobod to that of its parent."""
-    parent["mass"] += work["mass"]
-    for r in range(3):
-        parent["mc"][r] += work["mc"][r]
-        for c in range(3):
-            parent["I"][r, c] += work["I"][r, c]
+            add_inertia(composite_work[i], composite_work[topology[i]["parent"]])
 
 
 @device

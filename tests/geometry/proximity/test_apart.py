@@ -62,6 +62,16 @@ def test_the_compiled_scan_finds_the_farthest_vertex(count):
         assert farthest_of(vertices, 3, count, tuple(n)) == expected
 
 
+@pytest.mark.parametrize("scan", [compiled_farthest, lambda *given: farthest_of(*given[:3], given[3:])])
+def test_the_scan_gives_a_row_of_the_hull_where_vertices_are_not_finite(scan):
+    for bad in (np.inf, -np.inf, np.nan):
+        vertices = np.zeros((8, 3))
+        vertices[:3] = bad
+        for n in ((1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (1.0, -1.0, 0.0)):
+            with np.errstate(invalid="ignore"):
+                assert 0 <= scan(vertices, 0, 8, *n) < 8
+
+
 def test_the_scan_looks_at_its_own_hull_only():
     vertices = np.zeros((12, 3))
     vertices[[0, 1, 10, 11]] = 100.0

@@ -19,6 +19,7 @@ from random_trees import (
     UNIVERSAL,
     Tree,
     poisoned,
+    random_rotation,
     random_tree,
 )
 
@@ -86,7 +87,8 @@ def test_derivatives_of_the_mass_matrix_equal_the_complex_step(kinds, seed):
 def test_derivatives_of_jacobians_between_any_frames_equal_the_complex_step(kinds, seed):
     tree = place_tree(seed, kinds)
     rng = np.random.default_rng(seed)
-    points, X_BF, X_DE = rng.normal(size=6), rng.normal(size=(3, 4)), rng.normal(size=(3, 4))
+    points = rng.normal(size=6)
+    X_BF, X_DE = (np.column_stack([random_rotation(rng), rng.normal(size=3)]) for _ in range(2))
     largest = 0.0
     for mobods in [(len(tree.topology) - 1, 0, 0), *rng.integers(0, len(tree.topology), (5, 3))]:
         mobod_B, mobod_A, mobod_D = mobods
