@@ -88,7 +88,7 @@ def _blocks() -> list[Any]:
         p.Gain(one), p.Adder(1, 1), p.Multiplexer([1]), p.Sine(one, one, one), p.Sine(one, one, one, False),
         p.Saturation(one, one), p.Saturation(input_size=1), p.FirstOrderLowPassFilter(one), p.MatrixGain([one]),
         p.LinearSystem([one], [one], [one], [one]), p.DiscreteTimeIntegrator(1, 1.0), p.DiscreteTimeDelay(1.0, 1, 1),
-        p.DiscreteDerivative(1, 1.0), p.DiscreteDerivative(1, 1.0, False), p.WrapToSystem(1),
+        p.DiscreteDerivative(1, 1.0), p.DiscreteDerivative(1, 1.0, False), p.WrapToSystem(1), p.Demultiplexer(2),
         p.Selector(p.SelectorParams(inputs=inputs, outputs=outputs)), p.SparseMatrixGain([one]),
         p.MultilayerPerceptron([True], [1], [p.PerceptronActivationType.kTanh]),
         p.BarycentricMeshSystem(BarycentricMesh([[0.0, 1.0]]), [[0.0, 1.0]]),

@@ -30,7 +30,7 @@ OPERATIONS: dict[str, Callable[..., None]] = {
 
 
 # Those that neither compare values nor call functions of floats, and so compute derivatives by the complex step.
-_OF_COMPLEX = {"constant", "copy", "part"}
+_OF_COMPLEX = {"copy"}
 _FOR_COMPLEX: dict[str, Callable[..., None]] = {"expressions": expressions_with_slopes}  # those that are others then
 
 
@@ -105,25 +105,9 @@ def copy(values: Any, numbers: Any, integers: Any) -> None:
 
 
 @_operation
-def constant(values: Any, numbers: Any, integers: Any) -> None:
-    """to[0:n] = c[0:n]; integers: n, c, to."""
-    n, c, target = integers[0], integers[1], integers[2]
-    for i in range(n):
-        values[target + i] = numbers[c + i]
-
-
-@_operation
 def call_back(values: Any, numbers: Any, integers: Any) -> None:
     """Calls a function of Python; integers: its address, and that of what operations come to."""
     integers_at(integers[1])[0] = call_python(integers[0], integers[1])
-
-
-@_operation
-def part(values: Any, numbers: Any, integers: Any) -> None:
-    """y[0:n] = u[start:start + n]; integers: n, start, u, y."""
-    n, start, u, y = integers[0], integers[1], integers[2], integers[3]
-    for i in range(n):
-        values[y + i] = values[u + start + i]
 
 
 @_operation
