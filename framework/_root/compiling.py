@@ -59,7 +59,6 @@ def _shown(total: int) -> Iterator[Callable[[str], None]]:
 def _operations_of_blocks() -> None:
     """operations of blocks"""
     from merganser.framework.core.inside import cache_entries, declared_events
-    from merganser.framework.core.native_function import BoundNativeFunction
     from merganser.framework.native.operations import OPERATIONS, address_of
 
     for name in OPERATIONS:
@@ -69,7 +68,7 @@ def _operations_of_blocks() -> None:
         events = (event for _, event in declared_events(block, context))
         parts: list[Any] = [*cache_entries(block), *events]
         for part in parts:
-            code = part.native.resolve(context) if isinstance(part.native, BoundNativeFunction) else None
+            code = part.native and part.native.resolve(context)
             if code is not None:
                 address_of(code.operation)
 
@@ -93,7 +92,7 @@ def _blocks() -> list[Any]:
         p.MultilayerPerceptron([True], [1], [p.PerceptronActivationType.kTanh]),
         p.BarycentricMeshSystem(BarycentricMesh([[0.0, 1.0]]), [[0.0, 1.0]]),
         p.LinearTransformDensity(RandomDistribution.kUniform, 1, 1),
-        p.TrajectoryLinearSystem(number, number, number, number),
+        p.RandomSource(RandomDistribution.kUniform, 1, 1.0), p.TrajectoryLinearSystem(number, number, number, number),
         PidController([[1.0, 0.0], [0.0, 1.0]], [one], one, one, one),
     ]  # fmt: skip
 

@@ -18,14 +18,13 @@ from merganser.framework.native.compile import Code, compiler_lock, obtain
 from merganser.framework.native.expression_operations import expressions, expressions_with_slopes
 from merganser.framework.native.extending import import_whole
 from merganser.framework.native.native_operations import signature_of_operation
-from merganser.framework.native.random_operations import random_sample
 from merganser.framework.native.tape import call_python, integers_at
 from merganser.framework.native.trajectory_operations import trajectory
 
 __all__ = ["OPERATIONS", "CompiledOperation", "address_of", "has_complex_form", "signature_of_operation"]
 
 OPERATIONS: dict[str, Callable[..., None]] = {
-    function.__name__: function for function in (expressions, random_sample, trajectory)
+    function.__name__: function for function in (expressions, trajectory)
 }
 
 
