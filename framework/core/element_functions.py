@@ -34,15 +34,22 @@ def elements(array: Array) -> Iterable[Any]:
 
 
 def put(source: Array, to: Array, start: int) -> None:
-    """to[start:start + n] = source, for vectors of any scalar type, the source of shape [n]."""
+    """to[start:start + n] = source, for vectors of any scalar type, the source of shape [n].
+
+    Raises:
+        IndexError: it does not fit there.
+    """
+    if not 0 <= start <= len(to) - len(source):
+        raise IndexError(f"put: elements {start} to {start + len(source)} are not all in a vector of {len(to)}.")
     to[start : start + len(source)] = source
 
 
 def are_ordered(low: Any, high: Any) -> bool:
-    """Whether low <= high, of numbers, everywhere; not a number is not. Of other scalars that is not asked."""
+    """Whether low <= high everywhere; not a number is not. Of symbols that is not asked."""
     if isinstance(low, _NUMBERS) and isinstance(high, _NUMBERS):
         return bool(np.all(low.real <= high.real))
-    return True
+    is_ordered = low <= high
+    return bool(is_ordered) if isinstance(is_ordered, (bool, np.bool_)) else True
 
 
 def is_finite(x: Any) -> bool:
@@ -59,7 +66,12 @@ def product(matrix: Array, vector: Array, i: Any) -> Any:
         matrix: shape [m, n].
         vector: shape [n].
         i: from `elements`.
+
+    Raises:
+        IndexError: the vector has another size, or the matrix no such row.
     """
+    if matrix.shape[1] != len(vector):
+        raise IndexError(f"product: a matrix with {matrix.shape[1]} columns, and a vector of {len(vector)}.")
     if i is ...:
         return left_to_right_product(matrix, vector)  # a sixth of the time of a loop, for 10 x 10
     row, x = matrix[i].tolist(), vector.tolist()

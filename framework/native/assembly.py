@@ -1,7 +1,7 @@
 """Assembling operations: from the native code of cache entries and events to arrays that a compiled loop reads.
 
-Every place is given relative to the flat array of the Context, in elements, also that of numbers which stand
-elsewhere: the distance between two arrays is a whole number of elements.
+Every place is given in elements, relative to the flat array of the Context; that of constants, which have an array of
+their own, relative to that.
 """
 
 from __future__ import annotations

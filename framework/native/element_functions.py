@@ -136,6 +136,8 @@ def _wrap_to(value: Any, low: float, high: float) -> Any:
 @overload(product)
 def _product(matrix: Any, vector: Any, i: Any) -> Any:
     def product_compiled(matrix: Any, vector: Any, i: Any) -> Any:
+        if matrix.shape[1] != vector.shape[0] or not -matrix.shape[0] <= i < matrix.shape[0]:
+            raise IndexError("product: the vector has another size, or the matrix no such row.")
         if vector.shape[0] == 0:
             return 0.0
         total = matrix[i, 0] * vector[0]
@@ -146,7 +148,7 @@ def _product(matrix: Any, vector: Any, i: Any) -> Any:
     return product_compiled
 
 
-@overload(add_products)
+@overload(add_products, jit_options={"boundscheck": True})
 def _add_products(factors: Any, rows: Any, columns: Any, vector: Any, to: Any) -> Any:
     def add_products_compiled(factors: Any, rows: Any, columns: Any, vector: Any, to: Any) -> None:
         for k in range(factors.shape[0]):
@@ -158,6 +160,8 @@ def _add_products(factors: Any, rows: Any, columns: Any, vector: Any, to: Any) -
 @overload(put)
 def _put(source: Any, to: Any, start: int) -> Any:
     def put_compiled(source: Any, to: Any, start: int) -> Any:
+        if not 0 <= start <= to.shape[0] - source.shape[0]:
+            raise IndexError("put: the elements are not all in the vector.")
         for i in range(source.shape[0]):
             to[start + i] = source[i]
 

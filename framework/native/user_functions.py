@@ -94,7 +94,7 @@ class CompiledFunction:
 
     def _compile(self, work: Callable[[], Any]) -> Any:
         try:
-            with interrupts_wait():  # which are lost where LLVM calls Python, and the machine code with them
+            with interrupts_wait():
                 prepare()
                 return work()
         except NumbaError as error:

@@ -11,9 +11,15 @@ from typing import Any
 
 from numba import types
 from numba.extending import intrinsic, lower_builtin, make_attribute_wrapper, models, overload, register_model
-from numba.np.arrayobj import populate_array
 
-from merganser.framework.native.numba_inside import AbstractTemplate, cgutils, infer_global, signature
+from merganser.framework.native.numba_inside import (
+    AbstractTemplate,
+    cgutils,
+    fix_integer_index,
+    infer_global,
+    populate_array,
+    signature,
+)
 
 __all__ = ["arrays_at", "further", "matrix_at", "matrix_by_columns_at", "vector_at"]
 
@@ -105,7 +111,7 @@ def matrix_by_columns_at(typingctx: Any, pointer: Any, num_rows: Any, num_column
 
 @infer_global(operator.getitem)
 class _Item(AbstractTemplate):
-    """The type of arrays[k]."""
+    """The type of arrays[k]; negative k count from the end."""
 
     def generic(self, args: Any, kws: Any) -> Any:
         if isinstance(args[0], _ArraysType) and isinstance(args[1], types.Integer):
@@ -117,8 +123,11 @@ class _Item(AbstractTemplate):
 def _item(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     kind = signature.args[0]
     arrays = cgutils.create_struct_proxy(kind)(context, builder, arguments[0])
-    entry = builder.gep(arrays.places, [builder.mul(arguments[1], arguments[1].type(3))])
-    place, first, size = (builder.load(builder.gep(entry, [arguments[1].type(n)])) for n in range(3))
+    index = fix_integer_index(context, builder, types.int64, arguments[1], arrays.size)
+    if context.enable_boundscheck:
+        cgutils.do_boundscheck(context, builder, index, arrays.size)
+    entry = builder.gep(arrays.places, [builder.mul(index, index.type(3))])
+    place, first, size = (builder.load(builder.gep(entry, [index.type(n)])) for n in range(3))
     data = builder.gep(arrays.values, [builder.add(place, first)])
     return _array(context, builder, signature.return_type, data, [size])
 
