@@ -15,7 +15,7 @@ from merganser.framework.core.native_code import Operation
 from merganser.framework.core.native_function import NativeOperation
 from merganser.framework.native.code_files import CodeFiles
 from merganser.framework.native.compile import Code, compiler_lock, obtain
-from merganser.framework.native.expression_operations import expressions, expressions_with_slopes
+from merganser.framework.native.expression_operations import expressions
 from merganser.framework.native.extending import import_whole
 from merganser.framework.native.native_operations import signature_of_operation
 from merganser.framework.native.tape import call_python, integers_at
@@ -28,9 +28,7 @@ OPERATIONS: dict[str, Callable[..., None]] = {
 }
 
 
-# Those that neither compare values nor call functions of floats, and so compute derivatives by the complex step.
-_OF_COMPLEX = {"copy"}
-_FOR_COMPLEX: dict[str, Callable[..., None]] = {"expressions": expressions_with_slopes}  # those that are others then
+_OF_COMPLEX = {"copy", "expressions"}  # those that compute derivatives by the complex step
 
 
 def _operation(function: Callable[..., None]) -> Callable[..., None]:
@@ -61,13 +59,12 @@ def has_complex_form(operation: str | NativeOperation | Operation) -> bool:
 
     Functions of users may: those that cannot be compiled so raise a TypeError when their address is asked for.
     """
-    return isinstance(operation, NativeOperation) or operation in _OF_COMPLEX or operation in _FOR_COMPLEX
+    return isinstance(operation, NativeOperation) or operation in _OF_COMPLEX
 
 
 @functools.cache
 def _address_of(name: str, is_complex: bool) -> int:
-    form = _FOR_COMPLEX.get(name) if is_complex else None
-    return CompiledOperation(form or OPERATIONS[name], is_complex).address()
+    return CompiledOperation(OPERATIONS[name], is_complex).address()
 
 
 class CompiledOperation:
