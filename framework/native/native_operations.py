@@ -12,7 +12,7 @@ from merganser.framework.native.extending import import_whole, tell_module, type
 if TYPE_CHECKING:
     from merganser.framework.core.native_function import NativeOperation
 
-__all__ = ["OwnOperation", "compiled_form", "letters_of", "operation_calling", "signature_of_operation"]
+__all__ = ["OwnOperation", "form_of", "letters_of", "operation_calling", "signature_of_operation"]
 
 # What compiled code makes of the integers from {0} on, by the letters of native_wires.py.
 _FETCHED = {
@@ -30,7 +30,7 @@ _FETCHED = {
 }
 
 
-def compiled_form(operation: NativeOperation) -> Any:
+def form_of(operation: NativeOperation) -> Any:
     """The compiled forms of an operation: of functions of this package, or of a user."""
     if operation.function.is_ours:
         return OwnOperation(operation)

@@ -7,7 +7,7 @@ import pytest
 
 from merganser.analysis import Simulator
 from merganser.framework import BasicVector, LeafSystem
-from merganser.framework.core.inside import declare_vector_entry
+from merganser.framework.core.inside import declare_vector_entry, slot_of
 from merganser.framework.native import Changing, InputOr, MatrixOf, PartOf, native
 from merganser.framework.native.lowering import Tape
 from merganser.framework.primitives import Gain
@@ -104,7 +104,7 @@ def test_a_function_may_refuse_its_arguments(is_tape):
     block = bound_to(roots.or_raise(explain))
     context = block.CreateDefaultContext()
     block.get_input_port().FixValue(context, [4.0, -1.0])
-    slot = context.slots[block.get_output_port()._entry_number]
+    slot = slot_of(block.get_output_port(), context)
     with pytest.raises(ValueError, match="no root at 0"):
         (Tape(context, [slot]).run if is_tape else slot.compute)()
     block.get_input_port().FixValue(context, [4.0, 9.0])
@@ -135,7 +135,7 @@ def test_lists_open_inputs_and_changing_constants(is_tape):
     context = block.CreateDefaultContext()
     for i, value in enumerate(([3.0, 4.0], [1.0, 1.0])):
         block.get_input_port(i).FixValue(context, value)
-    slot = context.slots[block.get_output_port()._entry_number]
+    slot = slot_of(block.get_output_port(), context)
     compute = Tape(context, [slot])
 
     def result():
@@ -186,7 +186,7 @@ def test_a_wire_can_be_a_matrix(by_columns):
         block.get_input_port(0).FixValue(context, [9.0, *M.ravel(order="F" if by_columns else "C")])
         block.get_input_port(1).FixValue(context, v)
     assert block.get_output_port().Eval(interpreted).tolist() == (M @ v).tolist()
-    tape = Tape(compiled, [compiled.slots[block.get_output_port()._entry_number]])
+    tape = Tape(compiled, [slot_of(block.get_output_port(), compiled)])
     assert tape.num_operations() == 1
     tape.run()
     assert block.get_output_port().Eval(compiled).tolist() == (M @ v).tolist()
