@@ -148,7 +148,8 @@ class IntegratorBase(IntegratorSettings):
 
     def _prepare_all(self) -> None:
         """Makes room for what is computed in steps."""
-        context, n, dtype = self._bound_context(), len(self._x), self._x.dtype
+        context, n, dtype = self._context, len(self._x), self._x.dtype
+        assert context is not None
         self._x_start, self._xdot_start, self._xdot_end = self._x.copy(), self._x.copy(), self._x.copy()
         # What the method keeps from step to step; the second is much, and changes in few steps only (`save_bulk`).
         self._memory: NDArray[Any] = np.zeros(0)
