@@ -207,7 +207,7 @@ class PlantContact(PlantContactGeometry):
             arguments = _solver_arguments(w, room, settings, v_star, num_constraints, num_rows, jacobian_size)
             status = w.call(solver, *arguments)
             if status == NO_CAPACITY:
-                room.grow()
+                room.grow(room.statistics)
             if status == NOT_CONVERGED and settings["approximation"] != SAP:
                 self._warn_of_fallback(context, "SAP")
                 settings, solver, status = self._fallback_settings, contact_velocities, NO_CAPACITY

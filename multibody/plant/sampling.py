@@ -160,7 +160,7 @@ class PlantSampling(PlantInputs):
         """The sample that the operation of the native plan has left."""
         x, result = room.states.copy()
         parameters, gravity = context.read_entry(self._constant_parameters_entry.cache_index()).value.get_value()
-        F_applied, contacts = room.F_applied.copy(), None
+        F_applied, contacts = room.applied_forces.copy(), None
         if room.held is not None:
             contacts, F_applied = room.held.take_contacts(x, result, F_applied)
         return DynamicsSample(x, result, room.net_actuation.copy(), F_applied, parameters, gravity, contacts)
