@@ -26,7 +26,7 @@ from merganser.multibody.kernels.lanes import over_lanes, places_of
 from merganser.multibody.plant.chain_rules import ChainRules
 from merganser.multibody.plant.derivative_lanes import LaneRecords, Lanes, merge_lanes, split_lanes, split_numbers
 from merganser.multibody.plant.float_model import FloatModel, Numbers
-from merganser.multibody.plant.gradient_code import is_compiled
+from merganser.multibody.plant.gradient_code import may_use_compiled
 from merganser.multibody.plant.object_records import ObjectRecords, record_size
 from merganser.multibody.plant.position_rules import PositionRules
 from merganser.multibody.plant.workspace import Workspace
@@ -280,7 +280,7 @@ class AutoDiffWorkspace(Workspace):
         if code is None:
             runner = over_lanes(kernel)
             work = num_lanes * len(self.topology)
-            if not is_compiled(runner, work, num_lanes, *lanes, single=kernel):
+            if not may_use_compiled(runner, work, num_lanes, *lanes, single=kernel):
                 return runner.interpreted
             code = self.codes[kernel] = specialize(runner, num_lanes, *lanes)
         return code
