@@ -29,7 +29,7 @@ from merganser.multibody import kernels
 from merganser.multibody.contact.penalty import limit_forces
 from merganser.multibody.contact.plant_problem import find_limits
 from merganser.multibody.kernels import operation_fields as o
-from merganser.multibody.plant.plain_sample import Shapes, plain_sample, sample_of
+from merganser.multibody.plant.plain_sample import Shapes, check_sample, float_sample, plain_sample, sample_of
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ class SampleBox(AbstractValue):
 
     def follow(self, room: SampleRoom, take: Callable[[SampleRoom], Any]) -> None:
         """From now on holds the sample in a room whenever a step was taken there later than the last change of this."""
-        sample = self.get_value()
-        self._room, self._take, self._count = room, take, room.count.item(0)
+        sample = float_sample(self.get_value())
+        self._value, self._room, self._take, self._count = sample, room, take, room.count.item(0)
         room.put(sample)
 
     def get_value(self) -> Any:
@@ -125,11 +125,17 @@ class SampleBox(AbstractValue):
         return self.get_value()
 
     def set_value(self, value: Any) -> None:
-        """Replaces the sample."""
-        self._value = value
-        if self._room is not None:
-            self._count = self._room.count.item(0)
-            self._room.put(value)
+        """Replaces the sample; nothing changes where that fails.
+
+        Raises:
+            TypeError: it is no sample of a plant with such coordinates, nor None.
+        """
+        check_sample(value, self._shapes)
+        if self._room is None:
+            self._value = value
+            return
+        self._value, self._count = float_sample(value), self._room.count.item(0)
+        self._room.put(self._value)
 
     def SetFrom(self, other: AbstractValue) -> None:
         """Shares the sample of another box."""

@@ -134,13 +134,13 @@ class HeldRoom:
             return False
         if not plant._can_hold:
             return True
-        is_same = plant._contact_settings is self._settings and self._beta[0] == plant._near_rigid_threshold
+        is_same = plant._contact_settings is self._settings and self._beta[0] == plant._choices.near_rigid_threshold
         if plant._has_constraints:
             is_same = is_same and plant._links_at_work(self._context, room) is self._links
         if plant._may_touch:
             queries = self._find_queries()
             is_same = is_same and queries is self._queries
-            is_same = is_same and room.penetration_allowance == plant._penetration_allowance
+            is_same = is_same and room.penetration_allowance == plant._choices.penetration_allowance
         return is_same
 
     def _lacks_room(self) -> bool:
@@ -168,7 +168,7 @@ class HeldRoom:
         self._feedforward, self._desired = np.zeros(num_inputs), np.zeros((2, num_inputs))
         if plant._can_hold:
             self._settings = plant._settings_of_contact()
-            self._beta[0] = plant._near_rigid_threshold
+            self._beta[0] = plant._choices.near_rigid_threshold
             self._take_drives()
             if plant._has_constraints:
                 self._links = plant._links_at_work(self._context, room)
@@ -191,7 +191,7 @@ class HeldRoom:
         if queries is None:
             return False
         value = self._context.read_input(plant._geometry_query_port.get_index()).get_value()
-        if room.layout is not queries.layout or room.penetration_allowance != plant._penetration_allowance:
+        if room.layout is not queries.layout or room.penetration_allowance != plant._choices.penetration_allowance:
             plant._read_materials(room, queries.layout, value.inspector())
         self._queries = queries
         return room.has_own_geometry
@@ -331,8 +331,8 @@ class HeldRoom:
         settings, (_, _, pairs, contacts, _) = self._settings, self._sets[0]
         fields[o.START_STEP] = kernel_address(
             start_step, w.topology, w.parameters, model.trees, model.tree_of_mobod, model.tree_of_velocity,
-            room.materials, model.limits, room.links, room.drives, settings, plant._near_rigid_threshold, w.q, w.v, w.x,
-            w.position, pairs, contacts, w.scratch, room.matrix, room.is_locked, room.constraints,
+            room.materials, model.limits, room.links, room.drives, settings, plant._choices.near_rigid_threshold,
+            w.q, w.v, w.x, w.position, pairs, contacts, w.scratch, room.matrix, room.is_locked, room.constraints,
             room.rows, room.jacobian, room.frames, room.source, room.counts,
         )  # fmt: skip
         fields[o.SOLVER] = kernel_address(

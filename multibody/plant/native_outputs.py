@@ -152,6 +152,6 @@ class NativeContactForces(_NativeOutput):
         if held is None or not _CONTACT_FORCES.is_worth_while():
             return None
         time_step = np.array([plant.time_step()])
-        rooms = map(address_of_array, (held.turn, held.problems, held.contact_forces))
-        code = (len(held.contact_forces), *rooms, time_step, OUTPUT)
+        turn, problems, forces = map(address_of_array, (held.turn, held.problems, held.contact_forces))
+        code = (len(held.contact_forces), turn, problems, forces, time_step, OUTPUT)
         return NativeCode(_CONTACT_FORCES.load(), code, sources=(), reads_abstract_state=True)
