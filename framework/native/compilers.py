@@ -2,7 +2,8 @@
 
 Left to itself numba optimizes a helper along with all that it calls and makes machine code of it, which nobody calls:
 the kernel takes the helper into its own code, where it is optimized again. What stands at the end of a chain of calls
-is compiled once a link. Here a helper goes no further than code that LLVM links into kernels.
+is compiled once a link. Here a helper goes no further than code that LLVM links into kernels, by itself, and nothing is
+done twice in order to take out counts of references, which there are none of.
 
 Nor is a helper compiled anew because one function that calls it is a kernel, another is a helper, and a third is
 inlined: numba keeps what it has compiled by the options of the caller, which are the same here for all three.
@@ -57,7 +58,8 @@ class KernelCompiler(Compiler):
 
     def _make_library(self, name: str) -> None:
         context = self.state.targetctx  # a copy of the context, for this function only
-        self.state.library = _KernelLibrary(context.codegen(), name)
+        kind = _CountingLibrary if self.state.flags.nrt else _KernelLibrary
+        self.state.library = kind(context.codegen(), name)
         self.state.library.enable_object_caching()
         context.get_executable = _identity_of
 
@@ -88,25 +90,49 @@ class _KernelLibrary(JITCodeLibrary):
     arguments it has changed, for the helper of the same name of something that is compiled later.
     """
 
+    def finalize(self) -> None:
+        """Links all helpers, and has LLVM optimize the whole."""
+        self._linking_libraries = list(_all_of(self._linking_libraries, {}))
+        super().finalize()
+
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = Linkage.private
-        super()._optimize_final_module()
+        self._run_passes()
+
+    def _run_passes(self) -> None:
+        builder = self._codegen._pass_builder()
+        builder.getModulePassManager().run(self._final_module, builder)
 
     def _finalize_final_module(self) -> None:
         with interrupts_wait():  # which are lost where LLVM calls Python, and the machine code with them
             super()._finalize_final_module()
 
 
+class _CountingLibrary(_KernelLibrary):
+    """The code of a user's function that counts references to arrays."""
+
+    def _run_passes(self) -> None:
+        JITCodeLibrary._optimize_final_module(self)
+
+
 class _HelperLibrary(JITCodeLibrary):
-    """The code of a helper and of all that it calls, as the frontend has made it."""
+    """The code of a helper without those that it calls, as the frontend has made it."""
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
+    def finalize(self) -> None:
+        """Says that nothing is added any more."""
         self._finalized = True
+
+
+def _all_of(libraries: Any, found: dict[Any, None]) -> dict[Any, None]:
+    """Libraries and those of the helpers that they call, each once."""
+    for library in libraries:
+        if library not in found:
+            found[library] = None
+            if isinstance(library, _HelperLibrary):
+                _all_of(library._linking_libraries, found)
+    return found
 
 
 def _add_form_for_c(context: Any, library: Any, fndesc: Any, env: Any, call_helper: Any) -> None:
