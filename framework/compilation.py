@@ -22,9 +22,9 @@ class NativeCompilation:
         return "merganser.framework.native.lowering" in sys.modules
 
     def form_of(self, function: NativeOperation) -> Any:
-        from merganser.framework.native.native_operations import compiled_form
+        from merganser.framework.native.native_operations import form_of
 
-        return compiled_form(function)
+        return form_of(function)
 
     def lock(self) -> AbstractContextManager[Any]:
         from merganser.framework.native.compile import compiler_lock

@@ -78,7 +78,7 @@ class ExtendedKalmanFilter(KalmanFilter):
 
     def _calc(self, context: Context, x: Array, P: Array) -> tuple[Array, Array]:
         y, t, u, model = self._y.Eval(context), context.get_time(), self._input(context), self._model(context)
-        if model.workspace is None:
+        if model.workspace is None or (model.workspace and not model.is_lowered()):
             model.workspace = self._new_room(context) or ()
         result = self._calc_compiled(model.workspace, t, x, P, y, u) if model.workspace else None
         return self._calc_in_python(model, t, x, P, y, u) if result is None else result

@@ -81,12 +81,10 @@ class ObservedModel:
         here = self._evaluator(np.dtype(np.float64))
         if not (may_compile() and here.is_native):
             return False
-        store = here.context.store
-        is_lowered = self._tapes is not None and all(tape.is_current() for tape in self._tapes)
-        if not is_lowered or self._routing != store.routing:
+        if not self.is_lowered():
             from merganser.analysis.plan.model_tape import ModelTape  # loads numba
 
-            self._tapes, self.native_code, self._routing = None, None, store.routing
+            self._tapes, self.native_code, self._routing = None, None, here.context.store.routing
             self._complex_tapes = self.workspace = None
             is_discrete, port = self._period > 0.0, self._system.get_output_port(0)
             try:
@@ -99,6 +97,11 @@ class ObservedModel:
                 if isinstance(part.native, (UpdatableCode, BoundNativeFunction)):
                     part.native.watch(observer_context)
         return True
+
+    def is_lowered(self) -> bool:
+        """Whether there are tapes, of the model as it is."""
+        is_current = self._tapes is not None and all(tape.is_current() for tape in self._tapes)
+        return is_current and self._routing == self._evaluator(np.dtype(np.float64)).context.store.routing
 
     def complex_tapes(self) -> tuple[Any, Any] | None:
         """The ModelTapes of f and g for complex numbers; None if some operation takes none."""

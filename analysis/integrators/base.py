@@ -106,10 +106,11 @@ class IntegratorBase(IntegratorSettings):
 
         Raises:
             ValueError: the context belongs to another system.
-            RuntimeError: the context is part of the context of a larger diagram.
+            RuntimeError: the context is part of the context of a larger diagram, or a step is in progress.
         """
         self._system.ValidateContext(context)
         context.require_root(type(self).__name__)
+        self._refuse_within_a_step("reset_context")
         if not hasattr(context.store.scalar, "real"):
             raise TypeError(
                 f"{type(self).__name__}: system '{self._system.GetSystemPathname()}' is one of "
@@ -127,6 +128,11 @@ class IntegratorBase(IntegratorSettings):
             self._dense_output = None
         self._compiled: CompiledSteps | None = None
 
+    def _refuse_within_a_step(self, what: str) -> None:
+        if self._integers[f.IS_STEPPING]:
+            name = type(self).__name__
+            raise RuntimeError(f"{name}.{what} was called by a callback, in the midst of a step of this integrator.")
+
     def _prepare_all(self) -> None:
         """Makes room for what is computed in steps."""
         context, n, dtype = self._bound_context(), len(self._x), self._x.dtype
@@ -140,6 +146,7 @@ class IntegratorBase(IntegratorSettings):
         s[f.NUM_STATES], s[f.NUM_QUATERNIONS] = n, len(self._quaternions)
         s[f.ERROR_ORDER] = self.get_error_estimate_order()
         self._may_be_compiled = _MAY_COMPILE and dtype == np.float64 and 0 < n <= self.most_compiled
+        self._compiled = None  # it knows the arrays by their addresses
         self._is_prepared = True
 
     def _compiled_steps(self) -> CompiledSteps | None:
@@ -241,6 +248,7 @@ class IntegratorBase(IntegratorSettings):
         if first is None:
             first = self.first_step_share * longest if math.isfinite(longest) else _FIRST_STEP_SIZE
         r[f.IDEAL_STEP_SIZE] = min(max(first, shortest_step_size(self)), longest)
+        self._refuse_within_a_step("Initialize")
         if not self._is_prepared:
             self._prepare_all()
         self._is_initialized = True
@@ -260,6 +268,7 @@ class IntegratorBase(IntegratorSettings):
             ValueError: one of the times lies in the past.
             RuntimeError: a value is not finite, or the accuracy cannot be met.
         """
+        self._refuse_within_a_step("IntegrateNoFurtherThanTime")
         if not self._is_initialized:
             self.Initialize()
         time = self._store.flat.item(0).real
@@ -305,6 +314,7 @@ class IntegratorBase(IntegratorSettings):
         if not self._integers[f.IS_FIXED_STEP]:
             name = type(self).__name__
             raise RuntimeError(f"{name} is under error control; call set_fixed_step_mode(True) for a fixed step.")
+        self._refuse_within_a_step("IntegrateWithSingleFixedStepToTime")
         if not self._is_initialized:
             self.Initialize()
         time = self._store.flat.item(0).real
@@ -411,9 +421,12 @@ class IntegratorBase(IntegratorSettings):
 
     def _record(self) -> int:
         """Records the step that has just been completed."""
-        assert self._dense_output_ is not None
-        end = self._store.flat.item(0).real
-        self._dense_output_._append(
-            self._reals[f.START], end, self._x_start, self._x, self._xdot_start, self._xdot_end
-        )
+        output, start, end = self._dense_output_, self._reals[f.START], self._store.flat.item(0).real
+        assert output is not None
+        number = output.get_number_of_segments()
+        try:
+            output._append(start, end, self._x_start, self._x, self._xdot_start, self._xdot_end)
+        except BaseException:  # an interrupt, perhaps: the step will be undone
+            output._drop_from(number)
+            raise
         return SUCCEEDED

@@ -62,6 +62,9 @@ STEPS = PreparedKernel(take_step, 0, 0.0)
 class CompiledSteps:
     """What compiled code has to know of an integrator, whose steps it takes; and the way to call it.
 
+    A step may be taken by an event handler that the loop of a simulation calls. So the way in which that computes
+    derivatives, and where it looks for exceptions, are put back afterwards.
+
     Args:
         integrator: with a Context of floats.
 
@@ -101,6 +104,13 @@ class CompiledSteps:
             target: the time.
             operations: computes the derivatives, see Tape.operations(); if it is None, Python does.
         """
+        way = self._integers[f.WAY : f.END_OF_WAY].copy()
+        try:
+            return self._take(target, operations)
+        finally:
+            self._integers[f.WAY : f.END_OF_WAY] = way
+
+    def _take(self, target: float, operations: tuple[int, int] | None) -> int:
         integrator, s = self._integrator, self._integrator._integers
         derivatives, store, down = integrator._derivatives, integrator._store, integrator._down
         with_time, with_state = derivatives.depend_on(down["time"]), derivatives.depend_on(down["xc"])
@@ -111,21 +121,28 @@ class CompiledSteps:
         else:
             self._compute_by(operations[0])
             store.invalid |= down["time"] | down["xc"]
+        num_evaluations = s[f.NUM_EVALUATIONS]
         status: int = self._take_step(self.place, target)
         if operations is not None:
             if status == FAILED:  # Python says why
                 s[f.COUNTED : f.BEFORE] = s[f.BEFORE : f.BEFORE + f.NUM_COUNTED]
-                return self.take_step(target, None)
-            moved = down["time"] | down["xc"]
-            store.invalid &= ~operations[1] if s[f.IS_CURRENT] else ~operations[1] | moved
+                return self._take(target, None)
+            if s[f.IS_CURRENT]:
+                store.invalid &= ~operations[1]
+            elif s[f.NUM_EVALUATIONS] != num_evaluations:  # by which all that depends on neither has been computed
+                store.invalid &= ~operations[1] | down["time"] | down["xc"]
             s[f.HAS_MOVED] = 0  # as noted above
         self._conclude(status)
         return status
 
     def attempt_step(self) -> None:
         """Tries the step of size H once more, with derivatives computed by Python."""
-        self._compute_in_python()
-        self._conclude(specialize(try_step, self.place)(self.place))
+        way = self._integers[f.WAY : f.END_OF_WAY].copy()
+        try:
+            self._compute_in_python()
+            self._conclude(specialize(try_step, self.place)(self.place))
+        finally:
+            self._integers[f.WAY : f.END_OF_WAY] = way
 
     def _conclude(self, status: int) -> None:
         self._note_moves()

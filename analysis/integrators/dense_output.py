@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,17 @@ from numpy.typing import NDArray
 __all__ = ["DenseOutput"]
 
 Array = NDArray[Any]
+
+
+class _Piece(NamedTuple):
+    """A step, from time start to time end [s]."""
+
+    start: float
+    end: float
+    x_0: Array
+    x_1: Array
+    h_xdot_0: Array
+    h_xdot_1: Array
 
 
 class DenseOutput:
@@ -30,28 +41,31 @@ class DenseOutput:
     """
 
     def __init__(self, time: float, x: Array) -> None:
-        self._breaks = [time]
+        self._start = time
         self._x_first = x.copy()
-        self._pieces: list[tuple[Array, Array, Array, Array]] = []  # x_0, x_1, h xdot_0, h xdot_1
+        self._pieces: list[_Piece] = []
 
     def _append(self, start: float, end: float, x_0: Array, x_1: Array, xdot_0: Array, xdot_1: Array) -> None:
         """Adds a step from `start`, where the recording ended so far, to `end` [s]."""
-        if start != self._breaks[-1]:
+        if start != self.end_time():
             raise RuntimeError(
-                f"The dense output ends at time {self._breaks[-1]} s, but the next step begins at {start} s: the "
+                f"The dense output ends at time {self.end_time()} s, but the next step begins at {start} s: the "
                 "time was changed. Call StopDenseIntegration() before that and StartDenseIntegration() after it."
             )
         h = end - start
-        self._breaks.append(end)
-        self._pieces.append((x_0.copy(), x_1.copy(), h * xdot_0, h * xdot_1))
+        self._pieces.append(_Piece(start, end, x_0.copy(), x_1.copy(), h * xdot_0, h * xdot_1))
+
+    def _drop_from(self, number: int) -> None:
+        """Drops the steps of these numbers and beyond."""
+        del self._pieces[number:]
 
     def start_time(self) -> float:
         """Where the recording starts [s]."""
-        return self._breaks[0]
+        return self._start
 
     def end_time(self) -> float:
         """Where the recording ends [s]."""
-        return self._breaks[-1]
+        return self._pieces[-1].end if self._pieces else self._start
 
     def rows(self) -> int:
         """Number of state variables."""
@@ -67,7 +81,7 @@ class DenseOutput:
 
     def get_segment_times(self) -> list[float]:
         """The ends of all steps [s]."""
-        return list(self._breaks)
+        return [self._start, *(piece.end for piece in self._pieces)]
 
     def value(self, t: float) -> Array:
         """The state at time t [s], shape [rows, 1]; before the start and after the end, that at the start or end.
@@ -79,10 +93,9 @@ class DenseOutput:
             raise ValueError("The dense output has no value at time nan.")
         if not self._pieces:
             return self._x_first[:, np.newaxis].copy()
-        time = min(max(t, self._breaks[0]), self._breaks[-1])
-        piece = min(bisect.bisect_right(self._breaks, time), len(self._pieces)) - 1
-        start, end = self._breaks[piece : piece + 2]
-        x_0, x_1, h_xdot_0, h_xdot_1 = self._pieces[piece]
+        time = min(max(t, self._start), self.end_time())
+        number = bisect.bisect_right(self._pieces, time, key=lambda piece: piece.end)
+        start, end, x_0, x_1, h_xdot_0, h_xdot_1 = self._pieces[min(number, len(self._pieces) - 1)]
         s = (time - start) / (end - start)
         bend = (1.0 - 2.0 * s) * (x_1 - x_0) + (s - 1.0) * h_xdot_0 + s * h_xdot_1
         x = (1.0 - s) * x_0 + s * x_1 + s * (s - 1.0) * bend  # (1)

@@ -237,6 +237,7 @@ def _remember(p: int) -> None:
 
 def return_to_start(p: IntegratorBase) -> None:
     """Undoes a step that is not taken; what has been counted in it goes on to count."""
+    p._integers[f.IS_STEPPING] = 0  # where an exception has ended it
     move_back(p)
     p._memory[:] = p._memory_before
 

@@ -31,6 +31,7 @@ KNOWS_START = next(_number)  # whether XDOT_START are the derivatives at its sta
 IS_CURRENT = next(_number)  # whether the derivatives in the Context are those of its time and state
 WAS_CURRENT = next(_number)  # the same, when the step began
 HAS_MOVED = next(_number)  # whether time or state have changed since this was last set to 0
+IS_STEPPING = next(_number)  # whether attempts are being made
 # counts:
 NUM_STEPS = next(_number)
 COUNTED = NUM_EVALUATIONS = next(_number)  # of derivatives
@@ -43,18 +44,19 @@ BEFORE = COUNTED + NUM_COUNTED  # all from COUNTED on at the start of the step
 _number = itertools.count(BEFORE + NUM_COUNTED)
 # the problem and the method:
 NUM_STATES = next(_number)
-CHANGING = next(_number)  # what the derivatives depend on: bits WITH_TIME, WITH_STATE
 NUM_QUATERNIONS = next(_number)  # of length 1 in the state
 ERROR_ORDER = next(_number)
 # addresses for compiled code; kernels take the one argument that is named:
 VALUES = next(_number)  # the flat array of the Context: time, continuous state, its derivatives, ...
 REALS = next(_number)  # the floats below
 ATTEMPT = next(_number)  # kernel that tries a step, of the array of integers
-EVALUATE = next(_number)  # kernel that computes the derivatives, of EVALUATOR
-EVALUATOR = next(_number)
 RECORD = next(_number)  # function of Python that records dense output
 IN_PYTHON = next(_number)  # function of Python that computes the derivatives
-FAILURE = next(_number)  # where an exception of these goes
+WAY = EVALUATE = next(_number)  # kernel that computes the derivatives, of EVALUATOR
+EVALUATOR = next(_number)
+FAILURE = next(_number)  # where an exception of functions of Python goes
+CHANGING = next(_number)  # what the derivatives depend on: bits WITH_TIME, WITH_STATE
+END_OF_WAY = CHANGING + 1
 X_START = next(_number)  # state at the start of the step
 XDOT_START = next(_number)
 QUATERNIONS = next(_number)  # where they start in the state

@@ -86,6 +86,7 @@ def begin_step(p: Problem, target: float) -> int:
 def complete_step(p: Problem) -> int:
     """Tries steps, ever shorter ones, until one is good enough; if there is none, nothing is changed."""
     s, r = integers_of(p), reals_of(p)
+    s[f.IS_STEPPING] = 1
     status = f.SHORTER
     while status == f.SHORTER:
         status = attempt(p)
@@ -100,6 +101,7 @@ def complete_step(p: Problem) -> int:
         status = _finish(p, s, r)
     if status != SUCCEEDED:
         return_to_start(p)
+    s[f.IS_STEPPING] = 0
     return status
 
 

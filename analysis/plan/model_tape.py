@@ -158,7 +158,7 @@ class ModelTape:
         codes = [(leaf, event.native and event.native.resolve(leaf)) for leaf, event in events]
         if not all(code is not None for _, code in codes):
             raise LookupError
-        sources = [leaf.sources[port] for leaf, code in codes for port in code.inputs()]
+        sources = [source for leaf, code in codes for source in code.sources_in(leaf)]
         self._add_entries([source for source in sources if hasattr(source, "entry")])
         leaf = events[0][0]  # all are of the leaf system that has the state
         state, room = leaf.layout.discrete_offsets[0], leaf.room_for_update()._items[0]

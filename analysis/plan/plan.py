@@ -124,6 +124,7 @@ class Plan:
         self._version = _OUT_OF_DATE
         self._has_new_reads = False
         version, routing = self._store.layout.version, self._store.routing
+        self._compiled_steps = self._integrator._compiled_steps()  # of its arrays, which it may have made anew
         known_groups = list(self._program.group_numbers) if hasattr(self, "_program") else [0]
         self._program = Program(self, self._context, self._schedule, known_groups, self._reads)
         self._is_allowed = all(slot.clearing != -1 for slot in self._store.slots)
@@ -235,9 +236,10 @@ class Plan:
         return self.knows_dependencies() and self._program.is_current()
 
     def knows_dependencies(self) -> bool:
-        """Whether the program is that of the dependencies and connections as they are."""
+        """Whether the program is that of the dependencies, connections and arrays as they are."""
         store = self._store
-        return self._version == store.layout.version and self._routing == store.routing
+        is_program = self._version == store.layout.version and self._routing == store.routing
+        return is_program and self._compiled_steps is self._integrator._compiled
 
     def _events_of(self, clocks: int) -> SimultaneousEvents:
         numbers = [n for n in range(len(self._clocks)) if clocks >> n & 1] if clocks else []
@@ -256,14 +258,12 @@ class Plan:
         return self._program.group_numbers[clocks]
 
     def _enter(self, boundary_time: float, group: int, num_steps: int) -> None:
-        i, s, integrator = self.fields, self._steps, self._integrator
+        i, s = self.fields, self._steps
         self._integers[: f.STEP] = 0  # among them all counts
         i[f.PENDING], i[f.NEEDS_ALL], i[f.STEPS_LEFT] = group, 1, num_steps
         i[f.ROOM_IN_LOGS] = self._room_in_logs
         self._begin_slice()
         self._real_fields[f.BOUNDARY] = boundary_time
-        if s[sf.NUM_STATES]:
-            integrator._compiled_steps()  # the integrator may have been given its context anew
         s[sf.EVALUATE], s[sf.EVALUATOR], s[sf.FAILURE] = self._evaluate, self._place, i[f.FAILURE]
         s[sf.CHANGING], s[sf.HAS_MOVED] = self._changing, 0
         if len(self._clocks):

@@ -310,8 +310,7 @@ class Program:
     def _sources(self, context: LeafContext, event: DeclaredEvent) -> list[CacheSlot]:
         code = self._assembly.resolve(event.native, context)
         assert code is not None
-        sources = [context.sources[port] for port in code.inputs()]
-        return [source for source in sources if isinstance(source, CacheSlot)]
+        return [source for source in code.sources_in(context) if isinstance(source, CacheSlot)]
 
 
 def _by_leaf(events: EventList) -> list[EventList]:

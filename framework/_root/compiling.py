@@ -77,16 +77,23 @@ def _operations_of_blocks() -> None:
 def _blocks() -> list[Any]:
     """Blocks that together have all native functions."""
     from merganser.analysis.controllers import PidController
+    from merganser.framework import RandomDistribution, trajectories
     from merganser.framework import primitives as p
+    from merganser.framework.math import BarycentricMesh
 
     one, inputs = [1.0], [p.SelectorParams.InputPortParams(size=1)]
     outputs = [p.SelectorParams.OutputPortParams(selections=[p.SelectorParams.OutputSelection()])]
+    number = trajectories.PiecewisePolynomial([one])
     return [
         p.Gain(one), p.Adder(1, 1), p.Multiplexer([1]), p.Sine(one, one, one), p.Sine(one, one, one, False),
         p.Saturation(one, one), p.Saturation(input_size=1), p.FirstOrderLowPassFilter(one), p.MatrixGain([one]),
         p.LinearSystem([one], [one], [one], [one]), p.DiscreteTimeIntegrator(1, 1.0), p.DiscreteTimeDelay(1.0, 1, 1),
         p.DiscreteDerivative(1, 1.0), p.DiscreteDerivative(1, 1.0, False), p.WrapToSystem(1),
-        p.Selector(p.SelectorParams(inputs=inputs, outputs=outputs)),
+        p.Selector(p.SelectorParams(inputs=inputs, outputs=outputs)), p.SparseMatrixGain([one]),
+        p.MultilayerPerceptron([True], [1], [p.PerceptronActivationType.kTanh]),
+        p.BarycentricMeshSystem(BarycentricMesh([[0.0, 1.0]]), [[0.0, 1.0]]),
+        p.LinearTransformDensity(RandomDistribution.kUniform, 1, 1),
+        p.TrajectoryLinearSystem(number, number, number, number),
         PidController([[1.0, 0.0], [0.0, 1.0]], [one], one, one, one),
     ]  # fmt: skip
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["are_ordered", "elements", "is_finite", "left_to_right_product", "product", "put"]
+__all__ = ["add_products", "are_ordered", "elements", "is_finite", "left_to_right_product", "product", "put"]
 
 Array = NDArray[Any]
 _ALL_AT_ONCE = (...,)
@@ -34,15 +34,22 @@ def elements(array: Array) -> Iterable[Any]:
 
 
 def put(source: Array, to: Array, start: int) -> None:
-    """to[start:start + n] = source, for vectors of any scalar type, the source of shape [n]."""
+    """to[start:start + n] = source, for vectors of any scalar type, the source of shape [n].
+
+    Raises:
+        IndexError: it does not fit there.
+    """
+    if not 0 <= start <= len(to) - len(source):
+        raise IndexError(f"put: elements {start} to {start + len(source)} are not all in a vector of {len(to)}.")
     to[start : start + len(source)] = source
 
 
 def are_ordered(low: Any, high: Any) -> bool:
-    """Whether low <= high, of numbers, everywhere; not a number is not. Of other scalars that is not asked."""
+    """Whether low <= high everywhere; not a number is not. Of symbols that is not asked."""
     if isinstance(low, _NUMBERS) and isinstance(high, _NUMBERS):
         return bool(np.all(low.real <= high.real))
-    return True
+    is_ordered = low <= high
+    return bool(is_ordered) if isinstance(is_ordered, (bool, np.bool_)) else True
 
 
 def is_finite(x: Any) -> bool:
@@ -59,7 +66,12 @@ def product(matrix: Array, vector: Array, i: Any) -> Any:
         matrix: shape [m, n].
         vector: shape [n].
         i: from `elements`.
+
+    Raises:
+        IndexError: the vector has another size, or the matrix no such row.
     """
+    if matrix.shape[1] != len(vector):
+        raise IndexError(f"product: a matrix with {matrix.shape[1]} columns, and a vector of {len(vector)}.")
     if i is ...:
         return left_to_right_product(matrix, vector)  # a sixth of the time of a loop, for 10 x 10
     row, x = matrix[i].tolist(), vector.tolist()
@@ -69,6 +81,19 @@ def product(matrix: Array, vector: Array, i: Any) -> Any:
     for j in range(1, len(x)):
         total = total + row[j] * x[j]
     return total
+
+
+def add_products(factors: Array, rows: Array, columns: Array, vector: Array, to: Array) -> None:
+    """Adds factors[k] vector[columns[k]] to to[rows[k]], for k = 0, 1, ...: the product with a sparse matrix.
+
+    Args:
+        factors: the entries of the matrix, shape [number of entries].
+        rows: their rows, integers; the same shape.
+        columns: their columns.
+        vector: shape [n].
+        to: shape [m].
+    """
+    np.add.at(to, rows, factors * vector[columns])  # for 30,000 entries twice the time of scipy's product
 
 
 def left_to_right_product(matrix: Array, vector: Array) -> Array:

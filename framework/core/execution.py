@@ -56,12 +56,12 @@ def execute(
     if kind is EventKind.PUBLISH:
         status = _DID_NOTHING
         for context, event in events:
-            if event.kind is kind:
-                result = call_handler(context, event)
-                if result is not None or status is not SUCCEEDED:
-                    status = _more_severe(status, result)
+            is_due = event.kind is kind
+            result = call_handler(context, event) if is_due else None
             if num_done is not None:  # no signal is looked at between the return of a handler and this
                 num_done[0] += 1
+            if is_due and (result is not None or status is not SUCCEEDED):
+                status = _more_severe(status, result)
         return status
     status, updates = compute_updates(events, kind, begun)
     if status is _DID_NOTHING or status.failed():

@@ -148,6 +148,7 @@ class NativeCode:
         """The operation in a Context; None if there is none."""
         return self
 
-    def inputs(self) -> list[int]:
-        """The numbers of the input ports that it reads."""
-        return [argument.port_index for argument in self.arguments if isinstance(argument, InputOf)]
+    def sources_in(self, context: LeafContext) -> list[Any]:
+        """What holds the values of input ports and cache entries that it reads; None for an input without a value."""
+        inputs = [context.sources[a.port_index] for a in self.arguments if isinstance(a, InputOf)]
+        return inputs + [context.slots[a.index] for a in self.arguments if isinstance(a, EntryOf)]

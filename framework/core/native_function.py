@@ -11,7 +11,7 @@ import numpy as np
 from merganser.framework.core.compilation import compilation
 from merganser.framework.core.element_functions import put
 from merganser.framework.core.indices import DependencyTicket
-from merganser.framework.core.native_code import FAILURE, OUTPUT, NativeCode, NextDiscreteStateOf
+from merganser.framework.core.native_code import FAILURE, OUTPUT, NativeCode, NextDiscreteStateOf, may_compile
 from merganser.framework.core.native_wires import TIME_NAMES, Argument, Wire, argument_for, wires_of
 
 if TYPE_CHECKING:
@@ -103,9 +103,10 @@ class NativeFunction:
             **values: for the name of a parameter what it stands for: a number; an array of one or two dimensions (one
                 of integers holds integers in the function, to be used as indices); an input port, a cache entry, or
                 what `DeclareContinuousState`, `DeclareDiscreteState` or `DeclareNumericParameter` returned; `PartOf`
-                such; a list of such, which the function gets as a list of arrays; `InputOr(port, default)`; an array
-                that is to be replaced later, as `Changing(array)`. Arrays are copied. With an array of objects
-                (symbols, fractions, integers of more than 64 bits) it runs as plain Python everywhere.
+                such; a list of such, which the function gets as a list of arrays, to be indexed;
+                `MatrixOf(wire, shape)`; `InputOr(port, default)`; an array that is to be replaced later, as
+                `Changing(array)`. Arrays are copied. With an array of objects (symbols, fractions, integers of more
+                than 64 bits) the function runs as plain Python everywhere.
 
         Raises:
             TypeError: the function has no such parameter.
@@ -358,9 +359,7 @@ class BoundNativeFunction:
     def _prepared(self) -> tuple[Any, list[Any], list[tuple[int, Argument]]]:
         """What Python calls for numbers, None if it depends; arguments that are always the same; and the others."""
         arguments = self._arguments
-        # Functions of users are compiled; but lists of arrays are no arguments of compiled functions.
-        is_compiled = self._is_compiled and all(argument.letter != "l" for argument in arguments)
-        is_plain = self._function.is_ours or not is_compiled
+        is_plain = self._function.is_ours or not self._is_compiled
         known = [argument.value(None) if argument.is_constant else None for argument in arguments]
         read = [(i, argument) for i, argument in enumerate(arguments) if not argument.is_constant]
         self._calls = self._function.interpreted if is_plain else None, known, read
@@ -369,7 +368,12 @@ class BoundNativeFunction:
     def _call_of_user(self, is_of_floats: bool) -> Callable[..., Any]:
         if not is_of_floats:
             return self._function.interpreted
-        return self._function.operation(self._kinds((*self._arguments, *self._results))).call
+        operation = self._function.operation(self._kinds((*self._arguments, *self._results)))
+        if all(argument.letter != "l" for argument in self._arguments) or not may_compile():
+            return operation.call
+        # Python cannot call compiled code with lists of arrays; but what cannot be compiled is to be told now.
+        operation.address()
+        return self._function.interpreted
 
 
 class NativeHandler:

@@ -3,6 +3,8 @@
 Each has a letter, by which compiled code knows what to make of its integers; `value` is what Python passes on.
 
     w  a vector among the numbers of the Context: place, how much further on it begins, size
+    r  a matrix among them, by rows: place, how much further on, numbers of rows and columns
+    k  a matrix among them, by columns: the same
     t  the time: place
     l  several vectors: how many, where among the integers they stand, each as above
     c  a constant vector: place, size
@@ -43,6 +45,7 @@ __all__ = [
     "Argument",
     "Changing",
     "InputOr",
+    "MatrixOf",
     "PartOf",
     "Time",
     "Wire",
@@ -108,6 +111,19 @@ class PartOf:
 
     def __init__(self, wire: Any, first: int, size: int) -> None:
         self.wire, self.first, self.size = wire, first, size
+
+
+class MatrixOf:
+    """The elements of an input port, or of another wire, as a matrix.
+
+    Args:
+        wire: an InputPort, CacheEntry, index of state or parameters, or PartOf such.
+        shape: numbers of rows and columns.
+        by_columns: whether one column stands after the other, and not one row.
+    """
+
+    def __init__(self, wire: Any, shape: tuple[int, int], by_columns: bool = False) -> None:
+        self.wire, self.shape, self.by_columns = wire, shape, by_columns
 
 
 class InputOr:
@@ -251,6 +267,23 @@ class _Part(Wire):
 
     def tickets(self, system: Any) -> list[DependencyTicket]:
         return self._whole.tickets(system)
+
+
+class _WireMatrix(Argument):
+    """The elements of a wire as a matrix."""
+
+    def __init__(self, wire: Wire, shape: tuple[int, int], by_columns: bool) -> None:
+        self._wire, self._shape = wire, shape
+        self.letter, self._order = ("k", "F") if by_columns else ("r", "C")
+
+    def value(self, context: Any) -> Any:
+        return self._wire.value(context).reshape(self._shape, order=self._order)
+
+    def integers(self, rest: list[Any], start: int) -> tuple[Any, ...]:
+        return self._wire.place, self._wire.first, *self._shape
+
+    def tickets(self, system: Any) -> list[DependencyTicket]:
+        return self._wire.tickets(system)
 
 
 class Time(Argument):
@@ -445,6 +478,8 @@ def argument_for(given: Any, system: Any) -> Argument:
         return make_wire(given, system)
     if isinstance(given, (list, tuple)) and all(type(item) in _WIRES for item in given):
         return _Wires([_wire(item, system) for item in given])
+    if isinstance(given, MatrixOf):
+        return _matrix(given, system)
     if isinstance(given, InputOr):
         wire, default = _input(given.port, system), np.array(given.default, ndmin=1)
         if default.shape not in ((0,), (wire.size,)):
@@ -490,6 +525,13 @@ def _part(part: PartOf, system: Any) -> Wire:
     if not 0 <= part.first <= part.first + part.size <= whole.size:
         raise ValueError(f"elements {part.first} to {part.first + part.size} of a vector of {whole.size}.")
     return _Part(whole, part.first, part.size)
+
+
+def _matrix(matrix: MatrixOf, system: Any) -> _WireMatrix:
+    wire, (rows, columns) = _wire(matrix.wire, system), matrix.shape
+    if min(rows, columns) < 0 or rows * columns != wire.size:
+        raise ValueError(f"a matrix of shape ({rows}, {columns}) of a vector of {wire.size}.")
+    return _WireMatrix(wire, (int(rows), int(columns)), matrix.by_columns)
 
 
 def _continuous_state(index: ContinuousStateIndex, system: Any) -> Wire:

@@ -7,9 +7,10 @@ each simplex.
 
 from __future__ import annotations
 
-__all__ = ["BarycentricMesh"]
+__all__ = ["BarycentricMesh", "find_points", "first_not_below"]
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,9 +42,11 @@ class BarycentricMesh:
         """Number of dimensions n."""
         return len(self._grid)
 
-    def _axes(self) -> list[tuple[Array, int]]:
-        """For each dimension, its coordinates in ascending order and how far apart points along it are numbered."""
-        return [(axis, int(stride)) for axis, stride in zip(self._grid, self._strides)]
+    def _axes(self) -> tuple[list[float], list[int], list[int]]:
+        """The coordinates of all dimensions, where those of each end, and how far apart points along each are."""
+        coordinates = [x for axis in self._grid for x in axis.tolist()]
+        ends: list[int] = np.cumsum([axis.size for axis in self._grid]).tolist()
+        return coordinates, ends, self._strides[:-1].tolist()
 
     def get_num_mesh_points(self) -> int:
         """Number of points of the grid."""
@@ -81,17 +84,10 @@ class BarycentricMesh:
         point = np.asarray(input, dtype=np.float64).reshape(-1)
         if point.size != len(self._grid):
             raise ValueError(f"BarycentricMesh: expected an input of {len(self._grid)} elements, got {point.size}.")
-        corner, steps = 0, []
-        for axis, stride, x in zip(self._grid, self._strides, point):
-            upper, fraction, has_lower = _place_on_axis(axis, x)
-            corner += upper * int(stride)
-            if axis.size > 1:
-                steps.append((fraction, int(stride) if has_lower else 0))
-        # From the upper corner of the cell to the lower one, first along the coordinate that is nearest to its lower
-        # end; each step takes its share of the weight.
-        steps.sort(key=lambda step: step[0])
-        indices = corner - np.cumsum([0, *(stride for _, stride in steps)])
-        weights = np.diff([0.0, *(fraction for fraction, _ in steps), 1.0])
+        found = [0.0] * (2 * self.get_num_interpolants())
+        coordinates, ends, strides = self._axes()
+        find_points(point.tolist(), coordinates, ends, strides, found)
+        indices, weights = np.array(found).reshape(2, -1)
         return indices.astype(np.int32), weights
 
     def Eval(self, mesh_values: npt.ArrayLike, input: npt.ArrayLike) -> Array:
@@ -120,10 +116,53 @@ class BarycentricMesh:
         return np.array(values, dtype=np.float64).T
 
 
-def _place_on_axis(axis: Array, x: float) -> tuple[int, float, bool]:
-    """The upper end of the interval around x, where x is in it (0 ... 1), and whether there is a lower end."""
-    upper = int(np.searchsorted(axis, x))
-    if upper in (0, axis.size):
-        return min(upper, axis.size - 1), 1.0, False
-    low, high = axis[upper - 1], axis[upper]
-    return upper, float((x - low) / (high - low)), True
+def find_points(x: Any, coordinates: Any, ends: Any, strides: Any, found: Any) -> None:
+    """Finds the points of a grid that surround a point, and their weights, which add up to one.
+
+    Complex numbers (derivatives by the complex step) are compared by their real parts.
+
+    Args:
+        x: the point, shape [n].
+        coordinates: the coordinates of the grid in each dimension, one dimension after the other, each ascending.
+        ends: where in them those of each dimension end, shape [n].
+        strides: how far apart points along each dimension are numbered, shape [n].
+        found: filled with the numbers of the points, then with their weights, shape [2 k].
+    """
+    k, corner, num_steps, start = len(found) // 2, 0, 0, 0
+    for d in range(len(x)):
+        end, stride = ends[d], strides[d]
+        upper = first_not_below(x[d].real, coordinates, start, end)
+        fraction, step = 1.0, 0
+        if start < upper < end:
+            low, high = coordinates[upper - 1], coordinates[upper]
+            fraction, step = (x[d] - low) / (high - low), stride
+        elif upper == end:
+            upper = end - 1
+        corner += (upper - start) * stride
+        if end - start > 1:  # sorted in, after those that are equal
+            at = num_steps
+            while at > 0 and found[k + at - 1].real > fraction.real:
+                found[at], found[k + at] = found[at - 1], found[k + at - 1]
+                at -= 1
+            found[at], found[k + at] = step, fraction
+            num_steps += 1
+        start = end
+    # From the upper corner of the cell to the lower one, first along the coordinate that is nearest to its lower end;
+    # each step takes its share of the weight.
+    before = 0.0
+    for i in range(k):
+        is_last = i == num_steps
+        step, until = 0 if is_last else int(found[i].real), 1.0 if is_last else found[k + i]
+        found[i], found[k + i] = corner, until - before
+        corner, before = corner - step, until
+
+
+def first_not_below(x: float, coordinates: Any, low: int, high: int) -> int:
+    """The first of the coordinates from `low` to `high` that is not less than x; `high` if x is not a number."""
+    while low < high:
+        middle = (low + high) // 2
+        if coordinates[middle] >= x:
+            high = middle
+        else:
+            low = middle + 1
+    return low

@@ -1,9 +1,9 @@
 """Native code: how kernels are compiled and kept, and `@native` for the functions of users."""
 
-from merganser.framework.core.element_functions import are_ordered, elements, is_finite, product, put
+from merganser.framework.core.element_functions import add_products, are_ordered, elements, is_finite, product, put
 from merganser.framework.core.native_function import native
-from merganser.framework.core.native_wires import Changing, InputOr, PartOf
-from merganser.framework.math.element_functions import clamp, cos, sin, tanh
+from merganser.framework.core.native_wires import Changing, InputOr, MatrixOf, PartOf
+from merganser.framework.math.element_functions import clamp, cos, exp, sin, tanh
 from merganser.framework.native.code_files import cache_directory, source_hash
 from merganser.framework.native.compile import (
     PreparedKernel,
@@ -22,9 +22,11 @@ __all__ = [
     "Changing",
     "Given",
     "InputOr",
+    "MatrixOf",
     "PartOf",
     "PreparedKernel",
     "Result",
+    "add_products",
     "are_ordered",
     "bind",
     "cache_directory",
@@ -34,6 +36,7 @@ __all__ = [
     "cos",
     "device",
     "elements",
+    "exp",
     "inlined",
     "is_at_hand",
     "is_finite",

@@ -64,16 +64,17 @@ def doubles(address: int, size: int) -> Any:
 class _Memory:
     """Memory that numpy sees as an array."""
 
-    def __init__(self, address: int, size: int) -> None:
+    def __init__(self, address: int, size: int, owner: Any) -> None:
+        self._owner = owner
         self.__array_interface__ = {"data": (address, False), "shape": (size,), "typestr": "<u4", "version": 3}
 
 
 def words_of_twister(generator: Any) -> NDArray[np.uint32]:
-    """The state of numpy's MT19937 where it stands, shape [625]; good as long as the generator is.
+    """The state of numpy's MT19937 where it stands, shape [625].
 
     To ask numpy for it, and to set it, takes 100 us each; whoever uses this looks whether it is as expected.
     """
-    return np.asarray(_Memory(generator.ctypes.state_address, _SIZE_OF_TWISTER))
+    return np.asarray(_Memory(generator.ctypes.state_address, _SIZE_OF_TWISTER, generator))
 
 
 def twister_of(generator: Any) -> tuple[int, int]:

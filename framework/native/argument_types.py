@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.native.references import Referenced
+
 __all__ = ["example_of", "text_of_types", "type_key"]
 
 _NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128", type(None): "none"}
@@ -20,6 +22,8 @@ def type_key(value: Any) -> Any:
         return value.dtype, value.ndim, layout, flags.writeable, flags.aligned
     if isinstance(value, tuple):
         return type(value), tuple(map(type_key, value))
+    if isinstance(value, Referenced):
+        return Referenced, (type_key(value.values),)
     if isinstance(value, np.void):
         return "record", value.dtype
     kind = type(value)
@@ -31,11 +35,10 @@ def example_of(key: Any) -> Any:
     if isinstance(key, str):
         plain = {name: kind for kind, name in _NUMBERS.items()}.get(key)
         return np.dtype(key).type() if plain is None else plain()
-    if isinstance(key, type):
-        return key()
     first, *others = key
     if isinstance(first, type):
-        return tuple(map(example_of, others[0]))
+        values = tuple(map(example_of, others[0]))
+        return values if first is tuple else first(*values)
     if first == "record":
         return np.zeros(1, others[0])[0]
     ndim, layout, is_writeable, _ = others
@@ -57,7 +60,7 @@ def _text(key: Any) -> str:
     if isinstance(key, str):
         return key
     if isinstance(key, type):
-        return _name(key)
+        raise LookupError
     first, *others = key
     if isinstance(first, type):
         return f"{first.__module__}.{first.__qualname__}({', '.join(map(_text, others[0]))})"
@@ -66,13 +69,6 @@ def _text(key: Any) -> str:
     ndim, layout, is_writeable, is_aligned = others
     marks = f"{'' if is_writeable else ' read-only'}{'' if is_aligned else ' unaligned'}"
     return f"{_text_of_dtype(first)}[{ndim}{layout}{marks}]"
-
-
-def _name(kind: type[Any]) -> str:
-    """The name of a class whose objects are all of one type in compiled code, which the class says of itself."""
-    if not getattr(kind, "has_one_compiled_type", False):
-        raise LookupError
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 @functools.lru_cache(maxsize=1000)

@@ -1,7 +1,7 @@
 """Assembling operations: from the native code of cache entries and events to arrays that a compiled loop reads.
 
-Every place is given relative to the flat array of the Context, in elements, also that of numbers which stand
-elsewhere: the distance between two arrays is a whole number of elements.
+Every place is given in elements, relative to the flat array of the Context; that of constants, which have an array of
+their own, relative to that.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Assembly:
             self.waiting.append((native, context))
         if code is not None and self._is_complex and not has_complex_form(code.operation):
             return None
-        if code is None or any(_place_of_input(context.sources[port]) is None for port in code.inputs()):
+        if code is None or any(_place_of_input(source) is None for source in code.sources_in(context)):
             return None
         if _has_log(code) and not _log_of(context)._holds_floats():
             return None

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from merganser.framework.native.extending import import_whole
 from merganser.framework.native.kept_files import can_be_kept, keep, names_in, read_kept, throw_away
 from merganser.framework.native.machine_code import MachineCode, describe_machine
 
@@ -29,11 +30,14 @@ __all__ = ["SUFFIX", "CodeFiles", "cache_directory", "package_of", "source_hash"
 # those below.
 _KERNEL_FOLDERS = {
     "framework": ("framework.native",),
-    "blocks": ("framework.core.native_function", "framework.primitives", "analysis.controllers"),
+    "blocks": (
+        "framework.core.native_function", "framework.math.barycentric_mesh", "framework.primitives",
+        "analysis.controllers",
+    ),
     "analysis": ("analysis.integrators", "analysis.plan"),
     "geometry": ("geometry.proximity", "geometry.pose_kernels"),
     "multibody": ("multibody.kernels", "multibody.contact"),
-}
+}  # fmt: skip
 _BELOW = {"framework": (), "blocks": ("framework",), "analysis": ("framework",), "geometry": ("framework",)}
 
 SUFFIX = ".nbk"
@@ -165,9 +169,8 @@ class CodeFiles:
     def _hash_of_cells(self) -> str:
         if not self._package or not self._function.__closure__:  # else they are part of the fingerprint
             return ""
-        from merganser.framework.native.numba_inside import dumps
-
-        cells = dumps(tuple(cell.cell_contents for cell in self._function.__closure__))
+        inside = import_whole("merganser.framework.native.numba_inside")
+        cells = inside.dumps(tuple(cell.cell_contents for cell in self._function.__closure__))
         return hashlib.sha256(cells).hexdigest()
 
     def _known_by_itself(self) -> str | None:

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from merganser.framework.core.native_code import may_compile
 from merganser.framework.native.argument_types import text_of_types, type_key
 from merganser.framework.native.code_files import CodeFiles
-from merganser.framework.native.extending import import_whole, tell
+from merganser.framework.native.extending import import_whole, interrupts_wait, tell, telling_lock
 from merganser.framework.native.machine_code import MachineCode, load
 from merganser.framework.native.parallel_compilation import note_kernel, wait_for
 
@@ -116,9 +116,10 @@ def obtain(files: CodeFiles, types: str | None, make: Callable[[], tuple[Code, M
     loaded = None if kept is None else load(kept)
     if kept is not None and loaded is not None:
         return Code(loaded[0], kept.result, loaded[1], is_from_disk=True)
-    code, made = make()
-    if key is not None and made is not None:
-        files.keep(key, made)
+    with interrupts_wait():
+        code, made = make()
+        if key is not None and made is not None:
+            files.keep(key, made)
     return code
 
 
@@ -179,7 +180,8 @@ class Kernel:
             loaded = None if kept is None else load(kept)
             if kept is None or loaded is None:
                 return False
-            self.codes[key] = Code(loaded[0], kept.result, loaded[1], is_from_disk=True)
+            # Another thread may have been faster: its code is in use.
+            self.codes.setdefault(key, Code(loaded[0], kept.result, loaded[1], is_from_disk=True))
         return True
 
     def compile_for(self, types: str | None, signature: Any) -> None:
@@ -257,21 +259,22 @@ def _locks() -> list[Any]:
     """Those that are held while something is compiled, in this order."""
     inside = sys.modules.get("merganser.framework.native.numba_inside")
     lock = getattr(inside, "global_compiler_lock", None)  # not there as long as it is being imported
-    return [compiler_lock] if lock is None else [compiler_lock, lock]
+    return [compiler_lock, telling_lock] if lock is None else [compiler_lock, lock, telling_lock]
 
 
-_held: list[Any] = []
+_held = threading.local()  # by each thread that forks
 
 
 def _hold_locks() -> None:
+    _held.locks = []
     for lock in _locks():
         lock.acquire()
-        _held.append(lock)
+        _held.locks.append(lock)
 
 
 def _release_locks() -> None:
-    while _held:
-        _held.pop().release()
+    while _held.locks:
+        _held.locks.pop().release()
 
 
 if hasattr(os, "register_at_fork"):

@@ -12,7 +12,7 @@ from numba.extending import overload, register_jitable
 from merganser.framework.native.announce import announcer
 from merganser.framework.native.code_files import package_of
 from merganser.framework.native.compile import Code
-from merganser.framework.native.extending import interrupts_wait, tell_compiler
+from merganser.framework.native.extending import tell_compiler
 from merganser.framework.native.machine_code import MachineCode, tell_addresses
 from merganser.framework.native.numba_inside import (
     compiled_kernel,
@@ -96,15 +96,13 @@ def prepare() -> None:
     """Tells numba and LLVM all that code may refer to."""
     tell_compiler()
     tell_addresses()
-    with interrupts_wait():  # what knows how to compile anything is imported when it is first asked for
-        cpu_target.typing_context.refresh()
-        cpu_target.target_context.refresh()
+    cpu_target.typing_context.refresh()  # imports what knows how to compile anything
+    cpu_target.target_context.refresh()
 
 
 def finished(library: Any, symbol: str, result: str) -> tuple[Code, MachineCode | None]:
     """Makes machine code of a library of numba's; gives the code of one function in it, and what can be kept of it."""
-    with interrupts_wait():  # which are lost where LLVM calls Python
-        address, kept = object_code(library, symbol)
+    address, kept = object_code(library, symbol)
     code = Code(address, result, library, is_from_disk=False)
     return code, None if kept is None else MachineCode(symbol, result, *kept)
 

@@ -26,7 +26,6 @@ from numba.core.targetconfig import ConfigStack
 
 from merganser.framework.core.garbage import garbage_waits
 from merganser.framework.native.code_files import package_of
-from merganser.framework.native.extending import interrupts_wait
 from merganser.framework.native.frontend import compile_function
 
 __all__ = ["HelperCompiler", "KernelCompiler", "OperationCompiler"]
@@ -41,8 +40,7 @@ class KernelCompiler(Compiler):
     def __init__(
         self, typingctx: Any, targetctx: Any, library: Any, args: Any, return_type: Any, flags: Any, variables: Any
     ) -> None:
-        with interrupts_wait():  # numba's lists of what it knows cannot be read any more when that is cut short
-            super().__init__(typingctx, targetctx, library, args, return_type, _OwnFlags(flags), variables)
+        super().__init__(typingctx, targetctx, library, args, return_type, _OwnFlags(flags), variables)
 
     def compile_extra(self, func: Any) -> Any:
         with garbage_waits():  # a tenth of the whole time
@@ -104,10 +102,6 @@ class _KernelLibrary(JITCodeLibrary):
     def _run_passes(self) -> None:
         builder = self._codegen._pass_builder()
         builder.getModulePassManager().run(self._final_module, builder)
-
-    def _finalize_final_module(self) -> None:
-        with interrupts_wait():  # which are lost where LLVM calls Python, and the machine code with them
-            super()._finalize_final_module()
 
 
 class _CountingLibrary(_KernelLibrary):

@@ -8,8 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.core.element_functions import are_ordered, elements, is_finite, product, put
-from merganser.framework.math.element_functions import clamp, cos, floor, sin, tanh
+from merganser.framework.core.element_functions import (
+    add_products,
+    are_ordered,
+    elements,
+    is_finite,
+    product,
+    put,
+)
+from merganser.framework.math.element_functions import clamp, cos, exp, floor, sin, tanh
 from merganser.framework.math.matrix_functions import wrap_to
 from merganser.framework.native.extending import overload, types
 
@@ -63,9 +70,18 @@ def _complex_tanh(x: Any) -> Any:
     return complex(math.sinh(a) * math.cosh(a) / denominator, sine * cosine / denominator)
 
 
+def _exp(x: Any) -> Any:
+    return math.exp(x)
+
+
+def _complex_exp(x: Any) -> Any:
+    return complex(math.exp(x.real) * math.cos(x.imag), math.exp(x.real) * math.sin(x.imag))
+
+
 _tell(sin, _sin, _complex_sin)
 _tell(cos, _cos, _complex_cos)
 _tell(tanh, _tanh, _complex_tanh)
+_tell(exp, _exp, _complex_exp)
 
 
 @overload(floor)
@@ -120,6 +136,8 @@ def _wrap_to(value: Any, low: float, high: float) -> Any:
 @overload(product)
 def _product(matrix: Any, vector: Any, i: Any) -> Any:
     def product_compiled(matrix: Any, vector: Any, i: Any) -> Any:
+        if matrix.shape[1] != vector.shape[0] or not -matrix.shape[0] <= i < matrix.shape[0]:
+            raise IndexError("product: the vector has another size, or the matrix no such row.")
         if vector.shape[0] == 0:
             return 0.0
         total = matrix[i, 0] * vector[0]
@@ -130,9 +148,20 @@ def _product(matrix: Any, vector: Any, i: Any) -> Any:
     return product_compiled
 
 
+@overload(add_products, jit_options={"boundscheck": True})
+def _add_products(factors: Any, rows: Any, columns: Any, vector: Any, to: Any) -> Any:
+    def add_products_compiled(factors: Any, rows: Any, columns: Any, vector: Any, to: Any) -> None:
+        for k in range(factors.shape[0]):
+            to[rows[k]] += factors[k] * vector[columns[k]]
+
+    return add_products_compiled
+
+
 @overload(put)
 def _put(source: Any, to: Any, start: int) -> Any:
     def put_compiled(source: Any, to: Any, start: int) -> Any:
+        if not 0 <= start <= to.shape[0] - source.shape[0]:
+            raise IndexError("put: the elements are not all in the vector.")
         for i in range(source.shape[0]):
             to[start + i] = source[i]
 

@@ -28,7 +28,14 @@ from merganser.framework.native.entry_points import (
     TUPLE_ITEMS,
     TYPE,
 )
-from merganser.framework.native.numba_inside import call_at, cgutils, cpu_target, global_compiler_lock, signature
+from merganser.framework.native.numba_inside import (
+    call_at,
+    cgutils,
+    cpu_target,
+    ended_message,
+    global_compiler_lock,
+    signature,
+)
 
 __all__ = ["write_entry_point"]
 
@@ -297,7 +304,7 @@ class _Writer:
             self._builder.call(self._function("PyEval_RestoreThread", ir.VoidType(), _BYTE_P), [thread])
         with self._unlikely(is_outside):
             self._release(self._results)
-            self._raise(IndexError, f"{self._name}() has an index that is out of bounds.")
+            self._raise(IndexError, ended_message(self._name))
         if restype == types.none and not self._results:
             self._return_object(self._constant(None))
         else:

@@ -27,10 +27,11 @@ __all__ = [
     "tell",
     "tell_compiler",
     "tell_module",
+    "telling_lock",
     "types",
 ]
 
-_lock = threading.RLock()
+telling_lock = threading.RLock()  # held while numba is told something
 _untold: list[Callable[[], Any]] = []
 
 
@@ -45,7 +46,11 @@ def import_whole(name: str) -> Any:
 
 @contextlib.contextmanager
 def interrupts_wait() -> Iterator[None]:
-    """Has Ctrl-C do what it does when this ends; other threads than the main one are not interrupted anyway."""
+    """Has Ctrl-C do what it does when this ends; other threads than the main one are not interrupted anyway.
+
+    Whatever makes numba or LLVM work is within one of these. Neither can be cut short: of what is left behind, numba
+    finds half of a list, and LLVM gives memory back twice.
+    """
     act = signal.getsignal(signal.SIGINT)
     if not callable(act) or threading.current_thread() is not threading.main_thread():
         yield
@@ -81,12 +86,14 @@ class Later:
 
     Args:
         make: makes it.
+        source: the function that says what it does, by default the same.
     """
 
     _never_changes = True
 
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[], Any], source: Callable[..., Any] | None = None) -> None:
         self._make = make
+        self.source = make if source is None else source
         self._made: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -97,7 +104,7 @@ class Later:
         """Numba asks for this by this name."""
         from merganser.framework.native.numba_inside import cpu_target
 
-        with _lock:
+        with telling_lock:
             if self._made is None:
                 self._made = self._make()
                 cpu_target.typing_context.refresh()  # takes notice of it
@@ -127,9 +134,9 @@ def intrinsic(describe: Callable[..., Any], in_python: Callable[..., Any] | None
         return intrinsic(describe)
 
     if in_python is None:
-        return Later(make)
+        return Later(make, describe)
     kind: Any = type("Later", (Later,), {"__call__": staticmethod(in_python)})  # without a call in between
-    return kind(make)
+    return kind(make, describe)
 
 
 def overload(function: Callable[..., Any], **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -154,7 +161,7 @@ def tell_module(name: str) -> None:
 
 def tell(action: Callable[[], Any]) -> None:
     """Notes something that is to be done before anything is compiled."""
-    with _lock:
+    with telling_lock:
         _untold.append(action)
     if _has_begun:  # a function that numba compiles by itself may call it
         tell_compiler()
@@ -166,7 +173,7 @@ _has_begun = False
 def tell_compiler() -> None:
     """Tells numba all that has been noted; functions that `numba.njit` compiles find helpers of this package then."""
     global _has_begun
-    with _lock, interrupts_wait():
+    with telling_lock, interrupts_wait():
         _has_begun = True
         while _untold:
             action = _untold.pop(0)

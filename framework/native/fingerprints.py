@@ -15,6 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from merganser.framework.native.code_files import package_of, source_hash
+from merganser.framework.native.extending import Later
+
 __all__ = ["fingerprint"]
 
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
@@ -57,7 +60,10 @@ class _Digest:
         if not _is_importable(function):
             raise _UnknownError
         self._add("function", function.__module__)
-        if self._is_new(function):
+        package = package_of(function)
+        if package:  # whatever it refers to is part of its package
+            self._add(function.__qualname__, source_hash(package))
+        elif self._is_new(function):
             names = self._add_code(function.__code__)
             for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
                 self._add_value(value, names)
@@ -112,8 +118,8 @@ class _Digest:
                 self._add_value(item, names)
         elif _is_of_library(value) or isinstance(value, (python_types.BuiltinFunctionType, np.ufunc)):
             self._add(f"{getattr(value, '__module__', None)}.{value.__name__}")
-        elif isinstance(value, python_types.FunctionType):
-            self.add_function(value)
+        elif isinstance(value, (python_types.FunctionType, Later)):
+            self.add_function(value.source if isinstance(value, Later) else value)
         else:
             raise _UnknownError
 

@@ -33,8 +33,6 @@ from numba.core.typing.context import Context
 from numba.core.untyped_passes import FixupArgs, TranslateByteCode
 from numba.np.arrayobj import fix_integer_index, load_item, store_item
 
-from merganser.framework.native.extending import interrupts_wait
-
 __all__ = ["compile_function"]
 
 
@@ -82,8 +80,7 @@ def _refresh_if_needed(context: Any, last: list[int]) -> None:
     count = len(builtin_registry.functions)
     if last[0] != count:
         last[0] = count
-        with interrupts_wait():
-            type(context).refresh(context)
+        type(context).refresh(context)
 
 
 class _Types(Context):

@@ -47,6 +47,6 @@ class GrowingArray:
             array = np.zeros(2 * len(values), self._array.dtype)
             array[: self._count] = self.values()
             self._array = array
-        self._array[self._count : len(values)] = new if factor == 1 else offset + factor * new
+        self._array[self._count : len(values)] = offset + factor * new if offset or factor != 1 else new
         self._count = len(values)
         return must_move

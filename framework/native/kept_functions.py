@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from merganser.framework.native.code_files import SUFFIX, cache_directory
+from merganser.framework.native.extending import interrupts_wait
 from merganser.framework.native.kept_files import keep, read_kept
 from merganser.framework.native.machine_code import MachineCode, describe_machine, load
 
@@ -36,10 +37,11 @@ def kept_function(what: Any, write: Callable[[str], Any]) -> int:
         data = read_kept(path, text)
         loaded = None if data is None else load(MachineCode(*pickle.loads(data)))
         if loaded is None:
-            code, made = write(name)
+            with interrupts_wait():
+                code, made = write(name)
+                if made is not None:
+                    keep(path, text, pickle.dumps(tuple(made)))
             loaded = code.address, code.owner
-            if made is not None:
-                keep(path, text, pickle.dumps(tuple(made)))
         _places[name] = loaded
     return _places[name][0]
 

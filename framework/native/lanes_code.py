@@ -214,6 +214,11 @@ def _lower_spread(context: Any, builder: Any, sig: Any, values: Any) -> Any:
 # ------------------------------------------------------------------ arrays
 
 
+def _is_of_doubles(kind: Any) -> bool:
+    """Whether a type is that of arrays whose numbers stand as lanes do."""
+    return isinstance(kind, types.Array) and kind.dtype == types.float64 and kind.layout == "C"
+
+
 def _place(context: Any, builder: Any, array_type: Any, values: Any, step: int, vector: Any) -> Any:
     """Where a vector stands in an array: `step` numbers for each that its place counts."""
     data = context.make_array(array_type)(context, builder, values[0]).data
@@ -235,13 +240,14 @@ def _define_access(read: Any, write: Any, kind: _LanesType, step: int) -> None:
         key = read
 
         def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-            return signature(kind, args[0], types.int64)
+            return signature(kind, args[0], types.int64) if _is_of_doubles(args[0]) else None
 
     class Write(AbstractTemplate):
         key = write
 
         def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-            return signature(types.none, args[0], types.int64, kind)
+            fits = _is_of_doubles(args[0]) and args[0].mutable
+            return signature(types.none, args[0], types.int64, kind) if fits else None
 
     def load(context: Any, builder: Any, sig: Any, values: Any) -> Any:
         return builder.load(_place(context, builder, sig.args[0], values, step, kind.vector), align=8)
@@ -263,7 +269,7 @@ _define_access(six_at, set_six, _EVERY[6][0], 1)
 @infer_global(four_points_at)
 class _FourPointsAt(AbstractTemplate):
     def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-        return signature(types.UniTuple(_EVERY[4][0], 3), args[0], types.int64)
+        return signature(types.UniTuple(_EVERY[4][0], 3), args[0], types.int64) if _is_of_doubles(args[0]) else None
 
 
 @lower_builtin(four_points_at, types.Array, types.int64)

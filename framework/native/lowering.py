@@ -102,5 +102,5 @@ class Tape:
                 self._segments.append((len(assembly) - 1, len(assembly), slot.bit))
             else:
                 self._segments[-1] = last[0], len(assembly), last[2] | slot.bit
-        self._operations = assembly.finish()
+        self._operations, self._assembly = assembly.finish(), assembly  # which keeps what operations know by addresses
         self._routing = routing

@@ -43,6 +43,7 @@ def tell_addresses() -> None:
 
 
 @functools.cache
+@interrupts_wait()
 def describe_machine() -> str:
     """What machine code depends on: the processor with its features, and numba's choices about them."""
     llvm = _llvm()
@@ -58,6 +59,7 @@ _CHOICES = (
 )  # fmt: skip
 
 
+@interrupts_wait()
 def load(code: MachineCode) -> tuple[int, Any] | None:
     """Where the function stands, and what must be kept as long as it may be called.
 
@@ -69,9 +71,8 @@ def load(code: MachineCode) -> tuple[int, Any] | None:
     # An engine each: names in one object file may be those in another. It finds what Python is linked with.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
     if not all(map(llvm.address_of_symbol, code.needed)):
-        with interrupts_wait():
-            inside = import_whole("merganser.framework.native.numba_inside")
-            _ = inside.cpu_target.target_context  # gives names to functions of numba's
+        inside = import_whole("merganser.framework.native.numba_inside")
+        _ = inside.cpu_target.target_context  # gives names to functions of numba's
         if not all(map(llvm.address_of_symbol, code.needed)):
             return None
     engine.add_object_file(llvm.ObjectFileRef.from_data(code.content))

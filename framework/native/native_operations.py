@@ -12,11 +12,13 @@ from merganser.framework.native.extending import import_whole, tell_module, type
 if TYPE_CHECKING:
     from merganser.framework.core.native_function import NativeOperation
 
-__all__ = ["OwnOperation", "compiled_form", "letters_of", "operation_calling", "signature_of_operation"]
+__all__ = ["OwnOperation", "form_of", "letters_of", "operation_calling", "signature_of_operation"]
 
 # What compiled code makes of the integers from {0} on, by the letters of native_wires.py.
 _FETCHED = {
     "w": ("vector_at(further(values, integers[{0}] + integers[{1}]), integers[{2}])", 3),
+    "r": ("matrix_at(further(values, integers[{0}] + integers[{1}]), integers[{2}], integers[{3}])", 4),
+    "k": ("matrix_by_columns_at(further(values, integers[{0}] + integers[{1}]), integers[{2}], integers[{3}])", 4),
     "t": ("values[integers[{0}]]", 1),
     "l": ("arrays_at(values, further(integers, integers[{1}]), integers[{0}])", 2),
     "c": ("vector_at(further(numbers, integers[{0}]), integers[{1}])", 2),
@@ -27,7 +29,7 @@ _FETCHED = {
 }
 
 
-def compiled_form(operation: NativeOperation) -> Any:
+def form_of(operation: NativeOperation) -> Any:
     """The compiled forms of an operation: of functions of this package, or of a user."""
     if operation.function.is_ours:
         return OwnOperation(operation)

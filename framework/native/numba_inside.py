@@ -34,10 +34,11 @@ try:
     from numba.core.serialize import dumps
     from numba.core.typing import signature
     from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global
+    from numba.np.arrayobj import fix_integer_index, populate_array
 except ImportError as error:
     raise ImportError(
         f"merganser cannot compile with numba {numba.__version__} (Python {sys.version.split()[0]}): {error}. Install "
-        "numba 0.68, or set the environment variable NUMBA_DISABLE_JIT=1, with which all is plain Python, and slow."
+        "numba 0.68, or set the environment variable NUMBA_DISABLE_JIT=1 for plain Python: slow, and without contact."
     ) from error
 
 __all__ = [
@@ -54,11 +55,14 @@ __all__ = [
     "compiler_of",
     "cpu_target",
     "dumps",
+    "ended_message",
     "event",
+    "fix_integer_index",
     "global_compiler_lock",
     "impl_ret_borrowed",
     "infer_global",
     "object_code",
+    "populate_array",
     "raise_where",
     "rtsys",
     "signature",
@@ -91,6 +95,11 @@ def raise_where(context: Any, builder: Any, condition: Any, error: Exception) ->
     """Writes that the calling function raises an exception where a condition is true."""
     with cgutils.if_unlikely(builder, condition):
         context.call_conv.return_user_exc(builder, type(error), error.args)
+
+
+def ended_message(name: str) -> str:
+    """What is said of a kernel that an exception has ended; which one, compiled code does not tell."""
+    return f"{name}() was ended by an exception, such as an index that is out of bounds."
 
 
 # ------------------------------------------------------------------ compilers

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.compile import device, kernel, specialize
 from merganser.framework.native.tape import SUCCEEDED, call_operation, integers_at, no_failure, raise_kept
 
@@ -72,9 +73,11 @@ class OperationList:
     def __init__(self, values: NDArray[Any]) -> None:
         self.failure = no_failure()
         self._fields: NDArray[np.int64] = np.zeros(NUM_FIELDS, dtype=np.int64)
-        self._fields[VALUES], self._fields[FAILURE] = values.ctypes.data, self.failure.ctypes.data
+        self._fields[VALUES], self._fields[FAILURE] = address_of_array(values), address_of_array(self.failure)
+        self._values = values
         self._arrays: tuple[NDArray[Any], ...] = ()
-        self.place: int = self._fields.ctypes.data
+        self.place: int = address_of_array(self._fields)
+        self._run: Any = None
 
     def set(
         self, addresses: NDArray[Any], starts: NDArray[Any], integers: NDArray[Any], numbers: NDArray[Any]
@@ -83,7 +86,7 @@ class OperationList:
         self._arrays = addresses, starts, integers, numbers
         fields = self._fields
         fields[NUM_OPERATIONS] = len(addresses)
-        fields[ADDRESSES], fields[STARTS], fields[NUMBERS] = (a.ctypes.data for a in (addresses, starts, numbers))
+        fields[ADDRESSES], fields[STARTS], fields[NUMBERS] = map(address_of_array, (addresses, starts, numbers))
 
     def __len__(self) -> int:
         return self._fields.item(NUM_OPERATIONS)
@@ -99,8 +102,9 @@ class OperationList:
 
     def run(self, begin: int = 0, end: int | None = None) -> int:
         """Runs it, or a part of it, up to an operation that does not succeed: returns what that has come to."""
-        run = specialize(run_operations, self.place, 0, 0)
-        status: int = run(self.place, begin, len(self) if end is None else end)
+        if self._run is None:
+            self._run = specialize(run_operations, self.place, 0, 0)
+        status: int = self._run(self.place, begin, len(self) if end is None else end)
         return status
 
     def raise_kept(self) -> None:

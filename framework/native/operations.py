@@ -13,15 +13,8 @@ from typing import Any
 
 from merganser.framework.core.native_code import Operation
 from merganser.framework.core.native_function import NativeOperation
-from merganser.framework.native.block_operations import (
-    interpolate,
-    perceptron,
-    sparse_product,
-    switch,
-)
 from merganser.framework.native.code_files import CodeFiles
 from merganser.framework.native.compile import Code, compiler_lock, obtain
-from merganser.framework.native.density_operations import transform, transformed_density
 from merganser.framework.native.expression_operations import expressions, expressions_with_slopes
 from merganser.framework.native.extending import import_whole
 from merganser.framework.native.native_operations import signature_of_operation
@@ -32,23 +25,12 @@ from merganser.framework.native.trajectory_operations import trajectory
 __all__ = ["OPERATIONS", "CompiledOperation", "address_of", "has_complex_form", "signature_of_operation"]
 
 OPERATIONS: dict[str, Callable[..., None]] = {
-    function.__name__: function
-    for function in (
-        expressions,
-        interpolate,
-        perceptron,
-        random_sample,
-        sparse_product,
-        switch,
-        trajectory,
-        transform,
-        transformed_density,
-        )
+    function.__name__: function for function in (expressions, random_sample, trajectory)
 }
 
 
 # Those that neither compare values nor call functions of floats, and so compute derivatives by the complex step.
-_OF_COMPLEX = {"constant", "copy", "part", "sparse_product", "transform"}
+_OF_COMPLEX = {"constant", "copy", "part"}
 _FOR_COMPLEX: dict[str, Callable[..., None]] = {"expressions": expressions_with_slopes}  # those that are others then
 
 
@@ -142,6 +124,18 @@ def part(values: Any, numbers: Any, integers: Any) -> None:
     n, start, u, y = integers[0], integers[1], integers[2], integers[3]
     for i in range(n):
         values[y + i] = values[u + start + i]
+
+
+@_operation
+def switch(values: Any, numbers: Any, integers: Any) -> None:
+    """y = u of the selected port; integers: failure, n, its number's place, y, number of ports, then each and its u."""
+    n, selected, y = integers[1], int(values[integers[2]]), integers[3]
+    for k in range(integers[4]):
+        if integers[5 + 2 * k] == selected:
+            for i in range(n):
+                values[y + i] = values[integers[6 + 2 * k] + i]
+            return
+    integers_at(integers[0])[0] = 1
 
 
 @_operation

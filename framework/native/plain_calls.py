@@ -16,11 +16,13 @@ from numba.extending import intrinsic
 
 from merganser.framework.native.compile import Code
 from merganser.framework.native.compiler import types_of
-from merganser.framework.native.numba_inside import call_at, cgutils, raise_where
+from merganser.framework.native.extending import interrupts_wait
+from merganser.framework.native.numba_inside import call_at, cgutils, ended_message, raise_where
 
 __all__ = ["plain_call"]
 
 
+@interrupts_wait()
 def plain_call(name: str, code: Code, examples: tuple[Any, ...], releases_lock: bool) -> Callable[..., Any]:
     """Makes a function that calls a kernel.
 
@@ -35,7 +37,7 @@ def plain_call(name: str, code: Code, examples: tuple[Any, ...], releases_lock: 
         these, and IndexError if the kernel leaves an array and looks at its indices.
     """
     result = types.boolean if code.result == "bool" else getattr(types, code.result)
-    call_code = _caller(result, f"{name}() has an index that is out of bounds.")
+    call_code = _caller(result, ended_message(name))
 
     def call(address: int, arguments: Any) -> Any:
         return call_code(address, arguments)

@@ -17,8 +17,6 @@ __all__ = ["Referenced", "by_reference"]
 class Referenced:
     """What has the type of a reference to a tuple: an example, to compile functions that take one."""
 
-    has_one_compiled_type = True
-
     def __init__(self, values: Any) -> None:
         self.values = values
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.compile import kernel, kernel_address
 from merganser.framework.native.extending import cgutils, intrinsic, ir, overload, types
 from merganser.framework.native.machine_code import name_address
@@ -46,8 +47,8 @@ def shared(
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         name = f"merganser_{function.__name__}"
-        cell = np.zeros(1, np.int64)
-        name_address(name, cell.ctypes.data)
+        cell = _cell_of(function)
+        name_address(name, address_of_array(cell))
         _SHARED[function.__name__] = kernel(function), cell, samples
 
         def call(typingctx: Any, arguments: Any) -> Any:
@@ -65,6 +66,17 @@ def shared(
         return function
 
     return decorate
+
+
+def _cell_of(function: Callable[..., Any]) -> NDArray[np.int64]:
+    """An empty cell: that of its predecessor if the module is loaded again, as compiled code has its address."""
+    if function.__name__ not in _SHARED:
+        return np.zeros(1, np.int64)
+    predecessor, cell, _ = _SHARED[function.__name__]
+    if predecessor.__module__ != function.__module__:
+        raise ValueError(f"There is a shared function {function.__name__}() in {predecessor.__module__} already.")
+    cell[0] = 0
+    return cell
 
 
 def _call_at(name: str, restype: Any, arguments: Any) -> Any:
@@ -104,7 +116,7 @@ def _find_code(place: int) -> None:
     Compiled code calls this, so that nothing may be raised from here. Ctrl-C waits until the function is compiled and
     the kernel that calls it is done.
     """
-    name, cell = next((name, cell) for name, (_, cell, _) in _SHARED.items() if cell.ctypes.data == place)
+    name, cell = next((name, cell) for name, (_, cell, _) in _SHARED.items() if address_of_array(cell) == place)
     was_interrupted = False
     while cell[0] == 0:
         try:

@@ -13,7 +13,6 @@ from typing import Any
 from merganser.framework.native.compile import device
 
 __all__ = [
-    "AFFINE",
     "BERNSTEIN",
     "CLAMP",
     "COMPOSE",
@@ -35,7 +34,6 @@ SLERP = 5  # time, result, segments, breaks, quaternions, angles (-1: almost par
 COMPOSE = 6  # result, n, order, derivatives of the path, rates, work, binomials: (1) of path_parameterized_trajectory
 ZERO_BEYOND = 7  # time, limits, result, n: zeros if the time is beyond the limits
 RESULT = 8  # n, result: copied to the output
-AFFINE = 9  # n, offset, then twice: matrix by rows, size of the vector, its place in the Context: to the output
 
 
 @device
@@ -157,22 +155,6 @@ def _compose(numbers: Any, pool: int, step: Any, at: int) -> None:
 
 
 @device
-def _affine(values: Any, numbers: Any, pool: int, step: Any, at: int, y: int) -> None:
-    n, offset = step[at + 1], pool + step[at + 2]
-    for i in range(n):
-        total = numbers[offset + i]
-        for part in range(2):
-            matrix, size, vector = pool + step[at + 3 + 3 * part], step[at + 4 + 3 * part], step[at + 5 + 3 * part]
-            if size > 0:
-                row = matrix + size * i
-                product = numbers[row] * values[vector]
-                for j in range(1, size):
-                    product += numbers[row + j] * values[vector + j]
-                total = total + product
-        values[y + i] = total
-
-
-@device
 def _is_beyond(numbers: Any, time: int, limits: int) -> Any:
     return numbers[time] < numbers[limits] or numbers[time] > numbers[limits + 1]
 
@@ -212,10 +194,7 @@ def trajectory(values: Any, numbers: Any, integers: Any) -> None:
                 for i in range(integers[at + 4]):
                     numbers[pool + integers[at + 3] + i] = 0.0
             at += 5
-        elif code == RESULT:
+        else:  # RESULT
             for i in range(integers[at + 1]):
                 values[y + i] = numbers[pool + integers[at + 2] + i]
             at += 3
-        else:
-            _affine(values, numbers, pool, integers, at, y)
-            at += 9

@@ -20,7 +20,8 @@ __all__ = ["CompiledFunction"]
 
 _ARRAY = types.Array(types.float64, 1, "C")
 _TYPES = {
-    "w": _ARRAY, "c": _ARRAY, "m": types.Array(types.float64, 2, "C"), "n": types.Array(types.int64, 1, "C"),
+    "w": _ARRAY, "c": _ARRAY, "m": types.Array(types.float64, 2, "C"), "r": types.Array(types.float64, 2, "C"),
+    "k": types.Array(types.float64, 2, "F"), "n": types.Array(types.int64, 1, "C"),
     "t": types.float64, "f": types.float64, "i": types.int64,
 }  # fmt: skip
 
@@ -93,7 +94,7 @@ class CompiledFunction:
 
     def _compile(self, work: Callable[[], Any]) -> Any:
         try:
-            with interrupts_wait():  # which are lost where LLVM calls Python, and the machine code with them
+            with interrupts_wait():
                 prepare()
                 return work()
         except NumbaError as error:

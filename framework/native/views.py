@@ -16,7 +16,9 @@ def _reshaped(values: Any, num_rows: int, num_columns: int) -> Any:
 
 def _matrix(typingctx: Any, values: Any, num_rows: Any, num_columns: Any) -> Any:
     """Numba's description of an array of other shape and strides with the same data."""
-    kind = types.Array(values.dtype, 2, "C", aligned=values.aligned)
+    if values.layout != "C":
+        return None
+    kind = types.Array(values.dtype, 2, "C", readonly=not values.mutable, aligned=values.aligned)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         given = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -42,7 +44,7 @@ def described_array(
     """A function of the address of a list of integers, which gives an array that three of these describe.
 
     They are the address of the array and its numbers of rows and columns; an array of one dimension is a row. Compiled
-    code does not look whether that is so. (Helpers of kernels cannot return arrays, but functions like this can.)
+    code does not look whether that is so.
 
     Args:
         kind: name of the type of its numbers: "float64", "complex128" or "int64".

@@ -11,11 +11,17 @@ from typing import Any
 
 from numba import types
 from numba.extending import intrinsic, lower_builtin, make_attribute_wrapper, models, overload, register_model
-from numba.np.arrayobj import populate_array
 
-from merganser.framework.native.numba_inside import AbstractTemplate, cgutils, infer_global, signature
+from merganser.framework.native.numba_inside import (
+    AbstractTemplate,
+    cgutils,
+    fix_integer_index,
+    infer_global,
+    populate_array,
+    signature,
+)
 
-__all__ = ["arrays_at", "further", "matrix_at", "vector_at"]
+__all__ = ["arrays_at", "further", "matrix_at", "matrix_by_columns_at", "vector_at"]
 
 
 class _ArraysType(types.Type):
@@ -61,13 +67,15 @@ def further(typingctx: Any, pointer: Any, distance: Any) -> Any:
 
 
 def _array(context: Any, builder: Any, kind: Any, data: Any, shape: Sequence[Any]) -> Any:
-    """An array, by rows, of numbers that stand somewhere. (Numba's own `carray` counts references to it.)"""
+    """An array of numbers that stand somewhere. (Numba's own `carray` counts references to it.)"""
     array = context.make_array(kind)(context, builder)
-    item = context.get_abi_sizeof(context.get_value_type(kind.dtype))
-    strides = [context.get_constant(types.intp, item)]
-    for size in reversed(shape[1:]):
-        strides.insert(0, builder.mul(strides[0], size))
-    populate_array(array, data=data, shape=shape, strides=strides, itemsize=strides[-1], meminfo=None)
+    item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_value_type(kind.dtype)))
+    strides = [item]
+    for size in shape[:-1] if kind.layout == "F" else reversed(shape[1:]):
+        strides.append(builder.mul(strides[-1], size))
+    if kind.layout == "C":
+        strides.reverse()
+    populate_array(array, data=data, shape=shape, strides=strides, itemsize=item, meminfo=None)
     return array._getvalue()
 
 
@@ -91,9 +99,19 @@ def matrix_at(typingctx: Any, pointer: Any, num_rows: Any, num_columns: Any) -> 
     return types.Array(pointer.dtype, 2, "C")(pointer, types.int64, types.int64), generate
 
 
+@intrinsic
+def matrix_by_columns_at(typingctx: Any, pointer: Any, num_rows: Any, num_columns: Any) -> Any:
+    """The matrix, by columns, at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _array(context, builder, signature.return_type, arguments[0], arguments[1:])
+
+    return types.Array(pointer.dtype, 2, "F")(pointer, types.int64, types.int64), generate
+
+
 @infer_global(operator.getitem)
 class _Item(AbstractTemplate):
-    """The type of arrays[k]."""
+    """The type of arrays[k]; negative k count from the end."""
 
     def generic(self, args: Any, kws: Any) -> Any:
         if isinstance(args[0], _ArraysType) and isinstance(args[1], types.Integer):
@@ -105,8 +123,11 @@ class _Item(AbstractTemplate):
 def _item(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     kind = signature.args[0]
     arrays = cgutils.create_struct_proxy(kind)(context, builder, arguments[0])
-    entry = builder.gep(arrays.places, [builder.mul(arguments[1], arguments[1].type(3))])
-    place, first, size = (builder.load(builder.gep(entry, [arguments[1].type(n)])) for n in range(3))
+    index = fix_integer_index(context, builder, types.int64, arguments[1], arrays.size)
+    if context.enable_boundscheck:
+        cgutils.do_boundscheck(context, builder, index, arrays.size)
+    entry = builder.gep(arrays.places, [builder.mul(index, index.type(3))])
+    place, first, size = (builder.load(builder.gep(entry, [index.type(n)])) for n in range(3))
     data = builder.gep(arrays.values, [builder.add(place, first)])
     return _array(context, builder, signature.return_type, data, [size])
 

@@ -80,8 +80,3 @@ class LinearStateMethods:
             state.get_mutable_continuous_state().SetFromVector(x)
         else:
             state.get_mutable_discrete_state().set_value(x)
-
-    def _state_of(self, context: Context) -> NDArray[Any]:
-        if self._time_period == 0.0:
-            return context.get_continuous_state_vector().value()
-        return context.get_discrete_state(0).value()

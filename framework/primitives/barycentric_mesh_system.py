@@ -7,15 +7,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.context import Context
+from merganser.framework.core.element_functions import elements
 from merganser.framework.core.indices import kUseDefaultName
+from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
+from merganser.framework.core.native_function import native
 from merganser.framework.core.scalar_conversion import SystemScalarConverter
 from merganser.framework.core.values import BasicVector
 from merganser.framework.math import BarycentricMesh
+from merganser.framework.math.barycentric_mesh import find_points, first_not_below
+from merganser.framework.native.compile import device
 
 __all__ = ["BarycentricMeshSystem"]
+
+Array = NDArray[Any]
+for _helper in (first_not_below, find_points):
+    device(_helper)
+
+
+@native
+def points_around(u: Array, coordinates: Array, ends: Array, strides: Array, found: Array) -> None:
+    """Numbers of the points around u, then their weights."""
+    find_points(u, coordinates, ends, strides, found)
+
+
+@native
+def interpolated(found: Array, table: Array, y: Array) -> None:
+    """y = the weighted sum of rows of a table."""
+    num_points = len(found) // 2
+    for i in elements(y):
+        value = 0.0
+        for k in range(num_points):
+            value += table[int(found[k].real), i] * found[num_points + k]
+        y[i] = value
 
 
 class BarycentricMeshSystem(LeafSystem):
@@ -43,20 +67,18 @@ class BarycentricMeshSystem(LeafSystem):
             )
         self._mesh = mesh
         self._values = values
-        self._u = self.DeclareVectorInputPort(kUseDefaultName, mesh.get_input_size())
-        port = self.DeclareVectorOutputPort(kUseDefaultName, len(values), self._calc_output, {self._u.ticket()})
-        axes = [item for axis, stride in mesh._axes() for item in (axis.size, axis, stride)]
-        sizes = (mesh.get_input_size(), InputOf(0), OUTPUT, len(values), mesh.get_num_mesh_points())
-        room = np.zeros(2 * mesh.get_input_size() + 1)
-        port.cache_entry().use_native(NativeCode("interpolate", (*sizes, values, room, *axes)))
+        u = self.DeclareVectorInputPort(kUseDefaultName, mesh.get_input_size())
+        coordinates, ends, strides = mesh._axes()
+        around = points_around.given(u=u, coordinates=coordinates, ends=ends, strides=strides)
+        room = BasicVector(np.zeros(2 * mesh.get_num_interpolants()))
+        found = declare_vector_entry(self, "points around", room, around, {u.ticket()})
+        calc = interpolated.given(found=found, table=values.T)
+        self.DeclareVectorOutputPort(kUseDefaultName, len(values), calc)
 
     def get_mesh(self) -> BarycentricMesh:
         """Returns the grid."""
         return self._mesh
 
-    def get_output_values(self) -> NDArray[Any]:
+    def get_output_values(self) -> Array:
         """Returns a copy of the values at the points of the grid, shape [num_outputs, number of points]."""
         return self._values.copy()
-
-    def _calc_output(self, context: Context, output: BasicVector) -> None:
-        output.SetFromVector(self._mesh.Eval(self._values, self._u.EvalBasicVector(context).value()))

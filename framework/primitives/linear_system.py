@@ -11,12 +11,12 @@ from merganser.framework.core.element_functions import elements, product
 from merganser.framework.core.indices import kUseDefaultName
 from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_function import NativeFunction, native
+from merganser.framework.core.native_function import NativeFunction, copy, native
 from merganser.framework.core.native_wires import Changing
 from merganser.framework.primitives._arguments import checked_matrix, checked_period, checked_vector
 from merganser.framework.primitives._linear_state import LinearStateMethods
 
-__all__ = ["AffineSystem", "LinearSystem"]
+__all__ = ["AffineSystem", "LinearSystem", "affine", "affine_function", "multiplied"]
 
 Array = NDArray[Any]
 _EMPTY: tuple[()] = ()
@@ -104,16 +104,16 @@ class AffineSystem(LinearStateMethods, LeafSystem):
         x: Any = None
         if num_states and self._time_period == 0.0:
             x = self.DeclareContinuousState(num_states)
-            declare_derivatives(self, _affine(self._f0, (self._A, x), (self._B, u)), of=AffineSystem)  # (1)
+            declare_derivatives(self, affine_function(self._f0, (self._A, x), (self._B, u)), of=AffineSystem)  # (1)
         elif num_states:
             x = self.DeclareDiscreteState(num_states)
-            update = _affine(self._f0, (self._A, x), (self._B, u))  # (2)
+            update = affine_function(self._f0, (self._A, x), (self._B, u))  # (2)
             self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, update)
             self.DeclareForcedDiscreteUpdateEvent(update)
         if num_outputs:
             self._has_C, self._has_D = bool(self._C.value.any()), bool(self._D.value.any())
             terms = (self._C, x if self._has_C else None), (self._D, u if self._has_D else None)
-            self.DeclareVectorOutputPort(kUseDefaultName, num_outputs, _affine(self._y0, *terms))
+            self.DeclareVectorOutputPort(kUseDefaultName, num_outputs, affine_function(self._y0, *terms))
 
     def UpdateCoefficients(
         self,
@@ -210,13 +210,12 @@ class LinearSystem(AffineSystem):
         super().__init__(A=A, B=B, C=C, D=D, time_period=time_period)
 
 
-def _affine(offset: Changing, *terms: tuple[Changing, Any]) -> NativeFunction:
-    """offset + M v + ..., for the pairs of a matrix M and a vector v of which the vector is there."""
+def affine_function(offset: Any, *terms: tuple[Any, Any]) -> NativeFunction:
+    """offset + M v + ..., for at most two pairs of a matrix M and a vector v, constants or wires; v may be None."""
     given = [(matrix, vector) for matrix, vector in terms if vector is not None]
     if len(given) == 2:
         return affine_in_two.given(offset=offset, M=given[0][0], v=given[0][1], N=given[1][0], w=given[1][1])
-    M, v = given[0] if given else (np.zeros((offset.value.size, 0)), np.zeros(0))
-    return affine.given(offset=offset, M=M, v=v)
+    return affine.given(offset=offset, M=given[0][0], v=given[0][1]) if given else copy.given(source=offset)
 
 
 def _common_size(*dimensions: tuple[ArrayLike, int]) -> int:

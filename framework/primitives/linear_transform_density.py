@@ -9,21 +9,89 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.context import Context
-from merganser.framework.core.element_functions import left_to_right_product
+from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import FAILURE, OUTPUT, InputOf, NativeCode
+from merganser.framework.core.native_function import native
+from merganser.framework.core.native_wires import InputOr, MatrixOf
 from merganser.framework.core.ports import InputPort, OutputPort
 from merganser.framework.core.random_values import RandomDistribution
 from merganser.framework.core.store import FixedInputPortValue
 from merganser.framework.core.values import BasicVector
-from merganser.framework.math import elementwise, inv
+from merganser.framework.math.element_functions import exp
 from merganser.framework.primitives._arguments import checked_size
-from merganser.framework.trajectories._scalars import plain
+from merganser.framework.primitives.linear_system import affine
 
 __all__ = ["LinearTransformDensity"]
 
 Array = NDArray[Any]
-_SMALLEST_RECIPROCAL_CONDITION = 2.0**-52
+_ROUNDING = 2.0**-52
+_ROOT_OF_TWO_PI = math.sqrt(2.0 * math.pi)
+_UNIFORM, _GAUSSIAN = RandomDistribution.kUniform.value, RandomDistribution.kGaussian.value
+
+
+@native
+def eliminated(A: Array, b: Array, w: Array, result: Array) -> bool:
+    """Brings A to triangular form and finds by how much w_in changes with A and b while w_out stays.
+
+    That is inv(A) (dA w_in + db): zero, but for its derivatives. Elimination with row pivots.
+
+    Args:
+        A: shape [m, n].
+        b: shape [m].
+        w: the random numbers, shape [n].
+        result: rows of the triangular matrix, each followed by an element of that change, shape [n (n + 1)].
+
+    Returns:
+        Whether A has no inverse.
+    """
+    n, width, largest = A.shape[1], A.shape[1] + 1, 0.0
+    if n != A.shape[0]:
+        return True
+    for i in range(n):
+        change = b[i] - b[i].real
+        for j in range(n):
+            result[width * i + j] = A[i, j]
+            largest = max(largest, abs(A[i, j].real))
+            change = change + (A[i, j] - A[i, j].real) * w[j].real
+        result[width * i + n] = change
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(result[width * i + k].real) > abs(result[width * best + k].real):
+                best = i
+        for j in range(k, width):
+            swapped = result[width * best + j]
+            result[width * best + j] = result[width * k + j]
+            result[width * k + j] = swapped
+        pivot = result[width * k + k]
+        if not abs(pivot.real) > _ROUNDING * largest:
+            return True
+        for i in range(k + 1, n):
+            factor = result[width * i + k] / pivot
+            for j in range(k + 1, width):
+                result[width * i + j] -= factor * result[width * k + j]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            result[width * i + n] -= result[width * i + j] * result[width * j + n]
+        result[width * i + n] = result[width * i + n] / result[width * i + i]
+    return False
+
+
+@native
+def transformed_density(distribution: int, w: Array, triangle: Array, density: Array) -> None:
+    """p(w_in) / |det A| at a fixed w_out, with what `eliminated` gives, shape [n, n + 1]."""
+    n = len(w)
+    p, determinant = 1.0, 1.0
+    for i in range(n):
+        x = w[i].real - triangle[i, n]
+        if distribution == _GAUSSIAN:
+            p = p * (exp(-0.5 * x * x) / _ROOT_OF_TWO_PI)
+        elif distribution == _UNIFORM:
+            p = p if 0.0 <= x.real < 1.0 else 0.0 * p
+        else:
+            p = p * exp(-x) if x.real >= 0.0 else 0.0 * p
+        determinant = determinant * triangle[i, i]
+    density[0] = p / (-determinant if determinant.real < 0.0 else determinant)
 
 
 class LinearTransformDensity(LeafSystem):
@@ -55,14 +123,13 @@ class LinearTransformDensity(LeafSystem):
         self._w_in = self.DeclareVectorInputPort("w_in", n, distribution)
         self._A = self.DeclareVectorInputPort("A", m * n)
         self._b = self.DeclareVectorInputPort("b", m)
-        inputs = {self.all_input_ports_ticket()}
-        self._w_out = self.DeclareVectorOutputPort("w_out", m, self._calc_w_out, inputs)
-        self._density = self.DeclareVectorOutputPort("w_out_density", 1, self._calc_density, inputs)
-        self._w_out.cache_entry().use_native(_CodeOfTransform())
-        if m == n > 0:
-            room = np.zeros(n * n)
-            arguments = (FAILURE, distribution.value, n, InputOf(0), InputOf(1), OUTPUT, room)
-            self._density.cache_entry().use_native(NativeCode("transformed_density", arguments))
+        w, b, A = self._w_in, InputOr(self._b, np.zeros(m)), MatrixOf(self._A, (m, n), by_columns=True)
+        self._w_out = self.DeclareVectorOutputPort("w_out", m, affine.given(offset=b, M=A, v=w))
+        shape, calc = (n, n + 1), eliminated.given(A=A, b=b, w=w).or_raise(self._explain)
+        room, anything = BasicVector(np.zeros(n * (n + 1))), {self.all_sources_ticket()}
+        triangle = declare_vector_entry(self, "elimination", room, calc, anything)
+        density = transformed_density.given(distribution=distribution.value, w=w, triangle=MatrixOf(triangle, shape))
+        self._density = self.DeclareVectorOutputPort("w_out_density", 1, density)
 
     def get_input_port_w_in(self) -> InputPort:
         """Returns the input port of w_in."""
@@ -113,83 +180,12 @@ class LinearTransformDensity(LeafSystem):
         Raises:
             RuntimeError: A has no inverse.
         """
-        A = self._matrix(context)
-        values = _values(A)
-        if A.shape[0] != A.shape[1] or not 1.0 / np.linalg.cond(values) > _SMALLEST_RECIPROCAL_CONDITION:
-            raise RuntimeError(
-                f"System '{self.GetSystemPathname()}': the density needs a matrix A that has an inverse, got "
-                f"{values.tolist()}."
-            )
-        if A.dtype == np.float64:
-            return self._density_at(self._w_in.EvalBasicVector(context).value()) / abs(_determinant(A))
-        w_out = _values(self._transformed(context))
-        w_in = inv(A) @ (w_out - self._offset(context))
-        # det(A) with its first derivatives: det(V) (1 + tr(inv(V) (A - V))), V being the values of A.
-        determinant = np.linalg.det(values) * (1.0 + np.trace(np.linalg.inv(values) @ (A - values)))
-        return self._density_at(w_in) / elementwise.abs(determinant)
+        return self._density.Eval(context)[0]
 
-    def _density_at(self, w: Array) -> Any:
-        """The density of a vector w_in."""
-        density = 1.0
-        for element in w.tolist():
-            density = density * self._density_of(element)
-        return density
-
-    def _density_of(self, w: Any) -> Any:
-        """The density of one element of w_in."""
-        if self._distribution is RandomDistribution.kGaussian:
-            return elementwise.exp(-0.5 * w * w) / math.sqrt(2.0 * math.pi)
-        if self._distribution is RandomDistribution.kUniform:
-            return 1.0 if 0.0 <= plain(w) < 1.0 else 0.0
-        return elementwise.exp(-w) if plain(w) >= 0.0 else 0.0
-
-    def _matrix(self, context: Context) -> Array:
+    def _explain(self, context: Context) -> None:
+        """Raises an exception for a matrix that has no inverse."""
         columns = self._A.EvalBasicVector(context).value()
-        return columns.reshape((self._w_out.size(), self._w_in.size()), order="F")
-
-    def _offset(self, context: Context) -> Array:
-        b = self.EvalVectorInput(context, self._b.get_index())
-        return np.zeros(self._w_out.size()) if b is None else b.value()
-
-    def _transformed(self, context: Context) -> Array:
-        w_in = self._w_in.EvalBasicVector(context).value()
-        return left_to_right_product(self._matrix(context), w_in) + self._offset(context)
-
-    def _calc_w_out(self, context: Context, output: BasicVector) -> None:
-        output.SetFromVector(self._transformed(context))
-
-    def _calc_density(self, context: Context, output: BasicVector) -> None:
-        output.SetFromVector([self.CalcDensity(context)])
-
-
-class _CodeOfTransform:
-    """w_out as an operation, with b where it is connected."""
-
-    operation = ""
-
-    def resolve(self, context: Any) -> NativeCode:
-        """The operation."""
-        system = context.system
-        b = (True, InputOf(2)) if context.has_input(2) else (False, 0)
-        sizes = system._w_out.size(), system._w_in.size()
-        return NativeCode("transform", (*sizes, InputOf(0), InputOf(1), OUTPUT, *b))
-
-
-def _determinant(A: Array) -> float:
-    """By elimination with row pivots, the same operations in the same order as in compiled code."""
-    A, determinant = A.copy(), 1.0
-    for k in range(len(A)):
-        best = k + int(np.argmax(np.abs(A[k:, k])))
-        if best != k:
-            determinant = -determinant
-            A[[k, best]] = A[[best, k]]
-        pivot = A.item(k, k)
-        determinant = determinant * pivot
-        if pivot == 0.0:
-            return 0.0
-        A[k + 1 :, k + 1 :] -= (A[k + 1 :, k] / pivot)[:, None] * A[k, k + 1 :]
-    return determinant
-
-
-def _values(array: Array) -> NDArray[np.float64]:
-    return np.array([plain(x) for x in array.ravel().tolist()], dtype=np.float64).reshape(array.shape)
+        A = columns.reshape((self._w_out.size(), self._w_in.size()), order="F")
+        raise RuntimeError(
+            f"System '{self.GetSystemPathname()}': the density needs a matrix A that has an inverse, got {A.tolist()}."
+        )

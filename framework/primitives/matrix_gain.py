@@ -7,16 +7,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.context import Context
+from merganser.framework.core.element_functions import add_products, elements
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode
-from merganser.framework.core.values import BasicVector
-from merganser.framework.primitives._updatable_code import UpdatableCode
+from merganser.framework.core.native_function import native
+from merganser.framework.core.native_wires import Changing
 from merganser.framework.primitives.linear_system import LinearSystem
 
 __all__ = ["MatrixGain", "SparseMatrixGain"]
 
 Array = NDArray[Any]
+
+
+@native
+def multiplied_sparsely(entries: Array, rows: Array, columns: Array, u: Array, y: Array) -> None:
+    """y = D u, with the entries D[rows[k], columns[k]] of D."""
+    for i in elements(y):
+        y[i] = 0.0
+    add_products(entries, rows, columns, u, y)
 
 
 class MatrixGain(LinearSystem):
@@ -51,10 +58,10 @@ class SparseMatrixGain(LeafSystem):
         super().__init__()
         self._D = _checked_sparse(D)
         num_outputs, num_inputs = self._D.shape
-        self._u = self.DeclareVectorInputPort("u", num_inputs)
-        port = self.DeclareVectorOutputPort("y", num_outputs, self._calc_output, {self._u.ticket()})
-        self._code = UpdatableCode(self._native_code)
-        port.cache_entry().use_native(self._code)
+        u = self.DeclareVectorInputPort("u", num_inputs)
+        self._entries, self._rows, self._columns = (Changing(values) for values in _entries_of(self._D))
+        calc = multiplied_sparsely.given(entries=self._entries, rows=self._rows, columns=self._columns, u=u)
+        self.DeclareVectorOutputPort("y", num_outputs, calc)
 
     def D(self) -> Any:
         """Returns a copy of the matrix, a scipy.sparse.csc_matrix of shape [num_outputs, num_inputs]."""
@@ -75,16 +82,8 @@ class SparseMatrixGain(LeafSystem):
                 f"System '{self.GetSystemPathname()}': D must keep its shape {self._D.shape}; got {matrix.shape}."
             )
         self._D = matrix
-        self._code.renew()
-
-    def _native_code(self) -> NativeCode:
-        D = self._D
-        entries = (*D.indptr.tolist(), *D.indices.tolist())
-        return NativeCode("sparse_product", (*D.shape, np.array(D.data), InputOf(0), OUTPUT, *entries))
-
-    def _calc_output(self, context: Context, output: BasicVector) -> None:
-        u = self._u.EvalBasicVector(context).value()
-        output.SetFromVector(_sparse_product_of_objects(self._D, u) if u.dtype.kind == "O" else self._D @ u)
+        for constant, values in zip((self._entries, self._rows, self._columns), _entries_of(matrix)):
+            constant.set(values)
 
 
 def _checked_sparse(D: Any) -> Any:
@@ -98,10 +97,7 @@ def _checked_sparse(D: Any) -> Any:
     return matrix
 
 
-def _sparse_product_of_objects(D: Any, u: Array) -> Array:
-    """D @ u for elements that scipy does not know."""
-    product = np.zeros(D.shape[0], dtype=object)
-    entries = D.tocoo()
-    for row, column, factor in zip(entries.row, entries.col, entries.data):
-        product[row] = product[row] + factor * u[column]
-    return product
+def _entries_of(D: Any) -> tuple[Array, Array, Array]:
+    """The entries of a matrix, column by column, their rows and their columns."""
+    by_entry = D.tocoo()
+    return by_entry.data, by_entry.row, by_entry.col

@@ -22,13 +22,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import bind_overload, checked_size
+from merganser.framework.core.cache import CacheEntry
 from merganser.framework.core.context import Context
-from merganser.framework.core.element_functions import left_to_right_product
+from merganser.framework.core.element_functions import elements, product
+from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import OUTPUT, InputOf, NativeCode, ParameterOf
+from merganser.framework.core.native_function import NativeFunction, native
+from merganser.framework.core.native_wires import MatrixOf, PartOf
 from merganser.framework.core.random_values import RandomDistribution, RandomGenerator, draw
 from merganser.framework.core.values import BasicVector
 from merganser.framework.math.element_functions import clamp, cos, sin, tanh
+from merganser.framework.native.compile import device
 
 __all__ = ["MultilayerPerceptron", "PerceptronActivationType"]
 
@@ -42,6 +46,40 @@ class PerceptronActivationType(enum.Enum):
     kIdentity = 0
     kReLU = 1
     kTanh = 2
+
+
+_RELU, _TANH = PerceptronActivationType.kReLU.value, PerceptronActivationType.kTanh.value
+
+
+@device
+def activated(activation: int, x: Any) -> Any:
+    """An activation function, by the value of its PerceptronActivationType."""
+    if activation == _TANH:
+        return tanh(x)
+    if activation == _RELU:
+        return clamp(x, 0.0, math.inf)
+    return x
+
+
+@native
+def next_layer(W: Array, x: Array, b: Array, activation: int, y: Array) -> None:
+    """(1)."""
+    for i in elements(y):
+        y[i] = activated(activation, product(W, x, i) + b[i])
+
+
+@native
+def sines_and_cosines(x: Array, is_angle: Array, seen: Array) -> None:
+    """What the network sees of x: sine and cosine of angles, and other elements as they are."""
+    place = 0
+    for i in range(len(x)):
+        if is_angle[i]:
+            seen[place] = sin(x[i])
+            seen[place + 1] = cos(x[i])
+            place += 2
+        else:
+            seen[place] = x[i]
+            place += 1
 
 
 class MultilayerPerceptron(LeafSystem):
@@ -88,13 +126,23 @@ class MultilayerPerceptron(LeafSystem):
         self._ends = np.cumsum([0, *sizes]).tolist()
         self._x = self.DeclareVectorInputPort("x", len(self._is_angle))
         self._parameter_index = self.DeclareNumericParameter(BasicVector(np.zeros(self._ends[-1])))
-        tickets = {self._x.ticket(), self.numeric_parameter_ticket(self._parameter_index)}
-        port = self.DeclareVectorOutputPort("y", self._layers[-1], self._calc_output, tickets)
-        room = max(self._layers)
-        places = (len(self._is_angle), InputOf(0), OUTPUT, ParameterOf(self._parameter_index), len(self._activations))
-        layers = zip(self._layers[1:], (activation.value for activation in self._activations))
-        shape = (*map(int, self._is_angle), self._layers[0], *(item for layer in layers for item in layer))
-        port.cache_entry().use_native(NativeCode("perceptron", (*places, np.zeros(2 * room), room, *shape)))
+        *hidden, last = range(len(self._activations))
+        x: Any = self._x
+        if any(self._is_angle):
+            x = self._entry("input", self._layers[0], sines_and_cosines.given(x=x, is_angle=self._is_angle))
+        for layer in hidden:
+            x = self._entry(f"layer {layer + 1}", self._layers[layer + 1], self._next_layer(layer, x))
+        self.DeclareVectorOutputPort("y", self._layers[-1], self._next_layer(last, x))
+
+    def _next_layer(self, layer: int, x: Any) -> NativeFunction:
+        """The step from `layer`, whose elements are x, to the next one."""
+        rows, columns, begin = self._layers[layer + 1], self._layers[layer], self._ends[2 * layer]
+        W = MatrixOf(PartOf(self._parameter_index, begin, rows * columns), (rows, columns), by_columns=True)
+        b = PartOf(self._parameter_index, begin + rows * columns, rows)
+        return next_layer.given(W=W, x=x, b=b, activation=self._activations[layer].value)
+
+    def _entry(self, description: str, size: int, calc: NativeFunction) -> CacheEntry:
+        return declare_vector_entry(self, description, BasicVector(np.zeros(size)), calc, {self.all_sources_ticket()})
 
     def num_parameters(self) -> int:
         """Returns the number of weights and biases."""
@@ -277,24 +325,14 @@ class MultilayerPerceptron(LeafSystem):
 
     # ------------------------------------------------------------------ details
 
-    def _calc_output(self, context: Context, output: BasicVector) -> None:
-        params = context.get_numeric_parameter(self._parameter_index).value()
-        x = self._features(self._x.EvalBasicVector(context).value())
-        for layer, activation in enumerate(self._activations):  # (1)
-            x = left_to_right_product(self._part(params, 2 * layer), x) + self._part(params, 2 * layer + 1)
-            x = _activated(activation, x)
-        output.SetFromVector(x)
-
-    def _features(self, x: Array) -> Array:
-        """What the network sees of an input, or of a batch of them."""
-        if not any(self._is_angle):
-            return x
+    def _features(self, X: Array) -> Array:
+        """What the network sees of a batch of inputs."""
         rows = [
             part
-            for is_angle, element in zip(self._is_angle, np.atleast_1d(x))
-            for part in ((sin(np.ravel(element)), cos(np.ravel(element))) if is_angle else (np.ravel(element),))
+            for is_angle, row in zip(self._is_angle, X)
+            for part in ((sin(row), cos(row)) if is_angle else (row,))
         ]
-        return np.array(rows).reshape(-1, *x.shape[1:])
+        return np.array(rows).reshape(-1, X.shape[1])
 
     def _gradient_by_input(self, X: Array, slopes: Array) -> Array:
         """The gradient by the input from that by x_0; shapes [num_inputs, n] and [size of layer 0, n]."""
@@ -395,15 +433,6 @@ def _structure(*args: Any, **kwargs: Any) -> tuple[list[bool], list[int], list[P
             f"got {activations}."
         )
     return is_angle, layers, activations
-
-
-def _activated(activation: PerceptronActivationType, x: Array) -> Array:
-    """The activation function of the elements of a vector of any scalars."""
-    if activation is PerceptronActivationType.kTanh:
-        return tanh(x)
-    if activation is PerceptronActivationType.kReLU:
-        return clamp(x, np.zeros(len(x)), np.full(len(x), np.inf))
-    return x
 
 
 _ACTIVATIONS: dict[PerceptronActivationType, Callable[[Array], Array]] = {

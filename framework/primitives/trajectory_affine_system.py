@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.core.context import Context
-from merganser.framework.core.element_functions import left_to_right_product
 from merganser.framework.core.indices import kUseDefaultName
-from merganser.framework.core.inside import use_native_derivatives, use_native_event
+from merganser.framework.core.inside import declare_derivatives, declare_vector_entry
 from merganser.framework.core.leaf_system import LeafSystem
-from merganser.framework.core.native_code import (
-    CONTINUOUS_STATE,
-    OUTPUT,
-    DiscreteStateOf,
-    InputOf,
-    NativeCode,
-    NextDiscreteStateOf,
-)
-from merganser.framework.core.state import ContinuousState, DiscreteValues
+from merganser.framework.core.native_code import NativeCode
+from merganser.framework.core.native_function import NativeFunction
+from merganser.framework.core.native_wires import MatrixOf, PartOf
 from merganser.framework.core.values import BasicVector
 from merganser.framework.primitives._arguments import checked_period
 from merganser.framework.primitives._linear_state import LinearStateMethods
 from merganser.framework.primitives._updatable_code import UpdatableCode
+from merganser.framework.primitives.linear_system import affine_function
 from merganser.framework.trajectories import PiecewisePolynomial, Trajectory
 
 __all__ = ["TrajectoryAffineSystem", "TrajectoryLinearSystem"]
@@ -87,20 +83,34 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
         self._declare(n, m, p)
 
     def _declare(self, num_states: int, num_inputs: int, num_outputs: int) -> None:
-        if num_inputs:
-            self.DeclareVectorInputPort(kUseDefaultName, num_inputs)
+        u = self.DeclareVectorInputPort(kUseDefaultName, num_inputs) if num_inputs else None
+        x: Any = None
         if num_states and self._time_period == 0.0:
-            self.DeclareContinuousState(num_states)
-            use_native_derivatives(self, UpdatableCode(self._native_derivatives), of=TrajectoryAffineSystem)
+            x = self.DeclareContinuousState(num_states)
+            declare_derivatives(self, self._affine("f0", A=x, B=u), of=TrajectoryAffineSystem)  # (1)
         elif num_states:
-            self.DeclareDiscreteState(num_states)
-            self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, self._update)
-            use_native_event(self, UpdatableCode(self._native_update))
-            self.DeclareForcedDiscreteUpdateEvent(self._update)
+            x = self.DeclareDiscreteState(num_states)
+            update = self._affine("f0", A=x, B=u)  # (2)
+            self.DeclarePeriodicDiscreteUpdateEvent(self._time_period, 0.0, update)
+            self.DeclareForcedDiscreteUpdateEvent(update)
         if num_outputs:
-            prerequisites = {self.time_ticket(), self.all_state_ticket(), self.all_input_ports_ticket()}
-            port = self.DeclareVectorOutputPort(kUseDefaultName, num_outputs, self._calc_output, prerequisites)
-            port.cache_entry().use_native(UpdatableCode(self._native_output))
+            self.DeclareVectorOutputPort(kUseDefaultName, num_outputs, self._affine("y0", C=x, D=u))
+
+    def _affine(self, offset: str, **vectors: Any) -> NativeFunction:
+        """offset + M v + ..., for the names M of coefficients and vectors v, which may be None.
+
+        A cache entry has the coefficients at the present time, one after the other, each row by row.
+        """
+        names = [offset, *(name for name, vector in vectors.items() if vector is not None)]
+        trajectories = [self._coefficients[name] for name in names]
+        shapes = [(r.rows(), r.cols()) for r in trajectories]
+        ends = np.cumsum([0, *(rows * columns for rows, columns in shapes)]).tolist()
+        calc, room = functools.partial(_calc_values, trajectories), BasicVector(np.zeros(ends[-1]))
+        entry = declare_vector_entry(self, f"coefficients {', '.join(names)}", room, calc, {self.time_ticket()})
+        entry.use_native(UpdatableCode(functools.partial(_code_of_values, trajectories)))
+        parts = [PartOf(entry, begin, end - begin) for begin, end in itertools.pairwise(ends)]
+        matrices = zip(names[1:], parts[1:], shapes[1:])
+        return affine_function(parts[0], *((MatrixOf(part, shape), vectors[name]) for name, part, shape in matrices))
 
     def A(self, t: Any) -> Array:
         """Returns A at time t, shape [num_states, num_states]."""
@@ -125,58 +135,6 @@ class TrajectoryAffineSystem(LinearStateMethods, LeafSystem):
     def y0(self, t: Any) -> Array:
         """Returns y0 at time t, shape [num_outputs]."""
         return self._coefficients["y0"].value(t)[:, 0]
-
-    def DoCalcTimeDerivatives(self, context: Context, derivatives: ContinuousState) -> None:
-        if len(self._default_state):
-            derivatives.SetFromVector(self._next(context))  # (1)
-
-    def _update(self, context: Context, discrete_state: DiscreteValues) -> None:
-        discrete_state.set_value(0, self._next(context))  # (2)
-
-    def _next(self, context: Context) -> Array:
-        t = context.get_time()
-        return self._affine(context, self.f0(t), self.A(t), self.B(t))
-
-    def _calc_output(self, context: Context, output: BasicVector) -> None:
-        t = context.get_time()
-        output.SetFromVector(self._affine(context, self.y0(t), self.C(t), self.D(t)))
-
-    def _native_derivatives(self) -> NativeCode | None:
-        return self._native_code("f0", "A", "B", OUTPUT)
-
-    def _native_update(self) -> NativeCode | None:
-        return self._native_code("f0", "A", "B", NextDiscreteStateOf(0))
-
-    def _native_output(self) -> NativeCode | None:
-        return self._native_code("y0", "C", "D", OUTPUT)
-
-    def _native_code(self, offset: str, by_state: str, by_input: str, target: Any) -> NativeCode | None:
-        """What `_affine` computes as an operation, for trajectories that are made of numbers."""
-        from merganser.framework.trajectories._native_program import Program, Unsupported  # loads numba
-
-        program, places, sizes = Program(), [], []
-        try:
-            for name in (offset, by_state, by_input):
-                r = self._coefficients[name]
-                places.append(program.room(r.rows() * r.cols()))
-                sizes.append(r.cols())
-                if r.cols():
-                    program.evaluate(r, 0, places[-1])
-        except Unsupported:
-            return None
-        state = CONTINUOUS_STATE if self._time_period == 0.0 else DiscreteStateOf(0)
-        products = (places[1], sizes[1], state if sizes[1] else 0), (places[2], sizes[2], InputOf(0) if sizes[2] else 0)
-        program.affine_to_output(self._coefficients[offset].rows(), places[0], *products)
-        return program.code(target)
-
-    def _affine(self, context: Context, offset: Array, by_state: Array, by_input: Array) -> Array:
-        result = offset
-        if by_state.shape[1]:
-            result = result + left_to_right_product(by_state, self._state_of(context))
-        if by_input.shape[1]:
-            u = self.get_input_port(0).EvalBasicVector(context).value()
-            result = result + left_to_right_product(by_input, u)
-        return result
 
 
 class TrajectoryLinearSystem(TrajectoryAffineSystem):
@@ -203,3 +161,14 @@ def _zeros_like_rows_of(matrix: Trajectory) -> PiecewisePolynomial:
     """A constant column of zeros; empty if the argument is no Trajectory, which is refused later."""
     rows = matrix.rows() if isinstance(matrix, Trajectory) else 0
     return PiecewisePolynomial(np.zeros((rows, 1)))
+
+
+def _calc_values(trajectories: list[Trajectory], context: Context, output: BasicVector) -> None:
+    t = context.get_time()
+    output.SetFromVector(np.concatenate([r.value(t).reshape(-1) for r in trajectories]))
+
+
+def _code_of_values(trajectories: list[Trajectory]) -> NativeCode | None:
+    from merganser.framework.trajectories._native_program import code_of_values  # loads numba
+
+    return code_of_values([(r, 0) for r in trajectories])

@@ -95,19 +95,11 @@ class TrajectorySource(LeafSystem):
 
     def _native_code(self) -> NativeCode | None:
         """The output as an operation, for trajectories that are made of numbers."""
-        from merganser.framework.trajectories._native_program import Program, Unsupported  # loads numba
+        from merganser.framework.trajectories._native_program import code_of_values  # loads numba
 
-        r, program, size = self._trajectory, Program(), self._rows * (self._order + 1)
-        y = program.room(size)
-        try:
-            for order in range(self._order + 1):
-                program.evaluate(r, order, y + order * self._rows)
-        except Unsupported:
-            return None
-        if self._order > 0 and self._clamps:
-            program.zero_beyond([r.start_time(), r.end_time()], y + self._rows, size - self._rows)
-        program.copy_to_output(y, size)
-        return program.code()
+        r = self._trajectory
+        limits = (r.start_time(), r.end_time()) if self._order > 0 and self._clamps else None
+        return code_of_values([(r, order) for order in range(self._order + 1)], limits)
 
     def _is_beyond(self, t: Any) -> bool:
         try:

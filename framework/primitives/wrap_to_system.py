@@ -65,8 +65,8 @@ class WrapToSystem(LeafSystem):
         if not (np.isfinite(low) and np.isfinite(high) and low < high):
             raise ValueError(f"{where}: expected a finite interval with low < high, got [{low}, {high}).")
         self._intervals[int(index)] = (float(low), float(high))
+        self._limits.set(np.array(list(self._intervals.values())))  # first, so that none is missing in between
         self._wrapped.set(np.array(list(self._intervals)))
-        self._limits.set(np.array(list(self._intervals.values())))
 
     def _explain(self, context: Context) -> None:
         """Raises an exception for an input that cannot be wrapped."""

@@ -28,9 +28,34 @@ from merganser.framework.trajectories.piecewise_quaternion_slerp import Piecewis
 from merganser.framework.trajectories.stacked_trajectory import StackedTrajectory
 from merganser.framework.trajectories.trajectory import Trajectory
 
-__all__ = ["Program", "Unsupported"]
+__all__ = ["code_of_values"]
 
 _NOW = 0  # where in the pool the current time stands
+
+
+def code_of_values(
+    values: Sequence[tuple[Trajectory, int]], limits: tuple[float, float] | None = None
+) -> NativeCode | None:
+    """The operation that gives values of trajectories at the current time; None if a piece of them is none.
+
+    Args:
+        values: for each value the trajectory and the order of its derivative; they come one after the other, row by
+            row.
+        limits: times before and after which all values but the first one are zero.
+    """
+    program, sizes = Program(), [r.rows() * r.cols() for r, _ in values]
+    place = first = program.room(sum(sizes))
+    try:
+        for (r, order), size in zip(values, sizes):
+            if size:
+                program.evaluate(r, order, place)
+            place += size
+    except Unsupported:
+        return None
+    if limits is not None:
+        program.zero_beyond(limits, first + sizes[0], sum(sizes[1:]))
+    program.copy_to_output(first, sum(sizes))
+    return program.code()
 
 
 class Unsupported(Exception):
@@ -44,9 +69,9 @@ class Program:
         self._pool: list[float] = [0.0]
         self._steps: list[Any] = []
 
-    def code(self, target: Any = OUTPUT) -> NativeCode:
-        """The operation; one of its steps must say what goes to the output, which stands at `target`."""
-        return NativeCode("trajectory", (CURRENT_TIME, np.array(self._pool), target, len(self._steps), *self._steps))
+    def code(self) -> NativeCode:
+        """The operation; one of its steps must say what goes to the output."""
+        return NativeCode("trajectory", (CURRENT_TIME, np.array(self._pool), OUTPUT, len(self._steps), *self._steps))
 
     def room(self, size: int) -> int:
         """Room for `size` results; returns the place of the first one."""
@@ -76,10 +101,6 @@ class Program:
     def copy_to_output(self, result: int, size: int) -> None:
         """The results are the output."""
         self._steps += [steps.RESULT, size, result]
-
-    def affine_to_output(self, size: int, offset: int, *products: tuple[int, int, Any]) -> None:
-        """The output is an offset plus two products: of a matrix, its number of columns, a place in the Context."""
-        self._steps += [steps.AFFINE, size, offset, *(item for product in products for item in product)]
 
     # ------------------------------------------------------------------ pieces
 

@@ -12,7 +12,7 @@ import pytest
 from merganser.analysis import RungeKutta3Integrator, Simulator, StepResult
 from merganser.analysis.integrators.tableaus import RK3, ButcherTableau
 from merganser.framework import DiagramBuilder, LeafSystem
-from merganser.framework.primitives import Gain, Integrator
+from merganser.framework.primitives import ConstantVectorSource, Gain, Integrator
 
 Function = Callable[[float, Any], Any]
 
@@ -365,3 +365,27 @@ def test_a_complex_context_carries_derivatives_with_respect_to_the_initial_state
         x = context.get_continuous_state_vector().CopyToVector()
         np.testing.assert_allclose(x.real, [math.cos(1.0), -math.sin(1.0)], atol=1e-3)
         np.testing.assert_allclose(x.imag / 1e-100, x.real, atol=1e-12)
+
+
+def test_a_compiled_step_that_is_refused_leaves_what_it_has_not_computed_out_of_date() -> None:
+    outputs = []
+    for is_compiled in (False, True):
+        builder = DiagramBuilder()
+        source, gain = builder.AddSystem(ConstantVectorSource([1.0])), builder.AddSystem(Gain(2.0, 1))
+        builder.Cascade(source, gain)
+        builder.Cascade(gain, builder.AddSystem(Integrator(1)))
+        diagram = builder.Build()
+        context = diagram.CreateDefaultContext()
+        integrator = RungeKutta3Integrator(diagram, context)
+        integrator.Initialize()
+        integrator._derivatives.uses_tape = is_compiled
+        if is_compiled:
+            integrator._derivatives.lower()
+        integrator.IntegrateWithMultipleStepsToTime(0.5)
+        context.SetTime(1e9)
+        integrator.set_maximum_step_size(1e-9)
+        source.get_mutable_source_value(source.GetMyMutableContextFromRoot(context)).set_value([10.0])
+        with pytest.raises(RuntimeError, match="shorter than what time can resolve"):
+            integrator.IntegrateWithMultipleStepsToTime(1e9 + 1.0)
+        outputs.append(gain.get_output_port().Eval(gain.GetMyContextFromRoot(context))[0])
+    assert outputs == [20.0, 20.0]

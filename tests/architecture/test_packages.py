@@ -152,7 +152,7 @@ def test_the_inside_of_numba_is_used_in_one_module_and_by_compilers_that_can_be_
     found = {
         path.name
         for path in native.rglob("*.py")
-        if any(name.split(".")[:2] in (["numba", "core"], ["numba", "cpython"]) for name in _imports(path))
+        if any(name.startswith(("numba.core", "numba.cpython", "numba.np")) for name in _imports(path))
         or "call_conv" in path.read_text()
     }
     assert found == {"numba_inside.py", "compilers.py", "frontend.py"}  # the last one is of compilers.py

@@ -463,7 +463,6 @@ CASES = {
         {"y0": 2},
         [(0, 0)],
         lambda u, x: [[1.0 + 2.0 * u[0][0] - u[0][1], u[0][0]]],
-        is_complex=False,
         without=("AutoDiffXd", "Expression"),
     ),
     "LinearTransformDensity": Case(

@@ -153,13 +153,14 @@ def test_a_model_that_is_no_analytic_function_has_its_slopes_nevertheless() -> N
     np.testing.assert_allclose(estimate[:2], [x[0] + STEP * rate, rate], atol=1e-9)
 
 
-def test_new_coefficients_of_the_model_count_at_once() -> None:
+@pytest.mark.parametrize("kind", OBSERVERS)
+def test_new_coefficients_of_the_model_count_at_once(kind: Any) -> None:
     results = []
     B, C, rest = [[0.0], [1.0]], [[1.0, 0.0]], {"f0": [0.0, 0.0], "D": [[0.0]], "y0": [0.0]}
     for is_compiled in (False, True):
         model = LinearSystem([[0.5, 0.1], [0.0, 0.4]], B, C, [[0.0]], STEP)
         plant = model.Clone()
-        diagram, _, log = watched(LuenbergerObserver, model, plant)
+        diagram, _, log = watched(kind, model, plant)
         simulator = Simulator(diagram)
         simulator.set_use_native_plan(is_compiled, at_once=True)
         simulator.AdvanceTo(0.5)

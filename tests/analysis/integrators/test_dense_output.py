@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from differential_equations import PROBLEMS, Problem, make_integrator, state
 
 import merganser.analysis as analysis
-from merganser.framework.primitives import Gain
+from merganser.analysis.integrators.dense_output import DenseOutput
+from merganser.framework.primitives import Gain, LinearSystem
 
 OSCILLATOR = Problem(lambda t, x: [x[1], -x[0]], (1.0, 0.0), 1, 3.0)
 METHODS = [
@@ -77,6 +79,35 @@ def test_a_jump_between_steps_stays_a_jump() -> None:
     output = integrator.get_dense_output()
     values = [output.value(t)[0, 0] for t in (-1.0, 0.5, np.nextafter(1.0, 0.0), 1.0, 1.5, 2.0, 9.0)]
     assert values == pytest.approx([0.0, 0.5, 1.0, 10.0, 10.5, 11.0, 11.0])
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_an_interrupt_that_undoes_a_step_leaves_no_record_of_it(
+    is_compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = LinearSystem([[0.0, 1.0], [-1.0, 0.0]], np.zeros((2, 0)), np.eye(2), np.zeros((2, 0)))
+    simulator = analysis.Simulator(system)
+    simulator.set_use_native_plan(is_compiled, at_once=True)
+    simulator.get_mutable_context().SetContinuousState([1.0, 0.0])
+    simulator.Initialize()
+    integrator = simulator.get_mutable_integrator()
+    integrator.StartDenseIntegration()
+    append, signals = DenseOutput._append, [None, None, KeyboardInterrupt]
+
+    def append_and_look(self: DenseOutput, *step: Any) -> None:
+        append(self, *step)
+        signal = signals.pop(0) if signals else None
+        if signal is not None:
+            raise signal
+
+    monkeypatch.setattr(DenseOutput, "_append", append_and_look)
+    with pytest.raises(KeyboardInterrupt):
+        simulator.AdvanceTo(1.0)
+    output = integrator.get_dense_output()
+    assert output.end_time() == simulator.get_context().get_time() == output.get_segment_times()[2]
+    simulator.AdvanceTo(1.0)
+    assert output.get_number_of_segments() == integrator.get_num_steps_taken()
+    assert output.value(0.7)[:, 0] == pytest.approx([math.cos(0.7), -math.sin(0.7)], abs=1e-4)
 
 
 def test_recording_at_the_wrong_moment_is_refused() -> None:

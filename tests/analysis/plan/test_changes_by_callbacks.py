@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merganser.analysis import Simulator
+from merganser.analysis import Radau3Integrator, RungeKutta3Integrator, Simulator
+from merganser.analysis.integrators import step_fields
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
 from merganser.framework.core.events import TriggerType
+from merganser.framework.native.addresses import address_of_array
 from merganser.framework.primitives import (
     ConstantVectorSource,
     Gain,
@@ -35,7 +37,7 @@ class Actor(LeafSystem):
         self.DeclareContinuousState(BasicVector([1.0]))
         self.DeclareDiscreteState(1)
         self.DeclarePeriodicDiscreteUpdateEvent(0.05, 0.0, self._update)
-        self.DeclarePeriodicPublishEvent(0.05, 0.0, self._publish)
+        self.DeclarePeriodicPublishEvent(0.05, 0.0, lambda context: self._publish(context))
         self.DeclareVectorOutputPort("y", 1, self._output)
         self.DeclareVectorOutputPort("logged", 1, self._logged_output)
 
@@ -200,6 +202,67 @@ def test_a_callback_cannot_advance_the_simulation_that_it_is_part_of(where: str,
         world.run(lambda _: world.simulator.AdvanceTo(2.0))
     world.simulator.AdvanceTo(1.0)
     assert world.root.get_time() == 1.0
+
+
+@pytest.mark.parametrize("where", ["publish", "monitor"])
+def test_an_integrator_that_is_given_its_context_anew_is_found_by_the_loop(where: str) -> None:
+    both = []
+    for use_plan in (True, False):
+        world = World(use_plan, where)
+        integrator = world.simulator.get_mutable_integrator()
+        times = []
+
+        def reset(root: Any, integrator: Any = integrator, times: list[float] = times) -> None:
+            if root.get_time() > 0.4 and not times:
+                times.append(root.get_time())
+                integrator.reset_context(integrator.get_context())
+                integrator.Initialize()
+
+        if where == "monitor":
+            world.simulator.set_monitor(reset)
+            world.simulator.AdvanceTo(0.5)
+            world.simulator.clear_monitor()
+        both.append(world.run(lambda _, world=world: reset(world.root)))
+        if use_plan:
+            arrays = integrator._x_start, integrator._xdot_start
+            places = integrator._integers[step_fields.X_START], integrator._integers[step_fields.XDOT_START]
+            assert places == tuple(map(address_of_array, arrays))
+        assert len(times) == 1
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("use_plan", [True, False])
+@pytest.mark.parametrize("integrator_type", [RungeKutta3Integrator, Radau3Integrator])
+def test_an_integrator_is_not_changed_in_the_midst_of_a_step(integrator_type: Any, use_plan: bool) -> None:
+    world = World(use_plan, "derivatives")
+    integrator = world.simulator.reset_integrator(integrator_type(world.simulator.get_system(), world.root))
+    with pytest.raises(RuntimeError, match=r"reset_context was called by a callback, in the midst of a step"):
+        world.run(lambda _: integrator.reset_context(world.root))
+    world.simulator.AdvanceTo(1.0)
+    assert world.root.get_time() == 1.0
+
+
+def test_what_a_handler_lets_the_integrator_do_hides_no_later_exception() -> None:
+    """Steps that a handler asks for compute derivatives in another way than the loop."""
+
+    def fail(_: Any) -> None:
+        raise ValueError("the real reason")
+
+    seen = []
+    for use_plan in (True, False):
+        world = World(use_plan, "derivatives", time=0.62)
+        integrator, done = world.simulator.get_mutable_integrator(), []
+
+        def integrate(context: Any, integrator: Any = integrator, done: list[bool] = done) -> None:
+            if context.get_time() > 0.4 and not done:
+                done.append(True)
+                integrator.IntegrateWithMultipleStepsToTime(context.get_time() + 0.001)
+
+        world.actor._publish = integrate
+        with pytest.raises(ValueError, match="the real reason"):
+            world.run(fail)
+        seen.append([world.root.get_time(), world.root.get_continuous_state_vector().CopyToVector().tolist(), done])
+    assert seen[0] == seen[1]
 
 
 def test_a_sink_with_two_triggers_loses_no_sample_where_its_log_is_full() -> None:

@@ -89,12 +89,13 @@ def num_tracked(make):
     """How many more objects the garbage collector has to look at, again and again, while what was made is alive."""
     gc.collect()
     gc.disable()
+    gc.freeze()  # what was there before, so that nobody has to go through it
     try:
-        before = len(gc.get_objects())
         made = make()
         gc.collect()  # which also finds what need not be looked at again
-        return len(gc.get_objects()) - before, made
+        return len(gc.get_objects()), made
     finally:
+        gc.unfreeze()
         gc.enable()
 
 

@@ -144,6 +144,46 @@ def test_forks_before_after_and_while_something_is_compiled(tmp_path):
     assert hits(start(_FORKS, tmp_path)) == 0
 
 
+_FORKS_OF_THREADS = """
+sys.setswitchinterval(1e-6)
+
+def fork():
+    for _ in range(50):
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+
+threads = [threading.Thread(target=fork, daemon=True) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join(20.0)
+assert not any(thread.is_alive() for thread in threads)
+
+from merganser.framework.native import extending
+
+is_telling = threading.Event()
+extending.tell(lambda: (is_telling.set(), time.sleep(0.5)))
+thread = threading.Thread(target=extending.tell_compiler)
+thread.start()
+is_telling.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(50)
+    use()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+thread.join()
+print("hits 0")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_forks_of_several_threads_and_while_numba_is_told_something(tmp_path):
+    assert hits(start(_FORKS_OF_THREADS, tmp_path)) == 0
+
+
 _INTERRUPTS = """
 rng, num_interrupts, is_over = np.random.default_rng(5), 0, False
 

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 from merganser.framework.native import cache_directory, code_files, device, kernel, source_hash, specialize
+from merganser.framework.native import compile as compile_module
+from merganser.framework.native.compile import Kernel, kernel_address
 
 
 @device
@@ -158,7 +160,7 @@ def test_an_index_out_of_bounds_is_an_error_where_numba_looks(tmp_path):
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "MERGANSER_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", code]
     output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    assert output.splitlines() == ["<lambda>() has an index that is out of bounds."] * 2
+    assert output.splitlines() == ["<lambda>() was ended by an exception, such as an index that is out of bounds."] * 2
 
 
 def _write_and_return_nothing_new(x_in, x_out):
@@ -172,3 +174,26 @@ def test_a_kernel_that_returns_a_constant_has_an_entry_point_when_it_is_compiled
     assert constant.code(x, y).result == "int64"
     assert constant(x, y) == 0
     assert y == 2.0
+
+
+@kernel
+def third(x_in):
+    return x_in / 3.0
+
+
+def test_code_that_is_loaded_twice_at_once_is_that_which_is_in_use(monkeypatch, tmp_path):
+    """One thread is loading when another has the code already, and has handed on its address."""
+    monkeypatch.setenv("MERGANSER_CACHE_DIR", str(tmp_path))
+    Kernel(third.interpreted).code(1.0)  # now it is on the disk
+    loaded = Kernel(third.interpreted)
+    load, addresses = compile_module.load, []
+
+    def slow(code):
+        found = load(code)
+        monkeypatch.setattr(compile_module, "load", load)
+        addresses.append(kernel_address(loaded, 1.0))
+        return found
+
+    monkeypatch.setattr(compile_module, "load", slow)
+    assert loaded.load(1.0)
+    assert [code.address for code in loaded.codes.values()] == addresses

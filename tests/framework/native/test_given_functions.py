@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from merganser.analysis import Simulator
-from merganser.framework import LeafSystem
-from merganser.framework.native import Changing, InputOr, PartOf, native
+from merganser.framework import BasicVector, LeafSystem
+from merganser.framework.core.inside import declare_vector_entry, slot_of
+from merganser.framework.native import Changing, InputOr, MatrixOf, PartOf, native
 from merganser.framework.native.lowering import Tape
 from merganser.framework.primitives import Gain
 
@@ -103,7 +104,7 @@ def test_a_function_may_refuse_its_arguments(is_tape):
     block = bound_to(roots.or_raise(explain))
     context = block.CreateDefaultContext()
     block.get_input_port().FixValue(context, [4.0, -1.0])
-    slot = context.slots[block.get_output_port()._entry_number]
+    slot = slot_of(block.get_output_port(), context)
     with pytest.raises(ValueError, match="no root at 0"):
         (Tape(context, [slot]).run if is_tape else slot.compute)()
     block.get_input_port().FixValue(context, [4.0, 9.0])
@@ -134,7 +135,7 @@ def test_lists_open_inputs_and_changing_constants(is_tape):
     context = block.CreateDefaultContext()
     for i, value in enumerate(([3.0, 4.0], [1.0, 1.0])):
         block.get_input_port(i).FixValue(context, value)
-    slot = context.slots[block.get_output_port()._entry_number]
+    slot = slot_of(block.get_output_port(), context)
     compute = Tape(context, [slot])
 
     def result():
@@ -160,3 +161,57 @@ def test_lists_open_inputs_and_changing_constants(is_tape):
 def test_default_of_an_open_input_has_the_size_of_the_port():
     with pytest.raises(ValueError, match="the default of low must have 2 elements, or none"):
         Weighted(default=[1.0])
+
+
+@native
+def times(M, v, y):
+    for i in range(len(y)):
+        y[i] = 0.0
+        for j in range(len(v)):
+            y[i] += M[i, j] * v[j]
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_a_wire_can_be_a_matrix(by_columns):
+    class Block(LeafSystem):
+        def __init__(self, shape=(2, 3)):
+            super().__init__()
+            M = MatrixOf(PartOf(self.DeclareVectorInputPort("M", 7), 1, 6), shape, by_columns)
+            self.DeclareVectorOutputPort("y", 2, times.given(M=M, v=self.DeclareVectorInputPort("v", 3)))
+
+    M, v = np.arange(6.0).reshape(2, 3), np.array([1.0, -2.0, 0.5])
+    block = Block()
+    interpreted, compiled = block.CreateDefaultContext(), block.CreateDefaultContext()
+    for context in (interpreted, compiled):
+        block.get_input_port(0).FixValue(context, [9.0, *M.ravel(order="F" if by_columns else "C")])
+        block.get_input_port(1).FixValue(context, v)
+    assert block.get_output_port().Eval(interpreted).tolist() == (M @ v).tolist()
+    tape = Tape(compiled, [slot_of(block.get_output_port(), compiled)])
+    assert tape.num_operations() == 1
+    tape.run()
+    assert block.get_output_port().Eval(compiled).tolist() == (M @ v).tolist()
+    with pytest.raises(ValueError, match=r"given for 'M' cannot be used: a matrix of shape \(3, 3\) of a vector of 6"):
+        Block((3, 3))
+
+
+def test_updates_find_the_entries_that_they_read_up_to_date():
+    @native
+    def sampled(entry, next_x):
+        next_x[0] = entry[0]
+
+    class Block(LeafSystem):
+        def __init__(self):
+            super().__init__()
+            self.DeclareDiscreteState(1)
+            time = {self.time_ticket()}
+            entry = declare_vector_entry(self, "square of the time", BasicVector([0.0]), self.calc_square, time)
+            self.DeclarePeriodicDiscreteUpdateEvent(1.0, 0.0, sampled.given(entry=entry))
+
+        def calc_square(self, context, y):
+            y.SetAtIndex(0, context.get_time() ** 2)
+
+    for uses_plan in (False, True):
+        simulator = Simulator(Block())
+        simulator.set_use_native_plan(uses_plan, at_once=True)
+        simulator.AdvanceTo(3.5)
+        assert simulator.get_context().get_discrete_state(0).value().tolist() == [9.0]

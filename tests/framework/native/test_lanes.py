@@ -12,9 +12,11 @@ from merganser.framework.native.lanes import (
     all_of,
     any_of,
     copy_sign,
+    element,
     lanes_at,
     larger,
     set_lanes,
+    six_at,
     smaller,
     spread,
     square_root,
@@ -97,3 +99,14 @@ def test_masks_are_true_somewhere_and_everywhere(value):
     numbers[0, 0] = math.nan  # compares with nothing, but is unequal
     on_rows(numbers, out)
     assert list(out[2, :3]) == [value > 2.0, 0.0, 1.0]
+
+
+@kernel
+def second_of_six(x_in, out):
+    out[0] = element(six_at(x_in, 0), 1)
+
+
+@pytest.mark.parametrize("x", [np.arange(12.0)[::2], np.arange(6.0, dtype=np.float32), np.arange(6)])
+def test_lanes_are_only_read_from_contiguous_floats(x):
+    with pytest.raises(numba.core.errors.TypingError, match="six_at"):
+        second_of_six(x, np.zeros(1))

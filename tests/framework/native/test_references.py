@@ -38,7 +38,7 @@ def test_compiled_code_reads_the_arrays_behind_the_address() -> None:
     for n in (1, 4, 9):
         table = Table(rng.normal(size=(n, 3)), rng.normal(size=n), np.array([7, n]))
         expected = sum(_total(table, 1.0 * k) for k in range(3))
-        np.testing.assert_allclose(_total_by_reference(table), expected, rtol=1e-13)
+        np.testing.assert_allclose(_total_by_reference(table), expected, rtol=1e-14)
 
 
 def test_python_gets_the_tuple_itself() -> None:

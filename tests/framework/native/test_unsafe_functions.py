@@ -9,7 +9,8 @@ import pytest
 
 from merganser.analysis import Simulator
 from merganser.framework import LeafSystem
-from merganser.framework.native import Changing, device, native
+from merganser.framework.core.inside import slot_of
+from merganser.framework.native import Changing, add_products, device, native, product, put
 from merganser.framework.native.lowering import Tape
 from merganser.framework.symbolic import Variable
 
@@ -31,7 +32,7 @@ class Constant(LeafSystem):
 def result_of(system, is_tape):
     context = system.CreateDefaultContext()
     if is_tape:
-        Tape(context, [context.slots[system.get_output_port()._entry_number]]).run()
+        Tape(context, [slot_of(system.get_output_port(), context)]).run()
     return system.get_output_port().Eval(context).tolist()
 
 
@@ -152,9 +153,86 @@ def test_a_native_function_that_raises_ends_the_simulation_there(make, error, me
     assert state.CopyToVector()[0] == pytest.approx(0.25 if is_discrete else context.get_time(), abs=1e-12)
 
 
+@native
+def of_list(u, k, y):
+    y[0] = u[k][0]
+
+
+@native
+def loop_over_list(u, k, y):
+    for each in u:
+        y[0] += each[0]
+
+
+@native
+def product_with_vector(u, k, y):
+    y[0] = product(k, u[0], 0)
+
+
+@native
+def put_too_far(u, k, y):
+    put(u[0], y, k)
+
+
+class OfList(LeafSystem):
+    """A function of two inputs of two elements each."""
+
+    def __init__(self, function, k, name):
+        super().__init__()
+        u = [self.DeclareVectorInputPort(f"u{i}", 2) for i in range(2)]
+        self.DeclareVectorOutputPort("y", 2, function.given(u=u, **{name: k}))
+
+
+def result_of_list(function, k, is_tape, name="k"):
+    system = OfList(function, k, name)
+    context = system.CreateDefaultContext()
+    for i, value in enumerate(([1.0, 2.0], [3.0, 4.0])):
+        system.get_input_port(i).FixValue(context, value)
+    if is_tape:
+        Tape(context, [slot_of(system.get_output_port(), context)]).run()
+    return system.get_output_port().Eval(context)[0]
+
+
+@pytest.mark.parametrize("is_tape", [False, True])
+def test_lists_of_wires_are_indexed_as_in_python(is_tape):
+    assert [result_of_list(of_list, k, is_tape) for k in (0, 1, -1, -2)] == [1.0, 3.0, 3.0, 1.0]
+    for k in (2, -3, 10**9):
+        with pytest.raises(IndexError, match="out of"):
+            result_of_list(of_list, k, is_tape)
+
+
+@pytest.mark.parametrize("is_tape", [False, True])
+def test_functions_of_vectors_whose_sizes_do_not_fit_are_errors(is_tape):
+    assert result_of_list(product_with_vector, [[2.0, 3.0]], is_tape) == 8.0
+    with pytest.raises(IndexError):
+        result_of_list(product_with_vector, np.ones((1, 3)), is_tape)
+    assert result_of_list(put_too_far, 0, is_tape) == 1.0
+    for k in (1, -1, 10**9):
+        with pytest.raises(IndexError):
+            result_of_list(put_too_far, k, is_tape)
+
+
+def test_what_cannot_be_compiled_is_told_at_the_first_call_for_lists_too():
+    with pytest.raises(TypeError, match=r"'loop_over_list'.*cannot be compiled"):
+        result_of_list(loop_over_list, 0, is_tape=False)
+
+
 def test_a_native_function_does_not_write_to_arrays_that_are_read_only():
     source, result = np.ones(2), np.zeros(2)
     result.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         constant(source, result)
     assert result.tolist() == [0.0, 0.0]
+
+
+@native
+def sparse_product(u, rows, y):
+    add_products(u[0], rows, rows, u[1], y)
+
+
+@pytest.mark.parametrize("is_tape", [False, True])
+def test_entries_of_sparse_matrices_must_be_in_them(is_tape):
+    assert result_of_list(sparse_product, [0, 1], is_tape, "rows") == 3.0
+    for last in (2, -3, 10**9):
+        with pytest.raises(IndexError):
+            result_of_list(sparse_product, [0, last], is_tape, "rows")

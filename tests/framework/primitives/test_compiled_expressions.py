@@ -9,6 +9,7 @@ import pytest
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, RandomGenerator
+from merganser.framework.core.inside import slot_of
 from merganser.framework.core.random_values import GeneratorBox
 from merganser.framework.native.lowering import Tape
 from merganser.framework.primitives import LogVectorOutput, Saturation, Sine, SymbolicVectorSystem
@@ -23,7 +24,7 @@ def outputs(system: Any, u: Any) -> tuple[Any, Any]:
     for is_compiled in (False, True):
         context = system.CreateDefaultContext()
         system.get_input_port(0).FixValue(context, u)
-        slot = context.slots[system.get_output_port()._entry_number]
+        slot = slot_of(system.get_output_port(), context)
         if is_compiled:
             slot.value.SetFromVector(np.full(slot.value.size(), np.nan))
             tape = Tape(context, [slot])
@@ -67,7 +68,7 @@ def test_on_complex_numbers_compiled_expressions_have_values_and_slopes(name: st
     system = SymbolicVectorSystem(input=[x, y], output=[EXPRESSIONS[name]()])
     context: Any = system._make_context(np.dtype(np.complex128))
     fixed = context.fix_input(0, np.zeros(2))
-    slot = context.slots[system.get_output_port()._entry_number]
+    slot = slot_of(system.get_output_port(), context)
     tape = Tape(context, [slot])
     assert tape.num_operations() == 1
     rng = np.random.default_rng(5)
@@ -85,7 +86,7 @@ def test_slopes_of_powers_at_zero_and_of_constants_are_finite() -> None:
     system = SymbolicVectorSystem(input=[x, y], output=[sym.pow(x, 2) + sym.pow(y, 1.5) + sym.sqrt(2.0 + 0.0 * x)])
     context: Any = system._make_context(np.dtype(np.complex128))
     context.fix_input(0, np.array([1e-100j, 0.0]))
-    slot = context.slots[system.get_output_port()._entry_number]
+    slot = slot_of(system.get_output_port(), context)
     Tape(context, [slot]).run()
     assert slot.value.CopyToVector() == [np.sqrt(2.0) + 0.0j]
 
@@ -113,7 +114,7 @@ def test_what_is_not_defined_is_said_as_in_python(expression: Any, u: Any, reaso
     messages = []
     for compute in (
         lambda: system.get_output_port().Eval(context),
-        Tape(context, [context.slots[system.get_output_port()._entry_number]]).run,
+        Tape(context, [slot_of(system.get_output_port(), context)]).run,
     ):
         with pytest.raises((RuntimeError, ValueError), match=reason) as caught:
             compute()
@@ -150,7 +151,7 @@ def test_limits_that_are_inputs(connected: Any) -> None:
     if "min" in connected:
         system.get_min_value_port().FixValue(context, [-1.0, -0.5, 0.0])
     expected = system.get_output_port().Eval(context)
-    slot = context.slots[system.get_output_port()._entry_number]
+    slot = slot_of(system.get_output_port(), context)
     system.get_input_port(0).FixValue(context, [-2.0, 0.1, np.nan])
     slot.value.SetFromVector(np.full(3, 7.0))
     tape = Tape(context, [slot])

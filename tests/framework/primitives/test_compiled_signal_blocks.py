@@ -7,6 +7,7 @@ import pytest
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
+from merganser.framework.core.inside import slot_of
 from merganser.framework.native.lowering import Tape
 from merganser.framework.primitives import (
     AffineSystem,
@@ -59,7 +60,7 @@ def test_new_constants_take_effect_in_compiled_code(kind):
         change = functools.partial(block.set_interval, 1, 0.0, 1.0)
     context = block.CreateDefaultContext()
     block.get_input_port().FixValue(context, [5.0, 1.75])
-    slot = context.slots[block.get_output_port()._entry_number]
+    slot = slot_of(block.get_output_port(), context)
     tape = Tape(context, [slot])
     tape.run()
     assert slot.value.value().tolist() == [5.0, 1.75]
@@ -76,7 +77,7 @@ def test_compiled_code_leaves_it_to_python_to_say_what_cannot_be_wrapped():
     context = block.CreateDefaultContext()
     block.get_input_port().FixValue(context, [np.nan])
     with pytest.raises(ValueError, match="expected finite value"):
-        Tape(context, [context.slots[block.get_output_port()._entry_number]]).run()
+        Tape(context, [slot_of(block.get_output_port(), context)]).run()
 
 
 def logged(block, uses_plan):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from merganser.framework.core.inside import slot_of
 from merganser.framework.math import BsplineBasis, Quaternion
 from merganser.framework.native.lowering import Tape
 from merganser.framework.primitives import TrajectorySource
@@ -64,7 +65,7 @@ TRAJECTORIES = {
 def check(source: TrajectorySource) -> None:
     port, times = source.get_output_port(), _random.uniform(-0.5, 7.0, 40).tolist()
     compiled, interpreted = source.CreateDefaultContext(), source.CreateDefaultContext()
-    slot = compiled.slots[port._entry_number]
+    slot = slot_of(port, compiled)
     tape = Tape(compiled, [slot])
     assert tape.num_operations() == 1
     for time in [*times, 0.0, 1.0, 2.5, 3.0, END]:
@@ -92,7 +93,7 @@ def test_derivatives_go_on_beyond_the_ends_if_that_is_asked_for() -> None:
 def test_another_trajectory_takes_effect() -> None:
     source = TrajectorySource(POLYNOMIAL)
     context = source.CreateDefaultContext()
-    slot = context.slots[source.get_output_port()._entry_number]
+    slot = slot_of(source.get_output_port(), context)
     tape = Tape(context, [slot])
     tape.run()
     source.UpdateTrajectory(SPLINE)
@@ -117,5 +118,5 @@ class Mirrored(BezierCurve):
 def test_what_only_python_can_compute_is_left_to_it(trajectory: Any) -> None:
     source = TrajectorySource(stacked(trajectory))
     context = source.CreateDefaultContext()
-    tape = Tape(context, [context.slots[source.get_output_port()._entry_number]])
+    tape = Tape(context, [slot_of(source.get_output_port(), context)])
     assert tape.num_operations() == 0

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from block_cases import numbers, split
+from compile_policy import compile_at_once
 from system_cases import BLOCKS, CASES
 
 import merganser.analysis.controllers as analysis_controllers
@@ -15,6 +16,7 @@ from merganser.analysis import Simulator, estimators
 from merganser.framework import DiagramBuilder, System, primitives
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, ExtractValue, InitializeAutoDiff
 from merganser.framework.core.events import EventKind, TriggerType
+from merganser.framework.core.inside import slot_of
 from merganser.framework.native.lowering import Tape
 from merganser.framework.primitives import ConstantVectorSource, PassThrough
 
@@ -36,9 +38,8 @@ def case(request):
 
 
 @pytest.fixture(autouse=True)
-def compiled_at_once(monkeypatch):
-    """What takes seconds to compile is compiled, however short the simulation."""
-    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code, pays=None: True)
+def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_at_once(monkeypatch)
 
 
 def prepare(case, context):
@@ -68,7 +69,7 @@ def leaves(system, context):
 def output_slots(system, context):
     """Where the values of all vector outputs are kept, those inside of a diagram too."""
     pairs = [(leaf, mine, port) for leaf, mine in leaves(system, context) for port in leaf._sys_output_ports]
-    return [mine.slots[port._entry_number] for _, mine, port in pairs if port.size()]
+    return [slot_of(port, mine) for _, mine, port in pairs if port.size()]
 
 
 def random_values(case, rng, dtype=np.float64):

@@ -8,6 +8,7 @@ import pytest
 from merganser.analysis import BatchSimulator, Simulator
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.autodiff import AutoDiffXd, ExtractGradient, InitializeAutoDiff
+from merganser.framework.core.inside import slot_of
 from merganser.framework.native import elements, native
 from merganser.framework.native.lowering import Tape
 from merganser.framework.primitives import FirstOrderTaylorApproximation, Integrator, SymbolicVectorSystem
@@ -55,7 +56,7 @@ def test_the_new_block_evaluates_and_has_feedthrough():
 
 def test_the_new_block_is_a_compiled_operation_to_the_last_bit():
     block, context = block_in(np.float64, POSITIONS)
-    slot = context.slots[block.get_output_port()._entry_number]
+    slot = slot_of(block.get_output_port(), context)
     tape = Tape(context, [slot])
     assert tape.num_operations() == 1
     tape.run()
@@ -107,7 +108,7 @@ def test_the_new_block_takes_complex_numbers_interpreted_and_compiled():
     slopes = [-k - 3.0 * CUBIC * q * q for k, q in zip(STIFFNESS, POSITIONS)]
     np.testing.assert_allclose(interpreted.imag / 1e-100, slopes, rtol=1e-14)
     other, context = block_in(np.complex128, value)
-    slot = context.slots[other.get_output_port()._entry_number]
+    slot = slot_of(other.get_output_port(), context)
     Tape(context, [slot]).run()
     np.testing.assert_allclose(slot.value.value().imag / 1e-100, slopes, rtol=1e-14)
 

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_policy import compile_at_once
 from joint_mechanisms import library
 from plants import example_plant
 from random_plants import RandomPlant
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, RandomGenerator
+from merganser.framework.core.inside import slot_of
 from merganser.framework.native.lowering import Tape
 from merganser.framework.primitives import ConstantVectorSource, LogVectorOutput
 from merganser.multibody.controllers import InverseDynamics, InverseDynamicsController, JointStiffnessController
@@ -19,8 +21,8 @@ from merganser.multibody.plant import MultibodyPlant
 
 
 @pytest.fixture(autouse=True)
-def compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code, pays=None: True)
+def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_at_once(monkeypatch)
 
 
 def inputs(plant: MultibodyPlant, rng: np.random.Generator) -> Any:
@@ -44,7 +46,7 @@ def test_inverse_dynamics_of_random_trees(seed: int, mode: Any) -> None:
             context = controller.CreateDefaultContext()
             for i, value in enumerate((x, vdot)[: controller.num_input_ports()]):
                 controller.get_input_port(i).FixValue(context, value)
-            slot = context.slots[port._entry_number]
+            slot = slot_of(port, context)
             slot.value.SetFromVector(np.full(plant.num_velocities(), np.nan))
             if is_compiled:
                 assert slot.entry.native.resolve(context) is not None
@@ -97,4 +99,4 @@ def test_a_state_that_is_not_finite_is_explained_as_in_python() -> None:
     context = controller.CreateDefaultContext()
     controller.get_input_port(0).FixValue(context, np.full(plant.num_multibody_states(), np.nan))
     with pytest.raises(ValueError, match="finite"):
-        Tape(context, [context.slots[controller.get_output_port()._entry_number]]).run()
+        Tape(context, [slot_of(controller.get_output_port(), context)]).run()

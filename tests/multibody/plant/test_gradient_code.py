@@ -8,13 +8,15 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from merganser.framework import later_code
 from merganser.framework.native import parallel_compilation
-from merganser.framework.native.argument_types import example_of, type_key
+from merganser.framework.native.argument_types import example_of, text_of_types, type_key
+from merganser.framework.native.references import Referenced
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes
 from merganser.multibody.kernels.layout import topology_dtype
@@ -84,15 +86,26 @@ def test_where_nobody_helps_it_is_compiled_when_so_much_was_interpreted_that_it_
     assert (made.count, asked) == (1, [])
 
 
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
 @pytest.mark.parametrize(
     "value",
     [
         None, True, 1, 2.0, 1j, np.int32(3), np.zeros(3), np.zeros((2, 3), complex), np.zeros((2, 3)).T,
         np.zeros((4, 4))[::2, ::2], TOPOLOGY, TOPOLOGY[0], (1, np.zeros(2)), np.broadcast_to(0.0, (2, 2)),
+        Pair(np.zeros(2), 1j), Referenced(Pair(np.zeros(1), 2)),
     ],
 )  # fmt: skip
 def test_examples_are_of_the_types_that_they_stand_for(value):
     assert type_key(example_of(type_key(value))) == type_key(value)
+
+
+def test_references_to_tuples_of_different_types_are_told_apart():
+    one, other = Referenced(Pair(np.zeros(1), 1)), Referenced(Pair(np.zeros(1), 1.0))
+    assert type_key(one) != type_key(other) and text_of_types((one,)) != text_of_types((other,))
 
 
 class Compiled:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from compile_policy import compile_at_once
 
 from merganser.analysis import BatchSimulator, Simulator
 from merganser.framework import Context, DiagramBuilder, EventStatus, LeafSystem
@@ -44,9 +45,8 @@ TIME_STEP = 0.002
 
 
 @pytest.fixture(autouse=True)
-def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code: True)
-    monkeypatch.setattr("merganser.framework.later_code.must_compile_here", lambda: True)
+def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_at_once(monkeypatch)
 
 
 class Scene(NamedTuple):

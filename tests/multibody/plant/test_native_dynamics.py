@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_policy import compile_at_once
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, EventStatus, LeafSystem
@@ -27,8 +28,8 @@ WAYS = ("never", "always")
 
 
 @pytest.fixture(autouse=True)
-def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code: True)
+def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_at_once(monkeypatch)
 
 
 def arm(time_step: float, sampled: bool = True, springs: bool = False) -> MultibodyPlant:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from compile_policy import compile_at_once
 
 from merganser.analysis import BatchSimulator, Simulator, batch_simulate
 from merganser.framework import Context, DiagramBuilder
@@ -23,9 +24,8 @@ CALCULATIONS = ("_calc_acceleration", "_calc_net_actuation", "_calc_contact_forc
 
 
 @pytest.fixture(autouse=True)
-def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code: True)
-    monkeypatch.setattr("merganser.framework.later_code.must_compile_here", lambda: True)
+def _compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_at_once(monkeypatch)
 
 
 @pytest.fixture

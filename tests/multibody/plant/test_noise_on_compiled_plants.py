@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_policy import compile_at_once
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, RandomDistribution
@@ -30,7 +31,7 @@ def test_samples_are_those_of_python_where_a_joint_reaches_its_limit(
     distribution: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Steps at the limit are left to Python, with all that happens at the same time."""
-    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code: True)
+    compile_at_once(monkeypatch)
     runs = []
     for is_compiled in (False, True):
         builder = DiagramBuilder()

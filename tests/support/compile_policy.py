@@ -1,0 +1,11 @@
+"""When tests have something compiled."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes seconds to compile is compiled in this process, however short the simulation."""
+    monkeypatch.setattr("merganser.framework.later_code.LaterCode.is_worth_while", lambda _code, pays=None: True)
+    monkeypatch.setattr("merganser.framework.later_code.must_compile_here", lambda: True)
