@@ -14,6 +14,7 @@ What is done to a function until LLVM gets it stands in frontend.py.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -90,7 +91,9 @@ class _KernelLibrary(JITCodeLibrary):
 
     def finalize(self) -> None:
         """Links all helpers, and has LLVM optimize the whole."""
-        self._linking_libraries = list(_all_of(self._linking_libraries, {}))
+        for part in _parts_of(self._linking_libraries):
+            self._final_module.link_in(part, preserve=True)
+        self._linking_libraries = []
         super().finalize()
 
     def _optimize_final_module(self) -> None:
@@ -118,15 +121,31 @@ class _HelperLibrary(JITCodeLibrary):
         """Says that nothing is added any more."""
         self._finalized = True
 
+    def own_part(self) -> Any:
+        """The code of the helper alone."""
+        return super()._get_module_for_linking()
 
-def _all_of(libraries: Any, found: dict[Any, None]) -> dict[Any, None]:
-    """Libraries and those of the helpers that they call, each once."""
-    for library in libraries:
-        if library not in found:
-            found[library] = None
-            if isinstance(library, _HelperLibrary):
-                _all_of(library._linking_libraries, found)
-    return found
+    def _get_module_for_linking(self) -> Any:
+        """The code with all that it calls, for a function that `numba.njit` compiles."""
+        whole = self.own_part().clone()
+        for part in _parts_of(self._linking_libraries):
+            whole.link_in(part, preserve=True)
+        return whole
+
+
+def _parts_of(libraries: Any) -> Iterator[Any]:
+    """The code of libraries and of the helpers that they call, each once."""
+    left, seen = list(libraries), set()
+    while left:
+        library = left.pop()
+        if library in seen:
+            continue
+        seen.add(library)
+        if isinstance(library, _HelperLibrary):
+            left.extend(library._linking_libraries)
+            yield library.own_part()
+        else:
+            yield library._get_module_for_linking()
 
 
 def _add_form_for_c(context: Any, library: Any, fndesc: Any, env: Any, call_helper: Any) -> None:
