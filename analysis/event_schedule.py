@@ -8,6 +8,7 @@ import operator
 from typing import TYPE_CHECKING, NoReturn
 
 from merganser.analysis.integrators.step_size import RESOLUTION, is_too_fine
+from merganser.analysis.plan.clocks import clocks_at, forget_strikes, make_clocks, strike_after
 from merganser.framework import Context, System, TriggerType
 from merganser.framework.core.events import EventKind
 from merganser.framework.core.inside import declared_events
@@ -57,14 +58,12 @@ class EventSchedule:
         self._declared = declared_events(system, context)
         self._ordered = _in_order(self._declared)
         periodic = [event for _, event in self._ordered if event.trigger is TriggerType.kPeriodic]
-        self._clocks = list({(event.period, event.offset): event for event in periodic}.values())
-        self._next_times = [math.nan] * len(self._clocks)
-        shortest = min((clock.period for clock in self._clocks), default=math.inf)
-        self._latest = -1.0 if is_too_fine(shortest, 0.0) else shortest / RESOLUTION  # time that can be resolved
+        self._periods = list(dict.fromkeys((event.period, event.offset) for event in periodic))
+        self._clocks = make_clocks(self._periods)
         self._asked_at = math.nan
-        self._of_clocks: dict[tuple[int, ...], SimultaneousEvents] = {}
+        self._of_clocks: dict[int, SimultaneousEvents] = {}  # by their bits
         self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
-        self.per_step = self._events_of(())
+        self.per_step = self.step_events(0)
         self._next = math.nan, self.per_step  # the answer to the last question
 
     def next_timed(self, time: float) -> tuple[float, SimultaneousEvents]:
@@ -72,22 +71,13 @@ class EventSchedule:
         if self._asked_at <= time < self._next[0]:
             self._asked_at = time
             return self._next
-        next_times = self._next_times
-        if not -self._latest <= time <= self._latest:
-            self._refuse(time)
-        has_gone_back = not time >= self._asked_at
+        if not time >= self._asked_at:
+            forget_strikes(self._clocks, len(self._periods))
         self._asked_at = time
-        next_time = math.inf
-        due: tuple[int, ...] = ()
-        for number, clock in enumerate(self._clocks):
-            clock_time = next_times[number]
-            if has_gone_back or not clock_time > time:
-                clock_time = next_times[number] = clock.next_time(time)
-            if clock_time < next_time:
-                next_time, due = clock_time, (number,)
-            elif clock_time == next_time:
-                due += (number,)
-        self._next = next_time, self._of_clocks.get(due) or self._events_of(due)
+        next_time, clocks = strike_after(self._clocks, len(self._periods), time)
+        if math.isnan(next_time):
+            self._refuse(time)
+        self._next = next_time, self._of_clocks.get(clocks) or self.step_events(clocks)
         return self._next
 
     def _refuse(self, time: float) -> NoReturn:
@@ -109,32 +99,34 @@ class EventSchedule:
 
     def num_clocks(self) -> int:
         """Number of clocks."""
-        return len(self._clocks)
+        return len(self._periods)
 
-    def clocks(self) -> list[tuple[float, float]]:
-        """Period and offset of each clock [s]."""
-        return [(clock.period, clock.offset) for clock in self._clocks]
+    def clocks(self) -> list[float]:
+        """The clocks, see clocks.py."""
+        return list(self._clocks)
 
-    def clocks_of(self, events: SimultaneousEvents) -> tuple[int, ...] | None:
-        """The clocks whose strike makes these events due; None if they have not come from `step_events`."""
+    def clocks_of(self, events: SimultaneousEvents) -> int | None:
+        """The bits of the clocks whose strike makes these events due; None if they are not from `step_events`."""
         for clocks, known in self._of_clocks.items():
             if known is events:
                 return clocks
         return None
 
-    def clocks_at(self, time: float) -> tuple[int, ...]:
-        """The clocks that strike at exactly `time`."""
-        if not -self._latest <= time <= self._latest:
-            self._refuse(time)
-        just_before = math.nextafter(time, -math.inf)
-        return tuple(n for n, clock in enumerate(self._clocks) if clock.next_time(just_before) == time)
+    def clocks_at(self, time: float) -> int:
+        """The bits of the clocks that strike at exactly `time`."""
+        for period, _ in self._periods:
+            if is_too_fine(period, time):
+                self._refuse(time)
+        return clocks_at(self._clocks, len(self._periods), time, math.nextafter(time, -math.inf))
 
-    def step_events(self, clocks: tuple[int, ...]) -> SimultaneousEvents:
-        """The per-step events together with the periodic events of these clocks."""
+    def step_events(self, clocks: int) -> SimultaneousEvents:
+        """The per-step events together with the periodic events of these clocks, given by bits."""
         events = self._of_clocks.get(clocks)
-        return self._events_of(clocks) if events is None else events
+        if events is None:
+            events = self._of_clocks[clocks] = self._select(clocks, {TriggerType.kPerStep})
+        return events
 
-    def first_publish_events(self, clocks: tuple[int, ...], with_initialization: bool) -> EventList:
+    def first_publish_events(self, clocks: int, with_initialization: bool) -> EventList:
         """The publish events at the start of a simulation when these clocks strike."""
         triggers = {TriggerType.kInitialization} if with_initialization else set()
         return self._select(clocks, triggers | {TriggerType.kPerStep}).publish
@@ -143,14 +135,10 @@ class EventSchedule:
         """These events together with those of witness functions that have triggered."""
         return _by_kind(_in_order([*events.unrestricted, *events.discrete, *events.publish, *witnessed]))
 
-    def _events_of(self, clocks: tuple[int, ...]) -> SimultaneousEvents:
-        events = self._of_clocks[clocks] = self._select(clocks, {TriggerType.kPerStep})
-        return events
-
-    def _select(self, clocks: tuple[int, ...], triggers: set[TriggerType]) -> SimultaneousEvents:
+    def _select(self, clocks: int, triggers: set[TriggerType]) -> SimultaneousEvents:
         if not self._ordered:
             return NOTHING
-        struck = {(self._clocks[number].period, self._clocks[number].offset) for number in clocks}
+        struck = {period for n, period in enumerate(self._periods) if clocks >> n & 1}
         return _by_kind([
             (context, event)
             for context, event in self._ordered

@@ -13,8 +13,8 @@ from typing import Any
 from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.integrators.explicit_runge_kutta import try_runge_kutta_step
-from merganser.analysis.integrators.step_size import is_too_fine
 from merganser.analysis.plan import fields as f
+from merganser.analysis.plan.clocks import strike_after
 from merganser.analysis.plan.running import evaluate, look_now_and_then, note_move, run
 from merganser.framework.native import PreparedKernel, device, kernel
 from merganser.framework.native.operation_list import AT
@@ -29,9 +29,8 @@ from merganser.framework.native.tape import (
     integers_at,
 )
 
-__all__ = ["LOOP", "advance", "group_place", "time_after"]
+__all__ = ["LOOP", "advance", "group_place"]
 
-_is_too_fine = device(is_too_fine)
 _SPREAD = 0x1E3779B97F4A7C15  # its product with small numbers has bits all over; beyond 64 bits they do not count
 
 
@@ -201,38 +200,6 @@ def _publish(i: Any, group: Any) -> int:
 
 
 @device
-def time_after(period: float, offset: float, time: float) -> float:
-    """As DeclaredEvent.next_time."""
-    if time < offset:
-        return offset
-    k = math.ceil((time - offset) / period)
-    if k > 0 and offset + (k - 1) * period > time:
-        k -= 1
-    next_time = offset + k * period
-    return next_time if next_time > time else offset + (k + 1) * period
-
-
-@device
-def _strike_after(i: Any, r: Any, time: float) -> bool:
-    """Finds the first time after `time` when clocks strike, and which they are; False if time cannot resolve it."""
-    clocks = doubles_at(i[f.CLOCKS])
-    next_time = math.inf
-    for n in range(i[f.NUM_CLOCKS]):
-        if not clocks[3 * n + 2] > time:
-            if _is_too_fine(clocks[3 * n], time):
-                return False
-            clocks[3 * n + 2] = time_after(clocks[3 * n], clocks[3 * n + 1], time)
-        next_time = min(next_time, clocks[3 * n + 2])
-    due = 0
-    for n in range(i[f.NUM_CLOCKS]):
-        if clocks[3 * n + 2] == next_time:
-            due |= 1 << n
-    r[f.NEXT_TIME] = next_time
-    i[f.DUE] = due
-    return next_time > time
-
-
-@device
 def group_place(clocks: int, last_place: int) -> int:
     """Where to begin to look for a group of clocks; if another one stands there, the next places follow."""
     return ((clocks * _SPREAD) >> 40) & last_place
@@ -258,7 +225,8 @@ def _find_group(i: Any, due: int) -> int:
 def _pass_time(i: Any, r: Any, values: Any) -> int:
     """Lets time pass until the next event, until the boundary time, or as far as one step of the integrator gets."""
     time = values[0]
-    if not _strike_after(i, r, time):
+    r[f.NEXT_TIME], i[f.DUE] = strike_after(doubles_at(i[f.CLOCKS]), i[f.NUM_CLOCKS], time)
+    if math.isnan(r[f.NEXT_TIME]):
         return f.PYTHON_STEP
     target = r[f.NEXT_TIME] if r[f.NEXT_TIME] < r[f.BOUNDARY] else r[f.BOUNDARY]
     if target == time:

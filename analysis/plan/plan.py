@@ -12,6 +12,7 @@ from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.plan import fields as f
 from merganser.analysis.plan.callbacks import DisturbanceError, Handler
+from merganser.analysis.plan.clocks import forget_strikes
 from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.program import Program
 from merganser.analysis.plan.running import evaluate
@@ -86,7 +87,7 @@ class Plan:
         self._reals = np.zeros(f.NUM_REALS)
         reals: Any = self._reals
         self._real_fields: Any = memoryview(reals)
-        self._clocks = np.array([(*clock, -np.inf) for clock in schedule.clocks()]).reshape(-1, 3)
+        self._clocks = np.array(schedule.clocks(), dtype=float)
         watch: Any = np.zeros(f.NUM_WATCH, dtype=np.int64)
         self._integers[f.WATCH] = address_of_array(watch)
         self._watch = memoryview(watch)
@@ -114,7 +115,7 @@ class Plan:
         """What the loop needs to know of the clocks and of the integrator."""
         i = self._integers
         i[f.REALS], i[f.VALUES] = address_of_array(self._reals), address_of_array(self._store.flat)
-        i[f.CLOCKS], i[f.NUM_CLOCKS] = address_of_array(self._clocks), len(self._clocks)
+        i[f.CLOCKS], i[f.NUM_CLOCKS] = address_of_array(self._clocks), self._schedule.num_clocks()
         i[f.STEP] = address_of_array(self._integrator._integer_array)
         i[f.TAKE_STEP] = STEPS.address()
         self._evaluate = kernel_address(evaluate, self._place)
@@ -241,18 +242,13 @@ class Plan:
         is_program = self._version == store.layout.version and self._routing == store.routing
         return is_program and self._compiled_steps is self._integrator._compiled
 
-    def _events_of(self, clocks: int) -> SimultaneousEvents:
-        numbers = [n for n in range(len(self._clocks)) if clocks >> n & 1] if clocks else []
-        return self._schedule.step_events(tuple(numbers))
-
     def _group_of(self, pending: SimultaneousEvents) -> int | None:
         """The number of a group of pending events; -1 if there are none, None if it is not among the usual ones."""
         if not (pending.unrestricted or pending.discrete):
             return -1
-        numbers = self._schedule.clocks_of(pending)
-        if numbers is None:
+        clocks = self._schedule.clocks_of(pending)
+        if clocks is None:
             return None
-        clocks = sum(1 << n for n in numbers)
         if clocks not in self._program.group_numbers:
             self._add_group(clocks)
         return self._program.group_numbers[clocks]
@@ -266,8 +262,7 @@ class Plan:
         self._real_fields[f.BOUNDARY] = boundary_time
         s[sf.EVALUATE], s[sf.EVALUATOR], s[sf.FAILURE] = self._evaluate, self._place, i[f.FAILURE]
         s[sf.CHANGING], s[sf.HAS_MOVED] = self._changing, 0
-        if len(self._clocks):
-            self._clocks[:, 2] = -np.inf
+        forget_strikes(self._clocks, self._schedule.num_clocks())
         self._note_what_is_known()
         self._is_running = True
 
@@ -299,7 +294,7 @@ class Plan:
         group, place = i[f.PENDING], i[f.PLACE]
         self.pending = NOTHING if group < 0 else self._program.events[group]
         if place == f.ENDING:  # the step has ended, and what is due there could not be found out
-            self.pending = self._events_of(i[f.DUE])
+            self.pending = self._schedule.step_events(i[f.DUE])
             self.owed, self.num_steps = self.pending.publish, i[f.NUM_STEPS] + 1
         elif i[f.STATE_IS_UPDATED]:
             self.pending = SimultaneousEvents([], self.pending.discrete, [])

@@ -143,8 +143,7 @@ class Program:
     # ------------------------------------------------------------------ events
 
     def _add_group(self, clocks: int) -> None:
-        numbers = tuple(n for n in range(self._schedule.num_clocks()) if clocks >> n & 1)
-        events = self._schedule.step_events(numbers)
+        events = self._schedule.step_events(clocks)
         row = [0] * f.GROUP_SIZE
         row[f.GROUP_CLOCKS] = clocks
         changes = 0

@@ -19,7 +19,8 @@ from merganser.analysis.batch_contexts import may_read_abstract_values, routing_
 from merganser.analysis.event_schedule import EventSchedule
 from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.plan import fields as f
-from merganser.analysis.plan.loop import advance, time_after
+from merganser.analysis.plan.clocks import clocks_at, forget_strikes
+from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.plan import make_plan
 from merganser.framework.core.store import FixedInputPortValue
 from merganser.framework.native import device, kernel, kernel_address
@@ -80,13 +81,9 @@ def _make_first_events_due(i: Any, r: Any, time: float, just_before: float) -> N
 
     It is as if a step had just ended; that is not counted.
     """
-    clocks = doubles_at(i[f.CLOCKS])
-    due = 0
-    for n in range(i[f.NUM_CLOCKS]):
-        clocks[3 * n + 2] = -math.inf
-        if time_after(clocks[3 * n], clocks[3 * n + 1], just_before) == time:
-            due |= 1 << n
-    i[f.DUE], r[f.NEXT_TIME] = due, time
+    clocks, num_clocks = doubles_at(i[f.CLOCKS]), i[f.NUM_CLOCKS]
+    forget_strikes(clocks, num_clocks)
+    i[f.DUE], r[f.NEXT_TIME] = clocks_at(clocks, num_clocks, time, just_before), time
     i[f.PLACE], i[f.NUM_STEPS], i[f.STEPS_LEFT] = f.ENDING, -1, 1
     r[f.BOUNDARY] = math.inf
 

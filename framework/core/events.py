@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import enum
 import functools
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -220,14 +219,3 @@ class DeclaredEvent:
     period: float = 0.0
     offset: float = 0.0
     native: NativeCode | ContextualCode | None = None
-
-    def next_time(self, time: float) -> float:
-        """The first of the times offset + k period that is after `time`."""
-        if time < self.offset:
-            return self.offset
-        k = math.ceil((time - self.offset) / self.period)
-        # The quotient is rounded, so that k may be one too large or too small.
-        if k > 0 and self.offset + (k - 1) * self.period > time:
-            k -= 1
-        next_time = self.offset + k * self.period
-        return next_time if next_time > time else self.offset + (k + 1) * self.period
