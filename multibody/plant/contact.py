@@ -114,8 +114,6 @@ class PlantContact(PlantContactGeometry):
         w.contact_sample = None
         if w.drives is not None and not self._can_hold:
             return self._call_controlled_step(w, result)
-        if self._can_hold and w.is_float and w.contact is None:
-            self._compile_contact_ahead(w)
         status: int = w.call(
             kernels.discrete_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
             w.position, w.velocity, w.scratch, result,
@@ -140,8 +138,11 @@ class PlantContact(PlantContactGeometry):
         return 0
 
     def _compile_contact_ahead(self, w: Workspace) -> None:
-        """Has other processes compile what the first step with contact will need, from its end on."""
-        if not is_missing(start_step):
+        """Has other processes compile what the first step with contact will need, from its end on.
+
+        To be called before anything is compiled here: other code that is not as urgent (later_code.py) waits for it.
+        """
+        if not self._can_hold or not w.is_float or w.contact is not None or not is_missing(start_step):
             return
         room, settings, v_star = self._contact_room(w), self._settings_of_contact(), np.zeros(len(w.v))
         results = w.x, w.F_applied, v_star, v_star, room.forces, NO_CONTACTS, NO_PAIRS
