@@ -145,6 +145,10 @@ class WitnessWatch:
         self.is_stale = True  # whether other witness functions may have come into effect
         self.triggered: list[WatchedWitness] = []  # those that have triggered where the last step ended
 
+    def is_accumulating(self) -> bool:
+        """Whether a witness function has triggered that would trigger without end."""
+        return any(watched.accumulation_time(self.scale()) is not None for watched in self.triggered)
+
     def end_if_accumulating(self, status: SimulatorStatus) -> None:
         """Ends the advance where a witness function would trigger without end."""
         for watched in self.triggered:
@@ -187,12 +191,11 @@ class WitnessWatch:
             if recording is not None:
                 integrator._dense_output = recording
                 self._go_to(self._time())
+            self.triggered = triggered
         except BaseException:
             self._return_to(*self._start)
-            raise
-        finally:
             integrator._dense_output = recording
-        self.triggered = triggered
+            raise
         if self._context.store.flat.dtype == object and any(w.triggers_update() for w in triggered):
             warnings.warn(_NO_GRADIENT_OF_TIME.format(triggered[0].witness.describe()), RuntimeWarning, stacklevel=2)
 
@@ -251,9 +254,7 @@ class WitnessWatch:
             if not self._arm(w, at_end, time, end, lambda value: True):
                 w.start, w.armed_after = -math.copysign(_TINY, at_end), time
 
-    def _arm(
-        self, w: WatchedWitness, at_end: float, time: float, end: float, counts: Callable[[float], bool]
-    ) -> bool:
+    def _arm(self, w: WatchedWitness, at_end: float, time: float, end: float, counts: Callable[[float], bool]) -> bool:
         """Arms w at the latest of the times (2) where its value is on the other side than at the end and counts."""
         room, shortest = end - time, self._resolution(time, end)
         while room > shortest:
@@ -349,9 +350,7 @@ class WitnessWatch:
                 values[index] -= w.level
         return end, values
 
-    def _slopes(
-        self, watched: list[WatchedWitness], values: list[float], shift: float
-    ) -> dict[WatchedWitness, float]:
+    def _slopes(self, watched: list[WatchedWitness], values: list[float], shift: float) -> dict[WatchedWitness, float]:
         """The slopes dw/dt [1/s] of functions where the context is now, from their values there and next to it.
 
         The context comes back as it was, and what was current before and was not computed next to it is so again.
@@ -426,7 +425,8 @@ class WitnessWatch:
                 w.zero_band = _BAND_FACTOR * residual + abs(w.level)
         triggered = [w for w, value in zip(active, rights, strict=True) if w.has_triggered(right, value)]
         for w in triggered:
-            w.times.append(right)
+            if not w.times or w.times[-1] != right:  # it has, if the step was interrupted later than this
+                w.times.append(right)
         stoppable = [w for w in triggered if w.triggers_update()]
         if stoppable:
             value_of = dict(zip(active, rights, strict=True))

@@ -98,6 +98,7 @@ def _make_updates(i: Any) -> int:
     flags = group[f.GROUP_FLAGS]
     if flags & f.NEEDS_PYTHON_STEP:
         return f.PYTHON_STEP
+    i[f.HAS_UPDATED] |= flags & (f.HAS_UPDATES | f.HAS_STATE_UPDATES)
     outcome = SUCCEEDED
     if flags & f.HAS_STATE_UPDATES and not i[f.STATE_IS_UPDATED]:
         outcome = _update_state(i, group)
@@ -231,6 +232,8 @@ def _pass_time(i: Any, r: Any, values: Any) -> int:
     target = r[f.NEXT_TIME] if r[f.NEXT_TIME] < r[f.BOUNDARY] else r[f.BOUNDARY]
     if target == time:
         return SUCCEEDED
+    if i[f.TAKE_WATCHED_STEP]:
+        return call_python(i[f.TAKE_WATCHED_STEP], i[f.FAILURE])
     if integers_at(i[f.STEP])[sf.NUM_STATES] == 0:
         values[0] = target
         i[f.CHANGED] |= 1
