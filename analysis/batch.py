@@ -148,7 +148,7 @@ def _evaluate_all(
     system.ValidateContext(context)
     benches = _benches_of(system, context, input_port_index, rule)
     port = benches.port
-    t = np.asarray(arguments[0], dtype=np.float64).reshape(-1)
+    t = np.ascontiguousarray(arguments[0], dtype=np.float64).reshape(-1)
     num = t.size
     x = np.asarray(arguments[1]).reshape(num_states, -1) if num_states else np.zeros((0, num))
     u = None if port is None else np.asarray(arguments[2])

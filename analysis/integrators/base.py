@@ -30,7 +30,14 @@ __all__ = ["IntegratorBase", "StepResult"]
 
 _COMPILED_STEPS = LaterCode("merganser.analysis.integrators.compiled_steps", "STEPS", "take_step")
 _MAY_COMPILE = may_compile()
+_KINDS = np.dtype(np.float64), np.dtype(np.complex128), np.dtype(np.int64)  # of arrays of compiled attempts
 _FIRST_STEP_SIZE = 1e-3  # where neither the first nor the longest step was asked for [s]
+
+
+def _description(array: Any) -> str:
+    if not isinstance(array, np.ndarray):
+        return f"{type(array).__name__}"
+    return f"one of {array.dtype}, shape {array.shape}, strides {array.strides}"
 
 
 class StepResult(enum.Enum):
@@ -110,7 +117,8 @@ class IntegratorBase(IntegratorSettings):
         """
         self._system.ValidateContext(context)
         context.require_root(type(self).__name__)
-        self._refuse_within_a_step("reset_context")
+        if self._integers[f.IS_STEPPING]:
+            self._refuse_within_a_step("reset_context")
         if not hasattr(context.store.scalar, "real"):
             raise TypeError(
                 f"{type(self).__name__}: system '{self._system.GetSystemPathname()}' is one of "
@@ -128,26 +136,42 @@ class IntegratorBase(IntegratorSettings):
             self._dense_output = None
         self._compiled: CompiledSteps | None = None
 
-    def _refuse_within_a_step(self, what: str) -> None:
-        if self._integers[f.IS_STEPPING]:
-            name = type(self).__name__
-            raise RuntimeError(f"{name}.{what} was called by a callback, in the midst of a step of this integrator.")
+    def _refuse_within_a_step(self, what: str) -> NoReturn:
+        name = type(self).__name__
+        raise RuntimeError(f"{name}.{what} was called by a callback, in the midst of a step of this integrator.")
 
     def _prepare_all(self) -> None:
         """Makes room for what is computed in steps."""
         context, n, dtype = self._bound_context(), len(self._x), self._x.dtype
         self._x_start, self._xdot_start, self._xdot_end = self._x.copy(), self._x.copy(), self._x.copy()
-        self._memory: NDArray[Any] = np.zeros(0)  # what the method keeps from step to step
+        # What the method keeps from step to step; the second is much, and changes in few steps only (`save_bulk`).
+        self._memory: NDArray[Any] = np.zeros(0)
+        self._bulk: NDArray[Any] = np.zeros(0)
         self._quaternions = np.array(context.layout.root.unit_quaternions, dtype=np.int64)
         self._derivatives = context.derivative_evaluator()
         self._arrays = self._make_arrays(n, dtype)
-        self._memory_before = self._memory.copy()
+        self._memory_before, self._bulk_before = self._memory.copy(), np.zeros(len(self._bulk))
         s = self._integers
         s[f.NUM_STATES], s[f.NUM_QUATERNIONS] = n, len(self._quaternions)
         s[f.ERROR_ORDER] = self.get_error_estimate_order()
         self._may_be_compiled = _MAY_COMPILE and dtype == np.float64 and 0 < n <= self.most_compiled
+        if self._may_be_compiled:
+            self._check_arrays()
         self._compiled = None  # it knows the arrays by their addresses
         self._is_prepared = True
+
+    def _check_arrays(self) -> None:
+        """Compiled code cannot see what arrays of an attempt are like."""
+        name = type(self).__name__
+        if len(self._arrays) > f.MOST_ARRAYS:
+            raise ValueError(f"{name}._make_arrays: {len(self._arrays)} arrays are more than {f.MOST_ARRAYS}.")
+        for number, array in enumerate(self._arrays):
+            is_known = isinstance(array, np.ndarray) and array.dtype in _KINDS and array.ndim in (1, 2)
+            if not (is_known and array.flags.c_contiguous and array.flags.writeable):
+                raise TypeError(
+                    f"{name}._make_arrays: array {number} must be a contiguous array of one or two dimensions, of "
+                    f"float64, complex128 or int64; got {_description(array)}."
+                )
 
     def _compiled_steps(self) -> CompiledSteps | None:
         """The compiled form of the steps, which goes on where those in Python have stopped; None if there is none."""
@@ -248,7 +272,8 @@ class IntegratorBase(IntegratorSettings):
         if first is None:
             first = self.first_step_share * longest if math.isfinite(longest) else _FIRST_STEP_SIZE
         r[f.IDEAL_STEP_SIZE] = min(max(first, shortest_step_size(self)), longest)
-        self._refuse_within_a_step("Initialize")
+        if self._integers[f.IS_STEPPING]:
+            self._refuse_within_a_step("Initialize")
         if not self._is_prepared:
             self._prepare_all()
         self._is_initialized = True
@@ -268,7 +293,8 @@ class IntegratorBase(IntegratorSettings):
             ValueError: one of the times lies in the past.
             RuntimeError: a value is not finite, or the accuracy cannot be met.
         """
-        self._refuse_within_a_step("IntegrateNoFurtherThanTime")
+        if self._integers[f.IS_STEPPING]:
+            self._refuse_within_a_step("IntegrateNoFurtherThanTime")
         if not self._is_initialized:
             self.Initialize()
         time = self._store.flat.item(0).real
@@ -314,7 +340,8 @@ class IntegratorBase(IntegratorSettings):
         if not self._integers[f.IS_FIXED_STEP]:
             name = type(self).__name__
             raise RuntimeError(f"{name} is under error control; call set_fixed_step_mode(True) for a fixed step.")
-        self._refuse_within_a_step("IntegrateWithSingleFixedStepToTime")
+        if self._integers[f.IS_STEPPING]:
+            self._refuse_within_a_step("IntegrateWithSingleFixedStepToTime")
         if not self._is_initialized:
             self.Initialize()
         time = self._store.flat.item(0).real
@@ -376,6 +403,11 @@ class IntegratorBase(IntegratorSettings):
                 f"{type(self).__name__} of system '{self._system.GetSystemPathname()}': at time {time} s steps of "
                 f"{r[f.MAX_STEP_SIZE]} s at most are shorter than what time can resolve there, about "
                 f"{RESOLUTION * abs(time):.3g} s. Set a larger maximum step size, or begin at an earlier time."
+            )
+        if status == f.MISFIT:
+            raise ValueError(
+                f"{type(self).__name__}: an array that its attempt moves by, or takes derivatives in, has another size "
+                f"than the state, {len(self._x)}; see _make_arrays."
             )
         if status == f.NOT_FINITE:
             self._blame(time, r[f.H])

@@ -93,6 +93,8 @@ class CompiledSteps:
         s[f.QUATERNIONS] = address_of_array(integrator._quaternions)
         s[f.MEMORY], s[f.MEMORY_SIZE] = address_of_array(integrator._memory), len(integrator._memory)
         s[f.MEMORY_BEFORE] = address_of_array(integrator._memory_before)
+        s[f.BULK], s[f.BULK_SIZE] = address_of_array(integrator._bulk), len(integrator._bulk)
+        s[f.BULK_BEFORE] = address_of_array(integrator._bulk_before)
         for number, array in enumerate((integrator._x, integrator._xdot_end, *integrator._arrays)):
             place = f.STATE + 3 * number
             s[place : place + 3] = address_of_array(array), 1 if array.ndim == 1 else len(array), array.shape[-1]

@@ -16,9 +16,10 @@ from merganser.analysis.integrators.jacobian import FullMatrix, JacobianComputat
 from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
 
-__all__ = ["ImplicitIntegrator"]
+__all__ = ["ImplicitIntegrator", "Shapes"]
 
 Array = NDArray[Any]
+Shapes = list[tuple[tuple[int, ...], Any]]  # of arrays, with their types
 
 _MOST_COMPILED = 30  # state variables of compiled steps; beyond, LAPACK's factorizations are faster
 _COUNTS = (
@@ -62,7 +63,7 @@ class ImplicitIntegrator(IntegratorBase):
         self._kept[a.HAS_J] = False
 
     def set_reuse(self, reuse: bool) -> None:
-        """Whether to keep Jacobians and factors from step to step; otherwise each attempt computes its own."""
+        """Whether to keep Jacobians and factors from step to step; otherwise each step computes its own."""
         self._knobs[a.REUSES_JACOBIAN] = reuse
 
     def get_reuse(self) -> bool:
@@ -165,43 +166,42 @@ class ImplicitIntegrator(IntegratorBase):
             )
         self._linear_algebra = self._make_linear_algebra()
         solvers, further = self._methods(), self._further_arrays(n, dtype)
-        kept = [((a.NUM_KEPT,), float), ((n, n), float)]
+        kept: Shapes = [((a.NUM_KEPT,), float)]
+        matrices: Shapes = [((n, n), float)]
         for method in solvers:
-            kept += _kept_by_solver(method, n, dtype)
-        self._memory, arrays = _carve(kept + further)
-        self._kept = arrays[0]
+            kept += [((len(method.c), n), dtype), ((a.NUM_FACTORED,), float)]
+            matrices += _factors_of(method, n)
+        self._memory, (self._kept, *small) = _carve(kept + further[0])
+        self._bulk, (J, *large) = _carve(matrices + further[1])
         room = [np.zeros(n, dtype) for _ in range(6)]
-        made = [self._knobs, arrays[0], self._x_start, self._xdot_start, *room, arrays[1], np.zeros((n, n))]
+        made = [self._knobs, self._kept, self._x_start, self._xdot_start, *room, J, np.zeros((n, n))]
         made += [np.zeros(n, dtype), np.zeros(n, np.complex128)]
-        for number, method in enumerate(solvers):
-            first = 2 + _NUM_KEPT_BY_SOLVER * number
-            z, factored, *factors = arrays[first : first + _NUM_KEPT_BY_SOLVER]
-            made += [*_rows_of(method), z, z.copy(), z.copy(), factored, *factors]
-        return made + arrays[2 + _NUM_KEPT_BY_SOLVER * len(solvers) :]
+        for method in solvers:
+            z, factored, *small = small
+            made += [*_rows_of(method), z, z.copy(), z.copy(), factored, *large[:_NUM_FACTORS]]
+            large = large[_NUM_FACTORS:]
+        return made + small + large
 
     def _methods(self) -> list[CollocationMethod]:
         """The methods whose equations are solved in a step, for each of its solvers."""
         raise NotImplementedError
 
-    def _further_arrays(self, n: int, dtype: Any) -> list[tuple[tuple[int, ...], Any]]:
-        """Shapes and types of arrays that are kept from step to step, after those of newton_arrays.py."""
-        return []
+    def _further_arrays(self, n: int, dtype: Any) -> tuple[Shapes, Shapes]:
+        """Arrays that are kept from step to step, after those of newton_arrays.py: small ones, then matrices."""
+        return [], []
 
     def _make_linear_algebra(self) -> LinearAlgebra:
         """The way in which Python solves with Jacobians."""
         return FullMatrix()
 
 
-_NUM_KEPT_BY_SOLVER = 6
+_NUM_FACTORS = 4
 
 
-def _kept_by_solver(method: CollocationMethod, n: int, dtype: Any) -> list[tuple[tuple[int, ...], Any]]:
-    """Shapes and types of Z, FACTORED, LU, PIVOTS, LU_COMPLEX and PIVOTS_COMPLEX."""
+def _factors_of(method: CollocationMethod, n: int) -> Shapes:
+    """LU, PIVOTS, LU_COMPLEX and PIVOTS_COMPLEX."""
     real, pair = n if method.has_real_eigenvalue else 0, n if method.has_complex_eigenvalue else 0
-    return [
-        ((len(method.c), n), dtype), ((a.NUM_FACTORED,), float), ((real, real), float), ((real,), np.int64),
-        ((pair, pair), np.complex128), ((pair,), np.int64),
-    ]  # fmt: skip
+    return [((real, real), float), ((real,), np.int64), ((pair, pair), np.complex128), ((pair,), np.int64)]
 
 
 def _rows_of(method: CollocationMethod) -> tuple[Array, Array]:
@@ -221,7 +221,7 @@ def _rows_of(method: CollocationMethod) -> tuple[Array, Array]:
     return rows, complex_rows
 
 
-def _carve(wanted: list[tuple[tuple[int, ...], Any]]) -> tuple[Array, list[Array]]:
+def _carve(wanted: Shapes) -> tuple[Array, list[Array]]:
     """One block of memory, and arrays of some shapes and types in it, one after the other."""
     sizes = [math.prod(shape) * np.dtype(kind).itemsize // 8 for shape, kind in wanted]
     memory = np.zeros(sum(sizes))

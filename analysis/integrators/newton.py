@@ -37,6 +37,7 @@ from merganser.analysis.integrators.problem import (
     matrix,
     move,
     reals_of,
+    save_bulk,
     state_of,
     vector,
 )
@@ -179,6 +180,7 @@ def _factor_for(p: Problem, solver: int, h: float, counts: int) -> None:
     is_same_J = factored[a.FACTORED_FOR] == kept[a.J_NUMBER]
     if not (is_same_J and abs(h - factored[a.H_FACTORED]) <= _SAME_STEP_SIZE * h):
         factored[a.FACTORED_FOR] = -1.0
+        save_bulk(p)
         factor(p, solver, matrix(p, a.J), h)
         factored[a.FACTORED_FOR], factored[a.H_FACTORED] = kept[a.J_NUMBER], h
         integers_of(p)[counts + f.FACTORIZATIONS] += 1
@@ -194,6 +196,7 @@ def linearize_at_start(p: Problem, counts: int) -> int:
     copy(vector(p, a.X_BASE), vector(p, a.X_START))
     copy(vector(p, a.XDOT_BASE), vector(p, a.XDOT_START))
     kept[a.J_NUMBER] += 1.0
+    save_bulk(p)
     status = _take_differences(p, reals_of(p)[f.START], matrix(p, a.J), counts)
     kept[a.HAS_J] = 1.0 if status == SUCCEEDED else 0.0
     return status
@@ -214,6 +217,7 @@ def _linearize_at_end(p: Problem, solver: int, time: float, h: float, counts: in
     status = _take_differences(p, time + h, J, counts)
     if status == SUCCEEDED:
         vector(p, solver + a.FACTORED)[a.FACTORED_FOR] = -1.0
+        save_bulk(p)
         factor(p, solver, J, h)
         s[counts + f.FACTORIZATIONS] += 1
     return status

@@ -54,6 +54,7 @@ __all__ = [
     "record",
     "remember",
     "return_to_start",
+    "save_bulk",
     "scale",
     "scale_at",
     "set_time",
@@ -140,11 +141,21 @@ def move(p: IntegratorBase, time: float, change: Array) -> None:
     np.add(p._x_start, change, p._x)
 
 
+@device
+def _size_for(s: Any, array: Array) -> int:
+    """The size of the state; 0 if the array, which is to be of this size, is not."""
+    n: int = s[f.NUM_STATES]
+    if len(array) != n:
+        s[f.IS_MISFIT] = 1
+        n = 0
+    return n
+
+
 @compiled_form(move)
 def _move(p: int, time: float, change: Array) -> None:
     s = integers_at(p)
     values, x_start = doubles_at(s[f.VALUES]), doubles_at(s[f.X_START])
-    for j in range(s[f.NUM_STATES]):
+    for j in range(_size_for(s, change)):
         values[1 + j] = x_start[j] + change[j]
     _set_time(p, time)
     _state_changes(p)
@@ -159,11 +170,10 @@ def go_to(p: IntegratorBase, time: float, x: Array) -> None:
 
 
 @compiled_form(go_to)
-@device
 def _go_to(p: int, time: float, x: Array) -> None:
     s = integers_at(p)
     values = doubles_at(s[f.VALUES])
-    for j in range(s[f.NUM_STATES]):
+    for j in range(_size_for(s, x)):
         values[1 + j] = x[j]
     _set_time(p, time)
     _state_changes(p)
@@ -211,7 +221,11 @@ def move_back(p: IntegratorBase) -> None:
 @device
 def _move_back(p: int) -> None:
     s = integers_at(p)
-    _go_to(p, doubles_at(s[f.REALS])[f.START], doubles_at(s[f.X_START]))
+    values, x_start = doubles_at(s[f.VALUES]), doubles_at(s[f.X_START])
+    for j in range(s[f.NUM_STATES]):
+        values[1 + j] = x_start[j]
+    _set_time(p, doubles_at(s[f.REALS])[f.START])
+    _state_changes(p)
 
 
 def remember(p: IntegratorBase) -> None:
@@ -219,6 +233,14 @@ def remember(p: IntegratorBase) -> None:
     p._x_start[:] = p._x
     if len(p._memory):
         p._memory_before[:] = p._memory
+    p._integers[f.IS_BULK_SAVED] = 0
+
+
+@device
+def _copy_numbers(target: int, source: int, size: int) -> None:
+    values, target_values = doubles_at(source), doubles_at(target)
+    for k in range(size):
+        target_values[k] = values[k]
 
 
 @compiled_form(remember)
@@ -227,12 +249,26 @@ def _remember(p: int) -> None:
     values, x_start = doubles_at(s[f.VALUES]), doubles_at(s[f.X_START])
     for j in range(s[f.NUM_STATES]):
         x_start[j] = values[1 + j]
-    memory, before = doubles_at(s[f.MEMORY]), doubles_at(s[f.MEMORY_BEFORE])
-    for k in range(s[f.MEMORY_SIZE]):
-        before[k] = memory[k]
+    _copy_numbers(s[f.MEMORY_BEFORE], s[f.MEMORY], s[f.MEMORY_SIZE])
+    s[f.IS_BULK_SAVED] = 0
     for k in range(f.NUM_COUNTED):
         s[f.BEFORE + k] = s[f.COUNTED + k]
     s[f.WAS_CURRENT] = s[f.IS_CURRENT]
+
+
+def save_bulk(p: IntegratorBase) -> None:
+    """To be called before `_bulk` is changed; only the first time in a step it does something."""
+    if not p._integers[f.IS_BULK_SAVED]:
+        p._bulk_before[:] = p._bulk
+        p._integers[f.IS_BULK_SAVED] = 1
+
+
+@compiled_form(save_bulk)
+def _save_bulk(p: int) -> None:
+    s = integers_at(p)
+    if not s[f.IS_BULK_SAVED]:
+        _copy_numbers(s[f.BULK_BEFORE], s[f.BULK], s[f.BULK_SIZE])
+        s[f.IS_BULK_SAVED] = 1
 
 
 def return_to_start(p: IntegratorBase) -> None:
@@ -240,15 +276,20 @@ def return_to_start(p: IntegratorBase) -> None:
     p._integers[f.IS_STEPPING] = 0  # where an exception has ended it
     move_back(p)
     p._memory[:] = p._memory_before
+    if p._integers[f.IS_BULK_SAVED]:
+        p._bulk[:] = p._bulk_before
+    p._reals[f.IDEAL_STEP_SIZE] = p._reals[f.IDEAL_BEFORE]
 
 
 @compiled_form(return_to_start)
 def _return_to_start(p: int) -> None:
     s = integers_at(p)
     _move_back(p)
-    memory, before = doubles_at(s[f.MEMORY]), doubles_at(s[f.MEMORY_BEFORE])
-    for k in range(s[f.MEMORY_SIZE]):
-        memory[k] = before[k]
+    _copy_numbers(s[f.MEMORY], s[f.MEMORY_BEFORE], s[f.MEMORY_SIZE])
+    if s[f.IS_BULK_SAVED]:
+        _copy_numbers(s[f.BULK], s[f.BULK_BEFORE], s[f.BULK_SIZE])
+    r = doubles_at(s[f.REALS])
+    r[f.IDEAL_STEP_SIZE] = r[f.IDEAL_BEFORE]
 
 
 # ---------------------------------------------------------------------- derivatives
@@ -308,7 +349,7 @@ def take_derivatives(p: IntegratorBase, xdot_out: Array) -> None:
 def _take_derivatives(p: int, xdot_out: Array) -> None:
     s = integers_at(p)
     n, values = s[f.NUM_STATES], doubles_at(s[f.VALUES])
-    for j in range(n):
+    for j in range(_size_for(s, xdot_out)):
         xdot_out[j] = values[1 + n + j]
 
 
@@ -336,8 +377,10 @@ def attempt(p: IntegratorBase) -> int:
 
 @compiled_form(attempt)
 def _attempt(p: int) -> int:
-    status: int = call_kernel(integers_at(p)[f.ATTEMPT], (p,))
-    return status
+    s = integers_at(p)
+    s[f.IS_MISFIT] = 0
+    status: int = call_kernel(s[f.ATTEMPT], (p,))
+    return f.MISFIT if s[f.IS_MISFIT] else status
 
 
 def record(p: IntegratorBase) -> int:
@@ -357,7 +400,11 @@ def _record(p: int) -> int:
 
 def combine(out: Array, weights: Array, k: Array, count: int) -> None:
     """out = sum_i weights_i k_i over the first `count` rows of k, one term after the other."""
-    np.add.reduce(weights[:count, np.newaxis] * k[:count], axis=0, out=out)
+    terms = weights[:count, np.newaxis] * k[:count]
+    if len(out) == 1:  # where `reduce` would add many terms in another order
+        out[:] = np.add.accumulate(terms)[-1]
+    else:
+        np.add.reduce(terms, axis=0, out=out)
 
 
 @compiled_form(combine)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from merganser.analysis.integrators import newton_arrays as a
 from merganser.analysis.integrators import step_fields as f
 from merganser.analysis.integrators.collocation import CollocationMethod, radau_iia
-from merganser.analysis.integrators.implicit import ImplicitIntegrator
+from merganser.analysis.integrators.implicit import ImplicitIntegrator, Shapes
 from merganser.analysis.integrators.newton import begin_attempt, linearize_at_start, solve
 from merganser.analysis.integrators.problem import (
     Problem,
@@ -24,6 +24,7 @@ from merganser.analysis.integrators.problem import (
     matrix,
     move,
     reals_of,
+    save_bulk,
     state_of,
     vector,
 )
@@ -129,6 +130,7 @@ def _filter(p: Problem, xdot: Array) -> None:
     mu = 1.0 / (gamma_0 * h)
     if kept[a.FILTERED_FOR] != kept[a.J_NUMBER] or kept[a.H_FILTERED] != h:
         kept[a.FILTERED_FOR] = -1.0
+        save_bulk(p)
         factor_filter(p, mu)
         kept[a.FILTERED_FOR], kept[a.H_FILTERED] = kept[a.J_NUMBER], h
         integers_of(p)[f.ERROR_COUNTS + f.FACTORIZATIONS] += 1
@@ -217,8 +219,8 @@ class RadauMethod(ImplicitIntegrator):
         self._method = radau_iia(self.num_stages)
         return [self._method]
 
-    def _further_arrays(self, n: int, dtype: Any) -> list[tuple[tuple[int, ...], Any]]:
-        return [((self.num_stages, n), dtype), ((n,), dtype), ((n, n), float), ((n,), np.int64)]
+    def _further_arrays(self, n: int, dtype: Any) -> tuple[Shapes, Shapes]:
+        return [((self.num_stages, n), dtype), ((n,), dtype)], [((n, n), float), ((n,), np.int64)]
 
 
 class Radau1Integrator(RadauMethod):

@@ -16,7 +16,8 @@ from merganser.framework.native.tape import AGAIN
     INACCURATE,  # the error of the shortest step is too large
     TOO_FINE,  # steps are shorter than what time can resolve
     UNSOLVED,  # equations could not be solved
-) = range(AGAIN + 1, AGAIN + 6)
+    MISFIT,  # an array of the method is not of the size of the state
+) = range(AGAIN + 1, AGAIN + 7)
 
 _number = itertools.count()
 # Integers. First settings:
@@ -32,6 +33,8 @@ IS_CURRENT = next(_number)  # whether the derivatives in the Context are those o
 WAS_CURRENT = next(_number)  # the same, when the step began
 HAS_MOVED = next(_number)  # whether time or state have changed since this was last set to 0
 IS_STEPPING = next(_number)  # whether attempts are being made
+IS_MISFIT = next(_number)  # whether one has been found to use an array of a wrong size
+IS_BULK_SAVED = next(_number)  # whether BULK_BEFORE is what BULK was at the start of the step
 # counts:
 NUM_STEPS = next(_number)
 COUNTED = NUM_EVALUATIONS = next(_number)  # of derivatives
@@ -63,6 +66,9 @@ QUATERNIONS = next(_number)  # where they start in the state
 MEMORY = next(_number)  # numbers that the method keeps from step to step
 MEMORY_BEFORE = next(_number)  # what they were at the start of the step
 MEMORY_SIZE = next(_number)
+BULK = next(_number)  # more such numbers, which change in few steps only, and are saved just before
+BULK_BEFORE = next(_number)
+BULK_SIZE = next(_number)
 # arrays: address, number of rows (1 if there is one dimension) and of columns of each:
 STATE = next(_number)  # in the Context
 XDOT_END = STATE + 3  # room for the derivatives at the end of the step
@@ -81,6 +87,7 @@ ACCURACY = next(_number)
 MAX_STEP_SIZE = next(_number)
 MIN_STEP_SIZE = next(_number)
 IDEAL_STEP_SIZE = next(_number)
+IDEAL_BEFORE = next(_number)  # the same at the start of the step
 PREVIOUS_STEP_SIZE = next(_number)
 LARGEST_STEP_SIZE = next(_number)
 SMALLEST_STEP_SIZE = next(_number)

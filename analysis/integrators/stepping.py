@@ -76,7 +76,7 @@ def begin_step(p: Problem, target: float) -> int:
         is_cut_short = room < _CUT_SHORT * h
         if is_cut_short or room < _SLIVER * h:
             h = room
-    r[f.START], r[f.TARGET], r[f.ROOM], r[f.H] = time, target, room, h
+    r[f.START], r[f.TARGET], r[f.ROOM], r[f.H], r[f.IDEAL_BEFORE] = time, target, room, h, r[f.IDEAL_STEP_SIZE]
     s[f.IS_LAST], s[f.IS_CUT_SHORT], s[f.KNOWS_START] = is_last, is_cut_short, 0
     remember(p)
     return SUCCEEDED

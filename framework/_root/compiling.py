@@ -176,14 +176,47 @@ def _kinematics_and_dynamics() -> None:
     import numpy as np
 
     from merganser.multibody.plant import MultibodyPlant
-    from merganser.multibody.tree import JacobianWrtVariable, MultibodyForces
+    from merganser.multibody.tree import MultibodyForces
 
     plant = MultibodyPlant(0.0)
     _add_arm(plant)
+    _ask_all(plant, np.array([0.1, 0.2, 0.3, 0.4]), MultibodyForces(plant))
+    context = plant.CreateDefaultContext()
+    plant.CalcSpatialMomentumInWorldAboutPoint(context, np.zeros(3))
+    plant.get_reaction_forces_output_port().Eval(context)
+
+
+def _gradients() -> None:
+    """derivatives of kinematics and dynamics"""
+    import numpy as np
+
+    from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
+    from merganser.framework.later_code import missing
+    from merganser.multibody.plant import MultibodyPlant
+    from merganser.multibody.tree import MultibodyForces_
+
+    plant = MultibodyPlant(0.0)
+    _add_arm(plant)
+    with_derivatives = plant.ToAutoDiffXd()
+    x = np.array([0.1, 0.2, 0.3, 0.4])
+    only_q = np.array([*InitializeAutoDiff(x[:2]).ravel(), *map(AutoDiffXd, x[2:])])
+    for state in (InitializeAutoDiff(x).ravel(), only_q):  # some kernels are for derivatives by positions alone
+        _ask_all(with_derivatives, state, MultibodyForces_[AutoDiffXd](with_derivatives))
+    for code in missing():
+        code.load().address()
+
+
+def _ask_all(plant: Any, state: Any, forces: Any) -> None:
+    """Asks a plant of any scalar type for what it knows of its arm."""
+    import numpy as np
+
+    from merganser.multibody.tree import JacobianWrtVariable
+
     context, world = plant.CreateDefaultContext(), plant.world_frame()
     body = plant.GetBodyByName("lower")
     frame = body.body_frame()
-    plant.SetPositionsAndVelocities(context, np.array([0.1, 0.2, 0.3, 0.4]))
+    plant.get_actuation_input_port().FixValue(context, 0.0 * state[:2])
+    plant.SetPositionsAndVelocities(context, state)
     plant.EvalBodyPoseInWorld(context, body)
     plant.EvalBodySpatialVelocityInWorld(context, body)
     plant.CalcRelativeTransform(context, world, frame)
@@ -191,12 +224,11 @@ def _kinematics_and_dynamics() -> None:
     plant.CalcMassMatrix(context)
     plant.CalcBiasTerm(context)
     plant.CalcGravityGeneralizedForces(context)
-    plant.CalcInverseDynamics(context, np.zeros(2), MultibodyForces(plant))
+    plant.CalcInverseDynamics(context, 0.0 * state[:2], forces)
+    plant.EvalTimeDerivatives(context)
     plant.CalcCenterOfMassPositionInWorld(context)
     plant.CalcKineticEnergy(context)
     plant.CalcPotentialEnergy(context)
-    plant.CalcSpatialMomentumInWorldAboutPoint(context, np.zeros(3))
-    plant.get_reaction_forces_output_port().Eval(context)
     for wrt in (JacobianWrtVariable.kV, JacobianWrtVariable.kQDot):
         plant.CalcJacobianSpatialVelocity(context, wrt, frame, np.zeros(3), world, world)
     plant.CalcBiasSpatialAcceleration(context, JacobianWrtVariable.kV, frame, np.zeros(3), world, world)
@@ -279,5 +311,6 @@ def _other_solvers() -> None:
 TOPICS: dict[str, tuple[Callable[[], None], ...]] = {
     "blocks": (_operations_of_blocks, _loop),
     "robots": (_discrete_arms, _continuous_arms, _kinematics_and_dynamics),
+    "gradients": (_gradients,),
     "contact": (_searches, _contact_of_boxes, _contact_of_meshes, _other_solvers),
 }

@@ -34,7 +34,7 @@ _KERNEL_FOLDERS = {
         "framework.core.native_function", "framework.math.barycentric_mesh", "framework.primitives",
         "analysis.controllers",
     ),
-    "analysis": ("analysis.integrators", "analysis.plan"),
+    "analysis": ("analysis.integrators", "analysis.plan", "framework.primitives.linearization"),
     "geometry": ("geometry.proximity", "geometry.pose_kernels"),
     "multibody": ("multibody.kernels", "multibody.contact"),
 }  # fmt: skip

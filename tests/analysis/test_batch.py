@@ -104,7 +104,8 @@ def test_compiled_columns_are_those_of_callbacks_to_the_last_bit(
     make: Any, num_time_steps: int | None, _compiled: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = make(0.0 if num_time_steps is None else 0.1)
-    arguments: Any = (made, made.CreateDefaultContext(), MANY_T, MANY_X, MANY_U)
+    every_second = np.repeat(MANY_T, 2)[::2]  # arrays need not be contiguous
+    arguments: Any = (made, made.CreateDefaultContext(), every_second, MANY_X, MANY_U)
     if num_time_steps is None:
         found = [BatchEvalTimeDerivatives(*arguments) for _ in range(2)]
     else:

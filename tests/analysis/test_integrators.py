@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from merganser.analysis import RungeKutta3Integrator, Simulator, StepResult
+from merganser.analysis.integrators.problem import combine
 from merganser.analysis.integrators.tableaus import RK3, ButcherTableau
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.primitives import ConstantVectorSource, Gain, Integrator
@@ -389,3 +390,38 @@ def test_a_compiled_step_that_is_refused_leaves_what_it_has_not_computed_out_of_
             integrator.IntegrateWithMultipleStepsToTime(1e9 + 1.0)
         outputs.append(gain.get_output_port().Eval(gain.GetMyContextFromRoot(context))[0])
     assert outputs == [20.0, 20.0]
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_step_that_fails_at_its_end_leaves_the_size_of_the_next(is_compiled: bool) -> None:
+    """Where the derivatives at the end are computed for dense output, after the error has been judged."""
+    failing = [0]
+
+    def function(t: float, x: Any) -> list[float]:
+        failing[0] -= 1
+        if failing[0] == 0:
+            raise ValueError("no derivatives")
+        return [math.cos(t)]
+
+    system = Ode(function, [0.0])
+    simulator = Simulator(system)
+    simulator.set_use_native_plan(is_compiled, at_once=True)
+    integrator = simulator.get_mutable_integrator()
+    simulator.Initialize()
+    integrator.StartDenseIntegration()
+    simulator.AdvanceTo(1e-4)
+    size, failing[0] = integrator.get_ideal_next_step_size(), 3  # the first evaluation is known
+    with pytest.raises(ValueError, match="no derivatives"):
+        simulator.AdvanceTo(1.0)
+    assert integrator.get_ideal_next_step_size() == size
+    assert simulator.get_context().get_time() == 1e-4
+
+
+def test_all_forms_of_a_sum_of_many_terms_add_in_the_same_order() -> None:
+    rng = np.random.default_rng(5)
+    weights, k = rng.normal(size=12), rng.normal(size=(12, 1))
+    expected, out = 0.0, np.zeros(1)
+    for weight, value in zip(weights, k[:, 0]):
+        expected += weight * value
+    combine(out, weights, k, 12)
+    assert out[0] == expected

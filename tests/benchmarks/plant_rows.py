@@ -126,7 +126,10 @@ def autodiff_calls(library: Library, robot: Robot, is_ours: bool) -> dict[str, C
 
 
 def _gradient(quantity: Any) -> Any:
-    return np.array([element.derivatives() for element in np.ravel(quantity)])
+    """All derivatives; those of constants, which may be left out, are zeros."""
+    derivatives = [element.derivatives() for element in np.ravel(quantity)]
+    zeros = np.zeros(max(map(len, derivatives)))
+    return np.array([each if len(each) else zeros for each in derivatives])
 
 
 def closed_forms(library: Library, robot: Robot) -> dict[str, Call]:

@@ -88,4 +88,4 @@ def test_what_was_compiled_beforehand_is_not_compiled_again(capsys):
 
 def test_a_topic_that_does_not_exist_is_refused_with_those_that_do(capsys):
     assert main(["compile", "robots", "rockets"]) == 1
-    assert "no topic 'rockets'. Topics are: blocks, robots, contact" in capsys.readouterr().err
+    assert "no topic 'rockets'. Topics are: blocks, robots, gradients, contact" in capsys.readouterr().err

@@ -77,5 +77,28 @@ def test_it_differentiates() -> None:
     assert ExtractGradient(x)[0] == pytest.approx(ExtractValue(x)[0] / 3.0, abs=1e-12)
 
 
+class Columns(Midpoint):  # type: ignore[misc]
+    def _make_arrays(self, n: int, dtype: Any) -> list[Any]:
+        return [self._xdot_start, *np.zeros((n, 2), dtype).T]
+
+
+class Short(Midpoint):  # type: ignore[misc]
+    def _make_arrays(self, n: int, dtype: Any) -> list[Any]:
+        return [self._xdot_start, *np.zeros((2, n - 1), dtype)]
+
+
+@pytest.mark.parametrize("method", [Columns, Short])
+def test_arrays_that_compiled_code_would_misread_are_refused(method: Any) -> None:
+    system = LinearSystem([[0.0, 1.0], [-1.0, 0.0]], np.zeros((2, 0)), np.eye(2), np.zeros((2, 0)))
+    simulator = Simulator(system)
+    simulator.set_use_native_plan(True, at_once=True)
+    simulator.reset_integrator(method(system, simulator.get_context())).set_maximum_step_size(0.1)
+    simulator.get_mutable_context().SetContinuousState([1.0, 0.0])
+    refusals = {Columns: (TypeError, "array 1 must be"), Short: (ValueError, "another size than the state, 2")}
+    with pytest.raises(refusals[method][0], match=refusals[method][1]):
+        simulator.AdvanceTo(1.0)
+    assert simulator.get_context().get_continuous_state_vector().CopyToVector().tolist() == [1.0, 0.0]
+
+
 def test_it_has_its_order() -> None:
     assert observed_order(Midpoint, PROBLEMS["pendulum"], [0.05, 0.025, 0.0125]) == pytest.approx(2.0, abs=0.1)

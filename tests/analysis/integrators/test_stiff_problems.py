@@ -12,7 +12,7 @@ from differential_equations import PROBLEMS, Problem, make_integrator, solve_wit
 
 import merganser.analysis as analysis
 from merganser.analysis import JacobianComputationScheme
-from merganser.analysis.integrators import newton_arrays
+from merganser.analysis.integrators import newton_arrays, step_fields
 from merganser.analysis.integrators.collocation import radau_iia
 from merganser.analysis.integrators.jacobian import FullMatrix, VelocityMatrix
 
@@ -302,3 +302,39 @@ def test_integrators_by_name() -> None:
     with pytest.raises(ValueError, match="must be positive"):
         analysis.ResetIntegratorFromFlags(simulator, "radau3", 0.0)
     assert simulator.get_integrator() is integrator
+
+
+@pytest.mark.parametrize("size", [4, 40])
+def test_matrices_are_saved_only_where_a_step_replaces_them_and_come_back_where_it_fails(size: int) -> None:
+    """In compiled steps and in those by LAPACK."""
+    left = [0]  # evaluations before one fails
+
+    def function(t: float, x: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            raise ValueError("no derivatives")
+        return np.linspace(1.0, 90.0, size) * (math.cos(3.0 * t) - x**3)
+
+    runs: list[list[tuple[Any, ...]]] = [[], []]
+    for fails, steps in zip((False, True), runs):
+        integrator = make_integrator(
+            analysis.Radau3Integrator, Problem(function, tuple(np.linspace(1.0, 2.0, size)), 0, 1.0)
+        )
+        integrator.set_maximum_step_size(0.02)
+        integrator.set_fixed_step_mode(True)
+        for number in range(29):
+            time = 0.02 * (number + 1)
+            if fails and runs[0][number][0]:
+                left[0] = runs[0][number][1]  # the last one
+                with pytest.raises(ValueError, match="no derivatives"):
+                    integrator.IntegrateWithMultipleStepsToTime(time)
+            evaluations, iterations = (
+                integrator.get_num_derivative_evaluations(), integrator.get_num_newton_raphson_iterations(),
+            )  # fmt: skip
+            integrator.IntegrateWithMultipleStepsToTime(time)
+            is_saved = bool(integrator._integers[step_fields.IS_BULK_SAVED])
+            evaluations = integrator.get_num_derivative_evaluations() - evaluations
+            iterations = integrator.get_num_newton_raphson_iterations() - iterations
+            steps.append((is_saved, evaluations, iterations, *state(integrator)))
+    assert 1 < sum(is_saved for is_saved, *_ in runs[0]) < 15
+    assert runs[1] == runs[0]

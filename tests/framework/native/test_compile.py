@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import io
 import os
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -64,6 +66,21 @@ def test_source_hash_changes_with_a_helper_in_another_file(monkeypatch, tmp_path
     before = source_hash.__wrapped__()
     (folder / "helper.py").write_text("x = 2\n")
     assert source_hash.__wrapped__() != before
+
+
+def test_source_hash_counts_all_numbers_that_kernels_import():
+    root = Path(code_files.__file__).parents[2]
+    for package, folders in code_files._KERNEL_FOLDERS.items():
+        below = code_files._BELOW.get(package, tuple(code_files._KERNEL_FOLDERS))
+        hashed = tuple(folder for name in (*below, package) for folder in code_files._KERNEL_FOLDERS[name])
+        for place in (root / folder.replace(".", "/") for folder in folders):
+            for path in (*place.rglob("*.py"), *place.parent.glob(f"{place.name}.py")):
+                for node in ast.walk(ast.parse(path.read_text())):
+                    if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("merganser."):
+                        names = [alias.name for alias in node.names if alias.name.lstrip("_").isupper()]
+                        values = [getattr(importlib.import_module(node.module), name) for name in names]
+                        is_hashed = code_files._is_in(node.module.removeprefix("merganser."), hashed)
+                        assert is_hashed or not any(isinstance(value, int | float) for value in values), path
 
 
 def _module_with_kernel(tmp_path, name):
