@@ -7,7 +7,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, NoReturn
 
-from merganser.analysis.integrators.step_size import RESOLUTION, is_too_fine
+from merganser.analysis.integrators.step_size import RESOLUTION
 from merganser.analysis.plan.clocks import clocks_at, forget_strikes, make_clocks, strike_after
 from merganser.framework import Context, System, TriggerType
 from merganser.framework.core.events import EventKind
@@ -115,10 +115,10 @@ class EventSchedule:
 
     def clocks_at(self, time: float) -> int:
         """The bits of the clocks that strike at exactly `time`."""
-        for period, _ in self._periods:
-            if is_too_fine(period, time):
-                self._refuse(time)
-        return clocks_at(self._clocks, len(self._periods), time, math.nextafter(time, -math.inf))
+        clocks = clocks_at(self._clocks, len(self._periods), time, math.nextafter(time, -math.inf))
+        if clocks < 0:
+            self._refuse(time)
+        return clocks
 
     def step_events(self, clocks: int) -> SimultaneousEvents:
         """The per-step events together with other events that are due.
@@ -149,6 +149,12 @@ class EventSchedule:
             self._of_clocks[number] = _by_kind(_in_order(together))
             self._of_witnesses[key] = number
         return number
+
+    def step_events_with(self, events: SimultaneousEvents, witnessed: EventList) -> SimultaneousEvents:
+        """Events that have come from `step_events`, together with those of witness functions that have triggered."""
+        clocks = self.clocks_of(events)
+        assert clocks is not None
+        return self.step_events(self.with_witnessed(clocks, witnessed))
 
     def _select(self, clocks: int, triggers: set[TriggerType]) -> SimultaneousEvents:
         if not self._ordered:

@@ -407,8 +407,7 @@ class Simulator:
         if self._plan is None and self._may_have_plan and self._pays_to_have_plan():
             from merganser.analysis.plan.plan import make_plan
 
-            is_watched = self._watch is not None
-            self._plan = make_plan(self._context, self._schedule, self._integrator, is_watched)
+            self._plan = make_plan(self._context, self._schedule, self._integrator, self._watch is not None)
             self._may_have_plan = self._plan is not None
         return self._plan
 
@@ -517,9 +516,7 @@ class Simulator:
         watch, schedule = self._watch, self._schedule
         self._pending = timed if time >= next_time else schedule.per_step
         if watch is not None and watch.triggered:
-            clocks = schedule.clocks_of(self._pending)
-            assert clocks is not None
-            self._pending = schedule.step_events(schedule.with_witnessed(clocks, watch.triggered_events()))
+            self._pending = schedule.step_events_with(self._pending, watch.triggered_events())
         self._owed = self._pending.publish
         self._num_paid[0] = 0
         self._expected_time = time

@@ -99,6 +99,12 @@ class WatchedWitness:
         """Whether it has triggered in this step by `time`, where it has this value."""
         return time > self.armed_after and self.witness.should_trigger(self.start, value)
 
+    def forget_since(self, time: float, zero_band: float) -> None:
+        """Undoes what has been noted after a time [s] when its `zero_band` was this."""
+        self.zero_band = zero_band
+        while self.times and self.times[-1] > time:
+            self.times.pop()
+
     def triggers_where_it_leaves(self, side: float) -> bool:
         """Whether it triggers where it passes from the side of zero that `side` is on to the other."""
         return self.witness.should_trigger(side, 0.0)
@@ -181,7 +187,7 @@ class WitnessWatch:
             return
         for w in watched:
             w.level = 0.0
-        before = self._values()
+        before, zero_bands = self._values(), [w.zero_band for w in watched]
         self._start = time, self._x.copy()
         # Dense output is to have the step where it ends in the end, and none of the trials.
         recording, integrator._dense_output = integrator._dense_output, None
@@ -194,6 +200,8 @@ class WitnessWatch:
             self.triggered = triggered
         except BaseException:
             self._return_to(*self._start)
+            for w, zero_band in zip(watched, zero_bands, strict=True):
+                w.forget_since(time, zero_band)
             integrator._dense_output = recording
             raise
         if self._context.store.flat.dtype == object and any(w.triggers_update() for w in triggered):
@@ -425,8 +433,7 @@ class WitnessWatch:
                 w.zero_band = _BAND_FACTOR * residual + abs(w.level)
         triggered = [w for w, value in zip(active, rights, strict=True) if w.has_triggered(right, value)]
         for w in triggered:
-            if not w.times or w.times[-1] != right:  # it has, if the step was interrupted later than this
-                w.times.append(right)
+            w.times.append(right)
         stoppable = [w for w in triggered if w.triggers_update()]
         if stoppable:
             value_of = dict(zip(active, rights, strict=True))

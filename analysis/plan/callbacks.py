@@ -69,15 +69,17 @@ class Handler:
 
     Attributes:
         events: as given.
+        number: of its operation.
         comes_before_operations: whether other events of the group come after it that are compiled.
     """
 
-    __slots__ = ("_inputs", "_key", "_kind", "_plan", "_reads", "_valid", "comes_before_operations", "events")
+    __slots__ = ("_inputs", "_key", "_kind", "_plan", "_reads", "_valid", "comes_before_operations", "events", "number")
 
     def __init__(self, plan: Plan, events: EventList, kind: EventKind, reads: int, valid: int, inputs: int) -> None:
         self._plan, self._kind, self._reads, self._valid, self._inputs = plan, kind, reads, valid, inputs
         self._key = key_of(events)
         self.events = events
+        self.number = -1
         self.comes_before_operations = False
 
     def __call__(self) -> int:
@@ -94,7 +96,7 @@ class Handler:
                 status = call_handler(context, event)
             else:
                 status = _compute_updates(self.events, self._kind)
-            fields[f.HAS_RETURNED] = 1  # no signal is looked at before this
+            fields[f.RETURNED] = self.number  # no signal is looked at before this
             plan.last_handler = self
             if store.reads & ~self._reads:
                 self._reads |= store.reads

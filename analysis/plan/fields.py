@@ -30,7 +30,7 @@ _number = itertools.count()
 # Fields of integers. First what changes:
 PLACE = next(_number)  # where the loop is
 HANDLED = next(_number)  # how many operations of the events in progress need not be done again
-HAS_RETURNED = next(_number)  # whether the handler in progress has
+RETURNED = next(_number)  # number of the operation of the handler that has returned last; -1 if none has
 PENDING = next(_number)  # group of events that are due; -1 if there are none
 DUE = next(_number)  # which events are due at NEXT_TIME, see EventSchedule.step_events
 CHANGED = next(_number)  # since Python last looked: bit 0 for time and continuous state, others for updates of groups

@@ -80,11 +80,12 @@ def _handle(i: Any, inputs_begin: int, inputs_end: int, begin: int, end: int) ->
     i[f.HANDLED] = 0
     outcome = run(i, inputs_begin, inputs_end)
     while outcome == SUCCEEDED:
-        i[f.HAS_RETURNED] = 0
+        i[f.RETURNED] = -1
         outcome = run(i, begin + i[f.HANDLED], end)
         if outcome == SUCCEEDED:
             return outcome
-        i[f.HANDLED] = integers_at(i[f.OPERATIONS])[AT] - begin + i[f.HAS_RETURNED]
+        at = integers_at(i[f.OPERATIONS])[AT]
+        i[f.HANDLED] = at - begin + (1 if i[f.RETURNED] == at else 0)
         if outcome != f.READ_ANEW:
             return outcome
         outcome = run(i, inputs_begin, inputs_end)

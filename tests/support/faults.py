@@ -16,7 +16,7 @@ __all__ = ["Fault", "advance_with"]
 # every 10 ms, however many these are.
 _NOT_AT_RISK = (
     "AdvanceTo", "_note_what_is_done", "_finish_updates", "_look", "_begin_slice",
-    "may_be_lowered_further", "_return_to",
+    "may_be_lowered_further", "_return_to", "forget_since",
 )  # fmt: skip
 
 

@@ -55,10 +55,11 @@ class Thermostat(LeafSystem):
 
     def _event(self, name: str, kind: str) -> Any:
         def happen(context: Any, event: Any, changes: Any = None) -> None:
-            self._note(name, context)
-            if kind == "discrete":
+            if kind == "publish":
+                self._note(name, context)
+            elif kind == "discrete":
                 changes.set_value(0, -context.get_discrete_state_vector().value())
-            elif kind == "unrestricted":
+            else:
                 changes.get_mutable_discrete_state().set_value(0, -context.get_discrete_state_vector().value())
 
         return EVENTS[kind](happen)
@@ -134,7 +135,8 @@ def test_witness_functions_in_the_loop_equal_those_in_python_bit_for_bit(kinds: 
         outcomes.append([*outcome(*parts), parts[0].get_integrator().get_num_derivative_evaluations()])
     assert outcomes[0] == outcomes[1]
     names = {item[0] for item in outcomes[0][4] if isinstance(item, tuple)}
-    assert names >= {"step", "clock", "zero"} and names & {"warm", "cold"}
+    assert names >= {"step", "clock"} and (names & {"zero", "warm"} or kinds[0] != "publish")
+    assert parts[0].get_num_discrete_updates() + parts[0].get_num_unrestricted_updates() > 3
     assert len([item for item in outcomes[0][4] if isinstance(item, float)]) > 2  # bounces
 
 
@@ -204,11 +206,6 @@ def test_a_witness_function_that_fails_says_the_same_and_leaves_the_same(fail: C
     assert outcomes[0] == outcomes[1] and "'w' of system '::" in str(outcomes[0])
 
 
-def num_of_events(seen: list[Any]) -> int:
-    """How often witness functions have triggered."""
-    return len([item for item in seen[4] if isinstance(item, float) or item[0] not in ("step", "clock")])
-
-
 def interruptible() -> tuple[Simulator, list[Any], list[Any]]:
     """With fixed steps: what has been learnt about their size in a step that is undone changes the next one."""
     simulator, logs, history = simulation(True)
@@ -217,14 +214,15 @@ def interruptible() -> tuple[Simulator, list[Any], list[Any]]:
 
 
 def test_an_interrupt_in_any_function_changes_nothing_that_is_watched() -> None:
-    end = 0.62  # where no event is due, after some of all kinds
+    end = 0.62  # where no clock strikes, after events of all kinds
     modules = (callbacks_module, plan_module, simulator_module, isolation_module)
     interruptible()[0].AdvanceTo(end)
     fault, parts = Fault(modules), interruptible()
     advance_with(fault, parts[0], end)
     expected, num_calls = outcome(*parts), fault.num_calls
-    assert num_calls > 1000 and num_of_events(expected) > 2
-    for number in np.random.default_rng(5).choice(num_calls, size=25, replace=False) + 1:
+    assert num_calls > 1000 and parts[0].get_num_discrete_updates() > 2
+    # Not in the last step: an advance to where a simulation is would be one more.
+    for number in np.random.default_rng(5).choice(int(0.95 * num_calls), size=25, replace=False) + 1:
         simulator, logs, history = interruptible()
         with pytest.raises(KeyboardInterrupt):
             advance_with(Fault(modules, KeyboardInterrupt(), number), simulator, end)
