@@ -99,6 +99,10 @@ class Simulator:
         self._integrator.set_target_accuracy(_ACCURACY)
         self.ResetStatistics()
 
+    def _refuse_while_advancing(self, what: str) -> None:
+        if self._is_advancing:
+            raise RuntimeError(f"Simulator.{what} was called by a callback or monitor of this simulation itself.")
+
     def _set_context(self, context: Context) -> None:
         self._system.ValidateContext(context)
         context.require_root("Simulator")
@@ -138,6 +142,7 @@ class Simulator:
 
     def reset_context(self, context: Context) -> None:
         """Takes another context of the same system; call `Initialize` before advancing."""
+        self._refuse_while_advancing("reset_context")
         self._set_context(context)
         self._integrator.reset_context(context)
         self.ResetStatistics()
@@ -152,6 +157,7 @@ class Simulator:
 
     def reset_integrator(self, integrator: IntegratorBase) -> IntegratorBase:
         """Takes another integrator, made for this simulator's system and context; returns it."""
+        self._refuse_while_advancing("reset_integrator")
         if not isinstance(integrator, IntegratorBase):
             raise TypeError(f"reset_integrator takes an integrator, got {type(integrator).__name__}.")
         if integrator.get_context() is not self._context:
@@ -325,8 +331,7 @@ class Simulator:
                 was changed without calling `Initialize`.
         """
         boundary_time = checked_number(boundary_time, "AdvanceTo: boundary time [s]")
-        if self._is_advancing:
-            raise RuntimeError("Simulator.AdvanceTo was called by a callback or monitor of this simulation itself.")
+        self._refuse_while_advancing("AdvanceTo")
         if not self._is_initialized:
             initial = self.Initialize()
             if not initial.succeeded():
@@ -412,9 +417,7 @@ class Simulator:
         return self._plan
 
     def _pays_to_have_plan(self) -> bool:
-        if self._when_to_plan in ("always", "never"):
-            return self._when_to_plan == "always"
-        return pays_to_load(_LOOP)
+        return self._when_to_plan == "always" or (self._when_to_plan != "never" and pays_to_load(_LOOP))
 
     def _advance_by_plan(
         self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
 from merganser.analysis.estimators.observer import Observer, checked_covariance
 from merganser.framework import Context, InputPort, LeafOutputPort, System, SystemScalarConverter
-from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode
+from merganser.framework.core.native_function import copy
+from merganser.framework.core.native_wires import PartOf
 
 __all__ = ["KalmanFilter"]
 
@@ -57,16 +58,13 @@ class KalmanFilter(Observer):
         P = checked_covariance(given, n, "positive semidefinite", f"{name}: initial_state_covariance")
         self._initial = np.concatenate([x, P.reshape(-1)])
         if self._period:
-            self.DeclareDiscreteState(len(self._initial))
+            state: Any = self.DeclareDiscreteState(len(self._initial))
             self.DeclarePeriodicDiscreteUpdateEvent(self._period, 0.0, self._update)
         else:
-            self.DeclareContinuousState(len(self._initial))
-        needs = {self.xd_ticket() if self._period else self.xc_ticket()}
-        self._estimate = self.DeclareVectorOutputPort("estimated_state", n, self._copy_estimate, needs)
-        self._covariance = self.DeclareVectorOutputPort("covariance", n * n, self._copy_covariance, needs)
-        state = DiscreteStateOf(0) if self._period else CONTINUOUS_STATE
-        for port, start in ((self._estimate, 0), (self._covariance, n)):
-            port.cache_entry().use_native(NativeCode("part", (port.size(), start, state, OUTPUT)))
+            state = self.DeclareContinuousState(len(self._initial))
+        estimate, covariance = PartOf(state, 0, n), PartOf(state, n, n * n)
+        self._estimate = self.DeclareVectorOutputPort("estimated_state", n, copy.given(source=estimate))
+        self._covariance = self.DeclareVectorOutputPort("covariance", n * n, copy.given(source=covariance))
 
     def SetDefaultState(self, context: Any, state: Any) -> None:
         if self._period:
@@ -87,12 +85,6 @@ class KalmanFilter(Observer):
         values = context.get_discrete_state_vector() if self._period else context.get_continuous_state_vector()
         state, n = values.CopyToVector(), len(self._W)
         return state[:n], state[n:].reshape(n, n)
-
-    def _copy_estimate(self, context: Context, output: Any) -> None:
-        output.SetFromVector(self._parts(context)[0])
-
-    def _copy_covariance(self, context: Context, output: Any) -> None:
-        output.SetFromVector(self._parts(context)[1].reshape(-1))
 
     def _update(self, context: Context, discrete_state: Any) -> None:
         for port in (self._y, *([] if self._u is None else [self._u])):

@@ -24,8 +24,7 @@ class KeptAlive:
     """Keeps what an operation refers to by its address, as long as the operation is in use.
 
     Args:
-        tapes: of the model.
-        others: anything else.
+        things: tapes of the model, and anything else.
     """
 
     def __init__(self, *things: Any) -> None:
@@ -47,8 +46,6 @@ class ObserverCode:
     Args:
         observer: the block.
     """
-
-    operation = ""
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer

@@ -15,7 +15,13 @@ from merganser.analysis.integrators.dense_output import DenseOutput
 from merganser.analysis.integrators.problem import return_to_start
 from merganser.analysis.integrators.settings import IntegratorSettings
 from merganser.analysis.integrators.step_size import RESOLUTION
-from merganser.analysis.integrators.stepping import begin_step, complete_step, note_step, shortest_step_size
+from merganser.analysis.integrators.stepping import (
+    begin_step,
+    complete_step,
+    first_step_size,
+    note_step,
+    shortest_step_size,
+)
 from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.native_code import may_compile
@@ -142,7 +148,8 @@ class IntegratorBase(IntegratorSettings):
 
     def _prepare_all(self) -> None:
         """Makes room for what is computed in steps."""
-        context, n, dtype = self._bound_context(), len(self._x), self._x.dtype
+        context, n, dtype = self._context, len(self._x), self._x.dtype
+        assert context is not None
         self._x_start, self._xdot_start, self._xdot_end = self._x.copy(), self._x.copy(), self._x.copy()
         # What the method keeps from step to step; the second is much, and changes in few steps only (`save_bulk`).
         self._memory: NDArray[Any] = np.zeros(0)
@@ -271,7 +278,8 @@ class IntegratorBase(IntegratorSettings):
         first = self._initial_step_size
         if first is None:
             first = self.first_step_share * longest if math.isfinite(longest) else _FIRST_STEP_SIZE
-        r[f.IDEAL_STEP_SIZE] = min(max(first, shortest_step_size(self)), longest)
+        r[f.WANTED_FIRST] = first
+        r[f.IDEAL_STEP_SIZE] = first_step_size(self)
         if self._integers[f.IS_STEPPING]:
             self._refuse_within_a_step("Initialize")
         if not self._is_prepared:

@@ -86,6 +86,7 @@ ERROR = next(_number)  # largest estimated error of a state variable; nan: not f
 ACCURACY = next(_number)
 MAX_STEP_SIZE = next(_number)
 MIN_STEP_SIZE = next(_number)
+WANTED_FIRST = next(_number)  # size of the first step, as far as the limits allow it
 IDEAL_STEP_SIZE = next(_number)
 IDEAL_BEFORE = next(_number)  # the same at the start of the step
 PREVIOUS_STEP_SIZE = next(_number)

@@ -35,7 +35,7 @@ from merganser.analysis.integrators.step_size import is_too_fine, next_step_size
 from merganser.framework.native import device
 from merganser.framework.native.tape import SUCCEEDED
 
-__all__ = ["begin_step", "complete_step", "note_step", "shortest_step_size"]
+__all__ = ["begin_step", "complete_step", "first_step_size", "note_step", "shortest_step_size"]
 
 # A step may be this much longer than the maximum, or than wanted, so that no sliver is left before an event;
 # one that an event cuts to less than this share of its size does not count for the choice of the next.
@@ -51,6 +51,13 @@ _is_too_fine, _next_step_size = device(is_too_fine), device(next_step_size)
 def shortest_step_size(p: Problem) -> float:
     """The shortest step in use [s]: what was asked for, or what time can resolve."""
     return max(reals_of(p)[f.MIN_STEP_SIZE], _RESOLUTION * max(abs(time_of(p)), 1.0))
+
+
+@device
+def first_step_size(p: Problem) -> float:
+    """The size of the first attempt from here on [s]."""
+    r = reals_of(p)
+    return min(max(r[f.WANTED_FIRST], shortest_step_size(p)), r[f.MAX_STEP_SIZE])
 
 
 @device

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.core.events import EventKind, TriggerType
+from merganser.framework.core.inside import declared_events, slot_of
 from merganser.framework.native import device
 from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.assembly import Assembly, order_of_computation, place_relative_to
@@ -141,9 +142,7 @@ class ModelTape:
         return [place for slot in slots for place in _places_of(slot)]
 
     def _add_output(self, port: Any) -> list[int]:
-        leaf_port, store = port._leaf_port, self._context.store
-        layout = self._context.layout.root.of_system[id(leaf_port._system)]
-        slot = store.slots[layout.first_bit + leaf_port._entry_number]
+        slot = slot_of(port, self._context)
         self._add_entries([slot])
         return _places_of(slot)
 
@@ -152,10 +151,10 @@ class ModelTape:
         context, assembly = self._context, self._assembly
         events = [
             (leaf, event)
-            for leaf, event in context.system._events_with(context, TriggerType.kPeriodic)
+            for leaf, event in declared_events(context.system, context, TriggerType.kPeriodic)
             if event.kind is EventKind.DISCRETE_UPDATE
         ]
-        codes = [(leaf, event.native and event.native.resolve(leaf)) for leaf, event in events]
+        codes: list[tuple[Any, Any]] = [(leaf, event.native and event.native.resolve(leaf)) for leaf, event in events]
         if not all(code is not None for _, code in codes):
             raise LookupError
         sources = [source for leaf, code in codes for source in code.sources_in(leaf)]

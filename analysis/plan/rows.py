@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from merganser.analysis.batch_contexts import may_read_abstract_values, routing_of
 from merganser.analysis.event_schedule import EventSchedule
 from merganser.analysis.integrators import step_fields as sf
+from merganser.analysis.integrators.stepping import first_step_size
 from merganser.analysis.plan import fields as f
 from merganser.analysis.plan.clocks import clocks_at, forget_strikes
 from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.plan import make_plan
+from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.core.store import FixedInputPortValue
 from merganser.framework.native import device, kernel, kernel_address
 from merganser.framework.native.assembly import place_relative_to
@@ -73,6 +75,8 @@ def _load(
         memory[k] = 0.0
     for k in range(places.shape[0]):
         values[places[k]] = row[k]
+    if s[sf.NUM_STATES]:
+        integrator_reals[sf.IDEAL_STEP_SIZE] = first_step_size(i[f.STEP])
 
 
 @device
@@ -328,7 +332,7 @@ def _check_events(simulator: Simulator) -> None:
         or simulator._target_rate > 0.0
     )
     schedule = EventSchedule(system, context)
-    if looks_often or system._may_have_witnesses() or any(_lists(schedule.initialization)):
+    if looks_often or may_have_witnesses(system) or any(_lists(schedule.initialization)):
         raise LookupError
     for leaf, event in schedule._ordered:
         if event.native is None or event.native.resolve(leaf) is None:

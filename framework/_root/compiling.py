@@ -59,7 +59,6 @@ def _shown(total: int) -> Iterator[Callable[[str], None]]:
 def _operations_of_blocks() -> None:
     """operations of blocks"""
     from merganser.framework.core.inside import cache_entries, declared_events
-    from merganser.framework.core.native_function import BoundNativeFunction
     from merganser.framework.native.operations import OPERATIONS, address_of
 
     for name in OPERATIONS:
@@ -69,7 +68,7 @@ def _operations_of_blocks() -> None:
         events = (event for _, event in declared_events(block, context))
         parts: list[Any] = [*cache_entries(block), *events]
         for part in parts:
-            code = part.native.resolve(context) if isinstance(part.native, BoundNativeFunction) else None
+            code = part.native and part.native.resolve(context)
             if code is not None:
                 address_of(code.operation)
 
@@ -88,12 +87,12 @@ def _blocks() -> list[Any]:
         p.Gain(one), p.Adder(1, 1), p.Multiplexer([1]), p.Sine(one, one, one), p.Sine(one, one, one, False),
         p.Saturation(one, one), p.Saturation(input_size=1), p.FirstOrderLowPassFilter(one), p.MatrixGain([one]),
         p.LinearSystem([one], [one], [one], [one]), p.DiscreteTimeIntegrator(1, 1.0), p.DiscreteTimeDelay(1.0, 1, 1),
-        p.DiscreteDerivative(1, 1.0), p.DiscreteDerivative(1, 1.0, False), p.WrapToSystem(1),
+        p.DiscreteDerivative(1, 1.0), p.DiscreteDerivative(1, 1.0, False), p.WrapToSystem(1), p.Demultiplexer(2),
         p.Selector(p.SelectorParams(inputs=inputs, outputs=outputs)), p.SparseMatrixGain([one]),
         p.MultilayerPerceptron([True], [1], [p.PerceptronActivationType.kTanh]),
         p.BarycentricMeshSystem(BarycentricMesh([[0.0, 1.0]]), [[0.0, 1.0]]),
         p.LinearTransformDensity(RandomDistribution.kUniform, 1, 1),
-        p.TrajectoryLinearSystem(number, number, number, number),
+        p.RandomSource(RandomDistribution.kUniform, 1, 1.0), p.TrajectoryLinearSystem(number, number, number, number),
         PidController([[1.0, 0.0], [0.0, 1.0]], [one], one, one, one),
     ]  # fmt: skip
 

@@ -313,10 +313,8 @@ class BoundNativeFunction:
 
     def _code_of(self, arguments: Sequence[Argument]) -> NativeCode:
         every = [*arguments, *self._results]
-        if self.may_copy and isinstance(arguments[0], Wire):  # read where the source stands, if possible
-            source, result = arguments[0], self._results[0]
-            if source.first:
-                return NativeCode("part", (result.size, source.first, source.place, result.place))
+        source, result = every[0], self._results[0]
+        if self.may_copy and isinstance(source, Wire) and source.first == 0:  # read where it stands, if possible
             return NativeCode("copy", (result.size, source.place, result.place))
         integers: list[Any] = [FAILURE] if self._ways_to_fail else []
         start = len(integers) + sum(len(argument.integers([], 0)) for argument in every)

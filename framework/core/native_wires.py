@@ -12,6 +12,7 @@ Each has a letter, by which compiled code knows what to make of its integers; `v
     f  a constant number: place
     n  a vector of integers: size, where among the integers it stands
     i  an integer: itself
+    g  a generator of random numbers: see `generator_at` in native/generators.py; no wire, for operations made by hand
 """
 
 from __future__ import annotations

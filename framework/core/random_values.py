@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
+from merganser.framework.core.native_function import native
 from merganser.framework.core.system_base import SystemBase
 from merganser.framework.core.values import AbstractValue
 
@@ -24,13 +25,18 @@ __all__ = [
     "RandomDistribution",
     "RandomGenerator",
     "draw",
+    "drawn",
+    "next_word",
     "twister_is_known",
+    "uniform",
 ]
 
 Array = NDArray[Any]
 
 _DEFAULT_SEED = 5489
 _WORD = 2**32
+_TWO_32 = float(_WORD)
+_BELOW_ONE = math.nextafter(1.0, 0.0)
 _NUM_WORDS = 624
 
 
@@ -40,6 +46,9 @@ class RandomDistribution(enum.Enum):
     kUniform = 0
     kGaussian = 1
     kExponential = 2
+
+
+_UNIFORM, _GAUSSIAN = RandomDistribution.kUniform.value, RandomDistribution.kGaussian.value
 
 
 class _NoSeeds(ISeedSequence):
@@ -112,9 +121,41 @@ class RandomGenerator:
 
     def uniform(self) -> float:
         """Returns a number drawn uniformly from [0, 1), made of two words."""
-        low, high = self(), self()
-        value = (low + high * float(_WORD)) / float(_WORD) ** 2
-        return value if value < 1.0 else math.nextafter(1.0, 0.0)
+        return uniform(self)
+
+
+def next_word(generator: Any) -> int:
+    """The next word of a RandomGenerator."""
+    word: int = generator()
+    return word
+
+
+def uniform(generator: Any) -> float:
+    """A number drawn uniformly from [0, 1), made of two words."""
+    low, high = next_word(generator), next_word(generator)
+    value = (float(low) + float(high) * _TWO_32) / (_TWO_32 * _TWO_32)
+    return value if value < 1.0 else _BELOW_ONE
+
+
+@native
+def drawn(generator: Any, distribution: int, sample: Array) -> None:
+    """Independent numbers of a RandomDistribution, given by its value."""
+    i = 0
+    while i < len(sample):
+        if distribution == _GAUSSIAN:  # the polar method (Marsaglia and Bray, 1964) gives two at a time
+            x = 2.0 * uniform(generator) - 1.0
+            y = 2.0 * uniform(generator) - 1.0
+            square = x * x + y * y
+            if 0.0 < square <= 1.0:
+                scale = math.sqrt(-2.0 * math.log(square) / square)
+                sample[i] = y * scale
+                if i + 1 < len(sample):
+                    sample[i + 1] = x * scale
+                i += 2
+        else:
+            number = uniform(generator)
+            sample[i] = number if distribution == _UNIFORM else -math.log1p(-number)
+            i += 1
 
 
 @functools.cache
@@ -163,25 +204,11 @@ def draw(distribution: RandomDistribution, size: int, generator: RandomGenerator
     Returns:
         Shape [size].
     """
-    if distribution is RandomDistribution.kUniform:
-        return np.array([generator.uniform() for _ in range(size)])
-    if distribution is RandomDistribution.kExponential:
-        return np.array([-math.log1p(-generator.uniform()) for _ in range(size)])
-    if distribution is RandomDistribution.kGaussian:
-        pairs = [_gaussian_pair(generator) for _ in range((size + 1) // 2)]
-        return np.array([number for pair in pairs for number in pair][:size])
-    raise TypeError(f"draw: expected a RandomDistribution, got {distribution!r}.")
-
-
-def _gaussian_pair(generator: RandomGenerator) -> tuple[float, float]:
-    """Two independent Gaussian numbers, by the polar method (Marsaglia and Bray, 1964)."""
-    while True:
-        x = 2.0 * generator.uniform() - 1.0
-        y = 2.0 * generator.uniform() - 1.0
-        square = x * x + y * y
-        if 0.0 < square <= 1.0:
-            scale = math.sqrt(-2.0 * math.log(square) / square)
-            return y * scale, x * scale
+    if not isinstance(distribution, RandomDistribution):
+        raise TypeError(f"draw: expected a RandomDistribution, got {distribution!r}.")
+    sample = np.empty(size)
+    drawn.interpreted(generator, distribution.value, sample)
+    return sample
 
 
 class RandomContextMethods(SystemBase):

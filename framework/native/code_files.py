@@ -31,8 +31,8 @@ __all__ = ["SUFFIX", "CodeFiles", "cache_directory", "package_of", "source_hash"
 _KERNEL_FOLDERS = {
     "framework": ("framework.native",),
     "blocks": (
-        "framework.core.native_function", "framework.math.barycentric_mesh", "framework.primitives",
-        "analysis.controllers",
+        "framework.core.native_function", "framework.core.random_values", "framework.math.barycentric_mesh",
+        "framework.primitives", "analysis.controllers",
     ),
     "analysis": ("analysis.integrators", "analysis.plan", "framework.primitives.linearization"),
     "geometry": ("geometry.proximity", "geometry.pose_kernels"),

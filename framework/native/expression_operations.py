@@ -15,6 +15,7 @@ import math
 from typing import Any
 
 from merganser.framework.native.compile import device
+from merganser.framework.native.extending import overload, types
 from merganser.framework.native.tape import integers_at
 
 __all__ = [
@@ -37,7 +38,6 @@ __all__ = [
     "STORE",
     "SUM",
     "expressions",
-    "expressions_with_slopes",
 ]
 
 LOAD = 0  # which of time, state, input, parameters; element
@@ -165,39 +165,6 @@ def _num_arguments(code: int) -> int:
     return 1 if code in (MOVE, NOT) else 2
 
 
-def expressions(values: Any, numbers: Any, integers: Any) -> None:
-    """A program.
-
-    Integers: failure, registers, places of time, state, input, parameters and output, number of integers in the
-    program, number of registers, program.
-    """
-    registers, end, at = integers[1], 9 + integers[7], 9
-    while at < end:
-        code = integers[at]
-        if code == JUMP:
-            at += 2 + integers[at + 1]
-        elif code == JUMP_UNLESS:
-            at += 3 + (integers[at + 2] if numbers[registers + integers[at + 1]] == 0.0 else 0)
-        elif code == STORE:
-            values[integers[6] + integers[at + 1]] = numbers[registers + integers[at + 2]]
-            at += 3
-        else:
-            target = registers + integers[at + 1]
-            if code == LOAD:
-                numbers[target] = values[integers[2 + integers[at + 2]] + integers[at + 3]]
-                at += 4
-            elif code in (SUM, PRODUCT, ALL, ANY):
-                numbers[target] = _combined(code, numbers, registers, integers, at + 2)
-                at += 3 + integers[at + 2]
-            else:
-                numbers[target] = _result(code, numbers, registers, integers, at + 2)
-                at += 2 + _num_arguments(code)
-            # What else is not a number is a value like any other to Python too.
-            if code in (LOAD, POWER, FUNCTION) and numbers[target] != numbers[target]:
-                integers_at(integers[0])[0] = 1
-                return
-
-
 @device
 def _slope_of_function(which: int, x: float, y: float) -> float:
     """The derivative of an elementary function at x, where it is y."""
@@ -240,7 +207,9 @@ def _slope_of_power(base: float, exponent: float, power: float, d_base: float, d
 
 @device
 def _slope_of_list(code: int, r: Any, registers: int, slopes: int, program: Any, at: int) -> float:
-    """The slope of an instruction for any number of registers."""
+    """The slope of an instruction for any number of registers; none of conditions."""
+    if code in (ALL, ANY):
+        return 0.0
     total, slope = r[registers + program[at + 1]], r[slopes + program[at + 1]]
     for k in range(1, program[at]):
         value, d_value = r[registers + program[at + 1 + k]], r[slopes + program[at + 1 + k]]
@@ -274,8 +243,43 @@ def _slope(code: int, r: Any, registers: int, slopes: int, program: Any, at: int
     return db if b < a else da
 
 
-def expressions_with_slopes(values: Any, numbers: Any, integers: Any) -> None:
-    """Evaluates expressions of complex numbers, with their slopes; these stand behind the registers."""
+def has_slopes(number: Any) -> bool:
+    """Whether a number is complex, in compiled code."""
+    return isinstance(number, complex)
+
+
+@overload(has_slopes)
+def _has_slopes(number: Any) -> Any:
+    is_complex = isinstance(number, types.Complex)
+
+    def has_slopes_compiled(number: Any) -> bool:
+        return is_complex
+
+    return has_slopes_compiled
+
+
+def with_slope(value: float, slope: float, number: Any) -> Any:
+    """A value with its slope if a number is complex, in compiled code."""
+    return complex(value, slope) if has_slopes(number) else value
+
+
+@overload(with_slope)
+def _with_slope(value: float, slope: float, number: Any) -> Any:
+    def joined(value: float, slope: float, number: Any) -> Any:
+        return complex(value, slope)
+
+    def alone(value: float, slope: float, number: Any) -> Any:
+        return value
+
+    return joined if isinstance(number, types.Complex) else alone
+
+
+def expressions(values: Any, numbers: Any, integers: Any) -> None:
+    """A program.
+
+    Integers: failure, registers, places of time, state, input, parameters and output, number of integers in the
+    program, number of registers, program. Slopes stand behind the registers.
+    """
     registers, end, at = integers[1], 9 + integers[7], 9
     slopes = registers + integers[8]
     while at < end:
@@ -286,26 +290,29 @@ def expressions_with_slopes(values: Any, numbers: Any, integers: Any) -> None:
             at += 3 + (integers[at + 2] if numbers[registers + integers[at + 1]] == 0.0 else 0)
         elif code == STORE:
             source = integers[at + 2]
-            values[integers[6] + integers[at + 1]] = complex(numbers[registers + source], numbers[slopes + source])
+            result = with_slope(numbers[registers + source], numbers[slopes + source], values[0])
+            values[integers[6] + integers[at + 1]] = result
             at += 3
         else:
-            target, slope = registers + integers[at + 1], slopes + integers[at + 1]
+            target, slope = integers[at + 1], 0.0
             if code == LOAD:
-                value = values[integers[2 + integers[at + 2]] + integers[at + 3]]
-                numbers[target], numbers[slope] = value.real, value.imag
+                loaded = values[integers[2 + integers[at + 2]] + integers[at + 3]]
+                value, slope = loaded.real, loaded.imag
                 at += 4
             elif code in (SUM, PRODUCT, ALL, ANY):
-                numbers[slope] = 0.0
-                if code in (SUM, PRODUCT):
-                    numbers[slope] = _slope_of_list(code, numbers, registers, slopes, integers, at + 2)
-                numbers[target] = _combined(code, numbers, registers, integers, at + 2)
+                value = _combined(code, numbers, registers, integers, at + 2)
+                if has_slopes(values[0]):
+                    slope = _slope_of_list(code, numbers, registers, slopes, integers, at + 2)
                 at += 3 + integers[at + 2]
             else:
-                result = _result(code, numbers, registers, integers, at + 2)
-                if result == result:
-                    numbers[slope] = _slope(code, numbers, registers, slopes, integers, at + 2, result)
-                numbers[target] = result
+                value = _result(code, numbers, registers, integers, at + 2)
+                if has_slopes(values[0]) and value == value:
+                    slope = _slope(code, numbers, registers, slopes, integers, at + 2, value)
                 at += 2 + _num_arguments(code)
-            if code in (LOAD, POWER, FUNCTION) and numbers[target] != numbers[target]:
+            numbers[registers + target] = value
+            if has_slopes(values[0]):
+                numbers[slopes + target] = slope
+            # What else is not a number is a value like any other to Python too.
+            if code in (LOAD, POWER, FUNCTION) and value != value:
                 integers_at(integers[0])[0] = 1
                 return

@@ -26,6 +26,7 @@ _FETCHED = {
     "f": ("numbers[integers[{0}]]", 1),
     "n": ("vector_at(further(integers, integers[{1}]), integers[{0}])", 2),
     "i": ("integers[{0}]", 1),
+    "g": ("generator_at(integers[{0}], integers[{1}], integers[{2}], integers[{3}])", 4),
 }
 
 
@@ -90,6 +91,7 @@ def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
         function: as numba takes it.
         kinds: see NativeOperation.
     """
+    from merganser.framework.native.generators import generator_at
     from merganser.framework.native.tape import FAILED, integers_at
 
     wire_arrays = import_whole("merganser.framework.native.wire_arrays")
@@ -108,6 +110,7 @@ def operation_calling(function: Any, kinds: str) -> Callable[..., None]:
     body = "\n    ".join(lines).format(call=call, fail=f"integers_at(integers[0])[0] = {FAILED}")
     names: dict[str, Any] = {
         "__name__": __name__, "function": function, "integers_at": integers_at,
+        "generator_at": generator_at,
         **{name: getattr(wire_arrays, name) for name in wire_arrays.__all__},
     }  # fmt: skip
     source = f"def operation(values, numbers, integers):\n    {body}\n"

@@ -15,23 +15,20 @@ from merganser.framework.core.native_code import Operation
 from merganser.framework.core.native_function import NativeOperation
 from merganser.framework.native.code_files import CodeFiles
 from merganser.framework.native.compile import Code, compiler_lock, obtain
-from merganser.framework.native.expression_operations import expressions, expressions_with_slopes
+from merganser.framework.native.expression_operations import expressions
 from merganser.framework.native.extending import import_whole
 from merganser.framework.native.native_operations import signature_of_operation
-from merganser.framework.native.random_operations import random_sample
 from merganser.framework.native.tape import call_python, integers_at
 from merganser.framework.native.trajectory_operations import trajectory
 
 __all__ = ["OPERATIONS", "CompiledOperation", "address_of", "has_complex_form", "signature_of_operation"]
 
 OPERATIONS: dict[str, Callable[..., None]] = {
-    function.__name__: function for function in (expressions, random_sample, trajectory)
+    function.__name__: function for function in (expressions, trajectory)
 }
 
 
-# Those that neither compare values nor call functions of floats, and so compute derivatives by the complex step.
-_OF_COMPLEX = {"constant", "copy", "part"}
-_FOR_COMPLEX: dict[str, Callable[..., None]] = {"expressions": expressions_with_slopes}  # those that are others then
+_OF_COMPLEX = {"copy", "expressions"}  # those that compute derivatives by the complex step
 
 
 def _operation(function: Callable[..., None]) -> Callable[..., None]:
@@ -62,13 +59,12 @@ def has_complex_form(operation: str | NativeOperation | Operation) -> bool:
 
     Functions of users may: those that cannot be compiled so raise a TypeError when their address is asked for.
     """
-    return isinstance(operation, NativeOperation) or operation in _OF_COMPLEX or operation in _FOR_COMPLEX
+    return isinstance(operation, NativeOperation) or operation in _OF_COMPLEX
 
 
 @functools.cache
 def _address_of(name: str, is_complex: bool) -> int:
-    form = _FOR_COMPLEX.get(name) if is_complex else None
-    return CompiledOperation(form or OPERATIONS[name], is_complex).address()
+    return CompiledOperation(OPERATIONS[name], is_complex).address()
 
 
 class CompiledOperation:
@@ -105,25 +101,9 @@ def copy(values: Any, numbers: Any, integers: Any) -> None:
 
 
 @_operation
-def constant(values: Any, numbers: Any, integers: Any) -> None:
-    """to[0:n] = c[0:n]; integers: n, c, to."""
-    n, c, target = integers[0], integers[1], integers[2]
-    for i in range(n):
-        values[target + i] = numbers[c + i]
-
-
-@_operation
 def call_back(values: Any, numbers: Any, integers: Any) -> None:
     """Calls a function of Python; integers: its address, and that of what operations come to."""
     integers_at(integers[1])[0] = call_python(integers[0], integers[1])
-
-
-@_operation
-def part(values: Any, numbers: Any, integers: Any) -> None:
-    """y[0:n] = u[start:start + n]; integers: n, start, u, y."""
-    n, start, u, y = integers[0], integers[1], integers[2], integers[3]
-    for i in range(n):
-        values[y + i] = values[u + start + i]
 
 
 @_operation

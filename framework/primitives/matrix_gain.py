@@ -51,7 +51,7 @@ class SparseMatrixGain(LeafSystem):
 
     Raises:
         TypeError: D is no matrix.
-        ValueError: D has an element that is not a number.
+        ValueError: D has an element that is not a number, or indices beyond its shape.
     """
 
     def __init__(self, D: Any) -> None:
@@ -92,6 +92,7 @@ def _checked_sparse(D: Any) -> Any:
     if not sparse.issparse(D) and np.ndim(D) != 2:
         raise TypeError(f"SparseMatrixGain: D must be a scipy.sparse matrix, got {type(D).__name__} {D!r}.")
     matrix = sparse.csc_matrix(D, dtype=np.float64, copy=True)
+    matrix.check_format()  # compiled code does not look whether indices are in range
     if np.isnan(matrix.data).any():
         raise ValueError("SparseMatrixGain: an element of D is not a number.")
     return matrix

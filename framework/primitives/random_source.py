@@ -17,6 +17,7 @@ from merganser.framework.core.random_values import (
     RandomDistribution,
     RandomGenerator,
     draw,
+    drawn,
     twister_is_known,
 )
 from merganser.framework.core.state import State
@@ -110,8 +111,9 @@ class _CodeOfSource:
         state, next_word = twister_of(box.get_value().bit_generator)
         settle = _Undoing(context, box)
         rooms = address_of_array(settle.before), address_of_array(settle.was_called)
-        places = NextDiscreteStateOf(0), next_word, state, *rooms
-        return NativeCode("random_sample", (source._distribution.value, source._size, *places), settle)
+        sample = NextDiscreteStateOf(0), 0, source._size
+        code = state, next_word, *rooms, source._distribution.value, *sample
+        return NativeCode(drawn.operation("giw"), code, settle)
 
 
 class _Undoing:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from merganser.framework import CacheEntry
 from merganser.framework.core.inside import derivatives_entry
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode, ValueOf
+from merganser.framework.core.native_function import copy
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native.addresses import address_of_array
 from merganser.framework.primitives.discrete_derivative import difference_quotient
@@ -104,15 +105,16 @@ class NativeAcceleration(_NativeOutput):
         """The operation; None if Python computes the acceleration of the moment."""
         plant = self._plant
         num_q, num_v = plant.num_positions(), plant.num_velocities()
+        result = OUTPUT, 0, num_v
         if not plant.is_discrete():
             slot = self._derivatives(context)
-            return slot and NativeCode("part", (num_v, num_q, ValueOf(slot), OUTPUT), sources=(slot,))
+            return slot and NativeCode(copy.operation("ww"), (ValueOf(slot), num_q, num_v, *result), sources=(slot,))
         room = plant._native_dynamics.sample_room(context)
         if room is None:
             return None
         v, v_next = (_place_of(context, x[num_q:]) for x in room.states)
         h = np.array([plant.time_step()])
-        code = (v_next, 0, num_v, v, 0, num_v, h, OUTPUT, 0, num_v)
+        code = (v_next, 0, num_v, v, 0, num_v, h, *result)
         return NativeCode(difference_quotient.operation("wwfw"), code, sources=(), reads_abstract_state=True)
 
 
@@ -140,8 +142,8 @@ class NativeContactForces(_NativeOutput):
         """The operation; None if Python has a part in finding the contacts."""
         plant = self._plant
         if not plant._may_touch:
-            nothing = np.zeros(plant.num_velocities())
-            return NativeCode("constant", (len(nothing), nothing, OUTPUT), sources=())
+            n = plant.num_velocities()
+            return NativeCode(copy.operation("cw"), (np.zeros(n), n, OUTPUT, 0, n), sources=())
         if plant._native_dynamics.resolve(context) is None:
             return None
         room = plant._native_dynamics.sample_room(context)

@@ -168,6 +168,22 @@ def test_batches_are_single_simulations_to_the_last_bit(
             np.testing.assert_array_equal(mine.data(), theirs.data())
 
 
+@pytest.mark.parametrize("start", [1e11, 1e12])
+def test_first_steps_of_a_batch_that_starts_late_are_those_of_single_simulations(
+    start: float, tracks: list[int]
+) -> None:
+    """Time resolves no shorter ones there."""
+    system = LinearSystem([[0.0, 1.0], [-1.0, -0.2]], np.zeros((2, 0)), np.eye(2), np.zeros((2, 0)))
+    context = system.CreateDefaultContext()
+    context.SetTimeAndContinuousState(start, [1.0, 0.0])
+    batch = BatchSimulator(system, parallelize=False).simulate([[1.0], [0.0]], start + 3.0, times=[start])
+    assert tracks
+    simulator = Simulator(system, context)
+    simulator.AdvanceTo(start + 3.0)
+    assert batch.num_steps[0] == simulator.get_num_steps_taken()
+    np.testing.assert_array_equal(batch.states[:, 0], state_of(context))
+
+
 def logs_of(context: Context) -> list[Any]:
     systems: list[Any] = context.system._sys_systems if hasattr(context.system, "_sys_systems") else []
     return [part.FindLog(context) for part in systems if hasattr(part, "FindLog")]

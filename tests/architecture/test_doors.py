@@ -49,6 +49,7 @@ PLANS = Door("analysis.plan.plan:Plan.is_current", "ports, values and logs are t
 BATCHES = Door("analysis.batch:_evaluate_all", "as many rows everywhere, of the sizes that the system has")
 STEPS = Door("analysis.integrators.base:IntegratorBase.reset_context", "the context is one of the system")
 OBSERVERS = Door("analysis.estimators.observer:checked_covariance", "sizes, symmetric, positive definite, finite")
+GENERATORS = Door("framework.core.random_values:GeneratorBox.set_value", "a RandomGenerator, whose words are copied")
 BLOCKS = Door("framework.primitives._arguments:checked_vector", "sizes, finite")
 
 # By module, and by the names of functions in it; modules that stand for all their functions have none.
@@ -63,6 +64,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "analysis.plan.rows": (BATCHES, PLANS),
     "analysis.plan.unscented_operations": (OBSERVERS, PORTS),
     "framework.core.native_function": (BLOCKS, VECTORS, PORTS, PLANS),
+    "framework.core.random_values": (GENERATORS,),
     "framework.native": (BLOCKS, VECTORS, PORTS, PLANS),
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
     "geometry.pose_kernels": (FRAMES,),

@@ -16,9 +16,8 @@ ROOMS_OF_FRAMEWORK = ("core", "native", "primitives", "math", "symbolic", "autod
 # Private names of other rooms that are reached all the same, by file or folder, and why. It may only shrink.
 LEFT: dict[str, tuple[str, str]] = {
     "analysis/plan": (
-        "_abstract_state _discrete _entry_number _events_with _holds_floats _items _leaf_port "
-        "_may_have_witnesses _native_arrays _next_discrete _numeric _read_derivatives _sys_discrete_models "
-        "_sys_numeric_parameter_models _vector _xc",
+        "_abstract_state _discrete _holds_floats _items _native_arrays _next_discrete _numeric _read_derivatives "
+        "_sys_discrete_models _sys_numeric_parameter_models _vector _xc",
         "it hands on where the values of states, parameters and logs stand",
     ),
     "framework/native/assembly.py": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -192,6 +193,24 @@ def test_a_context_or_system_that_a_handler_changes_is_heeded(where: str, what: 
             world.actor.DeclarePeriodicPublishEvent(0.02, 0.0, lambda context: None)
 
     with_and_without_plan(where, act)
+
+
+@pytest.mark.parametrize("use_plan", [True, False])
+@pytest.mark.parametrize("where", ["publish", "monitor"])
+def test_parts_of_a_simulation_are_not_exchanged_while_it_advances(where: str, use_plan: bool) -> None:
+    for what in ("reset_integrator", "reset_context"):
+        world = World(use_plan, where)
+        simulator, root = world.simulator, world.root
+        part = root if what == "reset_context" else RungeKutta3Integrator(simulator.get_system(), root)
+        reset = functools.partial(getattr(simulator, what), part)
+        if where == "monitor":
+            simulator.Initialize()
+            simulator.set_monitor(lambda _, reset=reset: reset())
+        with pytest.raises(RuntimeError, match=f"{what} was called by a callback or monitor of this simulation"):
+            world.run(lambda _, reset=reset: reset())
+        simulator.clear_monitor()
+        simulator.AdvanceTo(1.0)
+        assert root.get_time() == 1.0
 
 
 @pytest.mark.parametrize("where", CALLBACKS)

@@ -215,6 +215,10 @@ def test_sparse_gain_can_be_replaced_by_one_of_its_shape():
     context = system.CreateDefaultContext()
     system.get_input_port().FixValue(context, [1.0, 2.0, 3.0])
     assert system.get_output_port().Eval(context).tolist() == [14.0]
+    damaged = system.D()
+    damaged.indices[0] = 7
+    with pytest.raises(ValueError, match="indices"):
+        system.set_D(damaged)
     with pytest.raises(ValueError, match=r"'::SparseMatrixGain': D must keep its shape \(1, 3\)"):
         system.set_D(scipy.sparse.csc_matrix((3, 1)))
     system.D().data[:] = 0.0

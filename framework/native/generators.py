@@ -1,0 +1,72 @@
+"""Numpy's random generators in compiled code: what `drawn` in core/random_values.py asks for words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from merganser.framework.core.random_values import next_word, uniform
+from merganser.framework.native.compile import device
+from merganser.framework.native.extending import intrinsic, ir, overload, types
+from merganser.framework.native.tape import integers_at
+
+__all__ = ["generator_at"]
+
+_NUM_WORDS = 625  # of the generator: the twister's words, then its position among them
+
+device(uniform)
+
+
+def _call_for_word(typingctx: Any, function: Any, state: Any) -> Any:
+    """The next word of a generator, from the function and the state at two addresses."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        function_type = ir.FunctionType(ir.IntType(32), [pointer])
+        callee = builder.inttoptr(arguments[0], function_type.as_pointer())
+        word = builder.call(callee, [builder.inttoptr(arguments[1], pointer)])
+        return builder.zext(word, ir.IntType(64))
+
+    return types.int64(types.int64, types.int64), generate
+
+
+def _words_at(typingctx: Any, address: Any) -> Any:
+    """The 32-bit integers at an address, as something to index."""
+    kind = types.CPointer(types.int32)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(kind))
+
+    return kind(types.int64), generate
+
+
+_next_word: Any = intrinsic(_call_for_word)
+_words: Any = intrinsic(_words_at)
+
+
+
+@device
+def generator_at(state: int, function: int, before: int, was_called: int) -> Any:
+    """A generator of whose present state a copy is kept.
+
+    Args:
+        state: address of the generator.
+        function: that of numpy's function for its next word.
+        before: where the copy goes.
+        was_called: address of an integer to set to 1.
+
+    Returns:
+        What `next_word` takes.
+    """
+    present, copy = _words(state), _words(before)
+    for i in range(_NUM_WORDS):
+        copy[i] = present[i]
+    integers_at(was_called)[0] = 1
+    return function, state
+
+
+@overload(next_word)
+def _word_of(generator: Any) -> Any:
+    def word_of(generator: Any) -> Any:
+        return _next_word(generator[0], generator[1])
+
+    return word_of
