@@ -407,13 +407,14 @@ class Simulator:
 
     def _usable_plan(self) -> Plan | None:
         """The compiled way to advance, if there is one and it pays to load it."""
-        may_have_one = self._uses_native_plan and self._watch is None
-        if may_have_one and self._plan is None and self._may_have_plan and self._pays_to_have_plan():
+        if not self._uses_native_plan:
+            return None
+        if self._plan is None and self._may_have_plan and self._pays_to_have_plan():
             from merganser.analysis.plan.plan import make_plan
 
-            self._plan = make_plan(self._context, self._schedule, self._integrator)
+            self._plan = make_plan(self._context, self._schedule, self._integrator, self._watch is not None)
             self._may_have_plan = self._plan is not None
-        return self._plan if may_have_one else None
+        return self._plan
 
     def _pays_to_have_plan(self) -> bool:
         return self._when_to_plan == "always" or (self._when_to_plan != "never" and pays_to_load(_LOOP))
@@ -426,7 +427,7 @@ class Simulator:
         while True:
             if self._target_rate > 0.0:
                 self._wait(self._time())
-            plan.begin(self._pending)
+            plan.begin(self._pending, self._watch)
             self._takes_from_plan = True
             try:
                 is_complete = plan.advance(boundary_time, progress, must_look)
@@ -439,6 +440,8 @@ class Simulator:
                 self._publish_what_is_owed(status)
             if must_look and plan.num_steps:
                 self._look(status)
+            if self._watch is not None and plan.num_steps:
+                self._watch.end_if_accumulating(status)
             if not (is_complete or has_left_events):
                 return False
             is_at_end = self._time() >= boundary_time or status._reason is not _NONE_SO_FAR
@@ -516,7 +519,7 @@ class Simulator:
         watch, schedule = self._watch, self._schedule
         self._pending = timed if time >= next_time else schedule.per_step
         if watch is not None and watch.triggered:
-            self._pending = schedule.with_witnessed(self._pending, watch.triggered_events())
+            self._pending = schedule.step_events_with(self._pending, watch.triggered_events())
         self._owed = self._pending.publish
         self._num_paid[0] = 0
         self._expected_time = time
