@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["InitializeParams", "Simulator"]
 
-# Settings of the default integrator.
-_ACCURACY = 1e-4
-_INITIAL_STEP_SIZE = 1e-4  # [s]
+_ACCURACY = 1e-4  # of the default integrator
+_INITIAL_STEP_SIZE = 1e-4  # of it, too [s]
 _MAX_STEP_SIZE = 0.1  # [s]
 
 _STEPS_BETWEEN_LOOKS = 64  # in Python, until it is asked again whether the compiled loop pays
@@ -407,14 +406,12 @@ class Simulator:
 
     def _usable_plan(self) -> Plan | None:
         """The compiled way to advance, if there is one and it pays to load it."""
-        if not self._uses_native_plan:
-            return None
-        if self._plan is None and self._may_have_plan and self._pays_to_have_plan():
+        if self._uses_native_plan and self._plan is None and self._may_have_plan and self._pays_to_have_plan():
             from merganser.analysis.plan.plan import make_plan
 
             self._plan = make_plan(self._context, self._schedule, self._integrator, self._watch is not None)
             self._may_have_plan = self._plan is not None
-        return self._plan
+        return self._plan if self._uses_native_plan else None
 
     def _pays_to_have_plan(self) -> bool:
         return self._when_to_plan == "always" or (self._when_to_plan != "never" and pays_to_load(_LOOP))
