@@ -93,7 +93,7 @@ class PlantContact(PlantContactGeometry):
             self._contact_settings = make_settings(
                 self._time_step,
                 _APPROXIMATIONS[self.get_discrete_contact_approximation()],
-                stiction_tolerance=self._stiction_tolerance,
+                stiction_tolerance=self._choices.stiction_tolerance,
             )
             self._fallback_settings = make_settings(self._time_step, SAP)
         return self._contact_settings
@@ -190,8 +190,8 @@ class PlantContact(PlantContactGeometry):
         model = room.model
         return (
             w.topology, w.parameters, model.trees, model.tree_of_mobod, model.tree_of_velocity, room.materials,
-            model.limits, links, drives, self._settings_of_contact(), self._near_rigid_threshold, w.q, w.v, x_star,
-            w.position, pairs, contacts, w.scratch, room.matrix, room.is_locked, room.constraints, room.rows,
+            model.limits, links, drives, self._settings_of_contact(), self._choices.near_rigid_threshold, w.q, w.v,
+            x_star, w.position, pairs, contacts, w.scratch, room.matrix, room.is_locked, room.constraints, room.rows,
             room.jacobian, room.frames, room.source, room.counts,
         )  # fmt: skip
 
@@ -207,7 +207,7 @@ class PlantContact(PlantContactGeometry):
             arguments = _solver_arguments(w, room, settings, v_star, num_constraints, num_rows, jacobian_size)
             status = w.call(solver, *arguments)
             if status == NO_CAPACITY:
-                room.grow()
+                room.grow(room.statistics)
             if status == NOT_CONVERGED and settings["approximation"] != SAP:
                 self._warn_of_fallback(context, "SAP")
                 settings, solver, status = self._fallback_settings, contact_velocities, NO_CAPACITY
@@ -291,7 +291,7 @@ class PlantContact(PlantContactGeometry):
         room.reserve(len(contacts), 0, 0)
         room.F_Bo_W[:] = 0.0
         w.call(
-            penalty_forces, room.materials, self._stiction_tolerance, w.position, w.velocity, pairs, contacts,
+            penalty_forces, room.materials, self._choices.stiction_tolerance, w.position, w.velocity, pairs, contacts,
             room.F_Bo_W, room.forces,
         )  # fmt: skip
         room.tau[:] = 0.0
