@@ -406,12 +406,13 @@ class Simulator:
 
     def _usable_plan(self) -> Plan | None:
         """The compiled way to advance, if there is one and it pays to load it."""
-        if self._uses_native_plan and self._plan is None and self._may_have_plan and self._pays_to_have_plan():
+        may_have_one = self._uses_native_plan and self._may_have_plan
+        if may_have_one and self._plan is None and self._pays_to_have_plan():
             from merganser.analysis.plan.plan import make_plan
 
             self._plan = make_plan(self._context, self._schedule, self._integrator, self._watch is not None)
             self._may_have_plan = self._plan is not None
-        return self._plan if self._uses_native_plan else None
+        return self._plan if may_have_one else None
 
     def _pays_to_have_plan(self) -> bool:
         return self._when_to_plan == "always" or (self._when_to_plan != "never" and pays_to_load(_LOOP))
@@ -481,8 +482,7 @@ class Simulator:
             if self._num_begun:
                 self._begun, self._num_begun = [], 0
         self._next_timed = self._schedule.next_timed(time)
-        next_time = self._next_timed[0]
-        target = next_time if next_time < boundary_time else boundary_time
+        target = min(self._next_timed[0], boundary_time)
         watch, store = self._watch, self._store
         if watch is not None:
             watch.is_stale = watch.is_stale or bool(pending.unrestricted or pending.discrete)
@@ -517,8 +517,7 @@ class Simulator:
         self._pending = timed if time >= next_time else schedule.per_step
         if watch is not None and watch.triggered:
             self._pending = schedule.step_events_with(self._pending, watch.triggered_events())
-        self._owed = self._pending.publish
-        self._num_paid[0] = 0
+        self._owed, self._num_paid[0] = self._pending.publish, 0
         self._expected_time = time
         self._num_steps += 1
 

@@ -19,8 +19,10 @@ __all__ = ["clocks_at", "forget_strikes", "make_clocks", "next_strike", "strike_
 
 def make_clocks(periods: Sequence[tuple[float, float]]) -> list[float]:
     """Clocks of these periods and offsets [s], ready for any time."""
-    rows = ((period, offset, latest_time(period)) for period, offset in periods)
-    return [-math.inf] * len(periods) + [number for row in rows for number in row]
+    clocks = [-math.inf] * len(periods)
+    for period, offset in periods:
+        clocks += period, offset, latest_time(period)
+    return clocks
 
 
 @device
