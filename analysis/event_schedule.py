@@ -7,7 +7,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, NoReturn
 
-from merganser.analysis.integrators.step_size import RESOLUTION, is_too_fine
+from merganser.analysis.integrators.step_size import RESOLUTION
 from merganser.analysis.plan.clocks import clocks_at, forget_strikes, make_clocks, strike_after
 from merganser.framework import Context, System, TriggerType
 from merganser.framework.core.events import EventKind
@@ -61,7 +61,8 @@ class EventSchedule:
         self._periods = list(dict.fromkeys((event.period, event.offset) for event in periodic))
         self._clocks = make_clocks(self._periods)
         self._asked_at = math.nan
-        self._of_clocks: dict[int, SimultaneousEvents] = {}  # by their bits
+        self._of_clocks: dict[int, SimultaneousEvents] = {}  # see `step_events`
+        self._of_witnesses: dict[tuple[int, ...], int] = {}
         self.initialization = _by_kind([i for i in self._ordered if i[1].trigger is TriggerType.kInitialization])
         self.per_step = self.step_events(0)
         self._next = math.nan, self.per_step  # the answer to the last question
@@ -106,7 +107,7 @@ class EventSchedule:
         return list(self._clocks)
 
     def clocks_of(self, events: SimultaneousEvents) -> int | None:
-        """The bits of the clocks whose strike makes these events due; None if they are not from `step_events`."""
+        """The number by which `step_events` knows events; None if they are not from there."""
         for clocks, known in self._of_clocks.items():
             if known is events:
                 return clocks
@@ -114,13 +115,17 @@ class EventSchedule:
 
     def clocks_at(self, time: float) -> int:
         """The bits of the clocks that strike at exactly `time`."""
-        for period, _ in self._periods:
-            if is_too_fine(period, time):
-                self._refuse(time)
-        return clocks_at(self._clocks, len(self._periods), time, math.nextafter(time, -math.inf))
+        clocks = clocks_at(self._clocks, len(self._periods), time, math.nextafter(time, -math.inf))
+        if clocks < 0:
+            self._refuse(time)
+        return clocks
 
     def step_events(self, clocks: int) -> SimultaneousEvents:
-        """The per-step events together with the periodic events of these clocks, given by bits."""
+        """The per-step events together with other events that are due.
+
+        Args:
+            clocks: the bits of the clocks that strike, or a number from `with_witnessed`.
+        """
         events = self._of_clocks.get(clocks)
         if events is None:
             events = self._of_clocks[clocks] = self._select(clocks, {TriggerType.kPerStep})
@@ -131,9 +136,25 @@ class EventSchedule:
         triggers = {TriggerType.kInitialization} if with_initialization else set()
         return self._select(clocks, triggers | {TriggerType.kPerStep}).publish
 
-    def with_witnessed(self, events: SimultaneousEvents, witnessed: EventList) -> SimultaneousEvents:
-        """These events together with those of witness functions that have triggered."""
-        return _by_kind(_in_order([*events.unrestricted, *events.discrete, *events.publish, *witnessed]))
+    def with_witnessed(self, clocks: int, witnessed: EventList) -> int:
+        """A number for the events of clocks, given by their bits, and of witness functions that have triggered."""
+        if not witnessed:
+            return clocks
+        key = (clocks, *(id(part) for item in witnessed for part in item))
+        number = self._of_witnesses.get(key)
+        if number is None:
+            number = (len(self._of_witnesses) + 1) << len(self._periods)  # more than any bits of clocks
+            events = self.step_events(clocks)
+            together = [*events.unrestricted, *events.discrete, *events.publish, *witnessed]
+            self._of_clocks[number] = _by_kind(_in_order(together))
+            self._of_witnesses[key] = number
+        return number
+
+    def step_events_with(self, events: SimultaneousEvents, witnessed: EventList) -> SimultaneousEvents:
+        """Events that have come from `step_events`, together with those of witness functions that have triggered."""
+        clocks = self.clocks_of(events)
+        assert clocks is not None
+        return self.step_events(self.with_witnessed(clocks, witnessed))
 
     def _select(self, clocks: int, triggers: set[TriggerType]) -> SimultaneousEvents:
         if not self._ordered:

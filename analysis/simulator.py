@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["InitializeParams", "Simulator"]
 
-# Settings of the default integrator.
-_ACCURACY = 1e-4
-_INITIAL_STEP_SIZE = 1e-4  # [s]
+_ACCURACY = 1e-4  # of the default integrator
+_INITIAL_STEP_SIZE = 1e-4  # of it, too [s]
 _MAX_STEP_SIZE = 0.1  # [s]
 
 _STEPS_BETWEEN_LOOKS = 64  # in Python, until it is asked again whether the compiled loop pays
@@ -407,11 +406,11 @@ class Simulator:
 
     def _usable_plan(self) -> Plan | None:
         """The compiled way to advance, if there is one and it pays to load it."""
-        may_have_one = self._uses_native_plan and self._watch is None
-        if may_have_one and self._plan is None and self._may_have_plan and self._pays_to_have_plan():
+        may_have_one = self._uses_native_plan and self._may_have_plan
+        if may_have_one and self._plan is None and self._pays_to_have_plan():
             from merganser.analysis.plan.plan import make_plan
 
-            self._plan = make_plan(self._context, self._schedule, self._integrator)
+            self._plan = make_plan(self._context, self._schedule, self._integrator, self._watch is not None)
             self._may_have_plan = self._plan is not None
         return self._plan if may_have_one else None
 
@@ -426,7 +425,7 @@ class Simulator:
         while True:
             if self._target_rate > 0.0:
                 self._wait(self._time())
-            plan.begin(self._pending)
+            plan.begin(self._pending, self._watch)
             self._takes_from_plan = True
             try:
                 is_complete = plan.advance(boundary_time, progress, must_look)
@@ -439,6 +438,8 @@ class Simulator:
                 self._publish_what_is_owed(status)
             if must_look and plan.num_steps:
                 self._look(status)
+            if self._watch is not None and plan.num_steps:
+                self._watch.end_if_accumulating(status)
             if not (is_complete or has_left_events):
                 return False
             is_at_end = self._time() >= boundary_time or status._reason is not _NONE_SO_FAR
@@ -481,8 +482,7 @@ class Simulator:
             if self._num_begun:
                 self._begun, self._num_begun = [], 0
         self._next_timed = self._schedule.next_timed(time)
-        next_time = self._next_timed[0]
-        target = next_time if next_time < boundary_time else boundary_time
+        target = min(self._next_timed[0], boundary_time)
         watch, store = self._watch, self._store
         if watch is not None:
             watch.is_stale = watch.is_stale or bool(pending.unrestricted or pending.discrete)
@@ -516,9 +516,8 @@ class Simulator:
         watch, schedule = self._watch, self._schedule
         self._pending = timed if time >= next_time else schedule.per_step
         if watch is not None and watch.triggered:
-            self._pending = schedule.with_witnessed(self._pending, watch.triggered_events())
-        self._owed = self._pending.publish
-        self._num_paid[0] = 0
+            self._pending = schedule.step_events_with(self._pending, watch.triggered_events())
+        self._owed, self._num_paid[0] = self._pending.publish, 0
         self._expected_time = time
         self._num_steps += 1
 

@@ -99,6 +99,12 @@ class WatchedWitness:
         """Whether it has triggered in this step by `time`, where it has this value."""
         return time > self.armed_after and self.witness.should_trigger(self.start, value)
 
+    def forget_since(self, time: float, zero_band: float) -> None:
+        """Undoes what has been noted after a time [s] when its `zero_band` was this."""
+        self.zero_band = zero_band
+        while self.times and self.times[-1] > time:
+            self.times.pop()
+
     def triggers_where_it_leaves(self, side: float) -> bool:
         """Whether it triggers where it passes from the side of zero that `side` is on to the other."""
         return self.witness.should_trigger(side, 0.0)
@@ -145,6 +151,10 @@ class WitnessWatch:
         self.is_stale = True  # whether other witness functions may have come into effect
         self.triggered: list[WatchedWitness] = []  # those that have triggered where the last step ended
 
+    def is_accumulating(self) -> bool:
+        """Whether a witness function has triggered that would trigger without end."""
+        return any(watched.accumulation_time(self.scale()) is not None for watched in self.triggered)
+
     def end_if_accumulating(self, status: SimulatorStatus) -> None:
         """Ends the advance where a witness function would trigger without end."""
         for watched in self.triggered:
@@ -177,7 +187,7 @@ class WitnessWatch:
             return
         for w in watched:
             w.level = 0.0
-        before = self._values()
+        before, zero_bands = self._values(), [w.zero_band for w in watched]
         self._start = time, self._x.copy()
         # Dense output is to have the step where it ends in the end, and none of the trials.
         recording, integrator._dense_output = integrator._dense_output, None
@@ -187,12 +197,13 @@ class WitnessWatch:
             if recording is not None:
                 integrator._dense_output = recording
                 self._go_to(self._time())
+            self.triggered = triggered
         except BaseException:
             self._return_to(*self._start)
-            raise
-        finally:
+            for w, zero_band in zip(watched, zero_bands, strict=True):
+                w.forget_since(time, zero_band)
             integrator._dense_output = recording
-        self.triggered = triggered
+            raise
         if self._context.store.flat.dtype == object and any(w.triggers_update() for w in triggered):
             warnings.warn(_NO_GRADIENT_OF_TIME.format(triggered[0].witness.describe()), RuntimeWarning, stacklevel=2)
 
@@ -251,9 +262,7 @@ class WitnessWatch:
             if not self._arm(w, at_end, time, end, lambda value: True):
                 w.start, w.armed_after = -math.copysign(_TINY, at_end), time
 
-    def _arm(
-        self, w: WatchedWitness, at_end: float, time: float, end: float, counts: Callable[[float], bool]
-    ) -> bool:
+    def _arm(self, w: WatchedWitness, at_end: float, time: float, end: float, counts: Callable[[float], bool]) -> bool:
         """Arms w at the latest of the times (2) where its value is on the other side than at the end and counts."""
         room, shortest = end - time, self._resolution(time, end)
         while room > shortest:
@@ -349,9 +358,7 @@ class WitnessWatch:
                 values[index] -= w.level
         return end, values
 
-    def _slopes(
-        self, watched: list[WatchedWitness], values: list[float], shift: float
-    ) -> dict[WatchedWitness, float]:
+    def _slopes(self, watched: list[WatchedWitness], values: list[float], shift: float) -> dict[WatchedWitness, float]:
         """The slopes dw/dt [1/s] of functions where the context is now, from their values there and next to it.
 
         The context comes back as it was, and what was current before and was not computed next to it is so again.

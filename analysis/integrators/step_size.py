@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["RESOLUTION", "is_too_fine", "next_step_size"]
+__all__ = ["RESOLUTION", "is_too_fine", "latest_time", "next_step_size"]
 
 RESOLUTION = 2.0**-52  # of time, about: the distance to the next number, as a share of it
 _LEAST_TIME = 1e-30  # where time is less, this counts [s]
@@ -47,3 +47,8 @@ def next_step_size(h: float, error: float, accuracy: float, order: int) -> float
 def is_too_fine(interval: float, time: float) -> bool:
     """Whether a period or step [s] is less than what time can resolve: the sum of both is rounded to something else."""
     return not interval >= RESOLUTION * max(abs(time), _LEAST_TIME)
+
+
+def latest_time(interval: float) -> float:
+    """The latest time [s] at which a period is not too fine; -1 if there is none."""
+    return -1.0 if is_too_fine(interval, 0.0) else interval / RESOLUTION

@@ -15,12 +15,13 @@ from merganser.framework.core.execution import call_handler, compute_updates
 from merganser.framework.native.tape import AGAIN, SUCCEEDED
 
 if TYPE_CHECKING:
-    from merganser.analysis.event_schedule import EventList
+    from merganser.analysis.event_schedule import EventList, EventSchedule
     from merganser.analysis.plan.plan import Plan
+    from merganser.analysis.witness_isolation import WitnessWatch
     from merganser.framework.core.events import EventStatus
     from merganser.framework.core.store import CacheSlot
 
-__all__ = ["DisturbanceError", "Handler", "SlotComputation", "key_of"]
+__all__ = ["DisturbanceError", "Handler", "SlotComputation", "WatchedStep", "key_of"]
 
 
 class DisturbanceError(Exception):
@@ -68,15 +69,17 @@ class Handler:
 
     Attributes:
         events: as given.
+        number: of its operation.
         comes_before_operations: whether other events of the group come after it that are compiled.
     """
 
-    __slots__ = ("_inputs", "_key", "_kind", "_plan", "_reads", "_valid", "comes_before_operations", "events")
+    __slots__ = ("_inputs", "_key", "_kind", "_plan", "_reads", "_valid", "comes_before_operations", "events", "number")
 
     def __init__(self, plan: Plan, events: EventList, kind: EventKind, reads: int, valid: int, inputs: int) -> None:
         self._plan, self._kind, self._reads, self._valid, self._inputs = plan, kind, reads, valid, inputs
         self._key = key_of(events)
         self.events = events
+        self.number = -1
         self.comes_before_operations = False
 
     def __call__(self) -> int:
@@ -93,7 +96,7 @@ class Handler:
                 status = call_handler(context, event)
             else:
                 status = _compute_updates(self.events, self._kind)
-            fields[f.HAS_RETURNED] = 1  # no signal is looked at before this
+            fields[f.RETURNED] = self.number  # no signal is looked at before this
             plan.last_handler = self
             if store.reads & ~self._reads:
                 self._reads |= store.reads
@@ -114,6 +117,58 @@ class Handler:
             if self.comes_before_operations:
                 return AGAIN
         return f.READ_ANEW if store.invalid & self._inputs else SUCCEEDED
+
+
+class WatchedStep:
+    """A step of the integrator that ends where a witness function triggers (witness_isolation.py).
+
+    Args:
+        plan: whose loop calls it.
+        schedule: of the events.
+        watch: takes the step.
+    """
+
+    __slots__ = ("_plan", "_schedule", "_start", "watch")
+
+    def __init__(self, plan: Plan, schedule: EventSchedule, watch: WitnessWatch) -> None:
+        self._plan, self._schedule, self.watch = plan, schedule, watch
+        self._start = plan.time()
+
+    def __call__(self) -> int:
+        """Takes the step and notes what is due where it ends; if it fails, time and state are as before."""
+        plan = self._plan
+        plan.note_changes()
+        self.note_updates()
+        self._start = plan.time()
+        plan.fields[f.PLACE] = f.WATCHING
+        try:
+            self.watch.step_towards(self._start, min(plan.reals[f.NEXT_TIME], plan.reals[f.BOUNDARY]))
+        finally:
+            plan.note_what_is_known()
+        self.note_end()
+        plan.note_callback(has_effect=False)
+        return SUCCEEDED if plan.knows_dependencies() else AGAIN
+
+    def note_updates(self) -> None:
+        """Has the watch ask again which witness functions count, if the loop has made updates."""
+        if self._plan.fields[f.HAS_UPDATED]:
+            self.watch.is_stale = True
+            self._plan.fields[f.HAS_UPDATED] = 0
+
+    def note_end(self) -> None:
+        """Tells the loop what is due where a step has ended, unless it has been told; an interrupt may come before."""
+        plan, schedule, watch = self._plan, self._schedule, self.watch
+        fields, time = plan.fields, plan.time()
+        if fields[f.PLACE] != f.WATCHING or time == self._start:
+            return
+        due = fields[f.DUE] if time >= plan.reals[f.NEXT_TIME] else 0
+        next_time = plan.reals[f.NEXT_TIME]
+        if watch.triggered:
+            due, next_time = schedule.with_witnessed(due, watch.triggered_events()), time
+        must_stop = fields[f.MUST_STOP] or watch.is_accumulating()
+        # No signal is looked at between these.
+        fields[f.DUE], plan.reals[f.NEXT_TIME], fields[f.MUST_STOP] = due, next_time, must_stop
+        fields[f.PLACE] = f.ENDING
 
 
 def _compute_updates(events: EventList, kind: EventKind) -> EventStatus | None:

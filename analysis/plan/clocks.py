@@ -1,8 +1,8 @@
 """When periodic events happen: at offset + k period, k = 0, 1, 2, ...
 
 Periodic events that share period and offset share a clock. Clocks are numbers in a row: when each strikes next [s], and
-after those period and offset of each [s]. Which of them strike together is told by bits of an integer. One text serves
-the schedule of events in Python and the compiled loop.
+after those period and offset of each, and the latest time at which its period is not too fine [s]. Which of them strike
+together is told by bits of an integer. One text serves the schedule of events in Python and the compiled loop.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from merganser.analysis.integrators.step_size import is_too_fine
+from merganser.analysis.integrators.step_size import latest_time
 from merganser.framework.native import device
 
 __all__ = ["clocks_at", "forget_strikes", "make_clocks", "next_strike", "strike_after"]
 
-_is_too_fine = device(is_too_fine)
-
 
 def make_clocks(periods: Sequence[tuple[float, float]]) -> list[float]:
     """Clocks of these periods and offsets [s], ready for any time."""
-    return [-math.inf] * len(periods) + [number for period in periods for number in period]
+    clocks = [-math.inf] * len(periods)
+    for period, offset in periods:
+        clocks += period, offset, latest_time(period)
+    return clocks
 
 
 @device
@@ -47,17 +48,16 @@ def strike_after(clocks: Any, num_clocks: int, time: float) -> tuple[float, int]
         time: no earlier than when this was last asked, unless `forget_strikes` has been called since [s].
 
     Returns:
-        The time [s]: infinity if there are no clocks, nan if it is too close to `time` to be told from it.
+        The time [s]: infinity if there are no clocks, nan if a period is too fine for it.
     """
     first, bits = math.inf, 0
     for n in range(num_clocks):
         strike = clocks[n]
         if not strike > time:
-            period, offset = clocks[num_clocks + 2 * n], clocks[num_clocks + 2 * n + 1]
-            strike = next_strike(period, offset, time)
-            if _is_too_fine(period, time) or not strike > time:
+            at = num_clocks + 3 * n
+            if not abs(time) <= clocks[at + 2]:
                 return math.nan, 0
-            clocks[n] = strike
+            strike = clocks[n] = next_strike(clocks[at], clocks[at + 1], time)
         if strike < first:
             first, bits = strike, 1 << n
         elif strike == first:
@@ -67,10 +67,13 @@ def strike_after(clocks: Any, num_clocks: int, time: float) -> tuple[float, int]
 
 @device
 def clocks_at(clocks: Any, num_clocks: int, time: float, just_before: float) -> int:
-    """The bits of those that strike at any time, given the largest number that is less than it."""
+    """The bits of those that strike at any time, given the largest number that is less; -1 if a period is too fine."""
     bits = 0
     for n in range(num_clocks):
-        if next_strike(clocks[num_clocks + 2 * n], clocks[num_clocks + 2 * n + 1], just_before) == time:
+        at = num_clocks + 3 * n
+        if not abs(time) <= clocks[at + 2]:
+            return -1
+        if next_strike(clocks[at], clocks[at + 1], just_before) == time:
             bits |= 1 << n
     return bits
 

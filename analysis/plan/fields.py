@@ -21,20 +21,22 @@ READ_ANEW = AGAIN + 7  # what a handler comes to that has changed what the event
 (
     UPDATING,  # a step begins, with the updates that are pending
     STEPPING,  # time passes
+    WATCHING,  # time passes, in a step that Python takes
     ENDING,  # the step has ended: which events are due?
     PUBLISHING,
-) = range(4)
+) = range(5)
 
 _number = itertools.count()
 # Fields of integers. First what changes:
 PLACE = next(_number)  # where the loop is
 HANDLED = next(_number)  # how many operations of the events in progress need not be done again
-HAS_RETURNED = next(_number)  # whether the handler in progress has
+RETURNED = next(_number)  # number of the operation of the handler that has returned last; -1 if none has
 PENDING = next(_number)  # group of events that are due; -1 if there are none
-DUE = next(_number)  # bits of the clocks that strike at NEXT_TIME
+DUE = next(_number)  # which events are due at NEXT_TIME, see EventSchedule.step_events
 CHANGED = next(_number)  # since Python last looked: bit 0 for time and continuous state, others for updates of groups
 NEEDS_ALL = next(_number)  # whether something but time and continuous state has changed since the last derivatives
 STATE_IS_UPDATED = next(_number)  # whether the unrestricted updates of the group that is pending have been made
+HAS_UPDATED = next(_number)  # whether updates have been made since the last step that was watched
 HAS_EFFECT = next(_number)  # whether an event of the group in progress had something to do
 MUST_STOP = next(_number)  # whether to stop once the events in progress are done
 STEPS_LEFT = next(_number)  # until the loop pauses
@@ -65,12 +67,13 @@ WATCH = next(_number)  # when to look for signals, see below
 LOOK = next(_number)  # functions of Python: looks for signals and shows progress
 ADD_GROUP = next(_number)  # adds the group of the clocks in DUE
 MAKE_ROOM = next(_number)  # makes room in logs
+TAKE_WATCHED_STEP = next(_number)  # takes a step and watches witness functions; 0 if there are none
 NUM_INTEGERS = next(_number)
 
 _number = itertools.count()
 # Fields of floats.
 BOUNDARY = next(_number)  # time where the advance ends [s]
-NEXT_TIME = next(_number)  # when clocks strike next
+NEXT_TIME = next(_number)  # when clocks strike next, or a witness function has triggered
 NUM_REALS = next(_number)
 
 _number = itertools.count()

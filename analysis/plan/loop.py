@@ -80,11 +80,12 @@ def _handle(i: Any, inputs_begin: int, inputs_end: int, begin: int, end: int) ->
     i[f.HANDLED] = 0
     outcome = run(i, inputs_begin, inputs_end)
     while outcome == SUCCEEDED:
-        i[f.HAS_RETURNED] = 0
+        i[f.RETURNED] = -1
         outcome = run(i, begin + i[f.HANDLED], end)
         if outcome == SUCCEEDED:
             return outcome
-        i[f.HANDLED] = integers_at(i[f.OPERATIONS])[AT] - begin + i[f.HAS_RETURNED]
+        at = integers_at(i[f.OPERATIONS])[AT]
+        i[f.HANDLED] = at - begin + (1 if i[f.RETURNED] == at else 0)
         if outcome != f.READ_ANEW:
             return outcome
         outcome = run(i, inputs_begin, inputs_end)
@@ -98,6 +99,7 @@ def _make_updates(i: Any) -> int:
     flags = group[f.GROUP_FLAGS]
     if flags & f.NEEDS_PYTHON_STEP:
         return f.PYTHON_STEP
+    i[f.HAS_UPDATED] |= flags & (f.HAS_UPDATES | f.HAS_STATE_UPDATES)
     outcome = SUCCEEDED
     if flags & f.HAS_STATE_UPDATES and not i[f.STATE_IS_UPDATED]:
         outcome = _update_state(i, group)
@@ -231,6 +233,8 @@ def _pass_time(i: Any, r: Any, values: Any) -> int:
     target = r[f.NEXT_TIME] if r[f.NEXT_TIME] < r[f.BOUNDARY] else r[f.BOUNDARY]
     if target == time:
         return SUCCEEDED
+    if i[f.TAKE_WATCHED_STEP]:
+        return call_python(i[f.TAKE_WATCHED_STEP], i[f.FAILURE])
     if integers_at(i[f.STEP])[sf.NUM_STATES] == 0:
         values[0] = target
         i[f.CHANGED] |= 1

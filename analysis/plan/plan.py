@@ -11,7 +11,7 @@ from merganser.analysis.event_schedule import NOTHING, EventList, SimultaneousEv
 from merganser.analysis.integrators import step_fields as sf
 from merganser.analysis.integrators.compiled_steps import STEPS
 from merganser.analysis.plan import fields as f
-from merganser.analysis.plan.callbacks import DisturbanceError, Handler
+from merganser.analysis.plan.callbacks import DisturbanceError, Handler, WatchedStep
 from merganser.analysis.plan.clocks import forget_strikes
 from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.program import Program
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from merganser.analysis.event_schedule import EventSchedule
     from merganser.analysis.integrators import IntegratorBase
     from merganser.analysis.progress import SimulationProgress
+    from merganser.analysis.witness_isolation import WitnessWatch
     from merganser.framework import Context
     from merganser.framework.core.execution import UpdateList
 
@@ -35,13 +36,24 @@ __all__ = ["Plan", "make_plan"]
 _PLENTY = 1 << 62
 _CALLS_BETWEEN_LOOKS = 256  # how often it is asked whether what was not worth while to compile has become so
 _MOST_CLOCKS = 60  # they are bits of an integer
+_MOST_WATCHED_CLOCKS = 31  # the other bits tell which witness functions have triggered
 _NO_EVENTS = EventStatus.DidNothing()  # what a plan's handlers have come to, as long as none has come to more
 _OUT_OF_DATE = -1  # no version of what is known about dependencies
 
 
-def make_plan(context: Context, schedule: EventSchedule, integrator: IntegratorBase) -> Plan | None:
-    """A plan for a Context of floats, if the integrator's steps can be compiled."""
-    if context.store.flat.dtype != np.float64 or schedule.num_clocks() > _MOST_CLOCKS:
+def make_plan(
+    context: Context, schedule: EventSchedule, integrator: IntegratorBase, is_watched: bool = False
+) -> Plan | None:
+    """A plan for a Context of floats, if the integrator's steps can be compiled.
+
+    Args:
+        context: the root context.
+        schedule: of its events.
+        integrator: advances it.
+        is_watched: whether there may be witness functions.
+    """
+    most_clocks = _MOST_WATCHED_CLOCKS if is_watched else _MOST_CLOCKS
+    if context.store.flat.dtype != np.float64 or schedule.num_clocks() > most_clocks:
         return None
     if context.num_continuous_states() and integrator._compiled_steps() is None:
         return None
@@ -52,7 +64,8 @@ class Plan:
     """The compiled way to advance one Context.
 
     It takes the same steps with the same events in the same order as `Simulator._advance_one_step`, and leaves to
-    that what is out of the ordinary: unrestricted updates, steps that fail.
+    that what is out of the ordinary: unrestricted updates, steps that fail. A step that ends where a witness function
+    triggers is a callback; its events are those of the loop.
 
     An exception or interrupt may come at any moment, also while the program is made or grows. A program is therefore
     out of date until it is complete, and `leave` can be called again where it was cut short itself.
@@ -70,7 +83,7 @@ class Plan:
         had_effect: whether others of them have happened and had something to do.
         begun: what discrete updates that are left to Python have been computed already, see compute_updates.
         num_begun: how many of the pending events have done that.
-        fields: what the loop knows, see fields.py.
+        fields, reals: what the loop knows, see fields.py.
         num_steps, num_state_updates, num_updates, num_publishes: what has been done in this advance.
     """
 
@@ -86,7 +99,7 @@ class Plan:
         self.fields = memoryview(integers)  # the same, faster for single ones
         self._reals = np.zeros(f.NUM_REALS)
         reals: Any = self._reals
-        self._real_fields: Any = memoryview(reals)
+        self.reals: Any = memoryview(reals)
         self._clocks = np.array(schedule.clocks(), dtype=float)
         watch: Any = np.zeros(f.NUM_WATCH, dtype=np.int64)
         self._integers[f.WATCH] = address_of_array(watch)
@@ -103,7 +116,8 @@ class Plan:
         self._integers[f.LOOK], self._integers[f.ADD_GROUP], self._integers[f.MAKE_ROOM] = map(id, self._callbacks)
         self.pending = NOTHING
         self.owed: EventList = []
-        self.begin(NOTHING)
+        self._watched_step: WatchedStep | None = None
+        self.begin(NOTHING, None)
         self._place = address_of_array(self._integers)
         self._set_up_loop()
         self._lower()
@@ -186,8 +200,12 @@ class Plan:
 
     # ------------------------------------------------------------------ running
 
-    def begin(self, pending: SimultaneousEvents) -> None:
-        """To be called before an advance, with the events that are due now."""
+    def begin(self, pending: SimultaneousEvents, watch: WitnessWatch | None) -> None:
+        """To be called before an advance, with the events that are due now, and what watches witness functions."""
+        if watch is None:
+            self._watched_step = None
+        elif self._watched_step is None or self._watched_step.watch is not watch:
+            self._watched_step = WatchedStep(self, self._schedule, watch)
         self.pending, self.owed, self.had_effect = pending, [], False
         self.begun: UpdateList = []
         self.num_begun = 0
@@ -206,7 +224,7 @@ class Plan:
             is_single_step: whether to stop after one step in any case.
 
         Returns:
-            Whether there is nothing that Python has to do first.
+            Whether that is the boundary time, the end of the simulation, or the step that was asked for.
 
         Raises:
             Exception: what a callback has raised. The context is at the beginning of the step then, after the updates
@@ -228,7 +246,8 @@ class Plan:
         self._enter(boundary_time, group, 1 if is_single_step else _PLENTY)
         self._show = progress.update
         try:
-            return self._run() not in (f.PYTHON_STEP, f.PYTHON_UPDATES, f.PYTHON_PUBLISH)
+            outcome = self._run()
+            return outcome in (f.DONE, f.STOPPED) or (outcome == f.PAUSE and is_single_step)
         except DisturbanceError:
             return False
 
@@ -258,12 +277,13 @@ class Plan:
         self._integers[: f.STEP] = 0  # among them all counts
         i[f.PENDING], i[f.NEEDS_ALL], i[f.STEPS_LEFT] = group, 1, num_steps
         i[f.ROOM_IN_LOGS] = self._room_in_logs
+        i[f.TAKE_WATCHED_STEP] = 0 if self._watched_step is None else id(self._watched_step)
         self._begin_slice()
-        self._real_fields[f.BOUNDARY] = boundary_time
+        self.reals[f.BOUNDARY] = boundary_time
         s[sf.EVALUATE], s[sf.EVALUATOR], s[sf.FAILURE] = self._evaluate, self._place, i[f.FAILURE]
         s[sf.CHANGING], s[sf.HAS_MOVED] = self._changing, 0
         forget_strikes(self._clocks, self._schedule.num_clocks())
-        self._note_what_is_known()
+        self.note_what_is_known()
         self._is_running = True
 
     def _begin_slice(self) -> None:
@@ -280,6 +300,9 @@ class Plan:
             return
         i = self.fields
         self.note_changes()
+        if self._watched_step is not None:
+            self._watched_step.note_updates()
+            self._watched_step.note_end()
         self.num_steps, self.num_updates, self.num_publishes = i[f.NUM_STEPS], i[f.NUM_UPDATES], i[f.NUM_PUBLISHES]
         self.num_state_updates = i[f.NUM_STATE_UPDATES]
         for settle in self._program.settlers:
@@ -332,12 +355,16 @@ class Plan:
             valid |= program.constants
         store.invalid &= ~valid
 
-    def _note_what_is_known(self) -> None:
+    def note_what_is_known(self) -> None:
         """After Python has had its turn: what is valid of that which the loop computes?"""
         i, invalid, program = self.fields, self._store.invalid, self._program
         self._steps[sf.IS_CURRENT] = not invalid & program.derivatives
         if invalid & program.constants:
             i[f.NEEDS_ALL] = 1
+
+    def time(self) -> float:
+        """The time in the Context [s]."""
+        return self._store.flat.item(0)
 
     def _downstream(self, changed: int) -> int:
         mask = 0
@@ -390,7 +417,7 @@ class Plan:
         if self._store.num_disturbances:  # by what a handler has asked for: the loop ends with this step
             i[f.NEEDS_ALL], i[f.STEPS_LEFT] = 1, 0
         if has_effect and i[f.PLACE] != f.STEPPING:
-            self._note_what_is_known()
+            self.note_what_is_known()
         if self._log_edits != VectorLog.num_edits:  # somebody has added to a log, cleared it or made room
             self._place_logs()
 

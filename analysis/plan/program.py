@@ -278,6 +278,7 @@ class Program:
 
     def _add_handler(self, events: EventList, kind: EventKind, valid: int, inputs: int) -> Handler:
         handler = Handler(self._plan, events, kind, self._reads.get(key_of(events), 0), valid, inputs)
+        handler.number = len(self._assembly)
         self._add_callback(handler)
         return handler
 

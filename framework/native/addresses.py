@@ -40,11 +40,11 @@ def _place(typingctx: Any, values: Any, place: Any) -> Any:
         pointer = builder.gep(arguments[0], [arguments[1]])
         return builder.ptrtoint(pointer, context.get_value_type(types.int64))
 
-    return types.int64(types.CPointer(types.float64), types.int64), generate
+    return types.int64(values, types.int64), generate
 
 
 _memory_at: Any = intrinsic(_memory)
-# place_at(values, place), in compiled code: the address of a place in the flat array of a Context.
+# place_at(values, place), in compiled code: the address of a place in the flat array of a Context, or in a list.
 place_at: Any = intrinsic(_place)
 _FLOAT = np.dtype(np.float64)
 

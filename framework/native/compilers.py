@@ -2,7 +2,8 @@
 
 Left to itself numba optimizes a helper along with all that it calls and makes machine code of it, which nobody calls:
 the kernel takes the helper into its own code, where it is optimized again. What stands at the end of a chain of calls
-is compiled once a link. Here a helper goes no further than code that LLVM links into kernels.
+is compiled once a link. Here a helper goes no further than code that LLVM links into kernels, by itself, and nothing is
+done twice in order to take out counts of references, which there are none of.
 
 Nor is a helper compiled anew because one function that calls it is a kernel, another is a helper, and a third is
 inlined: numba keeps what it has compiled by the options of the caller, which are the same here for all three.
@@ -13,6 +14,7 @@ What is done to a function until LLVM gets it stands in frontend.py.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -55,7 +57,8 @@ class KernelCompiler(Compiler):
 
     def _make_library(self, name: str) -> None:
         context = self.state.targetctx  # a copy of the context, for this function only
-        self.state.library = _KernelLibrary(context.codegen(), name)
+        kind = _CountingLibrary if self.state.flags.nrt else _KernelLibrary
+        self.state.library = kind(context.codegen(), name)
         self.state.library.enable_object_caching()
         context.get_executable = _identity_of
 
@@ -86,21 +89,63 @@ class _KernelLibrary(JITCodeLibrary):
     arguments it has changed, for the helper of the same name of something that is compiled later.
     """
 
+    def finalize(self) -> None:
+        """Links all helpers, and has LLVM optimize the whole."""
+        for part in _parts_of(self._linking_libraries):
+            self._final_module.link_in(part, preserve=True)
+        self._linking_libraries = []
+        super().finalize()
+
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = Linkage.private
-        super()._optimize_final_module()
+        self._run_passes()
+
+    def _run_passes(self) -> None:
+        builder = self._codegen._pass_builder()
+        builder.getModulePassManager().run(self._final_module, builder)
+
+
+class _CountingLibrary(_KernelLibrary):
+    """The code of a user's function that counts references to arrays."""
+
+    def _run_passes(self) -> None:
+        JITCodeLibrary._optimize_final_module(self)
 
 
 class _HelperLibrary(JITCodeLibrary):
-    """The code of a helper and of all that it calls, as the frontend has made it."""
+    """The code of a helper without those that it calls, as the frontend has made it."""
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
+    def finalize(self) -> None:
+        """Says that nothing is added any more."""
         self._finalized = True
+
+    def own_part(self) -> Any:
+        """The code of the helper alone."""
+        return super()._get_module_for_linking()
+
+    def _get_module_for_linking(self) -> Any:
+        """The code with all that it calls, for a function that `numba.njit` compiles."""
+        whole = self.own_part().clone()
+        for part in _parts_of(self._linking_libraries):
+            whole.link_in(part, preserve=True)
+        return whole
+
+
+def _parts_of(libraries: Any) -> Iterator[Any]:
+    """The code of libraries and of the helpers that they call, each once."""
+    left, seen = list(libraries), set()
+    while left:
+        library = left.pop()
+        if library in seen:
+            continue
+        seen.add(library)
+        if isinstance(library, _HelperLibrary):
+            left.extend(library._linking_libraries)
+            yield library.own_part()
+        else:
+            yield library._get_module_for_linking()
 
 
 def _add_form_for_c(context: Any, library: Any, fndesc: Any, env: Any, call_helper: Any) -> None:

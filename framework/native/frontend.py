@@ -1,10 +1,11 @@
 """From a function in Python to LLVM's instructions: numba's steps, without those that kernels have no use for.
 
 Numba looks for closures, generators, lists, exceptions and array expressions in every function; after each step it
-finds out anew where each variable is needed last, to count references there; and at every plus it searches all that it
-knows for how to add two floats. A kernel has none of these things, and counts no references. Without all that most
-kernels have the same machine code, byte by byte, and all compute the same bits; compilation takes a fifth to a quarter
-less time.
+finds out anew where each variable is needed last, to count references there; at every plus and every call it searches
+all that it knows for how to add two floats, or for what the function makes of such arguments; and it describes every
+instruction and variable for messages and debuggers. A kernel has none of these things, and counts no references.
+Without all that most kernels have the same machine code, byte by byte, and all compute the same bits; compilation takes
+a quarter to a third less time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import functools
 from typing import Any
 
 from numba.core import ir, types
-from numba.core.cgutils import get_item_pointer2, unpack_tuple
+from numba.core.cgutils import alloca_once, get_item_pointer2, unpack_tuple
 from numba.core.imputils import builtin_registry
 from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
@@ -30,7 +31,6 @@ from numba.core.typed_passes import (
 )
 from numba.core.typing.context import Context
 from numba.core.untyped_passes import FixupArgs, TranslateByteCode
-from numba.core.utils import OPERATORS_TO_BUILTINS
 from numba.np.arrayobj import fix_integer_index, load_item, store_item
 
 __all__ = ["compile_function"]
@@ -84,13 +84,13 @@ def _refresh_if_needed(context: Any, last: list[int]) -> None:
 
 
 class _Types(Context):
-    """Numba's knowledge of types, which remembers what operators make of which types."""
+    """Numba's knowledge of types, which remembers what functions and operators make of which types."""
 
     _signatures: dict[Any, Any]
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
         """The signature of a function for such arguments."""
-        if not isinstance(func, types.Function) or func.typing_key not in OPERATORS_TO_BUILTINS:
+        if kws or not isinstance(func, types.Function):
             return super().resolve_function_type(func, args, kws)
         key = func, args
         signature = self._signatures.get(key)
@@ -109,7 +109,34 @@ def _types_of(context: Any) -> _Types:
 
 
 class _Lower(Lower):
-    """Writes instructions: in a short way for what is most frequent, operators and elements of arrays."""
+    """Writes instructions: in a short way for what is most frequent, operators and elements of arrays.
+
+    Nothing is said for debuggers, and a variable that is written to has no reference to give back.
+    """
+
+    def lower_block(self, block: Any) -> None:
+        """Writes the instructions of a block."""
+        self.pre_block(block)
+        for instruction in block.body:
+            self.loc = instruction.loc
+            if isinstance(instruction, ir.Assign):
+                name = instruction.target.name
+                self.storevar(self.lower_assign(self.typeof(name), instruction), name)
+            else:
+                self.lower_inst(instruction)
+        self.post_block(block)
+
+    def storevar(self, value: Any, name: str, argidx: Any = None) -> None:
+        """Writes that a variable has a value."""
+        self._alloca_var(name, self.typeof(name))
+        if name in self._singly_assigned_vars:
+            self._blk_local_varmap[name] = value
+        else:
+            self.builder.store(value, self.getvar(name))
+
+    def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
+        """Writes that a variable has a place."""
+        return alloca_once(self.builder, lltype, name=name, zfill=False)
 
     def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
         """Writes the result of an operator."""

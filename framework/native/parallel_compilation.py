@@ -104,10 +104,11 @@ def are_helpers_busy() -> bool:
 def _start(order: Any, later: Any, is_urgent: bool) -> bool:
     """Starts a helper, which begins with `order` if that is urgent; returns whether it was possible."""
     code, helpers = (_CODE, _helpers) if is_urgent else (_LOWEST_PRIORITY + _CODE, _patient_helpers)
+    # In a group of its own, so that Ctrl-C does not end it; in this session, as priorities count within one on Linux.
     try:
         helper = subprocess.Popen(
             [sys.executable, "-c", code.format(path=sys.path)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, env={**os.environ, "MERGANSER_COMPILE_HELPERS": "0"}, start_new_session=True,
+            stderr=subprocess.DEVNULL, env={**os.environ, "MERGANSER_COMPILE_HELPERS": "0"}, process_group=0,
         )  # fmt: skip
         assert helper.stdin is not None
         helpers.append(helper)

@@ -4,6 +4,9 @@ It does what `MultibodyPlant._advance` does, with the same kernels in the same o
 where in its list of integers is told in kernels/operation_fields.py. The kernels are called by their addresses: they
 are compiled already, as Python calls them too. Steps that are out of the ordinary fail here and are left to Python,
 among them those for which arrays are too small: `LACK` says what is lacking.
+
+Arrays of which samples are made there are twice, and steps write to those that do not hold the last one that has
+succeeded: so that outlasts any step that fails.
 """
 
 from __future__ import annotations
@@ -318,8 +321,11 @@ def _hold(values: Any, numbers: Any, f: Any) -> int:
     return _controlled_step(values, numbers, f) if f[o.NUM_CONTROLLERS] > 0 else 0
 
 
-def held_step(values: Any, numbers: Any, f: Any) -> None:
+def held_step(values: Any, numbers: Any, integers: Any) -> None:
     """The next state, and a sample of its dynamics; integers: see kernels/operation_fields.py."""
+    turn = integers_at(integers[o.TURN])
+    f = integers_at(place_at(integers, (1 - turn[0]) * integers[o.LENGTH]))
+    integers_at(f[o.HELD])[0] = NOTHING_HELD
     num_controllers = f[o.NUM_CONTROLLERS]
     is_usual = not has_singular_pitch(values, f)
     if num_controllers > 0:
@@ -327,9 +333,8 @@ def held_step(values: Any, numbers: Any, f: Any) -> None:
     else:
         read_actuation(values, f, doubles_at(f[o.U]))
     status = 0 if spread_forces(values, f) and is_usual else _FAILED
-    if status == 0:  # otherwise what the last step has left is still there for those who ask for its contacts
-        integers_at(f[o.HELD])[0] = NOTHING_HELD
-        status = add_element_forces(values, f) if f[o.NUM_ELEMENTS] > 0 else 0
+    if status == 0 and f[o.NUM_ELEMENTS] > 0:
+        status = add_element_forces(values, f)
     if status == 0 and num_controllers > 0 and not f[o.CAN_HOLD]:
         status = _controlled_step(values, numbers, f)
     elif status == 0:
@@ -337,7 +342,7 @@ def held_step(values: Any, numbers: Any, f: Any) -> None:
         if status == 0:
             status = _hold(values, numbers, f)
     if conclude(values, f, status):
-        integers_at(f[o.HELD])[2] = 0
+        turn[0], turn[1] = 1 - turn[0], 0
         take_sample(values, f)
 
 
@@ -357,14 +362,15 @@ def _find_contact_forces(f: Any, time_step: float, tau: Any) -> None:
 def contact_forces(values: Any, numbers: Any, integers: Any) -> None:
     """The generalized forces of all contacts in the last step; computed when they are first asked for, and kept.
 
-    Integers: their number, the address of those integers of `held_step` that tell of its contact problem, the address
-    where the forces are kept, h among the constants, and the place of the result.
+    Integers: their number, the address at TURN, that of two lists of those integers of `held_step` that tell of its
+    contact problem, the address where the forces are kept, h among the constants, and the place of the result.
     """
-    n, f, result = integers[0], integers_at(integers[1]), integers[4]
-    are_known, tau = integers_at(f[o.HELD]), doubles(integers[2], n)
-    if are_known[2] == 0:
-        _find_contact_forces(f, numbers[integers[3]], tau)
-        are_known[2] = 1
+    n, turn, result = integers[0], integers_at(integers[1]), integers[5]
+    tau = doubles(integers[3], n)
+    if turn[1] == 0:
+        f = array_at(integers[2], (2, o.NUM_FIELDS), _INTEGER)[turn[0]]
+        _find_contact_forces(f, numbers[integers[4]], tau)
+        turn[1] = 1
     for k in range(n):
         values[result + k] = tau[k]
 

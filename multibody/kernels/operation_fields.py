@@ -39,10 +39,14 @@ NUM_LIMITS = next(_number)  # of joints
 JOINT_LIMITS = next(_number)
 LIMIT_STIFFNESS = next(_number)  # of each limit, in continuous time
 LIMIT_DISSIPATION = next(_number)
-SAMPLE = next(_number)  # where a copy of the last x, result and u goes, or 0
+SAMPLE = next(_number)  # where a copy of the last x, result, u and F_applied goes, or 0
 COUNT = next(_number)  # how many samples there were
 
-# Of ../contact/step_operation.py alone. PD controllers:
+# Of ../contact/step_operation.py alone. Its integers are two such lists, one after the other, that differ in arrays:
+LENGTH = next(_number)  # of one list
+TURN = next(_number)  # address: which list's arrays hold the last step that has succeeded, and whether somebody has
+# computed the generalized forces of its contacts
+# PD controllers:
 NUM_CONTROLLERS = next(_number)
 CONTROL = next(_number)  # addresses of kernels: control, put_desired_state, controlled_step
 PUT_DESIRED_STATE = next(_number)
@@ -117,8 +121,7 @@ WORK = next(_number)
 INTEGER_WORK_SIZE = next(_number)
 INTEGER_WORK = next(_number)
 STATISTICS = next(_number)
-HELD = next(_number)  # how many candidates and contacts the last step had, the former -1 if it had nothing to hold,
-# and whether somebody has computed the generalized forces of the contacts
+HELD = next(_number)  # how many candidates and contacts a step had, the former -1 if it had nothing to hold
 LACK = next(_number)  # how many candidates and contacts there is no room for, and whether the solver lacks room
 
 NUM_SOURCES = next(_number)  # of actuation

@@ -190,7 +190,7 @@ def motion(values: Any, f: Any) -> Any:
 
 @device
 def take_sample(values: Any, f: Any) -> None:
-    """Keeps a copy of the state before and after the step, and of what the actuators exerted, where that is wanted."""
+    """Keeps a copy of the state before and after the step, and of the forces applied in it, where that is wanted."""
     if f[o.SAMPLE] != 0:
         sample, size, u = doubles_at(f[o.SAMPLE]), f[o.NUM_Q] + f[o.NUM_V], doubles_at(f[o.U])
         for k in range(size):
@@ -198,6 +198,10 @@ def take_sample(values: Any, f: Any) -> None:
             sample[size + k] = values[f[o.RESULT] + k]
         for k in range(f[o.NUM_INPUTS]):
             sample[2 * size + k] = u[k]
+        if f[o.NUM_ELEMENTS] > 0:
+            first, F_applied = 2 * size + f[o.NUM_INPUTS], doubles_at(f[o.F_APPLIED])
+            for k in range(6 * f[o.NUM_MOBODS]):
+                sample[first + k] = F_applied[k]
         integers_at(f[o.COUNT])[0] += 1
 
 

@@ -93,7 +93,7 @@ class PlantContact(PlantContactGeometry):
             self._contact_settings = make_settings(
                 self._time_step,
                 _APPROXIMATIONS[self.get_discrete_contact_approximation()],
-                stiction_tolerance=self._stiction_tolerance,
+                stiction_tolerance=self._choices.stiction_tolerance,
             )
             self._fallback_settings = make_settings(self._time_step, SAP)
         return self._contact_settings
@@ -114,8 +114,6 @@ class PlantContact(PlantContactGeometry):
         w.contact_sample = None
         if w.drives is not None and not self._can_hold:
             return self._call_controlled_step(w, result)
-        if self._can_hold and w.is_float and w.contact is None:
-            self._compile_contact_ahead(w)
         status: int = w.call(
             kernels.discrete_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
             w.position, w.velocity, w.scratch, result,
@@ -140,8 +138,11 @@ class PlantContact(PlantContactGeometry):
         return 0
 
     def _compile_contact_ahead(self, w: Workspace) -> None:
-        """Has other processes compile what the first step with contact will need, from its end on."""
-        if not is_missing(start_step):
+        """Has other processes compile what the first step with contact will need, from its end on.
+
+        To be called before anything is compiled here: other code that is not as urgent (later_code.py) waits for it.
+        """
+        if not self._can_hold or not w.is_float or w.contact is not None or not is_missing(start_step):
             return
         room, settings, v_star = self._contact_room(w), self._settings_of_contact(), np.zeros(len(w.v))
         results = w.x, w.F_applied, v_star, v_star, room.forces, NO_CONTACTS, NO_PAIRS
@@ -190,8 +191,8 @@ class PlantContact(PlantContactGeometry):
         model = room.model
         return (
             w.topology, w.parameters, model.trees, model.tree_of_mobod, model.tree_of_velocity, room.materials,
-            model.limits, links, drives, self._settings_of_contact(), self._near_rigid_threshold, w.q, w.v, x_star,
-            w.position, pairs, contacts, w.scratch, room.matrix, room.is_locked, room.constraints, room.rows,
+            model.limits, links, drives, self._settings_of_contact(), self._choices.near_rigid_threshold, w.q, w.v,
+            x_star, w.position, pairs, contacts, w.scratch, room.matrix, room.is_locked, room.constraints, room.rows,
             room.jacobian, room.frames, room.source, room.counts,
         )  # fmt: skip
 
@@ -207,7 +208,7 @@ class PlantContact(PlantContactGeometry):
             arguments = _solver_arguments(w, room, settings, v_star, num_constraints, num_rows, jacobian_size)
             status = w.call(solver, *arguments)
             if status == NO_CAPACITY:
-                room.grow()
+                room.grow(room.statistics)
             if status == NOT_CONVERGED and settings["approximation"] != SAP:
                 self._warn_of_fallback(context, "SAP")
                 settings, solver, status = self._fallback_settings, contact_velocities, NO_CAPACITY
@@ -291,7 +292,7 @@ class PlantContact(PlantContactGeometry):
         room.reserve(len(contacts), 0, 0)
         room.F_Bo_W[:] = 0.0
         w.call(
-            penalty_forces, room.materials, self._stiction_tolerance, w.position, w.velocity, pairs, contacts,
+            penalty_forces, room.materials, self._choices.stiction_tolerance, w.position, w.velocity, pairs, contacts,
             room.F_Bo_W, room.forces,
         )  # fmt: skip
         room.tau[:] = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -228,6 +229,15 @@ class ContactRoom:
         self.run_limits: Any = None
         self.is_beyond_limits = False
 
+    def twin(self) -> ContactRoom:
+        """Another one that has arrays of its own for what the sample of a step is made of, and shares all others."""
+        other = copy.copy(self)
+        other.v_next, other.counts = np.zeros_like(self.v_next), np.zeros_like(self.counts)
+        other.constraints, other.jacobian = np.zeros_like(self.constraints), np.zeros_like(self.jacobian)
+        other.impulses, other.frames = np.zeros_like(self.impulses), np.zeros_like(self.frames)
+        other.source, other.statistics = np.zeros_like(self.source), np.zeros(1, result_dtype)[0]
+        return other
+
     def geometry_ids(self) -> list[GeometryId]:
         """The geometries that may touch."""
         ids: list[GeometryId] = [] if self.layout is None else self.layout.geometry_ids
@@ -259,10 +269,10 @@ class ContactRoom:
             self.integer_work = np.zeros(integers + integers // 2, np.int64)
         self._sizes = sizes
 
-    def grow(self) -> None:
-        """Takes over what the solver has said it needs."""
-        self.pairs = max(self.pairs, int(self.statistics["blocks_needed"]))
-        self.factor = max(self.factor, int(self.statistics["factor_needed"]))
+    def grow(self, statistics: Any) -> None:
+        """Takes over what the solver has said it needs, in a record of result_dtype."""
+        self.pairs = max(self.pairs, int(statistics["blocks_needed"]))
+        self.factor = max(self.factor, int(statistics["factor_needed"]))
         self._sizes = (-1, -1, -1)
 
 

@@ -39,7 +39,7 @@ class PlantContactGeometry(PlantConstraints):
         query = self._query_object(context)
         queries = query.proximity_queries()
         layout = queries.layout
-        if room.layout is not layout or room.penetration_allowance != self._penetration_allowance:
+        if room.layout is not layout or room.penetration_allowance != self._choices.penetration_allowance:
             self._read_materials(room, layout, query.inspector())
         slot = context.slots[self._geometry_pose_port.cache_entry().cache_index()]
         if room.has_own_geometry and query.takes_poses_from(self._source_id, slot):
@@ -112,7 +112,7 @@ class PlantContactGeometry(PlantConstraints):
             [id not in bodies and inspector.GetFrameId(id) != inspector.world_frame_id() for id in ids], bool
         )
         room.has_foreign_geometry = bool(room.is_foreign.any())
-        room.layout, room.penetration_allowance = layout, self._penetration_allowance
+        room.layout, room.penetration_allowance = layout, self._choices.penetration_allowance
         self._warn_of_point_contact(layout, inspector)
 
     def _warn_of_point_contact(self, layout: Any, inspector: SceneGraphInspector) -> None:
@@ -181,8 +181,8 @@ class PlantContactGeometry(PlantConstraints):
         """
         g = float(np.linalg.norm(self._tree.gravity_vector())) or 9.81
         mass = max((body.default_mass() for body in self._tree.bodies), default=0.0)
-        stiffness = mass * g / self._penetration_allowance
-        return 2.0 * stiffness, math.sqrt(self._penetration_allowance / g) / self._penetration_allowance
+        stiffness = mass * g / self._choices.penetration_allowance
+        return 2.0 * stiffness, math.sqrt(self._choices.penetration_allowance / g) / self._choices.penetration_allowance
 
 
 def _compliance_type(properties: ProximityProperties) -> HydroelasticType:

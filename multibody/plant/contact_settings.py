@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from typing import Any
@@ -10,13 +11,23 @@ from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.plant.contact_enums import ContactModel, DiscreteContactApproximation, DiscreteContactSolver
 from merganser.multibody.plant.frame_motion import PlantFrameMotion
 
-__all__ = ["PlantContactSettings"]
+__all__ = ["ContactChoices", "PlantContactSettings"]
 
-_SETTINGS = (
-    "_contact_model", "_contact_approximation", "_surface_representation", "_near_rigid_threshold",
-    "_penetration_allowance", "_stiction_tolerance", "_filters_adjacent_bodies", "_contact_time_scale",
-)  # fmt: skip
 _EARTH_GRAVITY = 9.81  # estimates of compliance where there is no gravity take this [m/s^2]
+
+
+@dataclasses.dataclass
+class ContactChoices:
+    """What has been chosen, and the time scale that follows from it; see the functions below."""
+
+    contact_model: ContactModel = ContactModel.kHydroelasticWithFallback
+    contact_approximation: DiscreteContactApproximation = DiscreteContactApproximation.kLagged
+    surface_representation: HydroelasticContactRepresentation | None = None  # None: as the time step says
+    near_rigid_threshold: float = 1.0
+    penetration_allowance: float = 1e-3
+    stiction_tolerance: float = 1e-4
+    filters_adjacent_bodies: bool = True
+    contact_time_scale: float = -1.0
 
 
 class PlantContactSettings(PlantFrameMotion):
@@ -28,20 +39,12 @@ class PlantContactSettings(PlantFrameMotion):
 
     def __init__(self) -> None:
         super().__init__()
-        self._contact_model = ContactModel.kHydroelasticWithFallback
-        self._contact_approximation = DiscreteContactApproximation.kLagged
-        self._surface_representation: HydroelasticContactRepresentation | None = None  # None: as the time step says
-        self._near_rigid_threshold = 1.0
-        self._penetration_allowance = 1e-3
-        self._stiction_tolerance = 1e-4
-        self._filters_adjacent_bodies = True
-        self._contact_time_scale = -1.0
+        self._choices = ContactChoices()
         self._told: set[str] = set()
 
     def _take_settings(self, other: PlantContactSettings) -> None:
         """Takes over the settings of another plant."""
-        for name in _SETTINGS:
-            setattr(self, name, getattr(other, name))
+        self._choices = dataclasses.replace(other._choices)
         self._told = set(other._told)
 
     def _warn_once(self, what: str, message: str) -> None:
@@ -59,11 +62,11 @@ class PlantContactSettings(PlantFrameMotion):
         geometries that touch at points instead.
         """
         self._check_setting("set_contact_model", model, ContactModel)
-        self._contact_model = model
+        self._choices.contact_model = model
 
     def get_contact_model(self) -> ContactModel:
         """Returns the model of contact, by default kHydroelasticWithFallback."""
-        return self._contact_model
+        return self._choices.contact_model
 
     def set_discrete_contact_approximation(self, approximation: DiscreteContactApproximation) -> None:
         """Chooses the approximation of contact in a discrete step, and with it the solver.
@@ -84,26 +87,26 @@ class PlantContactSettings(PlantFrameMotion):
                 f"constraints, of which the plant has {len(self._tree.constraints)} (num_constraints()). Remove them, "
                 "or choose kSap, kSimilar or kLagged."
             )
-        self._contact_approximation = approximation
+        self._choices.contact_approximation = approximation
 
     def get_discrete_contact_approximation(self) -> DiscreteContactApproximation:
         """Returns the approximation of contact in a discrete step, by default kLagged."""
-        return self._contact_approximation
+        return self._choices.contact_approximation
 
     def get_discrete_contact_solver(self) -> DiscreteContactSolver:
         """Returns the solver that follows from the approximation."""
-        is_tamsi = self._contact_approximation is DiscreteContactApproximation.kTamsi
+        is_tamsi = self._choices.contact_approximation is DiscreteContactApproximation.kTamsi
         return DiscreteContactSolver.kTamsi if is_tamsi else DiscreteContactSolver.kSap
 
     def set_contact_surface_representation(self, surface_representation: HydroelasticContactRepresentation) -> None:
         """Chooses of what faces contact surfaces are made."""
         caller = "set_contact_surface_representation"
         self._check_setting(caller, surface_representation, HydroelasticContactRepresentation)
-        self._surface_representation = surface_representation
+        self._choices.surface_representation = surface_representation
 
     def get_contact_surface_representation(self) -> HydroelasticContactRepresentation:
         """Returns of what faces contact surfaces are made; for the default see the next function."""
-        return self._surface_representation or self.GetDefaultContactSurfaceRepresentation(self._time_step)
+        return self._choices.surface_representation or self.GetDefaultContactSurfaceRepresentation(self._time_step)
 
     @staticmethod
     def GetDefaultContactSurfaceRepresentation(time_step: float) -> HydroelasticContactRepresentation:
@@ -114,11 +117,11 @@ class PlantContactSettings(PlantFrameMotion):
     def set_adjacent_bodies_collision_filters(self, value: bool) -> None:
         """Chooses whether bodies that a joint connects do not collide; joints with six degrees of freedom aside."""
         self._check_setting("set_adjacent_bodies_collision_filters", value, bool)
-        self._filters_adjacent_bodies = value
+        self._choices.filters_adjacent_bodies = value
 
     def get_adjacent_bodies_collision_filters(self) -> bool:
         """Returns whether bodies that a joint connects do not collide, by default True."""
-        return self._filters_adjacent_bodies
+        return self._choices.filters_adjacent_bodies
 
     def _check_setting(self, caller: str, value: Any, kind: type) -> None:
         self._tree._check_not_finalized(caller)
@@ -146,11 +149,11 @@ class PlantContactSettings(PlantFrameMotion):
                 f"{caller}(): the threshold of plant '{self.GetSystemPathname()}' must not be negative, but is "
                 f"{near_rigid_threshold}."
             )
-        self._near_rigid_threshold = float(near_rigid_threshold)
+        self._choices.near_rigid_threshold = float(near_rigid_threshold)
 
     def get_sap_near_rigid_threshold(self) -> float:
         """Returns how stiff contacts may get before the SAP solver softens them."""
-        return self._near_rigid_threshold
+        return self._choices.near_rigid_threshold
 
     def set_penetration_allowance(self, penetration_allowance: float = 0.001) -> None:
         """Sets how deep the heaviest body may sink under its weight, from which point contact gets its compliance.
@@ -161,7 +164,7 @@ class PlantContactSettings(PlantFrameMotion):
             RuntimeError: it is not positive.
         """
         self._check_positive("set_penetration_allowance", "penetration_allowance", penetration_allowance)
-        self._penetration_allowance = float(penetration_allowance)
+        self._choices.penetration_allowance = float(penetration_allowance)
         if self.is_finalized():
             self._estimate_contact_time_scale()
 
@@ -175,7 +178,7 @@ class PlantContactSettings(PlantFrameMotion):
             RuntimeError: before Finalize().
         """
         self._require_finalized("get_contact_penalty_method_time_scale()")
-        return self._contact_time_scale
+        return self._choices.contact_time_scale
 
     def set_stiction_tolerance(self, v_stiction: float = 0.001) -> None:
         """Sets the velocity up to which bodies that stick may slip [m/s]; may be called after Finalize(), too.
@@ -184,7 +187,7 @@ class PlantContactSettings(PlantFrameMotion):
             RuntimeError: it is not positive.
         """
         self._check_positive("set_stiction_tolerance", "v_stiction", v_stiction)
-        self._stiction_tolerance = float(v_stiction)
+        self._choices.stiction_tolerance = float(v_stiction)
 
     def _check_positive(self, caller: str, name: str, value: float) -> None:
         if not (value > 0.0 and math.isfinite(value)):
@@ -201,6 +204,6 @@ class PlantContactSettings(PlantFrameMotion):
         """sqrt(d / g); NaN where no body has a mass, as in pydrake."""
         g = float(sum(component**2 for component in self._tree.gravity_vector().tolist())) ** 0.5
         has_mass = any(body.default_mass() > 0.0 for body in self._tree.bodies)
-        self._contact_time_scale = (
-            math.sqrt(self._penetration_allowance / (g or _EARTH_GRAVITY)) if has_mass else math.nan
+        self._choices.contact_time_scale = (
+            math.sqrt(self._choices.penetration_allowance / (g or _EARTH_GRAVITY)) if has_mass else math.nan
         )

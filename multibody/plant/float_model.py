@@ -11,7 +11,7 @@ from merganser.framework.native import Given, bind
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.lanes import over_lanes
-from merganser.multibody.plant.gradient_code import is_compiled
+from merganser.multibody.plant.gradient_code import may_use_compiled
 
 __all__ = ["FloatModel", "Numbers"]
 
@@ -44,7 +44,7 @@ class FloatModel:
         self._codes: dict[Any, Any] = {}
 
     def call(self, kernel: Any, *arguments: Any, single: Any = None) -> Any:
-        """Calls a kernel, compiled as soon as it can be; `single` as in `is_compiled`.
+        """Calls a kernel, compiled as soon as it can be; `single` as in `may_use_compiled`.
 
         Arguments must be of the same types, and arrays as contiguous, whenever a kernel is called.
         """
@@ -54,7 +54,7 @@ class FloatModel:
         return code(*arguments)
 
     def _choose_code(self, kernel: Any, arguments: tuple[Any, ...], single: Any) -> Any:
-        if not is_compiled(kernel, len(self.topology) * max(self.num_v, 1), *arguments, single=single):
+        if not may_use_compiled(kernel, len(self.topology) * max(self.num_v, 1), *arguments, single=single):
             return kernel.interpreted
         code = self._codes[kernel] = bind(kernel, *map(Given, arguments))
         return code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merganser.framework.math import RigidTransform
 from merganser.geometry import AddContactMaterial as add_contact_material
@@ -33,6 +33,9 @@ from merganser.multibody.tree import (
 )
 from merganser.multibody.tree.connected_groups import connected_groups
 
+if TYPE_CHECKING:
+    from merganser.multibody.plant.contact_settings import ContactChoices
+
 __all__ = ["PlantGeometry"]
 
 
@@ -44,7 +47,7 @@ class PlantGeometry(PlantNames):
     _frame_ids: dict[int, FrameId]
     _visual_geometries: dict[int, list[GeometryId]]
     _collision_geometries: dict[int, list[GeometryId]]
-    _filters_adjacent_bodies: bool = True
+    _choices: ContactChoices
 
     # ------------------------------------------------------------------ source and frames
 
@@ -286,6 +289,6 @@ class PlantGeometry(PlantNames):
         ]
         welds = [(j.parent_body().index(), j.child_body().index()) for j in joints if isinstance(j, WeldJoint)]
         welded = [[self._frame_ids[index] for index in group] for group in connected_groups(welds)]
-        if not self._filters_adjacent_bodies:
+        if not self._choices.filters_adjacent_bodies:
             adjacent = []
         self._scene_graph.collision_filter_manager().Apply(declaration_for_bodies(welded, adjacent))

@@ -15,20 +15,23 @@ from merganser.framework.native.argument_types import type_key
 from merganser.framework.native.compile import load_compiled
 from merganser.multibody.kernels import lanes
 
-__all__ = ["is_compiled"]
+__all__ = ["may_use_compiled"]
 
 # In bodies times directions, of which a call takes each about 0.3 ms, if interpreted.
 _MOST_AT_ONCE = 5_000  # a longer call has to wait for the compiler
 _MUCH = 3_000  # together; from then on it pays to compile a kernel here, if no other process may
 
 _interpreted: Counter[Any] = Counter()  # by kernel
-# By kernels and types of their arguments: which are compiled, and which have been looked for; that takes milliseconds.
-_loaded: set[Any] = set()
+# By kernels and types of their arguments: which may be called compiled, and which have been looked for, which takes
+# milliseconds.
+_usable: set[Any] = set()
 _awaited: dict[Any, LaterCode] = {}
 
 
-def is_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None) -> bool:
-    """Whether a kernel is to be called compiled: it is on the disk, has been compiled here, or is to be now.
+def may_use_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None) -> bool:
+    """Whether a kernel is to be called compiled: it is on the disk, or it pays to compile it with this call.
+
+    Counts the work as done otherwise, and may have another process compile the kernel.
 
     Args:
         kernel: the kernel.
@@ -37,12 +40,12 @@ def is_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None) -> 
         single: the kernel that this one runs over lanes, if it does.
     """
     key = kernel, tuple(map(type_key, arguments))
-    if key in _loaded:
+    if key in _usable:
         return True
     later = _awaited.get(key)
     if later is None:
         if load_compiled(kernel, *arguments):
-            _loaded.add(key)
+            _usable.add(key)
             return True
         later = _awaited[key] = _later(*key, single)
     is_there = work > _MOST_AT_ONCE
@@ -50,7 +53,7 @@ def is_compiled(kernel: Any, work: int, *arguments: Any, single: Any = None) -> 
         _interpreted[kernel] += work
         is_there = later.is_worth_while(_interpreted[kernel] > _MUCH)
     if is_there:
-        _loaded.add(key)
+        _usable.add(key)
     return is_there
 
 

@@ -195,6 +195,8 @@ class MultibodyPlant(PlantLoops):
         self._native_dynamics.note_call(w)
         if self._pitches:
             self._check_pitches("The motion", w)
+        if self._time_step > 0.0:
+            self._compile_contact_ahead(w)
         self._gather_forces(context, w)
         if self._can_hold and self._time_step == 0.0:
             self._add_contact_forces(context, w)

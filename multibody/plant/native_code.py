@@ -29,7 +29,7 @@ from merganser.multibody import kernels
 from merganser.multibody.contact.penalty import limit_forces
 from merganser.multibody.contact.plant_problem import find_limits
 from merganser.multibody.kernels import operation_fields as o
-from merganser.multibody.plant.plain_sample import Shapes, plain_sample, sample_of
+from merganser.multibody.plant.plain_sample import Shapes, check_sample, float_sample, plain_sample, sample_of
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -58,18 +58,19 @@ class SampleRoom:
     Attributes:
         states: the state before and after, shape [2, size].
         net_actuation: what the actuators exerted, shape [num_inputs].
-        numbers: both, one after the other.
-        u: what the actuators exert; the operation works with it.
-        F_applied: spatial forces of force elements on the bodies, shape [num_mobods, 6].
+        applied_forces: spatial forces of force elements on the bodies, shape [num_mobods, 6].
+        numbers: all three, one after the other.
+        u, F_applied: what the actuators and force elements exert; the operation works with these.
         count: how many steps there were, shape [1].
         held: where the operation leaves what it has held, if it is one that does that.
     """
 
     def __init__(self, size: int, num_inputs: int, num_mobods: int) -> None:
-        self.numbers = np.zeros(2 * size + num_inputs)
-        self.states, self.net_actuation = self.numbers[: 2 * size].reshape(2, size), self.numbers[2 * size :]
-        self.u = np.zeros(num_inputs)
-        self.F_applied = np.zeros((num_mobods, 6))
+        ends = np.cumsum([2 * size, num_inputs, 6 * num_mobods])
+        self.numbers = np.zeros(ends[-1])
+        states, self.net_actuation, applied_forces, _ = np.split(self.numbers, ends)
+        self.states, self.applied_forces = states.reshape(2, size), applied_forces.reshape(num_mobods, 6)
+        self.u, self.F_applied = np.zeros(num_inputs), np.zeros((num_mobods, 6))
         self.count: NDArray[np.int64] = np.zeros(1, np.int64)
         self.held: HeldRoom | None = None
 
@@ -107,8 +108,8 @@ class SampleBox(AbstractValue):
 
     def follow(self, room: SampleRoom, take: Callable[[SampleRoom], Any]) -> None:
         """From now on holds the sample in a room whenever a step was taken there later than the last change of this."""
-        sample = self.get_value()
-        self._room, self._take, self._count = room, take, room.count.item(0)
+        sample = float_sample(self.get_value())
+        self._value, self._room, self._take, self._count = sample, room, take, room.count.item(0)
         room.put(sample)
 
     def get_value(self) -> Any:
@@ -124,11 +125,17 @@ class SampleBox(AbstractValue):
         return self.get_value()
 
     def set_value(self, value: Any) -> None:
-        """Replaces the sample."""
-        self._value = value
-        if self._room is not None:
-            self._count = self._room.count.item(0)
-            self._room.put(value)
+        """Replaces the sample; nothing changes where that fails.
+
+        Raises:
+            TypeError: it is no sample of a plant with such coordinates, nor None.
+        """
+        check_sample(value, self._shapes)
+        if self._room is None:
+            self._value = value
+            return
+        self._value, self._count = float_sample(value), self._room.count.item(0)
+        self._room.put(self._value)
 
     def SetFrom(self, other: AbstractValue) -> None:
         """Shares the sample of another box."""
@@ -179,32 +186,54 @@ class NativeDynamics:
 
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation in a Context; None if there is none, or if it is not worth while to compile it."""
-        plant = self._plant
-        w = plant._workspace(context)
-        if not (w.is_float and self._is_possible(context)):
+        code = self._prepare(context)
+        if code is None:
             return None
-        code, is_held = self._choose_operation(context, w)
-        if not code.is_worth_while():
-            return None
-        room, held, is_ready = self._room_of(w), None, True
-        box = context.peek_state().get_abstract_state(plant._sample_state) if plant.has_sampled_output_ports() else None
-        if box is not None:
-            box.get_value()  # the room may change now
-        if is_held:
-            held = self._held_room_of(room, context, w)
-            is_ready = (self._is_contact_compiled() or later_code.must_compile_here()) and held.prepare()
-        if box is not None:
-            self._follow(box, context, room)
-        if not is_ready:
-            return None
+        w, box = self._plant._workspace(context), self._box_in(context)
+        room = self._room_of(w)
+        held = room.held if code is _HELD_STEP else None
         arguments = self._arguments(context, w, room, held)
         settle = None if box is None else box.get_value
         return NativeCode(code.load(), arguments, settle, self._check_of(code, w, held))
 
+    def has_derivatives(self, context: Any) -> bool:
+        """Whether derivatives of a continuous plant are an operation in a Context, or may become one at once."""
+        return self._prepare(context) is not None
+
+    def held_room(self, context: Any) -> HeldRoom | None:
+        """What the operation leaves of contacts; None if there is none, or if it is one that knows none."""
+        return self.room_of(context).held if self._prepare(context) is _HELD_STEP else None
+
+    def _prepare(self, context: Any) -> LaterCode | None:
+        """The operation, with room for what it holds; None if there is none."""
+        w = self._plant._workspace(context)
+        if not (w.is_float and self._is_possible(context)):
+            return None
+        code = self._choose_operation(context, w)
+        if not code.is_worth_while():
+            return None
+        room, box, is_ready = self._room_of(w), self._box_in(context), True
+        if box is not None:
+            box.get_value()  # the room may change now
+        if code is _HELD_STEP:
+            held = self._held_room_of(room, context, w)
+            is_ready = (self._is_contact_compiled() or later_code.must_compile_here()) and held.prepare()
+        if box is not None:
+            self._follow(box, context, room)
+        return code if is_ready else None
+
+    def _box_in(self, context: Any) -> SampleBox | None:
+        """The box of the sample in a Context; None if outputs show none."""
+        plant = self._plant
+        if not plant.has_sampled_output_ports():
+            return None
+        box: SampleBox = context.peek_state().get_abstract_state(plant._sample_state)
+        return box
+
     def _check_of(self, code: LaterCode, w: Workspace, held: HeldRoom | None) -> Callable[[], bool] | None:
         """What tells whether the operation is still the right one."""
         if held is not None:
-            return held.is_current
+            return held.check()
         if code is _STEP and self._plant._can_hold:  # from the first limit on, the other one is, as soon as it is there
             return lambda: w.contact is None or not self._can_keep_limits(w)
         return None
@@ -221,17 +250,17 @@ class NativeDynamics:
         # While it learns, what it depends on is not known yet.
         return entry is None or not entry.is_learning or entry.was_observed
 
-    def _choose_operation(self, context: Any, w: Workspace) -> tuple[LaterCode, bool]:
-        """The operation, and whether it is the one that holds things.
+    def _choose_operation(self, context: Any, w: Workspace) -> LaterCode:
+        """The operation.
 
         Plants with nothing but joint limits can do without that until one is reached, as it takes long to compile.
         """
         plant = self._plant
         if not plant.is_discrete():
-            return _DERIVATIVES, False
+            return _DERIVATIVES
         is_held = plant._may_touch or plant._has_constraints or bool(plant._actuators_in(context).controlled)
         is_held = is_held or self._can_keep_limits(w)
-        return (_HELD_STEP, True) if is_held else (_STEP, False)
+        return _HELD_STEP if is_held else _STEP
 
     def _can_keep_limits(self, w: Workspace) -> bool:
         """Whether a plant with joint limits can have the operation that holds things, at no cost that is not due."""
@@ -258,11 +287,11 @@ class NativeDynamics:
 
     def sample_room(self, context: Any) -> SampleRoom | None:
         """Where the numbers of the sample in a Context stand from now on; None if outputs show none, or no floats."""
-        plant = self._plant
-        if not (plant.has_sampled_output_ports() and plant._workspace(context).is_float):
+        w, box = self._plant._workspace(context), self._box_in(context)
+        if box is None or not w.is_float:
             return None
-        room = self.room_of(context)
-        self._follow(context.peek_state().get_abstract_state(plant._sample_state), context, room)
+        room = self._room_of(w)
+        self._follow(box, context, room)
         return room
 
     def room_of(self, context: Any) -> SampleRoom:
@@ -308,9 +337,9 @@ class NativeDynamics:
             fields[o.SAMPLE], fields[o.COUNT] = address_of_array(room.numbers), address_of_array(room.count)
         sources, desired = self._sources(context), self._desired_sources(context)
         fields[o.NUM_SOURCES], fields[o.NUM_DESIRED_SOURCES] = len(sources) // 3, len(desired) // 3
-        if held is not None:
-            held.fill(fields)
-        return (*fields, *sources, *desired)
+        if held is None:
+            return (*fields, *sources, *desired)
+        return held.arguments(fields, (*sources, *desired))
 
     def _add_kernels(self, fields: list[Argument], w: Workspace) -> None:
         """The addresses of the kernels that the operation calls, which Python calls too."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,8 +47,46 @@ def _solver_of(plant: MultibodyPlant) -> Any:
     return tamsi_contact_velocities if is_tamsi else contact_velocities
 
 
+class _StepArrays(NamedTuple):
+    """What the sample of a step is made of.
+
+    Attributes:
+        room: what has been solved.
+        position: kinematics, records of position_dtype.
+        pairs: candidates.
+        contacts: records of contact_dtype.
+        held: how many candidates and contacts there were, the former -1 if there was nothing to hold; shape [2].
+    """
+
+    room: ContactRoom
+    position: Array
+    pairs: NDArray[np.int64]
+    contacts: Array
+    held: NDArray[np.int64]
+
+    def of_problem(self) -> list[tuple[int, Array]]:
+        """Arrays of which other operations make something, by the numbers of kernels/operation_fields.py."""
+        room = self.room
+        return [
+            (o.HELD, self.held), (o.COUNTS, room.counts), (o.CONSTRAINTS, room.constraints),
+            (o.IMPULSES, room.impulses), (o.JACOBIAN, room.jacobian),
+        ]  # fmt: skip
+
+    def fill(self, fields: list[Any]) -> None:
+        """Sets the integers that tell where these arrays stand."""
+        room = self.room
+        for field, array in (
+            *self.of_problem(), (o.POSITION, self.position), (o.PAIRS, self.pairs), (o.CONTACTS, self.contacts),
+            (o.V_NEXT, room.v_next), (o.CONTACT_FRAMES, room.frames), (o.SOURCE, room.source),
+            (o.STATISTICS, room.statistics),
+        ):  # fmt: skip
+            fields[field] = address_of_array(array)
+
+
 class HeldRoom:
     """Arrays of the operation in one Context, apart from those of steps in Python: it leaves its last sample in them.
+
+    It has two sets of those from which samples are made, which take turns: see ../contact/step_operation.py.
 
     Args:
         plant: a discrete plant.
@@ -55,25 +94,22 @@ class HeldRoom:
         w: its workspace.
 
     Attributes:
-        held: how many candidates and contacts the last step had, the former -1 if there was nothing to hold, and
-            whether `contact_forces` are those of that step; shape [3].
+        turn: which set holds the last step, and whether `contact_forces` are those of that step; shape [2].
         lack: candidates and contacts for which there was no room, and whether the solver had none; shape [3].
         contact_forces: generalized forces of all contacts, shape [num_v].
-        problem: those of the integers of the operation that tell of the problem that it has solved, for other
-            operations; always of the arrays at hand.
+        problems: for each set those of the integers of the operation that tell of the problem that it has solved, for
+            other operations; always of the arrays at hand.
     """
 
     def __init__(self, plant: MultibodyPlant, context: Any, w: Workspace) -> None:
         self._plant, self._context, self._w = plant, context, w
         self._room = ContactRoom(plant._contact_model_arrays, len(w.topology), len(w.v))
-        self.held: NDArray[np.int64] = np.array([-1, 0, 0])
+        self.turn: NDArray[np.int64] = np.zeros(2, np.int64)
         self.lack: NDArray[np.int64] = np.zeros(3, np.int64)
         self.contact_forces = np.zeros(len(w.v))
-        self.problem: NDArray[np.int64] = np.zeros(o.NUM_FIELDS, np.int64)
-        # Apart from those of the workspace, as samples are made of them later.
-        self._position, self._velocity = np.zeros_like(w.position), np.zeros_like(w.velocity)
-        self._scratch = np.zeros_like(w.scratch)
-        self._is_ready = False
+        self.problems: NDArray[np.int64] = np.zeros((2, o.NUM_FIELDS), np.int64)
+        self._velocity, self._scratch = np.zeros_like(w.velocity), np.zeros_like(w.scratch)
+        self._is_ready, self._num_preparations = False, 0
         self._queries: Any = None
         self._table: Any = None
         self._settings: Any = None
@@ -82,9 +118,14 @@ class HeldRoom:
         self._links: Any = None  # the constraints that the operation was made for
         self._boxes, self._grid = np.zeros((0, 6)), np.zeros(0, np.int64)
         self._work = np.zeros(1, work_dtype)
-        self._pairs, self._contacts = np.zeros((0, 2), np.int64), np.zeros(0, contact_dtype)
+        self._sets = self._make_sets(0, 0)
 
     # ------------------------------------------------------------------ what the operation was made for
+
+    def check(self) -> Callable[[], bool]:
+        """What tells whether an operation made now is still right: one that is made later may have got other arrays."""
+        num_preparations = self._num_preparations
+        return lambda: self._num_preparations == num_preparations and self.is_current()
 
     def is_current(self) -> bool:
         """Whether model and Context are as they were, and all arrays have been large enough."""
@@ -93,13 +134,13 @@ class HeldRoom:
             return False
         if not plant._can_hold:
             return True
-        is_same = plant._contact_settings is self._settings and self._beta[0] == plant._near_rigid_threshold
+        is_same = plant._contact_settings is self._settings and self._beta[0] == plant._choices.near_rigid_threshold
         if plant._has_constraints:
             is_same = is_same and plant._links_at_work(self._context, room) is self._links
         if plant._may_touch:
             queries = self._find_queries()
             is_same = is_same and queries is self._queries
-            is_same = is_same and room.penetration_allowance == plant._penetration_allowance
+            is_same = is_same and room.penetration_allowance == plant._choices.penetration_allowance
         return is_same
 
     def _lacks_room(self) -> bool:
@@ -122,11 +163,12 @@ class HeldRoom:
             return True  # arrays stay where operations look for them
         plant, room = self._plant, self._room
         self._is_ready, self._table = False, plant._actuators_in(self._context)
+        self._num_preparations += 1
         num_inputs = len(plant._driven_velocities)
         self._feedforward, self._desired = np.zeros(num_inputs), np.zeros((2, num_inputs))
         if plant._can_hold:
             self._settings = plant._settings_of_contact()
-            self._beta[0] = plant._near_rigid_threshold
+            self._beta[0] = plant._choices.near_rigid_threshold
             self._take_drives()
             if plant._has_constraints:
                 self._links = plant._links_at_work(self._context, room)
@@ -149,7 +191,7 @@ class HeldRoom:
         if queries is None:
             return False
         value = self._context.read_input(plant._geometry_query_port.get_index()).get_value()
-        if room.layout is not queries.layout or room.penetration_allowance != plant._penetration_allowance:
+        if room.layout is not queries.layout or room.penetration_allowance != plant._choices.penetration_allowance:
             plant._read_materials(room, queries.layout, value.inspector())
         self._queries = queries
         return room.has_own_geometry
@@ -161,34 +203,47 @@ class HeldRoom:
         if len(self._boxes) != n:
             self._boxes, self._grid = np.zeros((n, 6)), np.zeros((CELLS_A_GEOMETRY + 2) * n + 2, np.int64)
         num_pairs, num_contacts, solver_lacks = self.lack.tolist()
-        if num_pairs > len(self._pairs) or not len(self._pairs):
-            self._pairs = np.zeros((max(2 * num_pairs, _FIRST_PAIRS * n + 1), 2), np.int64)
-        if num_contacts > len(self._contacts) or not len(self._contacts):
-            capacity = max(2 * num_contacts, _FIRST_CONTACTS * n + 1)
-            self._contacts = np.zeros(capacity, contact_dtype)
+        pair_capacity, contact_capacity = len(self._sets[0].pairs), len(self._sets[0].contacts)
+        if num_pairs > pair_capacity or not pair_capacity:
+            pair_capacity = max(2 * num_pairs, _FIRST_PAIRS * n + 1)
+        if num_contacts > contact_capacity or not contact_capacity:
+            contact_capacity = max(2 * num_contacts, _FIRST_CONTACTS * n + 1)
         num_others, num_links = 2 * len(model.limits) + len(room.drives), len(room.links)
-        room.reserve(len(self._contacts), num_others + num_links, num_others + 6 * num_links)
+        room.reserve(contact_capacity, num_others + num_links, num_others + 6 * num_links)
         if solver_lacks:
-            room.grow()
+            for arrays in self._sets:
+                room.grow(arrays.room.statistics)
         room.reserve_work(len(room.constraints), len(room.rows), len(room.jacobian))
-        problem = self.problem
-        problem[o.NUM_TREES], problem[o.CONSTRAINT_CAPACITY] = len(model.trees), len(room.constraints)
-        problem[o.ROW_CAPACITY], problem[o.JACOBIAN_CAPACITY] = len(room.rows), len(room.jacobian)
-        for field, array in (
-            (o.HELD, self.held), (o.COUNTS, room.counts), (o.TREES, model.trees), (o.CONSTRAINTS, room.constraints),
-            (o.IMPULSES, room.impulses), (o.JACOBIAN, room.jacobian),
-        ):  # fmt: skip
-            problem[field] = address_of_array(array)
+        self._sets = self._make_sets(pair_capacity, contact_capacity)
+        for problem, arrays in zip(self.problems, self._sets):
+            problem[o.NUM_TREES], problem[o.CONSTRAINT_CAPACITY] = len(model.trees), len(room.constraints)
+            problem[o.ROW_CAPACITY], problem[o.JACOBIAN_CAPACITY] = len(room.rows), len(room.jacobian)
+            for field, array in (*arrays.of_problem(), (o.TREES, model.trees)):
+                problem[field] = address_of_array(array)
+
+    def _make_sets(self, pair_capacity: int, contact_capacity: int) -> list[_StepArrays]:
+        return [
+            _StepArrays(
+                room, np.zeros_like(self._w.position), np.zeros((pair_capacity, 2), np.int64),
+                np.zeros(contact_capacity, contact_dtype), np.array([-1, 0]),
+            )
+            for room in (self._room, self._room.twin())
+        ]  # fmt: skip
 
     # ------------------------------------------------------------------ what the operation is told
 
-    def fill(self, fields: list[Any]) -> None:
-        """Sets the integers that only this operation has, as kernels/operation_fields.py numbers them."""
+    def arguments(self, fields: list[Any], sources: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The integers of the operation, as kernels/operation_fields.py numbers them.
+
+        Args:
+            fields: those that it has in common with others.
+            sources: what follows.
+        """
         for field, array in (
-            (o.HELD, self.held), (o.LACK, self.lack), (o.POSITION, self._position), (o.VELOCITY, self._velocity),
-            (o.SCRATCH, self._scratch),
+            (o.TURN, self.turn), (o.LACK, self.lack), (o.VELOCITY, self._velocity), (o.SCRATCH, self._scratch),
         ):  # fmt: skip
             fields[field] = address_of_array(array)
+        fields[o.LENGTH] = len(fields) + len(sources)
         if len(self._table.controllers.inputs):
             self._fill_controllers(fields)
         fields[o.CAN_HOLD] = self._plant._can_hold
@@ -196,6 +251,11 @@ class HeldRoom:
             self._fill_problem(fields)
         if self._plant._may_touch:
             self._fill_geometry(fields)
+        both: list[Any] = []
+        for arrays in self._sets:
+            arrays.fill(fields)
+            both += (*fields, *sources)
+        return tuple(both)
 
     def _fill_controllers(self, fields: list[Any]) -> None:
         plant, w, table = self._plant, self._w, self._table
@@ -223,23 +283,22 @@ class HeldRoom:
             fields[field] = address_of_array(array)
 
     def _fill_geometry(self, fields: list[Any]) -> None:
-        room, arrays = self._room, self._queries.engine.arrays
+        room, arrays, (_, _, pairs, contacts, _) = self._room, self._queries.engine.arrays, self._sets[0]
         n, poses = len(room.materials), (room.materials_mobods, room.X_BG, self._w.position, room.X_WG)
         fields[o.GEOMETRY_POSES] = kernel_address(geometry_poses, *poses)
         fields[o.FIND_CANDIDATES] = kernel_address(
             find_candidates, arrays.geometries, arrays.frames, arrays.filtered, room.X_WG, 0.0, self._boxes, self._grid,
-            self._pairs,
+            pairs,
         )  # fmt: skip
         fields[o.CONTACT_MANIFOLDS] = kernel_address(
-            contact_manifolds, arrays.geometries, arrays.hulls, room.X_WG, self._pairs, n, 0.0, self._work,
-            self._contacts,
+            contact_manifolds, arrays.geometries, arrays.hulls, room.X_WG, pairs, n, 0.0, self._work, contacts,
         )  # fmt: skip
         fields[o.NUM_GEOMETRIES], fields[o.FILTER_SIZE] = n, len(arrays.filtered)
-        fields[o.GRID_SIZE], fields[o.PAIR_CAPACITY] = len(self._grid), len(self._pairs)
+        fields[o.GRID_SIZE], fields[o.PAIR_CAPACITY] = len(self._grid), len(pairs)
         for field, array in (
             (o.GEOMETRY_MOBODS, room.materials_mobods), (o.X_BG, room.X_BG), (o.X_WG, room.X_WG),
             (o.GEOMETRIES, arrays.geometries), (o.FRAMES, arrays.frames), (o.FILTERED, arrays.filtered),
-            (o.BOXES, self._boxes), (o.GRID, self._grid), (o.PAIRS, self._pairs), (o.PROXIMITY_WORK, self._work),
+            (o.BOXES, self._boxes), (o.GRID, self._grid), (o.PROXIMITY_WORK, self._work),
         ):  # fmt: skip
             fields[field] = address_of_array(array)
         for number, array in enumerate(arrays.hulls):
@@ -251,33 +310,29 @@ class HeldRoom:
         fields[o.NEAR_RIGID_THRESHOLD] = self._beta.copy()
         for field, size in (
             (o.NUM_TREES, len(model.trees)), (o.NUM_LINKS, len(room.links)), (o.MATRIX_SIZE, len(room.matrix)),
-            (o.CONTACT_CAPACITY, len(self._contacts)), (o.CONSTRAINT_CAPACITY, len(room.constraints)),
+            (o.CONTACT_CAPACITY, len(self._sets[0].contacts)), (o.CONSTRAINT_CAPACITY, len(room.constraints)),
             (o.ROW_CAPACITY, len(room.rows)), (o.JACOBIAN_CAPACITY, len(room.jacobian)),
             (o.BLOCK_CAPACITY, room.pairs), (o.WORK_SIZE, len(room.work)),
             (o.INTEGER_WORK_SIZE, len(room.integer_work)),
         ):  # fmt: skip
             fields[field] = size
         for field, array in (
-            (o.PAIRS, self._pairs), (o.CONTACTS, self._contacts), (o.TREES, model.trees),
-            (o.TREE_OF_MOBOD, model.tree_of_mobod), (o.TREE_OF_VELOCITY, model.tree_of_velocity),
-            (o.MATERIALS, room.materials), (o.LINKS, room.links), (o.DRIVES, room.drives), (o.MATRIX, room.matrix),
-            (o.IS_LOCKED, room.is_locked), (o.V_NEXT, room.v_next), (o.CONSTRAINTS, room.constraints),
-            (o.ROWS, room.rows), (o.IMPULSES, room.impulses), (o.JACOBIAN, room.jacobian),
-            (o.CONTACT_FRAMES, room.frames), (o.SOURCE, room.source), (o.COUNTS, room.counts), (o.WORK, room.work),
-            (o.INTEGER_WORK, room.integer_work),
+            (o.TREES, model.trees), (o.TREE_OF_MOBOD, model.tree_of_mobod),
+            (o.TREE_OF_VELOCITY, model.tree_of_velocity), (o.MATERIALS, room.materials), (o.LINKS, room.links),
+            (o.DRIVES, room.drives), (o.MATRIX, room.matrix), (o.IS_LOCKED, room.is_locked), (o.ROWS, room.rows),
+            (o.WORK, room.work), (o.INTEGER_WORK, room.integer_work),
         ):  # fmt: skip
             fields[field] = address_of_array(array)
         fields[o.SETTINGS] = address_of_array(plant._settings_of_contact())
-        fields[o.STATISTICS] = address_of_array(room.statistics)
 
     def _add_solver(self, fields: list[Any]) -> None:
         """The addresses of the kernels that set up the problem and solve it."""
         plant, w, room, model = self._plant, self._w, self._room, self._room.model
-        settings = self._settings
+        settings, (_, _, pairs, contacts, _) = self._settings, self._sets[0]
         fields[o.START_STEP] = kernel_address(
             start_step, w.topology, w.parameters, model.trees, model.tree_of_mobod, model.tree_of_velocity,
-            room.materials, model.limits, room.links, room.drives, settings, plant._near_rigid_threshold, w.q, w.v, w.x,
-            w.position, self._pairs, self._contacts, w.scratch, room.matrix, room.is_locked, room.constraints,
+            room.materials, model.limits, room.links, room.drives, settings, plant._choices.near_rigid_threshold,
+            w.q, w.v, w.x, w.position, pairs, contacts, w.scratch, room.matrix, room.is_locked, room.constraints,
             room.rows, room.jacobian, room.frames, room.source, room.counts,
         )  # fmt: skip
         fields[o.SOLVER] = kernel_address(
@@ -291,7 +346,7 @@ class HeldRoom:
 
     def put_contact_forces(self, tau: Array | float) -> None:
         """Takes over generalized forces of contacts that were found elsewhere, shape [num_v]."""
-        self.contact_forces[:], self.held[2] = tau, 1
+        self.contact_forces[:], self.turn[1] = tau, 1
 
     def take_contacts(self, x: Array, x_next: Array, F_applied: Array) -> tuple[ContactSample | None, Array]:
         """What the last step has held, None if there was nothing, and all forces on the bodies, shape [num_mobods, 6].
@@ -301,12 +356,12 @@ class HeldRoom:
             x_next: the state after it.
             F_applied: forces on the bodies but those of contacts and constraints, shape [num_mobods, 6].
         """
-        num_pairs, num_contacts, _ = self.held.tolist()
+        room, position, pairs, contacts, held = self._sets[self.turn.item(0)]
+        num_pairs, num_contacts = held.tolist()
         if num_pairs < 0:
             return None, F_applied
-        pairs, contacts, room = self._pairs[:num_pairs], self._contacts[:num_contacts], self._room
         sample = conclude_step(
-            room, self._w, self._plant.time_step(), x[: len(self._w.q)], F_applied, self._position, pairs, contacts,
-            x_next.copy(),
+            room, self._w, self._plant.time_step(), x[: len(self._w.q)], F_applied, position, pairs[:num_pairs],
+            contacts[:num_contacts], x_next.copy(),
         )  # fmt: skip
         return sample, room.F_Bo_W.copy()

@@ -91,9 +91,12 @@ class _NativeOutput:
         self._plant = plant
 
     def _derivatives(self, context: Any) -> Any:
-        """The slot of the derivatives of a continuous plant; None if they are no operation, or if there are none."""
-        entry = derivatives_entry(self._plant)
-        if entry is None or self._plant._native_dynamics.resolve(context) is None:
+        """The slot of the derivatives of a continuous plant; None if they are no operation of its, or there are none.
+
+        A class that is derived from it may compute others.
+        """
+        entry, dynamics = derivatives_entry(self._plant), self._plant._native_dynamics
+        if entry is None or entry.native is not dynamics or not dynamics.has_derivatives(context):
             return None
         return context.slots[entry.cache_index()]
 
@@ -124,10 +127,11 @@ class NativeNetActuation(_NativeOutput):
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation; None if Python computes the actuation of the moment."""
         plant = self._plant
-        if not plant.is_discrete():  # the operation of the derivatives leaves it there
+        if not plant.is_discrete():  # the operation of the derivatives leaves it there, and no other computation
             slot = self._derivatives(context)
             u = plant._native_dynamics.room_of(context).u
-            return slot and NativeCode("copy", (len(u), _place_of(context, u), OUTPUT), sources=(slot,))
+            code = (len(u), _place_of(context, u), OUTPUT)
+            return slot and NativeCode("copy", code, unasked=(slot,), sources=(slot,))
         room = plant._native_dynamics.sample_room(context)
         if room is None:
             return None
@@ -144,12 +148,10 @@ class NativeContactForces(_NativeOutput):
         if not plant._may_touch:
             n = plant.num_velocities()
             return NativeCode(copy.operation("cw"), (np.zeros(n), n, OUTPUT, 0, n), sources=())
-        if plant._native_dynamics.resolve(context) is None:
+        held = plant._native_dynamics.held_room(context) if plant.has_sampled_output_ports() else None
+        if held is None or not _CONTACT_FORCES.is_worth_while():
             return None
-        room = plant._native_dynamics.sample_room(context)
-        if room is None or room.held is None or not _CONTACT_FORCES.is_worth_while():
-            return None
-        held, time_step = room.held, np.array([plant.time_step()])
-        rooms = address_of_array(held.problem), address_of_array(held.contact_forces)
-        code = (len(held.contact_forces), *rooms, time_step, OUTPUT)
+        time_step = np.array([plant.time_step()])
+        turn, problems, forces = map(address_of_array, (held.turn, held.problems, held.contact_forces))
+        code = (len(held.contact_forces), turn, problems, forces, time_step, OUTPUT)
         return NativeCode(_CONTACT_FORCES.load(), code, sources=(), reads_abstract_state=True)

@@ -1,4 +1,4 @@
-"""Samples of the dynamics as plain values, for files of contexts (framework/core/context_file.py)."""
+"""What samples of the dynamics are made of, and as plain values for files of contexts (core/context_file.py)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.core.plain_values import Loading
+from merganser.framework.core.scalars import cast_array
 from merganser.geometry.ids import GeometryId
 from merganser.geometry.proximity.layout import contact_dtype
 from merganser.multibody.plant.contact_arrays import NUM_FORCE_VALUES, ContactSample
 
-__all__ = ["plain_sample", "sample_of"]
+__all__ = ["check_sample", "float_sample", "plain_sample", "sample_of"]
 
 Array = NDArray[Any]
 Shapes = tuple[tuple[int, ...], ...]
+
+
+def check_sample(record: Any, shapes: Shapes) -> None:
+    """Raises TypeError if something is no DynamicsSample of a plant, or None.
+
+    Args:
+        record: what may be one, of whichever scalar type.
+        shapes: as of `sample_of`.
+    """
+    if record is None:
+        return
+    is_one = isinstance(record, tuple) and len(record) == len(shapes)
+    is_one = is_one and all(isinstance(a, np.ndarray) and a.shape == shape for a, shape in zip(record[:-1], shapes))
+    if not (is_one and isinstance(record[-1], (ContactSample, type(None)))):
+        raise TypeError(
+            "The abstract state of a plant is what the last step of a plant like it has left, or None; got "
+            f"{type(record).__name__}."
+        )
+
+
+def float_sample(record: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+    """A DynamicsSample of floats: of an AutoDiffXd only the value counts.
+
+    Raises:
+        RuntimeError: it has expressions of variables.
+    """
+    if record is None or all(array.dtype != object for array in record[:-1]):
+        return record
+    return (*(cast_array(array, float) for array in record[:-1]), record[-1])
 
 
 def plain_sample(record: tuple[Any, ...] | None) -> list[Any] | None:

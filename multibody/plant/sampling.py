@@ -15,6 +15,7 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.plant.actuation import PlantInputs
 from merganser.multibody.plant.contact_arrays import ContactSample
 from merganser.multibody.plant.native_code import NativeDynamics, SampleBox, SampleRoom
+from merganser.multibody.plant.plain_sample import float_sample
 from merganser.multibody.plant.workspace import Workspace
 
 __all__ = ["BodyDynamics", "DynamicsSample", "PlantSampling"]
@@ -160,7 +161,7 @@ class PlantSampling(PlantInputs):
         """The sample that the operation of the native plan has left."""
         x, result = room.states.copy()
         parameters, gravity = context.read_entry(self._constant_parameters_entry.cache_index()).value.get_value()
-        F_applied, contacts = room.F_applied.copy(), None
+        F_applied, contacts = room.applied_forces.copy(), None
         if room.held is not None:
             contacts, F_applied = room.held.take_contacts(x, result, F_applied)
         return DynamicsSample(x, result, room.net_actuation.copy(), F_applied, parameters, gravity, contacts)
@@ -198,6 +199,8 @@ class PlantSampling(PlantInputs):
     def _calc_sample(self, context: Any, output: Any) -> None:
         if self._use_sampled_output_ports:
             record = context.get_abstract_state(self._sample_state).get_value()
+            if self._workspace(context).is_float:  # but the sample may be one of a Context of other scalars
+                record = float_sample(record)
             output.set_value(None if record is None else DynamicsSample(*record))
         else:
             output.set_value(self._take_sample(context, np.empty_like(self._workspace(context).x)))

@@ -11,6 +11,7 @@ position_rules.py).
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
@@ -26,7 +27,7 @@ from merganser.multibody.kernels.lanes import over_lanes, places_of
 from merganser.multibody.plant.chain_rules import ChainRules
 from merganser.multibody.plant.derivative_lanes import LaneRecords, Lanes, merge_lanes, split_lanes, split_numbers
 from merganser.multibody.plant.float_model import FloatModel, Numbers
-from merganser.multibody.plant.gradient_code import is_compiled
+from merganser.multibody.plant.gradient_code import may_use_compiled
 from merganser.multibody.plant.object_records import ObjectRecords, record_size
 from merganser.multibody.plant.position_rules import PositionRules
 from merganser.multibody.plant.workspace import Workspace
@@ -280,7 +281,7 @@ class AutoDiffWorkspace(Workspace):
         if code is None:
             runner = over_lanes(kernel)
             work = num_lanes * len(self.topology)
-            if not is_compiled(runner, work, num_lanes, *lanes, single=kernel):
+            if not may_use_compiled(runner, work, num_lanes, *lanes, single=kernel):
                 return runner.interpreted
             code = self.codes[kernel] = specialize(runner, num_lanes, *lanes)
         return code
@@ -317,7 +318,23 @@ class _Rule(NamedTuple):
     records: tuple[tuple[int, str], ...]
     given: tuple[int, ...]
     results: tuple[int, ...]
-    has_velocities: bool = False
+    has_velocities: bool
+
+
+_RECORDS = {"parameters": "parameters", "position_in": "position", "velocity_in": "velocity"}
+
+
+def _rule(kernel: Any, compute: Callable[..., Any]) -> _Rule:
+    """The rule of a kernel, whose arguments tell by their names what they are (kernels/lanes.py)."""
+    names, places = list(inspect.signature(kernel.interpreted).parameters), places_of(kernel)
+    known = {"topology", *_RECORDS, *(names[place] for place in places.filled)}
+    return _Rule(
+        compute,
+        tuple((place, _RECORDS[name]) for place, name in enumerate(names) if name in _RECORDS),
+        tuple(place for place, name in enumerate(names) if name not in known),
+        places.written,
+        "velocity_in" in names,
+    )
 
 
 def _frame_velocity(
@@ -346,25 +363,15 @@ _KINEMATICS: dict[Any, Callable[[Workspace], tuple[Any, ...]]] = {
     kernels.velocity_kinematics: lambda w: (w.topology, w.parameters, w.position, w.v, w.velocity),
     kernels.kinematics: lambda w: (w.topology, w.parameters, w.q, w.v, w.position, w.velocity),
 }
-_POSITION, _MOTION = ((0, "position"),), ((0, "position"), (1, "velocity"))
-_OF_POSITIONS = {
-    kernels.relative_pose: _Rule(
-        lambda r, A, X_A, B, X_B: r.relative_pose((A, X_A), (B, X_B)), _POSITION, (1, 2, 3, 4), (5, 6)
-    ),
-    kernels.point_positions: _Rule(
-        lambda r, B, X_B, points, A, X_A: r.point_positions((B, X_B), points, (A, X_A)),
-        _POSITION, (1, 2, 3, 4, 5), (6,),
-    ),
-    kernels.center_of_mass: _Rule(
-        lambda r, members: r.center_of_mass(members), ((0, "parameters"), (1, "position")), (2,), (3,)
-    ),
-    kernels.jacobian: _Rule(
-        lambda r, B, X_B, points, A, D, X_E: r.jacobian((B, X_B), points, A, (D, X_E)),
-        ((1, "position"),), (2, 3, 4, 5, 6, 7), (8,),
-    ),
-    kernels.mass_matrix: _Rule(lambda r: r.mass_matrix(), ((1, "parameters"), (2, "position")), (), (4,)),
-    kernels.frame_velocity: _Rule(_frame_velocity, _MOTION, (2, 3, 4, 5, 6), (7,), has_velocities=True),
-    kernels.point_velocities: _Rule(_point_velocities, _MOTION, (2, 3, 4, 5, 6, 7), (8,), has_velocities=True),
-}  # fmt: skip
+_COMPUTED: dict[Any, Callable[..., Any]] = {
+    kernels.relative_pose: lambda r, A, X_A, B, X_B: r.relative_pose((A, X_A), (B, X_B)),
+    kernels.point_positions: lambda r, B, X_B, points, A, X_A: r.point_positions((B, X_B), points, (A, X_A)),
+    kernels.center_of_mass: lambda r, members: r.center_of_mass(members),
+    kernels.jacobian: lambda r, B, X_B, points, A, D, X_E: r.jacobian((B, X_B), points, A, (D, X_E)),
+    kernels.mass_matrix: lambda r: r.mass_matrix(),
+    kernels.frame_velocity: _frame_velocity,
+    kernels.point_velocities: _point_velocities,
+}
+_OF_POSITIONS = {kernel: _rule(kernel, compute) for kernel, compute in _COMPUTED.items()}
 _BODY = np.eye(3, 4).astype(object)  # a body as a frame
 _WORLD = 0, _BODY

@@ -286,9 +286,9 @@ class Workspace:
             code = self.codes[kernel] = bind(kernel, *map(Given, arguments))
             return code
         if self.dtype == np.complex128:
-            from merganser.multibody.plant.gradient_code import is_compiled
+            from merganser.multibody.plant.gradient_code import may_use_compiled
 
-            if is_compiled(kernel, len(self.topology), *arguments):
+            if may_use_compiled(kernel, len(self.topology), *arguments):
                 self.codes[kernel] = kernel
                 return kernel
         return kernel.interpreted

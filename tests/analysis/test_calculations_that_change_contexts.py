@@ -85,3 +85,37 @@ def test_states_that_a_calculation_sets_are_the_same_in_the_compiled_loop(is_con
     assert all(np.isfinite(values).all() for values in never)
     gains = np.array(never[-2])
     assert np.abs(gains).max() > 1.0, "the state that was set has an effect"
+
+
+class Restless(LeafSystem):
+    """Its output counts how often it was computed, late in the simulation; an event reads it."""
+
+    def __init__(self):
+        super().__init__()
+        self.DeclareContinuousState(1)
+        self.DeclareDiscreteState(1)
+        self.DeclareVectorOutputPort("y", 1, self._calc)
+        self.DeclarePeriodicPublishEvent(0.1, 0.0, self._look)
+
+    def _look(self, context):
+        self.get_output_port().Eval(context)
+
+    def _calc(self, context, output):
+        if context.get_time() > 0.35:
+            context.get_mutable_discrete_state_vector()[0] += 1.0
+        output[0] = context.get_discrete_state_vector()[0]
+
+    def DoCalcTimeDerivatives(self, context, derivatives):
+        derivatives.get_mutable_vector().SetFromVector([context.get_discrete_state_vector()[0]])
+
+
+def test_a_handler_that_has_changed_the_state_by_reading_does_not_end_the_advance():
+    outcomes = []
+    for use_plan in (False, True):
+        simulator = Simulator(Restless())
+        simulator.set_use_native_plan(use_plan, at_once=True)
+        simulator.AdvanceTo(1.0)
+        context = simulator.get_context()
+        x = context.get_continuous_state_vector()[0]
+        outcomes.append((context.get_time(), x, simulator.get_num_steps_taken()))
+    assert outcomes[0] == outcomes[1] and outcomes[0][0] == 1.0

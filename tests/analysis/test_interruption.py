@@ -132,6 +132,7 @@ def test_an_interrupt_between_the_end_of_a_step_and_its_account_loses_no_event(
     """A signal may arrive when the integrator has just returned."""
     log: list[float] = []
     simulator = Simulator(make_ball(framework, 0.8, log=log))
+    simulator.set_use_native_plan(False)
     simulator.get_mutable_context().SetContinuousState([1.0, 0.0])
     simulator.Initialize()
     note_step = simulator._note_step

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import signal
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +23,7 @@ from merganser.analysis.progress import SimulationProgress
 from merganser.framework import BasicVector, DiagramBuilder, LeafSystem
 from merganser.framework.primitives import Gain, LinearSystem, LogVectorOutput, SymbolicVectorSystem, ZeroOrderHold
 from merganser.framework.symbolic import Variable
+from tests.support.faults import Fault, advance_with
 
 _LOWERING = (program_module, assembly_module, growing_array_module, lowering_module)
 _ALL = (*_LOWERING, callbacks_module, plan_module, simulator_module)
@@ -92,15 +91,6 @@ def outcome(simulator: Simulator, sinks: list[Any]) -> list[Any]:
     ]
 
 
-def advance_with(trace: Callable[..., Any], simulator: Simulator) -> None:
-    previous = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        simulator.AdvanceTo(_END)
-    finally:
-        sys.settrace(previous)
-
-
 def is_unfinished(simulator: Simulator) -> bool:
     """Whether anything is left to do; one more advance to where a simulation is would be one more step."""
     return simulator.get_context().get_time() < _END or simulator._num_paid[0] < len(simulator._owed)
@@ -112,42 +102,12 @@ def go_on(simulator: Simulator) -> None:
         simulator.AdvanceTo(_END)
 
 
-class Fault:
-    """Raises an error when a Python function of some modules is called for the nth time.
-
-    Signals are looked at there, where a loop goes back and where a function written in C has returned.
-    """
-
-    def __init__(self, modules: tuple[ModuleType, ...], error: BaseException | None = None, number: int = -1) -> None:
-        self._files = {str(Path(module.__file__ or "")) for module in modules}
-        self._error = error
-        self._left = number
-        self.num_calls = 0
-
-    def __call__(self, frame: Any, event: str, argument: Any) -> None:
-        name = frame.f_code.co_name
-        if frame.f_code.co_filename in self._files and not name.startswith("<") and name not in _NOT_AT_RISK:
-            self.num_calls += 1
-            self._left -= 1
-            if self._left == 0:
-                assert self._error is not None
-                raise self._error
-
-
-# What runs while an interrupt is being dealt with, or before the loop has begun; callbacks, which may fail; what runs
-# every 10 ms, however many these are.
-_NOT_AT_RISK = (
-    "AdvanceTo", "_note_what_is_done", "_finish_updates", "_look", "_begin_slice",
-    "may_be_lowered_further",
-)  # fmt: skip
-
-
 def calls_in(modules: tuple[ModuleType, ...], method: Any) -> tuple[int, list[Any]]:
     """How often functions of some modules are called, and what comes of the simulation."""
     simulation(method)[0].AdvanceTo(_END)  # what is compiled is compiled without being traced
     fault = Fault(modules)
     simulator, sinks = simulation(method)
-    advance_with(fault, simulator)
+    advance_with(fault, simulator, _END)
     assert simulator._plan is not None
     return fault.num_calls, outcome(simulator, sinks)
 
@@ -168,7 +128,7 @@ def test_a_plan_cut_short_in_any_function_goes_on_as_if_nothing_had_happened(
         error = errors[number % len(errors)]()
         simulator, sinks = simulation(method)
         with pytest.raises(type(error)):
-            advance_with(Fault(modules, error, number), simulator)
+            advance_with(Fault(modules, error, number), simulator, _END)
         go_on(simulator)
         assert outcome(simulator, sinks) == expected, f"{type(error).__name__} in call {number}"
 

@@ -67,3 +67,17 @@ def test_there_are_helpers_for_other_processors_if_they_are_allowed(processors, 
     if allowed:
         monkeypatch.setenv("MERGANSER_COMPILE_HELPERS", allowed)
     assert parallel_compilation.num_helpers() == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "getsid"), reason="there are no sessions")
+def test_helpers_are_safe_from_interrupts_and_their_priority_counts(monkeypatch):
+    monkeypatch.setattr(parallel_compilation, "_CODE", "import time; time.sleep(60.0)")
+    helpers = parallel_compilation._patient_helpers
+    assert parallel_compilation._start([], [], is_urgent=False)
+    helper = helpers.pop()
+    try:
+        assert os.getpgid(helper.pid) == helper.pid  # Ctrl-C on a terminal goes to the group of this process
+        assert os.getsid(helper.pid) == os.getsid(0)  # on Linux, processes of other sessions are given as much time
+    finally:
+        helper.kill()
+        helper.wait()

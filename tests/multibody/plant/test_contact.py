@@ -73,6 +73,21 @@ def test_other_processes_compile_the_kernels_of_a_step_with_contact(approximatio
         assert tuple(map(type_key, arguments)) in kernel.codes
 
 
+def test_other_processes_begin_before_this_one_compiles_anything_for_a_step(monkeypatch) -> None:
+    def begin(_jobs: Any) -> None:
+        raise InterruptedError
+
+    monkeypatch.setenv("MERGANSER_PLAN", "never")
+    scene = Scene(LIB, H, resting_box)
+    gathered: list[Any] = []
+    monkeypatch.setattr(contact_module, "is_missing", lambda _kernel: True)
+    monkeypatch.setattr(contact_module, "compile_ahead", begin)
+    monkeypatch.setattr(scene.plant, "_gather_forces", lambda *given: gathered.append(given))
+    with pytest.raises(InterruptedError):
+        scene.run(1)
+    assert not gathered
+
+
 def test_contact_results_are_empty_before_the_first_step_and_in_the_air() -> None:
     scene = Scene(LIB, H, resting_box)
     assert scene.contacts() == []

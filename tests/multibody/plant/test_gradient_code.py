@@ -35,7 +35,7 @@ def asked(monkeypatch):
     asked = []
     for name, value in (("_state", later_code._State()), ("_wanted", {}), ("_there", set())):
         monkeypatch.setattr(later_code, name, value)
-    for name, empty in (("_interpreted", Counter()), ("_loaded", set()), ("_awaited", {})):
+    for name, empty in (("_interpreted", Counter()), ("_usable", set()), ("_awaited", {})):
         monkeypatch.setattr(gradient_code, name, empty)
     monkeypatch.setattr(gradient_code, "load_compiled", lambda *_: False)
     monkeypatch.setattr(later_code, "_is_kept", lambda _code: False)
@@ -46,34 +46,34 @@ def asked(monkeypatch):
     return asked
 
 
-def is_compiled(work: int) -> bool:
-    return gradient_code.is_compiled(RUNNER, work, *ARGUMENTS, single=kernels.qdot_to_velocity)
+def may_use_compiled(work: int) -> bool:
+    return gradient_code.may_use_compiled(RUNNER, work, *ARGUMENTS, single=kernels.qdot_to_velocity)
 
 
 def test_the_first_call_asks_another_process_for_the_kernel_and_is_interpreted_as_all_that_follow(asked):
-    assert not is_compiled(10)
+    assert not may_use_compiled(10)
     ((code,),) = asked
     assert code.load()._kernel is RUNNER
-    assert not any(is_compiled(1000) for _ in range(20))
+    assert not any(may_use_compiled(1000) for _ in range(20))
     assert len(asked) == 1
 
 
 def test_the_kernel_is_used_as_soon_as_it_is_on_the_disk(asked, monkeypatch):
-    assert not is_compiled(10)
+    assert not may_use_compiled(10)
     monkeypatch.setattr(later_code, "_is_kept", lambda _code: True)
-    assert is_compiled(10)
+    assert may_use_compiled(10)
 
 
 def test_what_is_on_the_disk_is_used_from_the_first_call(asked, monkeypatch):
     monkeypatch.setattr(gradient_code, "load_compiled", lambda *_: True)
-    assert is_compiled(10)
+    assert may_use_compiled(10)
     assert asked == []
     monkeypatch.setattr(gradient_code, "load_compiled", None)  # it is not looked for again
-    assert is_compiled(10)
+    assert may_use_compiled(10)
 
 
 def test_a_call_that_would_take_longer_than_to_compile_it_is_compiled_at_once(asked):
-    assert is_compiled(1_000_000)
+    assert may_use_compiled(1_000_000)
     assert asked == []
 
 
@@ -81,7 +81,7 @@ def test_where_nobody_helps_it_is_compiled_when_so_much_was_interpreted_that_it_
     monkeypatch.setattr(parallel_compilation, "num_helpers", lambda: 0)
     made = Compiled()
     monkeypatch.setattr(later_code.LaterCode, "load", lambda _code: made)
-    answers = [is_compiled(1000) for _ in range(5)]
+    answers = [may_use_compiled(1000) for _ in range(5)]
     assert answers == [False, False, False, True, True]
     assert (made.count, asked) == (1, [])
 
@@ -130,7 +130,7 @@ import numpy as np
 single, arguments = kernels.qdot_to_velocity, (1, np.zeros(2, TOPOLOGY), *(np.zeros((1, 1)) for _ in range(3)))
 kernel = over_lanes(single)
 end, calls = time.monotonic() + 120.0, 0
-while time.monotonic() < end and not gradient_code.is_compiled(kernel, 1, *arguments, single=single):
+while time.monotonic() < end and not gradient_code.may_use_compiled(kernel, 1, *arguments, single=single):
     calls += 1
     time.sleep(0.05)
 print(calls > 0, later_code._state.num_helpers)

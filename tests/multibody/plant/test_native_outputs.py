@@ -12,7 +12,7 @@ from compile_policy import compile_at_once
 from merganser.analysis import BatchSimulator, Simulator, batch_simulate
 from merganser.framework import Context, DiagramBuilder
 from merganser.framework.math import RigidTransform
-from merganser.framework.primitives import Integrator, LogVectorOutput, Sine
+from merganser.framework.primitives import ConstantVectorSource, Integrator, LogVectorOutput, Sine
 from merganser.geometry import Box, HalfSpace
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
 from merganser.multibody.plant.outputs import PlantOutputs
@@ -187,3 +187,44 @@ def test_simulations_of_a_batch_begin_without_a_sample(monkeypatch: pytest.Monke
     states = np.tile(contexts[0].get_discrete_state_vector().CopyToVector()[:, np.newaxis], (1, 3))
     result = BatchSimulator(system, made.simulator.get_context(), parallelize=False).simulate(states, 0.05)
     np.testing.assert_array_equal(result.states[:, 0], result.states[:, 2])
+
+
+class Heated(MultibodyPlant):
+    """A plant whose derivatives are not those of its dynamics."""
+
+    def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
+        super().DoCalcTimeDerivatives(context, derivatives)
+        derivatives.SetFromVector(derivatives.CopyToVector() + 100.0)
+
+
+def logged_hinge(kind: type[MultibodyPlant], fixed: list[float] | None = None) -> tuple[Any, Any]:
+    """Actuation and acceleration of a continuous plant that a source drives with 1 N m; the port may be fixed, too."""
+    builder = DiagramBuilder()
+    plant = builder.AddSystem(kind(0.0))
+    link = plant.AddRigidBody("link", SpatialInertia.SolidSphereWithMass(1.0, 0.5))
+    joint = plant.AddJoint(RevoluteJoint("hinge", plant.world_frame(), link.body_frame(), np.array([0.0, 0.0, 1.0])))
+    plant.AddJointActuator("motor", joint)
+    plant.Finalize()
+    source = builder.AddSystem(ConstantVectorSource(np.ones(1)))
+    builder.Connect(source.get_output_port(), plant.get_actuation_input_port())
+    ports = plant.get_net_actuation_output_port(), plant.get_generalized_acceleration_output_port()
+    logs = [LogVectorOutput(port, builder, 0.1) for port in ports]
+    simulator = Simulator(builder.Build())
+    if fixed is not None:
+        plant.get_actuation_input_port().FixValue(
+            plant.GetMyMutableContextFromRoot(simulator.get_mutable_context()), fixed
+        )
+    simulator.AdvanceTo(0.55)
+    actuation, acceleration = (log.FindLog(simulator.get_context()).data() for log in logs)
+    return actuation, acceleration
+
+
+@pytest.mark.parametrize(("kind", "fixed", "effort"), [(Heated, None, 1.0), (MultibodyPlant, [5.0], 5.0)])
+def test_outputs_of_continuous_plants_are_those_of_the_dynamics_whoever_computes_the_derivatives(
+    kind: type[MultibodyPlant], fixed: list[float] | None, effort: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for way in WAYS:
+        monkeypatch.setenv("MERGANSER_PLAN", way)
+        actuation, acceleration = logged_hinge(kind, fixed)
+        np.testing.assert_array_equal(actuation, np.full((1, 6), effort))
+        np.testing.assert_allclose(acceleration, np.full((1, 6), 10.0 * effort), rtol=1e-14)

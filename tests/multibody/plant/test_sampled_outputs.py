@@ -12,6 +12,7 @@ from plants import arm_and_box, driven, no_actuation, pendulum, set_random_state
 
 from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder, LoadContext
+from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.primitives import MatrixGain
 from merganser.multibody.plant import MultibodyPlant
 
@@ -318,3 +319,42 @@ def test_net_actuation_of_a_simulation_is_that_of_the_last_step():
     context = plant.GetMyContextFromRoot(simulator.get_context())
     assert plant.get_net_actuation_output_port().Eval(context) == pytest.approx([1.0 + 2 * H])
     assert plant.get_actuation_input_port().Eval(context) == pytest.approx([1.0 + 2.5 * H])
+
+
+# -- the sample as abstract state ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("has_room", [False, True])
+def test_what_is_no_sample_is_refused_and_leaves_the_sample_as_it_was(has_room):
+    plant = plant_of()
+    context = stepped(plant, context_of(plant))
+    if has_room:
+        plant._native_dynamics.sample_room(context)
+    before = context.get_abstract_state(0).get_value()
+    for wrong in (5, (), before[:-1], (before[0][:-1], *before[1:]), (*before[:-1], 1.0)):
+        with pytest.raises(TypeError, match="abstract state of a plant"):
+            context.SetAbstractState(0, wrong)
+        assert context.get_abstract_state(0).get_value() is before
+    context.SetAbstractState(0, None)
+    np.testing.assert_array_equal(outputs(plant, context), 0.0)
+
+
+@pytest.mark.parametrize("has_room", [False, True])
+def test_a_context_takes_the_sample_of_one_of_autodiff_without_derivatives(has_room):
+    plant = pendulum(H)
+    context = plant.CreateDefaultContext()
+    plant.SetPositions(context, [0.3])
+    expected = outputs(plant, stepped(plant, context))
+    other = plant.ToAutoDiffXd()
+    source = other.CreateDefaultContext()
+    other.SetPositions(source, np.array([AutoDiffXd(0.3, [1.0])]))
+    other.ExecuteForcedEvents(source)
+    source.SetTime(1.5)
+    if has_room:
+        plant._native_dynamics.sample_room(context)
+    context.SetTimeStateAndParametersFrom(source)
+    assert context.get_time() == 1.5
+    np.testing.assert_allclose(outputs(plant, context), expected, rtol=1e-12, atol=1e-14)
+    if has_room:  # whatever is asked of it: a plan reads floats there
+        sample = context.get_abstract_state(0).get_value()
+        assert all(array.dtype == float for array in sample[:-1])
