@@ -14,7 +14,6 @@ What is done to a function until LLVM gets it stands in frontend.py.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -133,19 +132,26 @@ class _HelperLibrary(JITCodeLibrary):
         return whole
 
 
-def _parts_of(libraries: Any) -> Iterator[Any]:
-    """The code of libraries and of the helpers that they call, each once."""
-    left, seen = list(libraries), set()
-    while left:
-        library = left.pop()
+def _parts_of(libraries: Any) -> list[Any]:
+    """The code of libraries and of the helpers that they call, each once, and before that of what it calls.
+
+    LLVM links what is called in what is there already, and nothing else.
+    """
+    parts: list[Any] = []
+    _add_parts(libraries, set(), parts)
+    return parts[::-1]
+
+
+def _add_parts(libraries: Any, seen: set[Any], parts: list[Any]) -> None:
+    for library in libraries:
         if library in seen:
             continue
         seen.add(library)
         if isinstance(library, _HelperLibrary):
-            left.extend(library._linking_libraries)
-            yield library.own_part()
+            _add_parts(library._linking_libraries, seen, parts)
+            parts.append(library.own_part())
         else:
-            yield library._get_module_for_linking()
+            parts.append(library._get_module_for_linking())
 
 
 def _add_form_for_c(context: Any, library: Any, fndesc: Any, env: Any, call_helper: Any) -> None:

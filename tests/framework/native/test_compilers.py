@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numba
@@ -143,6 +144,31 @@ def _with_ones(x: Array, out: Array) -> None:
 
 def _with_others(x: Array, out: Array) -> None:
     _calls_long(x, 2.0, 3.0, out)
+
+
+@device
+def _by_third(x: Array) -> float:
+    return _third(x) + 1.0
+
+
+def _first_is_left_out(x: Array) -> float:
+    total = 0.0
+    if 0 * len(x) > 0:  # LLVM finds out that this is never so
+        total += _second_and_third(x)
+    return total + _by_third(x)
+
+
+def _last_is_left_out(x: Array) -> float:
+    total = _by_third(x)
+    if 0 * len(x) > 0:  # LLVM finds out that this is never so
+        total += _second_and_third(x)
+    return total
+
+
+@pytest.mark.parametrize("function", [_first_is_left_out, _last_is_left_out])
+@pytest.mark.filterwarnings("error")
+def test_a_helper_is_there_though_another_that_calls_it_was_left_out(function: Callable[[Array], float]) -> None:
+    assert kernel(function)(np.array([1.0, 2.0, 4.0])) == 5.0
 
 
 def test_helpers_that_were_changed_for_a_kernel_are_not_taken_for_those_of_other_code() -> None:
