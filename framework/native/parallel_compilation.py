@@ -104,11 +104,13 @@ def are_helpers_busy() -> bool:
 def _start(order: Any, later: Any, is_urgent: bool) -> bool:
     """Starts a helper, which begins with `order` if that is urgent; returns whether it was possible."""
     code, helpers = (_CODE, _helpers) if is_urgent else (_LOWEST_PRIORITY + _CODE, _patient_helpers)
-    # In a group of its own, so that Ctrl-C does not end it; in this session, as priorities count within one on Linux.
+    # Ctrl-C does not end it, which goes to this group of processes. Linux gives sessions equal times, and heeds
+    # priorities within each: a patient helper is in this one, and an urgent one has as much as this process.
     try:
         helper = subprocess.Popen(
             [sys.executable, "-c", code.format(path=sys.path)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, env={**os.environ, "MERGANSER_COMPILE_HELPERS": "0"}, process_group=0,
+            stderr=subprocess.DEVNULL, env={**os.environ, "MERGANSER_COMPILE_HELPERS": "0"}, start_new_session=is_urgent,
+            process_group=None if is_urgent else 0,
         )  # fmt: skip
         assert helper.stdin is not None
         helpers.append(helper)
