@@ -109,8 +109,8 @@ def _start(order: Any, later: Any, is_urgent: bool) -> bool:
     try:
         helper = subprocess.Popen(
             [sys.executable, "-c", code.format(path=sys.path)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, env={**os.environ, "MERGANSER_COMPILE_HELPERS": "0"}, start_new_session=is_urgent,
-            process_group=None if is_urgent else 0,
+            stderr=subprocess.DEVNULL, env={**os.environ, "MERGANSER_COMPILE_HELPERS": "0"},
+            start_new_session=is_urgent, process_group=None if is_urgent else 0,
         )  # fmt: skip
         assert helper.stdin is not None
         helpers.append(helper)
