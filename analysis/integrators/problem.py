@@ -317,7 +317,7 @@ def _evaluate(p: int, xdot_out: Array) -> int:
 
 @device
 def evaluate_start(p: Problem, xdot_out: Array) -> int:
-    """The same at the start of the step, once for all attempts; not anew if they are current: k_1 may be known."""
+    """Computes k_1 at the start of the step, once for all attempts; not anew if the derivatives there are current."""
     s = integers_of(p)
     status = SUCCEEDED
     if not s[f.KNOWS_START]:

@@ -26,7 +26,7 @@ from merganser.analysis.plan.model_tape import (
 from merganser.framework.native import device, kernel
 from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.operations import CompiledOperation
-from merganser.framework.native.tape import call_kernel, doubles_at, integers_at
+from merganser.framework.native.tape import FAILED, call_kernel, doubles_at, integers_at
 from merganser.framework.primitives.linearization import DIFFERENCE_STEP, NOISE_OF_SLOPE, SHARE_OF_SLOPE
 
 __all__ = ["EXTENDED", "ExtendedRoom", "extended_update"]
@@ -282,7 +282,7 @@ def extended(values: Any, numbers: Any, op: Any) -> None:
         for i in range(size):
             total += r[f[RESULT] + i] * 0.0
     if not is_complete or total != 0.0:  # Python finds another way, or says why there is none
-        integers_at(op[OP_FAILURE])[0] = 1
+        integers_at(op[OP_FAILURE])[0] = FAILED
         return
     for i in range(size):
         values[op[OP_RESULT] + i] = r[f[RESULT] + i]

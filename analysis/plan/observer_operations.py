@@ -8,7 +8,7 @@ from typing import Any
 from merganser.analysis.plan import model_tape
 from merganser.analysis.plan.model_tape import move_model, run_model, take_results
 from merganser.framework.native.operations import CompiledOperation
-from merganser.framework.native.tape import integers_at
+from merganser.framework.native.tape import FAILED, integers_at
 
 __all__ = ["LUENBERGER"]
 
@@ -33,7 +33,7 @@ def luenberger(values: Any, numbers: Any, f: Any) -> None:
     result, error = f[RESULT], f[ERROR]
     move_model(dynamics, values[0], values, f[STATE], values, f[INPUT])
     if not (run_model(output) and run_model(dynamics)):
-        integers_at(f[FAILURE])[0] = 1
+        integers_at(f[FAILURE])[0] = FAILED
         return
     take_results(output, numbers, error)
     for j in range(p):

@@ -18,7 +18,7 @@ from merganser.analysis.plan.filter_algebra import factor, solve
 from merganser.analysis.plan.model_tape import move_model, run_model, take_results
 from merganser.framework.native import device, kernel
 from merganser.framework.native.operations import CompiledOperation
-from merganser.framework.native.tape import call_kernel, doubles_at, integers_at
+from merganser.framework.native.tape import FAILED, call_kernel, doubles_at, integers_at
 
 __all__ = ["UNSCENTED", "UnscentedRoom", "unscented_stage"]
 
@@ -334,7 +334,7 @@ def unscented(values: Any, numbers: Any, op: Any) -> None:
     elif is_complete:
         _call(op, FIND_RATES)
     if not is_complete or total != 0.0:  # Python says why
-        integers_at(op[OP_FAILURE])[0] = 1
+        integers_at(op[OP_FAILURE])[0] = FAILED
         return
     for i in range(size):
         values[op[OP_RESULT] + i] = r[f[RESULT] + i]

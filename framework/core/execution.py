@@ -56,12 +56,11 @@ def execute(
     if kind is EventKind.PUBLISH:
         status = _DID_NOTHING
         for context, event in events:
-            is_due = event.kind is kind
-            result = call_handler(context, event) if is_due else None
+            result = (call_handler(context, event) or SUCCEEDED) if event.kind is kind else _DID_NOTHING
             if num_done is not None:  # no signal is looked at between the return of a handler and this
                 num_done[0] += 1
-            if is_due and (result is not None or status is not SUCCEEDED):
-                status = _more_severe(status, result)
+            if result is not status and result._severity > status._severity:
+                status = result
         return status
     status, updates = compute_updates(events, kind, begun)
     if status is _DID_NOTHING or status.failed():
@@ -109,7 +108,9 @@ def compute_updates(
             is_discrete = kind is EventKind.DISCRETE_UPDATE
             values = context._copied_discrete_values() if is_discrete else context._copied_state()
             updates.append((context, values))
-        status = _more_severe(status, call_handler(context, event, values))
+        result = call_handler(context, event, values) or SUCCEEDED
+        if result._severity > status._severity:
+            status = result
         if status._severity is EventStatus.Severity.kFailed:
             break
     return status, updates
@@ -123,13 +124,6 @@ def raise_if_failed(status: EventStatus, context: Context) -> None:
             f"An event handler of system '{system.GetSystemPathname()}' failed at time "
             f"{context.store.flat.item(0)} s: {status.message()}"
         )
-
-
-def _more_severe(status: EventStatus, result: EventStatus | None) -> EventStatus:
-    """The worse of what handlers have returned so far and what one has returned now; None: it has succeeded."""
-    if result is None:
-        return SUCCEEDED if status is _DID_NOTHING else status
-    return result if result._severity > status._severity else status
 
 
 def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None) -> EventStatus | None:

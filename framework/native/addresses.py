@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from merganser.framework.native.compile import device
 from merganser.framework.native.extending import carray, intrinsic, types
 
-__all__ = ["address_of_array", "array_at", "doubles", "place_at", "twister_of", "words_of_twister"]
+__all__ = ["SIZE_OF_TWISTER", "address_of_array", "array_at", "doubles", "place_at", "twister_of", "words_of_twister"]
 
 Array = NDArray[Any]
 
-_SIZE_OF_TWISTER = 625  # words of 32 bits of numpy's MT19937: 624 that it goes round, and where it stands among them
+SIZE_OF_TWISTER = 625  # words of 32 bits of numpy's MT19937: 624 that it goes round, and where it stands among them
 
 
 def address_of_array(array: Any) -> int:
@@ -74,7 +74,7 @@ def words_of_twister(generator: Any) -> NDArray[np.uint32]:
 
     To ask numpy for it, and to set it, takes 100 us each; whoever uses this looks whether it is as expected.
     """
-    return np.asarray(_Memory(generator.ctypes.state_address, _SIZE_OF_TWISTER, generator))
+    return np.asarray(_Memory(generator.ctypes.state_address, SIZE_OF_TWISTER, generator))
 
 
 def twister_of(generator: Any) -> tuple[int, int]:

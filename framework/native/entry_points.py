@@ -115,7 +115,7 @@ def _is_simple_value(value: Any) -> bool:
 
 
 def _plain_function(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """The same function in Python, around one that takes all arguments of the kernel."""
+    """What an entry point does, in Python, around one that takes all arguments of the kernel."""
 
     def bound(*given: Any) -> Any:
         if len(given) != num_given:

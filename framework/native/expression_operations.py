@@ -16,7 +16,7 @@ from typing import Any
 
 from merganser.framework.native.compile import device
 from merganser.framework.native.extending import overload, types
-from merganser.framework.native.tape import integers_at
+from merganser.framework.native.tape import FAILED, integers_at
 
 __all__ = [
     "ALL",
@@ -314,5 +314,5 @@ def expressions(values: Any, numbers: Any, integers: Any) -> None:
                 numbers[slopes + target] = slope
             # What else is not a number is a value like any other to Python too.
             if code in (LOAD, POWER, FUNCTION) and value != value:
-                integers_at(integers[0])[0] = 1
+                integers_at(integers[0])[0] = FAILED
                 return

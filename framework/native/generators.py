@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.framework.core.random_values import next_word, uniform
+from merganser.framework.native.addresses import SIZE_OF_TWISTER
 from merganser.framework.native.compile import device
 from merganser.framework.native.extending import intrinsic, ir, overload, types
 from merganser.framework.native.tape import integers_at
 
 __all__ = ["generator_at"]
-
-_NUM_WORDS = 625  # of the generator: the twister's words, then its position among them
 
 device(uniform)
 
@@ -43,7 +42,6 @@ _next_word: Any = intrinsic(_call_for_word)
 _words: Any = intrinsic(_words_at)
 
 
-
 @device
 def generator_at(state: int, function: int, before: int, was_called: int) -> Any:
     """A generator of whose present state a copy is kept.
@@ -58,7 +56,7 @@ def generator_at(state: int, function: int, before: int, was_called: int) -> Any
         What `next_word` takes.
     """
     present, copy = _words(state), _words(before)
-    for i in range(_NUM_WORDS):
+    for i in range(SIZE_OF_TWISTER):
         copy[i] = present[i]
     integers_at(was_called)[0] = 1
     return function, state

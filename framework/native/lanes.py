@@ -107,7 +107,7 @@ def element(x: Lanes, k: int) -> float:
 
 
 def with_element(x: Lanes, k: int, value: float) -> Lanes:
-    """The same lanes, but for the number in lane k."""
+    """Lanes with another number in lane k."""
     x = x.copy()
     x[k] = value
     return x

@@ -18,7 +18,7 @@ from merganser.framework.native.compile import Code, compiler_lock, obtain
 from merganser.framework.native.expression_operations import expressions
 from merganser.framework.native.extending import import_whole
 from merganser.framework.native.native_operations import signature_of_operation
-from merganser.framework.native.tape import call_python, integers_at
+from merganser.framework.native.tape import FAILED, call_python, integers_at
 from merganser.framework.native.trajectory_operations import trajectory
 
 __all__ = ["OPERATIONS", "CompiledOperation", "address_of", "has_complex_form", "signature_of_operation"]
@@ -115,7 +115,7 @@ def switch(values: Any, numbers: Any, integers: Any) -> None:
             for i in range(n):
                 values[y + i] = values[integers[6 + 2 * k] + i]
             return
-    integers_at(integers[0])[0] = 1
+    integers_at(integers[0])[0] = FAILED
 
 
 @_operation

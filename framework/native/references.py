@@ -22,7 +22,7 @@ class Referenced:
 
 
 def by_reference(values: Any) -> Any:
-    """The same named tuple, by its address in compiled code; good as long as the kernel runs that calls this."""
+    """A named tuple by its address in compiled code; good as long as the kernel runs that calls this."""
     return values
 
 

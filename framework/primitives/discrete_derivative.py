@@ -55,7 +55,7 @@ def difference_quotient(xd0: Array, xd1: Array, h: float, dudt: Array) -> None:
 
 @native
 def quotient_of_enough_samples(xd0: Array, xd1: Array, xd2: Array, h: float, dudt: Array) -> None:
-    """The same, times 0 until two samples have been taken."""
+    """dudt = (x0 - x1) / h, times 0 until two samples have been taken."""
     weight = clamp(floor(xd2[0]) - (_ENOUGH_SAMPLES - 1.0), 0.0, 1.0)
     for i in elements(dudt):
         dudt[i] = (xd0[i] - xd1[i]) / h * weight

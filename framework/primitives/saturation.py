@@ -33,7 +33,7 @@ def saturated(u: Array, low: Array, high: Array, y: Array) -> None:
 
 @native
 def saturated_by_inputs(u: Array, low: Array, high: Array, y: Array) -> bool:
-    """The same; empty limits are none. Returns whether both are, or a lower limit is above the upper one."""
+    """y = u within limits; empty ones are none. Returns whether both are empty, or a lower one is above its upper."""
     if len(low) == 0 and len(high) == 0:
         return True
     for i in elements(y):

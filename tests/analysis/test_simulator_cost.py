@@ -56,7 +56,7 @@ def test_an_event_takes_few_calls(kind: str, most: int, monkeypatch: pytest.Monk
     simulator = Simulator(builder.Build())
     simulator.AdvanceTo(0.01)
     calls = calls_in(lambda: simulator.AdvanceTo(0.01 + 1e-3 * _TICKS))
-    assert calls <= most * _TICKS + 50  # one more step, and what is done once
+    assert calls <= most * _TICKS + 20
 
 
 @pytest.mark.parametrize(("kind", "most"), [("publish", 8), ("discrete update", 9)])
