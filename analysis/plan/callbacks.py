@@ -73,11 +73,14 @@ class Handler:
         comes_before_operations: whether other events of the group come after it that are compiled.
     """
 
-    __slots__ = ("_inputs", "_key", "_kind", "_plan", "_reads", "_valid", "comes_before_operations", "events", "number")
+    __slots__ = (
+        "_inputs", "_key", "_kind", "_plan", "_reads", "_room", "_valid", "comes_before_operations", "events", "number",
+    )  # fmt: skip
 
     def __init__(self, plan: Plan, events: EventList, kind: EventKind, reads: int, valid: int, inputs: int) -> None:
         self._plan, self._kind, self._reads, self._valid, self._inputs = plan, kind, reads, valid, inputs
         self._key = key_of(events)
+        self._room = events[0][0].room_for_update() if kind is EventKind.DISCRETE_UPDATE else None
         self.events = events
         self.number = -1
         self.comes_before_operations = False
@@ -91,11 +94,14 @@ class Handler:
         store = context.store
         outer_reads, outer_reader, invalid = store.reads, store.reader, store.invalid
         store.reads, store.reader = 0, context
+        status: EventStatus | None  # None: it has succeeded
         try:
             if self._kind is EventKind.PUBLISH:
                 status = call_handler(context, event)
+            elif len(self.events) == 1:  # the loop has put the present values into the room for the new ones
+                status = call_handler(context, event, self._room)
             else:
-                status = _compute_updates(self.events, self._kind)
+                status = compute_updates(self.events, self._kind)[0]
             fields[f.RETURNED] = self.number  # no signal is looked at before this
             plan.last_handler = self
             if store.reads & ~self._reads:
@@ -169,14 +175,6 @@ class WatchedStep:
         # No signal is looked at between these.
         fields[f.DUE], plan.reals[f.NEXT_TIME], fields[f.MUST_STOP] = due, next_time, must_stop
         fields[f.PLACE] = f.ENDING
-
-
-def _compute_updates(events: EventList, kind: EventKind) -> EventStatus | None:
-    """Returns the most severe status that the handlers of a leaf system have returned; None if they just succeeded."""
-    context, event = events[0]
-    if len(events) == 1:  # the loop has put the present values into the room for the new ones
-        return call_handler(context, event, context._next_discrete)
-    return compute_updates(events, kind)[0]
 
 
 def key_of(events: EventList) -> int:

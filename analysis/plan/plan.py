@@ -183,14 +183,16 @@ class Plan:
         log_arrays = []
         for place in self._program.logs:
             log, first = place.log(), place.first
-            if not log._holds_floats():
+            arrays = log.native_arrays()
+            if arrays is None:
                 integers[first] = 0  # no room
                 self._version = _OUT_OF_DATE
                 self.fields[f.IS_OUT_OF_DATE] = 1
                 continue
-            if len(log.sample_times()) + 2 * most > len(log._native_arrays()[0]):
-                log.Reserve(2 * len(log.sample_times()) + 2 * most)
-            times, data, count = arrays = log._native_arrays()
+            if log.num_samples() + 2 * most > len(arrays[0]):
+                log.Reserve(2 * log.num_samples() + 2 * most)
+                arrays = log.native_arrays()
+            times, data, count = arrays
             log_arrays.append(arrays)
             places = [place_relative_to(flat, array) for array in (count, times, data)]
             integers[first : first + 4] = (len(times), *places)
