@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from merganser.analysis.plan import fields as f
 from merganser.framework.core.derivatives import compute_for
-from merganser.framework.core.events import EventKind
+from merganser.framework.core.events import DID_ITS_WORK, DID_NOTHING, EventKind
 from merganser.framework.core.execution import call_handler, compute_updates
 from merganser.framework.native.tape import AGAIN, SUCCEEDED
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from merganser.analysis.event_schedule import EventList, EventSchedule
     from merganser.analysis.plan.plan import Plan
     from merganser.analysis.witness_isolation import WitnessWatch
-    from merganser.framework.core.events import EventStatus
     from merganser.framework.core.store import CacheSlot
 
 __all__ = ["DisturbanceError", "Handler", "SlotComputation", "WatchedStep", "key_of"]
@@ -94,7 +93,6 @@ class Handler:
         store = context.store
         outer_reads, outer_reader, invalid = store.reads, store.reader, store.invalid
         store.reads, store.reader = 0, context
-        status: EventStatus | None  # None: it has succeeded
         try:
             if self._kind is EventKind.PUBLISH:
                 status = call_handler(context, event)
@@ -102,7 +100,12 @@ class Handler:
                 status = call_handler(context, event, self._room)
             else:
                 status = compute_updates(self.events, self._kind)[0]
-            fields[f.RETURNED] = self.number  # no signal is looked at before this
+            # No signal is looked at from the return of a handler until its status is noted.
+            fields[f.RETURNED] = self.number
+            if status is DID_ITS_WORK:
+                fields[f.HAS_EFFECT] = 1
+            elif status is not DID_NOTHING:
+                plan.statuses += [status]
             plan.last_handler = self
             if store.reads & ~self._reads:
                 self._reads |= store.reads
@@ -112,9 +115,7 @@ class Handler:
             raise
         finally:
             store.reads, store.reader = outer_reads, outer_reader
-        if status is None:
-            fields[f.HAS_EFFECT] = 1
-        outcome = SUCCEEDED if status is None else plan.heed(status, self._kind)
+        outcome = plan.heed_statuses(self._kind) if plan.statuses else SUCCEEDED
         plan.note_callback(store.invalid != invalid)
         if outcome != SUCCEEDED:
             return outcome
