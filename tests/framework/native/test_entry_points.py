@@ -292,5 +292,5 @@ def test_truths_of_numpy_are_taken_like_those_of_python(form: str) -> None:
     negate = bind(negated, Given(True))
     assert [negate(value) for value in (True, np.True_, False, np.False_)] == [False, False, True, True]
     assert bind(negated, np.False_)() is True and negated(np.True_) is False
-    with pytest.raises(ValueError, match="ambiguous"):
+    with pytest.raises((ValueError, TypeError)):
         negate(np.ones(2))
