@@ -415,7 +415,8 @@ class Simulator:
         return self._plan if may_have_one else None
 
     def _pays_to_have_plan(self) -> bool:
-        return self._when_to_plan == "always" or (self._when_to_plan != "never" and pays_to_load(_LOOP))
+        when, integrator = self._when_to_plan, self._integrator
+        return when == "always" or (when != "never" and pays_to_load(_LOOP, *integrator._later_code))
 
     def _advance_by_plan(
         self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
