@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from merganser.analysis.estimators.kalman_filter import KalmanFilter
-from merganser.framework import Context, System
 
 __all__ = ["ExtendedKalmanFilter"]
 
@@ -44,19 +41,6 @@ class ExtendedKalmanFilter(KalmanFilter):
     """
 
     _is_linearized = True
-
-    def __init__(
-        self,
-        observed_system: System,
-        observed_system_context: Context,
-        W: ArrayLike,
-        V: ArrayLike,
-        initial_state_estimate: ArrayLike | None = None,
-        initial_state_covariance: ArrayLike | None = None,
-    ) -> None:
-        super().__init__(
-            observed_system, observed_system_context, W, V, initial_state_estimate, initial_state_covariance
-        )
 
     def _text(self) -> Any:
         from merganser.analysis.plan import extended_filter

@@ -34,8 +34,8 @@ class KalmanFilter(Observer):
         observed_system, observed_system_context: see `Observer`.
         W: covariance of the process noise, positive semidefinite, shape [n, n].
         V: covariance of the measurement noise, positive definite, shape [p, p].
-        initial_state_estimate: shape [n]; zero if None.
-        initial_state_covariance: positive semidefinite, shape [n, n]; the identity if None.
+        initial_state_estimate: shape [n]; zero by default.
+        initial_state_covariance: positive semidefinite, shape [n, n]; the identity by default.
 
     Raises:
         ValueError: sizes do not match.
@@ -50,8 +50,8 @@ class KalmanFilter(Observer):
         observed_system_context: Context,
         W: ArrayLike,
         V: ArrayLike,
-        initial_state_estimate: ArrayLike | None,
-        initial_state_covariance: ArrayLike | None,
+        initial_state_estimate: ArrayLike | None = None,
+        initial_state_covariance: ArrayLike | None = None,
     ) -> None:
         floats_only = SystemScalarConverter("Kalman filters compute with floats only")
         super().__init__(observed_system, observed_system_context, floats_only)
