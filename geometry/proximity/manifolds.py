@@ -5,8 +5,10 @@ looks against it is cut by planes through the reference's edges (Sutherland and 
 contact points, each with its own depth below the reference plane. Two lines side by side touch at both ends of where
 they run together. Everything else, a sphere on anything, touches at one point.
 
-Each point has a share of all that the pair can carry, see shares.py; one alone has all of it. As the normal of the pair
-leaves that of the reference face, and shares gather at one point, the normal of the contacts turns to that of the pair.
+Each point has a share of all that the pair can carry, see shares.py; one alone has all of it. Where a polygon has more
+than four corners, four of them take over the shares of the others, so that they press as much as all would. As the
+normal of the pair leaves that of the reference face, and shares gather at one point, the normal of the contacts turns
+to that of the pair.
 """
 
 from __future__ import annotations
@@ -306,8 +308,10 @@ def _cut(polygon: Array, count: int, inward: Vector3, p: Vector3, spare: Array) 
 def _thin_out(work: Array, count: int, most: int) -> int:
     """Keeps `most` points: the deepest, and one after the other those farthest from all that are kept.
 
-    The others leave their shares to the nearest of these.
+    The others leave their shares to the nearest of these. Where these are not as deep, all shares change by a factor
+    that leaves the sum of share times depth as it was: corners come and go, and the force stays.
     """
+    pressure = _pressure(work, count)
     deepest = 0
     for i in range(count):
         if work.depth[i] > work.depth[deepest]:
@@ -332,7 +336,20 @@ def _thin_out(work: Array, count: int, most: int) -> int:
             if dot(step, step) < least:
                 heir, least = kept, dot(step, step)
         work.share[heir] += work.share[i]
+    of_kept = _pressure(work, most)
+    if of_kept > 0.0:
+        for kept in range(most):
+            work.share[kept] *= pressure / of_kept
     return most
+
+
+@device
+def _pressure(work: Array, count: int) -> float:
+    """The elastic force of all points over the stiffness of the pair."""
+    total = 0.0
+    for i in range(count):
+        total += work.share[i] * max(0.0, work.depth[i])
+    return total
 
 
 @device

@@ -178,12 +178,13 @@ class PlantContactGeometry(PlantConstraints):
         record["dissipation"] = read("material", "hunt_crossley_dissipation", dissipation)
         record["relaxation_time"] = read("material", "relaxation_time", _RELAXATION_TIME)
         record["static_friction"], record["dynamic_friction"] = friction.static_friction(), friction.dynamic_friction()
-        record["has_one_point"] = has_one_point = read("material", "single_contact_point", False)
-        if not isinstance(has_one_point, bool):
+        has_one_point = read("material", "single_contact_point", False)
+        if not isinstance(has_one_point, (bool, np.bool_)):
             raise RuntimeError(
                 f"The property ('material', 'single_contact_point') of geometry '{name}' of plant "
                 f"'{self.GetSystemPathname()}' must be True or False, but is {has_one_point!r}."
             )
+        record["has_one_point"] = has_one_point
 
     def _default_compliance(self) -> tuple[float, float]:
         """Stiffness [N/m] and dissipation [s/m] of a geometry that does not say.

@@ -59,10 +59,11 @@ def test_a_body_at_rest_sinks_by_its_weight_over_the_stiffness_however_many_poin
     scene.plant.SetPositionsAndVelocities(scene.context, start)
     scene.simulator.AdvanceTo(2.0)
     assert len(scene.contacts()) == num_points
-    assert height - scene.state[6] == pytest.approx(DEPTH, rel=1e-4)
-    assert upward_force(scene) == pytest.approx(MASS * G, rel=1e-4)
+    tolerance = 2e-3 if is_continuous else 1e-4  # the integrator's accuracy is 1e-3
+    assert height - scene.state[6] == pytest.approx(DEPTH, rel=tolerance)
+    assert upward_force(scene) == pytest.approx(MASS * G, rel=tolerance)
     tau = scene.plant.get_generalized_contact_forces_output_port(LIB.default_model_instance()).Eval(scene.context)
-    np.testing.assert_allclose(tau, [0.0, 0.0, 0.0, 0.0, 0.0, MASS * G], atol=5e-3)
+    np.testing.assert_allclose(tau, [0.0, 0.0, 0.0, 0.0, 0.0, MASS * G], atol=tolerance * MASS * G)
 
 
 @pytest.mark.parametrize("is_single", [False, True])
