@@ -12,14 +12,15 @@ A polygon that leans on an edge or a corner rests on that, however large the res
 down where the polygon is steep. With the depths d_i of the corners, their distances r_ij and theta_ij, the angle
 between the line from i to j and the reference face, corner i hands on to each corner j that is deeper
 
-    s_i (1 - prod_j f_ij) g_ij / sum_j g_ij,   g_ij = (1 - f_ij) / r_ij^2,   f_ij = fade(sin(theta_ij) / sin(theta_0))
+    s_i (1 - min_j f_ij) g_ij / sum_j g_ij,  g_ij = a_j (1 - f_ij) / r_ij^2,  f_ij = fade(sin(theta_ij) / sin(theta_0))
 
 with fade(x) = (1 - x^2)^2 for |x| < 1, or else 0                                          (2)
 
 and keeps the rest; the highest corner begins. The sum of all s_i stays 1, whether the points touch yet or not. So from
 an angle theta_0 on all that the pair can carry is at its lowest edge or corner; below, k sum_i s_i max(0, d_i) changes
 continuously with the angle, and for small angles the shares do not change to first order: a box that rocks on its face
-stands on springs that stay as stiff as they are, as solvers take them to be.
+stands on springs that stay as stiff as they are, as solvers take them to be. A corner that is cut off becomes two,
+which have its share between them.
 
 Likewise, where the normal of the pair leaves that of the face by an angle alpha, the part 1 - fade(sin(alpha) /
 sin(theta_0)) of everything is at the deepest corner: at theta_0 the pair has one point only.
@@ -35,6 +36,7 @@ from merganser.geometry.proximity.vectors import Array, Vector3, add, cross, dot
 __all__ = ["NO_SHARE", "fade", "set_shares"]
 
 NO_SHARE = 1e-9  # what is worth less is no point
+_LEAST = 1e-12  # area share with which a corner takes over what others hand on
 _FLAT = 1e-24  # squared area over the fourth power of the size, below which a polygon is a line
 
 
@@ -58,7 +60,7 @@ def set_shares(work: Array, count: int, normal: Vector3, pair_normal: Vector3, s
     """
     _set_area_shares(work, count, normal)
     for i in range(count):
-        work.sample[i] = work.depth[i]  # of those that have handed on nothing yet
+        work.sample[i], work.sample[count + i] = work.depth[i], work.share[i]  # the former until it has handed on
     for _ in range(count - 1):
         highest = 0
         for i in range(count):
@@ -82,25 +84,27 @@ def _hand_on(work: Array, count: int, i: int, normal: Vector3, steep: float) -> 
     kept, total = 1.0, 0.0
     for j in range(count):
         if work.depth[j] > work.depth[i]:
-            flat, weight = _steepness(work, i, j, normal, steep)
-            kept, total = kept * flat, total + weight
+            flat, weight = _steepness(work, count, i, j, normal, steep)
+            kept, total = min(kept, flat), total + weight
     if not total > 0.0:
         return
     handed_on = (1.0 - kept) * work.share[i]
     for j in range(count):
         if work.depth[j] > work.depth[i]:
-            _, weight = _steepness(work, i, j, normal, steep)
+            _, weight = _steepness(work, count, i, j, normal, steep)
             work.share[j] += handed_on * (weight / total)
     work.share[i] *= kept
 
 
 @device
-def _steepness(work: Array, i: int, j: int, normal: Vector3, steep: float) -> tuple[float, float]:
+def _steepness(work: Array, count: int, i: int, j: int, normal: Vector3, steep: float) -> tuple[float, float]:
     """f_ij and g_ij of equation (2)."""
     side, drop = _side(work, i, j, normal), work.depth[j] - work.depth[i]
     squared = dot(side, side)
-    flat = fade(drop / (math.sqrt(squared) * steep)) if squared > 0.0 else 1.0
-    return flat, (1.0 - flat) / squared if squared > 0.0 else 0.0
+    if not squared > 0.0:
+        return 1.0, 0.0
+    flat = fade(drop / (math.sqrt(squared) * steep))
+    return flat, max(work.sample[count + j], _LEAST) * (1.0 - flat) / squared
 
 
 @device
