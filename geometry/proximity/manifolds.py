@@ -268,7 +268,8 @@ def _keep(
 @device
 def _turned(normal: Vector3, pair_normal: Vector3) -> Vector3:
     """The normal of contacts on a face, which turns to that of the pair as both part."""
-    aligned = fade(norm(cross(normal, pair_normal)) / _STEEP)
+    part = cross(normal, pair_normal)
+    aligned = fade(dot(part, part) / (_STEEP * _STEEP))
     if aligned >= 1.0:
         return normal
     return unit(sum_scaled(pair_normal, subtract(normal, pair_normal), aligned))

@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
-from merganser.geometry.proximity.vectors import Array, Vector3, add, cross, dot, norm, subtract, sum_scaled
+from merganser.geometry.proximity.vectors import Array, Vector3, add, cross, dot, subtract, sum_scaled
 
 __all__ = ["NO_SHARE", "fade", "set_shares"]
 
@@ -41,9 +41,9 @@ _FLAT = 1e-24  # squared area over the fourth power of the size, below which a p
 
 
 @device
-def fade(x: float) -> float:
-    """fade(x) of equation (2)."""
-    rest = max(0.0, 1.0 - x * x)
+def fade(square: float) -> float:
+    """fade(x) of equation (2), from x^2."""
+    rest = max(0.0, 1.0 - square)
     return rest * rest
 
 
@@ -68,7 +68,8 @@ def set_shares(work: Array, count: int, normal: Vector3, pair_normal: Vector3, s
                 highest = i
         _hand_on(work, count, highest, normal, steep)
         work.sample[highest] = math.inf
-    aligned = fade(norm(cross(normal, pair_normal)) / steep)
+    part = cross(normal, pair_normal)
+    aligned = fade(dot(part, part) / (steep * steep))
     if aligned < 1.0:
         deepest = 0
         for i in range(count):
@@ -86,7 +87,7 @@ def _hand_on(work: Array, count: int, i: int, normal: Vector3, steep: float) -> 
         if work.depth[j] > work.depth[i]:
             flat, weight = _steepness(work, count, i, j, normal, steep)
             kept, total = min(kept, flat), total + weight
-    if not total > 0.0:
+    if kept > 1.0 - NO_SHARE:
         return
     handed_on = (1.0 - kept) * work.share[i]
     for j in range(count):
@@ -103,34 +104,43 @@ def _steepness(work: Array, count: int, i: int, j: int, normal: Vector3, steep: 
     squared = dot(side, side)
     if not squared > 0.0:
         return 1.0, 0.0
-    flat = fade(drop / (math.sqrt(squared) * steep))
+    flat = fade(drop * drop / (squared * steep * steep))
     return flat, max(work.sample[count + j], _LEAST) * (1.0 - flat) / squared
 
 
 @device
 def _set_area_shares(work: Array, count: int, normal: Vector3) -> None:
-    """Writes the shares of equation (1)."""
+    """Writes the shares of equation (1), from twice the area of the polygon as a vector N and its centroid c.
+
+    With corners u_i and c from the first of them, N . (u_i - c) x (u_j - c) = N . u_i x u_j + (u_i - u_j) . (N x c).
+    """
     for i in range(count):
         work.share[i] = 1.0 / count
     if count < 3:
         return
-    # The polygon as a fan of triangles around its first corner: twice the area as a vector, and the centroid.
-    area, size = (0.0, 0.0, 0.0), 0.0
-    for i in range(1, count - 1):
-        u, v = _side(work, 0, i, normal), _side(work, 0, i + 1, normal)
-        area, size = add(area, cross(u, v)), max(size, dot(u, u), dot(v, v))
+    area, size, u = (0.0, 0.0, 0.0), 0.0, _side(work, 0, 1, normal)
+    for i in range(2, count):  # a fan of triangles
+        v = _side(work, 0, i, normal)
+        area, size, u = add(area, cross(u, v)), max(size, dot(u, u), dot(v, v)), v
     squared = dot(area, area)
     if squared <= _FLAT * size * size:
         return
-    middle = (0.0, 0.0, 0.0)
-    for i in range(1, count - 1):
-        u, v = _side(work, 0, i, normal), _side(work, 0, i + 1, normal)
-        middle = sum_scaled(middle, add(u, v), dot(cross(u, v), area) / (3.0 * squared))
-    before = _triangle(work, count - 1, 0, middle, area, normal) / squared
-    for i in range(count):
-        after = _triangle(work, i, i + 1 if i + 1 < count else 0, middle, area, normal) / squared
-        work.share[i] = 0.5 * (before + after)
+    middle, u = (0.0, 0.0, 0.0), _side(work, 0, 1, normal)
+    for i in range(2, count):
+        v = _side(work, 0, i, normal)
+        middle, u = sum_scaled(middle, add(u, v), dot(cross(u, v), area) / (3.0 * squared)), v
+    turned, u = cross(area, middle), _side(work, 0, 1, normal)
+    first = before = -dot(u, turned)
+    for i in range(1, count):
+        if i + 1 < count:
+            v = _side(work, 0, i + 1, normal)
+            after = dot(cross(u, v), area) + dot(subtract(u, v), turned)
+            u = v
+        else:
+            after = dot(u, turned)
+        work.share[i] = 0.5 * (before + after) / squared
         before = after
+    work.share[0] = 0.5 * (before + first) / squared
 
 
 @device
@@ -139,10 +149,3 @@ def _side(work: Array, i: int, j: int, normal: Vector3) -> Vector3:
     p = work.clipped[i, 0], work.clipped[i, 1], work.clipped[i, 2]
     q = work.clipped[j, 0], work.clipped[j, 1], work.clipped[j, 2]
     return sum_scaled(subtract(q, p), normal, -0.5 * (work.depth[j] - work.depth[i]))
-
-
-@device
-def _triangle(work: Array, i: int, j: int, middle: Vector3, area: Vector3, normal: Vector3) -> float:
-    """Twice the area of the triangle of corners i and j and the centroid, times that of the polygon."""
-    u, v = subtract(_side(work, 0, i, normal), middle), subtract(_side(work, 0, j, normal), middle)
-    return dot(cross(u, v), area)

@@ -154,7 +154,7 @@ class PlantContact(PlantContactGeometry):
         jobs: list[Any] = [
             (_solver_of(settings), _solver_arguments(w, room, settings, v_star, 0, 0, 0)),
             (start_step, self._start_step_arguments(w, room, pairs, room.links, room.drives, w.x)),
-            (end_step, end_step_arguments(room, w, self._time_step, given, results)),
+            (end_step, end_step_arguments(room, self._time_step, given, results)),
         ]
         if self._may_touch:
             of_pairs = make_contact_pairs, (room.materials, room.model.tree_of_mobod, candidates, contacts, pairs)
@@ -193,7 +193,7 @@ class PlantContact(PlantContactGeometry):
         self, w: Workspace, room: ContactRoom, contact_pairs: Array, links: Array, drives: Array, x_star: Array
     ) -> tuple[Any, ...]:
         return (
-            room.plant_trees(w), w.parameters, self._settings_of_contact(), self._choices.near_rigid_threshold,
+            room.model.plant_trees, w.parameters, self._settings_of_contact(), self._choices.near_rigid_threshold,
             room.sources(contact_pairs, links, drives), w.q, w.v, x_star, w.position, w.scratch, room.matrix,
             room.is_locked, room.problem(),
         )  # fmt: skip

@@ -95,6 +95,7 @@ class ContactModelArrays:
     Attributes:
         trees: of the contact problem, records of tree_dtype; the world and what is welded to it separate them.
         tree_of_mobod, tree_of_velocity: which tree each belongs to, -1 for none.
+        plant_trees: all of these, as kernels take them.
         matrix_size: numbers of all blocks of the mass matrix.
         most_velocities: of one tree.
         limits: positions with a finite limit whose rates are velocities, records of limit_dtype.
@@ -119,6 +120,7 @@ class ContactModelArrays:
                 starts.append(start)
         self.trees = make_trees(sizes)
         self.trees["v_start"] = starts
+        self.plant_trees = PlantTrees(topology, self.trees, self.tree_of_mobod, self.tree_of_velocity)
         self.matrix_size = int((self.trees["num_v"] ** 2).sum())
         self.most_velocities = max(sizes, default=0)
         self.limits = _limits_of(tree)
@@ -258,11 +260,6 @@ class ContactRoom:
         other.statistics = np.zeros(1, result_dtype)[0]
         return other
 
-    def plant_trees(self, w: Workspace) -> PlantTrees:
-        """The bodies of the plant, and their trees."""
-        model = self.model
-        return PlantTrees(w.topology, model.trees, model.tree_of_mobod, model.tree_of_velocity)
-
     def sources(self, contact_pairs: Array, links: Array, drives: Array) -> ConstraintSources:
         """Of what the constraints of a step are made."""
         return ConstraintSources(contact_pairs, self.model.limits, links, drives)
@@ -342,22 +339,23 @@ def conclude_step(
     num_v, num_pairs = len(w.v), len(touching.contact_pairs)
     tau, tau_joints, forces = np.empty(num_v), np.empty(num_v), np.empty((num_pairs, NUM_FORCE_VALUES))
     given = q, F_applied, position, touching.contact_pairs
-    w.call(end_step, *end_step_arguments(room, w, time_step, given, (x_next, room.F_Bo_W, tau, tau_joints, forces)))
+    results = x_next, room.F_Bo_W, tau, tau_joints, forces
+    w.call(end_step, *end_step_arguments(room, time_step, given, results))
     return sample_of_contacts(room, touching, forces, tau, tau_joints, room.statistics.item())
 
 
 def end_step_arguments(
-    room: ContactRoom, w: Workspace, time_step: float, given: tuple[Array, ...], results: tuple[Array, ...]
+    room: ContactRoom, time_step: float, given: tuple[Array, ...], results: tuple[Array, ...]
 ) -> tuple[Any, ...]:
     """Those of the kernel end_step.
 
     Args:
-        room, w, time_step: as of `conclude_step`.
+        room, time_step: as of `conclude_step`.
         given: q, F_applied, position and the contact pairs.
         results: the last arguments of the kernel.
     """
     q, F_applied, position, contact_pairs = given
     return (
-        room.plant_trees(w), room.links, time_step, q, room.v_next, F_applied, position, contact_pairs, room.problem(),
-        room.impulses, *results,
+        room.model.plant_trees, room.links, time_step, q, room.v_next, F_applied, position, contact_pairs,
+        room.problem(), room.impulses, *results,
     )  # fmt: skip

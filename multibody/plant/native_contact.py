@@ -336,7 +336,7 @@ class HeldRoom:
         plant, w, room, model = self._plant, self._w, self._room, self._room.model
         settings, sources = self._settings, room.sources(room.contact_pairs, room.links, room.drives)
         fields[o.START_STEP] = kernel_address(
-            start_step, room.plant_trees(w), w.parameters, settings, plant._choices.near_rigid_threshold, sources,
+            start_step, model.plant_trees, w.parameters, settings, plant._choices.near_rigid_threshold, sources,
             w.q, w.v, w.x, w.position, w.scratch, room.matrix, room.is_locked, room.problem(),
         )  # fmt: skip
         fields[o.SOLVER] = kernel_address(
