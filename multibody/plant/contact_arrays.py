@@ -312,8 +312,8 @@ def sample_of_contacts(
     room: ContactRoom, touching: Touching, forces: Array, tau: Array, tau_joints: Array, statistics: Any = None
 ) -> ContactSample:
     """What there is to tell about contact pairs whose forces are known."""
-    contacts = touching.contacts[touching.contact_pairs["source"]]
-    geometries = touching.candidates[contacts["pair"]]
+    contacts = touching.contacts.take(touching.contact_pairs["source"])  # a quarter of the time of [...]
+    geometries = touching.candidates.take(contacts["pair"], axis=0)
     return ContactSample(room.geometry_ids(), room.bodies, geometries, contacts, forces, tau, tau_joints, statistics)
 
 
