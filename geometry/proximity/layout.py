@@ -170,6 +170,8 @@ work_dtype = np.dtype(
         ("clipped", np.float64, (_MAX_CLIPPED, 3)),
         ("depth", np.float64, _MAX_CLIPPED),
         ("share", np.float64, _MAX_CLIPPED),
+        ("area_share", np.float64, _MAX_CLIPPED),
+        ("waiting", np.float64, _MAX_CLIPPED),  # depths of those that have not handed on, see shares.py
     ]
 )
 

@@ -60,14 +60,14 @@ def set_shares(work: Array, count: int, normal: Vector3, pair_normal: Vector3, s
     """
     _set_area_shares(work, count, normal)
     for i in range(count):
-        work.sample[i], work.sample[count + i] = work.depth[i], work.share[i]  # the former until it has handed on
+        work.waiting[i], work.area_share[i] = work.depth[i], work.share[i]
     for _ in range(count - 1):
         highest = 0
         for i in range(count):
-            if work.sample[i] < work.sample[highest]:
+            if work.waiting[i] < work.waiting[highest]:
                 highest = i
         _hand_on(work, count, highest, normal, steep)
-        work.sample[highest] = math.inf
+        work.waiting[highest] = math.inf
     part = cross(normal, pair_normal)
     aligned = fade(dot(part, part) / (steep * steep))
     if aligned < 1.0:
@@ -85,27 +85,27 @@ def _hand_on(work: Array, count: int, i: int, normal: Vector3, steep: float) -> 
     kept, total = 1.0, 0.0
     for j in range(count):
         if work.depth[j] > work.depth[i]:
-            flat, weight = _steepness(work, count, i, j, normal, steep)
+            flat, weight = _steepness(work, i, j, normal, steep)
             kept, total = min(kept, flat), total + weight
     if kept > 1.0 - NO_SHARE:
         return
     handed_on = (1.0 - kept) * work.share[i]
     for j in range(count):
         if work.depth[j] > work.depth[i]:
-            _, weight = _steepness(work, count, i, j, normal, steep)
+            _, weight = _steepness(work, i, j, normal, steep)
             work.share[j] += handed_on * (weight / total)
     work.share[i] *= kept
 
 
 @device
-def _steepness(work: Array, count: int, i: int, j: int, normal: Vector3, steep: float) -> tuple[float, float]:
+def _steepness(work: Array, i: int, j: int, normal: Vector3, steep: float) -> tuple[float, float]:
     """f_ij and g_ij of equation (2)."""
     side, drop = _side(work, i, j, normal), work.depth[j] - work.depth[i]
     squared = dot(side, side)
     if not squared > 0.0:
         return 1.0, 0.0
     flat = fade(drop * drop / (squared * steep * steep))
-    return flat, max(work.sample[count + j], _LEAST) * (1.0 - flat) / squared
+    return flat, max(work.area_share[j], _LEAST) * (1.0 - flat) / squared
 
 
 @device
