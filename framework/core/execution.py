@@ -131,7 +131,7 @@ def compute_updates(
         statuses.append(status)
         if status._severity is EventStatus.Severity.kFailed:
             break
-    return most_severe(statuses), updates
+    return statuses[0] if len(statuses) == 1 else most_severe(statuses), updates
 
 
 def raise_if_failed(status: EventStatus, context: Context) -> None:
