@@ -4,7 +4,8 @@
 
 Boxes of 10 cm and 1 kg stand on each other; contact is between the corners of their faces, with friction. A last box
 falls from 5 cm above the others. In steps of 2 ms, the SAP solver finds the forces of all contacts at once. When all is
-still, the contact below each box carries the weight of all boxes above it, which the program checks.
+still, the contact below each box carries the weight of all boxes above it, and gives way by that weight over its
+stiffness, which the program checks.
 
 Writes box_stack.png (heights, and the force in each contact plane, over time) and box_stack.gif (the motion, which any
 browser shows) into the output folder.
@@ -27,14 +28,16 @@ TIME_STEP = 0.002  # s
 SIDE, MASS = 0.1, 1.0  # m, kg
 DROP = 0.05  # m
 GRAVITY = 9.81
+STIFFNESS = 1e6  # of the material of each [N/m]; two of them in contact have half of it
 
 
-# 1. Bodies without joints are free. Their collision geometries have a material: here friction, and the rest by default.
+# 1. Bodies without joints are free. Their collision geometries have a material: stiffness and friction, the rest by
+# default.
 def build(num_boxes):
     builder = DiagramBuilder()
     plant, _ = AddMultibodyPlantSceneGraph(builder, TIME_STEP)
     material = ProximityProperties()
-    AddContactMaterial(friction=CoulombFriction(0.5, 0.5), properties=material)
+    AddContactMaterial(point_stiffness=STIFFNESS, friction=CoulombFriction(0.5, 0.5), properties=material)
     plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", material)
     for i in range(num_boxes):
         box = plant.AddRigidBody(f"box{i}", SpatialInertia.SolidCubeWithMass(MASS, SIDE))
@@ -140,11 +143,12 @@ def main():
         f"{options.boxes} boxes, {options.duration:g} s in {wall_time:.3f} s, real-time factor "
         f"{options.duration / wall_time:.1f}"
     )
+    sunk = weights.sum() / (STIFFNESS / 2.0)
     print(f"top box at {heights[-1, -1]:.5f} m; contact forces differ from the weights above by {100 * error:.2g} %")
     plot(times, heights, forces, options.output / "box_stack.png")
     animate(times, poses, forces, options.output / "box_stack.gif")
     print(f"Picture: {options.output / 'box_stack.png'}, motion: {options.output / 'box_stack.gif'}")
-    if not error < 0.01 or abs(heights[-1, -1] - SIDE * (options.boxes - 0.5)) > 1e-3:
+    if not error < 0.01 or abs(heights[-1, -1] + sunk - SIDE * (options.boxes - 0.5)) > 1e-4:
         raise SystemExit("The stack did not come to rest.")
 
 

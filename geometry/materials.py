@@ -6,6 +6,7 @@
 | `material`   | `point_contact_stiffness`   | stiffness of a compliant point contact     | N/m  |
 | `material`   | `coulomb_friction`          | static and dynamic coefficient of friction |      |
 | `material`   | `relaxation_time`           | dissipation of the SAP contact model       | s    |
+| `material`   | `single_contact_point`      | True: touches others at one point, not several |  |
 | `hydroelastic` | `compliance_type`         | HydroelasticType                           |      |
 | `hydroelastic` | `hydroelastic_modulus`    | pressure per relative penetration          | Pa   |
 | `hydroelastic` | `resolution_hint`         | length of the edges of a mesh              | m    |

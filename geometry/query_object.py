@@ -214,7 +214,8 @@ class QueryObject:
 
         Returns:
             The pairs that may meet, and a record array with the fields pair (the number of one of these), p_WC (midway
-            between the surfaces), nhat_BA_W and depth, in the order of the pairs.
+            between the surfaces), nhat_BA_W, depth, and share (what the point is worth of all that the pair can carry),
+            in the order of the pairs.
 
         Raises:
             RuntimeError: the margin is negative or not finite.

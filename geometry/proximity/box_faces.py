@@ -35,11 +35,9 @@ def clip_box_faces(
     X_RO: Array,  # pose of the other in the reference box, R_RO row by row, then p_RO
     d_R: Vector3,  # normal from the reference box to the other, in R
     d_O: Vector3,  # its opposite, in O
-    margin: float,  # points so far outside count [m]
     polygon: Array,  # work
-    spare: Array,  # work
-    points_out: Array,  # midway between the surfaces, in R
-    depths_out: Array,
+    points_out: Array,  # corners of what is left, midway between the surfaces, in R
+    depths_out: Array,  # negative where these are apart
 ) -> int:
     """Writes points and depths; returns how many there are."""
     r, o = steepest_axis(d_R), steepest_axis(d_O)
@@ -50,16 +48,13 @@ def clip_box_faces(
     count = 4
     for k in range(4):
         axis, limit = (0, s_u) if k < 2 else (1, s_v)
-        count = _cut(polygon, count, axis, 1.0 if k % 2 == 0 else -1.0, limit, spare)
-    kept = 0
+        count = _cut(polygon, count, axis, 1.0 if k % 2 == 0 else -1.0, limit, points_out)
     for i in range(count):
         height = side * polygon[i, 2] - s_r
-        if -height >= -margin:
-            points_out[kept, u], points_out[kept, v] = polygon[i, 0], polygon[i, 1]
-            points_out[kept, r] = side * (s_r + 0.5 * height)
-            depths_out[kept] = -height
-            kept += 1
-    return kept
+        points_out[i, u], points_out[i, v] = polygon[i, 0], polygon[i, 1]
+        points_out[i, r] = side * (s_r + 0.5 * height)
+        depths_out[i] = -height
+    return count
 
 
 @device

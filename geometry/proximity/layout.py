@@ -107,7 +107,13 @@ distance_dtype = np.dtype(
 )
 
 contact_dtype = np.dtype(
-    [("pair", np.int64), ("p_WC", np.float64, 3), ("nhat_BA_W", np.float64, 3), ("depth", np.float64)]
+    [
+        ("pair", np.int64),
+        ("p_WC", np.float64, 3),
+        ("nhat_BA_W", np.float64, 3),
+        ("depth", np.float64),
+        ("share", np.float64),  # of all that the pair can carry, see manifolds.py
+    ]
 )
 
 MAX_CORNERS = 32  # of a face
@@ -163,6 +169,9 @@ work_dtype = np.dtype(
         ("polygon_b", np.float64, (_MAX_CLIPPED, 3)),
         ("clipped", np.float64, (_MAX_CLIPPED, 3)),
         ("depth", np.float64, _MAX_CLIPPED),
+        ("share", np.float64, _MAX_CLIPPED),
+        ("area_share", np.float64, _MAX_CLIPPED),
+        ("waiting", np.float64, _MAX_CLIPPED),  # depths of those that have not handed on, see shares.py
     ]
 )
 

@@ -4,6 +4,11 @@ A face of one geometry that looks along the normal of the pair is the *reference
 looks against it is cut by planes through the reference's edges (Sutherland and Hodgman 1974); what is left are the
 contact points, each with its own depth below the reference plane. Two lines side by side touch at both ends of where
 they run together. Everything else, a sphere on anything, touches at one point.
+
+Each point has a share of all that the pair can carry, see shares.py; one alone has all of it. Where a polygon has more
+than four corners, four of them take over the shares of the others, so that they press as much as all would. As the
+normal of the pair leaves that of the reference face, and shares gather at one point, the normal of the contacts turns
+to that of the pair.
 """
 
 from __future__ import annotations
@@ -30,6 +35,7 @@ from merganser.geometry.proximity.layout import (
 )
 from merganser.geometry.proximity.narrow_phase import begin_pairs, set_relative_pose, solve_pair
 from merganser.geometry.proximity.search import set_inverse_pose
+from merganser.geometry.proximity.shares import NO_SHARE, fade, set_shares
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
@@ -51,7 +57,9 @@ from merganser.geometry.proximity.vectors import (
 __all__ = ["contact_manifolds"]
 
 _ALIGNED = 0.999  # cosine of the angle between the normal of the pair and that of its reference face
+_STEEP = math.sqrt(1.0 - _ALIGNED**2)  # its sine; what leans as much on a face rests on an edge or a corner
 _PARALLEL = 0.02  # sine of the angle between lines that run side by side
+_MOST = 4  # points of a pair, unless one of both is round
 _CAP = 0.7  # cosine of the angle to the axis at which the cap of a cylinder takes part, not its side
 
 
@@ -100,13 +108,13 @@ def contact_manifolds(
             shift = 0.5 * (a.radius - b.radius)
             for c in range(3):
                 w.clipped[0, c] = 0.5 * (w.p_ACa[c] + w.p_ACb[c]) + shift * w.normal[c]
-            w.depth[0] = w.value + a.radius + b.radius
+            w.depth[0], w.share[0] = w.value + a.radius + b.radius, 1.0
             num_points = 1
         for m in range(num_points):
             if count < contacts_out.shape[0]:
                 out = contacts_out[count]
                 out.pair = k
-                out.depth = w.depth[m]
+                out.depth, out.share = w.depth[m], w.share[m]
                 for r in range(3):
                     p = X_WG[i, r, 3]
                     n = 0.0
@@ -121,7 +129,7 @@ def contact_manifolds(
 
 @device
 def _clip(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) -> tuple[int, Vector3]:
-    """Writes contact points (midway between the surfaces, in A) and depths into `clipped` and `depth` of work.
+    """Writes contact points (midway between the surfaces, in A) into `clipped` of work, and their depths and shares.
 
     Returns:
         How many there are, 0 if the pair touches at a point only, and the unit normal from A to B.
@@ -146,20 +154,22 @@ def _clip(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) -> tuple
         aligned_b, normal_b = 2.0, (0.0, 0.0, 1.0)
     if max(aligned_a, aligned_b) < _ALIGNED:
         return _clip_lines(a, b, hulls, work, n, n_B, margin), n
+    is_round = a.kind == CYLINDER or a.kind == CONE or b.kind == CYLINDER or b.kind == CONE
+    most = MAX_CONTACTS if is_round else _MOST
     if aligned_b <= aligned_a:
         if _has_line_only(b, aligned_b):
             count_b = line_of(b, hulls, n_B, work.polygon_b)
         _to_frame_A(X_AB, work.polygon_b, count_b)
-        count = _clip_face(a, b, work, work.polygon_a, count_a, normal_a, work.polygon_b, count_b, margin)
-        return count, normal_a
+        count = _clip_face(b, work, work.polygon_a, count_a, normal_a, work.polygon_b, count_b)
+        return _keep(work, count, normal_a, n, margin, _STEEP, most), _turned(normal_a, n)
     normal = rotated(X_AB, normal_b)
     if _has_line_only(a, aligned_a):
         count_a = line_of(a, hulls, n, work.polygon_a)
     _to_frame_A(X_AB, work.polygon_b, count_b)
     if b.kind == HALF_SPACE:
         _set_corner(work.polygon_b, 0, (X_AB[9], X_AB[10], X_AB[11]))
-    count = _clip_face(b, a, work, work.polygon_b, count_b, normal, work.polygon_a, count_a, margin)
-    return count, negated(normal)
+    count = _clip_face(a, work, work.polygon_b, count_b, normal, work.polygon_a, count_a)
+    return _keep(work, count, normal, n, margin, _STEEP, most), _turned(negated(normal), n)
 
 
 @device
@@ -170,16 +180,16 @@ def _clip_boxes(
     i, j = steepest_axis(n), steepest_axis(n_B)
     if max(abs(n[i]), abs(n_B[j])) < _ALIGNED:
         return _clip_lines(a, b, hulls, work, n, n_B, margin), n
-    rooms = work.polygon_a, work.polygon_b, work.clipped, work.depth
+    rooms = work.polygon_a, work.clipped, work.depth
     if abs(n_B[j]) <= abs(n[i]):
-        count = clip_box_faces(a, b, work.X_AB, n, n_B, margin, *rooms)
+        count = clip_box_faces(a, b, work.X_AB, n, n_B, *rooms)
         normal = scaled(unit_axis(i), math.copysign(1.0, n[i]))
-    else:
-        set_inverse_pose(work.X_AB, work.X_BA)
-        count = clip_box_faces(b, a, work.X_BA, n_B, n, margin, *rooms)
-        _to_frame_A(work.X_AB, work.clipped, count)
-        normal = scaled(axis(work.X_AB, j), -math.copysign(1.0, n_B[j]))
-    return _thin_out(work, count, 4) if count > 4 else count, normal
+        return _keep(work, count, normal, n, margin, _STEEP, _MOST), _turned(normal, n)
+    set_inverse_pose(work.X_AB, work.X_BA)
+    count = clip_box_faces(b, a, work.X_BA, n_B, n, *rooms)
+    _to_frame_A(work.X_AB, work.clipped, count)
+    normal = scaled(axis(work.X_AB, j), math.copysign(1.0, n_B[j]))
+    return _keep(work, count, normal, n, margin, _STEEP, _MOST), _turned(negated(normal), n)
 
 
 @device
@@ -208,17 +218,9 @@ def _set_corner(polygon: Array, i: int, p: Vector3) -> None:
 
 @device
 def _clip_face(
-    reference: Array,
-    other: Array,
-    work: Array,
-    face: Array,
-    num_edges: int,
-    normal: Vector3,
-    polygon: Array,
-    count: int,
-    margin: float,
+    other: Array, work: Array, face: Array, num_edges: int, normal: Vector3, polygon: Array, count: int
 ) -> int:
-    """Cuts a polygon or line of the other geometry by the edges of the reference face, and keeps what is deep enough.
+    """Cuts a polygon or line of the other geometry by the edges of the reference face; returns how many corners it has.
 
     All is in A; `face` of a half space holds one point of its plane, and it has no edges.
     """
@@ -229,19 +231,54 @@ def _clip_face(
         count = _cut(polygon, count, inward, p, work.clipped)
         if count == 0:
             return 0
-    kept = 0
     for i in range(count):
         q = _corner(polygon, i)
         height = dot(normal, subtract(q, origin))
-        depth = other.radius - height
-        if depth >= -margin:
-            _set_corner(work.clipped, kept, sum_scaled(q, normal, -0.5 * (height + other.radius)))
-            work.depth[kept] = depth
+        _set_corner(work.clipped, i, sum_scaled(q, normal, -0.5 * (height + other.radius)))
+        work.depth[i] = other.radius - height
+    return count
+
+
+@device
+def _keep(
+    work: Array, count: int, normal: Vector3, pair_normal: Vector3, margin: float, steep: float, most: int
+) -> int:
+    """Gives each of the corners its share, and keeps those that are deep enough; returns how many there are.
+
+    Args:
+        work: with the corners in `clipped` and `depth`.
+        count: of the corners.
+        normal: of the reference face.
+        pair_normal: of the pair.
+        margin: points up to so far outside count [m].
+        steep: sine of the angle from which on they rest on an edge or a corner.
+        most: so many are kept at most.
+    """
+    if count == 0:
+        return 0
+    set_shares(work, count, normal, pair_normal, steep)
+    kept = 0
+    for i in range(count):
+        if work.depth[i] >= -margin and work.share[i] > NO_SHARE:
+            _move(work, i, kept)
             kept += 1
-    most = 4
-    if reference.kind == CYLINDER or reference.kind == CONE or other.kind == CYLINDER or other.kind == CONE:
-        most = MAX_CONTACTS
     return _thin_out(work, kept, most) if kept > most else kept
+
+
+@device
+def _turned(normal: Vector3, pair_normal: Vector3) -> Vector3:
+    """The normal of contacts on a face, which turns to that of the pair as both part."""
+    part = cross(normal, pair_normal)
+    aligned = fade(dot(part, part) / (_STEEP * _STEEP))
+    if aligned >= 1.0:
+        return normal
+    return unit(sum_scaled(pair_normal, subtract(normal, pair_normal), aligned))
+
+
+@device
+def _move(work: Array, i: int, j: int) -> None:
+    _set_corner(work.clipped, j, _corner(work.clipped, i))
+    work.depth[j], work.share[j] = work.depth[i], work.share[i]
 
 
 @device
@@ -270,7 +307,12 @@ def _cut(polygon: Array, count: int, inward: Vector3, p: Vector3, spare: Array) 
 
 @device
 def _thin_out(work: Array, count: int, most: int) -> int:
-    """Keeps `most` points: the deepest, and one after the other those farthest from all that are kept."""
+    """Keeps `most` points: the deepest, and one after the other those farthest from all that are kept.
+
+    The others leave their shares to the nearest of these. Where these are not as deep, all shares change by a factor
+    that leaves the sum of share times depth as it was: corners come and go, and the force stays.
+    """
+    pressure = _pressure(work, count)
     deepest = 0
     for i in range(count):
         if work.depth[i] > work.depth[deepest]:
@@ -288,7 +330,27 @@ def _thin_out(work: Array, count: int, most: int) -> int:
                 farthest = i
         _swap(work, kept, farthest)
         nearest[farthest] = nearest[kept]
+    for i in range(most, count):
+        heir, least = 0, math.inf
+        for kept in range(most):
+            step = subtract(_corner(work.clipped, i), _corner(work.clipped, kept))
+            if dot(step, step) < least:
+                heir, least = kept, dot(step, step)
+        work.share[heir] += work.share[i]
+    of_kept = _pressure(work, most)
+    if of_kept > 0.0:
+        for kept in range(most):
+            work.share[kept] *= pressure / of_kept
     return most
+
+
+@device
+def _pressure(work: Array, count: int) -> float:
+    """The elastic force of all points over the stiffness of the pair."""
+    total = 0.0
+    for i in range(count):
+        total += work.share[i] * max(0.0, work.depth[i])
+    return total
 
 
 @device
@@ -296,9 +358,9 @@ def _swap(work: Array, i: int, j: int) -> None:
     p, q = _corner(work.clipped, i), _corner(work.clipped, j)
     _set_corner(work.clipped, i, q)
     _set_corner(work.clipped, j, p)
-    depth = work.depth[i]
-    work.depth[i] = work.depth[j]
-    work.depth[j] = depth
+    depth, share = work.depth[i], work.share[i]
+    work.depth[i], work.share[i] = work.depth[j], work.share[j]
+    work.depth[j], work.share[j] = depth, share
 
 
 @device
@@ -316,15 +378,11 @@ def _clip_lines(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3, n_B: 
     low, high = max(0.0, min(at_0, at_1)), min(norm(subtract(y, x)), max(at_0, at_1))
     if not high > low:
         return 0
-    kept = 0
     for end in range(2):
         s = low if end == 0 else high
         p = sum_scaled(x, u, s)
         q = sum_scaled(_corner(work.polygon_b, 0), v, (s - at_0) / dot(u, v))
-        depth = a.radius + b.radius - dot(n, subtract(q, p))
-        if depth >= -margin:
-            middle = scaled(add(p, q), 0.5)
-            _set_corner(work.clipped, kept, sum_scaled(middle, n, 0.5 * (a.radius - b.radius)))
-            work.depth[kept] = depth
-            kept += 1
-    return kept
+        middle = scaled(add(p, q), 0.5)
+        _set_corner(work.clipped, end, sum_scaled(middle, n, 0.5 * (a.radius - b.radius)))
+        work.depth[end] = a.radius + b.radius - dot(n, subtract(q, p))
+    return _keep(work, 2, n, n, margin, _PARALLEL, 2)

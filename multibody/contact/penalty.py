@@ -1,12 +1,12 @@
 """Contact and joint limits of continuous plants: springs with the damping of Hunt and Crossley, regularized friction.
 
-With the depth x and its rate xdot, stiffness k and dissipation d of both materials (plant_problem.py),
+With the elastic force f_0 and the dissipation d of a contact pair (contact_pairs.py), and the rate xdot of its depth,
 
-    f_n = k x (1 + d xdot)_+                                                              (1)
+    f_n = f_0 (1 + d xdot)_+                                                              (1)
     f_t = -mu(s) f_n v_t / |v_t|,   s = |v_t| / v_s                                       (2)
 
 where mu(s) rises as a quintic to the static coefficient at s = 1 and falls to the dynamic one at s = 3; v_s is the
-stiction tolerance. A joint beyond a limit by x feels (1) with its own k and d.
+stiction tolerance. A joint beyond a limit by x feels (1) with f_0 = k x, and its own k and d.
 
 Sources: K. Hunt and F. Crossley (1975); M. Sherman, A. Seth, S. Delp, Simbody (2011), for the shape of mu(s).
 """
@@ -19,12 +19,6 @@ from merganser.framework.native import device, kernel
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.plant_forces import push, velocity_of_point
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP
-from merganser.multibody.contact.plant_problem import (
-    combine_dissipation,
-    combine_friction,
-    combine_stiffness,
-    contact_point,
-)
 from merganser.multibody.kernels.spatial import add, dot, scaled, set_vector, subtract, vector
 
 __all__ = ["limit_forces", "penalty_forces"]
@@ -48,39 +42,31 @@ def friction_coefficient(s: float, static: float, dynamic: float) -> float:
 
 @kernel
 def penalty_forces(
-    materials: Array,  # of material_dtype
     stiction_tolerance: float,
     position_in: Array,
     velocity_in: Array,
-    pairs_in: Array,
-    contacts_in: Array,
+    contact_pairs_in: Array,  # of contact_pair_dtype
     F_Bo_W_out: Array,  # forces of contacts are added, shape [num_mobods, 6]
     forces_out: Array,  # of each contact, see plant_layout.py
 ) -> None:
     """Computes the forces of contacts, equations (1) and (2)."""
-    for i in range(contacts_in.shape[0]):
-        contact = contacts_in[i]
-        first, second = materials[pairs_in[contact["pair"], 0]], materials[pairs_in[contact["pair"], 1]]
-        n, zero = vector(contact["nhat_BA_W"]), (0.0, 0.0, 0.0)
-        p_WC = contact_point(contact, first["stiffness"], second["stiffness"])
+    for i in range(contact_pairs_in.shape[0]):
+        pair = contact_pairs_in[i]
+        A, B, zero = pair["mobod_A"], pair["mobod_B"], (0.0, 0.0, 0.0)
+        n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
         v = subtract(
-            velocity_of_point(position_in, velocity_in, first["mobod"], p_WC),
-            velocity_of_point(position_in, velocity_in, second["mobod"], p_WC),
+            velocity_of_point(position_in, velocity_in, A, p_WC), velocity_of_point(position_in, velocity_in, B, p_WC)
         )
         v_n = dot(v, n)
         v_t = subtract(v, scaled(v_n, n))
         slip = math.sqrt(dot(v_t, v_t))
-        k = combine_stiffness(first["stiffness"], second["stiffness"])
-        d = combine_dissipation(first["stiffness"], first["dissipation"], second["stiffness"], second["dissipation"])
-        f_n = k * max(0.0, contact["depth"]) * max(0.0, 1.0 - d * v_n)  # (1)
+        f_n = max(0.0, pair["elastic_force"]) * max(0.0, 1.0 - pair["dissipation"] * v_n)  # (1)
         f = scaled(f_n, n)
         if slip > 0.0:
-            static = combine_friction(first["static_friction"], second["static_friction"])
-            dynamic = combine_friction(first["dynamic_friction"], second["dynamic_friction"])
-            mu = friction_coefficient(slip / stiction_tolerance, static, dynamic)
+            mu = friction_coefficient(slip / stiction_tolerance, pair["static_friction"], pair["dynamic_friction"])
             f = add(f, scaled(-mu * f_n / slip, v_t))  # (2)
-        push(position_in, F_Bo_W_out, first["mobod"], p_WC, zero, f)
-        push(position_in, F_Bo_W_out, second["mobod"], p_WC, zero, scaled(-1.0, f))
+        push(position_in, F_Bo_W_out, A, p_WC, zero, f)
+        push(position_in, F_Bo_W_out, B, p_WC, zero, scaled(-1.0, f))
         out = forces_out[i]
         set_vector(out, f)
         out[APPROACH], out[SLIP] = -v_n, slip

@@ -9,8 +9,17 @@ import math
 
 from merganser.framework.native import device
 from merganser.multibody.contact.layout import Array
-from merganser.multibody.contact.plant_layout import APPROACH, COUPLER, DISTANCE, POINT, SLIP, WELD
-from merganser.multibody.contact.plant_problem import contact_point, ends_of, is_at_work
+from merganser.multibody.contact.plant_layout import (
+    APPROACH,
+    COUPLER,
+    DISTANCE,
+    POINT,
+    SLIP,
+    WELD,
+    PlantTrees,
+    ProblemArrays,
+)
+from merganser.multibody.contact.plant_problem import ends_of, is_at_work, tangents_of
 from merganser.multibody.kernels.spatial import (
     Vector3,
     add,
@@ -45,21 +54,14 @@ def calc_next_state(
 @device
 def calc_contact_forces(
     # Model:
-    trees: Array,
-    tree_of_mobod: Array,
-    materials: Array,
+    plant: PlantTrees,
     links: Array,
     time_step: float,
-    # In: as plant_problem.py has left it
+    # In:
     position_in: Array,
     v_next_in: Array,  # shape [num_v]
-    pairs_in: Array,
-    contacts_in: Array,
-    constraints_in: Array,
-    jacobian_in: Array,
-    frames_in: Array,
-    source_in: Array,
-    counts_in: Array,
+    contact_pairs_in: Array,  # those of the problem
+    problem_in: ProblemArrays,  # as plant_problem.py has left it
     impulses_in: Array,  # shape [num_rows]
     # Out:
     F_Bo_W_out: Array,  # forces of contacts and links on the bodies are added, shape [num_mobods, 6]
@@ -68,6 +70,8 @@ def calc_contact_forces(
     forces_out: Array,  # of each contact, see plant_layout.py; speeds are those after the step
 ) -> None:
     """Computes the forces of all constraints but drives."""
+    trees, constraints_in = plant.trees, problem_in.constraints
+    jacobian_in, counts_in = problem_in.jacobian, problem_in.counts
     calc_generalized_contact_forces(
         trees, time_step, constraints_in, jacobian_in, counts_in, impulses_in, tau_contact_out
     )  # fmt: skip
@@ -76,15 +80,15 @@ def calc_contact_forces(
     for c in range(counts_in[3]):
         constraint = constraints_in[c]
         gamma = impulses_in[constraint["row_start"] : constraint["row_start"] + 3]
-        frame, contact = frames_in[c], contacts_in[source_in[c]]
-        f = (0.0, 0.0, 0.0)
-        for r in range(3):
-            f = add(f, scaled(gamma[r] / time_step, vector(frame[3 * r : 3 * r + 3])))
-        first, second = materials[pairs_in[contact["pair"], 0]], materials[pairs_in[contact["pair"], 1]]
-        p_WC = contact_point(contact, first["stiffness"], second["stiffness"])
+        pair = contact_pairs_in[c]
+        n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
+        t_1, t_2 = tangents_of(n)
         zero = (0.0, 0.0, 0.0)
-        push(position_in, F_Bo_W_out, first["mobod"], p_WC, zero, f)
-        push(position_in, F_Bo_W_out, second["mobod"], p_WC, zero, scaled(-1.0, f))
+        f = add(zero, scaled(gamma[0] / time_step, t_1))
+        f = add(f, scaled(gamma[1] / time_step, t_2))
+        f = add(f, scaled(gamma[2] / time_step, n))
+        push(position_in, F_Bo_W_out, pair["mobod_A"], p_WC, zero, f)
+        push(position_in, F_Bo_W_out, pair["mobod_B"], p_WC, zero, scaled(-1.0, f))
         out = forces_out[c]
         set_vector(out, f)
         out[APPROACH] = -_row_velocity(constraint, trees, jacobian_in, 2, v_next_in)
@@ -98,7 +102,7 @@ def calc_contact_forces(
         _add_generalized(constraint, trees, jacobian_in, gamma, 1, time_step, tau_links_out)
     c = counts_in[4]
     for i in range(links.shape[0]):
-        if not is_at_work(links[i], tree_of_mobod):
+        if not is_at_work(links[i], plant.of_mobod):
             continue
         constraint = constraints_in[c]
         rows = constraint["num_rows"]

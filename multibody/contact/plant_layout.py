@@ -1,8 +1,12 @@
-"""The arrays in which a plant says what may touch, and what holds it together: see plant_problem.py."""
+"""The arrays in which a plant says what holds it together, and those of its contact problem: see plant_problem.py."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+
+from merganser.multibody.contact.layout import Array
 
 __all__ = [
     "APPROACH",
@@ -14,10 +18,12 @@ __all__ = [
     "POINT",
     "SLIP",
     "WELD",
+    "ConstraintSources",
+    "PlantTrees",
+    "ProblemArrays",
     "drive_dtype",
     "limit_dtype",
     "link_dtype",
-    "material_dtype",
 ]
 
 # Kinds of link.
@@ -27,22 +33,11 @@ DISTANCE = 1  # a rod from P to Q
 BALL = 2  # P is at Q
 WELD = 3  # frame P is frame Q
 
-# What a plant learns about a contact: the force on the body of the first geometry in W [N], then
+# What a plant learns about a contact: the force on body A in W [N], then
 APPROACH = 3  # the speed at which the bodies approach [m/s],
 SLIP = 4  # the speed at which they slip,
 POINT = 5  # and the point p_WC at which the force acts [m].
 NUM_FORCE_VALUES = 8
-
-material_dtype = np.dtype(
-    [
-        ("mobod", np.int64),  # to which the geometry is fixed
-        ("stiffness", np.float64),  # k [N/m]
-        ("dissipation", np.float64),  # d of Hunt and Crossley [s/m]
-        ("relaxation_time", np.float64),  # tau of SAP [s]
-        ("static_friction", np.float64),
-        ("dynamic_friction", np.float64),
-    ]
-)
 
 limit_dtype = np.dtype(
     [
@@ -83,3 +78,51 @@ link_dtype = np.dtype(
         ("damping", np.float64),
     ]
 )
+
+
+class PlantTrees(NamedTuple):
+    """The bodies of a plant, and the trees of the contact problem.
+
+    Attributes:
+        topology: of the bodies, shape [num_mobods], see kernels/layout.py.
+        trees: records of tree_dtype.
+        of_mobod: the tree of each body, -1 of those that cannot move; shape [num_mobods].
+        of_velocity: the tree of each velocity, shape [num_v].
+    """
+
+    topology: Array
+    trees: Array
+    of_mobod: Array
+    of_velocity: Array
+
+
+class ConstraintSources(NamedTuple):
+    """Of what the constraints of a step are made.
+
+    Attributes:
+        contact_pairs: records of contact_pair_dtype.
+        limits: of joints, records of limit_dtype.
+        links: records of link_dtype.
+        drives: records of drive_dtype.
+    """
+
+    contact_pairs: Array
+    limits: Array
+    links: Array
+    drives: Array
+
+
+class ProblemArrays(NamedTuple):
+    """The constraints of a step, as the solver takes them; see layout.py. Contacts come first, in the order of pairs.
+
+    Attributes:
+        constraints: records of constraint_dtype.
+        rows: records of row_dtype.
+        jacobian: blocks of J.
+        counts: numbers of constraints, rows, numbers of the Jacobian, contacts, and of these and limits; shape [5].
+    """
+
+    constraints: Array
+    rows: Array
+    jacobian: Array
+    counts: Array

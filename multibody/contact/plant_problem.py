@@ -6,22 +6,13 @@ has
 
     v_WC = sum_k (v_k + w_k x p_AoC) vdot_k,   [w_k; v_k] = H_PA_W[k] of B and all bodies A inboard of it       (1)
 
-so that a row of a Jacobian takes a walk from B to the world. Materials of two geometries in contact combine to
-
-    k = k_A k_B / (k_A + k_B),   d = (k_B d_A + k_A d_B) / (k_A + k_B),
-    tau = tau_A + tau_B,         mu = 2 mu_A mu_B / (mu_A + mu_B)                                               (2)
-
-and C lies between the surfaces as far into each of them as two springs in series give way:
-
-    p_WC = (k_A p_WCa + k_B p_WCb) / (k_A + k_B)                                                                (3)
-
-with p_WCa, p_WCb the points of A and B that are deepest in the other.
+so that a row of a Jacobian takes a walk from B to the world. Contacts come as pairs, with place, normal and law
+(contact_pairs.py).
 
 A joint limit takes part if the joint comes within twice the way that it can go in the step at the greater of its speeds
 before it and without constraints.
 
-Sources: R. Featherstone (2008), section 6.2, for A; A. Castro, F. Permenter, X. Han (2022) for limits and links;
-K. Hunt and F. Crossley (1975), and R. Elandt et al. (2019), section III.B, for (2).
+Sources: R. Featherstone (2008), section 6.2, for A; A. Castro, F. Permenter, X. Han (2022) for limits and links.
 """
 
 from __future__ import annotations
@@ -31,7 +22,16 @@ import math
 from merganser.framework.native import device, kernel
 from merganser.framework.native.views import as_matrix
 from merganser.multibody.contact.layout import CONTACT, DRIVE, HOLONOMIC, Array
-from merganser.multibody.contact.plant_layout import BALL, COUPLER, DISTANCE, NO_LINK, WELD
+from merganser.multibody.contact.plant_layout import (
+    BALL,
+    COUPLER,
+    DISTANCE,
+    NO_LINK,
+    WELD,
+    ConstraintSources,
+    PlantTrees,
+    ProblemArrays,
+)
 from merganser.multibody.kernels.mass_matrix import add_composite, fill_rows, start_composite
 from merganser.multibody.kernels.spatial import (
     Vector3,
@@ -41,7 +41,6 @@ from merganser.multibody.kernels.spatial import (
     rotate,
     rotational,
     scaled,
-    set_vector,
     subtract,
     translational,
     vector,
@@ -50,13 +49,10 @@ from merganser.multibody.kernels.spatial import (
 __all__ = [
     "calc_contact_problem",
     "calc_tree_matrices",
-    "combine_dissipation",
-    "combine_friction",
-    "combine_stiffness",
-    "contact_point",
     "ends_of",
     "find_limits",
     "is_at_work",
+    "tangents_of",
 ]
 
 LIMIT_STIFFNESS = 1e12
@@ -107,49 +103,6 @@ def _add_to_diagonal(node: Array, fixed: Array, time_step: float, tree: Array, m
         matrix[at] += time_step * fixed["damping"][k]
         if node["num_v"] == 1:
             matrix[at] += fixed["reflected_inertia"]
-
-
-# ---------------------------------------------------------------------- materials
-
-
-@device
-def combine_stiffness(k_A: float, k_B: float) -> float:
-    """k of equation (2); an infinite one leaves the other."""
-    if k_A == math.inf:
-        return k_B
-    if k_B == math.inf:
-        return k_A
-    return k_A * k_B / (k_A + k_B) if k_A + k_B > 0.0 else 0.0
-
-
-@device
-def combine_dissipation(k_A: float, d_A: float, k_B: float, d_B: float) -> float:
-    """d of equation (2)."""
-    if k_A == math.inf and k_B == math.inf:
-        return 0.5 * (d_A + d_B)
-    if k_A == math.inf:
-        return d_B
-    if k_B == math.inf:
-        return d_A
-    return (k_B * d_A + k_A * d_B) / (k_A + k_B) if k_A + k_B > 0.0 else 0.0
-
-
-@device
-def contact_point(contact: Array, k_A: float, k_B: float) -> Vector3:
-    """p_WC of equation (3), from a record whose point is midway between p_WCa and p_WCb."""
-    depth, share = contact["depth"], 0.0
-    if k_A == math.inf or k_B == math.inf:
-        share = (1.0 if k_B == math.inf else 0.0) - (1.0 if k_A == math.inf else 0.0)
-    elif k_A + k_B > 0.0:
-        share = (k_B - k_A) / (k_A + k_B)
-    # p_WCb - p_WCa = depth nhat_BA_W
-    return add(vector(contact["p_WC"]), scaled(0.5 * depth * share, vector(contact["nhat_BA_W"])))
-
-
-@device
-def combine_friction(mu_A: float, mu_B: float) -> float:
-    """mu of equation (2)."""
-    return 2.0 * mu_A * mu_B / (mu_A + mu_B) if mu_A + mu_B > 0.0 else 0.0
 
 
 # ---------------------------------------------------------------------- Jacobians
@@ -246,13 +199,14 @@ def _add_pair(
 
 
 @device
-def tangent_of(n: Vector3) -> Vector3:
-    """A unit vector orthogonal to a unit vector."""
+def tangents_of(n: Vector3) -> tuple[Vector3, Vector3]:
+    """Unit vectors t1 and t2 orthogonal to each other and to a unit vector n."""
     if abs(n[0]) < 0.6:
         t = cross(n, (1.0, 0.0, 0.0))
     else:
         t = cross(n, (0.0, 1.0, 0.0))
-    return scaled(1.0 / math.sqrt(dot(t, t)), t)
+    t_1 = scaled(1.0 / math.sqrt(dot(t, t)), t)
+    return t_1, cross(n, t_1)
 
 
 @device
@@ -285,99 +239,81 @@ def find_limits(limits: Array, time_step: float, q_in: Array, v_in: Array, v_sta
 @device
 def calc_contact_problem(
     # Model:
-    topology: Array,
-    trees: Array,
-    tree_of_mobod: Array,
-    tree_of_velocity: Array,  # shape [num_v]
-    materials: Array,  # of the geometries, of material_dtype
-    limits: Array,  # of limit_dtype
-    links: Array,  # of link_dtype
-    drives: Array,  # of drive_dtype
+    plant: PlantTrees,
     settings: Array,  # record of settings_dtype
     beta: float,  # near-rigid threshold of contacts
     # In:
+    sources: ConstraintSources,
     q_in: Array,
     v_in: Array,
     v_star_in: Array,
     position_in: Array,
-    pairs_in: Array,  # geometries in contact, shape [num_pairs, 2]
-    contacts_in: Array,  # of contact_dtype of geometry/proximity
-    # Out: large enough for everything
-    constraints_out: Array,
-    rows_out: Array,
-    jacobian_out: Array,
-    frames_out: Array,  # t1, t2, n of each contact, shape [num_contacts, 9]
-    source_out: Array,  # which contact a constraint is, shape [num_contacts]
-    counts_out: Array,  # numbers of constraints, rows, numbers of the Jacobian, contacts, and of these and limits
+    # Out:
+    problem_out: ProblemArrays,  # large enough for everything
 ) -> None:
-    """Writes the constraints: contacts, joint limits, links, then drives.
-
-    Body A of a contact in the solver is that of the second geometry, as nhat_BA_W of the proximity engine points from
-    the second into the first.
-    """
-    h = settings["time_step"]
+    """Writes the constraints: contacts, joint limits, links, then drives."""
+    trees, tree_of_velocity, h = plant.trees, plant.of_velocity, settings["time_step"]
+    limits, links, drives = sources.limits, sources.links, sources.drives
+    constraints, rows, jacobian, counts = problem_out
     c, row, place = 0, 0, 0
-    for i in range(contacts_in.shape[0]):
-        contact = contacts_in[i]
-        first, second = materials[pairs_in[contact["pair"], 0]], materials[pairs_in[contact["pair"], 1]]
-        A, B = second["mobod"], first["mobod"]
-        if tree_of_mobod[A] < 0 and tree_of_mobod[B] < 0:
-            continue
-        record = constraints_out[c]
-        source_out[c] = i
-        record["kind"] = CONTACT
-        place = _open(record, trees, tree_of_mobod[A], tree_of_mobod[B], row, 3, place, jacobian_out)
-        k = combine_stiffness(first["stiffness"], second["stiffness"])
-        record["stiffness"], record["beta"] = k, beta
-        record["relaxation_time"] = first["relaxation_time"] + second["relaxation_time"]
-        record["damping"] = combine_dissipation(
-            first["stiffness"], first["dissipation"], second["stiffness"], second["dissipation"]
-        )
-        record["friction"] = combine_friction(first["dynamic_friction"], second["dynamic_friction"])
-        record["elastic_force"] = k * contact["depth"]
-        record["lower"], record["upper"] = -math.inf, math.inf
-        record["velocity_target"], record["feedforward"] = 0.0, 0.0
-        n = vector(contact["nhat_BA_W"])
-        t_1 = tangent_of(n)
-        t_2 = cross(n, t_1)
-        p_WC = contact_point(contact, first["stiffness"], second["stiffness"])
-        frame = frames_out[c]
-        set_vector(frame[0:3], t_1)
-        set_vector(frame[3:6], t_2)
-        set_vector(frame[6:9], n)
-        _add_point(topology, position_in, trees, tree_of_mobod[B], record, B, p_WC, 1.0, t_1, t_2, n, jacobian_out)
-        _add_point(topology, position_in, trees, tree_of_mobod[A], record, A, p_WC, -1.0, t_1, t_2, n, jacobian_out)
-        for r in range(3):
-            rows_out[row + r]["g"], rows_out[row + r]["bias"] = 0.0, 0.0
-        rows_out[row + 2]["g"] = -contact["depth"]
+    for i in range(sources.contact_pairs.shape[0]):
+        place = _add_contact(sources.contact_pairs[i], plant, beta, position_in, c, row, place, problem_out)
         c, row = c + 1, row + 3
-    counts_out[3] = c
+    counts[3] = c
     for i in range(limits.shape[0]):
         limit = limits[i]
         lower, upper = _near_limits(limit, h, q_in, v_in, v_star_in)
         q = q_in[limit["q"]]
         if lower:
             place = _add_limit(limit, 1.0, q - limit["lower"], h, c, row, place, trees, tree_of_velocity,
-                               constraints_out, rows_out, jacobian_out)  # fmt: skip
+                               constraints, rows, jacobian)  # fmt: skip
             c, row = c + 1, row + 1
         if upper:
             place = _add_limit(limit, -1.0, limit["upper"] - q, h, c, row, place, trees, tree_of_velocity,
-                               constraints_out, rows_out, jacobian_out)  # fmt: skip
+                               constraints, rows, jacobian)  # fmt: skip
             c, row = c + 1, row + 1
-    counts_out[4] = c
+    counts[4] = c
     for i in range(links.shape[0]):
-        if not is_at_work(links[i], tree_of_mobod):
+        if not is_at_work(links[i], plant.of_mobod):
             continue
         place = _add_link(
-            links[i], topology, trees, tree_of_mobod, tree_of_velocity, h, q_in, position_in, row, place,
-            constraints_out[c], rows_out, jacobian_out,
+            links[i], plant.topology, trees, plant.of_mobod, tree_of_velocity, h, q_in, position_in, row, place,
+            constraints[c], rows, jacobian,
         )  # fmt: skip
-        row += constraints_out[c]["num_rows"]
+        row += constraints[c]["num_rows"]
         c += 1
     for i in range(drives.shape[0]):
-        place = _add_drive(drives[i], trees, tree_of_velocity, row, place, constraints_out[c], rows_out, jacobian_out)
+        place = _add_drive(drives[i], trees, tree_of_velocity, row, place, constraints[c], rows, jacobian)
         c, row = c + 1, row + 1
-    counts_out[0], counts_out[1], counts_out[2] = c, row, place
+    counts[0], counts[1], counts[2] = c, row, place
+
+
+@device
+def _add_contact(
+    pair: Array, plant: PlantTrees, beta: float, position: Array, c: int, row: int, place: int, problem: ProblemArrays
+) -> int:
+    """Writes constraint c from a contact pair: the velocity of A relative to B along t1, t2 and n.
+
+    As the normal of a pair points into A, bodies A and B of the solver are B and A of the pair.
+    """
+    topology, trees, jacobian = plant.topology, plant.trees, problem.jacobian
+    record, A, B = problem.constraints[c], pair["mobod_A"], pair["mobod_B"]
+    tree_A, tree_B = plant.of_mobod[A], plant.of_mobod[B]
+    place = _open(record, trees, tree_B, tree_A, row, 3, place, jacobian)
+    record["kind"], record["beta"] = CONTACT, beta
+    record["stiffness"], record["relaxation_time"] = pair["stiffness"], pair["relaxation_time"]
+    record["damping"], record["friction"] = pair["dissipation"], pair["dynamic_friction"]
+    record["elastic_force"] = pair["elastic_force"]
+    record["lower"], record["upper"] = -math.inf, math.inf
+    record["velocity_target"], record["feedforward"] = 0.0, 0.0
+    n, p_WC = vector(pair["nhat_BA_W"]), vector(pair["p_WC"])
+    t_1, t_2 = tangents_of(n)
+    _add_point(topology, position, trees, tree_A, record, A, p_WC, 1.0, t_1, t_2, n, jacobian)
+    _add_point(topology, position, trees, tree_B, record, B, p_WC, -1.0, t_1, t_2, n, jacobian)
+    for r in range(3):
+        problem.rows[row + r]["g"], problem.rows[row + r]["bias"] = 0.0, 0.0
+    problem.rows[row + 2]["g"] = pair["phi"]
+    return place
 
 
 @device

@@ -26,6 +26,7 @@ from merganser.framework.native.tape import (
     integers_at,
 )
 from merganser.geometry.proximity.layout import Hulls, contact_dtype, geometry_dtype, work_dtype
+from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
 from merganser.multibody.contact.layout import (
     CONVERGED,
     NO_CAPACITY,
@@ -37,10 +38,12 @@ from merganser.multibody.contact.layout import (
 )
 from merganser.multibody.contact.plant_forces import calc_generalized_contact_forces
 from merganser.multibody.contact.plant_layout import (
+    ConstraintSources,
+    PlantTrees,
+    ProblemArrays,
     drive_dtype,
     limit_dtype,
     link_dtype,
-    material_dtype,
 )
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels import operation_fields as o
@@ -72,6 +75,7 @@ _FAILED = -1
 _PARAMETERS, _POSITION, _SCRATCH = layout.parameter_dtype(), layout.position_dtype(), layout.scratch_dtype()
 _GEOMETRY, _CONTACT, _PROXIMITY_WORK = geometry_dtype, contact_dtype, work_dtype
 _TREE, _MATERIAL, _LIMIT, _LINK, _DRIVE = tree_dtype, material_dtype, limit_dtype, link_dtype, drive_dtype
+_CONTACT_PAIR = contact_pair_dtype
 _SETTINGS, _CONSTRAINT, _ROW, _RESULT = settings_dtype, constraint_dtype, row_dtype, result_dtype
 _FLOAT, _INTEGER, _BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 
@@ -164,33 +168,51 @@ def _find_candidates(f: Any) -> int:
     geometries = array_at(f[o.GEOMETRIES], (n,), _GEOMETRY)
     filtered = array_at(f[o.FILTERED], (size, size), _BOOL)
     work = _table(f[o.BOXES], n, 6), _integers(f[o.GRID], f[o.GRID_SIZE])
-    pairs = array_at(f[o.PAIRS], (f[o.PAIR_CAPACITY], 2), _INTEGER)
+    candidates = array_at(f[o.CANDIDATES], (f[o.CANDIDATE_CAPACITY], 2), _INTEGER)
     frames = _integers(f[o.FRAMES], n)
-    count: int = call_kernel(f[o.FIND_CANDIDATES], (geometries, frames, filtered, X_WG, 0.0, *work, pairs))
-    if count > f[o.PAIR_CAPACITY]:
+    count: int = call_kernel(f[o.FIND_CANDIDATES], (geometries, frames, filtered, X_WG, 0.0, *work, candidates))
+    if count > f[o.CANDIDATE_CAPACITY]:
         integers_at(f[o.LACK])[0] = count
         return _FAILED
     return count
 
 
 @device
-def _find_contacts(f: Any, num_pairs: int) -> int:
+def _find_contacts(f: Any, num_candidates: int) -> int:
     """How many points touch; negative if there is no answer."""
-    if num_pairs <= 0:
-        return num_pairs
+    if num_candidates <= 0:
+        return num_candidates
     n, capacity = f[o.NUM_GEOMETRIES], f[o.CONTACT_CAPACITY]
     geometries, X_WG = array_at(f[o.GEOMETRIES], (n,), _GEOMETRY), array_at(f[o.X_WG], (n, 4, 4), _FLOAT)
-    pairs = array_at(f[o.PAIRS], (num_pairs, 2), _INTEGER)
+    candidates = array_at(f[o.CANDIDATES], (num_candidates, 2), _INTEGER)
     work, contacts = (
         array_at(f[o.PROXIMITY_WORK], (1,), _PROXIMITY_WORK),
         array_at(f[o.CONTACTS], (capacity,), _CONTACT),
     )
-    every = (geometries, _hulls(f), X_WG, pairs, num_pairs, 0.0, work, contacts)
+    every = (geometries, _hulls(f), X_WG, candidates, num_candidates, 0.0, work, contacts)
     count: int = call_kernel(f[o.CONTACT_MANIFOLDS], every)
     if count > capacity:
         integers_at(f[o.LACK])[1] = count
         return _FAILED
     return count
+
+
+@device
+def _make_contact_pairs(f: Any, num_candidates: int, num_contacts: int) -> int:
+    """How many contact pairs there are, of as many contacts."""
+    if num_contacts <= 0:
+        return 0
+    materials = array_at(f[o.MATERIALS], (f[o.NUM_GEOMETRIES],), _MATERIAL)
+    candidates = array_at(f[o.CANDIDATES], (num_candidates, 2), _INTEGER)
+    contacts = array_at(f[o.CONTACTS], (num_contacts,), _CONTACT)
+    every = materials, _integers(f[o.TREE_OF_MOBOD], f[o.NUM_MOBODS]), candidates, contacts
+    count: int = call_kernel(f[o.MAKE_CONTACT_PAIRS], (*every, _contact_pairs(f, num_contacts)))
+    return count
+
+
+@device
+def _contact_pairs(f: Any, count: int) -> Any:
+    return array_at(f[o.CONTACT_PAIRS], (count,), _CONTACT_PAIR)
 
 
 # ---------------------------------------------------------------------- the contact problem
@@ -210,35 +232,21 @@ def _drives(values: Any, f: Any) -> Any:
 
 @device
 def _trees(f: Any) -> Any:
-    return array_at(f[o.TREES], (f[o.NUM_TREES],), _TREE), _integers(f[o.TREE_OF_MOBOD], f[o.NUM_MOBODS])
+    return array_at(f[o.TREES], (f[o.NUM_TREES],), _TREE)
 
 
 @device
-def _limits_and_links(f: Any) -> Any:
-    return (
-        array_at(f[o.JOINT_LIMITS], (f[o.NUM_LIMITS],), _LIMIT),
-        array_at(f[o.LINKS], (f[o.NUM_LINKS],), _LINK),
-    )
+def _sources(values: Any, f: Any, num_contact_pairs: int) -> Any:
+    limits = array_at(f[o.JOINT_LIMITS], (f[o.NUM_LIMITS],), _LIMIT)
+    links = array_at(f[o.LINKS], (f[o.NUM_LINKS],), _LINK)
+    return ConstraintSources(_contact_pairs(f, num_contact_pairs), limits, links, _drives(values, f))
 
 
 @device
-def _found(f: Any, num_pairs: int, num_contacts: int) -> Any:
-    """Pairs of geometries and contacts."""
-    return (
-        array_at(f[o.PAIRS], (num_pairs, 2), _INTEGER),
-        array_at(f[o.CONTACTS], (num_contacts,), _CONTACT),
-    )
-
-
-@device
-def _frames_and_sources(f: Any) -> Any:
-    capacity = f[o.CONTACT_CAPACITY]
-    return _table(f[o.CONTACT_FRAMES], capacity, 9), _integers(f[o.SOURCE], capacity), _integers(f[o.COUNTS], 5)
-
-
-@device
-def _materials(f: Any) -> Any:
-    return array_at(f[o.MATERIALS], (f[o.NUM_GEOMETRIES],), _MATERIAL)
+def _problem(f: Any) -> Any:
+    constraints = array_at(f[o.CONSTRAINTS], (f[o.CONSTRAINT_CAPACITY],), _CONSTRAINT)
+    rows, jacobian = array_at(f[o.ROWS], (f[o.ROW_CAPACITY],), _ROW), doubles(f[o.JACOBIAN], f[o.JACOBIAN_CAPACITY])
+    return ProblemArrays(constraints, rows, jacobian, _integers(f[o.COUNTS], 5))
 
 
 @device
@@ -247,33 +255,25 @@ def _settings(f: Any) -> Any:
 
 
 @device
-def _start(values: Any, numbers: Any, f: Any, found: Any) -> None:
+def _start(values: Any, numbers: Any, f: Any, num_contact_pairs: int) -> None:
     """Writes the problem."""
     topology, parameters, _ = model(values, f)
     x, _, _, position, _, scratch, x_star = motion(values, f)
     num_q = f[o.NUM_Q]
-    trees, tree_of_mobod = _trees(f)
-    limits, links = _limits_and_links(f)
+    of_mobod, of_velocity = _integers(f[o.TREE_OF_MOBOD], f[o.NUM_MOBODS]), _integers(f[o.TREE_OF_VELOCITY], f[o.NUM_V])
     known = (
-        topology, parameters, trees, tree_of_mobod, _integers(f[o.TREE_OF_VELOCITY], f[o.NUM_V]), _materials(f), limits,
-        links, _drives(values, f), _settings(f), numbers[f[o.NEAR_RIGID_THRESHOLD]],
+        PlantTrees(topology, _trees(f), of_mobod, of_velocity), parameters, _settings(f),
+        numbers[f[o.NEAR_RIGID_THRESHOLD]], _sources(values, f, num_contact_pairs),
     )  # fmt: skip
     masses = doubles(f[o.MATRIX], f[o.MATRIX_SIZE]), _integers(f[o.IS_LOCKED], f[o.NUM_V])
-    problem = (
-        array_at(f[o.CONSTRAINTS], (f[o.CONSTRAINT_CAPACITY],), _CONSTRAINT),
-        array_at(f[o.ROWS], (f[o.ROW_CAPACITY],), _ROW),
-        doubles(f[o.JACOBIAN], f[o.JACOBIAN_CAPACITY]),
-    )
     state = x[:num_q], x[num_q:], x_star, position
-    every = (*known, *state, *found, scratch, *masses, *problem, *_frames_and_sources(f))
-    call_quiet_kernel(f[o.START_STEP], every)
+    call_quiet_kernel(f[o.START_STEP], (*known, *state, scratch, *masses, _problem(f)))
 
 
 @device
 def _solve(values: Any, f: Any) -> int:
     """Velocities after the step, and impulses."""
     counts, num_q, num_v = integers_at(f[o.COUNTS]), f[o.NUM_Q], f[o.NUM_V]
-    trees, _ = _trees(f)
     masses = doubles(f[o.MATRIX], f[o.MATRIX_SIZE]), _integers(f[o.IS_LOCKED], num_v)
     speeds = doubles(place_at(values, f[o.STATE] + num_q), num_v), doubles(place_at(values, f[o.RESULT] + num_q), num_v)
     problem = (
@@ -283,21 +283,21 @@ def _solve(values: Any, f: Any) -> int:
     )
     work = f[o.BLOCK_CAPACITY], doubles(f[o.WORK], f[o.WORK_SIZE]), _integers(f[o.INTEGER_WORK], f[o.INTEGER_WORK_SIZE])
     made = doubles(f[o.V_NEXT], num_v), doubles(f[o.IMPULSES], counts[1]), array_at(f[o.STATISTICS], (1,), _RESULT)[0]
-    status: int = call_kernel(f[o.SOLVER], (_settings(f), trees, *masses, *speeds, *problem, *work, *made))
+    status: int = call_kernel(f[o.SOLVER], (_settings(f), _trees(f), *masses, *speeds, *problem, *work, *made))
     if status == NO_CAPACITY:
         integers_at(f[o.LACK])[2] = 1
     return status
 
 
 @device
-def _end(values: Any, numbers: Any, f: Any, num_pairs: int, num_contacts: int) -> None:
+def _end(values: Any, numbers: Any, f: Any, num_candidates: int, num_contacts: int) -> None:
     """The next state. What there is to tell about contacts is only computed when somebody looks."""
     topology, _, _ = model(values, f)
     x, _, _, _, _, _, result = motion(values, f)
     h = numbers[f[o.TIME_STEP]]
     call_quiet_kernel(f[o.NEXT_STATE], (topology, h, x[: f[o.NUM_Q]], doubles(f[o.V_NEXT], f[o.NUM_V]), result))
     held = integers_at(f[o.HELD])
-    held[0], held[1] = num_pairs, num_contacts
+    held[0], held[1] = num_candidates, num_contacts
     u, inputs, impulses = doubles_at(f[o.U]), integers_at(f[o.CONTROLLED_INPUTS]), doubles_at(f[o.IMPULSES])
     first = integers_at(f[o.COUNTS])[1] - f[o.NUM_CONTROLLERS]
     for k in range(f[o.NUM_CONTROLLERS]):
@@ -307,16 +307,16 @@ def _end(values: Any, numbers: Any, f: Any, num_pairs: int, num_contacts: int) -
 @device
 def _hold(values: Any, numbers: Any, f: Any) -> int:
     """Changes the free step to one that holds what is to be held; returns 0 if that is done."""
-    num_pairs = _find_candidates(f) if f[o.NUM_GEOMETRIES] > 0 else 0
-    num_contacts = _find_contacts(f, num_pairs)
+    num_candidates = _find_candidates(f) if f[o.NUM_GEOMETRIES] > 0 else 0
+    num_contacts = _find_contacts(f, num_candidates)
     if num_contacts < 0:
         return _FAILED
-    if num_contacts > 0 or count_limits(values, numbers, f) > 0 or f[o.NUM_LINKS] > 0:
-        num_pairs = num_pairs if num_contacts > 0 else 0
-        _start(values, numbers, f, _found(f, num_pairs, num_contacts))
+    num_contact_pairs = _make_contact_pairs(f, num_candidates, num_contacts)
+    if num_contact_pairs > 0 or count_limits(values, numbers, f) > 0 or f[o.NUM_LINKS] > 0:
+        _start(values, numbers, f, num_contact_pairs)
         status = _solve(values, f)
         if status == CONVERGED:
-            _end(values, numbers, f, num_pairs, num_contacts)
+            _end(values, numbers, f, num_candidates, num_contacts)
         return 0 if status == CONVERGED else _FAILED
     return _controlled_step(values, numbers, f) if f[o.NUM_CONTROLLERS] > 0 else 0
 

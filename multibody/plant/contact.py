@@ -16,6 +16,7 @@ from merganser.framework.native.shared_code import job_of
 from merganser.geometry.proximity.engine import manifolds_job
 from merganser.multibody import kernels
 from merganser.multibody.contact import contact_velocities, make_settings, tamsi_contact_velocities
+from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_A_NUMBER, NOT_CONVERGED, SAP, TAMSI
 from merganser.multibody.contact.penalty import limit_forces, penalty_forces
 from merganser.multibody.contact.plant_layout import (
@@ -23,6 +24,7 @@ from merganser.multibody.contact.plant_layout import (
     COUPLER,
     DISTANCE,
     NO_LINK,
+    NUM_FORCE_VALUES,
     WELD,
     drive_dtype,
     link_dtype,
@@ -32,14 +34,15 @@ from merganser.multibody.contact.plant_step import end_step, start_step
 from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
 from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.plant.contact_arrays import (
-    NO_CONTACTS,
-    NO_PAIRS,
+    NOTHING_TOUCHES,
     ContactModelArrays,
     ContactRoom,
     ContactSample,
+    Touching,
     conclude_step,
     end_step_arguments,
     joints_with_limits_left_out,
+    sample_of_contacts,
 )
 from merganser.multibody.plant.contact_enums import DiscreteContactApproximation
 from merganser.multibody.plant.contact_geometry import PlantContactGeometry, listed
@@ -126,13 +129,13 @@ class PlantContact(PlantContactGeometry):
         w.store.invalid &= w.kinematics_clearing
         room = self._contact_room(w)
         model, num_q = room.model, len(w.q)
-        pairs, contacts = self._find_contacts(context, room) if self._may_touch else (NO_PAIRS, NO_CONTACTS)
+        touching = self._find_contacts(context, room) if self._may_touch else NOTHING_TOUCHES
         num_limits = 0
         if len(model.limits):
             num_limits = w.call(find_limits, model.limits, self._time_step, w.q, w.v, result[num_q:])
         links = self._links_at_work(context, room) if self._has_constraints else room.links
-        if len(contacts) or num_limits or len(links):
-            self._solve(context, w, room, pairs, contacts, links, result)
+        if len(touching.contact_pairs) or num_limits or len(links):
+            self._solve(context, w, room, touching, links, result)
         elif w.drives is not None:
             return self._call_controlled_step(w, result)
         return 0
@@ -145,16 +148,17 @@ class PlantContact(PlantContactGeometry):
         if not self._can_hold or not w.is_float or w.contact is not None or not is_missing(start_step):
             return
         room, settings, v_star = self._contact_room(w), self._settings_of_contact(), np.zeros(len(w.v))
-        results = w.x, w.F_applied, v_star, v_star, room.forces, NO_CONTACTS, NO_PAIRS
-        jobs = [
+        candidates, contacts, pairs = NOTHING_TOUCHES
+        given = w.q, w.F_applied, w.position, pairs
+        results = w.x, w.F_applied, v_star, v_star, np.zeros((0, NUM_FORCE_VALUES))
+        jobs: list[Any] = [
             (_solver_of(settings), _solver_arguments(w, room, settings, v_star, 0, 0, 0)),
-            (start_step, self._start_step_arguments(w, room, NO_PAIRS, NO_CONTACTS, room.links, room.drives, w.x)),
-            (end_step, end_step_arguments(
-                room, w, self._time_step, w.q, w.F_applied, w.position, NO_PAIRS, NO_CONTACTS, results
-            )),
-        ]  # fmt: skip
+            (start_step, self._start_step_arguments(w, room, pairs, room.links, room.drives, w.x)),
+            (end_step, end_step_arguments(room, self._time_step, given, results)),
+        ]
         if self._may_touch:
-            compile_ahead([*jobs, job_of("refine"), job_of("search"), manifolds_job()])
+            of_pairs = make_contact_pairs, (room.materials, room.model.tree_of_mobod, candidates, contacts, pairs)
+            compile_ahead([*jobs, of_pairs, job_of("refine"), job_of("search"), manifolds_job()])
         else:  # there may be a limit that is never reached
             compile_ahead(jobs, is_needed_soon=False)
 
@@ -165,35 +169,33 @@ class PlantContact(PlantContactGeometry):
         return room
 
     def _solve(
-        self, context: Any, w: Workspace, room: ContactRoom, pairs: Array, contacts: Array, links: Array, result: Array
+        self, context: Any, w: Workspace, room: ContactRoom, touching: Touching, links: Array, result: Array
     ) -> None:
         """Solves the contact problem; `result` holds the state after the step without constraints, and receives it."""
         model, num_q = room.model, len(w.q)
         drives = self._drives_of_problem(w, room)
         room.reserve(
-            len(contacts),
+            len(touching.contact_pairs),
             2 * len(model.limits) + len(links) + len(drives),
             2 * len(model.limits) + 6 * len(links) + len(drives),
         )
-        w.call(start_step, *self._start_step_arguments(w, room, pairs, contacts, links, drives, result))
+        w.call(start_step, *self._start_step_arguments(w, room, touching.contact_pairs, links, drives, result))
         num_constraints, num_rows, jacobian_size, _, _ = room.counts.tolist()
         self._call_solver(context, w, room, result[num_q:], num_constraints, num_rows, jacobian_size)
         F_applied = w.F_applied if w.has_applied_forces else w.zeros_F
-        w.contact_sample = conclude_step(room, w, self._time_step, w.q, F_applied, w.position, pairs, contacts, result)
+        w.contact_sample = conclude_step(room, w, self._time_step, w.q, F_applied, w.position, touching, result)
         if len(drives):
             controllers = w.drives.controllers
             efforts = room.impulses[num_rows - len(drives) : num_rows] / self._time_step
             w.net_actuation[controllers.inputs] = efforts
 
     def _start_step_arguments(
-        self, w: Workspace, room: ContactRoom, pairs: Array, contacts: Array, links: Array, drives: Array, x_star: Array
+        self, w: Workspace, room: ContactRoom, contact_pairs: Array, links: Array, drives: Array, x_star: Array
     ) -> tuple[Any, ...]:
-        model = room.model
         return (
-            w.topology, w.parameters, model.trees, model.tree_of_mobod, model.tree_of_velocity, room.materials,
-            model.limits, links, drives, self._settings_of_contact(), self._choices.near_rigid_threshold, w.q, w.v,
-            x_star, w.position, pairs, contacts, w.scratch, room.matrix, room.is_locked, room.constraints, room.rows,
-            room.jacobian, room.frames, room.source, room.counts,
+            room.model.plant_trees, w.parameters, self._settings_of_contact(), self._choices.near_rigid_threshold,
+            room.sources(contact_pairs, links, drives), w.q, w.v, x_star, w.position, w.scratch, room.matrix,
+            room.is_locked, room.problem(),
         )  # fmt: skip
 
     def _call_solver(
@@ -286,22 +288,16 @@ class PlantContact(PlantContactGeometry):
     def _find_penalty_forces(self, context: Any, w: Workspace, room: ContactRoom) -> ContactSample | None:
         """Leaves the forces of contacts on the bodies in room.F_Bo_W; returns None if nothing touches."""
         self._eval_velocity(context)
-        pairs, contacts = self._find_contacts(context, room)
-        if not len(contacts):
+        touching = self._find_contacts(context, room)
+        pairs = touching.contact_pairs
+        if not len(pairs):
             return None
-        room.reserve(len(contacts), 0, 0)
         room.F_Bo_W[:] = 0.0
-        w.call(
-            penalty_forces, room.materials, self._choices.stiction_tolerance, w.position, w.velocity, pairs, contacts,
-            room.F_Bo_W, room.forces,
-        )  # fmt: skip
+        forces, tolerance = np.empty((len(pairs), NUM_FORCE_VALUES)), self._choices.stiction_tolerance
+        w.call(penalty_forces, tolerance, w.position, w.velocity, pairs, room.F_Bo_W, forces)
         room.tau[:] = 0.0
         w.call(kernels.generalized_forces, w.topology, w.position, room.F_Bo_W, w.zeros_F.copy(), room.tau)
-        forces = room.forces[: len(contacts)].copy()
-        return ContactSample(
-            room.geometry_ids(), room.bodies, pairs[contacts["pair"]], contacts.copy(), forces, room.tau.copy(),
-            room.tau_joints.copy(),
-        )  # fmt: skip
+        return sample_of_contacts(room, touching, forces, room.tau.copy(), room.tau_joints.copy())
 
     def _find_contacts_now(self, context: Any) -> ContactSample | None:
         w = self._workspace(context)

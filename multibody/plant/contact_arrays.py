@@ -12,13 +12,16 @@ from merganser.geometry import GeometryId
 from merganser.geometry.proximity.layout import contact_dtype
 from merganser.multibody import kernels
 from merganser.multibody.contact import integer_workspace_size, make_trees, workspace_size
+from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
 from merganser.multibody.contact.layout import constraint_dtype, result_dtype, row_dtype
 from merganser.multibody.contact.plant_layout import (
     NUM_FORCE_VALUES,
+    ConstraintSources,
+    PlantTrees,
+    ProblemArrays,
     drive_dtype,
     limit_dtype,
     link_dtype,
-    material_dtype,
 )
 from merganser.multibody.contact.plant_step import end_step
 from merganser.multibody.kernels import layout
@@ -26,23 +29,39 @@ from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint, MultibodyTree
 
 __all__ = [
-    "NO_CONTACTS",
-    "NO_PAIRS",
+    "NOTHING_TOUCHES",
     "ContactModelArrays",
     "ContactRoom",
     "ContactSample",
+    "Touching",
     "conclude_step",
     "end_step_arguments",
     "joints_with_limits_left_out",
+    "sample_of_contacts",
 ]
 
 Array = NDArray[Any]
 
-NO_PAIRS = np.zeros((0, 2), np.int64)
-NO_CONTACTS = np.zeros(0, contact_dtype)
 _LIMIT_PERIOD = 0.07  # of a joint on the spring that holds its limit in continuous time [s]
 _LIMIT_LENGTH = 1e-3  # travel at which the damping of that spring is critical [rad or m]
 _SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
+
+
+class Touching(NamedTuple):
+    """What touches at one time.
+
+    Attributes:
+        candidates: pairs of geometries by number that may touch, shape [num_candidates, 2].
+        contacts: points at which they do, records of contact_dtype.
+        contact_pairs: what comes of these, records of contact_pair_dtype.
+    """
+
+    candidates: Array
+    contacts: Array
+    contact_pairs: Array
+
+
+NOTHING_TOUCHES = Touching(np.zeros((0, 2), np.int64), np.zeros(0, contact_dtype), np.zeros(0, contact_pair_dtype))
 
 
 class ContactSample(NamedTuple):
@@ -52,7 +71,7 @@ class ContactSample(NamedTuple):
         geometry_ids: of all geometries, and
         bodies: the indices of their bodies; both by the numbers in
         geometries: A, then B of each contact, whose normal points from B into A; shape [num_contacts, 2].
-        contacts: records of contact_dtype.
+        contacts: the geometric contact of which each was made, records of contact_dtype; of several the deepest.
         forces: on the body of A in W [N], speeds of approach and of slip [m/s] after a discrete step, and p_WC [m], at
             which the force acts; shape [num_contacts, NUM_FORCE_VALUES].
         tau: generalized forces of all contacts, shape [num_v].
@@ -76,6 +95,7 @@ class ContactModelArrays:
     Attributes:
         trees: of the contact problem, records of tree_dtype; the world and what is welded to it separate them.
         tree_of_mobod, tree_of_velocity: which tree each belongs to, -1 for none.
+        plant_trees: all of these, as kernels take them.
         matrix_size: numbers of all blocks of the mass matrix.
         most_velocities: of one tree.
         limits: positions with a finite limit whose rates are velocities, records of limit_dtype.
@@ -100,6 +120,7 @@ class ContactModelArrays:
                 starts.append(start)
         self.trees = make_trees(sizes)
         self.trees["v_start"] = starts
+        self.plant_trees = PlantTrees(topology, self.trees, self.tree_of_mobod, self.tree_of_velocity)
         self.matrix_size = int((self.trees["num_v"] ** 2).sum())
         self.most_velocities = max(sizes, default=0)
         self.limits = _limits_of(tree)
@@ -190,7 +211,8 @@ class ContactRoom:
         drives: PD controllers, records of drive_dtype.
         controllers: whose these are; None at first.
         matrix, is_locked, v_next: see contact/layout.py.
-        counts: see contact/plant_problem.py.
+        constraints, rows, jacobian, counts: see contact/plant_layout.py.
+        contact_pairs: room for records of contact_pair_dtype.
         statistics: of the solver's last call, a record of result_dtype.
         run_limits: adds the forces of joint limits in continuous time to its argument; made when it is first used.
         is_beyond_limits: whether there were any, which are in tau_joints then.
@@ -218,7 +240,7 @@ class ContactRoom:
         self.counts = np.zeros(5, np.int64)
         self.constraints, self.rows = np.zeros(0, constraint_dtype), np.zeros(0, row_dtype)
         self.jacobian, self.impulses = np.zeros(0), np.zeros(0)
-        self.frames, self.source, self.forces = np.zeros((0, 9)), np.zeros(0, np.int64), np.zeros((0, NUM_FORCE_VALUES))
+        self.contact_pairs = np.zeros(0, contact_pair_dtype)
         self.statistics: Any = np.zeros(1, result_dtype)[0]
         num_trees = len(model.trees)
         n = min(num_trees, _SMALL_ISLAND)
@@ -234,9 +256,17 @@ class ContactRoom:
         other = copy.copy(self)
         other.v_next, other.counts = np.zeros_like(self.v_next), np.zeros_like(self.counts)
         other.constraints, other.jacobian = np.zeros_like(self.constraints), np.zeros_like(self.jacobian)
-        other.impulses, other.frames = np.zeros_like(self.impulses), np.zeros_like(self.frames)
-        other.source, other.statistics = np.zeros_like(self.source), np.zeros(1, result_dtype)[0]
+        other.impulses, other.contact_pairs = np.zeros_like(self.impulses), np.zeros_like(self.contact_pairs)
+        other.statistics = np.zeros(1, result_dtype)[0]
         return other
+
+    def sources(self, contact_pairs: Array, links: Array, drives: Array) -> ConstraintSources:
+        """Of what the constraints of a step are made."""
+        return ConstraintSources(contact_pairs, self.model.limits, links, drives)
+
+    def problem(self) -> ProblemArrays:
+        """The arrays in which the problem is written."""
+        return ProblemArrays(self.constraints, self.rows, self.jacobian, self.counts)
 
     def geometry_ids(self) -> list[GeometryId]:
         """The geometries that may touch."""
@@ -248,12 +278,14 @@ class ContactRoom:
         num_constraints, num_rows = num_contacts + num_others, 3 * num_contacts + num_other_rows
         if num_constraints > len(self.constraints):
             self.constraints = np.zeros(2 * num_constraints, constraint_dtype)
-        if num_contacts > len(self.frames):
-            self.frames, self.source = np.zeros((2 * num_contacts, 9)), np.zeros(2 * num_contacts, np.int64)
-            self.forces = np.zeros((2 * num_contacts, NUM_FORCE_VALUES))
         if num_rows > len(self.rows):
             self.rows, self.impulses = np.zeros(2 * num_rows, row_dtype), np.zeros(2 * num_rows)
             self.jacobian = np.zeros(4 * num_rows * self.model.most_velocities)
+
+    def reserve_contact_pairs(self, count: int) -> None:
+        """Makes room for contact pairs."""
+        if count > len(self.contact_pairs):
+            self.contact_pairs = np.zeros(2 * count, contact_pair_dtype)
 
     def reserve_work(self, num_constraints: int, num_rows: int, jacobian_size: int) -> None:
         """Makes room for the solver."""
@@ -276,9 +308,18 @@ class ContactRoom:
         self._sizes = (-1, -1, -1)
 
 
+def sample_of_contacts(
+    room: ContactRoom, touching: Touching, forces: Array, tau: Array, tau_joints: Array, statistics: Any = None
+) -> ContactSample:
+    """What there is to tell about contact pairs whose forces are known."""
+    contacts = touching.contacts.take(touching.contact_pairs["source"])  # a quarter of the time of [...]
+    geometries = touching.candidates.take(contacts["pair"], axis=0)
+    return ContactSample(room.geometry_ids(), room.bodies, geometries, contacts, forces, tau, tau_joints, statistics)
+
+
 def conclude_step(
-    room: ContactRoom, w: Workspace, time_step: float, q: Array, F_applied: Array, position: Array, pairs: Array,
-    contacts: Array, x_next: Array,
+    room: ContactRoom, w: Workspace, time_step: float, q: Array, F_applied: Array, position: Array, touching: Touching,
+    x_next: Array,
 ) -> ContactSample:  # fmt: skip
     """Writes the next state, from what start_step and the solver have left in `room`.
 
@@ -289,29 +330,32 @@ def conclude_step(
         q: positions before the step.
         F_applied: forces on the bodies but those of contacts and links, shape [num_mobods, 6].
         position: kinematics at q.
-        pairs, contacts: as start_step has got them.
+        touching: of which the contact pairs are those that start_step has got.
         x_next: the next state.
 
     Returns:
         What there is to tell about the contacts.
     """
-    num_contacts, num_v = int(room.counts[3]), len(w.v)
-    tau, tau_joints, forces = np.empty(num_v), np.empty(num_v), np.empty((num_contacts, NUM_FORCE_VALUES))
-    kept, geometries = np.empty(num_contacts, contact_dtype), np.empty((num_contacts, 2), np.int64)
-    results = x_next, room.F_Bo_W, tau, tau_joints, forces, kept, geometries
-    w.call(end_step, *end_step_arguments(room, w, time_step, q, F_applied, position, pairs, contacts, results))
-    ids, counts = room.geometry_ids(), room.statistics.item()
-    return ContactSample(ids, room.bodies, geometries, kept, forces, tau, tau_joints, counts)
+    num_v, num_pairs = len(w.v), len(touching.contact_pairs)
+    tau, tau_joints, forces = np.empty(num_v), np.empty(num_v), np.empty((num_pairs, NUM_FORCE_VALUES))
+    given = q, F_applied, position, touching.contact_pairs
+    results = x_next, room.F_Bo_W, tau, tau_joints, forces
+    w.call(end_step, *end_step_arguments(room, time_step, given, results))
+    return sample_of_contacts(room, touching, forces, tau, tau_joints, room.statistics.item())
 
 
 def end_step_arguments(
-    room: ContactRoom, w: Workspace, time_step: float, q: Array, F_applied: Array, position: Array, pairs: Array,
-    contacts: Array, results: tuple[Array, ...],
-) -> tuple[Any, ...]:  # fmt: skip
-    """Those of the kernel end_step, of which the results are the last."""
-    model = room.model
+    room: ContactRoom, time_step: float, given: tuple[Array, ...], results: tuple[Array, ...]
+) -> tuple[Any, ...]:
+    """Those of the kernel end_step.
+
+    Args:
+        room, time_step: as of `conclude_step`.
+        given: q, F_applied, position and the contact pairs.
+        results: the last arguments of the kernel.
+    """
+    q, F_applied, position, contact_pairs = given
     return (
-        w.topology, model.trees, model.tree_of_mobod, room.materials, room.links, time_step, q, room.v_next,
-        F_applied, position, pairs, contacts, room.constraints, room.jacobian, room.frames, room.source, room.counts,
-        room.impulses, *results,
+        room.model.plant_trees, room.links, time_step, q, room.v_next, F_applied, position, contact_pairs,
+        room.problem(), room.impulses, *results,
     )  # fmt: skip

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from merganser.geometry import ProximityProperties, SceneGraphInspector
 from merganser.geometry.materials import HydroelasticType
+from merganser.multibody.contact.contact_pairs import make_contact_pairs, material_dtype
 from merganser.multibody.contact.geometry_poses import geometry_poses
-from merganser.multibody.contact.plant_layout import material_dtype
 from merganser.multibody.plant.constraints import PlantConstraints
-from merganser.multibody.plant.contact_arrays import NO_CONTACTS, ContactModelArrays, ContactRoom
+from merganser.multibody.plant.contact_arrays import NOTHING_TOUCHES, ContactModelArrays, ContactRoom, Touching
 from merganser.multibody.plant.contact_enums import ContactModel
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
 
@@ -30,8 +30,8 @@ class PlantContactGeometry(PlantConstraints):
 
     _contact_model_arrays: ContactModelArrays
 
-    def _find_contacts(self, context: Any, room: ContactRoom) -> tuple[Array, Array]:
-        """Points at which geometries overlap: pairs of geometries by number, and records of contact_dtype.
+    def _find_contacts(self, context: Any, room: ContactRoom) -> Touching:
+        """Points at which geometries overlap, and the contact pairs that come of them.
 
         Raises:
             UnconnectedInputError: there is no SceneGraph to ask.
@@ -52,11 +52,17 @@ class PlantContactGeometry(PlantConstraints):
             X_WG = layout.world_poses(query.world_poses())
         candidates = queries.engine.find_candidates(X_WG, is_sorted=False)
         if not len(candidates):
-            return candidates, NO_CONTACTS
-        pairs, contacts = queries.engine.contact_manifolds(X_WG, 0.0, candidates)
-        if room.has_foreign_geometry and len(contacts):
-            self._refuse_foreign_contacts(room, query.inspector(), pairs, contacts)
-        return pairs, contacts
+            return NOTHING_TOUCHES
+        candidates, contacts = queries.engine.contact_manifolds(X_WG, 0.0, candidates)
+        if not len(contacts):
+            return NOTHING_TOUCHES
+        if room.has_foreign_geometry:
+            self._refuse_foreign_contacts(room, query.inspector(), candidates, contacts)
+        room.reserve_contact_pairs(len(contacts))
+        count = self._workspace(context).call(
+            make_contact_pairs, room.materials, room.model.tree_of_mobod, candidates, contacts, room.contact_pairs
+        )
+        return Touching(candidates, contacts, room.contact_pairs[:count])
 
     def EvalSceneGraphInspector(self, context: Any) -> SceneGraphInspector:
         """Returns the inspector of the SceneGraph that is connected to the port `geometry_query`.
@@ -172,6 +178,13 @@ class PlantContactGeometry(PlantConstraints):
         record["dissipation"] = read("material", "hunt_crossley_dissipation", dissipation)
         record["relaxation_time"] = read("material", "relaxation_time", _RELAXATION_TIME)
         record["static_friction"], record["dynamic_friction"] = friction.static_friction(), friction.dynamic_friction()
+        has_one_point = read("material", "single_contact_point", False)
+        if not isinstance(has_one_point, (bool, np.bool_)):
+            raise RuntimeError(
+                f"The property ('material', 'single_contact_point') of geometry '{name}' of plant "
+                f"'{self.GetSystemPathname()}' must be True or False, but is {has_one_point!r}."
+            )
+        record["has_one_point"] = has_one_point
 
     def _default_compliance(self) -> tuple[float, float]:
         """Stiffness [N/m] and dissipation [s/m] of a geometry that does not say.

@@ -89,7 +89,8 @@ class ContactResults:
     """The contacts of a plant at one time; empty if made without arguments.
 
     Face on face, two geometries may touch in several points, each of which counts as one contact here; pydrake has
-    one. Contact is between points always: there are no hydroelastic and no deformable contacts.
+    one. Their forces add up to what one point would carry, see multibody/contact/README.md, also for how to have one
+    only. Contact is between points always: there are no hydroelastic and no deformable contacts.
     """
 
     def __init__(self, plant: MultibodyPlant | None = None, sample: ContactSample | None = None) -> None:

@@ -15,13 +15,14 @@ from merganser.geometry.proximity.layout import contact_dtype, work_dtype
 from merganser.geometry.proximity.manifolds import contact_manifolds
 from merganser.multibody import kernels
 from merganser.multibody.contact import contact_velocities, tamsi_contact_velocities
+from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.contact.layout import TAMSI
 from merganser.multibody.contact.plant_layout import drive_dtype
 from merganser.multibody.contact.plant_step import next_state, start_step
 from merganser.multibody.kernels import checked_arrays
 from merganser.multibody.kernels import operation_fields as o
-from merganser.multibody.plant.contact_arrays import ContactRoom, ContactSample, conclude_step
+from merganser.multibody.plant.contact_arrays import ContactRoom, ContactSample, Touching, conclude_step
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -31,14 +32,15 @@ __all__ = ["HeldRoom", "are_compiled"]
 
 Array = NDArray[Any]
 
-_FIRST_PAIRS = 4  # room at the start for so many candidates and contacts of each geometry
+_FIRST_CANDIDATES = 4  # room at the start for so many candidates and contacts of each geometry
 _FIRST_CONTACTS = 4
 
 
 def are_compiled(plant: MultibodyPlant) -> bool:
     """Whether the kernels are there that take long to compile; those of contact are not until something touches."""
     needed = [start_step, _solver_of(plant)] if plant._can_hold else []
-    return all(map(is_at_hand, [*needed, find_candidates, contact_manifolds] if plant._may_touch else needed))
+    of_contact = find_candidates, contact_manifolds, make_contact_pairs
+    return all(map(is_at_hand, [*needed, *of_contact] if plant._may_touch else needed))
 
 
 def _solver_of(plant: MultibodyPlant) -> Any:
@@ -53,14 +55,14 @@ class _StepArrays(NamedTuple):
     Attributes:
         room: what has been solved.
         position: kinematics, records of position_dtype.
-        pairs: candidates.
+        candidates: pairs of geometries.
         contacts: records of contact_dtype.
         held: how many candidates and contacts there were, the former -1 if there was nothing to hold; shape [2].
     """
 
     room: ContactRoom
     position: Array
-    pairs: NDArray[np.int64]
+    candidates: NDArray[np.int64]
     contacts: Array
     held: NDArray[np.int64]
 
@@ -76,8 +78,8 @@ class _StepArrays(NamedTuple):
         """Sets the integers that tell where these arrays stand."""
         room = self.room
         for field, array in (
-            *self.of_problem(), (o.POSITION, self.position), (o.PAIRS, self.pairs), (o.CONTACTS, self.contacts),
-            (o.V_NEXT, room.v_next), (o.CONTACT_FRAMES, room.frames), (o.SOURCE, room.source),
+            *self.of_problem(), (o.POSITION, self.position), (o.CANDIDATES, self.candidates),
+            (o.CONTACTS, self.contacts), (o.CONTACT_PAIRS, room.contact_pairs), (o.V_NEXT, room.v_next),
             (o.STATISTICS, room.statistics),
         ):  # fmt: skip
             fields[field] = address_of_array(array)
@@ -202,29 +204,30 @@ class HeldRoom:
         n = len(room.materials)
         if len(self._boxes) != n:
             self._boxes, self._grid = np.zeros((n, 6)), np.zeros((CELLS_A_GEOMETRY + 2) * n + 2, np.int64)
-        num_pairs, num_contacts, solver_lacks = self.lack.tolist()
-        pair_capacity, contact_capacity = len(self._sets[0].pairs), len(self._sets[0].contacts)
-        if num_pairs > pair_capacity or not pair_capacity:
-            pair_capacity = max(2 * num_pairs, _FIRST_PAIRS * n + 1)
+        num_candidates, num_contacts, solver_lacks = self.lack.tolist()
+        candidate_capacity, contact_capacity = len(self._sets[0].candidates), len(self._sets[0].contacts)
+        if num_candidates > candidate_capacity or not candidate_capacity:
+            candidate_capacity = max(2 * num_candidates, _FIRST_CANDIDATES * n + 1)
         if num_contacts > contact_capacity or not contact_capacity:
             contact_capacity = max(2 * num_contacts, _FIRST_CONTACTS * n + 1)
         num_others, num_links = 2 * len(model.limits) + len(room.drives), len(room.links)
+        room.reserve_contact_pairs(contact_capacity)
         room.reserve(contact_capacity, num_others + num_links, num_others + 6 * num_links)
         if solver_lacks:
             for arrays in self._sets:
                 room.grow(arrays.room.statistics)
         room.reserve_work(len(room.constraints), len(room.rows), len(room.jacobian))
-        self._sets = self._make_sets(pair_capacity, contact_capacity)
+        self._sets = self._make_sets(candidate_capacity, contact_capacity)
         for problem, arrays in zip(self.problems, self._sets):
             problem[o.NUM_TREES], problem[o.CONSTRAINT_CAPACITY] = len(model.trees), len(room.constraints)
             problem[o.ROW_CAPACITY], problem[o.JACOBIAN_CAPACITY] = len(room.rows), len(room.jacobian)
             for field, array in (*arrays.of_problem(), (o.TREES, model.trees)):
                 problem[field] = address_of_array(array)
 
-    def _make_sets(self, pair_capacity: int, contact_capacity: int) -> list[_StepArrays]:
+    def _make_sets(self, candidate_capacity: int, contact_capacity: int) -> list[_StepArrays]:
         return [
             _StepArrays(
-                room, np.zeros_like(self._w.position), np.zeros((pair_capacity, 2), np.int64),
+                room, np.zeros_like(self._w.position), np.zeros((candidate_capacity, 2), np.int64),
                 np.zeros(contact_capacity, contact_dtype), np.array([-1, 0]),
             )
             for room in (self._room, self._room.twin())
@@ -282,18 +285,21 @@ class HeldRoom:
             fields[field] = address_of_array(array)
 
     def _fill_geometry(self, fields: list[Any]) -> None:
-        room, arrays, (_, _, pairs, contacts, _) = self._room, self._queries.engine.arrays, self._sets[0]
+        room, arrays, (_, _, candidates, contacts, _) = self._room, self._queries.engine.arrays, self._sets[0]
         n, poses = len(room.materials), (room.materials_mobods, room.X_BG, self._w.position, room.X_WG)
         fields[o.GEOMETRY_POSES] = kernel_address(geometry_poses, *poses)
         fields[o.FIND_CANDIDATES] = kernel_address(
             find_candidates, arrays.geometries, arrays.frames, arrays.filtered, room.X_WG, 0.0, self._boxes, self._grid,
-            pairs,
+            candidates,
         )  # fmt: skip
         fields[o.CONTACT_MANIFOLDS] = kernel_address(
-            contact_manifolds, arrays.geometries, arrays.hulls, room.X_WG, pairs, n, 0.0, self._work, contacts,
+            contact_manifolds, arrays.geometries, arrays.hulls, room.X_WG, candidates, n, 0.0, self._work, contacts,
         )  # fmt: skip
+        fields[o.MAKE_CONTACT_PAIRS] = kernel_address(
+            make_contact_pairs, room.materials, room.model.tree_of_mobod, candidates, contacts, room.contact_pairs
+        )
         fields[o.NUM_GEOMETRIES], fields[o.FILTER_SIZE] = n, len(arrays.filtered)
-        fields[o.GRID_SIZE], fields[o.PAIR_CAPACITY] = len(self._grid), len(pairs)
+        fields[o.GRID_SIZE], fields[o.CANDIDATE_CAPACITY] = len(self._grid), len(candidates)
         for field, array in (
             (o.GEOMETRY_MOBODS, room.materials_mobods), (o.X_BG, room.X_BG), (o.X_WG, room.X_WG),
             (o.GEOMETRIES, arrays.geometries), (o.FRAMES, arrays.frames), (o.FILTERED, arrays.filtered),
@@ -327,12 +333,10 @@ class HeldRoom:
     def _add_solver(self, fields: list[Any]) -> None:
         """The addresses of the kernels that set up the problem and solve it."""
         plant, w, room, model = self._plant, self._w, self._room, self._room.model
-        settings, (_, _, pairs, contacts, _) = self._settings, self._sets[0]
+        settings, sources = self._settings, room.sources(room.contact_pairs, room.links, room.drives)
         fields[o.START_STEP] = kernel_address(
-            start_step, w.topology, w.parameters, model.trees, model.tree_of_mobod, model.tree_of_velocity,
-            room.materials, model.limits, room.links, room.drives, settings, plant._choices.near_rigid_threshold,
-            w.q, w.v, w.x, w.position, pairs, contacts, w.scratch, room.matrix, room.is_locked, room.constraints,
-            room.rows, room.jacobian, room.frames, room.source, room.counts,
+            start_step, model.plant_trees, w.parameters, settings, plant._choices.near_rigid_threshold, sources,
+            w.q, w.v, w.x, w.position, w.scratch, room.matrix, room.is_locked, room.problem(),
         )  # fmt: skip
         fields[o.SOLVER] = kernel_address(
             _solver_of(plant), settings, model.trees, room.matrix, room.is_locked, w.v, w.v, room.constraints,
@@ -355,12 +359,13 @@ class HeldRoom:
             x_next: the state after it.
             F_applied: forces on the bodies but those of contacts and constraints, shape [num_mobods, 6].
         """
-        room, position, pairs, contacts, held = self._sets[self.turn.item(0)]
-        num_pairs, num_contacts = held.tolist()
-        if num_pairs < 0:
+        room, position, candidates, contacts, held = self._sets[self.turn.item(0)]
+        num_candidates, num_contacts = held.tolist()
+        if num_candidates < 0:
             return None, F_applied
+        pairs = room.contact_pairs[: room.counts.item(3)]
+        touching = Touching(candidates[:num_candidates], contacts[:num_contacts], pairs)
         sample = conclude_step(
-            room, self._w, self._plant.time_step(), x[: len(self._w.q)], F_applied, position, pairs[:num_pairs],
-            contacts[:num_contacts], x_next.copy(),
-        )  # fmt: skip
+            room, self._w, self._plant.time_step(), x[: len(self._w.q)], F_applied, position, touching, x_next.copy()
+        )
         return sample, room.F_Bo_W.copy()

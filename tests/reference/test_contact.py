@@ -1,7 +1,7 @@
 """Contact, joint limits, constraints and drives in discrete steps, against pydrake.
 
-Contacts of spheres have one point in both packages; of boxes, pydrake has one where we have a face, so that these are
-left to tests/physics/test_contact.py.
+Contacts of spheres, and of boxes on a corner, have one point in both packages; pydrake has one of boxes on a face, too,
+where we have four, so that these are left to tests/physics.
 """
 
 from __future__ import annotations
@@ -93,6 +93,27 @@ def test_two_spheres_on_a_rod_tumble(approximation: str) -> None:
     start = [1, 0, 0, 0, 0, 0, 0.12, 1, 0, 0, 0, 0.25, 0, 0.13, 0, 0, 1, 0.5] + [0] * 8
     ours, theirs = run_both(two_spheres, start, approximation, tolerance=2e-6)
     compare_forces(ours, theirs)
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+@pytest.mark.parametrize("is_single", [True, False])
+def test_a_box_that_lands_on_its_corner_carries_all_of_its_stiffness_there(approximation: str, is_single: bool) -> None:
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        properties = material(lib, 0.4, point_stiffness=1e5, dissipation=2.0)
+        if is_single:
+            properties.AddProperty("material", "single_contact_point", True)
+        add_free_body(lib, plant, "box", lib.Box(0.1, 0.2, 0.3), properties, 2.0)
+        add_ground(lib, plant, material(lib, 0.4, point_stiffness=3e5, dissipation=2.0))
+
+    X_WB = OURS.RigidTransform(OURS.RollPitchYaw(0.5, 0.4, 0.3), [0.0, 0.0, 0.0])
+    R_WB = X_WB.rotation().matrix()
+    height = -0.001 + np.abs(R_WB[2]) @ [0.05, 0.1, 0.15]
+    start = [*X_WB.rotation().ToQuaternion().wxyz(), 0.0, 0.0, height, 0.3, 0.2, 0.1, 0.5, 0.2, -0.3]
+    tolerance = 1e-5 if approximation == "kTamsi" else 1e-7
+    ours, theirs = run_both(fill, start, approximation, steps=2, tolerance=tolerance)
+    if approximation != "kTamsi":
+        assert len(ours.contacts()) == 1
+        compare_forces(ours, theirs, 1e-4)
 
 
 # ---------------------------------------------------------------------- joints

@@ -62,15 +62,22 @@ class Scene(NamedTuple):
         return GeometrySet(self.plant.GetCollisionGeometriesForBody(self.plant.GetBodyByName(body)))
 
 
-def add_bodies(plant: MultibodyPlant) -> None:
-    """Two boxes and a ball over the ground, and an arm that presses on one of them."""
+def add_bodies(plant: MultibodyPlant, has_single_point: bool = False) -> None:
+    """Two boxes and a ball over the ground, and an arm that presses on one of them.
+
+    Args:
+        plant: gets the bodies.
+        has_single_point: whether the upper box touches others at one point.
+    """
     material = ProximityProperties()
     AddContactMaterial(properties=material, friction=CoulombFriction(0.7, 0.6))
     plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", material)
     things = plant.AddModelInstance("things")
     for name in ("lower", "upper"):
         body = plant.AddRigidBody(name, things, SpatialInertia.SolidBoxWithMass(0.8, 0.2, 0.2, 0.1))
-        plant.RegisterCollisionGeometry(body, RigidTransform(), Box(0.2, 0.2, 0.1), "box", material)
+        own = ProximityProperties(material)
+        own.AddProperty("material", "single_contact_point", has_single_point and name == "upper")
+        plant.RegisterCollisionGeometry(body, RigidTransform(), Box(0.2, 0.2, 0.1), "box", own)
     ball = plant.AddRigidBody("ball", things, SpatialInertia.SolidSphereWithMass(0.3, 0.07))
     plant.RegisterCollisionGeometry(ball, RigidTransform(), Sphere(0.07), "ball", material)
     arm, free = plant.AddModelInstance("arm"), plant.AddModelInstance("free")
@@ -111,13 +118,13 @@ class Watcher(LeafSystem):
 
 def make_scene(
     way: str, approximation: str = "kLagged", sampled: bool = True, constraint: bool = False,
-    watch: Callable[[], None] | None = None,
+    watch: Callable[[], None] | None = None, has_single_point: bool = False,
 ) -> Scene:  # fmt: skip
     builder = DiagramBuilder()
     plant, scene_graph = AddMultibodyPlantSceneGraph(builder, TIME_STEP)
     plant.SetUseSampledOutputPorts(sampled)
     plant.set_discrete_contact_approximation(getattr(DiscreteContactApproximation, approximation))
-    add_bodies(plant)
+    add_bodies(plant, has_single_point)
     if constraint:
         plant.AddDistanceConstraint(
             plant.GetBodyByName("ball"), np.zeros(3), plant.GetBodyByName("upper"), np.array([0.1, 0.1, 0.05]), 0.3
@@ -192,12 +199,24 @@ def test_steps_with_contact_are_the_same_in_the_plan(approximation: str) -> None
     assert abs(rail) < 0.0205
 
 
+def test_pairs_of_one_point_are_the_same_in_the_plan() -> None:
+    _, native = compare(in_two_parts, has_single_point=True)
+    upper = native.plant.GetBodyByName("upper").index()
+    contacts = native.plant.get_contact_results_output_port().Eval(native.context)
+    infos = [contacts.point_pair_contact_info(i) for i in range(contacts.num_point_pair_contacts())]
+    others = [{info.bodyA_index(), info.bodyB_index()} - {upper} for info in infos]
+    touched = [other for other in others if len(other) == 1]
+    assert touched
+    assert all(touched.count(other) == 1 for other in touched)
+    assert len(touched) < len(infos)
+
+
 def test_live_output_ports_follow_a_compiled_step() -> None:
     compare(in_two_parts, sampled=False)
 
 
 def test_arrays_that_are_too_small_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merganser.multibody.plant.native_contact._FIRST_PAIRS", 0)
+    monkeypatch.setattr("merganser.multibody.plant.native_contact._FIRST_CANDIDATES", 0)
     monkeypatch.setattr("merganser.multibody.plant.native_contact._FIRST_CONTACTS", 0)
     _, native = compare(in_two_parts)
     assert native.plant._native_dynamics.num_calls >= 2

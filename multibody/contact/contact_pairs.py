@@ -1,0 +1,184 @@
+"""Contact pairs: the stage between geometry and mechanics, where it is decided what a contact is worth.
+
+A pair is a point at which two bodies press on each other, with all that its force follows from (`contact_pair_dtype`):
+bodies, place and normal, gap, stiffness, elastic force, dissipation, friction and relaxation time. Whatever produces
+pairs knows geometry and materials; whatever consumes them (the problem of a discrete step, the penalty force in
+continuous time, contact results) knows neither.
+
+Points of geometries are one producer. Materials of A and B combine to
+
+    k = k_A k_B / (k_A + k_B),   d = (k_B d_A + k_A d_B) / (k_A + k_B),
+    tau = tau_A + tau_B,         mu = 2 mu_A mu_B / (mu_A + mu_B)                                               (1)
+
+and C lies between the surfaces as far into each of them as two springs in series give way:
+
+    p_WC = (k_A p_WCa + k_B p_WCb) / (k_A + k_B)                                                                (2)
+
+with p_WCa, p_WCb the points of A and B that are deepest in the other. Where a face rests on several points, these share
+k by what they stand for (geometry/proximity/shares.py), and with the depth x of each
+
+    k_i = s_i k,   f_0 = k_i x,   phi = -x                                                                      (3)
+
+so that a face that overlaps by x all over carries k x as a sphere does. Where a material of either geometry says so, a
+pair of geometries has one point as in Drake, whose depth is the greatest and whose place is the centre of pressure:
+
+    x = max x_i,   p_WC = sum s_i x_i p_i / sum s_i x_i                                                         (4)
+
+A polygon of a hydroelastic surface of area a, pressure p and pressure gradient g along its normal will be a pair with
+k = a g, f_0 = a p, phi = -p / g at its centroid.
+
+Sources: K. Hunt and F. Crossley (1975), and R. Elandt et al. (2019), section III.B, for (1).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from merganser.framework.native import device, kernel
+from merganser.multibody.contact.layout import Array
+from merganser.multibody.kernels.spatial import Vector3, add, scaled, set_vector, vector
+
+__all__ = ["contact_pair_dtype", "make_contact_pairs", "material_dtype"]
+
+material_dtype = np.dtype(
+    [
+        ("mobod", np.int64),  # to which the geometry is fixed
+        ("stiffness", np.float64),  # k [N/m]
+        ("dissipation", np.float64),  # d of Hunt and Crossley [s/m]
+        ("relaxation_time", np.float64),  # tau of SAP [s]
+        ("static_friction", np.float64),
+        ("dynamic_friction", np.float64),
+        ("has_one_point", np.int64),  # whether its contacts have one point, equation (4)
+    ]
+)
+
+contact_pair_dtype = np.dtype(
+    [
+        ("mobod_A", np.int64),
+        ("mobod_B", np.int64),
+        ("source", np.int64),  # row of the geometric contact that it comes from; of several the deepest
+        ("p_WC", np.float64, 3),  # where the force acts
+        ("nhat_BA_W", np.float64, 3),  # from B into A
+        ("phi", np.float64),  # gap [m], negative where the bodies overlap
+        ("stiffness", np.float64),  # k of this point [N/m]
+        ("elastic_force", np.float64),  # f_0 as it is now, without dissipation [N]
+        ("dissipation", np.float64),  # d of Hunt and Crossley [s/m]
+        ("relaxation_time", np.float64),  # tau of SAP [s]
+        ("static_friction", np.float64),  # in continuous time; discrete steps know the dynamic one only
+        ("dynamic_friction", np.float64),
+    ]
+)
+
+
+@kernel
+def make_contact_pairs(
+    # Model:
+    materials: Array,  # of the geometries, of material_dtype
+    tree_of_mobod: Array,  # -1 of what cannot move
+    # In:
+    candidates_in: Array,  # pairs of geometries, shape [num_candidates, 2]
+    contacts_in: Array,  # of contact_dtype of geometry/proximity, those of one pair of geometries side by side
+    # Out:
+    contact_pairs_out: Array,  # of contact_pair_dtype, as long as contacts_in or longer
+) -> int:
+    """Writes the contact pairs; returns how many there are. Two bodies of which neither can move are none."""
+    count, i, num_contacts = 0, 0, contacts_in.shape[0]
+    while i < num_contacts:
+        row = contacts_in[i]["pair"]
+        A, B = materials[candidates_in[row, 0]], materials[candidates_in[row, 1]]
+        end = i + 1
+        has_one_point = A["has_one_point"] != 0 or B["has_one_point"] != 0
+        if has_one_point:
+            while end < num_contacts and contacts_in[end]["pair"] == row:
+                end += 1
+        if tree_of_mobod[A["mobod"]] >= 0 or tree_of_mobod[B["mobod"]] >= 0:
+            pair = contact_pairs_out[count]
+            _combine_materials(A, B, pair)
+            _set_point(A, B, contacts_in, i, end, has_one_point, pair)
+            count += 1
+        i = end
+    return count
+
+
+@device
+def _combine_materials(A: Array, B: Array, pair: Array) -> None:
+    """Bodies, and equation (1)."""
+    pair["mobod_A"], pair["mobod_B"] = A["mobod"], B["mobod"]
+    k_A, k_B = A["stiffness"], B["stiffness"]
+    pair["stiffness"] = _combine_stiffness(k_A, k_B)
+    pair["dissipation"] = _combine_dissipation(k_A, A["dissipation"], k_B, B["dissipation"])
+    pair["relaxation_time"] = A["relaxation_time"] + B["relaxation_time"]
+    pair["static_friction"] = _combine_friction(A["static_friction"], B["static_friction"])
+    pair["dynamic_friction"] = _combine_friction(A["dynamic_friction"], B["dynamic_friction"])
+
+
+@device
+def _combine_stiffness(k_A: float, k_B: float) -> float:
+    """k of equation (1); an infinite one leaves the other."""
+    if k_A == math.inf:
+        return k_B
+    if k_B == math.inf:
+        return k_A
+    return k_A * k_B / (k_A + k_B) if k_A + k_B > 0.0 else 0.0
+
+
+@device
+def _combine_dissipation(k_A: float, d_A: float, k_B: float, d_B: float) -> float:
+    """d of equation (1)."""
+    if k_A == math.inf and k_B == math.inf:
+        return 0.5 * (d_A + d_B)
+    if k_A == math.inf:
+        return d_B
+    if k_B == math.inf:
+        return d_A
+    return (k_B * d_A + k_A * d_B) / (k_A + k_B) if k_A + k_B > 0.0 else 0.0
+
+
+@device
+def _combine_friction(mu_A: float, mu_B: float) -> float:
+    """mu of equation (1)."""
+    return 2.0 * mu_A * mu_B / (mu_A + mu_B) if mu_A + mu_B > 0.0 else 0.0
+
+
+@device
+def _set_point(
+    A: Array, B: Array, contacts: Array, first: int, end: int, has_one_point: bool, pair: Array
+) -> None:
+    """Place, normal and elastic force of the contacts first .. end - 1: equations (2) to (4)."""
+    source = first
+    for i in range(first, end):
+        if contacts[i]["depth"] > contacts[source]["depth"]:
+            source = i
+    contact = contacts[source]
+    point = vector(contact["p_WC"])
+    if end - first > 1:
+        point = _centre_of_pressure(contacts, first, end, point)
+    normal = vector(contact["nhat_BA_W"])
+    set_vector(pair["p_WC"], _between(point, normal, contact["depth"], A["stiffness"], B["stiffness"]))
+    set_vector(pair["nhat_BA_W"], normal)
+    pair["source"], pair["phi"] = source, -contact["depth"]
+    pair["stiffness"] *= 1.0 if has_one_point else contact["share"]
+    pair["elastic_force"] = pair["stiffness"] * contact["depth"]
+
+
+@device
+def _centre_of_pressure(contacts: Array, first: int, end: int, deepest: Vector3) -> Vector3:
+    """The place of equation (4), midway between the surfaces; that of the deepest one if nothing presses."""
+    total, moment = 0.0, (0.0, 0.0, 0.0)
+    for i in range(first, end):
+        pressure = contacts[i]["share"] * max(0.0, contacts[i]["depth"])
+        total, moment = total + pressure, add(moment, scaled(pressure, vector(contacts[i]["p_WC"])))
+    return scaled(1.0 / total, moment) if total > 0.0 else deepest
+
+
+@device
+def _between(middle: Vector3, normal: Vector3, depth: float, k_A: float, k_B: float) -> Vector3:
+    """p_WC of equation (2), from the point midway between p_WCa and p_WCb, where p_WCb - p_WCa = depth nhat_BA_W."""
+    lean = 0.0
+    if k_A == math.inf or k_B == math.inf:
+        lean = (1.0 if k_B == math.inf else 0.0) - (1.0 if k_A == math.inf else 0.0)
+    elif k_A + k_B > 0.0:
+        lean = (k_B - k_A) / (k_A + k_B)
+    return add(middle, scaled(0.5 * depth * lean, normal))

@@ -1,0 +1,109 @@
+"""Faces that rest on several points: what these carry together, whatever their number."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from contact_scenes import APPROXIMATIONS, Scene, add_ground, contact_library, free_state, material
+
+LIB = contact_library("ours")
+G, MASS = 9.81, 2.0
+K = 4e4  # of each geometry; of a pair half of it
+DEPTH = MASS * G / (0.5 * K)
+UPRIGHT, LYING = (1.0, 0.0, 0.0, 0.0), (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)
+# Shape, how it stands, height of its middle, number of points.
+STANDING = {
+    "box": (LIB.Box(0.1, 0.2, 0.3), UPRIGHT, 0.15, 4),
+    "upright cylinder": (LIB.Cylinder(0.1, 0.2), UPRIGHT, 0.1, 8),
+    "lying cylinder": (LIB.Cylinder(0.1, 0.2), LYING, 0.1, 2),
+    "lying capsule": (LIB.Capsule(0.1, 0.2), LYING, 0.1, 2),
+    "sphere": (LIB.Sphere(0.1), UPRIGHT, 0.1, 1),
+}
+
+
+def make_scene(
+    shape: Any, time_step: float = 1e-3, approximation: str = "kLagged", *, is_single: bool = False
+) -> Scene:
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        properties = material(lib, 0.5, 0.01, point_stiffness=K, dissipation=2.0)
+        if is_single:
+            properties.AddProperty("material", "single_contact_point", True)
+        body = plant.AddRigidBody("body", lib.SpatialInertia.SolidSphereWithMass(MASS, 0.1))
+        plant.RegisterCollisionGeometry(body, lib.RigidTransform(), shape, "body", properties)
+        add_ground(lib, plant, material(lib, 0.5, 0.01, point_stiffness=K, dissipation=2.0))
+
+    return Scene(LIB, time_step, fill, approximation)
+
+
+def upward_force(scene: Scene) -> float:
+    return sum(
+        float(info.contact_force()[2]) * (1.0 if int(info.bodyB_index()) == 1 else -1.0) for info in scene.contacts()
+    )
+
+
+@pytest.mark.parametrize("approximation", [*APPROXIMATIONS, "continuous"])
+@pytest.mark.parametrize("name", STANDING)
+def test_a_body_at_rest_sinks_by_its_weight_over_the_stiffness_however_many_points_carry_it(
+    name: str, approximation: str
+) -> None:
+    """SAP is so soft here that the bound of its near-rigid contacts does not show."""
+    shape, quaternion, height, num_points = STANDING[name]
+    is_continuous = approximation == "continuous"
+    scene = make_scene(shape, 0.0 if is_continuous else 1e-3, "kLagged" if is_continuous else approximation)
+    start = free_state([0.0, 0.0, height - 0.9 * DEPTH])
+    start[:4] = quaternion
+    scene.plant.SetPositionsAndVelocities(scene.context, start)
+    scene.simulator.AdvanceTo(2.0)
+    assert len(scene.contacts()) == num_points
+    tolerance = 2e-3 if is_continuous else 1e-4  # the integrator's accuracy is 1e-3
+    assert height - scene.state[6] == pytest.approx(DEPTH, rel=tolerance)
+    assert upward_force(scene) == pytest.approx(MASS * G, rel=tolerance)
+    tau = scene.plant.get_generalized_contact_forces_output_port(LIB.default_model_instance()).Eval(scene.context)
+    np.testing.assert_allclose(tau, [0.0, 0.0, 0.0, 0.0, 0.0, MASS * G], atol=tolerance * MASS * G)
+
+
+@pytest.mark.parametrize("is_single", [False, True])
+def test_force_of_a_box_over_a_tilt_sweep_is_continuous(is_single: bool) -> None:
+    """Its lowest point stays as deep; the angles are around that at which an edge begins to carry all."""
+    scene = make_scene(STANDING["box"][0], 0.0, is_single=is_single)
+    changes = []
+    for count in (150, 1500):
+        forces = []
+        for angle in np.linspace(0.0, 0.1, count):
+            state = free_state([0.0, 0.0, 0.15 * math.cos(angle) + 0.1 * math.sin(angle) - DEPTH])
+            state[:4] = math.cos(0.5 * angle), math.sin(0.5 * angle), 0.0, 0.0
+            scene.run(0, state)
+            forces.append(upward_force(scene))
+        changes.append(np.abs(np.diff(forces)).max())
+        for force in (forces[0], forces[-1]):  # on the face, and on the edge
+            assert force == pytest.approx(MASS * G, rel=1e-6)
+    assert changes[1] < 0.15 * changes[0] or changes[1] < 1e-6 * MASS * G
+
+
+@pytest.mark.parametrize("approximation", [*APPROXIMATIONS, "continuous"])
+def test_a_single_contact_point_is_in_the_middle_of_the_face(approximation: str) -> None:
+    is_continuous = approximation == "continuous"
+    time_step = 0.0 if is_continuous else 1e-3
+    scene = make_scene(STANDING["box"][0], time_step, "kLagged" if is_continuous else approximation, is_single=True)
+    scene.run(0 if is_continuous else 1, free_state([0.03, 0.04, 0.15 - DEPTH]))
+    (info,) = scene.contacts()
+    assert abs(info.contact_force()[2]) == pytest.approx(MASS * G, rel=1e-3)
+    np.testing.assert_allclose(info.contact_point(), [0.03, 0.04, -0.5 * DEPTH], atol=1e-12)
+    assert info.point_pair().depth == pytest.approx(DEPTH)
+
+
+def test_a_property_that_is_no_truth_value_is_refused_with_the_name_of_the_geometry() -> None:
+    def fill(lib: SimpleNamespace, plant: Any) -> None:
+        properties = material(lib)
+        properties.AddProperty("material", "single_contact_point", "yes")
+        add_ground(lib, plant, properties)
+        body = plant.AddRigidBody("ball", lib.SpatialInertia.SolidSphereWithMass(1.0, 0.1))
+        plant.RegisterCollisionGeometry(body, lib.RigidTransform(), lib.Sphere(0.1), "ball", material(lib))
+
+    scene = Scene(LIB, 1e-3, fill)
+    with pytest.raises(RuntimeError, match=r"single_contact_point.*ground.*True or False, but is 'yes'"):
+        scene.run(1)
