@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.references import by_reference
 from merganser.geometry.proximity.box_faces import clip_box_faces, steepest_axis
 from merganser.geometry.proximity.features import face_of, line_of
 from merganser.geometry.proximity.layout import (
@@ -71,7 +70,6 @@ def contact_manifolds(
 ) -> int:
     """Contact points of all pairs, in order; returns how many there are, be there room for them or not."""
     w = work[0]
-    hulls = by_reference(hulls)
     count = 0
     for k in range(num_pairs):
         i, j = pairs[k, 0], pairs[k, 1]

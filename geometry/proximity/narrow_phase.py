@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from merganser.framework.native import inlined, kernel
-from merganser.framework.native.references import by_reference
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
 from merganser.geometry.proximity.layout import BOX, ELLIPSOID, HALF_SPACE, POINT, UNSOLVED, Hulls
 from merganser.geometry.proximity.search import search
@@ -112,7 +111,6 @@ def signed_distances(
 ) -> int:
     """Signed distance, normal and closest points of each pair that counts, in their order; returns how many do."""
     w = work[0]
-    hulls = by_reference(hulls)
     count = 0
     for k in range(num_pairs):
         i, j = pairs[k, 0], pairs[k, 1]

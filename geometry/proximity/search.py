@@ -35,7 +35,7 @@ def search(a: Array, b: Array, hulls: Hulls, work: Array) -> int:
     if has_sides:
         is_minimum = refine(a, b, hulls, work, (work.normal[0], work.normal[1], work.normal[2]))
     else:
-        work.value = math.inf
+        work.value, work.bundle = math.inf, 0
         if a.kind != HULL and b.kind != HULL:  # which have too many faces for this
             try_faces(a, b, hulls, work, a.bound + b.bound)
         if not work.value < math.inf:
