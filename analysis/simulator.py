@@ -8,7 +8,8 @@ import time as wall_clock
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from merganser.analysis.event_schedule import NOTHING, EventList, EventSchedule, SimultaneousEvents
+from merganser.analysis.due_events import DueEvents
+from merganser.analysis.event_schedule import NOTHING, EventSchedule, SimultaneousEvents
 from merganser.analysis.initialize_params import InitializeParams
 from merganser.analysis.integrators import IntegratorBase, RungeKutta3Integrator
 from merganser.analysis.progress import SimulationProgress
@@ -18,8 +19,8 @@ from merganser.framework import Context, EventStatus, System
 from merganser.framework.core.arguments import checked_number
 from merganser.framework.core.checkpoint import Checkpoint
 from merganser.framework.core.errors import note_place
-from merganser.framework.core.events import EventKind
-from merganser.framework.core.execution import SUCCEEDED, UpdateList, Updates, execute, make_updates
+from merganser.framework.core.events import DID_ITS_WORK, EventKind, most_severe
+from merganser.framework.core.execution import NOTHING_BEGUN, execute
 from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.core.native_code import may_compile
 from merganser.framework.later_code import LaterCode, note_work, pays_to_load, want
@@ -79,12 +80,7 @@ class Simulator:
         self._monitor: Callable[[Context], EventStatus | None] | None = None
         self._target_rate = 0.0
         self._publishes_every_step = False
-        self._journal: list[Updates] = []  # updates of this step that are made, but not yet noted
-        self._owed: EventList = []  # publish events of the last step, until all of them have happened
-        self._num_paid = [0]  # how many of them have
-        self._had_effect = False  # whether others of the step, which the plan has carried out, had something to do
-        self._begun: UpdateList = []  # updates that the plan has computed, and that belong to those that are pending
-        self._num_begun = 0  # events that have computed them
+        self._due: DueEvents  # made by Initialize
         self._takes_from_plan = False  # whether the plan has, or may have, done something that is not yet noted
         self._is_advancing = False
         self._publishes_at_initialization = False
@@ -110,7 +106,6 @@ class Simulator:
         start, end = context.layout.xc_range
         self._has_continuous_state = end > start
         self._is_initialized = False
-        self._owed = []
         self._schedule: Any = None  # of the events, made by Initialize
         self._drop_plan()
 
@@ -272,8 +267,8 @@ class Simulator:
         if params is not None and not isinstance(params, InitializeParams):
             raise TypeError(f"Simulator.Initialize takes InitializeParams, got {type(params).__name__}.")
         with_initialization = not (params is not None and params.suppress_initialization_events)
-        self._is_initialized = self._takes_from_plan = self._had_effect = False
-        self._owed = []
+        self._is_initialized = self._takes_from_plan = False
+        self._due = DueEvents()
         if not math.isfinite(self._time()):
             raise RuntimeError(f"Simulator.Initialize: the time in the context is {self._time()} s; set a finite one.")
         if self._schedule is None or not self._schedule.is_up_to_date(self._system, self._context):
@@ -297,19 +292,20 @@ class Simulator:
         self.ResetStatistics()
         self._integrator.Initialize()
         time = self._time()
-        status = SimulatorStatus(time)
+        status, due = SimulatorStatus(time), self._due
         if with_initialization:
-            self._unrestricted_update(self._schedule.initialization.unrestricted, status)
-            self._discrete_update(self._schedule.initialization.discrete, status)
+            due.pending = self._schedule.initialization
+            self._update(status)
         clocks = self._schedule.clocks_at(time)
         if status.succeeded():
-            self._owed, self._num_paid[0] = self._schedule.first_publish_events(clocks, with_initialization), 0
-            if self._owed:
+            due.owed = self._schedule.first_publish_events(clocks, with_initialization)
+            if due.owed:
                 self._publish_what_is_owed(status)
             if self._publishes_at_initialization:
                 self._force_publish()
             self._consult_monitor(status)
-        self._pending = self._schedule.step_events(clocks)
+        due.end_advance()
+        due.pending = self._schedule.step_events(clocks)
         self._expected_time = time
         self._is_initialized = True
         return status
@@ -347,7 +343,7 @@ class Simulator:
             self._integrator.Initialize()
         if self._watch is not None:
             self._watch.is_stale = True
-        self._journal.clear()
+        self._due.begin_advance()
         status = SimulatorStatus(boundary_time)
         progress = SimulationProgress(time, boundary_time)
         mark, self._is_advancing = self._store.mark(), True
@@ -357,17 +353,20 @@ class Simulator:
             self._store.return_to(mark)
             self._note_what_is_done()
             raise
+        except Exception:
+            self._due.end_advance()
+            raise
         finally:
             self._is_advancing = False
-            self._begun, self._num_begun = [], 0  # where they have not been made, all that are pending happen anew
             progress.close()
+        self._due.end_advance()
         return status
 
     def _note_what_is_done(self) -> None:
         """Completes what an interrupt has cut short, so that the next advance goes on from there."""
         if self._plan is not None:
             self._take_from_plan(self._plan)
-        self._finish_updates()
+        self._due.finish_updates()
         if self._time() != self._expected_time:  # it came when the step was complete but not yet noted
             self._note_step(self._time())
 
@@ -379,10 +378,12 @@ class Simulator:
         self, time: float, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
     ) -> None:
         """Steps until the boundary time, or until something ends the simulation."""
-        if self._owed:
+        if self._due.owed:
             self._publish_what_is_owed(status)
-            if status._reason is not _NONE_SO_FAR:
-                return
+        elif self._due.statuses:  # an interrupt has come before they were heeded
+            self._was_effective(most_severe(self._due.statuses), status)
+        if status._reason is not _NONE_SO_FAR:
+            return
         plan, rest, next_rest, num_steps = self._usable_plan(), 0, 1, 0
         while True:
             if plan is not None and rest == 0:
@@ -415,7 +416,8 @@ class Simulator:
         return self._plan if may_have_one else None
 
     def _pays_to_have_plan(self) -> bool:
-        return self._when_to_plan == "always" or (self._when_to_plan != "never" and pays_to_load(_LOOP))
+        when, integrator = self._when_to_plan, self._integrator
+        return when == "always" or (when != "never" and pays_to_load(_LOOP, *integrator._later_code))
 
     def _advance_by_plan(
         self, plan: Plan, boundary_time: float, status: SimulatorStatus, progress: SimulationProgress
@@ -425,17 +427,17 @@ class Simulator:
         while True:
             if self._target_rate > 0.0:
                 self._wait(self._time())
-            plan.begin(self._pending, self._watch)
+            plan.begin(self._due.pending, self._watch)
             self._takes_from_plan = True
             try:
                 is_complete = plan.advance(boundary_time, progress, must_look)
             finally:
                 self._take_from_plan(plan)
-            if not plan.status.did_nothing():
-                self._was_effective(plan.status, status)
-            has_left_events = bool(self._owed)
+            has_left_events = bool(self._due.owed)
             if has_left_events:
                 self._publish_what_is_owed(status)
+            elif self._due.statuses:
+                self._was_effective(most_severe(self._due.statuses), status)
             if must_look and plan.num_steps:
                 self._look(status)
             if self._watch is not None and plan.num_steps:
@@ -452,11 +454,11 @@ class Simulator:
         if not self._takes_from_plan:
             return
         plan.leave()
-        time = self._time()
+        time, due = self._time(), self._due
         # From here on no signal is looked at.
         self._takes_from_plan = False
-        self._pending, self._owed, self._num_paid[0], self._expected_time = plan.pending, plan.owed, 0, time
-        self._had_effect, self._begun, self._num_begun = plan.had_effect, plan.begun, plan.num_begun
+        due.pending, due.owed, due.statuses, due.begun = plan.pending, plan.owed, plan.statuses, plan.begun
+        self._expected_time = time
         self._num_steps += plan.num_steps
         self._num_unrestricted_updates += plan.num_state_updates
         self._num_discrete_updates += plan.num_updates
@@ -466,21 +468,16 @@ class Simulator:
         """One step from `time`; returns the time where it ends."""
         if self._target_rate > 0.0:
             self._wait(time)
-        pending = self._pending
+        due, pending = self._due, self._due.pending
         if pending is not NOTHING:
-            if pending.unrestricted:
-                self._unrestricted_update(pending.unrestricted, status)
-                if status.succeeded():
-                    self._pending = SimultaneousEvents([], pending.discrete, [])
-            if pending.discrete:
-                self._discrete_update(pending.discrete, status)
-            if status._reason is not _NONE_SO_FAR:
-                return time
-            self._pending = NOTHING
-            if self._journal:
-                self._journal.clear()
-            if self._num_begun:
-                self._begun, self._num_begun = [], 0
+            if pending.unrestricted or pending.discrete:
+                self._update(status)
+                if status._reason is not _NONE_SO_FAR:
+                    return time
+                due.begun = NOTHING_BEGUN
+            due.pending = NOTHING
+            if due.journal:
+                due.journal.clear()
         self._next_timed = self._schedule.next_timed(time)
         target = min(self._next_timed[0], boundary_time)
         watch, store = self._watch, self._store
@@ -495,7 +492,7 @@ class Simulator:
             store.invalid |= self._down["time"]
             store.flat[0] = time = target
         self._note_step(time)
-        if self._owed:
+        if due.owed:
             self._publish_what_is_owed(status)
         if self._publishes_every_step or self._monitor is not None:
             self._look(status)
@@ -513,49 +510,40 @@ class Simulator:
     def _note_step(self, time: float) -> None:
         """Counts a step that has ended at `time`, and makes the events there pending."""
         next_time, timed = self._next_timed
-        watch, schedule = self._watch, self._schedule
-        self._pending = timed if time >= next_time else schedule.per_step
+        watch, schedule, due = self._watch, self._schedule, self._due
+        pending = timed if time >= next_time else schedule.per_step
         if watch is not None and watch.triggered:
-            self._pending = schedule.step_events_with(self._pending, watch.triggered_events())
-        self._owed, self._num_paid[0] = self._pending.publish, 0
+            pending = schedule.step_events_with(pending, watch.triggered_events())
+        # From here on no signal is looked at.
+        due.pending, due.owed, due.statuses = pending, pending.publish, []
         self._expected_time = time
         self._num_steps += 1
 
-    def _finish_updates(self) -> None:
-        """Completes updates that an interrupt has cut short, and strikes them from the events that are pending."""
-        for kind, updates in self._journal:
-            make_updates(kind, updates)
-            is_discrete = kind is EventKind.DISCRETE_UPDATE
-            self._pending = SimultaneousEvents([], [] if is_discrete else self._pending.discrete, [])
-        self._journal.clear()
-
-    def _unrestricted_update(self, events: EventList, status: SimulatorStatus) -> None:
-        if not events:
-            return
-        outcome = execute(events, EventKind.UNRESTRICTED_UPDATE, self._journal)
-        self._num_unrestricted_updates += outcome is SUCCEEDED or self._was_effective(outcome, status)
-
-    def _discrete_update(self, events: EventList, status: SimulatorStatus) -> None:
-        if not events:
-            return
-        outcome = execute(events[self._num_begun :], EventKind.DISCRETE_UPDATE, self._journal, begun=self._begun)
-        self._num_discrete_updates += outcome is SUCCEEDED or self._was_effective(outcome, status)
+    def _update(self, status: SimulatorStatus) -> None:
+        """Makes the updates that are pending: unrestricted ones, then the discrete ones, which see their results."""
+        due, pending = self._due, self._due.pending
+        if pending.unrestricted:
+            outcome = execute(pending.unrestricted, EventKind.UNRESTRICTED_UPDATE, due.journal)
+            self._num_unrestricted_updates += outcome is DID_ITS_WORK or self._was_effective(outcome, status)
+            if status.succeeded():
+                due.pending = SimultaneousEvents([], pending.discrete, [])
+        if pending.discrete:
+            outcome = execute(pending.discrete, EventKind.DISCRETE_UPDATE, due.journal, begun=due.begun)
+            self._num_discrete_updates += outcome is DID_ITS_WORK or self._was_effective(outcome, status)
 
     def _publish_what_is_owed(self, status: SimulatorStatus) -> None:
         """Carries out the publish events of the last step, or the first ones; after an interrupt, those that are left.
 
-        An event whose handler was interrupted happens again, one whose handler raised an exception does not.
+        An event whose handler was interrupted happens again; after one whose handler raised an exception, none does.
         """
-        num_paid = self._num_paid
-        owed = self._owed[num_paid[0] :] if num_paid[0] else self._owed
+        due = self._due
         try:
-            outcome = execute(owed, EventKind.PUBLISH, num_done=num_paid)
+            outcome = execute(due.owed, EventKind.PUBLISH, done=due.statuses)
         except Exception:
-            self._owed = []
+            due.owed = []
             raise
-        self._owed = []
-        had_effect, self._had_effect = self._had_effect, False
-        self._num_publishes += outcome is SUCCEEDED or self._was_effective(outcome, status) or had_effect
+        due.owed = []
+        self._num_publishes += outcome is DID_ITS_WORK or self._was_effective(outcome, status)
 
     def _force_publish(self) -> None:
         self._system.ForcedPublish(self._context)

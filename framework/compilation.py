@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
+
+from merganser.framework.later_code import pays_to_load_tapes
 
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
@@ -18,8 +19,8 @@ __all__ = ["NativeCompilation"]
 class NativeCompilation:
     """What compiles, see core/compilation.py."""
 
-    def is_loaded(self) -> bool:
-        return "merganser.framework.native.lowering" in sys.modules
+    def pays_to_load_tapes(self) -> bool:
+        return pays_to_load_tapes()
 
     def form_of(self, function: NativeOperation) -> Any:
         from merganser.framework.native.native_operations import form_of

@@ -9,9 +9,9 @@ same, to the last bit, until it is there. For such a `LaterCode`:
    compiled anything that it needs (so that it is among the first on this machine), or has made some hundred steps.
 3. Where no other process may help, it is compiled here, when this process has made so many steps that it pays.
 
-Steps are counted, of all plants of the process together. For the compiled loop, which is itself loaded only when that
-pays, work in Python is counted: steps of all simulators, times the number of their cache entries, each of which takes
-a microsecond or two, as does the step itself. No clock is asked.
+Steps are counted, of all plants of the process together. For the compiled loop, steps of integrators, and tapes, which
+are themselves loaded only when that pays, work in Python is counted: steps of all simulators and integrators, times the
+number of cache entries, each of which takes a microsecond or two, as does the step itself. No clock is asked.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ __all__ = [
     "note_compilation",
     "note_work",
     "pays_to_load",
+    "pays_to_load_tapes",
     "want",
 ]
 
@@ -43,8 +44,10 @@ _MANY_CALLS = 20_000  # from then on it pays to compile here
 _WORK_TO_LOAD = 60_000
 _WORK_TO_LOAD_MORE = 30_000
 _WORK_TO_COMPILE = 2_000_000
+_WORK_BETWEEN_LOOKS = 10_000  # at the disk, for what somebody else compiles
 _MOST_HELPERS = 3  # that this process starts one after the other; if they all end early, there is something wrong
 _LOWEST_PRIORITY = 19
+_TAPES = "merganser.framework.native.lowering"
 
 
 class LaterCode(NamedTuple):
@@ -112,6 +115,7 @@ class _State:
 _state = _State()
 _there: set[LaterCode] = set()
 _wanted: dict[LaterCode, None] = {}  # in this order
+_next_look: dict[tuple[LaterCode, ...], int] = {}  # work in Python until it is asked again whether all of it is there
 
 
 def note_call(weight: int = 1) -> None:
@@ -128,12 +132,29 @@ def note_work(work: int) -> None:
     _state.work += work
 
 
-def pays_to_load(loop: LaterCode) -> bool:
-    """Whether there has been so much work in Python that the compiled loop is worth its while."""
-    if loop.module in sys.modules:
-        return True
-    least = _WORK_TO_LOAD_MORE if "llvmlite" in sys.modules else _WORK_TO_LOAD
-    return _state.work >= least and loop.is_worth_while(_state.work >= _WORK_TO_COMPILE)
+def pays_to_load(*codes: LaterCode) -> bool:
+    """Whether there has been so much work in Python that compiled code is worth its while.
+
+    Args:
+        codes: what is needed of what may be missing on this machine; all of it together.
+    """
+    if not all(code.module in sys.modules for code in codes):
+        least = _WORK_TO_LOAD_MORE if "llvmlite" in sys.modules else _WORK_TO_LOAD
+        if _state.work < least:
+            return False
+    if _state.work < _next_look.get(codes, 0):
+        return False
+    _next_look[codes] = _state.work + _WORK_BETWEEN_LOOKS
+    want(*(code for code in codes if not code.is_there()))
+    if not all(code.is_worth_while(_state.work >= _WORK_TO_COMPILE) for code in codes):
+        return False
+    _next_look[codes] = 0
+    return True
+
+
+def pays_to_load_tapes() -> bool:
+    """Whether there has been so much work in Python that to load what runs compiled operations is worth its while."""
+    return _TAPES in sys.modules or _state.work >= _WORK_TO_LOAD
 
 
 def note_compilation() -> None:

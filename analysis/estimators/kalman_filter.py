@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
 from merganser.analysis.estimators.observer import Observer, checked_covariance
+from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
 from merganser.framework import Context, InputPort, LeafOutputPort, System, SystemScalarConverter
+from merganser.framework.core.native_code import FAILURE, InputOf, NativeCode
 from merganser.framework.core.native_function import copy
 from merganser.framework.core.native_wires import PartOf
+from merganser.framework.native.addresses import address_of_array
+
+if TYPE_CHECKING:
+    from merganser.analysis.plan.filter_room import FilterRoom
 
 __all__ = ["KalmanFilter"]
 
@@ -28,13 +34,15 @@ class KalmanFilter(Observer):
         observed_system, observed_system_context: see `Observer`.
         W: covariance of the process noise, positive semidefinite, shape [n, n].
         V: covariance of the measurement noise, positive definite, shape [p, p].
-        initial_state_estimate: shape [n]; zero if None.
-        initial_state_covariance: positive semidefinite, shape [n, n]; the identity if None.
+        initial_state_estimate: shape [n]; zero by default.
+        initial_state_covariance: positive semidefinite, shape [n, n]; the identity by default.
 
     Raises:
         ValueError: sizes do not match.
         RuntimeError: a matrix is no covariance.
     """
+
+    _is_linearized: bool  # whether the filter asks for Jacobians of the model
 
     def __init__(
         self,
@@ -42,8 +50,8 @@ class KalmanFilter(Observer):
         observed_system_context: Context,
         W: ArrayLike,
         V: ArrayLike,
-        initial_state_estimate: ArrayLike | None,
-        initial_state_covariance: ArrayLike | None,
+        initial_state_estimate: ArrayLike | None = None,
+        initial_state_covariance: ArrayLike | None = None,
     ) -> None:
         floats_only = SystemScalarConverter("Kalman filters compute with floats only")
         super().__init__(observed_system, observed_system_context, floats_only)
@@ -62,6 +70,7 @@ class KalmanFilter(Observer):
             self.DeclarePeriodicDiscreteUpdateEvent(self._period, 0.0, self._update)
         else:
             state = self.DeclareContinuousState(len(self._initial))
+        self._use_native(_FilterCode(self), of=KalmanFilter)
         estimate, covariance = PartOf(state, 0, n), PartOf(state, n, n * n)
         self._estimate = self.DeclareVectorOutputPort("estimated_state", n, copy.given(source=estimate))
         self._covariance = self.DeclareVectorOutputPort("covariance", n * n, copy.given(source=covariance))
@@ -80,21 +89,20 @@ class KalmanFilter(Observer):
         """Returns the output port of the covariance, row by row, shape [n n]."""
         return self._covariance
 
-    def _parts(self, context: Context) -> tuple[Array, Array]:
-        """xhat and P."""
+    def _state(self, context: Context) -> Array:
+        """xhat, then P."""
         values = context.get_discrete_state_vector() if self._period else context.get_continuous_state_vector()
-        state, n = values.CopyToVector(), len(self._W)
-        return state[:n], state[n:].reshape(n, n)
+        return values.CopyToVector()
 
     def _update(self, context: Context, discrete_state: Any) -> None:
         for port in (self._y, *([] if self._u is None else [self._u])):
             self._require_finite(context, port)
-        x, P = self._calc(context, *self._parts(context))
-        result = np.concatenate([x, P.reshape(-1)])
+        result = self._calc(context)
         if not np.isfinite(result).all():
-            x, P = self._parts(context)
+            state, n = self._state(context), len(self._W)
+            x, P = state[:n], state[n:].reshape(n, n)
             culprit = "its state"
-            if np.isfinite(x).all() and np.isfinite(P).all():
+            if np.isfinite(state).all():
                 culprit = f"what the observed system '{self._system.GetSystemPathname()}' gives near there"
             raise RuntimeError(
                 f"{self._describe(context)}: {culprit} is not finite. It is at {x.tolist()}, with the covariance "
@@ -117,12 +125,57 @@ class KalmanFilter(Observer):
 
     def DoCalcTimeDerivatives(self, context: Context, derivatives: Any) -> None:
         if not self._period:
-            x, P = self._calc(context, *self._parts(context))
-            derivatives.SetFromVector(np.concatenate([x, P.reshape(-1)]))
+            derivatives.SetFromVector(self._calc(context))
 
-    def _calc(self, context: Context, x: Array, P: Array) -> tuple[Array, Array]:
-        """In discrete time xhat[n+1] and P[n+1], from those that know the measurements before time n; else the rates.
+    # ------------------------------------------------------------------ the filter itself
 
-        P comes out symmetric.
+    def _text(self) -> Any:
+        """The module with the text of the filter, which is imported when it is needed (analysis/plan/filter_room.py).
+
+        Its `update` computes, in discrete time, xhat[n+1] and P[n+1] from those that know the measurements before time
+        n, else the rates; P comes out symmetric.
         """
         raise NotImplementedError
+
+    def _put_constants(self, room: FilterRoom) -> None:
+        """Puts what stays the same into the sections that a filter has of its own."""
+
+    def _new_room(self, context: Context, calls_python: bool = True) -> FilterRoom | None:
+        """What the text of the filter works on; None if it cannot do without calling Python, where it should."""
+        from merganser.analysis.plan.filter_room import FilterRoom
+
+        model, num_inputs = self._model(context), 0 if self._u is None else self._u.size()
+        tapes = [*model.tapes()] if model.can_be_lowered(context) else []
+        if tapes and self._is_linearized:
+            tapes += model.complex_tapes() or ()
+        if not calls_python and len(tapes) < (4 if self._is_linearized else 2):
+            return None
+        python = model if calls_python else None
+        room = FilterRoom(self._text(), python, (self._W, self._V), num_inputs, self._period > 0.0, tapes)
+        self._put_constants(room)
+        return room
+
+    def _calc(self, context: Context) -> Array:
+        """The next state, or its rate; good until the next one."""
+        model, state = self._model(context), self._state(context)
+        room = model.workspace
+        if room is None or (room.has_tapes and not model.is_lowered()):
+            room = model.workspace = self._new_room(context)
+        return room.run(context.get_time(), state, self._measured(context), self._input(context))
+
+
+class _FilterCode(ObserverCode):
+    """The filter as an operation."""
+
+    def code(self, context: Any, model: Any, result: Any, state: Any) -> NativeCode | None:
+        from merganser.analysis.plan import filter_room as o
+
+        observer: Any = self.observer
+        room = observer._new_room(context, calls_python=False)
+        if room is None:
+            return None
+        f: list[Any] = [0] * o.OP_NUM_FIELDS
+        f[o.OP_FAILURE], f[o.OP_FIELDS] = FAILURE, address_of_array(room.fields)
+        f[o.OP_UPDATE], f[o.OP_STATE], f[o.OP_RESULT] = room.address_of_update(), state, result
+        f[o.OP_MEASURED], f[o.OP_INPUT] = InputOf(0), InputOf(1) if observer._u is not None else 0
+        return NativeCode(o.KALMAN_FILTER, tuple(f), KeptAlive(*model.tapes(), room))

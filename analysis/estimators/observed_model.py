@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,8 @@ from merganser.framework.core.execution import compute_updates, raise_if_failed
 from merganser.framework.core.inside import declared_events, input_ports, new_context, slot_of
 from merganser.framework.core.native_code import NativeCode, may_compile
 from merganser.framework.core.native_function import BoundNativeFunction
-from merganser.framework.primitives import AffineSystem
 from merganser.framework.primitives._updatable_code import UpdatableCode
 from merganser.framework.primitives.linearization import (
-    DIFFERENCE_STEP,
-    NOISE_OF_SLOPE,
-    SHARE_OF_SLOPE,
     by_complex_step,
     jacobian_of,
 )
@@ -128,48 +126,39 @@ class ObservedModel:
             evaluator = self._evaluators[dtype] = _Evaluator(self._system, self._parameters, self._period, dtype)
         return evaluator
 
-    def dynamics_jacobian(self, time: float, x: Array, u: Array | None) -> Array:
-        """df/dx, shape [n, n]; floats."""
-        if isinstance(self._system, AffineSystem):
-            return self._system.A()
-        return self._jacobian(_Evaluator.dynamics, time, x, u)
+    # ------------------------------------------------------------------ by numbers: 0 stands for f, 1 for g
 
-    def output_jacobian(self, time: float, x: Array, u: Array | None) -> Array:
-        """dg/dx, shape [p, n]; floats."""
-        if isinstance(self._system, AffineSystem):
-            return self._system.C()
-        return self._jacobian(_Evaluator.output, time, x, u)
+    def values(self, function: int, time: float, x: Array, u: Array) -> Array:
+        """f or g at a time [s], state x and input u, shape [n] or [p]; floats."""
+        here = self.at(time, x, u)
+        return here.output() if function else here.dynamics()
 
-    def _jacobian(self, function: Any, time: float, x: Array, u: Array | None) -> Array:
-        """Exact by the complex step, as far as one difference in a direction of all variables agrees with it.
+    def complex_jacobian(self, function: int, time: float, x: Array, u: Array) -> Array:
+        """df/dx or dg/dx by the complex step, shape [n, n] or [p, n].
 
-        If it does not (callbacks may compare, or take no complex numbers), `Linearize` has more to say about it.
+        Raises:
+            Exception: some callback takes no complex numbers.
         """
+        f = self._function(function, time, u, np.complex128)
+        return by_complex_step(f, x, len(x), self._num_values(function, x))
 
-        def function_of(dtype: Any) -> Any:
-            evaluator = self._evaluator(np.dtype(dtype))
+    def careful_jacobian(self, function: int, time: float, x: Array, u: Array) -> Array:
+        """df/dx or dg/dx as `Linearize` finds it, where callbacks may compare, or take no complex numbers."""
+        function_of = functools.partial(self._function, function, time, u)
+        return jacobian_of(function_of, x, len(x), self._num_values(function, x))
 
-            def evaluate(state: Array, _: Any) -> Array:
-                evaluator.move(time, state, u)
-                result: Array = function(evaluator)
-                return result
+    def _num_values(self, function: int, x: Array) -> int:
+        return self._system.get_output_port(0).size() if function else len(x)
 
-            return evaluate
+    def _function(self, function: int, time: float, u: Array, dtype: Any) -> Callable[[Array, Any], Array]:
+        """f or g as a function of the state, for numbers of a type."""
+        evaluator = self._evaluator(np.dtype(dtype))
 
-        n, f = len(x), function_of(np.float64)
-        direction = np.cos(1.0 + np.arange(n)) * np.maximum(1.0, np.abs(x))
-        h = DIFFERENCE_STEP
-        above, below = f(x + h * direction, None), f(x - h * direction, None)
-        try:
-            exact = by_complex_step(function_of(np.complex128), x, n, len(above))
-        except Exception:  # some callback takes no complex numbers
-            return jacobian_of(function_of, x, n, len(above))
-        slopes = (above - below) / (2.0 * h)
-        tolerance = (
-            SHARE_OF_SLOPE * (np.abs(exact) @ np.abs(direction)) + NOISE_OF_SLOPE * (np.abs(above) + np.abs(below)) / h
-        )
-        agree = (np.abs(exact @ direction - slopes) <= tolerance).all()
-        return exact if agree else jacobian_of(function_of, x, n, len(above))
+        def evaluate(x: Array, _: Any) -> Array:
+            evaluator.move(time, x, u)
+            return evaluator.output() if function else evaluator.dynamics()
+
+        return evaluate
 
 
 class _Evaluator:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from merganser.analysis.controllers.linear_quadratic_regulator import numbers_of
 from merganser.analysis.estimators.kalman_filter import KalmanFilter
-from merganser.analysis.estimators.observer_code import KeptAlive, ObserverCode
 from merganser.framework import Context, System
-from merganser.framework.core.native_code import FAILURE, InputOf, NativeCode
-from merganser.framework.native.addresses import address_of_array
+
+if TYPE_CHECKING:
+    from merganser.analysis.plan.filter_room import FilterRoom
 
 __all__ = ["UnscentedKalmanFilter"]
-
-Array = NDArray[Any]
 
 
 class UnscentedKalmanFilter(KalmanFilter):
@@ -53,6 +51,8 @@ class UnscentedKalmanFilter(KalmanFilter):
         RuntimeError: a matrix is no covariance.
     """
 
+    _is_linearized = False
+
     def __init__(
         self,
         observed_system: System,
@@ -81,55 +81,14 @@ class UnscentedKalmanFilter(KalmanFilter):
         mean_weights[0] = 1.0 - n / spread
         weights = mean_weights.copy()
         weights[0] += 1.0 - alpha**2 + beta
-        self._constants = spread, mean_weights, weights, self._W, self._V  # (2)
-        self._use_native(_UnscentedCode(self), of=KalmanFilter)
+        self._constants = spread, mean_weights, weights  # (2)
 
-    def _new_room(self) -> Any:
-        from merganser.analysis.plan.unscented_operations import UnscentedRoom  # loads numba
+    def _text(self) -> Any:
+        from merganser.analysis.plan import unscented_filter
 
-        return UnscentedRoom(*self._constants)
+        return unscented_filter
 
-    def _calc(self, context: Context, x: Array, P: Array) -> tuple[Array, Array]:
-        # The arithmetic is that of the compiled filter, from which results do not differ by a bit.
-        from merganser.analysis.plan import unscented_operations as o
-
-        model, n, p = self._model(context), len(self._W), len(self._V)
-        if model.workspace is None:
-            model.workspace = self._new_room()
-        room: o.UnscentedRoom = model.workspace
-        places = address_of_array(room.reals), address_of_array(room.fields)
-        y, t, u = self._measured(context), context.get_time(), self._input(context)
-        state = room.section(o.STATE)
-        state[:n], state[n : n + n * n], room.section(o.MEASURED)[:p] = x, P.reshape(-1), y
-        points, images, outputs = room.rows(o.POINTS, n), room.rows(o.IMAGES, n), room.rows(o.OUTPUTS, p)
-        o.unscented_stage(o.PLACE_POINTS, *places)
-        for point, row in zip(points, outputs):
-            row[:] = model.at(t, point, u).output()
-        if self._period:
-            o.unscented_stage(o.TAKE_MEASUREMENT, *places)
-            o.unscented_stage(o.PLACE_POINTS, *places)
-        for point, row in zip(points, images):
-            row[:] = model.at(t, point, u).dynamics()
-        o.unscented_stage(o.PREDICT if self._period else o.FIND_RATES, *places)
-        result = room.section(o.RESULT)
-        return result[:n], result[n : n + n * n].reshape(n, n)
-
-
-class _UnscentedCode(ObserverCode):
-    """The filter as an operation."""
-
-    def code(self, context: Any, model: Any, result: Any, state: Any) -> NativeCode:
-        from merganser.analysis.plan import unscented_operations as o
-        from merganser.framework.native import kernel_address
-
-        observer: Any = self.observer
-        room = observer._new_room()
-        dynamics, output = model.tapes()
-        f: list[Any] = [0] * o.OP_NUM_FIELDS
-        f[o.OP_FAILURE] = FAILURE
-        f[o.OP_REALS], f[o.OP_FIELDS] = address_of_array(room.reals), address_of_array(room.fields)
-        f[o.OP_DYNAMICS], f[o.OP_OUTPUT] = address_of_array(dynamics.fields), address_of_array(output.fields)
-        f[o.OP_STAGE] = kernel_address(o.unscented_stage, 0, 0, 0)
-        f[o.OP_IS_DISCRETE], f[o.OP_STATE], f[o.OP_RESULT] = int(observer._period > 0.0), state, result
-        f[o.OP_MEASURED], f[o.OP_INPUT] = InputOf(0), InputOf(1) if observer._u is not None else 0
-        return NativeCode(o.UNSCENTED, tuple(f), KeptAlive(dynamics, output, room))
+    def _put_constants(self, room: FilterRoom) -> None:
+        text = self._text()
+        for section, values in zip((text.SPREAD, text.MEAN_WEIGHTS, text.WEIGHTS), self._constants):
+            room.put(section, np.asarray(values))

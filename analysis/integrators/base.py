@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import enum
+import functools
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -27,6 +28,7 @@ from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.native_code import may_compile
 from merganser.framework.core.nonfinite import blame_derivatives, is_finite
 from merganser.framework.later_code import LaterCode, note_work, pays_to_load
+from merganser.framework.native.argument_types import type_key
 from merganser.framework.native.tape import SUCCEEDED
 
 if TYPE_CHECKING:
@@ -35,9 +37,19 @@ if TYPE_CHECKING:
 __all__ = ["IntegratorBase", "StepResult"]
 
 _COMPILED_STEPS = LaterCode("merganser.analysis.integrators.compiled_steps", "STEPS", "take_step")
+_TYPES_OF_ATTEMPT = (type_key(0),)
 _MAY_COMPILE = may_compile()
 _KINDS = np.dtype(np.float64), np.dtype(np.complex128), np.dtype(np.int64)  # of arrays of compiled attempts
 _FIRST_STEP_SIZE = 1e-3  # where neither the first nor the longest step was asked for [s]
+
+
+@functools.cache
+def _later_code_of(attempt: Any) -> tuple[LaterCode, ...]:
+    """What compiled steps need; the attempts of users' own methods are compiled when they are first made."""
+    function = attempt.interpreted
+    if not function.__module__.startswith("merganser."):
+        return (_COMPILED_STEPS,)
+    return _COMPILED_STEPS, LaterCode(function.__module__, function.__name__, function.__name__, _TYPES_OF_ATTEMPT)
 
 
 def _description(array: Any) -> str:
@@ -141,6 +153,7 @@ class IntegratorBase(IntegratorSettings):
         if self._dense_output_ is not None:
             self._dense_output = None
         self._compiled: CompiledSteps | None = None
+        self._later_code: tuple[LaterCode, ...] = ()
 
     def _refuse_within_a_step(self, what: str) -> NoReturn:
         name = type(self).__name__
@@ -164,6 +177,7 @@ class IntegratorBase(IntegratorSettings):
         self._may_be_compiled = _MAY_COMPILE and dtype == np.float64 and 0 < n <= self.most_compiled
         if self._may_be_compiled:
             self._check_arrays()
+            self._later_code = () if self.is_compiled_at_once else _later_code_of(type(self).attempt)
         self._compiled = None  # it knows the arrays by their addresses
         self._is_prepared = True
 
@@ -359,6 +373,7 @@ class IntegratorBase(IntegratorSettings):
             return True
         s, r = self._integers, self._reals
         longest = r[f.MAX_STEP_SIZE]
+        note_work(len(self._store.slots))
         try:
             r[f.MAX_STEP_SIZE], s[f.IS_SINGLE] = math.inf, True
             status = self._take_step(t_target)
@@ -385,9 +400,7 @@ class IntegratorBase(IntegratorSettings):
     def _take_step(self, target: float) -> int:
         """Takes a step, compiled or in Python."""
         operations = None if self._is_searching_for_blame else self._derivatives.operations()
-        if self._may_be_compiled and (
-            operations is not None or self.is_compiled_at_once or pays_to_load(_COMPILED_STEPS)
-        ):
+        if self._may_be_compiled and (self._compiled is not None or pays_to_load(*self._later_code)):
             compiled = self._compiled_steps()
             if compiled is not None:
                 return compiled.take_step(target, operations)

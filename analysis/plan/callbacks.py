@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from merganser.analysis.plan import fields as f
 from merganser.framework.core.derivatives import compute_for
-from merganser.framework.core.events import EventKind
+from merganser.framework.core.events import DID_ITS_WORK, DID_NOTHING, EventKind
 from merganser.framework.core.execution import call_handler, compute_updates
 from merganser.framework.native.tape import AGAIN, SUCCEEDED
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from merganser.analysis.event_schedule import EventList, EventSchedule
     from merganser.analysis.plan.plan import Plan
     from merganser.analysis.witness_isolation import WitnessWatch
-    from merganser.framework.core.events import EventStatus
     from merganser.framework.core.store import CacheSlot
 
 __all__ = ["DisturbanceError", "Handler", "SlotComputation", "WatchedStep", "key_of"]
@@ -73,11 +72,14 @@ class Handler:
         comes_before_operations: whether other events of the group come after it that are compiled.
     """
 
-    __slots__ = ("_inputs", "_key", "_kind", "_plan", "_reads", "_valid", "comes_before_operations", "events", "number")
+    __slots__ = (
+        "_inputs", "_key", "_kind", "_plan", "_reads", "_room", "_valid", "comes_before_operations", "events", "number",
+    )  # fmt: skip
 
     def __init__(self, plan: Plan, events: EventList, kind: EventKind, reads: int, valid: int, inputs: int) -> None:
         self._plan, self._kind, self._reads, self._valid, self._inputs = plan, kind, reads, valid, inputs
         self._key = key_of(events)
+        self._room = events[0][0].room_for_update() if kind is EventKind.DISCRETE_UPDATE else None
         self.events = events
         self.number = -1
         self.comes_before_operations = False
@@ -94,9 +96,16 @@ class Handler:
         try:
             if self._kind is EventKind.PUBLISH:
                 status = call_handler(context, event)
+            elif len(self.events) == 1:  # the loop has put the present values into the room for the new ones
+                status = call_handler(context, event, self._room)
             else:
-                status = _compute_updates(self.events, self._kind)
-            fields[f.RETURNED] = self.number  # no signal is looked at before this
+                status = compute_updates(self.events, self._kind)[0]
+            # No signal is looked at from the return of a handler until its status is noted.
+            fields[f.RETURNED] = self.number
+            if status is DID_ITS_WORK:
+                fields[f.HAS_EFFECT] = 1
+            elif status is not DID_NOTHING:
+                plan.statuses += [status]
             plan.last_handler = self
             if store.reads & ~self._reads:
                 self._reads |= store.reads
@@ -106,9 +115,7 @@ class Handler:
             raise
         finally:
             store.reads, store.reader = outer_reads, outer_reader
-        if status is None:
-            fields[f.HAS_EFFECT] = 1
-        outcome = SUCCEEDED if status is None else plan.heed(status, self._kind)
+        outcome = plan.heed_statuses(self._kind) if plan.statuses else SUCCEEDED
         plan.note_callback(store.invalid != invalid)
         if outcome != SUCCEEDED:
             return outcome
@@ -169,14 +176,6 @@ class WatchedStep:
         # No signal is looked at between these.
         fields[f.DUE], plan.reals[f.NEXT_TIME], fields[f.MUST_STOP] = due, next_time, must_stop
         fields[f.PLACE] = f.ENDING
-
-
-def _compute_updates(events: EventList, kind: EventKind) -> EventStatus | None:
-    """Returns the most severe status that the handlers of a leaf system have returned; None if they just succeeded."""
-    context, event = events[0]
-    if len(events) == 1:  # the loop has put the present values into the room for the new ones
-        return call_handler(context, event, context._next_discrete)
-    return compute_updates(events, kind)[0]
 
 
 def key_of(events: EventList) -> int:

@@ -119,10 +119,11 @@ class ModelTape:
         f: NDArray[np.int64] = np.zeros(NUM_FIELDS, dtype=np.int64)
         f[OPERATIONS], f[VALUES] = self._operations.place, address_of_array(flat)
         f[RESULTS], f[NUM_RESULTS] = address_of_array(self._results), len(places)
-        state = context._discrete._items[0]._values if is_discrete else context._xc._vector._values
+        x = context.peek_state()
+        state = x.get_discrete_state(0).value() if is_discrete else x.get_continuous_state().get_vector().value()
         f[STATE], f[NUM_STATES] = place_relative_to(flat, state) if is_discrete else _FIRST_STATE, len(state)
         if fixed_input is not None and fixed_input.value.size():
-            values = fixed_input.value._values
+            values = fixed_input.value.value()
             f[INPUT], f[NUM_INPUTS] = place_relative_to(flat, values), len(values)
         self.fields = f
 
@@ -160,8 +161,8 @@ class ModelTape:
         sources = [source for leaf, code in codes for source in code.sources_in(leaf)]
         self._add_entries([source for source in sources if hasattr(source, "entry")])
         leaf = events[0][0]  # all are of the leaf system that has the state
-        state, room = leaf.layout.discrete_offsets[0], leaf.room_for_update()._items[0]
-        following = place_relative_to(context.store.flat, room._values)
+        state, room = leaf.layout.discrete_offsets[0], leaf.room_for_update().get_vector(0)
+        following = place_relative_to(context.store.flat, room.value())
         assembly.add_copy(room.size(), state, following)
         if not all(assembly.add(code, leaf) for leaf, code in codes):
             raise LookupError

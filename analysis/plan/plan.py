@@ -16,7 +16,8 @@ from merganser.analysis.plan.clocks import forget_strikes
 from merganser.analysis.plan.loop import advance
 from merganser.analysis.plan.program import Program
 from merganser.analysis.plan.running import evaluate
-from merganser.framework.core.events import EventKind, EventStatus
+from merganser.framework.core.events import DID_ITS_WORK, DID_NOTHING, EventKind, EventStatus, most_severe
+from merganser.framework.core.execution import NOTHING_BEGUN, Begun
 from merganser.framework.native import kernel_address, specialize
 from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.assembly import place_relative_to
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from merganser.analysis.progress import SimulationProgress
     from merganser.analysis.witness_isolation import WitnessWatch
     from merganser.framework import Context
-    from merganser.framework.core.execution import UpdateList
 
 __all__ = ["Plan", "make_plan"]
 
@@ -37,7 +37,6 @@ _PLENTY = 1 << 62
 _CALLS_BETWEEN_LOOKS = 256  # how often it is asked whether what was not worth while to compile has become so
 _MOST_CLOCKS = 60  # they are bits of an integer
 _MOST_WATCHED_CLOCKS = 31  # the other bits tell which witness functions have triggered
-_NO_EVENTS = EventStatus.DidNothing()  # what a plan's handlers have come to, as long as none has come to more
 _OUT_OF_DATE = -1  # no version of what is known about dependencies
 
 
@@ -76,13 +75,8 @@ class Plan:
         integrator: whose steps are compiled, unless there is no continuous state.
 
     Attributes:
-        pending: the events that are due now.
-        status: the most severe status that an event handler has returned in this advance.
-        owed: publish events of the last step that have not happened yet, because they were interrupted or are left to
-            Python.
-        had_effect: whether others of them have happened and had something to do.
-        begun: what discrete updates that are left to Python have been computed already, see compute_updates.
-        num_begun: how many of the pending events have done that.
+        pending, owed, statuses, begun: see DueEvents. As long as the loop runs, `statuses` has only those of handlers
+            that end the simulation.
         fields, reals: what the loop knows, see fields.py.
         num_steps, num_state_updates, num_updates, num_publishes: what has been done in this advance.
     """
@@ -114,8 +108,6 @@ class Plan:
         self._show: Callable[[float], None] = _show_nothing
         self._callbacks = self._look, self._add_group_in_loop, self._make_room
         self._integers[f.LOOK], self._integers[f.ADD_GROUP], self._integers[f.MAKE_ROOM] = map(id, self._callbacks)
-        self.pending = NOTHING
-        self.owed: EventList = []
         self._watched_step: WatchedStep | None = None
         self.begin(NOTHING, None)
         self._place = address_of_array(self._integers)
@@ -183,14 +175,16 @@ class Plan:
         log_arrays = []
         for place in self._program.logs:
             log, first = place.log(), place.first
-            if not log._holds_floats():
+            arrays = log.native_arrays()
+            if arrays is None:
                 integers[first] = 0  # no room
                 self._version = _OUT_OF_DATE
                 self.fields[f.IS_OUT_OF_DATE] = 1
                 continue
-            if len(log.sample_times()) + 2 * most > len(log._native_arrays()[0]):
-                log.Reserve(2 * len(log.sample_times()) + 2 * most)
-            times, data, count = arrays = log._native_arrays()
+            if log.num_samples() + 2 * most > len(arrays[0]):
+                log.Reserve(2 * log.num_samples() + 2 * most)
+                arrays = log.native_arrays()
+            times, data, count = arrays
             log_arrays.append(arrays)
             places = [place_relative_to(flat, array) for array in (count, times, data)]
             integers[first : first + 4] = (len(times), *places)
@@ -206,10 +200,9 @@ class Plan:
             self._watched_step = None
         elif self._watched_step is None or self._watched_step.watch is not watch:
             self._watched_step = WatchedStep(self, self._schedule, watch)
-        self.pending, self.owed, self.had_effect = pending, [], False
-        self.begun: UpdateList = []
-        self.num_begun = 0
-        self.status = _NO_EVENTS
+        self.pending, self.begun = pending, NOTHING_BEGUN
+        self.owed: EventList = []
+        self.statuses: list[EventStatus] = []
         self._outcome = SUCCEEDED
         self.num_steps = self.num_state_updates = self.num_updates = self.num_publishes = 0
 
@@ -307,7 +300,8 @@ class Plan:
         self.num_state_updates = i[f.NUM_STATE_UPDATES]
         for settle in self._program.settlers:
             settle()
-        self.num_publishes -= self._has_failed  # publish events that fail do not count
+        if self._has_failed and i[f.PLACE] != f.PUBLISHING:
+            self.num_publishes -= 1  # publish events that fail do not count
         self._find_pending_events()
         self._is_running = False
 
@@ -322,7 +316,11 @@ class Plan:
         elif i[f.STATE_IS_UPDATED]:
             self.pending = SimultaneousEvents([], self.pending.discrete, [])
         elif place == f.PUBLISHING and not self.drops_publishes:
-            self.owed, self.had_effect = self.pending.publish[i[f.HANDLED] :], bool(i[f.HAS_EFFECT])
+            self.owed = self.pending.publish
+            others = DID_ITS_WORK if i[f.HAS_EFFECT] else DID_NOTHING
+            self.statuses = [*self.statuses, *[others] * (i[f.HANDLED] - len(self.statuses))]
+        if self._outcome == RAISED and place == f.UPDATING:  # these updates have not been made, and happen anew
+            self.statuses = []
         if self._outcome == f.PYTHON_UPDATES and self.last_handler is not None:
             self._pass_on_updates(self.last_handler)
 
@@ -331,9 +329,10 @@ class Plan:
         last, events = handler.events[-1], self.pending.discrete
         number = next(n for n, item in enumerate(events) if item[0] is last[0] and item[1] is last[1]) + 1
         contexts = dict.fromkeys(context for context, _ in events[:number])
-        if self.fields[f.HAS_EFFECT]:
-            self.begun = [(context, context.room_for_update()) for context in contexts]
-        self.num_begun = number
+        has_effect = self.fields[f.HAS_EFFECT]
+        updates = [(context, context.room_for_update()) for context in contexts] if has_effect else []
+        statuses = [DID_ITS_WORK if has_effect else DID_NOTHING, *self.statuses]
+        self.begun, self.statuses = Begun(updates, number, statuses), []
 
     def note_changes(self, valid: int = 0) -> None:
         """Before Python looks: marks as out of date what the loop has changed, and as valid what it has computed.
@@ -427,23 +426,14 @@ class Plan:
         self._has_new_reads = True
         self.fields[f.IS_OUT_OF_DATE] = 1
 
-    def heed(self, status: EventStatus, kind: EventKind) -> int:
-        """Notes the status of event handlers; returns what they come to."""
-        if status.failed() and kind is EventKind.DISCRETE_UPDATE:
-            self._keep_more_severe(status)
+    def heed_statuses(self, kind: EventKind) -> int:
+        """Has the loop end for statuses that end the simulation; returns what the operation of a handler comes to."""
+        has_failed = most_severe(self.statuses).failed()
+        if has_failed and kind is EventKind.DISCRETE_UPDATE:
             return f.STOPPED
-        if not status.did_nothing():
-            self.fields[f.HAS_EFFECT] = 1
-            if not status.succeeded():
-                self.fields[f.MUST_STOP] = 1
-                self._has_failed = status.failed()
-                self._keep_more_severe(status)
+        self.fields[f.HAS_EFFECT] = self.fields[f.MUST_STOP] = 1
+        self._has_failed = has_failed
         return SUCCEEDED
-
-    def _keep_more_severe(self, status: EventStatus) -> None:
-        if self.status is _NO_EVENTS:
-            self.status = EventStatus.DidNothing()
-        self.status.KeepMoreSevere(status)
 
 
 def _show_nothing(time: float) -> None:

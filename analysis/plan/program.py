@@ -245,8 +245,8 @@ class Program:
         if places is None:
             room = context.room_for_update()
             places = self._places[context] = [
-                (place_relative_to(self._store.flat, following._values), (offset, following.size()))
-                for following, offset in zip(room._items, context.layout.discrete_offsets)
+                (place_relative_to(self._store.flat, following.value()), (offset, following.size()))
+                for following, offset in zip(room.get_data(), context.layout.discrete_offsets)
                 if following.size()
             ]
         return places

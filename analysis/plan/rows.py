@@ -176,7 +176,7 @@ class Track:
             raise LookupError
         if plan._program.num_callbacks and context.num_continuous_states():
             with contextlib.suppress(Exception):  # a simulation will raise it again
-                context._read_derivatives()  # some code is only found once it has been seen what its block reads
+                context.derivative_evaluator().update()  # some code is only found once its block has been seen to read
             plan._lower()
         if schedule.num_clocks():
             plan._add_group((1 << schedule.num_clocks()) - 1)  # all events, to see if they are compiled
@@ -204,7 +204,8 @@ class Track:
 
     def _find_settled(self) -> list[int] | None:
         """The abstract state variables that are brought up to date when Python takes over; None if that is not all."""
-        boxes = self.context._abstract_state._items
+        abstract = self.context.peek_state().get_abstract_state()
+        boxes = [abstract.get_value(n) for n in range(abstract.size())]
         found = []
         for settle in self._plan._program.settlers:
             mine = [n for n, box in enumerate(boxes) if getattr(settle, "__self__", None) is box]
@@ -287,11 +288,11 @@ class Track:
         """Where the value of a free vector input port of the whole stands in the flat array."""
         fixed = self.context.sources[port]
         offset: int = self.context.layout.free_offsets[port]  # type: ignore[assignment]
-        return np.arange(offset, offset + len(fixed.value._values))
+        return np.arange(offset, offset + fixed.value.size())
 
     def places_of_parameters(self, group: int) -> Array:
         """Where a group of numeric parameters of the whole stands in the flat array."""
-        values = self.context._parameters._numeric._items[group]._values
+        values = self.context.peek_parameters().get_numeric_parameter(group).value()
         offset = place_relative_to(self.context.store.flat, values)
         return np.arange(offset, offset + len(values))
 
@@ -309,7 +310,7 @@ class Track:
     def forget_samples(self) -> None:
         """Takes out of the logs what a simulation has written that is not complete."""
         for log, num_before in self._logs:
-            log._count[0] = num_before
+            log.keep_first(num_before)
 
     def copy_samples_to(self, context: Context) -> None:
         """Gives another context of the system what the last row has left in the abstract state."""
@@ -317,9 +318,9 @@ class Track:
         store.invalid |= self.context.layout.down["pn"] | self.context.layout.down["xd"]
         for settle in self._plan._program.settlers:
             settle()
-        mine, theirs = self.context._abstract_state._items, context._abstract_state._items
+        mine, theirs = (c.peek_state().get_abstract_state() for c in (self.context, context))
         for n in self._settled or ():
-            theirs[n].SetFrom(mine[n])
+            theirs.get_mutable_value(n).SetFrom(mine.get_value(n))
 
 
 def _check_events(simulator: Simulator) -> None:
@@ -349,13 +350,12 @@ def _independent_places(context: Context) -> Array:
     mask = np.zeros(len(flat), dtype=bool)
     mask[_result_places(context)] = True
     for leaf in context.layout.leaves():
-        for offset, model in zip(leaf.numeric_offsets, leaf.system._sys_numeric_parameter_models):
-            mask[offset : offset + model.size()] = True
+        mask[slice(*leaf.numeric_range)] = True
     for part in context.parts():
         for index, source in enumerate(part.sources):
             place = part.layout.free_offsets[index]
             if isinstance(source, FixedInputPortValue) and source.context is part and place is not None:
-                mask[place : place + len(source.value._values)] = True  # type: ignore[union-attr]
+                mask[place : place + source.value.size()] = True  # type: ignore[union-attr]
     return np.flatnonzero(mask)
 
 
@@ -364,6 +364,5 @@ def _result_places(context: Context) -> Array:
     layout = context.store.layout
     places = list(range(1 + layout.num_xc))
     for leaf in layout.leaf_list:
-        for offset, model in zip(leaf.discrete_offsets, leaf.system._sys_discrete_models):
-            places.extend(range(offset, offset + model.size()))
+        places.extend(range(*leaf.xd_range))
     return np.array(places, dtype=np.int64)

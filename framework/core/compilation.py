@@ -17,8 +17,8 @@ __all__ = ["Compilation", "compilation", "hand_in"]
 class Compilation(Protocol):
     """What compiles."""
 
-    def is_loaded(self) -> bool:
-        """Whether tapes can be made without loading anything."""
+    def pays_to_load_tapes(self) -> bool:
+        """Whether there has been so much work in Python that tapes are worth their while."""
 
     def form_of(self, function: NativeOperation) -> Any:
         """The compiled form of a native function."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from merganser.framework.core.leaf_context import LeafContext
 
 __all__ = ["DerivativeEvaluator", "compute_for", "slots_behind", "trace_upstream", "upstream"]
-
-# Loading the compiled operations takes some 0.3 s once a process, an operation saves about 5 us each time. Nothing is
-# loaded before this many operations could have been saved, by all evaluators of the process together.
-_WORTHWHILE_OPERATIONS = 20_000
 
 
 class DerivativeEvaluator:
@@ -37,8 +33,6 @@ class DerivativeEvaluator:
     Attributes:
         uses_tape: whether to use a tape at all.
     """
-
-    _num_saved: ClassVar[int] = 0  # operations that tapes would have saved in this process
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -66,10 +60,8 @@ class DerivativeEvaluator:
         for slot in self._slots:
             if store.invalid & slot.bit:
                 slot.compute()
-        if self.uses_tape and self._num_native and tape is None:
-            DerivativeEvaluator._num_saved += self._num_native
-            if DerivativeEvaluator._num_saved > _WORTHWHILE_OPERATIONS or compilation().is_loaded():
-                self.lower()
+        if tape is None and self.uses_tape and self._num_native and compilation().pays_to_load_tapes():
+            self.lower()
 
     def are_current(self) -> bool:
         """Whether nothing is out of date."""

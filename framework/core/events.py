@@ -6,7 +6,8 @@ import copy
 import dataclasses
 import enum
 import functools
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from merganser.framework.core.system import System
 
 __all__ = [
+    "DID_ITS_WORK",
+    "DID_NOTHING",
     "DeclaredEvent",
     "DiscreteUpdateEvent",
     "Event",
@@ -23,6 +26,7 @@ __all__ = [
     "PublishEvent",
     "TriggerType",
     "UnrestrictedUpdateEvent",
+    "most_severe",
 ]
 
 
@@ -119,15 +123,22 @@ class EventStatus:
 
     def KeepMoreSevere(self, candidate: EventStatus) -> EventStatus:
         """Becomes `candidate` if that is worse; returns itself."""
-        if candidate._severity > self._severity:
-            self._severity, self._system, self._message = (
-                candidate._severity, candidate._system, candidate._message,
-            )  # fmt: skip
+        worst = most_severe((self, candidate))
+        self._severity, self._system, self._message = worst._severity, worst._system, worst._message
         return self
 
     def __repr__(self) -> str:
         text = f", {self._message!r}" if self._message else ""
         return f"<EventStatus {self._severity.name[1:]}{text}>"
+
+
+# What most events come to; nobody changes these.
+DID_NOTHING, DID_ITS_WORK = EventStatus.DidNothing(), EventStatus.Succeeded()
+
+# most_severe(statuses): what simultaneous events come to together, the first of the most severe ones, only to be read.
+most_severe: Callable[[Iterable[EventStatus]], EventStatus] = functools.partial(
+    max, key=operator.attrgetter("_severity"), default=DID_NOTHING
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from merganser.framework.core.errors import note_place
-from merganser.framework.core.events import DeclaredEvent, EventKind, EventStatus
+from merganser.framework.core.events import (
+    DID_ITS_WORK,
+    DID_NOTHING,
+    DeclaredEvent,
+    EventKind,
+    EventStatus,
+    most_severe,
+)
 
 if TYPE_CHECKING:
     from merganser.framework.core.context import Context
     from merganser.framework.core.leaf_context import LeafContext
 
 __all__ = [
-    "SUCCEEDED",
+    "NOTHING_BEGUN",
+    "Begun",
     "UpdateList",
     "Updates",
     "call_handler",
@@ -25,18 +33,32 @@ __all__ = [
 
 EventList = Sequence[tuple["LeafContext", DeclaredEvent]]
 UpdateList = Sequence[tuple["LeafContext", Any]]
-Updates = tuple[EventKind, list[tuple["LeafContext", Any]]]
+Updates = tuple[EventKind, list[tuple["LeafContext", Any]], EventStatus]
 
-# What most events come to; nobody changes these.
-_DID_NOTHING, SUCCEEDED = EventStatus.DidNothing(), EventStatus.Succeeded()
+
+class Begun(NamedTuple):
+    """Simultaneous updates of which the first ones have been computed.
+
+    Attributes:
+        updates: see `compute_updates`.
+        num_events: how many events have computed them.
+        statuses: what these have come to, as far as it matters.
+    """
+
+    updates: UpdateList
+    num_events: int
+    statuses: list[EventStatus]
+
+
+NOTHING_BEGUN = Begun((), 0, [])
 
 
 def execute(
     events: EventList,
     kind: EventKind,
     journal: list[Updates] | None = None,
-    num_done: list[int] | None = None,
-    begun: UpdateList = (),
+    done: list[EventStatus] | None = None,
+    begun: Begun = NOTHING_BEGUN,
 ) -> EventStatus:
     """Carries out the events of one kind.
 
@@ -47,26 +69,24 @@ def execute(
         kind: which to carry out.
         journal: the updates are added here before they are made, so that who catches an interrupt in their midst can
             complete them by `make_updates`.
-        num_done: its only element counts the publish events whose handlers have returned.
-        begun: updates of other leaf systems, computed already, that are to be made with these.
+        done: what the first of the publish events have come to, which have happened before; gets the statuses of the
+            others, each as soon as its handler has returned.
+        begun: what has been done of the updates.
 
     Returns:
         The most severe status that any handler returned, only to be read.
     """
     if kind is EventKind.PUBLISH:
-        status = _DID_NOTHING
-        for context, event in events:
-            result = (call_handler(context, event) or SUCCEEDED) if event.kind is kind else _DID_NOTHING
-            if num_done is not None:  # no signal is looked at between the return of a handler and this
-                num_done[0] += 1
-            if result is not status and result._severity > status._severity:
-                status = result
-        return status
+        done = [] if done is None else done
+        for context, event in events[len(done) :] if done else events:
+            # No signal is looked at between the return of a handler and the end of this line.
+            done += [call_handler(context, event) if event.kind is kind else DID_NOTHING]
+        return done[0] if len(done) == 1 else most_severe(done)  # nearly always; 6 % of an event
     status, updates = compute_updates(events, kind, begun)
-    if status is _DID_NOTHING or status.failed():
+    if status is DID_NOTHING or status.failed():
         return status
     if journal is not None:
-        journal.append((kind, updates))
+        journal.append((kind, updates, status))
     make_updates(kind, updates)
     return status
 
@@ -83,24 +103,23 @@ def make_updates(kind: EventKind, updates: Sequence[tuple[LeafContext, Any]]) ->
 
 
 def compute_updates(
-    events: EventList, kind: EventKind, begun: UpdateList = ()
+    events: EventList, kind: EventKind, begun: Begun = NOTHING_BEGUN
 ) -> tuple[EventStatus, list[tuple[LeafContext, Any]]]:
     """Computes what simultaneous updates would make of the state, and changes nothing.
 
     Args:
         events: events with the contexts of their leaf systems; those of other kinds are passed over.
         kind: discrete or unrestricted update.
-        begun: updates of other leaf systems that belong to these.
+        begun: what has been done of that.
 
     Returns:
         The most severe status, only to be read, and for each leaf context concerned its new DiscreteValues or State.
         They are room that belongs to the context, good until the next update.
     """
-    status = SUCCEEDED if begun else _DID_NOTHING
-    updates = list(begun)
+    statuses, updates = [*begun.statuses], [*begun.updates]
     leaf: LeafContext | None = None
     values: Any = None
-    for context, event in events:
+    for context, event in events[begun.num_events :] if begun.num_events else events:
         if event.kind is not kind:
             continue
         if context is not leaf:  # the events of a leaf system stand together
@@ -108,12 +127,11 @@ def compute_updates(
             is_discrete = kind is EventKind.DISCRETE_UPDATE
             values = context._copied_discrete_values() if is_discrete else context._copied_state()
             updates.append((context, values))
-        result = call_handler(context, event, values) or SUCCEEDED
-        if result._severity > status._severity:
-            status = result
+        status = call_handler(context, event, values)
+        statuses.append(status)
         if status._severity is EventStatus.Severity.kFailed:
             break
-    return status, updates
+    return statuses[0] if len(statuses) == 1 else most_severe(statuses), updates
 
 
 def raise_if_failed(status: EventStatus, context: Context) -> None:
@@ -126,8 +144,10 @@ def raise_if_failed(status: EventStatus, context: Context) -> None:
         )
 
 
-def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None) -> EventStatus | None:
-    """Calls the handler of an event; returns its status, with the system if that matters. None: it has succeeded.
+def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None) -> EventStatus:
+    """Calls the handler of an event; returns its status, with the system if that matters.
+
+    Where the handler did its work, or had nothing to do, that is the one object DID_ITS_WORK, or DID_NOTHING.
 
     Args:
         context: of the leaf system.
@@ -144,12 +164,12 @@ def call_handler(context: LeafContext, event: DeclaredEvent, values: Any = None)
         )
         raise
     if result is None:
-        return None
+        return DID_ITS_WORK
     if not isinstance(result, EventStatus):
         raise TypeError(
             f"The {event.trigger.name[1:]} {event.kind.value} event of system "
             f"'{context.system.GetSystemPathname()}' must return an EventStatus or None; got {type(result).__name__}."
         )
-    if result.severity() >= EventStatus.Severity.kReachedTermination and result.system() is None:
-        return EventStatus(result.severity(), context.system, result.message())
-    return result
+    if result._severity <= EventStatus.Severity.kSucceeded:
+        return DID_ITS_WORK if result._severity is EventStatus.Severity.kSucceeded else DID_NOTHING
+    return result if result._system is not None else EventStatus(result._severity, context.system, result._message)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from merganser.framework.core.cache import CacheEntry
     from merganser.framework.core.context import Context
     from merganser.framework.core.events import DeclaredEvent, TriggerType
-    from merganser.framework.core.indices import DependencyTicket
+    from merganser.framework.core.indices import DependencyTicket, UseDefaultName
     from merganser.framework.core.leaf_context import LeafContext
     from merganser.framework.core.leaf_system import LeafSystem
     from merganser.framework.core.native_code import ContextualCode, NativeCode
@@ -38,6 +38,7 @@ __all__ = [
     "input_ports",
     "may_have_witnesses",
     "new_context",
+    "next_output_name",
     "scalar_of",
     "slot_of",
     "state_node",
@@ -62,6 +63,19 @@ def diagram_around(system: System) -> Any:
 def input_ports(system: System) -> Sequence[InputPort]:
     """The input ports, in order."""
     return system._sys_input_ports
+
+
+def next_output_name(system: System, name: str | UseDefaultName) -> str:
+    """The name that the next output port of a system gets.
+
+    Args:
+        system: any system.
+        name: the name asked for; kUseDefaultName for a letter and a number.
+
+    Raises:
+        ValueError: it is empty, or there is an output port of that name.
+    """
+    return system._new_port_name(name, system._sys_output_ports, "y", "output")
 
 
 def cache_entries(system: LeafSystem) -> Sequence[CacheEntry]:

@@ -90,6 +90,7 @@ class LeafLayout(SystemLayout):
     xdot_offset = 0
     xd_range = (0, 0)
     discrete_offsets: tuple[int, ...] = ()
+    numeric_range = (0, 0)  # of the numeric parameters
     numeric_offsets: tuple[int, ...] = ()
     first_bit = 0  # number of its first cache entry among all of the tree
     leaf_number = 0  # among all leaf systems of the tree, in order
@@ -184,9 +185,11 @@ class RootLayout:
                 offset += model.size()
             leaf.xd_range = (start, offset)
         for leaf in self.leaf_list:
+            start = offset
             for model in leaf.system._sys_numeric_parameter_models:
                 leaf.numeric_offsets += (offset,)
                 offset += model.size()
+            leaf.numeric_range = (start, offset)
         offset = self._assign_entries(offset)
         self.num_flat = offset
 

@@ -42,7 +42,7 @@ class BarycentricMesh:
         """Number of dimensions n."""
         return len(self._grid)
 
-    def _axes(self) -> tuple[list[float], list[int], list[int]]:
+    def axes(self) -> tuple[list[float], list[int], list[int]]:
         """The coordinates of all dimensions, where those of each end, and how far apart points along each are."""
         coordinates = [x for axis in self._grid for x in axis.tolist()]
         ends: list[int] = np.cumsum([axis.size for axis in self._grid]).tolist()
@@ -85,7 +85,7 @@ class BarycentricMesh:
         if point.size != len(self._grid):
             raise ValueError(f"BarycentricMesh: expected an input of {len(self._grid)} elements, got {point.size}.")
         found = [0.0] * (2 * self.get_num_interpolants())
-        coordinates, ends, strides = self._axes()
+        coordinates, ends, strides = self.axes()
         find_points(point.tolist(), coordinates, ends, strides, found)
         indices, weights = np.array(found).reshape(2, -1)
         return indices.astype(np.int32), weights

@@ -126,7 +126,7 @@ class BsplineBasis:
     def EvaluateLinearInControlPoints(self, parameter_value: Any) -> Array:
         """The values of all functions at t, shape [n]; curves with control points P, shape [m, n], pass P M there."""
         interval = self.FindContainingInterval(parameter_value)
-        active = np.array(self._active_values(interval, parameter_value))
+        active = np.array(self.active_values(interval, parameter_value))
         M = np.zeros(self.num_basis_functions(), dtype=active.dtype)
         if active.dtype == object:
             M[:] = [0.0 * active[0]] * M.size  # zeros of the same scalar type
@@ -147,10 +147,10 @@ class BsplineBasis:
         interval = self.FindContainingInterval(parameter_value)
         points = control_points[interval - self._order + 1 : interval + 1]
         return sum(
-            weight * np.asarray(point) for weight, point in zip(self._active_values(interval, parameter_value), points)
+            weight * np.asarray(point) for weight, point in zip(self.active_values(interval, parameter_value), points)
         )
 
-    def _active_values(self, interval: int, t: Any) -> list[Any]:
+    def active_values(self, interval: int, t: Any) -> list[Any]:
         """The functions that can be other than zero between t_interval and the next knot (algorithm A2.2)."""
         knots = self._knots
         values: list[Any] = [1.0]

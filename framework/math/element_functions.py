@@ -12,7 +12,7 @@ from merganser.framework.math._ieee import ELEMENTARY
 
 _TRUTHS = (bool, np.bool_)  # of numbers and derivatives; a comparison of symbols is a formula
 
-__all__ = ["clamp", "cos", "exp", "floor", "sin", "tanh"]
+__all__ = ["clamp", "cos", "exp", "sin", "tanh"]
 
 
 def _of_elements(name: str) -> Callable[[Any], Any]:
@@ -42,18 +42,6 @@ sin = _of_elements("sin")
 cos = _of_elements("cos")
 exp = _of_elements("exp")
 tanh = _of_elements("tanh")
-
-
-def floor(x: Any) -> Any:
-    """The largest whole number that is not larger than a scalar, or than each element of a vector.
-
-    Of complex numbers (derivatives by the complex step) it is that of their real parts.
-    """
-    if isinstance(x, np.ndarray) and x.dtype.kind == "O":
-        return np.array([floor(scalar) for scalar in x.tolist()], dtype=object)
-    if not isinstance(x, (float, np.ndarray, np.generic, complex)):
-        return elementwise.floor(x)
-    return np.floor(x.real)
 
 
 def clamp(u: Any, low: Any, high: Any) -> Any:

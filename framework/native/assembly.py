@@ -165,7 +165,7 @@ class Assembly:
             return None
         if code is None or any(_place_of_input(source) is None for source in code.sources_in(context)):
             return None
-        if _has_log(code) and not _log_of(context)._holds_floats():
+        if _has_log(code) and _log_of(context).native_arrays() is None:
             return None
         return code
 
@@ -245,7 +245,7 @@ class Assembly:
         elif isinstance(argument, DiscreteStateOf):
             place = layout.discrete_offsets[argument.index]
         elif isinstance(argument, NextDiscreteStateOf):
-            place = self._place_of(context.room_for_update()._items[argument.index]._values)
+            place = self._place_of(context.room_for_update().value(argument.index))
         elif isinstance(argument, np.ndarray):
             place = len(self._numbers)
             self._numbers.extend(argument.ravel().tolist())

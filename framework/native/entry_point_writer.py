@@ -249,6 +249,9 @@ class _Writer:
             name = "PyFloat_AsDouble" if imaginary is None else "PyComplex_RealAsDouble"
             value = b.call(self._function(name, _FLOAT, _BYTE_P), [pointer])
             may_have_failed = b.fcmp_ordered("==", value, _FLOAT(-1.0))
+        elif kind == types.boolean:  # numpy's are no integers
+            value = b.sext(b.call(self._function("PyObject_IsTrue", ir.IntType(32), _BYTE_P), [pointer]), _INT)
+            may_have_failed = b.icmp_signed("==", value, _INT(-1))
         else:
             value = b.call(self._function("PyLong_AsLongLong", _INT, _BYTE_P), [pointer])
             may_have_failed = b.icmp_signed("==", value, _INT(-1))

@@ -194,7 +194,8 @@ def _numbers(argument: Any, example: Any) -> list[int]:
         return [example.__array_interface__["data"][0]]
     if isinstance(example, tuple):
         return [n for element in example for n in _numbers(element, element)]
-    return list(struct.unpack("q", struct.pack("d" if isinstance(example, float) else "q", example)))
+    number = bool(example) if isinstance(example, np.bool_) else example  # which is no integer
+    return list(struct.unpack("q", struct.pack("d" if isinstance(example, float) else "q", number)))
 
 
 # ------------------------------------------------------------------ the code

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
+import sys
 from typing import Any, NamedTuple
 
 from merganser.framework.native.extending import import_whole, interrupts_wait
@@ -59,6 +61,17 @@ _CHOICES = (
 )  # fmt: skip
 
 
+_END_OF_MEMORY = "NRT_MemInfo_call_dtor"  # numba's name of what is called when nothing refers to an array any longer
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def _leave_memory(place: int) -> None:
+    """In place of numba's, for code that counts references to arrays but cannot call anything that makes one.
+
+    All its arrays are views of memory that others own: nobody ever calls this, and numba need not be imported for it.
+    """
+
+
 @interrupts_wait()
 def load(code: MachineCode) -> tuple[int, Any] | None:
     """Where the function stands, and what must be kept as long as it may be called.
@@ -70,10 +83,13 @@ def load(code: MachineCode) -> tuple[int, Any] | None:
     tell_addresses()
     # An engine each: names in one object file may be those in another. It finds what Python is linked with.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
-    if not all(map(llvm.address_of_symbol, code.needed)):
+    missing = [name for name in code.needed if not llvm.address_of_symbol(name)]
+    if missing == [_END_OF_MEMORY] and "numba" not in sys.modules:
+        llvm.add_symbol(_END_OF_MEMORY, ctypes.cast(_leave_memory, ctypes.c_void_p).value)
+    elif missing:
         inside = import_whole("merganser.framework.native.numba_inside")
-        _ = inside.cpu_target.target_context  # gives names to functions of numba's
-        if not all(map(llvm.address_of_symbol, code.needed)):
+        inside.rtsys.initialize(inside.cpu_target.target_context)  # gives names to functions of numba's
+        if not all(map(llvm.address_of_symbol, missing)):
             return None
     engine.add_object_file(llvm.ObjectFileRef.from_data(code.content))
     engine.finalize_object()

@@ -9,9 +9,33 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.arguments import checked_size
 
-__all__ = ["checked_matrix", "checked_period", "checked_positive_period", "checked_size", "checked_vector"]
+__all__ = [
+    "checked_matrix",
+    "checked_numbers",
+    "checked_period",
+    "checked_positive_period",
+    "checked_size",
+    "checked_vector",
+]
 
 Array = NDArray[Any]
+
+
+def checked_numbers(value: ArrayLike, what: str) -> Array:
+    """A copy of `value` as an array of floats, of complex numbers or of other scalars.
+
+    Raises:
+        TypeError: `value` does not consist of numbers.
+        ValueError: an element is not a number.
+    """
+    array = np.array(value)
+    if array.dtype.kind in "biuf":
+        array = array.astype(np.float64)
+    elif array.dtype.kind not in "cO":
+        raise TypeError(f"{what}: expected numbers, got {value!r}.")
+    if array.dtype.kind != "O" and np.isnan(array).any():
+        raise ValueError(f"{what}: an element is not a number: {array.tolist()}.")
+    return array
 
 
 def checked_vector(value: ArrayLike, what: str) -> Array:
@@ -21,7 +45,7 @@ def checked_vector(value: ArrayLike, what: str) -> Array:
         TypeError: `value` does not consist of numbers.
         ValueError: `value` is a matrix, or has an element that is not a number.
     """
-    array = np.atleast_1d(_numbers(value, what))
+    array = np.atleast_1d(checked_numbers(value, what))
     if array.ndim > 2 or (array.ndim == 2 and 1 not in array.shape):
         raise ValueError(f"{what}: expected a vector, got an array of shape {array.shape}.")
     return array.reshape(-1)
@@ -34,7 +58,7 @@ def checked_matrix(value: ArrayLike, rows: int, columns: int, what: str) -> Arra
         TypeError: `value` does not consist of numbers.
         ValueError: wrong shape, or an element is not a number.
     """
-    array = _numbers(value, what)
+    array = checked_numbers(value, what)
     if array.size == 0:
         return np.zeros((rows, columns))
     if array.ndim == 1:
@@ -64,14 +88,3 @@ def checked_positive_period(value: float, what: str) -> float:
     if not 0.0 < value < np.inf:
         raise ValueError(f"{what}: expected a finite, positive time, got {value} s.")
     return float(value)
-
-
-def _numbers(value: ArrayLike, what: str) -> Array:
-    array = np.array(value)
-    if array.dtype.kind in "biuf":
-        array = array.astype(np.float64)
-    elif array.dtype.kind not in "cO":
-        raise TypeError(f"{what}: expected numbers, got {value!r}.")
-    if array.dtype.kind != "O" and np.isnan(array).any():
-        raise ValueError(f"{what}: an element is not a number: {array.tolist()}.")
-    return array

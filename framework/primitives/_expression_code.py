@@ -14,6 +14,7 @@ import numpy as np
 from merganser.framework.core.native_code import FAILURE, NativeCode
 from merganser.framework.native import expression_operations as code
 from merganser.framework.symbolic._sympy import sympy
+from merganser.framework.symbolic.expression import node_of
 from merganser.framework.symbolic.nodes import IfThenElse, IsNan, Maximum, Minimum, Symbol
 from merganser.framework.symbolic.trees import postorder
 
@@ -40,7 +41,7 @@ def expression_code(
     program = _Program([group for _, group in variables])
     try:
         for index, expression in enumerate(expressions):
-            program.store(index, program.register_of(expression._node))
+            program.store(index, program.register_of(node_of(expression)))
     except LookupError:
         return None
     places = [place if group in program.groups else _NOWHERE for group, (place, _) in enumerate(variables)]
@@ -64,7 +65,7 @@ class _Program:
     """
 
     def __init__(self, groups: Sequence[Sequence[Any]]) -> None:
-        self._symbols = {v._node: (group, i) for group, list_ in enumerate(groups) for i, v in enumerate(list_)}
+        self._symbols = {node_of(v): (group, i) for group, list_ in enumerate(groups) for i, v in enumerate(list_)}
         self._registers: dict[Any, int] = {}
         self._steps: list[int] = []
         self.constants: list[float] = []

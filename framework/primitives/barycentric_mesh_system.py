@@ -68,7 +68,7 @@ class BarycentricMeshSystem(LeafSystem):
         self._mesh = mesh
         self._values = values
         u = self.DeclareVectorInputPort(kUseDefaultName, mesh.get_input_size())
-        coordinates, ends, strides = mesh._axes()
+        coordinates, ends, strides = mesh.axes()
         around = points_around.given(u=u, coordinates=coordinates, ends=ends, strides=strides)
         room = BasicVector(np.zeros(2 * mesh.get_num_interpolants()))
         found = declare_vector_entry(self, "points around", room, around, {u.ticket()})

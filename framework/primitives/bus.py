@@ -9,7 +9,7 @@ from merganser.framework.core.bus_value import BusValue
 from merganser.framework.core.context import Context
 from merganser.framework.core.errors import nearest_names
 from merganser.framework.core.indices import UseDefaultName, kUseDefaultName
-from merganser.framework.core.inside import input_ports
+from merganser.framework.core.inside import input_ports, next_output_name
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import OUTPUT, NativeCode, ValueOf
 from merganser.framework.core.ports import LeafOutputPort
@@ -64,7 +64,7 @@ class BusSelector(LeafSystem):
             ValueError: there is an output port of that name.
         """
         size = checked_size(size, f"System '{self.GetSystemPathname()}': size of an output")
-        signal = self._next_name(name)
+        signal = next_output_name(self, name)
         port = super().DeclareVectorOutputPort(name, size, functools.partial(self._calc_vector, signal), self._needs())
         port.cache_entry().use_native(_CodeOfSignal(signal, size))
         return port
@@ -80,15 +80,11 @@ class BusSelector(LeafSystem):
         if not isinstance(model_value, AbstractValue):
             raise TypeError(f"model_value must be a Value, got {type(model_value).__name__}; write Value(...).")
         model = model_value.Clone()
-        calc = functools.partial(self._calc_abstract, self._next_name(name), type(model.get_value()))
+        calc = functools.partial(self._calc_abstract, next_output_name(self, name), type(model.get_value()))
         return super().DeclareAbstractOutputPort(name, model.Clone, calc, self._needs())
 
     def _needs(self) -> set[Any]:
         return {self._bus.ticket()}
-
-    def _next_name(self, name: str | UseDefaultName) -> str:
-        """The name that the next output port gets."""
-        return self._new_port_name(name, self._sys_output_ports, "y", "output")
 
     def _calc_vector(self, name: str, context: Context, output: BasicVector) -> None:
         signal = self._signal(context, name)

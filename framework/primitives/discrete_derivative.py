@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework.core.context import Context
@@ -15,7 +16,7 @@ from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import native
 from merganser.framework.core.state import State
 from merganser.framework.core.templates import instantiate
-from merganser.framework.math.element_functions import clamp, floor
+from merganser.framework.native.compile import compiled_form
 from merganser.framework.primitives._arguments import checked_positive_period, checked_size, checked_vector
 from merganser.framework.primitives.routing import Multiplexer
 
@@ -25,6 +26,21 @@ _LATEST, _BEFORE, _COUNT = range(3)  # discrete state groups
 _ENOUGH_SAMPLES = 2.0
 
 Array = NDArray[Any]
+
+
+def _if_enough(count: Any, value: Any) -> Any:
+    """The value, or values, where two samples have been taken, otherwise 0, be it that the value is not a number."""
+    is_enough = (count.real if isinstance(count, complex) else count) >= _ENOUGH_SAMPLES
+    if isinstance(is_enough, (bool, np.bool_)):
+        return value if is_enough else 0.0 * count
+    from merganser.framework.symbolic import if_then_else  # needs an extra
+
+    return if_then_else(is_enough, value, 0.0)
+
+
+@compiled_form(_if_enough)
+def _if_enough_compiled(count: Any, value: Any) -> Any:
+    return value if count.real >= _ENOUGH_SAMPLES else 0.0 * count
 
 
 @native
@@ -55,10 +71,9 @@ def difference_quotient(xd0: Array, xd1: Array, h: float, dudt: Array) -> None:
 
 @native
 def quotient_of_enough_samples(xd0: Array, xd1: Array, xd2: Array, h: float, dudt: Array) -> None:
-    """dudt = (x0 - x1) / h, times 0 until two samples have been taken."""
-    weight = clamp(floor(xd2[0]) - (_ENOUGH_SAMPLES - 1.0), 0.0, 1.0)
+    """dudt = (x0 - x1) / h, but 0 until two samples have been taken."""
     for i in elements(dudt):
-        dudt[i] = (xd0[i] - xd1[i]) / h * weight
+        dudt[i] = _if_enough(xd2[0], (xd0[i] - xd1[i]) / h)
 
 
 class DiscreteDerivative(LeafSystem):

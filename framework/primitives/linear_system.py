@@ -13,7 +13,7 @@ from merganser.framework.core.inside import declare_derivatives
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_function import NativeFunction, copy, native
 from merganser.framework.core.native_wires import Changing
-from merganser.framework.primitives._arguments import checked_matrix, checked_period, checked_vector
+from merganser.framework.primitives._arguments import checked_matrix, checked_numbers, checked_period, checked_vector
 from merganser.framework.primitives._linear_state import LinearStateMethods
 
 __all__ = ["AffineSystem", "LinearSystem", "affine", "affine_function", "multiplied"]
@@ -129,6 +129,8 @@ class AffineSystem(LinearStateMethods, LeafSystem):
         A context that has computed something before keeps that until its state or input changes.
 
         Raises:
+            TypeError: a coefficient does not consist of numbers.
+            ValueError: an element is not a number.
             RuntimeError: a coefficient has another size; or C or D was zero, so that the output does not depend on the
                 state or the input, and no longer is. Then none is replaced.
         """
@@ -136,7 +138,7 @@ class AffineSystem(LinearStateMethods, LeafSystem):
         where = f"System '{self.GetSystemPathname()}', UpdateCoefficients"
         for name, value in new.items():
             current = getattr(self, f"_{name}").value
-            array = np.array(value, dtype=current.dtype)
+            array = np.array(checked_numbers(value, f"{where}: {name}"), dtype=current.dtype)
             array = array.reshape(current.shape) if array.size == current.size == 0 else array
             if array.ndim != current.ndim and array.size == current.size:
                 array = array.reshape(current.shape)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.context import Context
 from merganser.framework.core.diagram_builder import DiagramBuilder
+from merganser.framework.core.inside import use_native_event
 from merganser.framework.core.leaf_system import LeafSystem
 from merganser.framework.core.native_code import NativeCode, NextDiscreteStateOf
 from merganser.framework.core.random_values import (
@@ -59,7 +60,7 @@ class RandomSource(LeafSystem):
         self.DeclareStateOutputPort("output", self.DeclareDiscreteState(self._size))
         self._generator_index = self.DeclareAbstractState(GeneratorBox())
         self.DeclarePeriodicUnrestrictedUpdateEvent(period, 0.0, self._draw_sample)
-        self._use_native_event(_CodeOfSource(self))
+        use_native_event(self, _CodeOfSource(self))
 
     def get_fixed_seed(self) -> int | None:
         """Returns the seed that set_fixed_seed() prescribed, or None."""
@@ -105,7 +106,7 @@ class _CodeOfSource:
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation."""
         source = self._source
-        box = context._abstract_state._items[int(source._generator_index)]
+        box = context.peek_state().get_abstract_state(int(source._generator_index))
         if not isinstance(box, GeneratorBox) or not twister_is_known():
             return None
         state, next_word = twister_of(box.get_value().bit_generator)
@@ -135,8 +136,8 @@ class _Undoing:
         if self.was_called[0]:
             self.was_called[0] = 0
             context = self._context
-            sample, state = context.room_for_update()._items[0], context._discrete._items[0]
-            if (sample._values != state._values).any():
+            sample, state = context.room_for_update(), context.peek_state().get_discrete_state()
+            if (sample.value() != state.value()).any():
                 words_of_twister(self._box.get_value().bit_generator)[:] = self.before
 
 

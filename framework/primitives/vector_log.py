@@ -122,10 +122,8 @@ class VectorLog:
         self._count[0] = number
         VectorLog.num_edits += 1
 
-    def _holds_floats(self) -> bool:
-        """Whether compiled code may write to it."""
-        return self._times.dtype == self._data.dtype == np.float64
-
-    def _native_arrays(self) -> tuple[Array, Array, Array]:
-        """Times, data and number of samples, for compiled code to write to."""
+    def native_arrays(self) -> tuple[Array, Array, Array] | None:
+        """Times, data and number of samples, for compiled code to write to; None if they are no floats."""
+        if not self._times.dtype == self._data.dtype == np.float64:
+            return None
         return self._times, self._data, self._count

@@ -203,7 +203,7 @@ def _evaluated(basis: BsplineBasis, points: Array, t: Any) -> Array:
     t = clamped(t, basis.initial_parameter_value(), basis.final_parameter_value(), "BsplineTrajectory")
     interval = basis.FindContainingInterval(plain(t))
     active = points[interval - basis.order() + 1 : interval + 1]
-    weights = np.array(basis._active_values(interval, t)).reshape(-1, 1, 1)
+    weights = np.array(basis.active_values(interval, t)).reshape(-1, 1, 1)
     total: Array = np.add.accumulate(weights * active, axis=0)[-1]  # from left to right, as compiled code does it
     return total
 

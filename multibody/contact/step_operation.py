@@ -121,7 +121,7 @@ def _controlled_step(values: Any, numbers: Any, f: Any) -> int:
         array_at(f[o.DRIVE_NUMBERS], (n, NUM_DRIVE_NUMBERS), _INTEGER),
         _table(f[o.DRIVE_VALUES], n, NUM_DRIVE_VALUES),
     )
-    work = doubles(f[o.KICK], f[o.NUM_V]), _table(f[o.DRIVE_WORK], n, NUM_WORK_VALUES), doubles(f[o.DRIVE_EFFORT], n)
+    work = _table(f[o.DRIVE_WORK], n, NUM_WORK_VALUES), doubles(f[o.DRIVE_EFFORT], n)
     given = x, tau, F_applied, *drives, position, velocity, scratch
     every = (*model(values, f), numbers[f[o.TIME_STEP]], *given, *work, result)
     status: int = call_kernel(f[o.CONTROLLED_STEP], every)

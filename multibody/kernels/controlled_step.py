@@ -10,10 +10,6 @@ Where S are the actuators between their limits and u_T the efforts of the others
 
 with v+ = v + h vdot: a forward dynamics in time proportional to the number of bodies. It is solved until the choice
 of S is confirmed, in most steps at once.
-
-Trees that turn fast keep their energy as in a step without actuators (fast_trees.py), by accelerations a that depend
-on q and v alone. In place of (1) their step is (M + h D) (v+ - v - h a) = ..., so that the same equations hold with
-v + h a in place of v where the actuators see it, and v+ = v + h a + h vdot.
 """
 
 from __future__ import annotations
@@ -21,11 +17,10 @@ from __future__ import annotations
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.drives import add_drives, guess_saturation, revise_saturation
 from merganser.multibody.kernels.fast_spin import add_fast_spins
-from merganser.multibody.kernels.fast_trees import has_fast_trees, keep_energies
 from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics
 from merganser.multibody.kernels.kinematics import calc_kinematics
 from merganser.multibody.kernels.spatial import Array
-from merganser.multibody.kernels.step import advance_positions, calc_accelerations, calc_damping
+from merganser.multibody.kernels.step import advance_positions, calc_damping
 
 __all__ = ["NOT_CONVERGED", "calc_controlled_step", "controlled_step"]
 
@@ -50,7 +45,6 @@ def calc_controlled_step(
     position_work: Array,  # shape [num_mobods]; holds the position kinematics of x_in afterwards
     velocity_work: Array,  # shape [num_mobods]; holds the velocity kinematics of x_in afterwards
     scratch_work: Array,  # shape [num_mobods]
-    kick_work: Array,  # shape [num_v]; v + h a
     drives_work: Array,  # shape [num_drives, NUM_WORK_VALUES]
     # Out:
     effort_out: Array,  # u(v+) of the drives [N m or N], shape [num_drives]
@@ -67,25 +61,11 @@ def calc_controlled_step(
     q, v = x_in[:num_q], x_in[num_q:]
     q_next, v_next = x_next_out[:num_q], x_next_out[num_q:]
     calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
-    for k in range(num_v):
-        kick_work[k] = 0.0 * v[k]
-    if has_fast_trees(topology, time_step, velocity_work):
-        status = calc_accelerations(
-            topology, parameters, gravity_in, time_step, True, v, tau_in, F_applied_in, position_work, velocity_work,
-            scratch_work, q_next, v_next,
-        )  # fmt: skip
-        if status != 0:
-            return status
-        keep_energies(
-            topology, parameters, time_step, q, v, position_work, velocity_work, scratch_work, v_next, q_next, kick_work
-        )
-    for k in range(num_v):
-        kick_work[k] = v[k] + time_step * kick_work[k]
-    guess_saturation(drives, drive_values_in, kick_work)
+    guess_saturation(drives, drive_values_in, v)
     for count in range(_MOST_SOLUTIONS):
         # Right and left side of (2); q_next serves as the extra diagonal, as num_q >= num_v.
         calc_damping(topology, parameters, time_step, v, tau_in, q_next, v_next)
-        add_drives(time_step, drives, drive_values_in, kick_work, q_next, v_next)
+        add_drives(time_step, drives, drive_values_in, v, q_next, v_next)
         add_fast_spins(topology, time_step, position_work, velocity_work, v_next)
         status = calc_forward_dynamics(
             topology, parameters, gravity_in, position_work, velocity_work, v_next, F_applied_in,
@@ -94,7 +74,7 @@ def calc_controlled_step(
         if status != 0:
             return status
         for k in range(num_v):
-            v_next[k] = kick_work[k] + time_step * v_next[k]
+            v_next[k] = v[k] + time_step * v_next[k]
         if revise_saturation(time_step, count == 0, drives, drive_values_in, v_next, drives_work, effort_out):
             advance_positions(topology, time_step, q, v_next, q_next)
             return 0

@@ -62,7 +62,6 @@ DRIVE_NUMBERS = next(_number)
 DRIVE_VALUES = next(_number)
 DRIVE_WORK = next(_number)
 DRIVE_EFFORT = next(_number)
-KICK = next(_number)
 # Geometries, see geometry/proximity/README.md:
 NUM_GEOMETRIES = next(_number)  # 0 if nothing can touch
 GEOMETRY_POSES = next(_number)  # addresses of kernels: geometry_poses, find_candidates, contact_manifolds

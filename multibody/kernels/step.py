@@ -11,8 +11,8 @@ the rest explicit, and the positions follow the new velocities:
     q+ = q + h N(q) v+                                                                                    (3)
 
 Quaternions are not normalized, as no result depends on the length of a quaternion, which (3) lets grow by the factor
-sqrt(1 + (h w / 2)^2) a step: only one longer than 1e6 is, lest it overflow. Free bodies and trees that turn fast do
-not go by (2), which would feed energy into them, see fast_spin.py and fast_trees.py.
+sqrt(1 + (h w / 2)^2) a step: only one longer than 1e6 is, lest it overflow. Free bodies that turn fast do not go by
+(2), which would feed energy into them, see fast_spin.py.
 
 Source of (2), (3): A. Castro et al., An Unconstrained Convex Formulation of Compliant Contact, IEEE T-RO
 (2023), section II, where no contact occurs.
@@ -23,12 +23,6 @@ from __future__ import annotations
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
 from merganser.multibody.kernels.fast_spin import add_fast_spins
-from merganser.multibody.kernels.fast_trees import (
-    add_velocity_product_forces,
-    has_fast_trees,
-    keep_accelerations,
-    keep_energies,
-)
 from merganser.multibody.kernels.forward_dynamics import calc_forward_dynamics
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.kinematics import calc_kinematics
@@ -38,7 +32,6 @@ from merganser.multibody.kernels.spatial import Array
 
 __all__ = [
     "advance_positions",
-    "calc_accelerations",
     "calc_damping",
     "calc_discrete_step",
     "calc_state_derivatives",
@@ -173,53 +166,14 @@ def _accelerate(
     num_q = x_in.shape[0] - num_v
     q, v = x_in[:num_q], x_in[num_q:]
     vdot = x_out[num_q:]
+    diagonal = x_out[:num_v]  # implicit_time D
     calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
-    has_fast = implicit_time > 0.0 and has_fast_trees(topology, implicit_time, velocity_work)
-    status = calc_accelerations(
-        topology, parameters, gravity_in, implicit_time, has_fast, v, tau_in, F_applied_in, position_work,
-        velocity_work, scratch_work, x_out[:num_v], vdot,
-    )  # fmt: skip
-    if has_fast and status == 0:
-        keep_energies(
-            topology, parameters, implicit_time, q, v, position_work, velocity_work, scratch_work, vdot,
-            x_out[:num_q], vdot,
-        )  # fmt: skip
-    return status
-
-
-@device
-def calc_accelerations(
-    topology: Array,
-    parameters: Array,
-    gravity_in: Array,
-    implicit_time: float,  # the matrix of the equations is M + implicit_time D
-    has_fast: bool,  # whether to prepare keep_energies()
-    v_in: Array,
-    tau_in: Array,
-    F_applied_in: Array,
-    position_in: Array,  # kinematics
-    velocity_in: Array,
-    scratch_work: Array,
-    diagonal_out: Array,  # implicit_time D, shape [num_v] or longer
-    vdot_out: Array,  # shape [num_v]
-) -> int:
-    """Damping and forward dynamics, with explicit velocity-product forces but those of fast free bodies."""
-    status = 0
-    # Once, and before that without the velocity-product forces of trees that turn fast.
-    for without in range(1 if has_fast else 0, -1, -1):
-        calc_damping(topology, parameters, implicit_time, v_in, tau_in, diagonal_out, vdot_out)
-        if implicit_time > 0.0:
-            add_fast_spins(topology, implicit_time, position_in, velocity_in, vdot_out)
-        if without:
-            add_velocity_product_forces(topology, implicit_time, position_in, velocity_in, scratch_work, vdot_out)
-        status = calc_forward_dynamics(
-            topology, parameters, gravity_in, position_in, velocity_in, vdot_out, F_applied_in, diagonal_out,
-            scratch_work, vdot_out,
-        )  # fmt: skip
-        if status != 0:
-            return status
-        if without:
-            keep_accelerations(topology, vdot_out, scratch_work)
+    calc_damping(topology, parameters, implicit_time, v, tau_in, diagonal, vdot)
+    if implicit_time > 0.0:
+        add_fast_spins(topology, implicit_time, position_work, velocity_work, vdot)
+    status: int = calc_forward_dynamics(
+        topology, parameters, gravity_in, position_work, velocity_work, vdot, F_applied_in, diagonal, scratch_work, vdot
+    )
     return status
 
 

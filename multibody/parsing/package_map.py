@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["PackageMap", "near_files", "resolve_uri"]
+__all__ = ["PackageMap", "Resolved", "near_files", "resolve_uri"]
 
 import copy
 import functools
@@ -13,7 +13,7 @@ from collections import ChainMap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from merganser.framework.core.errors import nearest_names
@@ -24,6 +24,20 @@ from merganser.multibody.parsing.xml_reader import read_xml
 _logger = logging.getLogger("merganser.multibody.parsing")
 _PACKAGE_XML, _MODEL_CONFIG = "package.xml", "model.config"
 _ROS_STOP_MARKERS = ("AMENT_IGNORE", "CATKIN_IGNORE", "COLCON_IGNORE")
+
+
+class Resolved(NamedTuple):
+    """An address, and what it means.
+
+    Attributes:
+        uri: the address, or a path.
+        location: the referring element.
+        path: the file or folder.
+    """
+
+    uri: str
+    location: SourceLocation
+    path: Path
 
 
 class PackageMap:
@@ -43,6 +57,7 @@ class PackageMap:
         self._remotes: dict[str, remote_packages.RemoteParams] = dict(other._remotes) if other is not None else {}
         defaults = _default_packages() if other is None else other._defaults
         self._defaults: dict[str, str | remote_packages.RemoteParams] = dict(defaults)
+        self._resolved: list[Resolved] = []  # since reading of a document began
 
     @staticmethod
     def MakeEmpty() -> PackageMap:
@@ -310,21 +325,27 @@ def resolve_uri(uri: str, package_map: PackageMap, location: SourceLocation) -> 
         ParsingError: it cannot be resolved, or is not there.
     """
     with located(location):
-        if "://" in uri:
-            package_map._add_near(uri, location.folder)
-            return Path(package_map.ResolveUrl(uri))
-        path = Path(uri)
-        if not path.is_absolute():
-            if location.folder is None:
-                raise ParsingError(
-                    location,
-                    f"path '{uri}' is relative, but a model given as a string has no folder. Use an absolute "
-                    "path or a package:// address.",
-                )
-            path = location.folder / path
-        if not path.exists():
-            raise ParsingError(location, f"file '{path}' does not exist.{near_files(path)}")
-        return path
+        path = _path_of(uri, package_map, location)
+    package_map._resolved.append(Resolved(uri, location, path))
+    return path
+
+
+def _path_of(uri: str, package_map: PackageMap, location: SourceLocation) -> Path:
+    if "://" in uri:
+        package_map._add_near(uri, location.folder)
+        return Path(package_map.ResolveUrl(uri))
+    path = Path(uri)
+    if not path.is_absolute():
+        if location.folder is None:
+            raise ParsingError(
+                location,
+                f"path '{uri}' is relative, but a model given as a string has no folder. Use an absolute "
+                "path or a package:// address.",
+            )
+        path = location.folder / path
+    if not path.exists():
+        raise ParsingError(location, f"file '{path}' does not exist.{near_files(path)}")
+    return path
 
 
 def _package_name(package_xml: Path) -> str:

@@ -13,6 +13,7 @@ from merganser.multibody.parsing.build import add_document
 from merganser.multibody.parsing.collision_filter_groups import CollisionFilterGroups, GroupResolver, apply_filters
 from merganser.multibody.parsing.description import DocumentDescription, ModelDescription
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation, located
+from merganser.multibody.parsing.kept_documents import Reading, keep, kept
 from merganser.multibody.parsing.mesh_model import read_mesh_model
 from merganser.multibody.parsing.model_directives import (
     LoadModelDirectives,
@@ -241,9 +242,19 @@ class Parser:
         if file_type not in _READERS:
             raise ParsingError(SourceLocation(file), _unsupported(file_type))
         self._check_not_finalized(file)
+        reading = Reading(data, file, file_type)
         with located(SourceLocation(file)):
-            document = _READERS[file_type](read_xml(data, file), self._package_map, self._diagnostics)
-            check_document(document)
+            return kept(reading, self._package_map) or self._read_anew(reading)
+
+    def _read_anew(self, reading: Reading) -> DocumentDescription:
+        warnings, resolved = self._diagnostics.warnings, self._package_map._resolved
+        num_warnings = len(warnings)
+        resolved.clear()
+        root = read_xml(reading.data, reading.file)
+        document = _READERS[reading.file_type](root, self._package_map, self._diagnostics)
+        check_document(document)
+        if len(warnings) == num_warnings:
+            keep(reading, root, resolved, document)
         return document
 
     def _add_document(self, document: DocumentDescription, instance_names: dict[str, str]) -> list[Any]:

@@ -270,7 +270,7 @@ class PlantInputs(PlantForceElements):
         """The room for these controllers in a workspace."""
         drives: Drives | None = w.room_for_drives
         if drives is None or drives.controllers is not controllers:
-            drives = w.room_for_drives = Drives(controllers, w.dtype, self._time_step, len(w.v))
+            drives = w.room_for_drives = Drives(controllers, w.dtype, self._time_step)
         return drives
 
     def _call_controlled_step(self, w: Workspace, result: Any) -> int:
@@ -278,8 +278,7 @@ class PlantInputs(PlantForceElements):
         drives: Drives = w.drives
         status: int = w.call(
             kernels.controlled_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
-            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.kick, drives.work, drives.effort,
-            result,
+            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.work, drives.effort, result,
         )  # fmt: skip
         w.net_actuation[drives.controllers.inputs] = drives.effort
         return status

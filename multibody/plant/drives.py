@@ -117,18 +117,17 @@ class Drives:
         controllers: of the model.
         dtype: scalar type of the Context.
         time_step: h [s].
-        num_v: velocities of the plant.
 
     Attributes:
         controllers: as given.
         offset: efforts at zero velocity, c in ../kernels/drives.py, shape [num_controllers]; to be set for each step.
-        numbers, values, kick, work: the arguments between the forces and
+        numbers, values, work: the arguments between the forces and
         effort: which the step writes, shape [num_controllers].
     """
 
-    __slots__ = ("controllers", "effort", "kick", "numbers", "offset", "values", "work")
+    __slots__ = ("controllers", "effort", "numbers", "offset", "values", "work")
 
-    def __init__(self, controllers: Controllers, dtype: Any, time_step: float, num_v: int) -> None:
+    def __init__(self, controllers: Controllers, dtype: Any, time_step: float) -> None:
         size = len(controllers.inputs)
         self.controllers = controllers
         self.numbers = np.zeros((size, kernel_drives.NUM_DRIVE_NUMBERS), np.int64)
@@ -137,7 +136,6 @@ class Drives:
         self.values[:, kernel_drives.GAIN] = time_step * controllers.p + controllers.d
         self.values[:, kernel_drives.LIMIT] = controllers.limits
         self.offset = self.values[:, kernel_drives.OFFSET]
-        self.kick = np.zeros(num_v, dtype)
         self.work = np.zeros((size, kernel_drives.NUM_WORK_VALUES), dtype)
         self.effort = np.zeros(size, dtype)
 

@@ -129,7 +129,7 @@ class PlantKinematics(PlantFreeBodies):
             copy_pose = w.poses[body]
         except (KeyError, TypeError):
             copy_pose = self._find_pose("EvalBodyPoseInWorld", w, body)
-        X_WB = _new(RigidTransform)  # as unchecked.rigid_transform(), in half the time
+        X_WB = _new(RigidTransform)  # what unchecked.rigid_transform() does; 560 ns a call instead of 650
         X_WB._R_AB, X_WB._p_AoBo_A = copy_pose()
         return X_WB
 

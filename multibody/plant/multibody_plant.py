@@ -24,6 +24,9 @@ from merganser.multibody.tree.copies import copy_finalized_tree
 __all__ = ["MultibodyPlant"]
 
 
+_MOST_IN_A_STEP = 1e4  # of motion that is resolved [rad or m]
+
+
 class MultibodyPlant(PlantLoops):
     """Rigid bodies connected by joints, with their equations of motion.
 
@@ -241,6 +244,13 @@ class MultibodyPlant(PlantLoops):
             return (
                 f"The step of plant '{self.GetSystemPathname()}' {time} was not found: the search for the "
                 "PD-controlled actuators that reach their effort limits did not converge. Check gains and limits."
+            )
+        fastest = int(np.argmax(np.abs(w.v)))
+        if w.is_float and self._time_step * abs(w.v[fastest]) > _MOST_IN_A_STEP:
+            return (
+                f"Plant '{self.GetSystemPathname()}' {time}: velocity {self.GetStateNames()[len(w.q) + fastest]} has "
+                f"grown to {w.v[fastest]:.3g}, so that nothing is left of its inertia but rounding. The forces or the "
+                "time step are too large."
             )
         for start, name in self._quaternions.items():
             if not w.q[start : start + 4].any():

@@ -270,15 +270,14 @@ class HeldRoom:
         fields[o.PUT_DESIRED_STATE] = kernel_address(checked_arrays.put_desired_state, inputs, w.q, self._desired)
         fields[o.CONTROLLED_STEP] = kernel_address(
             kernels.controlled_step, w.topology, w.parameters, w.gravity, plant.time_step(), w.x, w.tau, w.F_applied,
-            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.kick, drives.work, drives.effort,
-            w.x,
+            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.work, drives.effort, w.x,
         )  # fmt: skip
         for field, array in (
             (o.ACTUATED_MOBODS, table.mobods), (o.FEEDFORWARD, self._feedforward), (o.DESIRED, self._desired),
             (o.CONTROLLED_INPUTS, controllers.inputs), (o.CONTROLLED_POSITIONS, controllers.positions),
             (o.PROPORTIONAL_GAINS, controllers.p), (o.DERIVATIVE_GAINS, controllers.d),
             (o.DRIVE_NUMBERS, drives.numbers), (o.DRIVE_VALUES, drives.values), (o.DRIVE_WORK, drives.work),
-            (o.DRIVE_EFFORT, drives.effort), (o.KICK, drives.kick),
+            (o.DRIVE_EFFORT, drives.effort),
         ):  # fmt: skip
             fields[field] = address_of_array(array)
 

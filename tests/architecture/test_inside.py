@@ -15,29 +15,9 @@ ROOMS_OF_FRAMEWORK = ("core", "native", "primitives", "math", "symbolic", "autod
 
 # Private names of other rooms that are reached all the same, by file or folder, and why. It may only shrink.
 LEFT: dict[str, tuple[str, str]] = {
-    "analysis/plan": (
-        "_abstract_state _discrete _holds_floats _items _native_arrays _next_discrete _numeric _read_derivatives "
-        "_sys_discrete_models _sys_numeric_parameter_models _vector _xc",
-        "it hands on where the values of states, parameters and logs stand",
-    ),
-    "framework/native/assembly.py": (
-        "_holds_floats _items",
-        "it hands on where values and logs stand",
-    ),
-    "framework/primitives/_expression_code.py": ("_node", "it reads the trees of expressions"),
-    "framework/primitives/barycentric_mesh_system.py": ("_axes", "it hands the grid of the mesh to compiled code"),
-    "framework/primitives/bus.py": ("_new_port_name _sys_output_ports", "a port's name decides what it carries"),
-    "framework/primitives/random_source.py": (
-        "_abstract_state _discrete _items _use_native_event",
-        "it is an operation that changes abstract state",
-    ),
-    "framework/trajectories/bspline_trajectory.py": (
-        "_active_values",
-        "splines evaluate their basis in place",
-    ),
     "multibody/plant/kinematics.py": (
         "_R_AB _p_AoBo_A",
-        "the pose of a body from Python in half the time",
+        "EvalBodyPoseInWorld takes 560 ns instead of 650 ns",
     ),
 }
 

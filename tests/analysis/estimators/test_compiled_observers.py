@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import merganser.analysis.plan.filter_room as filter_room
 from merganser.analysis import Simulator
 from merganser.analysis.estimators import ExtendedKalmanFilter, LuenbergerObserver, UnscentedKalmanFilter
+from merganser.analysis.estimators.observed_model import ObservedModel
 from merganser.framework import DiagramBuilder, LeafSystem
 from merganser.framework.native import native
 from merganser.framework.primitives import LinearSystem, LogVectorOutput, Sine, SymbolicVectorSystem
@@ -99,23 +101,125 @@ def test_compiled_observers_take_the_same_way(kind: Any, is_discrete: bool) -> N
     assert np.ptp(python[0]) > 0.1
 
 
-@pytest.mark.parametrize("is_discrete", [False, True], ids=["continuous", "discrete"])
-def test_the_compiled_extended_filter_fulfils_the_textbooks_equations(is_discrete: bool) -> None:
-    """The filter's formulas in numpy, with Jacobians of the callbacks."""
-    observer = observer_of(ExtendedKalmanFilter, Pendulum(is_discrete))
+class PendulumInPython(LeafSystem):
+    """The same pendulum, left to Python."""
+
+    def __init__(self, is_discrete: bool, error: BaseException | None = None) -> None:
+        super().__init__()
+        self._is_discrete, self.error = is_discrete, error
+        self.DeclareVectorInputPort("torque", 1)
+        if is_discrete:
+            self.DeclareDiscreteState([1.0, 0.0])
+            self.DeclarePeriodicDiscreteUpdateEvent(STEP, 0.0, self._update)
+        else:
+            self.DeclareContinuousState(1, 1, 0)
+        self.DeclareVectorOutputPort("y", 1, self._calc_output)
+
+    def _update(self, context: Any, following: Any) -> None:
+        x, u, t = context.get_discrete_state_vector().value(), self.get_input_port().Eval(context), context.get_time()
+        swing_on.interpreted(x, u, t, following.get_mutable_value(0))
+
+    def DoCalcTimeDerivatives(self, context: Any, derivatives: Any) -> None:
+        x, u = context.get_continuous_state_vector().value(), self.get_input_port().Eval(context)
+        swing.interpreted(x, u, derivatives.get_mutable_vector().get_mutable_value())
+
+    def _calc_output(self, context: Any, output: Any) -> None:
+        if self.error is not None:
+            raise self.error
+        x = context.get_discrete_state_vector() if self._is_discrete else context.get_continuous_state_vector()
+        sine_in_steps.interpreted(x.value(), output.get_mutable_value())
+
+
+def random_state(rng: Any) -> tuple[Any, Any]:
+    root = rng.normal(size=(2, 2))
+    return rng.normal(size=2), root @ root.T
+
+
+def computed(observer: Any, time: float, x: Any, P: Any, y: float, u: float) -> Any:
+    """What a filter makes of a state, its next one or its rate."""
     context = observer.CreateDefaultContext()
-    room, model = observer._new_room(context), observer._model(context)
-    rng = np.random.default_rng(3)
+    context.SetTime(time)
+    observer.get_input_port(0).FixValue(context, [y])
+    observer.get_input_port(1).FixValue(context, [u])
+    state = np.concatenate([x, P.ravel()])
+    if context.num_continuous_states():
+        context.SetContinuousState(state)
+        return observer.EvalTimeDerivatives(context).CopyToVector()
+    context.SetDiscreteState(state)
+    return observer.EvalUniquePeriodicDiscreteUpdate(context).get_vector(0).CopyToVector()
+
+
+def by_the_textbook(model: Any, is_discrete: bool, t: float, x: Any, P: Any, y: float, u: float) -> Any:
+    """(1) to (3) of the filter in numpy, with Jacobians by the complex step."""
+    W, V = np.diag([1e-4, 2e-3]), np.array([[0.01]])
+
+    def f(x: Any) -> Any:
+        result = np.zeros(2, np.asarray(x).dtype)
+        swing_on.interpreted(x, [u], t, result) if is_discrete else swing.interpreted(x, [u], result)
+        return result
+
+    def g(x: Any) -> Any:
+        return np.sin(x[:1])
+
+    def jacobian(function: Any) -> Any:
+        return np.array([function(x + 1e-100j * e).imag / 1e-100 for e in np.eye(2)]).T
+
+    C, error = jacobian(g), y - g(x)
+    if not is_discrete:
+        A, K = jacobian(f), P @ C.T @ np.linalg.inv(V)
+        return np.concatenate([f(x) + K @ error, (A @ P + P @ A.T + W - K @ V @ K.T).ravel()])
+    K = P @ C.T @ np.linalg.inv(C @ P @ C.T + V)
+    x, P = x + K @ error, (np.eye(2) - K @ C) @ P
+    A = jacobian(f)
+    return np.concatenate([f(x), (A @ P @ A.T + W).ravel()])
+
+
+@pytest.mark.parametrize("make", [Pendulum, PendulumInPython])
+@pytest.mark.parametrize("is_discrete", [False, True], ids=["continuous", "discrete"])
+def test_the_extended_filter_fulfils_the_textbooks_equations(is_discrete: bool, make: Any) -> None:
+    model = make(is_discrete)
+    observer, rng = observer_of(ExtendedKalmanFilter, model), np.random.default_rng(3)
     for _ in range(5):
-        root = rng.normal(size=(2, 2))
-        given = rng.uniform(0.0, 9.0), rng.normal(size=2), root @ root.T, rng.normal(size=1), rng.normal(size=1)
-        compiled, python = observer._calc_compiled(room, *given), observer._calc_in_python(model, *given)
-        for ours, theirs in zip(compiled, python):
-            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+        given = rng.uniform(0.0, 9.0), *random_state(rng), rng.normal(), rng.normal()
+        ours, theirs = computed(observer, *given), by_the_textbook(model, is_discrete, *given)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("is_discrete", [False, True], ids=["continuous", "discrete"])
-def test_filters_of_expressions_are_compiled_with_exact_jacobians(is_discrete: bool) -> None:
+@pytest.mark.parametrize("kind", FILTERS)
+def test_filters_have_one_text_for_models_of_operations_and_of_python_and_without_a_compiler(
+    kind: Any, is_discrete: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(4)
+    given = rng.uniform(0.0, 9.0), *random_state(rng), rng.normal(), rng.normal()
+    of_operations = computed(observer_of(kind, Pendulum(is_discrete)), *given)
+    of_python = computed(observer_of(kind, PendulumInPython(is_discrete)), *given)
+    np.testing.assert_allclose(of_python, of_operations, rtol=1e-13, atol=1e-14)
+    monkeypatch.setattr(filter_room, "may_compile", lambda: False)
+    interpreted = computed(observer_of(kind, PendulumInPython(is_discrete)), *given)
+    np.testing.assert_allclose(interpreted, of_operations, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("error", [ValueError("no output today"), KeyboardInterrupt()], ids=["error", "interrupt"])
+@pytest.mark.parametrize("kind", FILTERS)
+def test_what_a_model_in_python_raises_comes_through_the_filter_and_leaves_it_as_it_was(kind: Any, error: Any) -> None:
+    model = PendulumInPython(True)
+    diagram, _, log = watched(kind, model, Pendulum(True))
+    expected, _ = run(diagram, log, False)
+    simulator = Simulator(diagram)
+    simulator.AdvanceTo(0.5)
+    model.error = error
+    with pytest.raises(type(error)):
+        simulator.AdvanceTo(1.0)
+    model.error = None
+    simulator.AdvanceTo(1.0)
+    np.testing.assert_array_equal(log.FindLog(simulator.get_context()).data(), expected)
+
+
+@pytest.mark.parametrize("is_discrete", [False, True], ids=["continuous", "discrete"])
+def test_filters_of_expressions_are_compiled_with_exact_jacobians(
+    is_discrete: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sym = pytest.importorskip("merganser.framework.symbolic", reason="needs the extra", exc_type=ImportError)
     angle, rate, torque = (sym.Variable(name) for name in ("angle", "rate", "torque"))
     acceleration = torque - 9.81 * sym.sin(angle) - 0.1 * sym.abs(rate) * rate
@@ -127,16 +231,17 @@ def test_filters_of_expressions_are_compiled_with_exact_jacobians(is_discrete: b
             state=[angle, rate], input=[torque], dynamics=dynamics, output=[sym.sin(angle)], time_period=period
         )
 
-    diagram, observer, log = watched(ExtendedKalmanFilter, model(), model())
+    diagram, _, log = watched(ExtendedKalmanFilter, model(), model())
     python, _ = run(diagram, log, False)
     compiled, simulator = run(diagram, log, True)
     assert not simulator._plan._program.num_callbacks
     np.testing.assert_array_equal(compiled, python)
-    context = observer.GetMyContextFromRoot(simulator.get_context())
-    room, inner = observer._new_room(context), observer._model(context)
-    given = 0.3, np.array([0.7, -0.4]), np.diag([0.1, 0.2]), np.array([0.5]), np.array([0.2])
-    for ours, theirs in zip(observer._calc_compiled(room, *given), observer._calc_in_python(inner, *given)):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9)  # Jacobians by differences
+    given = 0.3, np.array([0.7, -0.4]), np.diag([0.1, 0.2]), 0.5, 0.2
+    exact = computed(observer_of(ExtendedKalmanFilter, model()), *given)
+    monkeypatch.setattr(ObservedModel, "complex_tapes", lambda model: None)
+    by_differences = computed(observer_of(ExtendedKalmanFilter, model()), *given)
+    assert (exact != by_differences).any()
+    np.testing.assert_allclose(exact, by_differences, rtol=1e-7, atol=1e-9)
 
 
 def test_a_model_that_is_no_analytic_function_has_its_slopes_nevertheless() -> None:

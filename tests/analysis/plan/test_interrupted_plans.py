@@ -93,7 +93,7 @@ def outcome(simulator: Simulator, sinks: list[Any]) -> list[Any]:
 
 def is_unfinished(simulator: Simulator) -> bool:
     """Whether anything is left to do; one more advance to where a simulation is would be one more step."""
-    return simulator.get_context().get_time() < _END or simulator._num_paid[0] < len(simulator._owed)
+    return simulator.get_context().get_time() < _END or len(simulator._due.statuses) < len(simulator._due.owed)
 
 
 def go_on(simulator: Simulator) -> None:

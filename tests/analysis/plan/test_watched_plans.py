@@ -226,8 +226,8 @@ def test_an_interrupt_in_any_function_changes_nothing_that_is_watched() -> None:
         simulator, logs, history = interruptible()
         with pytest.raises(KeyboardInterrupt):
             advance_with(Fault(modules, KeyboardInterrupt(), number), simulator, end)
-        is_unfinished = simulator.get_context().get_time() < end or simulator._num_paid[0] < len(simulator._owed)
-        if is_unfinished:
+        due = simulator._due
+        if simulator.get_context().get_time() < end or len(due.statuses) < len(due.owed):
             simulator.AdvanceTo(end)
         found = outcome(simulator, logs, history)
         assert found[:-1] == expected[:-1], f"interrupted in call {number}"  # steps of the integrator may be taken anew

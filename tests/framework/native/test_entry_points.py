@@ -41,6 +41,11 @@ def is_positive(value: float) -> bool:
 
 
 @kernel
+def negated(value: bool) -> bool:
+    return not value
+
+
+@kernel
 def add_all(table_in: Any) -> float:
     total = 0.0
     for i in range(table_in.shape[0]):
@@ -281,3 +286,11 @@ def test_machine_code_is_kept_for_other_processes_and_written_anew_where_the_fil
     file.write_bytes(content[: len(content) // 2])
     assert run() == "True False\n"
     assert len(file.read_bytes()) > len(content) // 2
+
+
+def test_truths_of_numpy_are_taken_like_those_of_python(form: str) -> None:
+    negate = bind(negated, Given(True))
+    assert [negate(value) for value in (True, np.True_, False, np.False_)] == [False, False, True, True]
+    assert bind(negated, np.False_)() is True and negated(np.True_) is False
+    with pytest.raises((ValueError, TypeError)):
+        negate(np.ones(2))

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from merganser.framework import later_code
+from merganser.analysis import SemiExplicitEulerIntegrator
+from merganser.framework import LeafSystem, later_code
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native import parallel_compilation
 
@@ -32,6 +33,7 @@ def compiled(monkeypatch, tmp_path):
     monkeypatch.setattr(later_code, "_state", later_code._State())
     monkeypatch.setattr(later_code, "_wanted", {})
     monkeypatch.setattr(later_code, "_there", set())
+    monkeypatch.setattr(later_code, "_next_look", {})
     monkeypatch.setattr(LaterCode, "load", lambda _code: made)
     monkeypatch.setenv("MERGANSER_COMPILE_HELPERS", "0")
     return made
@@ -78,6 +80,27 @@ def test_another_process_is_asked_for_all_of_it_when_this_one_has_to_compile_a_k
     assert asked == [[other, CODE]]
 
 
+class Decay(LeafSystem):
+    """xdot = -x, in Python."""
+
+    def __init__(self):
+        super().__init__()
+        self.DeclareContinuousState(1)
+
+    def DoCalcTimeDerivatives(self, context, derivatives):
+        derivatives.SetFromVector(-context.get_continuous_state_vector().CopyToVector())
+
+
+def test_compiled_steps_are_asked_for_with_those_of_their_method_and_python_goes_on(asked, compiled):
+    system = Decay()
+    integrator = SemiExplicitEulerIntegrator(system, 1e-3, system.CreateDefaultContext())
+    later_code.note_work(100_000)
+    integrator.IntegrateWithMultipleStepsToTime(0.01)
+    assert [code.function for code in asked[0]] == ["take_step", "try_semi_explicit_euler_step"]
+    assert integrator.get_num_steps_taken() == 10
+    assert compiled.count == 0
+
+
 @pytest.mark.usefixtures("asked")
 def test_where_processes_that_help_end_without_it_it_is_compiled_here(compiled, monkeypatch):
     monkeypatch.setattr(parallel_compilation, "are_helpers_busy", lambda: False)
@@ -112,7 +135,8 @@ def test_a_process_that_helps_ends_when_it_is_not_needed_any_more(compiled, monk
 _SCRIPT = """
 import os, sys, time
 os.sched_getaffinity = lambda _process: {0, 1}  # there may be one processor only
-from merganser.framework import later_code
+from merganser.analysis import SemiExplicitEulerIntegrator
+from merganser.framework import LeafSystem, later_code
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native.operations import CompiledOperation
 

@@ -134,3 +134,21 @@ def test_numba_is_imported_to_compile_and_not_to_load(tmp_path):
 
     assert run() == ["1.0", "2.0", "True", "True"]
     assert run() == ["1.0", "2.0", "False", "True"]
+
+
+OPERATION = """
+import sys
+from merganser.multibody.contact.step_operation import CONTACT_FORCES
+CONTACT_FORCES.address()
+print("numba" in sys.modules)
+"""
+
+
+def test_operations_that_count_references_are_taken_from_the_disk_without_numba(tmp_path):
+    environment = os.environ | {"MERGANSER_CACHE_DIR": str(tmp_path), "MERGANSER_COMPILE_HELPERS": "0"}
+    command = [sys.executable, "-c", OPERATION]
+    runs = [
+        subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert [run.stdout for run in runs] == ["True\n", "False\n"]

@@ -277,3 +277,11 @@ def test_sink_without_input_names_its_port():
     with pytest.raises(RuntimeError, match=r"Input port 'data' .* is not connected") as caught:
         sink.ForcedPublish(sink.CreateDefaultContext())
     assert "Forced publish event of system '::VectorLogSink'" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, "1.0"])
+def test_new_coefficients_pass_the_checks_of_the_first(wrong):
+    system = AffineSystem(A=[[1.0]], y0=[2.0])
+    with pytest.raises((ValueError, TypeError), match="UpdateCoefficients: A: "):
+        system.UpdateCoefficients(A=[[wrong]], f0=[0.0])
+    assert system.A() == [[1.0]]

@@ -100,6 +100,19 @@ def test_a_compiled_simulation_has_the_same_results(name):
     assert compiled.any()
 
 
+def test_a_compiled_derivative_is_zero_until_two_samples_are_taken_though_the_first_is_infinite():
+    system = DiscreteDerivative(2, 0.05)
+    context = system.CreateDefaultContext()
+    slot = slot_of(system.get_output_port(), context)
+    tape = Tape(context, [slot])
+    assert tape.num_operations() == 1
+    for count, expected in ((1.0, [0.0, 0.0]), (2.0, [np.inf, 20.0])):
+        context.SetDiscreteState(0, [np.inf, 1.0])
+        context.SetDiscreteState(2, [count])
+        tape.run()
+        np.testing.assert_array_equal(slot.value.value(), expected)
+
+
 @pytest.mark.parametrize("make", [*BLOCKS.values(), swapping], ids=[*BLOCKS, "selector"])
 def test_outputs_derivatives_and_updates_are_operations(make):
     system = make()

@@ -18,6 +18,7 @@ from merganser.framework.primitives import (
     BusSelector,
     ConstantVectorSource,
     DiscreteDerivative,
+    DiscreteDerivative_,
     DiscreteTimeDelay,
     DiscreteTimeIntegrator,
     FirstOrderLowPassFilter,
@@ -314,6 +315,19 @@ def test_initial_transient_is_suppressed_on_request(suppress):
     assert system.get_output_port().Eval(context).tolist() == [2.0]
     with pytest.raises(ValueError, match="takes samples of 1 elements; got 2"):
         system.set_input_history(context, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("first", [math.inf, math.nan])
+def test_a_first_sample_that_is_not_finite_is_suppressed_too(first):
+    for scalar in (float, AutoDiffXd, Expression) if first == math.inf else (float, AutoDiffXd):
+        system = DiscreteDerivative_[scalar](1, 0.5)
+        context = system.CreateDefaultContext()
+        for values in ((first, 0.0, 1.0), (3.0, first, 2.0)):  # the latest, the one before, how many
+            for group, value in enumerate(values):
+                context.SetDiscreteState(group, [scalar(value)])
+            derivative = system.get_output_port().Eval(context)[0]
+            number = {float: float, AutoDiffXd: AutoDiffXd.value, Expression: Expression.Evaluate}[scalar](derivative)
+            assert number == 0.0 if values[2] == 1.0 else not math.isfinite(number)
 
 
 def test_interpolated_state_starts_at_rest():

@@ -151,7 +151,7 @@ def controlled_step(tree: Tree) -> np.ndarray:
     effort, x_next = tree.out(len(hinges)), tree.out(len(x))
     status = tree.call(
         kernels.controlled_step, tree.topology, tree.parameters, tree.gravity, 0.01, x, tree.array(tau), tree.array(F),
-        drives, values, tree.position, tree.velocity, tree.scratch, tree.out(tree.num_v), tree.out(len(hinges), 3),
+        drives, values, tree.position, tree.velocity, tree.scratch, tree.out(len(hinges), 3),
         effort, x_next,
     )  # fmt: skip
     assert status == 0 and drives[1::2, 1].all() and not drives[::2, 1].any()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lxml import etree
 
 from merganser.framework import DiagramBuilder
 from merganser.geometry import SceneGraph
 from merganser.multibody.parsing import Parser, ParsingError
+from merganser.multibody.parsing import parser as parser_module
 from merganser.multibody.parsing.xml_reader import read_xml
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
 
@@ -36,11 +36,9 @@ def test_file_url_and_string_give_the_same_model():
     assert [instance_names(plant) for plant in plants] == [["free_box"]] * 4
 
 
-def test_a_file_is_parsed_once_for_many_plants_and_anew_when_it_has_changed(tmp_path, monkeypatch):
-    read_xml.cache_clear()
+def test_a_file_is_read_once_for_many_plants_and_anew_when_it_has_changed(tmp_path, monkeypatch):
     calls = []
-    fromstring = etree.fromstring
-    monkeypatch.setattr(etree, "fromstring", lambda *arguments: calls.append(1) or fromstring(*arguments))
+    monkeypatch.setattr(parser_module, "read_xml", lambda *arguments: calls.append(1) or read_xml(*arguments))
     file, plants = tmp_path / "robot.urdf", []
     for mass in (1.0, 1.0, 2.0):
         inertia = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
@@ -51,6 +49,57 @@ def test_a_file_is_parsed_once_for_many_plants_and_anew_when_it_has_changed(tmp_
         Parser(plants[-1]).AddModels(str(file))
     assert len(calls) == 2
     assert [plant.GetBodyByName("a").default_mass() for plant in plants] == [1.0, 1.0, 2.0]
+
+
+def test_a_description_that_is_kept_is_not_changed_by_the_plants_made_of_it():
+    contents = Path(BOX.parent, "arm7.urdf").read_text()
+    frames = []
+    for _ in range(3):
+        plant = MultibodyPlant(0.0)
+        Parser(plant).AddModels(file_contents=contents, file_type="urdf")
+        joint, body = plant.GetJointByName("joint_2"), plant.GetBodyByName("link_3")
+        M_BBo_B = body.default_spatial_inertia()
+        frames.append((M_BBo_B.get_mass(), joint.position_lower_limits()[0], joint.revolute_axis().tolist()))
+        M_BBo_B.SetNaN()
+        joint.set_position_limits([-0.5], [0.5])
+    assert frames[0] == frames[1] == frames[2] and frames[0][1] != -0.5
+
+
+def test_files_that_a_kept_document_names_are_looked_for_each_time(tmp_path):
+    text = """<robot name="r"><link name="a">
+        <visual><geometry><mesh filename="package://shapes/box.obj"/></geometry></visual></link></robot>"""
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "box.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\n")
+
+    def mesh_in(folder: str) -> str:
+        builder = DiagramBuilder()
+        plant, scene_graph = AddMultibodyPlantSceneGraph(builder, 0.0)
+        parser = Parser(plant)
+        parser.package_map().Add("shapes", tmp_path / folder)
+        parser.AddModels(file_contents=text, file_type="urdf")
+        inspector = scene_graph.model_inspector()
+        (geometry_id,) = plant.GetVisualGeometriesForBody(plant.GetBodyByName("a"))
+        return Path(str(inspector.GetShape(geometry_id).source().path())).parent.name
+
+    assert [mesh_in(folder) for folder in ("one", "one", "two", "one")] == ["one", "one", "two", "one"]
+    (tmp_path / "one" / "box.obj").unlink()
+    with pytest.raises(ParsingError, match="box"):
+        mesh_in("one")
+
+
+def test_a_document_that_warns_or_includes_is_read_each_time(tmp_path):
+    for _ in range(2):
+        parser = Parser(MultibodyPlant(0.0))
+        parser.AddModels(file_contents='<robot name="r"><link name="a"/><loop_joint/></robot>', file_type="urdf")
+        assert len(parser._diagnostics.warnings) == 1
+    inner, outer = tmp_path / "inner.sdf", tmp_path / "outer.sdf"
+    outer.write_text(f'<sdf version="1.7"><model name="o"><include><uri>{inner}</uri></include></model></sdf>')
+    for link in ("a", "b"):
+        inner.write_text(f'<sdf version="1.7"><model name="i"><link name="{link}"/></model></sdf>')
+        plant = MultibodyPlant(0.0)
+        Parser(plant).AddModels(str(outer))
+        assert plant.HasBodyNamed(link)
 
 
 @pytest.mark.parametrize("arguments", [{}, {"url": "x", "file_name": "y"}, {"file_contents": "<robot/>"}])

@@ -1,8 +1,7 @@
-"""The arithmetic of the unscented Kalman filter, and the filter as an operation of the native plan.
+"""The text of the unscented Kalman filter, for numbers of a FilterRoom.
 
-Callbacks in Python and the operation run the same functions, so that both give the same to the last bit. They work on
-one array of floats, r, whose sections begin where an array of integers, f, says. Matrices stand there by rows; points
-and what the model gives for them, one in a row. Equation numbers are those of estimators/unscented_kalman_filter.py.
+Points, and what the model gives for them, stand one in a row. Equation numbers are those of
+estimators/unscented_kalman_filter.py.
 """
 
 from __future__ import annotations
@@ -11,31 +10,36 @@ import itertools
 import math
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from merganser.analysis.plan.filter_algebra import factor, solve
-from merganser.analysis.plan.model_tape import move_model, run_model, take_results
+from merganser.analysis.plan.filter_room import (
+    IS_DISCRETE,
+    MEASURED,
+    NUM_FIELDS,
+    PROCESS_NOISE,
+    RESULT,
+    SENSOR_NOISE,
+    STATE,
+    F,
+    G,
+    N,
+    P,
+    evaluate,
+    fields_of,
+    reals_of,
+)
 from merganser.framework.native import device, kernel
-from merganser.framework.native.operations import CompiledOperation
-from merganser.framework.native.tape import FAILED, call_kernel, doubles_at, integers_at
+from merganser.framework.native.tape import SUCCEEDED
 
-__all__ = ["UNSCENTED", "UnscentedRoom", "unscented_stage"]
+__all__ = ["section_sizes", "update"]
 
 _MOST_SWEEPS = 50
 _SMALL = 1e-34  # square of the rounding error
 
-_number = itertools.count()
-N = next(_number)  # state variables
-P = next(_number)  # measured outputs
-# Sections, with their sizes:
+_number = itertools.count(NUM_FIELDS)
+# Sections beside those of every filter, with their sizes:
 SPREAD = next(_number)  # n + lambda: 1
 MEAN_WEIGHTS = next(_number)  # 2 n + 1
 WEIGHTS = next(_number)  # for covariances: 2 n + 1
-PROCESS_NOISE = next(_number)  # W: n n
-SENSOR_NOISE = next(_number)  # V: p p
-STATE = next(_number)  # xhat: n, then its covariance: n n
-MEASURED = next(_number)  # y: p
 POINTS = next(_number)  # (2 n + 1) n
 OUTPUTS = next(_number)  # g of the points: (2 n + 1) p
 IMAGES = next(_number)  # f of the points: (2 n + 1) n
@@ -45,44 +49,12 @@ GAIN = next(_number)  # K: n p
 SQUARE = next(_number)  # room for a matrix: n n
 VECTORS = next(_number)  # and for another one: n n
 FACTORS = next(_number)  # covariance of the outputs, then its factors: p p
-RESULT = next(_number)  # next xhat or its rate: n, then that of the covariance: n n
-NUM_FIELDS = next(_number)
 
 
-class UnscentedRoom:
-    """The two arrays for one filter.
-
-    Args:
-        spread: n + lambda.
-        mean_weights, weights: (2), shape [2 n + 1].
-        W: covariance of the process noise, shape [n, n].
-        V: covariance of the measurement noise, shape [p, p].
-
-    Attributes:
-        reals: r.
-        fields: f.
-    """
-
-    def __init__(self, spread: float, mean_weights: ArrayLike, weights: ArrayLike, W: Any, V: Any) -> None:
-        n, p = len(W), len(V)
-        count = 2 * n + 1
-        sizes = [1, count, count, n * n, p * p, n + n * n, p, count * n, count * p, count * n, p, n * p, n * p]
-        sizes += [n * n, n * n, p * p, n + n * n]
-        places = np.concatenate([[0], np.cumsum(sizes)])
-        self.fields: NDArray[np.int64] = np.array([n, p, *places[:-1]], dtype=np.int64)
-        self.reals = np.zeros(places[-1])
-        for field, values in ((SPREAD, spread), (MEAN_WEIGHTS, mean_weights), (WEIGHTS, weights)):
-            self.section(field)[: np.size(values)] = values
-        self.section(PROCESS_NOISE)[: n * n], self.section(SENSOR_NOISE)[: p * p] = W.ravel(), V.ravel()
-
-    def section(self, field: int) -> NDArray[np.float64]:
-        """The array from the beginning of a section."""
-        return self.reals[self.fields[field] :]
-
-    def rows(self, field: int, columns: int) -> NDArray[np.float64]:
-        """A section of points or what the model gives for them, shape [2 n + 1, columns]."""
-        count = 2 * int(self.fields[N]) + 1
-        return self.section(field)[: count * columns].reshape(count, columns)
+def section_sizes(n: int, p: int) -> list[int]:
+    """The sizes of these sections."""
+    count = 2 * n + 1
+    return [1, count, count, count * n, count * p, count * n, p, n * p, n * p, n * n, n * n, p * p]
 
 
 @device
@@ -130,7 +102,7 @@ def _rotate(r: Any, n: int, a: int, v: int, i: int, j: int) -> None:
 
 
 @device
-def place_points(r: Any, f: Any) -> None:
+def _place_points(r: Any, f: Any) -> None:
     """(1): xhat, and xhat plus and minus each column of a root of the covariance."""
     n, x, points, a, v = f[N], f[STATE], f[POINTS], f[SQUARE], f[VECTORS]
     covariance, spread = x + n, r[f[SPREAD]]
@@ -215,7 +187,7 @@ def _explained(r: Any, f: Any, i: int, j: int) -> Any:
 
 
 @device
-def take_measurement(r: Any, f: Any) -> None:
+def _take_measurement(r: Any, f: Any) -> None:
     """xhat and its covariance, from the points, their outputs and y."""
     n = f[N]
     x, covariance = f[STATE], f[STATE] + n
@@ -228,7 +200,7 @@ def take_measurement(r: Any, f: Any) -> None:
 
 
 @device
-def predict(r: Any, f: Any) -> None:
+def _predict(r: Any, f: Any) -> None:
     """The result: mean and covariance of the images of the points."""
     n, result, noise = f[N], f[RESULT], f[PROCESS_NOISE]
     _mean(r, f, f[IMAGES], n, result)
@@ -238,7 +210,7 @@ def predict(r: Any, f: Any) -> None:
 
 
 @device
-def find_rates(r: Any, f: Any) -> None:
+def _find_rates(r: Any, f: Any) -> None:
     """The result: (3), the rates of xhat and of its covariance."""
     n, result, noise, cross = f[N], f[RESULT], f[PROCESS_NOISE], f[SQUARE]
     _find_gain(r, f, False)
@@ -255,89 +227,32 @@ def find_rates(r: Any, f: Any) -> None:
         r[result + i] += _correction(r, f, i)
 
 
-# Stages of an update, between which the model is evaluated.
-PLACE_POINTS, TAKE_MEASUREMENT, PREDICT, FIND_RATES = range(4)
+@device
+def _evaluate_points(p: Any, function: int, columns: int, target: int) -> int:
+    """Puts what a function of the model gives for all points to `target`, one in a row."""
+    f = fields_of(p)
+    outcome = SUCCEEDED
+    for k in range(2 * f[N] + 1):
+        if outcome == SUCCEEDED:
+            outcome = evaluate(p, function, f[POINTS] + f[N] * k, target + columns * k)
+    return outcome
 
 
 @kernel
-def unscented_stage(
-    stage: int,
-    reals: int,  # address of r
-    fields: int,  # address of f
+def update(
+    p: Any,  # room of the filter, or its address
 ) -> int:
-    """One stage; compiled once for callbacks and the operation, since that takes seconds."""
-    r, f = doubles_at(reals), integers_at(fields)
-    if stage == PLACE_POINTS:
-        place_points(r, f)
-    elif stage == TAKE_MEASUREMENT:
-        take_measurement(r, f)
-    elif stage == PREDICT:
-        predict(r, f)
-    else:
-        find_rates(r, f)
-    return 0
-
-
-# What the operation finds in its list of integers.
-_number = itertools.count()
-OP_FAILURE = next(_number)  # address
-OP_REALS = next(_number)  # addresses of r and f
-OP_FIELDS = next(_number)
-OP_STAGE = next(_number)  # and of unscented_stage
-OP_DYNAMICS = next(_number)  # addresses of the fields of two tapes, see model_tape.py
-OP_OUTPUT = next(_number)
-OP_IS_DISCRETE = next(_number)
-OP_STATE = next(_number)  # places in the flat array: xhat and covariance, y, u (0 if there is none), result
-OP_MEASURED = next(_number)
-OP_INPUT = next(_number)
-OP_RESULT = next(_number)
-OP_NUM_FIELDS = next(_number)
-
-
-@device
-def _call(op: Any, stage: int) -> None:
-    call_kernel(op[OP_STAGE], (stage, op[OP_REALS], op[OP_FIELDS]))
-
-
-@device
-def _evaluate(values: Any, r: Any, f: Any, op: Any, tape: Any, columns: int, target: int) -> bool:
-    """What a tape gives for all points."""
-    n = f[N]
-    for k in range(2 * n + 1):
-        move_model(tape, values[0], r, f[POINTS] + n * k, values, op[OP_INPUT])
-        if not run_model(tape):
-            return False
-        take_results(tape, r, target + columns * k)
-    return True
-
-
-def unscented(values: Any, numbers: Any, op: Any) -> None:
-    """The next state of an unscented Kalman filter, or its rate; integers: see above."""
-    r, f = doubles_at(op[OP_REALS]), integers_at(op[OP_FIELDS])
-    dynamics, output = integers_at(op[OP_DYNAMICS]), integers_at(op[OP_OUTPUT])
-    n, p = f[N], f[P]
-    size = n + n * n
-    for i in range(size):
-        r[f[STATE] + i] = values[op[OP_STATE] + i]
-    for j in range(p):
-        r[f[MEASURED] + j] = values[op[OP_MEASURED] + j]
-    _call(op, PLACE_POINTS)
-    is_complete, total = _evaluate(values, r, f, op, output, p, f[OUTPUTS]), 0.0
-    if is_complete and op[OP_IS_DISCRETE] != 0:
-        _call(op, TAKE_MEASUREMENT)
-        _call(op, PLACE_POINTS)
-    is_complete = is_complete and _evaluate(values, r, f, op, dynamics, n, f[IMAGES])
-    if is_complete and op[OP_IS_DISCRETE] != 0:
-        _call(op, PREDICT)
-        for i in range(size):
-            total += r[f[RESULT] + i] * 0.0
-    elif is_complete:
-        _call(op, FIND_RATES)
-    if not is_complete or total != 0.0:  # Python says why
-        integers_at(op[OP_FAILURE])[0] = FAILED
-        return
-    for i in range(size):
-        values[op[OP_RESULT] + i] = r[f[RESULT] + i]
-
-
-UNSCENTED = CompiledOperation(unscented)
+    """Computes the result from time, state, y and u; returns what that has come to, see tape.py."""
+    r, f = reals_of(p), fields_of(p)
+    _place_points(r, f)
+    outcome = _evaluate_points(p, G, f[P], f[OUTPUTS])
+    if outcome == SUCCEEDED and f[IS_DISCRETE] != 0:
+        _take_measurement(r, f)
+        _place_points(r, f)
+    if outcome == SUCCEEDED:
+        outcome = _evaluate_points(p, F, f[N], f[IMAGES])
+    if outcome == SUCCEEDED and f[IS_DISCRETE] != 0:
+        _predict(r, f)
+    elif outcome == SUCCEEDED:
+        _find_rates(r, f)
+    return outcome

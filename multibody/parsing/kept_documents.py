@@ -1,0 +1,83 @@
+"""Descriptions of documents that were read, for programs that make many plants of one file.
+
+A document is kept if its description follows from its text and from where the files are that it names. These are
+looked for anew each time. Documents that include others are read each time, and so are those that gave a warning,
+which all who read them are to see.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Reading", "keep", "kept"]
+
+import os
+import pickle
+from pathlib import Path
+from typing import NamedTuple
+
+from merganser.multibody.parsing.description import DocumentDescription
+from merganser.multibody.parsing.errors import ParsingError
+from merganser.multibody.parsing.package_map import PackageMap, Resolved, resolve_uri
+from merganser.multibody.parsing.xml_reader import XmlNode
+
+_NUM_KEPT = 8
+
+
+class Reading(NamedTuple):
+    """What is read.
+
+    Attributes:
+        data: the document.
+        file: the name that errors show.
+        file_type: its format.
+    """
+
+    data: bytes | str
+    file: str
+    file_type: str
+
+
+class _Kept(NamedTuple):
+    description: bytes  # a pickle, as plants may keep what they are given
+    files: list[tuple[Resolved, str]]  # that it names, with the places where they are
+
+
+_KEPT: dict[Reading, _Kept] = {}
+
+
+def kept(reading: Reading, package_map: PackageMap) -> DocumentDescription | None:
+    """The description of a document; None if it is not kept, or if files that it names are elsewhere now."""
+    found = _KEPT.get(reading)
+    if found is None:
+        return None
+    try:
+        if any(_place(resolve_uri(r.uri, package_map, r.location)) != place for r, place in found.files):
+            return None
+    except ParsingError:
+        return None
+    description: DocumentDescription = pickle.loads(found.description)
+    return description
+
+
+def keep(reading: Reading, root: XmlNode, resolved: list[Resolved], description: DocumentDescription) -> None:
+    """Keeps a description, unless the document includes others; of those that are kept the oldest goes.
+
+    Args:
+        reading: what was read.
+        root: the document's root element.
+        resolved: the addresses in it, and what they mean.
+        description: its description.
+    """
+    if not _includes_others(root):
+        files = [(each, _place(each.path)) for each in resolved]
+        _KEPT[reading] = _Kept(pickle.dumps(description, pickle.HIGHEST_PROTOCOL), files)
+        for oldest in list(_KEPT)[:-_NUM_KEPT]:
+            _KEPT.pop(oldest, None)  # another thread may have been faster
+
+
+def _place(path: Path) -> str:
+    """Where a file is; empty if it is not there."""
+    return os.path.realpath(path) if path.is_file() else ""
+
+
+def _includes_others(node: XmlNode) -> bool:
+    return node.tag == "include" or any(map(_includes_others, node.children))

@@ -1,0 +1,142 @@
+"""An event handler that has ended the simulation has ended it, whatever interrupt comes afterwards."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import merganser.analysis.plan.callbacks as callbacks
+import merganser.analysis.plan.plan as plan_module
+import merganser.framework.core.execution as execution
+from merganser.analysis import Simulator, SimulatorStatus
+from merganser.framework import DiagramBuilder, EventStatus, LeafSystem
+
+Reason = SimulatorStatus.ReturnReason
+_END = 0.25  # when the first one of the blocks ends the simulation
+
+
+class Ending(LeafSystem):
+    """Ends the simulation by an event of some kind; then `hook` is called by the event of another block."""
+
+    def __init__(self, kind: str, hook: Any = None, status: Any = EventStatus.ReachedTermination) -> None:
+        super().__init__()
+        self._hook, self._status = hook, status
+        self.times: list[float] = []
+        self.DeclareDiscreteState(1)
+        declare = {
+            "publish": self.DeclarePeriodicPublishEvent,
+            "discrete update": self.DeclarePeriodicDiscreteUpdateEvent,
+            "unrestricted update": self.DeclarePeriodicUnrestrictedUpdateEvent,
+        }
+        declare[kind](0.05, 0.0, self._handle)
+
+    def _handle(self, context: Any, changes: Any = None) -> EventStatus:
+        if self._hook is not None and context.get_time() == _END:
+            self._hook()
+        self.times.append(context.get_time())
+        is_end = self._hook is None and context.get_time() == _END
+        return self._status(self, "far enough") if is_end else EventStatus.DidNothing()
+
+
+def simulation(kinds: tuple[str, str], hook: Any, status: Any = EventStatus.ReachedTermination) -> Any:
+    """A simulation that the event of the first block ends, and both blocks."""
+    builder = DiagramBuilder()
+    first = builder.AddSystem(Ending(kinds[0], status=status))
+    second = builder.AddSystem(Ending(kinds[1], hook))
+    simulator = Simulator(builder.Build())
+    simulator.Initialize()
+    return simulator, first, second
+
+
+def interrupting_once() -> Any:
+    interrupts = [KeyboardInterrupt()]
+
+    def interrupt() -> None:
+        if interrupts:
+            raise interrupts.pop()
+
+    return interrupt
+
+
+KINDS = [("publish", "publish"), ("unrestricted update", "discrete update"), ("discrete update", "discrete update")]
+
+
+@pytest.mark.parametrize("plan", ["never", "always"])
+@pytest.mark.parametrize("kinds", KINDS)
+def test_a_termination_is_told_by_the_advance_after_an_interrupt(
+    kinds: tuple[str, str], plan: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERGANSER_PLAN", plan)
+    simulator, first, second = simulation(kinds, interrupting_once())
+    with pytest.raises(KeyboardInterrupt):
+        simulator.AdvanceTo(1.0)
+    status = simulator.AdvanceTo(1.0)
+    assert status.reason() is Reason.kReachedTerminationCondition
+    assert (status.system(), status.message(), status.return_time()) == (first, "far enough", _END)
+    assert simulator.get_context().get_time() == _END
+    if kinds[0] == "publish":
+        assert first.times.count(_END) == second.times.count(_END) == 1
+    assert simulator.AdvanceTo(1.0).return_time() in (_END, 1.0)  # it is told once
+
+
+@pytest.mark.parametrize("plan", ["never", "always"])
+def test_a_failure_is_told_by_the_advance_after_an_interrupt(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MERGANSER_PLAN", plan)
+    simulator, first, second = simulation(("publish", "publish"), interrupting_once(), EventStatus.Failed)
+    with pytest.raises(KeyboardInterrupt):
+        simulator.AdvanceTo(1.0)
+    num_publishes = simulator.get_num_publishes()
+    with pytest.raises(RuntimeError, match="far enough"):
+        simulator.AdvanceTo(1.0)
+    assert simulator.get_num_publishes() == num_publishes  # what fails does not count
+    assert first.times == second.times
+    assert simulator.AdvanceTo(1.0).succeeded()
+
+
+# What runs while an interrupt is being dealt with, or in which none is looked at once the handler has returned.
+_NOT_AT_RISK = {"AdvanceTo", "_note_what_is_done", "_take_from_plan", "call_handler"}
+
+
+@pytest.mark.parametrize("plan", ["never", "always"])
+def test_a_termination_is_told_after_an_interrupt_at_any_moment(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From when the handler has returned until `AdvanceTo` does; signals are looked at where a function begins."""
+    monkeypatch.setenv("MERGANSER_PLAN", plan)
+    of_lines = {str(Path(module.__file__ or "")) for module in (sys.modules[Simulator.__module__], execution)}
+    of_calls = {str(Path(module.__file__ or "")) for module in (callbacks, plan_module)}
+    num_moments, fatal = 0, -1
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal num_moments
+        file, is_over = frame.f_code.co_filename, first.times[-1:] == [_END]
+        if frame.f_code.co_name in _NOT_AT_RISK or file not in of_lines | of_calls:
+            return None
+        if is_over and event == ("line" if file in of_lines else "call"):
+            num_moments += 1
+            if num_moments == fatal:
+                raise KeyboardInterrupt
+        return trace
+
+    def advance() -> Any:
+        previous = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            return simulator.AdvanceTo(1.0)
+        finally:
+            sys.settrace(previous)
+
+    simulator, first, _ = simulation(("publish", "publish"), lambda: None)
+    assert advance().reason() is Reason.kReachedTerminationCondition
+    total = num_moments
+    assert total > 10
+    for fatal in range(1, total + 1):
+        simulator, first, second = simulation(("publish", "publish"), lambda: None)
+        num_moments = 0
+        with pytest.raises(KeyboardInterrupt):
+            advance()
+        num_moments = 10 * total
+        status = simulator.AdvanceTo(1.0)
+        assert status.reason() is Reason.kReachedTerminationCondition, fatal
+        assert simulator.get_context().get_time() == _END == first.times[-1] == second.times[-1], fatal
