@@ -57,7 +57,7 @@ UNSOLVED = -1  # what has been computed so far tells no more than where to start
 MAX_VERTICES = 320  # of the expanding polytope
 MAX_FACES = 2 * MAX_VERTICES + 64
 FROZEN = -1  # in place of a piece: a point
-MAX_BUNDLE = 5  # pieces of A - B that refine.py looks at
+MAX_BUNDLE = 8  # pieces of A - B that refine.py looks at
 MAX_MINIMA = 16  # of one pair that are told apart
 MAX_CONTACTS = 8  # of one pair
 
