@@ -165,6 +165,7 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
             c11, c12, c22 = smooth_curvatures(axes_b, smooth_q, inverse_b, f1, f2)
             h11, h12, h22 = h11 + weight * c11, h12 + weight * c12, h22 + weight * c22
         d1, d2, gain, is_newton = _minimize_model(work, count, h11, h12, h22, size, damping, reach)
+        is_newton = is_newton and piece_a != FROZEN and piece_b != FROZEN  # points have no curvature
         length = math.sqrt(d1 * d1 + d2 * d2)
         if length < _SMALLEST_STEP or (abs(gain) <= 0.01 * _ROUNDING * size and not is_newton):
             done = True
