@@ -23,7 +23,7 @@ from merganser.framework.core.events import DID_ITS_WORK, EventKind, most_severe
 from merganser.framework.core.execution import NOTHING_BEGUN, execute
 from merganser.framework.core.inside import may_have_witnesses
 from merganser.framework.core.native_code import may_compile
-from merganser.framework.later_code import LaterCode, note_work, pays_to_load, want
+from merganser.framework.later_code import LaterCode, note_steps, pays_to_load, want
 
 if TYPE_CHECKING:
     from merganser.analysis.plan.plan import Plan
@@ -398,7 +398,7 @@ class Simulator:
             num_steps += 1
             is_over = time >= boundary_time or status._reason is not _NONE_SO_FAR
             if plan is None and (is_over or num_steps == _STEPS_BETWEEN_LOOKS):
-                note_work(num_steps * (1 + len(self._store.slots)))  # a step takes as long as an entry
+                note_steps(num_steps, len(self._store.slots))
                 plan, num_steps = None if is_over else self._usable_plan(), 0
             if is_over:
                 return

@@ -10,8 +10,8 @@ same, to the last bit, until it is there. For such a `LaterCode`:
 3. Where no other process may help, it is compiled here, when this process has made so many steps that it pays.
 
 Steps are counted, of all plants of the process together. For the compiled loop, steps of integrators, and tapes, which
-are themselves loaded only when that pays, work in Python is counted: steps of all simulators and integrators, times the
-number of cache entries, each of which takes a microsecond or two, as does the step itself. No clock is asked.
+are themselves loaded only when that pays, steps of all simulators and integrators in Python are counted, and the cache
+entries that each may have to compute anew. No clock is asked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
     "must_compile_here",
     "note_call",
     "note_compilation",
-    "note_work",
+    "note_steps",
     "pays_to_load",
     "pays_to_load_tapes",
     "want",
@@ -39,12 +39,15 @@ __all__ = [
 
 _SOME_CALLS = 300  # from then on another process is asked
 _MANY_CALLS = 20_000  # from then on it pays to compile here
-# Work in Python that takes about as long as to load the compiled loop, the first compiled code of a process or not; or
-# as long as to compile it.
-_WORK_TO_LOAD = 60_000
-_WORK_TO_LOAD_MORE = 30_000
-_WORK_TO_COMPILE = 2_000_000
-_WORK_BETWEEN_LOOKS = 10_000  # at the disk, for what somebody else compiles
+# What a step in Python takes, about, and each cache entry in it (three evaluations) [us].
+_WORK_OF_STEP = 10
+_WORK_OF_ENTRY = 5
+# Work that takes about as long as to load the compiled loop, the first compiled code of a process or not; or as long as
+# to compile it [us].
+_WORK_TO_LOAD = 100_000
+_WORK_TO_LOAD_MORE = 50_000
+_WORK_TO_COMPILE = 5_000_000
+_WORK_BETWEEN_LOOKS = 20_000  # at the disk, for what somebody else compiles
 _MOST_HELPERS = 3  # that this process starts one after the other; if they all end early, there is something wrong
 _LOWEST_PRIORITY = 19
 _TAPES = "merganser.framework.native.lowering"
@@ -106,7 +109,7 @@ class LaterCode(NamedTuple):
 class _State:
     """What this process has done."""
 
-    work = 0  # of simulators, in Python
+    work = 0  # of simulators and integrators in Python, by counts [us]
     num_calls = 0  # of the dynamics of all plants, as far as Python made them
     is_cold = False  # whether anything had to be compiled
     num_helpers = 0  # that were started for later code
@@ -127,9 +130,9 @@ def note_call(weight: int = 1) -> None:
     _state.num_calls += weight
 
 
-def note_work(work: int) -> None:
-    """Counts work of a simulator in Python: steps times cache entries, the step itself counted as one."""
-    _state.work += work
+def note_steps(num_steps: int, num_entries: int) -> None:
+    """Counts steps of a simulator or integrator in Python, with so many cache entries."""
+    _state.work += num_steps * (_WORK_OF_STEP + _WORK_OF_ENTRY * num_entries)
 
 
 def pays_to_load(*codes: LaterCode) -> bool:

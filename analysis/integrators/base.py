@@ -27,7 +27,7 @@ from merganser.framework import Context, System
 from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.native_code import may_compile
 from merganser.framework.core.nonfinite import blame_derivatives, is_finite
-from merganser.framework.later_code import LaterCode, note_work, pays_to_load
+from merganser.framework.later_code import LaterCode, note_steps, pays_to_load
 from merganser.framework.native.argument_types import type_key
 from merganser.framework.native.tape import SUCCEEDED
 
@@ -323,7 +323,7 @@ class IntegratorBase(IntegratorSettings):
         for wanted in (publish_time, update_time, boundary_time):
             self._require_future(time, wanted)
         target = min(publish_time, update_time, boundary_time)
-        note_work(len(self._store.slots))
+        note_steps(1, len(self._store.slots))
         if not self._step_towards(time, target):
             return StepResult.kTimeHasAdvanced
         if target == update_time:
@@ -373,7 +373,7 @@ class IntegratorBase(IntegratorSettings):
             return True
         s, r = self._integers, self._reals
         longest = r[f.MAX_STEP_SIZE]
-        note_work(len(self._store.slots))
+        note_steps(1, len(self._store.slots))
         try:
             r[f.MAX_STEP_SIZE], s[f.IS_SINGLE] = math.inf, True
             status = self._take_step(t_target)

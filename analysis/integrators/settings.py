@@ -139,11 +139,8 @@ class IntegratorSettings(abc.ABC):
 
     def ResetStatistics(self) -> None:
         """Sets all counts to zero."""
-        counts, sizes = self._integers, self._reals
-        for number in (f.NUM_STEPS, *range(f.COUNTED, f.BEFORE)):
-            counts[number] = 0
-        for number in (f.FIRST_STEP_SIZE, f.SMALLEST_STEP_SIZE, f.LARGEST_STEP_SIZE, f.PREVIOUS_STEP_SIZE):
-            sizes[number] = math.nan
+        self._integer_array[f.NUM_STEPS : f.BEFORE] = 0
+        self._real_array[f.PREVIOUS_STEP_SIZE : f.FIRST_STEP_SIZE + 1] = math.nan
 
     def get_num_steps_taken(self) -> int:
         """Number of steps taken."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 
+@functools.cache
 def may_compile() -> bool:
     """Whether there is compiled code at all: numba's switch NUMBA_DISABLE_JIT leaves plain Python only."""
     return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")

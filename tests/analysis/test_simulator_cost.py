@@ -70,14 +70,14 @@ def test_an_event_in_the_compiled_loop_takes_few_calls(kind: str, most: int, mon
     assert calls <= most * _TICKS + 100
 
 
-def test_steps_of_systems_without_cache_entries_are_work_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    work: list[int] = []
+def test_steps_of_systems_without_cache_entries_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
     monkeypatch.setenv("MERGANSER_PLAN", "never")
-    monkeypatch.setattr("merganser.analysis.simulator.note_work", work.append)
+    monkeypatch.setattr("merganser.analysis.simulator.note_steps", lambda steps, _: counts.append(steps))
     simulator = Simulator(Ticking("publish"))
     assert not simulator.get_context().slots
     simulator.AdvanceTo(1e-3 * _TICKS)
-    assert sum(work) >= _TICKS
+    assert sum(counts) >= _TICKS
 
 
 def test_a_short_advance_of_the_compiled_loop_takes_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:

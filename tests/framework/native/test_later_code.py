@@ -94,7 +94,7 @@ class Decay(LeafSystem):
 def test_compiled_steps_are_asked_for_with_those_of_their_method_and_python_goes_on(asked, compiled):
     system = Decay()
     integrator = SemiExplicitEulerIntegrator(system, 1e-3, system.CreateDefaultContext())
-    later_code.note_work(100_000)
+    later_code.note_steps(100_000, 1)
     integrator.IntegrateWithMultipleStepsToTime(0.01)
     assert [code.function for code in asked[0]] == ["take_step", "try_semi_explicit_euler_step"]
     assert integrator.get_num_steps_taken() == 10
