@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework.native.references import Referenced
-
 __all__ = ["example_of", "text_of_types", "type_key"]
 
 _NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128", type(None): "none"}
@@ -22,8 +20,6 @@ def type_key(value: Any) -> Any:
         return value.dtype, value.ndim, layout, flags.writeable, flags.aligned
     if isinstance(value, tuple):
         return type(value), tuple(map(type_key, value))
-    if isinstance(value, Referenced):
-        return Referenced, (type_key(value.values),)
     if isinstance(value, np.void):
         return "record", value.dtype
     kind = type(value)

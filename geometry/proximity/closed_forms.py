@@ -50,7 +50,7 @@ def solve_primitives(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bo
     Args:
         a: geometry A.
         b: geometry B.
-        hulls: as all functions have them that are called at their addresses.
+        hulls: vertices of hulls.
         work: X_AB is given.
         is_rough: see `solve_pair`.
 

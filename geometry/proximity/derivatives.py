@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import kernel
-from merganser.framework.native.references import by_reference
 from merganser.geometry.proximity.layout import FROZEN, HALF_SPACE, Hulls
 from merganser.geometry.proximity.narrow_phase import set_relative_pose
 from merganser.geometry.proximity.refine import refine, set_solution
@@ -98,7 +97,6 @@ def _find_pieces(
 ) -> bool:
     """Finds which pieces balance at a minimum of h, and their weights; they stand in the bundle of `work`."""
     w = work[0]
-    hulls = by_reference(hulls)
     set_relative_pose(X_WG, i, j, w.X_AB)
     set_solution(w, (n_0, n_1, n_2), 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     return refine(geometries[i], geometries[j], hulls, w, (n_0, n_1, n_2))

@@ -12,13 +12,12 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
-from merganser.framework.native.bits import lowest_bit
-from merganser.geometry.proximity.edge_bits import NUM_POINTS, edges_around, reversed_edges
 from merganser.geometry.proximity.flat_features import try_faces
 from merganser.geometry.proximity.layout import (
     CONE,
     ELLIPSOID,
     FROZEN,
+    HULL,
     INEXACT,
     MAX_FACES,
     MAX_MINIMA,
@@ -28,13 +27,7 @@ from merganser.geometry.proximity.layout import (
 )
 from merganser.geometry.proximity.refine import refine, set_solution
 from merganser.geometry.proximity.shared_code import shared
-from merganser.geometry.proximity.supports import (
-    has_few_vertices,
-    is_curved,
-    piece_point,
-    support_of_pair,
-    support_of_posed,
-)
+from merganser.geometry.proximity.supports import is_curved, piece_point, support_of_pair
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
@@ -52,9 +45,8 @@ from merganser.geometry.proximity.vectors import (
 __all__ = ["deepest"]
 
 _TOLERANCE = 1e-13  # of the size of the shapes
+_ROUNDING = 1e-15
 _NEIGHBORHOOD = 0.98  # cosine of the angle to a known minimum
-_TILT = 0.1  # [rad], between a minimum and the directions of the first vertices near to it
-_SIDEWAYS = 0.02  # [rad]
 _BESIDE = -1e-7  # barycentric coordinate of what still counts as within a face
 
 
@@ -66,8 +58,7 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) ->
         a: geometry A.
         b: geometry B.
         hulls: vertices of hulls.
-        work: has either a tetrahedron of vertices of A - B around the origin, and the vertices of B posed if both have
-            few, or a local minimum of h as the solution.
+        work: has either a tetrahedron of vertices of A - B around the origin, or a local minimum of h as the solution.
         num_vertices: 4 in the former case, 0 in the latter.
 
     Returns:
@@ -77,7 +68,6 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) ->
     tolerance = _TOLERANCE * size
     curved = is_curved(a) or is_curved(b)
     is_ruled = a.kind != ELLIPSOID and b.kind != ELLIPSOID and a.kind != CONE and b.kind != CONE
-    is_posed = num_vertices == 4 and has_few_vertices(a) and has_few_vertices(b)
     num_minima, num_faces = 0, 4
     best = math.inf
     n = (0.0, 0.0, 1.0)
@@ -85,10 +75,11 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) ->
         n = (work.normal[0], work.normal[1], work.normal[2])
         num_minima = 1
         _note_minimum(work, 0, n)
-        if curved:
+        if a.kind == HULL or b.kind == HULL:
             try_faces(a, b, hulls, work, size)
         best = work.value
-        num_vertices, num_faces = _start(a, b, hulls, work, n, 0.1 * tolerance)
+        _start(a, b, hulls, work, n)
+        num_vertices = 4
     else:
         work.value = math.inf  # no solution yet
         _close_tetrahedron(work)
@@ -100,10 +91,7 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) ->
         if nearest < 0:
             return SOLVED if work.value < math.inf or refine(a, b, hulls, work, n) else INEXACT
         m, inverse = _normal(work, nearest), work.face_plane[nearest, 4]
-        if is_posed:
-            piece_a, piece_b, p_A, p_B = support_of_posed(a, b, hulls, work, m)
-        else:
-            piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, m)
+        piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, m)
         w = subtract(p_A, p_B)
         n, value = scaled(m, inverse), dot(m, w) * inverse
         gap = value - work.face_plane[nearest, 3] * inverse
@@ -118,10 +106,10 @@ def deepest(a: Array, b: Array, hulls: Hulls, work: Array, num_vertices: int) ->
                 or (is_side and is_lower)
                 or (not is_side and (is_lower or _is_unexplored(work, num_minima, n, value, best)))
             ):
-                n_minimum = _refine_further(a, b, hulls, work, n)
+                n_minimum, is_minimum = _refine_further(a, b, hulls, work, n)
                 best = min(best, work.value)
                 if best < 0.0:
-                    return SOLVED
+                    return SOLVED if is_minimum else INEXACT
                 if not is_side and num_minima < MAX_MINIMA:
                     _note_minimum(work, num_minima, n_minimum)
                     num_minima += 1
@@ -234,14 +222,18 @@ def _is_in_neighborhood(work: Array, f: int, num_minima: int, n: Vector3) -> boo
 
 
 @device
-def _refine_further(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> Vector3:
-    """Goes down from another direction, keeps the better solution, and returns the minimum to which this led."""
+def _refine_further(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> tuple[Vector3, bool]:
+    """Goes down from another direction, and keeps the better solution.
+
+    Returns:
+        The direction to which this led, and whether it is a minimum.
+    """
     kept = _solution(work)
-    refine(a, b, hulls, work, start)
+    is_minimum = refine(a, b, hulls, work, start)
     n = (work.normal[0], work.normal[1], work.normal[2])
-    if work.value >= kept[0]:
+    if work.value >= kept[0] - _ROUNDING * (a.bound + b.bound):
         _restore(work, kept)
-    return n
+    return n, is_minimum
 
 
 @device
@@ -280,59 +272,7 @@ def _vertex(work: Array, i: int) -> Vector3:
 
 
 @device
-def _start(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3, tolerance: float) -> tuple[int, int]:
-    """Makes a polytope of what balances at a minimum n, or lies around it, and of what lies opposite.
-
-    Returns:
-        How many vertices it has, and how many faces.
-    """
-    e1, e2 = tangents(n)
-    count, first, second = 0, 0, 0
-    for j in range(work.bundle):
-        if work.weight[j] > 0.0:
-            if count < 3:
-                for i in range(3):
-                    work.vertex[count, i] = work.cut_a[j, i] - work.cut_b[j, i]
-                work.vertex_piece_a[count], work.vertex_piece_b[count] = work.piece_a[j], work.piece_b[j]
-            first, second = second, j
-            count += 1
-    num_around = 3
-    if count == 2:
-        num_around = 4
-        along = (
-            work.cut_a[first, 0] - work.cut_b[first, 0] - work.cut_a[second, 0] + work.cut_b[second, 0],
-            work.cut_a[first, 1] - work.cut_b[first, 1] - work.cut_a[second, 1] + work.cut_b[second, 1],
-            work.cut_a[first, 2] - work.cut_b[first, 2] - work.cut_a[second, 2] + work.cut_b[second, 2],
-        )
-        e1 = unit(sum_scaled(along, n, -dot(along, n)))
-        e2 = cross(n, e1)
-    for k in range(5):
-        # Of a flat side there are three vertices; else look around. The fourth vertex is the one opposite.
-        if (k != 3 and count >= 3) or (k == 4 and num_around == 3):
-            continue
-        if num_around == 4:
-            s1, s2 = (_SIDEWAYS if k == 0 or k == 2 else -_SIDEWAYS), (_TILT if k < 2 else -_TILT)
-        else:
-            angle = 2.0 * math.pi * k / 3.0
-            s1, s2 = _TILT * math.cos(angle), _TILT * math.sin(angle)
-        d = negated(n) if k == 3 else sum_scaled(sum_scaled(n, e1, s1), e2, s2)
-        _add_support(a, b, hulls, work, k, d)
-    x = _vertex(work, 0)
-    y, z, far = subtract(_vertex(work, 1), x), subtract(_vertex(work, 2), x), subtract(_vertex(work, 3), x)
-    normal = cross(y, z)
-    if norm(normal) <= 1e-6 * norm(y) * norm(z) or abs(dot(normal, far)) <= 1e-6 * norm(normal) * norm(far):
-        _start_anywhere(a, b, hulls, work, n)
-        return 4, 4
-    _close_tetrahedron(work)
-    num_vertices, num_faces = 4, 4
-    if count == 2:
-        num_faces, _ = _expand(work, 4, 4, tolerance)
-        num_vertices = 5
-    return num_vertices, num_faces
-
-
-@device
-def _start_anywhere(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3) -> None:
+def _start(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3) -> None:
     """Makes a tetrahedron of support points that lie far apart."""
     _add_support(a, b, hulls, work, 0, n)
     _add_support(a, b, hulls, work, 1, negated(n))
@@ -351,10 +291,10 @@ def _close_tetrahedron(work: Array) -> None:
     normal = cross(subtract(_vertex(work, 1), x), subtract(_vertex(work, 2), x))
     up = dot(normal, subtract(_vertex(work, 3), x)) > 0.0
     i, j = (1, 2) if up else (2, 1)
-    _set_face(work, 0, 0, j, i)
-    _set_face(work, 1, 0, i, 3)
-    _set_face(work, 2, i, j, 3)
-    _set_face(work, 3, j, 0, 3)
+    _set_face(work, 0, 0, j, i, _vertex(work, i))
+    _set_face(work, 1, 0, i, 3, _vertex(work, 3))
+    _set_face(work, 2, i, j, 3, _vertex(work, 3))
+    _set_face(work, 3, j, 0, 3, _vertex(work, 3))
 
 
 @device
@@ -385,14 +325,7 @@ def _add_farthest(
 
 
 @inlined
-def _set_face(work: Array, f: int, i: int, j: int, k: int) -> None:
-    """Writes a face of the first vertices, counter-clockwise seen from outside."""
-    _set_face_at(work, f, i, j, k, _vertex(work, k))
-    work.face_edges[f] = edges_around(i, j, k)
-
-
-@inlined
-def _set_face_at(work: Array, f: int, i: int, j: int, k: int, z: Vector3) -> None:
+def _set_face(work: Array, f: int, i: int, j: int, k: int, z: Vector3) -> None:
     """Writes a face of which the vertex k is given; one without area gets no care."""
     x, y = subtract(_vertex(work, i), z), subtract(_vertex(work, j), z)
     m = cross(x, y)
@@ -415,8 +348,6 @@ def _expand(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[in
     Returns:
         How many faces there are now (negative: too many), and whether the vertex saw any.
     """
-    if new < NUM_POINTS:
-        return _expand_small(work, new, num_faces, tolerance)
     w = _vertex(work, new)
     num_edges = 0
     f = 0
@@ -444,45 +375,9 @@ def _expand(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[in
     for e in range(num_edges):
         if num_faces == MAX_FACES:
             return -1, False
-        _set_face_at(work, num_faces, work.horizon[e, 0], work.horizon[e, 1], new, w)
+        _set_face(work, num_faces, work.horizon[e, 0], work.horizon[e, 1], new, w)
         num_faces += 1
     return num_faces, num_edges > 0
-
-
-@inlined
-def _expand_small(work: Array, new: int, num_faces: int, tolerance: float) -> tuple[int, bool]:
-    """Does the same for few vertices, whose edges are bits; there are at most 18 faces, as each has edges of its own.
-
-    Which faces are seen cannot be predicted, so that there are no branches.
-    """
-    w = _vertex(work, new)
-    seen, edges = 0, 0
-    for f in range(num_faces):
-        is_seen = _height(work, f, w) > tolerance
-        around = work.face_edges[f]
-        seen |= (1 << f) if is_seen else 0
-        edges |= around if is_seen else 0
-    horizon = edges & ~reversed_edges(edges)  # the faces on the other side of these are not seen
-    while horizon != 0:
-        edge = lowest_bit(horizon)
-        horizon &= horizon - 1
-        f = num_faces
-        if seen != 0:
-            f = lowest_bit(seen)
-            seen &= seen - 1
-        else:
-            num_faces += 1
-        i, j = edge // NUM_POINTS, edge % NUM_POINTS
-        _set_face_at(work, f, i, j, new, w)
-        work.face_edges[f] = edges_around(i, j, new)
-    f = num_faces
-    while seen != 0:  # more faces went than came
-        f -= 1
-        if (seen >> f) & 1:
-            num_faces -= 1
-            seen ^= 1 << f
-            _move_face(work, num_faces, f)
-    return num_faces, edges != 0
 
 
 @inlined
@@ -499,4 +394,3 @@ def _move_face(work: Array, source: int, target: int) -> None:
     for i in range(3):
         work.face_vertex[target, i] = work.face_vertex[source, i]
     work.face_key[target] = work.face_key[source]
-    work.face_edges[target] = work.face_edges[source]

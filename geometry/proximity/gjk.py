@@ -17,13 +17,7 @@ from merganser.geometry.proximity.expanding_polytope import deepest
 from merganser.geometry.proximity.layout import SOLVED, UNSOLVED, Hulls
 from merganser.geometry.proximity.refine import set_solution
 from merganser.geometry.proximity.shared_code import shared
-from merganser.geometry.proximity.supports import (
-    has_few_vertices,
-    piece_vertex,
-    pose_vertices,
-    support_of_pair,
-    support_of_posed,
-)
+from merganser.geometry.proximity.supports import piece_vertex, support_of_pair
 from merganser.geometry.proximity.vectors import (
     Array,
     Vector3,
@@ -75,18 +69,15 @@ def _solve_apart(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) 
         0 if there is none.
     """
     size = a.bound + b.bound
-    is_posed = has_few_vertices(a) and has_few_vertices(b)
-    if is_posed:
-        pose_vertices(b, hulls, work)
     least_gap, least_square = (_GAP * size) ** 2, (_NEAR * size) ** 2
     # Vertices x, y, z of the simplex, the oldest first, and the pieces that they are of.
-    v, count, x, y, z, of_x, of_y, of_z = _first_simplex(a, b, hulls, work, is_posed, start, _FLAT * size**4)
+    v, count, x, y, z, of_x, of_y, of_z = _first_simplex(a, b, hulls, work, start, _FLAT * size**4)
     square = dot(v, v)
     if square <= least_square:
         return UNSOLVED, 0
     is_solved = False
     for _ in range(_MAX_STEPS):
-        w, of_w = _vertex_along(a, b, hulls, work, is_posed, negated(v))
+        w, of_w = _vertex_along(a, b, hulls, work, negated(v))
         # h(n) = -(distance of v) at the solution.
         gap = square - dot(v, w)
         is_known = (
@@ -154,7 +145,7 @@ def _are_same(of_x: Pieces, of_y: Pieces) -> bool:
 
 @inlined
 def _first_simplex(
-    a: Array, b: Array, hulls: Hulls, work: Array, is_posed: bool, start: Vector3, least_area: float
+    a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3, least_area: float
 ) -> tuple[Vector3, int, Vector3, Vector3, Vector3, Pieces, Pieces, Pieces]:
     """Vertices that lie around the start, three at most; none of them waits for another to be found.
 
@@ -162,10 +153,10 @@ def _first_simplex(
         The point of the simplex that is nearest to the origin, the number of its vertices, and these with their pieces.
     """
     e1, e2 = tangents(start)
-    x, of_x = _vertex_along(a, b, hulls, work, is_posed, sum_scaled(start, e1, _TILT))
+    x, of_x = _vertex_along(a, b, hulls, work, sum_scaled(start, e1, _TILT))
     beside = sum_scaled(start, e1, -0.5 * _TILT)
-    y, of_y = _vertex_along(a, b, hulls, work, is_posed, sum_scaled(beside, e2, _SIDE_TILT))
-    z, of_z = _vertex_along(a, b, hulls, work, is_posed, sum_scaled(beside, e2, -_SIDE_TILT))
+    y, of_y = _vertex_along(a, b, hulls, work, sum_scaled(beside, e2, _SIDE_TILT))
+    z, of_z = _vertex_along(a, b, hulls, work, sum_scaled(beside, e2, -_SIDE_TILT))
     m = cross(subtract(x, z), subtract(y, z))
     square = dot(m, m)
     if square > least_area and dot(m, cross(y, z)) > 0.0 and dot(m, cross(z, x)) > 0.0 and dot(m, cross(x, y)) > 0.0:
@@ -181,12 +172,9 @@ def _first_simplex(
 
 
 @inlined
-def _vertex_along(a: Array, b: Array, hulls: Hulls, work: Array, is_posed: bool, n: Vector3) -> tuple[Vector3, Pieces]:
+def _vertex_along(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3) -> tuple[Vector3, Pieces]:
     """The vertex of A - B that is the farthest along n, and what it is of."""
-    if is_posed:
-        piece_a, piece_b, p_A, p_B = support_of_posed(a, b, hulls, work, n)
-    else:
-        piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, n)
+    piece_a, piece_b, p_A, p_B = support_of_pair(a, b, hulls, work.X_AB, n)
     return subtract(p_A, p_B), (piece_a, piece_b)
 
 

@@ -11,14 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.framework.native.lanes import NUM_LANES
-
 __all__ = [
     "BOX",
     "CONE",
     "CYLINDER",
     "ELLIPSOID",
-    "FEW_VERTICES",
     "FROZEN",
     "HALF_SPACE",
     "HULL",
@@ -28,9 +25,7 @@ __all__ = [
     "MAX_CORNERS",
     "MAX_FACES",
     "MAX_MINIMA",
-    "MAX_STARTS",
     "MAX_VERTICES",
-    "NUM_DIRECTIONS",
     "POINT",
     "SEGMENT",
     "SOLVED",
@@ -62,12 +57,9 @@ UNSOLVED = -1  # what has been computed so far tells no more than where to start
 MAX_VERTICES = 320  # of the expanding polytope
 MAX_FACES = 2 * MAX_VERTICES + 64
 FROZEN = -1  # in place of a piece: a point
-MAX_BUNDLE = 5  # pieces of A - B that refine.py looks at
-NUM_DIRECTIONS = 162  # spread over the sphere, see smooth.py
+MAX_BUNDLE = 8  # pieces of A - B that refine.py looks at
 MAX_MINIMA = 16  # of one pair that are told apart
-MAX_STARTS = 16  # directions of one pair from which refine.py goes down, and minima that it may reach
 MAX_CONTACTS = 8  # of one pair
-FEW_VERTICES = 24  # hulls of at most so many are searched from end to end
 
 geometry_dtype = np.dtype(
     [
@@ -128,12 +120,6 @@ work_dtype = np.dtype(
         ("value", np.float64),
         ("p_ACa", np.float64, 3),
         ("p_ACb", np.float64, 3),
-        # Pairs side by side, and their numbers, see lane_pairs.py; of each combination of kinds, how many pairs have
-        # been solved ahead, and which of them comes next.
-        ("lanes", np.float64, (121, NUM_LANES)),
-        ("chosen", np.int64, NUM_LANES),
-        ("num_ahead", np.int64, 9),
-        ("next_lane", np.int64, 9),
         # The bundle of refine.py.
         ("bundle", np.int64),  # how many pieces are in it
         ("piece_a", np.int64, MAX_BUNDLE),
@@ -142,7 +128,6 @@ work_dtype = np.dtype(
         ("cut_b", np.float64, (MAX_BUNDLE, 3)),
         ("gradient", np.float64, (MAX_BUNDLE, 3)),
         ("weight", np.float64, MAX_BUNDLE),
-        ("posed", np.float64, (FEW_VERTICES, 3)),  # vertices of B in A
         # The expanding polytope.
         ("vertex", np.float64, (MAX_VERTICES, 3)),
         # Outward normal m, its product with points of the face, and 1 / |m|.
@@ -150,20 +135,13 @@ work_dtype = np.dtype(
         # The distance of the plane, squared with its sign; infinite if the face needs no more care.
         ("face_key", np.float64, MAX_FACES),
         ("face_vertex", np.int64, (MAX_FACES, 3)),
-        ("face_edges", np.int64, MAX_FACES),  # as bits, see edge_bits.py; of faces of the first vertices only
         ("horizon", np.int64, (MAX_FACES, 2)),
         ("vertex_piece_a", np.int64, MAX_VERTICES),
         ("vertex_piece_b", np.int64, MAX_VERTICES),
+        ("minimum", np.float64, (MAX_MINIMA, 3)),
         ("minimum_count", np.int64, MAX_MINIMA),
         ("minimum_piece_a", np.int64, (MAX_MINIMA, MAX_BUNDLE)),
         ("minimum_piece_b", np.int64, (MAX_MINIMA, MAX_BUNDLE)),
-        # The search of smooth.py: h at directions, where to go down from, and normals of local minima that are known.
-        ("sample", np.float64, NUM_DIRECTIONS),
-        ("num_starts", np.int64),
-        ("start", np.float64, (MAX_STARTS, 3)),
-        ("start_value", np.float64, MAX_STARTS),
-        ("num_minima", np.int64),
-        ("minimum", np.float64, (MAX_STARTS, 3)),
         # Faces to clip.
         ("polygon_a", np.float64, (_MAX_CLIPPED, 3)),
         ("polygon_b", np.float64, (_MAX_CLIPPED, 3)),
@@ -172,6 +150,7 @@ work_dtype = np.dtype(
         ("share", np.float64, _MAX_CLIPPED),
         ("area_share", np.float64, _MAX_CLIPPED),
         ("waiting", np.float64, _MAX_CLIPPED),  # depths of those that have not handed on, see shares.py
+        ("spacing", np.float64, _MAX_CLIPPED),
     ]
 )
 

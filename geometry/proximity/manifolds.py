@@ -16,10 +16,8 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
-from merganser.framework.native.references import by_reference
 from merganser.geometry.proximity.box_faces import clip_box_faces, steepest_axis
 from merganser.geometry.proximity.features import face_of, line_of
-from merganser.geometry.proximity.lane_pairs import goes_by_steps
 from merganser.geometry.proximity.layout import (
     BOX,
     CONE,
@@ -33,7 +31,7 @@ from merganser.geometry.proximity.layout import (
     UNSOLVED,
     Hulls,
 )
-from merganser.geometry.proximity.narrow_phase import begin_pairs, set_relative_pose, solve_pair
+from merganser.geometry.proximity.narrow_phase import set_relative_pose, solve_pair
 from merganser.geometry.proximity.search import set_inverse_pose
 from merganser.geometry.proximity.shares import NO_SHARE, fade, set_shares
 from merganser.geometry.proximity.vectors import (
@@ -80,23 +78,20 @@ def contact_manifolds(
 ) -> int:
     """Contact points of all pairs, in order; returns how many there are, be there room for them or not."""
     w = work[0]
-    hulls = by_reference(hulls)
-    begin_pairs(w)
     count = 0
     for k in range(num_pairs):
         i, j = pairs[k, 0], pairs[k, 1]
         a, b = geometries[i], geometries[j]
         num_points, normal, status, is_rough = 0, (0.0, 0.0, 1.0), UNSOLVED, True
         is_near = True
+        set_relative_pose(X_WG, i, j, w.X_AB)
         while status == UNSOLVED:
-            status = solve_pair(geometries, hulls, X_WG, pairs, k, num_pairs, w, is_rough)
+            status = solve_pair(a, b, hulls, w, is_rough)
             distance = -w.value - a.radius - b.radius
             is_near = status != UNBOUNDED and distance <= margin
             if not is_near:
                 break  # a rough distance is too small at most
             if status != UNSOLVED or w.value >= 0.0:
-                if goes_by_steps(a.kind, b.kind):
-                    set_relative_pose(X_WG, i, j, w.X_AB)
                 num_points, normal = _clip(a, b, hulls, w, margin)
             if num_points > 0:
                 break
@@ -318,7 +313,7 @@ def _thin_out(work: Array, count: int, most: int) -> int:
         if work.depth[i] > work.depth[deepest]:
             deepest = i
     _swap(work, 0, deepest)
-    nearest = work.sample  # squared distance of each to those that are kept
+    nearest = work.spacing  # squared distance of each to those that are kept
     for i in range(1, count):
         nearest[i] = math.inf
     for kept in range(1, most):

@@ -4,40 +4,23 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from merganser.framework.native import device, inlined, kernel
-from merganser.framework.native.lanes import NUM_LANES
-from merganser.framework.native.references import by_reference
+from merganser.framework.native import inlined, kernel
 from merganser.geometry.proximity.closed_forms import solve_half_space, solve_primitives
-from merganser.geometry.proximity.lane_pairs import (
-    choose_pairs,
-    combination,
-    goes_by_steps,
-    set_lane,
-    take_solution,
-    take_steps,
-)
 from merganser.geometry.proximity.layout import BOX, ELLIPSOID, HALF_SPACE, POINT, UNSOLVED, Hulls
 from merganser.geometry.proximity.search import search
 from merganser.geometry.proximity.vectors import Array, Vector3, dot
 
 Vector4: TypeAlias = tuple[float, float, float, float]
-Pose: TypeAlias = tuple[float, ...]
 
-__all__ = ["begin_pairs", "set_relative_pose", "signed_distances", "solve_pair"]
+__all__ = ["set_relative_pose", "signed_distances", "solve_pair"]
 
 
 @inlined
 def set_relative_pose(X_WG: Array, i: int, j: int, X_AB: Array) -> None:
-    """X_AB = X_WA^-1 X_WB of geometries A (i) and B (j)."""
-    X = _relative_pose(X_WG, i, j)
-    X_AB[0], X_AB[1], X_AB[2], X_AB[9] = X[0], X[1], X[2], X[9]
-    X_AB[3], X_AB[4], X_AB[5], X_AB[10] = X[3], X[4], X[5], X[10]
-    X_AB[6], X_AB[7], X_AB[8], X_AB[11] = X[6], X[7], X[8], X[11]
+    """X_AB = X_WA^-1 X_WB of geometries A (i) and B (j).
 
-
-@inlined
-def _relative_pose(X_WG: Array, i: int, j: int) -> Pose:
-    """X_AB; the difference of the origins comes first, so that offsets do not matter."""
+    The difference of the origins comes first, so that offsets do not matter.
+    """
     # All is read before something is written: otherwise compiled code reads it anew after each number that it writes.
     x, y, z = _row(X_WG, j, 0), _row(X_WG, j, 1), _row(X_WG, j, 2)
     u, v, w = _row(X_WG, i, 0), _row(X_WG, i, 1), _row(X_WG, i, 2)
@@ -45,7 +28,9 @@ def _relative_pose(X_WG: Array, i: int, j: int) -> Pose:
     a = _combined(u[0], v[0], w[0], x, y, z, p)
     b = _combined(u[1], v[1], w[1], x, y, z, p)
     c = _combined(u[2], v[2], w[2], x, y, z, p)
-    return a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2], a[3], b[3], c[3]
+    X_AB[0], X_AB[1], X_AB[2], X_AB[9] = a
+    X_AB[3], X_AB[4], X_AB[5], X_AB[10] = b
+    X_AB[6], X_AB[7], X_AB[8], X_AB[11] = c
 
 
 @inlined
@@ -65,62 +50,25 @@ def _combined(u: float, v: float, w: float, x: Vector4, y: Vector4, z: Vector4, 
 
 
 @inlined
-def begin_pairs(work: Array) -> None:
-    """To be called before the first of several pairs is solved."""
-    for number in range(work.num_ahead.shape[0]):
-        work.num_ahead[number], work.next_lane[number] = 0, 0
+def solve_pair(a: Array, b: Array, hulls: Hulls, work: Array, is_rough: bool) -> int:
+    """Writes the solution for the cores of a pair into `work`; returns a status.
 
-
-@inlined
-def solve_pair(
-    geometries: Array, hulls: Hulls, X_WG: Array, pairs: Array, k: int, num_pairs: int, work: Array, is_rough: bool
-) -> int:
-    """Writes the solution for the cores of pair number k into `work`; returns a status.
-
-    The pose X_AB is written, too, unless the pair goes by steps.
-
-    All pairs are to be solved once, in their order: some that follow are solved with this one, which is faster.
-
-    If it may be rough, it may be UNSOLVED: then the points are missing, and of cores that are apart the distance is at
-    least minus the value.
+    Args:
+        a: geometry A.
+        b: geometry B.
+        hulls: vertices of hulls.
+        work: X_AB is given.
+        is_rough: whether it may be UNSOLVED: then the points are missing, and of cores that are apart the distance is
+            at least minus the value.
     """
-    i, j = pairs[k, 0], pairs[k, 1]
-    a, b = geometries[i], geometries[j]
+    if a.kind == HALF_SPACE or b.kind == HALF_SPACE:
+        return solve_half_space(a, b, hulls, work)
     status = UNSOLVED
-    if goes_by_steps(a.kind, b.kind):
-        number = combination(a.kind, b.kind)
-        lane = work.next_lane[number]
-        if lane == work.num_ahead[number]:
-            _solve_ahead(geometries, hulls, X_WG, pairs, k, num_pairs, work)
-            lane = 0
-        work.next_lane[number] = lane + 1
-        status = take_solution(work, number, lane)
-        if status == UNSOLVED:
-            set_relative_pose(X_WG, i, j, work.X_AB)
-    else:
-        set_relative_pose(X_WG, i, j, work.X_AB)
-        if a.kind == HALF_SPACE or b.kind == HALF_SPACE:
-            return solve_half_space(a, b, hulls, work)
-        if a.kind <= ELLIPSOID and b.kind <= ELLIPSOID:
-            status = solve_primitives(a, b, hulls, work, is_rough)
+    if a.kind <= ELLIPSOID and b.kind <= ELLIPSOID:
+        status = solve_primitives(a, b, hulls, work, is_rough)
     if status != UNSOLVED or (is_rough and a.kind <= BOX and b.kind <= BOX):
         return status
     return search(a, b, hulls, work)
-
-
-@device
-def _solve_ahead(
-    geometries: Array, hulls: Hulls, X_WG: Array, pairs: Array, k: int, num_pairs: int, work: Array
-) -> None:
-    """Takes steps for pair number k and some of those after it that are of the same kinds."""
-    count = choose_pairs(geometries, pairs, k, num_pairs, work)
-    a, b = geometries[pairs[k, 0]], geometries[pairs[k, 1]]
-    for lane in range(NUM_LANES):
-        row = work.chosen[min(lane, count - 1)]
-        i, j = pairs[row, 0], pairs[row, 1]
-        set_lane(geometries[i], geometries[j], _relative_pose(X_WG, i, j), work.lanes, lane)
-    take_steps(a, b, hulls, work, False)
-    work.num_ahead[combination(a.kind, b.kind)] = count
 
 
 @inlined
@@ -163,13 +111,12 @@ def signed_distances(
 ) -> int:
     """Signed distance, normal and closest points of each pair that counts, in their order; returns how many do."""
     w = work[0]
-    hulls = by_reference(hulls)
-    begin_pairs(w)
     count = 0
     for k in range(num_pairs):
         i, j = pairs[k, 0], pairs[k, 1]
         a, b = geometries[i], geometries[j]
-        results_out[count].status = solve_pair(geometries, hulls, X_WG, pairs, k, num_pairs, w, False)
+        set_relative_pose(X_WG, i, j, w.X_AB)
+        results_out[count].status = solve_pair(a, b, hulls, w, False)
         write_result(a, b, X_WG, i, j, w, results_out[count])
         is_exact = a.kind == POINT or b.kind == POINT
         if not results_out[count].distance > (max_distance if is_exact else max_distance - tolerance):

@@ -53,7 +53,9 @@ from merganser.geometry.proximity.vectors import (
 
 __all__ = ["refine", "set_solution"]
 
-_MAX_STEPS = 60
+_MAX_STEPS = 100
+_DAMPING = 0.05  # of the size: least curvature of the model at first, where that of h is not positive
+_LEAST_DAMPING = 1e-6
 _NEAR_AXIS = 1e-3  # sine of the angle to the axis
 _AROUND_AXIS = 0.7  # cosine of the angle to the axis
 _LARGEST_STEP = 0.7  # [rad]
@@ -97,8 +99,8 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
     n, value, count = start, math.inf, 0
     next_n = start
     d1, d2, gain, is_newton, length = 0.0, 0.0, 0.0, False, 1.0
-    reach = _LARGEST_STEP
-    done = False
+    reach, damping = _LARGEST_STEP, _DAMPING
+    done, is_second_try, is_corrected = False, False, False
     for _ in range(_MAX_STEPS):
         # The support of A - B in the next direction.
         m = negated(rotated_back(X_AB, next_n))
@@ -122,6 +124,7 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
             smooth_a, smooth_q, smooth_b = next_a, next_q, next_b
             inverse_a, inverse_b = next_inverse_a, next_inverse_b
             reach = min(_LARGEST_STEP, 2.0 * max(reach, length))
+            damping = max(0.1 * damping, _LEAST_DAMPING)
         if _turns_fast(a, n):
             piece_a, p_A = FROZEN, full_A
         if _turns_fast(b, rotated_back(X_AB, n)):
@@ -132,6 +135,10 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
             done = True  # quadratic convergence: what is left is of the size of its square
             break
         if not is_better and count == before:
+            if not is_corrected and length < 1.0:
+                is_corrected = True
+                next_n = _back_to_edge(a, b, work, count, next_n, next_a, next_b)
+                continue
             reach = 0.3 * length
             pole, pole_value = _better_axis(a, b, hulls, X_AB, n, value)
             if pole_value < value:
@@ -139,8 +146,13 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
                 value = math.inf
                 continue
             if reach < _SMALLEST_STEP:
-                break
+                if is_second_try:
+                    break
+                # Points of a rim that have been gathered on the way may stand in the way of better ones.
+                is_second_try, count, next_n, value, length, reach = True, 0, n, math.inf, 1.0, _LARGEST_STEP
+                continue
         # The next direction.
+        is_corrected = False
         e1, e2 = tangents(n)
         h11, h12, h22 = _evaluate(a, b, work, count, n, e1, e2, value, smooth_a, smooth_b)
         if is_curved(a):
@@ -152,9 +164,10 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
             f1, f2 = rotated_back(X_AB, e1), rotated_back(X_AB, e2)
             c11, c12, c22 = smooth_curvatures(axes_b, smooth_q, inverse_b, f1, f2)
             h11, h12, h22 = h11 + weight * c11, h12 + weight * c12, h22 + weight * c22
-        d1, d2, gain, is_newton = _minimize_model(work, count, h11, h12, h22, size)
+        d1, d2, gain, is_newton = _minimize_model(work, count, h11, h12, h22, size, damping, reach)
+        is_newton = is_newton and piece_a != FROZEN and piece_b != FROZEN  # points have no curvature
         length = math.sqrt(d1 * d1 + d2 * d2)
-        if length < _SMALLEST_STEP or abs(gain) <= 0.01 * _ROUNDING * size:
+        if length < _SMALLEST_STEP or (abs(gain) <= 0.01 * _ROUNDING * size and not is_newton):
             done = True
             break
         if length > reach:
@@ -168,6 +181,32 @@ def refine(a: Array, b: Array, hulls: Hulls, work: Array, start: Vector3) -> boo
 def _is_smooth(g: Array, piece: int) -> bool:
     """Whether a piece has the smooth part of its core."""
     return is_curved(g) and (piece > 0 or (piece == 0 and g.kind != CONE))
+
+
+@device
+def _back_to_edge(
+    a: Array, b: Array, work: Array, count: int, n: Vector3, smooth_a: Vector3, smooth_b: Vector3
+) -> Vector3:
+    """From a direction beside the curve on which two pieces with weight are as great to one on it.
+
+    Without this, a step along a bent curve leaves it and seems too long (Maratos; Nocedal and Wright 2006, sec. 15.5).
+    """
+    w, num_pieces, sign = (0.0, 0.0, 0.0), 0, 1.0
+    for j in range(count):
+        if work.weight[j] > 0.0:
+            p = (work.cut_a[j, 0], work.cut_a[j, 1], work.cut_a[j, 2])
+            p = subtract(p, (work.cut_b[j, 0], work.cut_b[j, 1], work.cut_b[j, 2]))
+            if _is_smooth(a, work.piece_a[j]):
+                p = add(p, smooth_a)
+            if _is_smooth(b, work.piece_b[j]):
+                p = subtract(p, smooth_b)
+            w, sign, num_pieces = sum_scaled(w, p, sign), -sign, num_pieces + 1
+    difference = dot(n, w)
+    slope = sum_scaled(w, n, -difference)
+    square = dot(slope, slope)
+    if num_pieces != 2 or square <= 0.0:
+        return n
+    return unit(sum_scaled(n, slope, -difference / square))
 
 
 @inlined
@@ -322,21 +361,25 @@ def _freeze(pieces: Array, cuts: Array, j: int, smooth: Vector3) -> None:
 
 @inlined
 def _minimize_model(
-    work: Array, count: int, h11: float, h12: float, h22: float, size: float
+    work: Array, count: int, h11: float, h12: float, h22: float, size: float, damping: float, reach: float
 ) -> tuple[float, float, float, bool]:
     """Minimizes (3); writes the weights lambda.
 
     Returns:
         The step d in the tangent plane, by how much the model falls, and whether its curvature is the true one.
     """
-    # A curvature that is not positive is lifted; along an edge (two pieces) the true one is used in the end.
-    lift, flat = 0.0, _FLAT * size
-    if h11 < flat or (h11 - flat) * (h22 - flat) < h12 * h12:  # the least curvature is less than flat
-        half = 0.5 * (h11 - h22)
-        lift = 0.05 * size - 0.5 * (h11 + h22) + math.sqrt(half * half + h12 * h12)
-    k11, k22 = h11 + lift, h22 + lift
-    inverse = 1.0 / (k11 * k22 - h12 * h12)
-    i11, i12, i22 = k22 * inverse, -h12 * inverse, k11 * inverse
+    # Eigenvalues of the curvature that are not positive change sign, or give way to a small one (Nocedal and Wright
+    # 2006, Numerical Optimization, sec. 3.4); along an edge (two pieces) the true one is used in the end.
+    mean, half = 0.5 * (h11 + h22), 0.5 * (h11 - h22)
+    root = math.sqrt(half * half + h12 * h12)
+    k11, k12, k22 = h11, h12, h22
+    is_true = mean - root >= _FLAT * size
+    if not is_true:
+        low, high = max(abs(mean - root), damping * size), max(abs(mean + root), damping * size)
+        spread = 0.5 * (high - low) / root if root > 0.0 else 0.0
+        k11, k12, k22 = 0.5 * (low + high) + spread * half, spread * h12, 0.5 * (low + high) - spread * half
+    inverse = 1.0 / (k11 * k22 - k12 * k12)
+    i11, i12, i22 = k22 * inverse, -k12 * inverse, k11 * inverse
     g = work.gradient
     top = g[0, 2]
     for j in range(1, count):
@@ -344,8 +387,8 @@ def _minimize_model(
     if count == 1:
         work.weight[0] = 1.0
         x1, x2 = -(i11 * g[0, 0] + i12 * g[0, 1]), -(i12 * g[0, 0] + i22 * g[0, 1])
-        bend = 0.5 * (k11 * x1 * x1 + 2.0 * h12 * x1 * x2 + k22 * x2 * x2)
-        return x1, x2, bend, lift == 0.0
+        bend = 0.5 * (k11 * x1 * x1 + 2.0 * k12 * x1 * x2 + k22 * x2 * x2)
+        return x1, x2, bend, is_true
     best_excess = math.inf
     best_1, best_2, best_3 = 0, -1, -1
     x1, x2, lambda_1, lambda_2 = 0.0, 0.0, 1.0, 0.0
@@ -379,8 +422,8 @@ def _minimize_model(
                     area = 1.0 / area
                     v1, v2 = g[k, 2] - g[i, 2], g[k, 2] - g[j, 2]
                     y1, y2 = (v1 * b2 - v2 * a2) * area, (a1 * v2 - b1 * v1) * area
-                    r1 = -(k11 * y1 + h12 * y2) - g[k, 0]
-                    r2 = -(h12 * y1 + k22 * y2) - g[k, 1]
+                    r1 = -(k11 * y1 + k12 * y2) - g[k, 0]
+                    r2 = -(k12 * y1 + k22 * y2) - g[k, 1]
                     l1, l2 = (r1 * b2 - r2 * b1) * area, (a1 * r2 - a2 * r1) * area
                     l3 = 1.0 - l1 - l2
                 # The solution has weights that are not negative, and no piece rises above those in it.
@@ -409,18 +452,26 @@ def _minimize_model(
         total = lambda_1 + lambda_2 + lambda_3
         work.weight[best_1], work.weight[best_2] = lambda_1 / total, lambda_2 / total
         work.weight[best_3] = lambda_3 / total
-    if lift > 0.0 and best_2 >= 0 and best_3 < 0:
-        x1, x2 = _step_along_edge(g, best_1, best_2, x1, x2, h11, h12, h22, size)
+    if not is_true and best_2 >= 0 and best_3 < 0:
+        y1, y2 = _step_along_edge(g, best_1, best_2, x1, x2, h11, h12, h22, size, damping)
+        share = min(1.0, reach / max(math.sqrt(y1 * y1 + y2 * y2), _SMALLEST_STEP))
+        y1, y2 = share * y1, share * y2
+        level = g[best_1, 2] + g[best_1, 0] * y1 + g[best_1, 1] * y2 + _ROUNDING * size
+        for m in range(count):
+            if m != best_2 and g[m, 2] + g[m, 0] * y1 + g[m, 1] * y2 > level:  # another piece is above the edge there
+                y1, y2 = x1, x2
+                break
+        x1, x2 = y1, y2
     after = -math.inf
     for j in range(count):
         after = max(after, g[j, 2] + g[j, 0] * x1 + g[j, 1] * x2)
-    bend = 0.5 * (k11 * x1 * x1 + 2.0 * h12 * x1 * x2 + k22 * x2 * x2)
-    return x1, x2, max(top - after - bend, bend), lift == 0.0
+    bend = 0.5 * (k11 * x1 * x1 + 2.0 * k12 * x1 * x2 + k22 * x2 * x2)
+    return x1, x2, max(top - after - bend, bend), is_true
 
 
 @inlined
 def _step_along_edge(
-    g: Array, i: int, j: int, x1: float, x2: float, h11: float, h12: float, h22: float, size: float
+    g: Array, i: int, j: int, x1: float, x2: float, h11: float, h12: float, h22: float, size: float, damping: float
 ) -> tuple[float, float]:
     """The step to where two pieces balance, and from there along their edge by its own curvature, if positive."""
     c1, c2 = g[i, 0] - g[j, 0], g[i, 1] - g[j, 1]
@@ -432,8 +483,7 @@ def _step_along_edge(
     length = math.sqrt(square)
     t1, t2 = -c2 / length, c1 / length
     curve = h11 * t1 * t1 + 2.0 * h12 * t1 * t2 + h22 * t2 * t2
-    if curve <= _FLAT * size:
-        return x1, x2
+    curve = max(curve, damping * size)
     slope = t1 * (g[i, 0] + h11 * y1 + h12 * y2) + t2 * (g[i, 1] + h12 * y1 + h22 * y2)
     return y1 - slope / curve * t1, y2 - slope / curve * t2
 

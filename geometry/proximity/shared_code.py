@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from merganser.framework.native import shared_code
-from merganser.framework.native.references import Referenced
 from merganser.geometry.proximity.layout import Hulls, geometry_dtype, work_dtype
 
 __all__ = ["shared"]
@@ -31,4 +30,4 @@ def _samples() -> tuple[Any, ...]:
     geometry, work = np.zeros(1, geometry_dtype)[0], np.zeros(1, work_dtype)[0]
     numbers, rows, planes, edges = np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 4)), np.zeros((0, 4), np.int64)
     hulls = Hulls(rows, numbers, numbers, planes, numbers, numbers, edges)
-    return geometry, geometry, Referenced(hulls), work
+    return geometry, geometry, hulls, work

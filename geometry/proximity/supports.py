@@ -23,13 +23,11 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, inlined
-from merganser.framework.native.lanes import Lanes, larger, smaller
 from merganser.geometry.proximity.layout import (
     BOX,
     CONE,
     CYLINDER,
     ELLIPSOID,
-    FEW_VERTICES,
     HULL,
     SEGMENT,
     Hulls,
@@ -43,26 +41,22 @@ from merganser.geometry.proximity.vectors import (
     rotated,
     rotated_back,
 )
-from merganser.geometry.proximity.vertex_scan import MIN_VERTICES, farthest_of, vertex_at
 
 __all__ = [
     "curvatures",
-    "has_few_vertices",
     "is_curved",
-    "least_radius",
     "piece_point",
     "piece_vertex",
-    "pose_vertices",
     "rolling_radius",
     "semi_axes",
     "smooth_curvatures",
     "smooth_point",
     "support_of_pair",
-    "support_of_posed",
     "support_piece",
 ]
 
 _TINY = 1e-300
+_FEW_VERTICES = 24  # hulls of at most so many are searched from end to end
 
 
 @inlined
@@ -78,14 +72,10 @@ def rolling_radius(g: Array) -> float:
     It is the least radius of curvature (Blaschke's rolling theorem; Schneider 2014, Convex Bodies: The Brunn-Minkowski
     Theory, sec. 3.2: such a ball is a summand of the core).
     """
-    return float(least_radius((g.size_0, g.size_1, g.size_2))) if g.kind == ELLIPSOID else 0.0
-
-
-@inlined
-def least_radius(axes: tuple[Lanes, Lanes, Lanes]) -> Lanes:
-    """The least radius of curvature of an ellipsoid with these semi-axes."""
-    least = smaller(axes[0], smaller(axes[1], axes[2]))
-    return least * least / larger(axes[0], larger(axes[1], axes[2]))
+    if g.kind != ELLIPSOID:
+        return 0.0
+    least = min(g.size_0, min(g.size_1, g.size_2))
+    return float(least * least / max(g.size_0, max(g.size_1, g.size_2)))
 
 
 @inlined
@@ -107,22 +97,29 @@ def support_piece(g: Array, hulls: Hulls, n: Vector3) -> int:
 @inlined
 def _farthest_vertex(g: Array, hulls: Hulls, n: Vector3) -> int:
     """Of few vertices all are looked at; among many, one climbs from vertex to better neighbor."""
-    vertices, first = hulls.vertices, g.first_vertex
-    if has_few_vertices(g):
-        return farthest_of(vertices, first, g.num_vertices, n)
-    best = 0
-    greatest = vertices[first, 0] * n[0] + vertices[first, 1] * n[1] + vertices[first, 2] * n[2]
+    best, greatest = 0, _along(hulls.vertices, g.first_vertex, n)
+    if g.num_vertices <= _FEW_VERTICES:
+        for i in range(1, g.num_vertices):
+            value = _along(hulls.vertices, g.first_vertex + i, n)
+            if value > greatest:
+                best, greatest = i, value
+        return best
     climbing = True
     while climbing:
         climbing = False
-        here = first + best
+        here = g.first_vertex + best
         for e in range(hulls.neighbor_start[here], hulls.neighbor_start[here + 1]):
             i = hulls.neighbors[e]
-            k = first + i
-            value = vertices[k, 0] * n[0] + vertices[k, 1] * n[1] + vertices[k, 2] * n[2]
+            value = _along(hulls.vertices, g.first_vertex + i, n)
             if value > greatest:
                 best, greatest, climbing = i, value, True
     return best
+
+
+@inlined
+def _along(vertices: Array, k: int, n: Vector3) -> float:
+    """How far vertex k is along a direction."""
+    return float(vertices[k, 0] * n[0] + vertices[k, 1] * n[1] + vertices[k, 2] * n[2])
 
 
 @inlined
@@ -136,7 +133,8 @@ def piece_vertex(g: Array, hulls: Hulls, piece: int) -> Vector3:
             g.size_2 if piece & 4 else -g.size_2,
         )
     if kind == HULL:
-        return vertex_at(hulls.vertices, g.first_vertex + piece)
+        k = g.first_vertex + piece
+        return hulls.vertices[k, 0], hulls.vertices[k, 1], hulls.vertices[k, 2]
     if kind in (SEGMENT, CYLINDER):
         return 0.0, 0.0, (g.size_2 if piece == 1 else -g.size_2)
     return 0.0, 0.0, (g.size_2 if kind == CONE and piece == 1 else 0.0)
@@ -210,26 +208,3 @@ def support_of_pair(a: Array, b: Array, hulls: Hulls, X_AB: Array, n: Vector3) -
     p_A = piece_point(a, hulls, piece_a, n)
     p_B = piece_point(b, hulls, piece_b, m)
     return piece_a, piece_b, p_A, add(rotated(X_AB, p_B), (X_AB[9], X_AB[10], X_AB[11]))
-
-
-@inlined
-def support_of_posed(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3) -> tuple[int, int, Vector3, Vector3]:
-    """What `support_of_pair` returns, of hulls whose vertices `pose_vertices` has moved: half the time."""
-    piece_a = farthest_of(hulls.vertices, a.first_vertex, a.num_vertices, n)
-    piece_b = farthest_of(work.posed, 0, b.num_vertices, negated(n))
-    return piece_a, piece_b, vertex_at(hulls.vertices, a.first_vertex + piece_a), vertex_at(work.posed, piece_b)
-
-
-@inlined
-def has_few_vertices(g: Array) -> bool:
-    """Whether a core is a hull whose vertices can all be looked at together."""
-    return g.kind == HULL and MIN_VERTICES <= g.num_vertices <= FEW_VERTICES
-
-
-@device
-def pose_vertices(b: Array, hulls: Hulls, work: Array) -> None:
-    """Takes the few vertices of B to A, so that directions and points need not be turned for each support point."""
-    X_AB = work.X_AB
-    for k in range(b.num_vertices):
-        p = add(rotated(X_AB, vertex_at(hulls.vertices, b.first_vertex + k)), (X_AB[9], X_AB[10], X_AB[11]))
-        work.posed[k, 0], work.posed[k, 1], work.posed[k, 2] = p

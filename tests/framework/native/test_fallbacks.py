@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from merganser.framework.native import Given, Result, bind, device, inlined, kernel, specialize
-from merganser.framework.native.lanes import lanes_at, set_lanes, square_root, where
+from merganser.framework.native.lanes import set_six, six_at, square_root, where
 from merganser.framework.native.shared_code import shared
 
 needs_compiler = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
@@ -73,8 +73,8 @@ def imaginary(x: complex, y_in: Any) -> complex:
 
 
 @kernel
-def on_lanes(x_in: Any, y_out: Any) -> int:
-    set_lanes(y_out, 0, _root(lanes_at(x_in, 0)) * 1.1)
+def on_six(x_in: Any, y_out: Any) -> int:
+    set_six(y_out, 0, _root(six_at(x_in, 0)) * 1.1)
     return 0
 
 
@@ -86,10 +86,10 @@ def of_tuple(pair: Any, record_in: Any) -> float:
 def results() -> list[Any]:
     """What kernels of every kind return and write."""
     x, out, one = np.random.default_rng(0).normal(size=8), np.zeros(8), np.zeros(1)
-    rows, record = x.reshape(1, 8), np.array([(2.5,)], [("mass", np.float64)])[0]
+    record = np.array([(2.5,)], [("mass", np.float64)])[0]
     found: list[Any] = [bind(nothing, Given(x), 1.5, out)(x), out.copy(), bind(nothing, Given(x), 0.5, Result((8,)))(x)]
     found += [constant(x, one), one.copy(), number(x, 6), integer(x, 4), truth(x[0]), truth(0.3), truth(0.2)]
-    found += [imaginary(0.3 + 1e-100j, x), imaginary(1j, x), specialize(on_lanes, rows, np.zeros((1, 8)))(rows, rows)]
+    found += [imaginary(0.3 + 1e-100j, x), imaginary(1j, x), specialize(on_six, x, np.zeros(8))(x, x)]
     found += [x, of_tuple((2.0, x), record), bind(of_tuple, Given((0.0, x)), record)((3.0, x))]
     return found
 
