@@ -184,7 +184,7 @@ class Track:
         self.routing = routing_of(context)
         self.places = _independent_places(context)
         self.results_at = _result_places(context)
-        writers = {id(place._context) for place in plan._program.logs}
+        writers = {id(place.context) for place in plan._program.logs}
         slots = enumerate(context.store.slots)
         self.logs_at = [n for n, slot in slots if slot.entry.is_storage and id(slot.context) in writers]
         self._settled = self._find_settled()

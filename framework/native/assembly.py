@@ -47,16 +47,17 @@ class LogPlace:
     """A log that operations write to, and where in the list of integers its places stand.
 
     Attributes:
+        context: of the sink that keeps the log.
         first: position of the first of its four integers.
     """
 
     def __init__(self, context: LeafContext, first: int) -> None:
-        self._context = context
+        self.context = context
         self.first = first
 
     def log(self) -> Any:
         """The VectorLog."""
-        return _log_of(self._context)
+        return _log_of(self.context)
 
 
 def _has_log(code: NativeCode) -> bool:
