@@ -45,7 +45,7 @@ from merganser.geometry.proximity.vectors import (
 __all__ = ["deepest"]
 
 _TOLERANCE = 1e-13  # of the size of the shapes
-_ROUNDING = 1e-15
+_ROUNDING = 1e-15  # of the size: by how much a minimum must be lower to take the place of another
 _NEIGHBORHOOD = 0.98  # cosine of the angle to a known minimum
 _BESIDE = -1e-7  # barycentric coordinate of what still counts as within a face
 

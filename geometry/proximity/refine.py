@@ -55,7 +55,7 @@ __all__ = ["refine", "set_solution"]
 
 _MAX_STEPS = 100
 _DAMPING = 0.05  # of the size: least curvature of the model at first, where that of h is not positive
-_LEAST_DAMPING = 1e-6
+_LEAST_DAMPING = 1e-6  # what it comes down to, by a tenth in each step that succeeds
 _NEAR_AXIS = 1e-3  # sine of the angle to the axis
 _AROUND_AXIS = 0.7  # cosine of the angle to the axis
 _LARGEST_STEP = 0.7  # [rad]

@@ -8,7 +8,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from trial import core_of, icosahedron, lowest
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from proximity_shapes import random_shape
+from trial import core_of, icosahedron, lowest, trial_poses
 
 from merganser.geometry import Box, Cylinder, Ellipsoid, MeshcatCone, Sphere
 from merganser.geometry.proximity import ProximityArrays, ProximityEngine
@@ -69,3 +71,14 @@ def test_a_small_ball_above_the_tip_of_a_cone_is_nearest_along_a_bent_edge():
         result = result_of([Sphere(1e-4), MeshcatCone(height, radius, radius)], X_WG)
         assert result["distance"] == pytest.approx(np.hypot(gap, offset) - 1e-4, abs=1e-12)
         assert result["status"] == 0
+
+
+@pytest.mark.parametrize("kinds", [("box", "cylinder"), ("cylinder", "cylinder"), ("capsule", "cone")], ids="-".join)
+def test_nearest_points_fit_the_distance_where_axes_and_faces_are_along_each_other(kinds, tmp_path):
+    rng = np.random.default_rng(5)
+    pool = {kind: [random_shape(kind, rng, tmp_path) for _ in range(10)] for kind in sorted(set(kinds))}
+    shapes = [pool[kind][rng.integers(10)] for kind in kinds * 500]
+    engine = ProximityEngine(ProximityArrays(shapes, range(1000)))
+    results = engine.signed_distances(trial_poses("aligned", 500, rng), np.arange(1000).reshape(-1, 2))
+    between = results["p_WCa"] - results["p_WCb"] - results["distance"][:, None] * results["nhat_BA_W"]
+    assert np.linalg.norm(between, axis=1).max() < 1e-7
