@@ -61,12 +61,13 @@ class Diagram(System):
             system._sys_names_around = None
         numbers = {system: number for number, system in enumerate(systems)}
         for index, (name, targets) in enumerate(inputs.items()):
-            self._sys_input_ports.append(InputPort(self, index, name, targets[0]._model, targets[0]._size))
+            entrance = InputPort(self, index, name, targets[0]._model, targets[0]._size)
+            self._add_port(entrance, self._sys_input_ports, "input")
             self._sys_input_targets.append([(numbers[target._system], int(target._index)) for target in targets])
             for target in targets:
                 self._sys_exported_inputs[target._system, target._index] = index
         for index, (name, port) in enumerate(outputs.items()):
-            self._sys_output_ports.append(OutputPort(self, index, name, port._size, port._leaf_port))
+            self._add_port(OutputPort(self, index, name, port._size, port._leaf_port), self._sys_output_ports, "output")
             self._sys_exported_outputs.append((port._system, port._index))
 
     # ------------------------------------------------------------------ structure

@@ -84,8 +84,8 @@ def _guessed_inputs(system: Any, output: int) -> set[int]:
     if system._sys_subsystems() is not None:
         return set(range(system.num_input_ports()))
     entry = system._sys_cache_entries[system._sys_output_ports[output]._entry_number]
-    mask = system._sys_expanded(entry, guess=True)
-    return {i for i, port in enumerate(system._sys_input_ports) if mask >> port._node & 1}
+    inputs: set[int] = system._sys_inputs_among(system._sys_expanded(entry, guess=True))
+    return inputs
 
 
 def _ports_on_cycles(graph: Graph) -> set[Any]:

@@ -158,7 +158,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
         name = self._new_port_name(name, self._sys_input_ports, "u", "input")
         ticket, node = self._sys_dependency_table.add_node("u", f"input port '{name}'")
         port = InputPort(self, len(self._sys_input_ports), name, model, size, ticket, node, random_type)
-        self._sys_input_ports.append(port)
+        self._add_port(port, self._sys_input_ports, "input")
         return port
 
     # ------------------------------------------------------------------ output ports
@@ -257,7 +257,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             )
         entry = self._declare_entry(f"output port '{name}'", model, calc, prerequisites)
         port = LeafOutputPort(self, len(self._sys_output_ports), name, size, entry._index)
-        self._sys_output_ports.append(port)
+        self._add_port(port, self._sys_output_ports, "output")
         return port
 
     # ------------------------------------------------------------------ cache entries
@@ -520,13 +520,12 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
 
     def _feedthrough_inputs(self, output_port: int) -> set[int]:
         entry = self._sys_cache_entries[self.get_output_port(output_port)._entry_number]
-        return {self._input_number(node) for node in bits(self._sys_expanded(entry)) if self._is_input(node)}
+        return self._sys_inputs_among(self._sys_expanded(entry))
 
-    def _is_input(self, node: int) -> bool:
-        return bool(self._sys_dependency_table.groups["u"] >> node & 1)
-
-    def _input_number(self, node: int) -> int:
-        return self._sys_dependency_table.group_nodes["u"].index(node)
+    def _sys_inputs_among(self, nodes: int) -> set[int]:
+        """The numbers of the input ports among some nodes."""
+        table = self._sys_dependency_table
+        return {table.places[node][1] for node in bits(nodes & table.groups["u"])}
 
     def _sys_expanded(self, entry: CacheEntry, guess: bool = False, seen: frozenset[int] = frozenset()) -> int:
         """All nodes that a cache entry depends on, through other entries too.
@@ -542,7 +541,7 @@ class LeafSystem(NativeDeclarations, EventDeclarations, LeafDynamics, LeafConstr
             self._sys_observe(entry)
         mask = entry.dependencies()
         for node in bits(mask & self._sys_dependency_table.groups["cache"]):
-            inner = next(e for e in self._sys_cache_entries if e.node == node)
+            inner = self._sys_cache_entries[self._sys_dependency_table.places[node][1]]
             if node not in seen:
                 mask |= self._sys_expanded(inner, guess, seen | {node})
         return mask

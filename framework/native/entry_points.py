@@ -86,11 +86,11 @@ def bind(kernel: Any, *arguments: Any, releases_lock: bool = False) -> Callable[
     if not isinstance(kernel, Kernel):  # NUMBA_DISABLE_JIT=1
         return _plain_function(kernel, arguments)
     examples = tuple(_example(argument) for argument in arguments)
-    if not _is_layout_known() or text_of_types(examples) is None or not _are_simple(arguments):
-        return _plain_function(_call_by_numba(kernel, examples, releases_lock), arguments)
     key = kernel, tuple(map(type_key, examples)), tuple(map(_kind, arguments)), releases_lock
-    compiled = _compiled.get(key)
+    compiled = _compiled.get(key) if _is_layout_known() else None
     if compiled is None:
+        if not _is_layout_known() or text_of_types(examples) is None or not _are_simple(arguments):
+            return _plain_function(_call_by_numba(kernel, examples, releases_lock), arguments)
         with compiler_lock:
             compiled = _compiled.get(key)  # another thread may have been faster
             if compiled is None:
