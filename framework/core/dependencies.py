@@ -53,7 +53,7 @@ class DependencyTable:
     def __init__(self) -> None:
         self.names: list[str] = list(_FIXED_NODES)
         self.groups: dict[str, int] = _FIXED_GROUPS.copy()
-        self.group_nodes: dict[str, list[int]] = {name: [] for name in _GROUPS}
+        self.group_nodes: dict[str, tuple[int, ...]] = dict.fromkeys(_GROUPS, ())
         # For each node the kind of value it is, as contexts tell them apart, and its number among those.
         self.places = list(_FIXED_PLACES)
         self._masks: dict[int, int] = {}
@@ -65,7 +65,7 @@ class DependencyTable:
         self.names.append(name)
         self.groups[group] |= 1 << node
         self.places.append((group, len(self.group_nodes[group])))
-        self.group_nodes[group].append(node)
+        self.group_nodes[group] += (node,)
         return self.add_ticket(1 << node), node
 
     def add_ticket(self, mask: int) -> DependencyTicket:

@@ -62,7 +62,7 @@ class SystemBase(TicketMethods, abc.ABC):
         self._sys_names_around: Counter[str] | None = None  # of the systems in the same builder, as long as it has them
         self._sys_input_ports = []
         self._sys_output_ports = []
-        self._sys_port_names: set[tuple[str, str]] = set()  # with their kinds
+        self._sys_port_names: set[str] = set()  # each after its kind
         self._sys_layout_cache: RootLayout | None = None
         self._sys_converter = None
 
@@ -153,13 +153,13 @@ class SystemBase(TicketMethods, abc.ABC):
             raise ValueError(
                 f"System '{self.GetSystemPathname()}': {kind} port names are non-empty strings, got {name!r}."
             )
-        if (kind, name) in self._sys_port_names:
+        if kind + name in self._sys_port_names:
             raise ValueError(f"System '{self.GetSystemPathname()}' already has an {kind} port named '{name}'.")
         return name
 
     def _add_port(self, port: Any, ports: list[Any], kind: str) -> None:
         ports.append(port)
-        self._sys_port_names.add((kind, port._name))
+        self._sys_port_names.add(kind + port._name)
 
     # ------------------------------------------------------------------ direct feedthrough
 
