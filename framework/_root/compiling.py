@@ -154,8 +154,9 @@ def _simulate_arm(time_step: float) -> None:
 
 def _discrete_arms() -> None:
     """robots in discrete time"""
+    from merganser.multibody.contact.step_operation import STEP
     from merganser.multibody.kernels.controller_operations import CONTROLLER
-    from merganser.multibody.kernels.operations import GATHER, STEP
+    from merganser.multibody.kernels.operations import GATHER
 
     _simulate_arm(_STEP)
     for operation in (STEP, CONTROLLER, GATHER):
@@ -164,7 +165,7 @@ def _discrete_arms() -> None:
 
 def _continuous_arms() -> None:
     """robots in continuous time"""
-    from merganser.multibody.kernels.operations import DERIVATIVES
+    from merganser.multibody.contact.step_operation import DERIVATIVES
 
     _simulate_arm(0.0)
     DERIVATIVES.address()
@@ -269,10 +270,10 @@ def _simulate_contact(shape: Any, approximation: str = "sap") -> None:
 def _contact_of_boxes() -> None:
     """contact of boxes, spheres, cylinders and their like"""
     from merganser.geometry import Box
-    from merganser.multibody.contact.step_operation import CONTACT_FORCES, HELD_STEP
+    from merganser.multibody.contact.step_operation import CONTACT_FORCES, STEP
 
     _simulate_contact(Box(0.1, 0.1, 0.1))
-    for operation in (HELD_STEP, CONTACT_FORCES):
+    for operation in (STEP, CONTACT_FORCES):
         operation.address()
 
 

@@ -33,7 +33,7 @@ try:
     from numba.core.runtime import rtsys
     from numba.core.serialize import dumps
     from numba.core.typing import signature
-    from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global
+    from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global
     from numba.np.arrayobj import fix_integer_index, populate_array
 except ImportError as error:
     raise ImportError(
@@ -60,6 +60,7 @@ __all__ = [
     "fix_integer_index",
     "global_compiler_lock",
     "impl_ret_borrowed",
+    "infer_getattr",
     "infer_global",
     "object_code",
     "populate_array",

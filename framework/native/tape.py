@@ -166,12 +166,17 @@ def _complexes_at(typingctx: Any, address: Any) -> Any:
     return _pointer_to(types.complex128)
 
 
-call_asking_kernel: Any = intrinsic(_call_asking_kernel)
+def _called(kernel: Any, arguments: tuple[Any, ...]) -> Any:
+    return kernel(*arguments)
+
+
+# In Python, these three take a function in place of an address, so that one text serves Python and compiled code.
+call_asking_kernel: Any = intrinsic(_call_asking_kernel, in_python=_called)
 call_clock: Any = intrinsic(_call_clock)
-call_kernel: Any = intrinsic(_call_kernel)
+call_kernel: Any = intrinsic(_call_kernel, in_python=_called)
 call_operation: Any = intrinsic(_call_operation)
 call_python: Any = intrinsic(_call_python)
-call_quiet_kernel: Any = intrinsic(_call_quiet_kernel)
+call_quiet_kernel: Any = intrinsic(_call_quiet_kernel, in_python=_called)
 complexes_at: Any = intrinsic(_complexes_at)
 doubles_at: Any = intrinsic(_doubles_at)
 integers_at: Any = intrinsic(_integers_at)

@@ -6,10 +6,12 @@ segment with one; all others have none. Frame A is the frame of the first geomet
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf
 
 __all__ = [
     "BOX",
@@ -169,10 +171,10 @@ class Hulls(NamedTuple):
             to the left of the edge, seen from outside, and the one to the right; shape [num_edges, 4].
     """
 
-    vertices: NDArray[np.float64]
-    neighbor_start: NDArray[np.int64]
-    neighbors: NDArray[np.int64]
-    planes: NDArray[np.float64]
-    corner_start: NDArray[np.int64]
-    corners: NDArray[np.int64]
-    edges: NDArray[np.int64]
+    vertices: Annotated[NDArray[np.float64], ArrayOf(FLOAT, 2)]
+    neighbor_start: Annotated[NDArray[np.int64], ArrayOf(INTEGER)]
+    neighbors: Annotated[NDArray[np.int64], ArrayOf(INTEGER)]
+    planes: Annotated[NDArray[np.float64], ArrayOf(FLOAT, 2)]
+    corner_start: Annotated[NDArray[np.int64], ArrayOf(INTEGER)]
+    corners: Annotated[NDArray[np.int64], ArrayOf(INTEGER)]
+    edges: Annotated[NDArray[np.int64], ArrayOf(INTEGER, 2)]

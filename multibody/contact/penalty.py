@@ -19,6 +19,7 @@ from merganser.framework.native import device, kernel
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.plant_forces import push, velocity_of_point
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP
+from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.kernels.spatial import add, dot, scaled, set_vector, subtract, vector
 
 __all__ = ["limit_forces", "penalty_forces"]
@@ -80,19 +81,21 @@ def limit_forces(
     dissipation: Array,
     q_in: Array,
     v_in: Array,
-    tau_out: Array,  # forces of limits are added, shape [num_v]
+    tau_io: Array,  # forces of limits are added, shape [num_v]
 ) -> int:
     """Computes the forces of joint limits, equation (1); returns how many joints are beyond one."""
     count = 0
     for i in range(limits.shape[0]):
         limit = limits[i]
         q, v = q_in[limit["q"]], v_in[limit["v"]]
-        if q < limit["lower"]:
+        if real_part(q) < limit["lower"]:
             x, rate, sign = limit["lower"] - q, -v, 1.0
-        elif q > limit["upper"]:
+        elif real_part(q) > limit["upper"]:
             x, rate, sign = q - limit["upper"], v, -1.0
         else:
             continue
         count += 1
-        tau_out[limit["v"]] += sign * stiffness[i] * x * max(0.0, 1.0 + dissipation[i] * rate)
+        damping = 1.0 + dissipation[i] * rate
+        if real_part(damping) > 0.0:
+            tau_io[limit["v"]] += sign * stiffness[i] * x * damping
     return count

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from merganser.multibody.contact.layout import Array
+from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ArrayOf
+from merganser.multibody.contact.layout import Array, constraint_dtype, row_dtype, tree_dtype
+from merganser.multibody.kernels.layout import topology_dtype
 
 __all__ = [
     "APPROACH",
@@ -90,10 +92,10 @@ class PlantTrees(NamedTuple):
         of_velocity: the tree of each velocity, shape [num_v].
     """
 
-    topology: Array
-    trees: Array
-    of_mobod: Array
-    of_velocity: Array
+    topology: Annotated[Array, ArrayOf(topology_dtype)]
+    trees: Annotated[Array, ArrayOf(tree_dtype)]
+    of_mobod: Annotated[Array, ArrayOf(INTEGER)]
+    of_velocity: Annotated[Array, ArrayOf(INTEGER)]
 
 
 class ConstraintSources(NamedTuple):
@@ -122,7 +124,7 @@ class ProblemArrays(NamedTuple):
         counts: numbers of constraints, rows, numbers of the Jacobian, contacts, and of these and limits; shape [5].
     """
 
-    constraints: Array
-    rows: Array
-    jacobian: Array
-    counts: Array
+    constraints: Annotated[Array, ArrayOf(constraint_dtype)]
+    rows: Annotated[Array, ArrayOf(row_dtype)]
+    jacobian: Annotated[Array, ArrayOf(FLOAT)]
+    counts: Annotated[Array, ArrayOf(INTEGER)]

@@ -32,6 +32,7 @@ from merganser.multibody.contact.plant_layout import (
     PlantTrees,
     ProblemArrays,
 )
+from merganser.multibody.kernels.drives import GAIN
 from merganser.multibody.kernels.mass_matrix import add_composite, fill_rows, start_composite
 from merganser.multibody.kernels.spatial import (
     Vector3,
@@ -47,6 +48,7 @@ from merganser.multibody.kernels.spatial import (
 )
 
 __all__ = [
+    "are_resolved",
     "calc_contact_problem",
     "calc_tree_matrices",
     "ends_of",
@@ -234,6 +236,27 @@ def find_limits(limits: Array, time_step: float, q_in: Array, v_in: Array, v_sta
         lower, upper = _near_limits(limits[i], time_step, q_in, v_in, v_star_in)
         count += int(lower) + int(upper)
     return count
+
+
+@kernel
+def are_resolved(mobods: Array, time_step: float, drive_values_in: Array, scratch_in: Array) -> bool:
+    """Whether regularization.py is sure to leave the gains of all PD controllers as they are.
+
+    It does, by its equations (3) and (4), if h K <= 4 pi^2 / beta^2 A_ii. The hinge inertia that forward dynamics have
+    found (kernels/articulated.py), less the share h K that the controller itself has in it, is at most A_ii.
+
+    Args:
+        mobods: which the controllers drive.
+        time_step: h [s].
+        drive_values_in: of the controllers, see kernels/drives.py.
+        scratch_in: as kernels/controlled_step.py has left it.
+    """
+    greatest = 4.0 * math.pi * math.pi / (_NEAR_RIGID * _NEAR_RIGID)
+    for n in range(mobods.shape[0]):
+        gain = time_step * drive_values_in[n, GAIN]
+        if not gain <= greatest * (1.0 / scratch_in[mobods[n]]["D_B"][0, 0] - gain):
+            return False
+    return True
 
 
 @device

@@ -1,8 +1,8 @@
-"""What a discrete step of a plant does before and after the solver, in one call each.
+"""What a discrete step of a plant does before the solver and after it, in one call each.
 
-start_step    masses, and all that is to be held, as a contact problem (plant_problem.py)
-end_step      from velocities and impulses to the next state, and the forces that led there (plant_forces.py)
-next_state    the former alone
+start_step     masses, and all that is to be held, as a contact problem (plant_problem.py)
+end_step       from velocities and impulses to the next state (plant_forces.py)
+calc_forces    the forces that led there, for whoever looks at the step
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from merganser.multibody.contact.layout import Array
 from merganser.multibody.contact.plant_forces import calc_contact_forces, calc_next_state
 from merganser.multibody.contact.plant_layout import ConstraintSources, PlantTrees, ProblemArrays
 from merganser.multibody.contact.plant_problem import calc_contact_problem, calc_tree_matrices
+from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
 
-__all__ = ["end_step", "next_state", "start_step"]
-
-next_state = kernel(calc_next_state)
+__all__ = ["calc_forces", "end_step", "start_step"]
 
 
 @kernel
@@ -26,7 +25,8 @@ def start_step(
     settings: Array,  # record of settings_dtype
     beta: float,  # near-rigid threshold of contacts
     # In:
-    sources: ConstraintSources,
+    sources: ConstraintSources,  # its drives are told what to do here
+    drive_values_in: Array,  # see kernels/drives.py
     q_in: Array,
     v_in: Array,
     x_star_in: Array,  # state after the step without constraints
@@ -39,6 +39,10 @@ def start_step(
     problem_out: ProblemArrays,
 ) -> None:
     """Computes A, and writes the constraints."""
+    for n in range(sources.drives.shape[0]):
+        drive, values = sources.drives[n], drive_values_in[n]
+        drive["error"], drive["v_desired"] = -values[ERROR], values[VELOCITY_TARGET]
+        drive["feedforward"] = values[FEEDFORWARD]
     calc_tree_matrices(
         plant.topology, parameters, plant.trees, plant.of_mobod, settings["time_step"], position_in, scratch_work,
         matrix_out, is_locked_out,
@@ -50,26 +54,44 @@ def start_step(
 @kernel
 def end_step(
     # Model:
+    topology: Array,
+    time_step: float,
+    # In:
+    q_in: Array,
+    v_next_in: Array,
+    impulses_in: Array,  # those of PD controllers come last
+    controlled: Array,  # the actuator of each controller
+    # Out:
+    x_next_out: Array,  # [q+; v+]
+    u_io: Array,  # efforts of all actuators
+) -> None:
+    """Computes the next state, and the efforts of controllers."""
+    calc_next_state(topology, time_step, q_in, v_next_in, x_next_out)
+    first = impulses_in.shape[0] - controlled.shape[0]
+    for n in range(controlled.shape[0]):
+        u_io[controlled[n]] = impulses_in[first + n] / time_step
+
+
+@kernel
+def calc_forces(
+    # Model:
     plant: PlantTrees,
     links: Array,
     time_step: float,
     # In: as start_step() and the solver have left it
-    q_in: Array,
-    v_next_in: Array,
     F_applied_in: Array,  # forces on the bodies from elsewhere, shape [num_mobods, 6]
     position_in: Array,
+    v_next_in: Array,
     contact_pairs_in: Array,
     problem_in: ProblemArrays,
     impulses_in: Array,
     # Out:
-    x_next_out: Array,  # [q+; v+]
     F_Bo_W_out: Array,  # all forces on the bodies, shape [num_mobods, 6]
     tau_contact_out: Array,  # generalized forces of contacts, shape [num_v]
     tau_links_out: Array,  # generalized forces of joint limits and couplers, shape [num_v]
     forces_out: Array,  # of each contact pair, see plant_layout.py
 ) -> None:
-    """Computes the next state, and what there is to tell about the step."""
-    calc_next_state(plant.topology, time_step, q_in, v_next_in, x_next_out)
+    """Computes what there is to tell about a step."""
     for i in range(F_Bo_W_out.shape[0]):
         for k in range(6):
             F_Bo_W_out[i, k] = F_applied_in[i, k]

@@ -16,7 +16,17 @@ import numpy as np
 
 from merganser.framework.native.extending import overload, types
 
-__all__ = ["arctangent", "equals", "exceeds", "floor_of", "hyperbolic_tangent", "is_set", "real_part"]
+__all__ = [
+    "arctangent",
+    "clamped",
+    "equals",
+    "exceeds",
+    "floor_of",
+    "hyperbolic_tangent",
+    "is_finite_number",
+    "is_set",
+    "real_part",
+]
 
 
 def exceeds(value: Any, threshold: Any) -> bool:
@@ -99,6 +109,48 @@ def _compile_is_set(flag: Any) -> Callable[[Any], bool]:
         return flag.real > 0.5
 
     return is_set_compiled
+
+
+def clamped(value: Any, limit: float) -> Any:
+    """max(-limit, min(limit, value)): the real part decides, the limit has no derivatives, what is NaN stays so."""
+    if limit == math.inf:
+        return value
+    if isinstance(value, numbers.Number):
+        return limit if value.real > limit else -limit if value.real < -limit else value  # type: ignore[attr-defined]
+    if hasattr(value, "GetVariables"):
+        from merganser.framework import symbolic  # takes a while, and plants of numbers do not need it
+
+        return symbolic.max(-limit, symbolic.min(limit, value))
+    x = real_part(value)
+    return limit + 0.0 * value if x > limit else -limit + 0.0 * value if x < -limit else value
+
+
+@overload(clamped)
+def _compile_clamped(value: Any, limit: float) -> Callable[[Any, float], Any]:
+    def clamped_compiled(value: Any, limit: float) -> Any:
+        if value.real > limit:
+            value = limit
+        elif value.real < -limit:
+            value = -limit
+        return value
+
+    return clamped_compiled
+
+
+def is_finite_number(value: Any) -> bool:
+    """Whether a float is finite; True of all other scalars."""
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+@overload(is_finite_number)
+def _compile_is_finite_number(value: Any) -> Callable[[Any], bool]:
+    def is_finite_float(value: Any) -> bool:
+        return math.isfinite(value)
+
+    def is_finite_other(value: Any) -> bool:
+        return True
+
+    return is_finite_float if isinstance(value, types.Float) else is_finite_other
 
 
 def arctangent(y: Any, x: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,9 @@ from merganser.framework import InputPort, Value
 from merganser.framework.core.errors import log_once
 from merganser.framework.core.nonfinite import blame_input
 from merganser.geometry import QueryObject
-from merganser.multibody import kernels
-from merganser.multibody.kernels import checked_arrays
-from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
+from merganser.multibody.contact.step_records import Inputs, Part
 from merganser.multibody.kernels.scalars import is_set
-from merganser.multibody.plant.checked_code import checked
-from merganser.multibody.plant.drives import ActuatorTable, Controllers, Drives, clamp
+from merganser.multibody.plant.drives import ActuatorTable, Controllers
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
 from merganser.multibody.plant.force_elements import PlantForceElements
 from merganser.multibody.plant.workspace import Workspace
@@ -25,7 +21,6 @@ from merganser.multibody.tree import ModelInstanceIndex
 
 __all__ = ["PlantInputs"]
 
-_NOTHING = np.zeros(0)
 _logger = logging.getLogger("merganser.multibody.plant")
 
 
@@ -58,7 +53,6 @@ class PlantInputs(PlantForceElements):
             self._desired_state_ports.append(self.DeclareVectorInputPort(f"{name}_desired_state", 2 * size))
         self._driven_velocities = np.array(tree.actuated_velocity_indices(), dtype=np.int64)
         self._has_actuators = len(self._driven_velocities) > 0
-        self._is_driven_once = len(set(self._driven_velocities.tolist())) == len(self._driven_velocities)
         self._every_input = np.arange(len(self._driven_velocities), dtype=np.int64)
         self._effort_limits = np.full(len(self._driven_velocities), np.inf)  # also read by the native plan
         ports = enumerate(self._instance_actuation_ports)
@@ -106,64 +100,40 @@ class PlantInputs(PlantForceElements):
         self._tree.GetModelInstanceName(ModelInstanceIndex(model_instance))
         return ports[model_instance]
 
-    # ------------------------------------------------------------------ forces
+    # ------------------------------------------------------------------ inputs
 
-    def _gather_forces(self, context: Any, w: Workspace) -> None:
-        """Reads the input ports into w.tau and w.F_applied.
+    def _read_inputs(self, context: Any, w: Workspace, table: ActuatorTable) -> Inputs:
+        """What the ports carry, as ../contact/step.py takes it.
 
         Raises:
-            RuntimeError: a value is not finite.
+            RuntimeError: an applied spatial force is not finite, or acts on no body of the plant.
         """
-        tau, u = w.tau, None
-        w.drives = None
-        if len(tau) and self._has_actuators:
-            table = self._actuators_in(context)
-            u = self._assemble_actuation(context, w.dtype, table)
-            if table.controlled:
-                u = self._control(context, w, table, u)
-            elif table.has_limits and not w.is_float:
-                u = clamp(u, table.limits)
-        applied = context.read_input(self._generalized_force_port.get_index())
-        if w.is_float:
-            driven, f = self._driven_velocities, _NOTHING if applied is None else applied.value()
-            if len(w.net_actuation) != len(driven):
-                w.net_actuation = np.zeros(len(driven))
-            u = _NOTHING if u is None else u
-            if not checked.spread_forces(driven, self._effort_limits, w.net_actuation, tau, u, f):
-                self._blame_inputs(context, tau)
-        else:
-            tau[:] = 0.0
-            if u is not None:
-                w.net_actuation = u
-            if u is not None and self._is_driven_once:  # without sums with zero, each of which would make an object
-                tau[self._driven_velocities] = u
-            elif u is not None:
-                for place, value in zip(self._driven_velocities, u):
-                    tau[place] += value
-            if applied is not None:
-                tau += applied.value()
+        whole = self._read_vector(context, self._actuation_port, w)
+        parts: tuple[Part, ...] = ()
+        if len(self._driven_instances):
+            of_instances = [(i, self._read_vector(context, port, w)) for i, port in self._driven_instances]
+            inputs = self._tree.coordinates.inputs
+            parts = tuple(Part(inputs[i], values) for i, values in of_instances if values is not None)
+            if whole is None:
+                self._log_undriven(context, table)
+        desired: tuple[Part, ...] = ()
+        if table.controlled:
+            ports, controlled = self._desired_state_ports, table.controlled.items()
+            desired = tuple(Part(of, self._read_vector(context, ports[i], w)) for i, of in controlled)
+        applied = self._read_vector(context, self._generalized_force_port, w)
         forces = context.read_input(self._spatial_force_port.get_index())
-        if w.has_applied_forces:
-            w.F_applied[:] = 0.0
-        w.has_applied_forces = forces is not None
-        if forces is not None:
-            self._add_spatial_forces(context, w, forces.get_value())
-        if len(self._tree.force_elements) > 1:
-            self._add_element_forces(context, w)
+        F_Bo_W = w.zeros_F if forces is None else self._add_up_spatial_forces(context, w, forces.get_value())
+        nothing = w.zeros_v[:0]
+        return Inputs(
+            nothing if whole is None else whole, parts, desired, nothing if applied is None else applied, F_Bo_W
+        )
 
-    def _assemble_actuation(self, context: Any, dtype: Any, table: ActuatorTable) -> Any:
-        """u_ff of the whole plant: what comes through its port and through those of the model instances."""
-        whole = context.read_input(self._actuation_port.get_index())
-        u = None if whole is None else whole.value()
-        for instance, port in self._driven_instances:
-            part = context.read_input(port.get_index())
-            if part is not None:
-                # The value of a port belongs to the port: add into an array of our own.
-                u = np.zeros(len(self._driven_velocities), dtype) if u is None else u.copy()
-                u[self._tree.coordinates.inputs[instance]] += part.value()
-        if whole is None:
-            self._log_undriven(context, table)
-        return np.zeros(len(self._driven_velocities), dtype) if u is None else u
+    def _read_vector(self, context: Any, port: InputPort, w: Workspace) -> Any:
+        """What a port carries, contiguous; None if it is not connected."""
+        value = context.read_input(port.get_index())
+        if value is None:
+            return None
+        return np.ascontiguousarray(value.value()) if w.is_numeric else value.value()
 
     def _log_undriven(self, context: Any, table: ActuatorTable) -> None:
         """Says once of each model instance whose actuators nothing drives that they exert nothing."""
@@ -183,7 +153,7 @@ class PlantInputs(PlantForceElements):
             f"{port.size()} actuators of model instance '{name}' exert nothing."
         )
 
-    # ------------------------------------------------------------------ PD controllers
+    # ------------------------------------------------------------------ actuators
 
     def _note_actuator_change(self) -> None:
         """Called by actuators when their limits or gains change."""
@@ -205,98 +175,37 @@ class PlantInputs(PlantForceElements):
         disarmed = tuple(i for i in table.controlled if not context.has_input(ports[i].get_index()))
         return table.without_controllers_of(disarmed, self._tree) if disarmed else table
 
-    def _control(self, context: Any, w: Workspace, table: ActuatorTable, u_ff: Any) -> Any:
-        """What the actuators exert; those whose efforts the discrete step is to find are left at zero, see w.drives.
-
-        Controllers of locked joints are ignored.
-
-        Raises:
-            RuntimeError: a desired state is not finite.
-        """
-        x_d = self._read_desired_states(context, w, table)
-        if w.is_float and self._time_step > 0.0:
-            controllers = table.controllers
-            u, drives = np.empty(len(u_ff)), self._drives_of(w, controllers)
-            if w.call(
-                checked_arrays.control, table.mobods, table.limits, controllers.inputs, controllers.positions,
-                controllers.p, controllers.d, w.parameters, w.q, u_ff, x_d, u, drives.values,
-            ):  # fmt: skip
-                w.drives = drives
-                return u
-        locks = w.parameters["is_locked"]
-        controllers = table.controllers
+    def _controllers_at_work(self, w: Workspace, table: ActuatorTable) -> Controllers:
+        """The PD controllers but those of locked joints, which are ignored."""
+        if not table.controlled:
+            return table.controllers
+        locks = w.parameters["is_locked"][table.controllers.mobods]
         is_locked = locks.real > 0.5 if w.is_numeric else np.array([is_set(lock) for lock in locks], dtype=bool)
-        if is_locked.any():
-            controllers = table.controllers_of_moving_joints(self._tree, is_locked)
-        inputs, p, d = controllers.inputs, controllers.p, controllers.d
-        offset = u_ff[inputs] + p * (x_d[0, inputs] - w.q[controllers.positions]) + d * x_d[1, inputs]
-        u = clamp(u_ff, table.limits).copy()  # it may be the value of a port itself
-        if self._time_step == 0.0:
-            u[inputs] = clamp(offset - d * w.v[controllers.velocities], controllers.limits)
-        elif len(inputs):
-            error = x_d[0, inputs] - w.q[controllers.positions]
-            w.drives = self._set_drives(context, w, controllers, (u_ff[inputs], error, x_d[1, inputs]), offset)
-            u[inputs] = 0.0 * u[inputs]
-        return u
+        return table.controllers_of_moving_joints(self._tree, is_locked)
 
-    def _read_desired_states(self, context: Any, w: Workspace, table: ActuatorTable) -> Any:
-        """Desired positions and velocities in the order of u, shape [2, nu]."""
-        x_d = np.zeros((2, len(table.limits)), w.dtype)
-        for instance, inputs in table.controlled.items():
-            port = self._desired_state_ports[instance]
-            values = context.read_input(port.get_index()).value()
-            if not w.is_float:
-                x_d[:, inputs] = values.reshape(2, -1)
-            elif not w.call(checked_arrays.put_desired_state, inputs, values, x_d):
-                raise RuntimeError(blame_input(context, port.get_index()))
-        return x_d
-
-    def _set_drives(self, context: Any, w: Workspace, controllers: Controllers, parts: Any, offset: Any) -> Drives:
-        """The controllers as the kernel takes them, with their offsets and the parts of these."""
-        if w.scalar.__name__ == "Expression":
+    def _refuse_symbolic_controllers(self, w: Workspace, controllers: Controllers) -> None:
+        if w.scalar.__name__ == "Expression" and len(controllers.inputs) and self._time_step > 0.0:
             raise RuntimeError(
                 f"The step of plant '{self.GetSystemPathname()}' decides which PD-controlled actuators reach their "
                 "effort limits, which it cannot do for symbolic expressions. Use numbers, or a continuous plant."
             )
-        if w.is_float and not math.isfinite(offset.dot(offset)):
-            self._blame_inputs(context, offset)
-        drives = self._drives_of(w, controllers)
-        drives.offset[:] = offset
-        for column, part in zip((FEEDFORWARD, ERROR, VELOCITY_TARGET), parts):
-            drives.values[:, column] = part
-        return drives
-
-    def _drives_of(self, w: Workspace, controllers: Controllers) -> Drives:
-        """The room for these controllers in a workspace."""
-        drives: Drives | None = w.room_for_drives
-        if drives is None or drives.controllers is not controllers:
-            drives = w.room_for_drives = Drives(controllers, w.dtype, self._time_step)
-        return drives
-
-    def _call_controlled_step(self, w: Workspace, result: Any) -> int:
-        """Computes the state one step later, into `result`, and what the actuators exert meanwhile."""
-        drives: Drives = w.drives
-        status: int = w.call(
-            kernels.controlled_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
-            drives.numbers, drives.values, w.position, w.velocity, w.scratch, drives.work, drives.effort, result,
-        )  # fmt: skip
-        w.net_actuation[drives.controllers.inputs] = drives.effort
-        return status
 
     def _blame_inputs(self, context: Any, tau: Any) -> None:
-        """Raises an error about the first input port with a value that is not finite, if there is one."""
-        for port in (self._actuation_port, self._generalized_force_port, *self._instance_actuation_ports):
+        """Raises an error about the first input port with a value that is not finite, or about their sum."""
+        ports = self._actuation_port, self._generalized_force_port, *self._instance_actuation_ports
+        for port in (*ports, *self._desired_state_ports):
             value = context.read_input(port.get_index()) if port.size() else None
             if value is not None and not np.isfinite(value.value()).all():
                 raise RuntimeError(blame_input(context, port.get_index()))
-        if not np.isfinite(tau).all():
-            raise RuntimeError(
-                f"The actuation of plant '{self.GetSystemPathname()}' overflows at time "
-                f"{context.store.flat[0]} s: {tau.tolist()}."
-            )
+        raise RuntimeError(
+            f"The actuation of plant '{self.GetSystemPathname()}' overflows at time {context.store.flat[0]} s: "
+            f"generalized forces {tau.tolist()}."
+        )
 
-    def _add_spatial_forces(self, context: Any, w: Workspace, forces: list[Any]) -> None:
-        R_WB = self._eval_position(context).position["R_WB"]
+    def _add_up_spatial_forces(self, context: Any, w: Workspace, forces: list[Any]) -> Any:
+        """The sum of these forces on each body about Bo in W, shape [num_mobods, 6]."""
+        total = np.zeros_like(w.zeros_F)
+        R_WB = self._eval_position(context).position["R_WB"] if forces else None
         for force in forces:
             self._check_spatial_force(context, force)
             mobod = int(self._tree.mobod_of_body[force.body_index])
@@ -308,7 +217,8 @@ class PlantInputs(PlantForceElements):
                     f"{self._spatial_force_port.GetFullDescription()} carries a force on body "
                     f"'{body.name()}' that is not finite, at time {context.store.flat[0]} s: {force}."
                 )
-            w.F_applied[mobod] += F_Bo_W
+            total[mobod] += F_Bo_W
+        return total
 
     def _check_spatial_force(self, context: Any, force: Any) -> None:
         place = f"{self._spatial_force_port.GetFullDescription()} carries, at time {context.store.flat[0]} s,"

@@ -23,13 +23,11 @@ class _CheckedCode:
     is_finite: Callable[[Any], bool]
     write_checked: Callable[[Any, Any, Any], bool]
     subtract_checked: Callable[[Any, Any], bool]
-    spread_forces: Callable[[Any, Any, Any, Any, Any, Any], bool]
 
     _EXAMPLES = {
         "is_finite": (_GIVEN,),
         "write_checked": (_PLACES, _ROOM, _GIVEN),
         "subtract_checked": (_ROOM, _GIVEN),
-        "spread_forces": (_PLACES, _ROOM, _ROOM, _ROOM, _GIVEN, _GIVEN),
     }
 
     def __getattr__(self, name: str) -> Any:

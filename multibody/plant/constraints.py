@@ -18,7 +18,6 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.plant.contact_enums import DiscreteContactSolver
 from merganser.multibody.plant.contact_settings import PlantContactSettings
-from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint, MultibodyConstraintId, RigidBody
 from merganser.multibody.tree.constraints import (
     BallConstraintSpec,
@@ -348,9 +347,9 @@ class PlantConstraints(PlantContactSettings):
         p_BQ: npt.NDArray[np.float64] = B["R_WB"].T @ (p_WQ_W - B["p_WoBo_W"])
         return p_BQ
 
-    def _gather_forces(self, context: Any, w: Workspace) -> None:
-        """As PlantInputs does, and tells what continuous dynamics leave out: constraints."""
-        if self._has_constraints and self._time_step == 0.0 and self._active_constraints(context):
+    def _warn_of_constraints(self, context: Any) -> None:
+        """Tells once what continuous dynamics leave out: constraints."""
+        if self._has_constraints and self._active_constraints(context):
             names = ", ".join(self._describe_constraint(spec) for spec in self._active_constraints(context))
             self._warn_once(
                 "constraints in continuous time",
@@ -358,7 +357,6 @@ class PlantConstraints(PlantContactSettings):
                 f"({names}). Give the plant a time step, use loop joints (AddLoopJoint), or switch the constraints off "
                 "(SetConstraintActiveStatus).",
             )
-        super()._gather_forces(context, w)
 
     def _describe_constraint(self, spec: ConstraintSpec) -> str:
         tree = self._tree

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from typing import Any
 
@@ -15,10 +14,9 @@ from merganser.framework.native import compile_ahead, is_missing
 from merganser.framework.native.shared_code import job_of
 from merganser.geometry.proximity.engine import manifolds_job
 from merganser.multibody import kernels
-from merganser.multibody.contact import contact_velocities, make_settings, tamsi_contact_velocities
-from merganser.multibody.contact.contact_pairs import make_contact_pairs
-from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_A_NUMBER, NOT_CONVERGED, SAP, TAMSI
-from merganser.multibody.contact.penalty import limit_forces, penalty_forces
+from merganser.multibody.contact import make_settings
+from merganser.multibody.contact.layout import FELL_BACK, NO_CAPACITY, NOT_A_NUMBER, NOT_CONVERGED, SAP
+from merganser.multibody.contact.penalty import penalty_forces
 from merganser.multibody.contact.plant_layout import (
     BALL,
     COUPLER,
@@ -26,26 +24,32 @@ from merganser.multibody.contact.plant_layout import (
     NO_LINK,
     NUM_FORCE_VALUES,
     WELD,
-    drive_dtype,
     link_dtype,
 )
 from merganser.multibody.contact.plant_problem import find_limits
-from merganser.multibody.contact.plant_step import end_step, start_step
-from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
+from merganser.multibody.contact.plant_step import start_step
+from merganser.multibody.contact.step import (
+    BAD_POSE,
+    LACKS_ROOM,
+    NOT_SOLVED,
+    find_contact_pairs,
+    find_forces,
+    take_step,
+)
+from merganser.multibody.contact.step_records import OUTCOME, SOLVED, StepResults
 from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.plant.contact_arrays import (
-    NOTHING_TOUCHES,
     ContactModelArrays,
-    ContactRoom,
     ContactSample,
-    Touching,
-    conclude_step,
-    end_step_arguments,
     joints_with_limits_left_out,
     sample_of_contacts,
+    sample_of_step,
+    touching_of,
 )
 from merganser.multibody.plant.contact_enums import DiscreteContactApproximation
 from merganser.multibody.plant.contact_geometry import PlantContactGeometry, listed
+from merganser.multibody.plant.drives import ActuatorTable
+from merganser.multibody.plant.step_room import StepRoom
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree.constraints import (
     BallConstraintSpec,
@@ -70,7 +74,6 @@ class PlantContact(PlantContactGeometry):
     """Discrete steps that keep contacts, joint limits and constraints; and their forces in continuous time."""
 
     _contact_model_arrays: ContactModelArrays
-    _may_touch = False  # whether there is anything with contact
     _can_hold = False  # whether there is anything that a step may have to hold
     _contact_settings: Any = None
     _fallback_settings: Any = None  # of SAP, whose problem always has a solution
@@ -94,11 +97,11 @@ class PlantContact(PlantContactGeometry):
     def _settings_of_contact(self) -> Any:
         if self._contact_settings is None:
             self._contact_settings = make_settings(
-                self._time_step,
+                self._time_step or 1.0,  # in continuous time nobody reads it
                 _APPROXIMATIONS[self.get_discrete_contact_approximation()],
                 stiction_tolerance=self._choices.stiction_tolerance,
             )
-            self._fallback_settings = make_settings(self._time_step, SAP)
+            self._fallback_settings = make_settings(self._time_step or 1.0, SAP)
         return self._contact_settings
 
     def set_stiction_tolerance(self, v_stiction: float = 0.001) -> None:
@@ -110,114 +113,71 @@ class PlantContact(PlantContactGeometry):
         super().set_stiction_tolerance(v_stiction)
         self._contact_settings = None
 
-    # ------------------------------------------------------------------ the discrete step
+    # ------------------------------------------------------------------ the dynamics
+
+    def _step_room(self, context: Any, w: Workspace, table: ActuatorTable) -> StepRoom:
+        """The arrays of steps in Python, as model and Context are now."""
+        room: StepRoom | None = w.step_room
+        if room is None:
+            room = w.step_room = StepRoom(self, context, w)
+        controllers = self._controllers_at_work(w, table)
+        if not room.is_current(controllers):
+            self._refuse_symbolic_controllers(w, controllers)
+            room.prepare(controllers)
+        return room
 
     def _calc_discrete_step(self, context: Any, w: Workspace, result: Array) -> int:
-        """Computes the state one step later into `result`; returns 0, or why there is none (see kernels/step.py)."""
-        w.contact_sample = None
-        if w.drives is not None and not self._can_hold:
-            return self._call_controlled_step(w, result)
-        status: int = w.call(
-            kernels.discrete_step, w.topology, w.parameters, w.gravity, self._time_step, w.x, w.tau, w.F_applied,
-            w.position, w.velocity, w.scratch, result,
-        )  # fmt: skip
-        if status != 0 or not self._can_hold:
-            return status
-        if not w.is_float:
-            self._check_other_scalars(context, w, result)
-            return self._call_controlled_step(w, result) if w.drives is not None else 0
-        w.store.invalid &= w.kinematics_clearing
-        room = self._contact_room(w)
-        model, num_q = room.model, len(w.q)
-        touching = self._find_contacts(context, room) if self._may_touch else NOTHING_TOUCHES
-        num_limits = 0
-        if len(model.limits):
-            num_limits = w.call(find_limits, model.limits, self._time_step, w.q, w.v, result[num_q:])
-        links = self._links_at_work(context, room) if self._has_constraints else room.links
-        if len(touching.contact_pairs) or num_limits or len(links):
-            self._solve(context, w, room, touching, links, result)
-        elif w.drives is not None:
-            return self._call_controlled_step(w, result)
-        return 0
+        """Computes the state one step later into `result`; returns 0, or why there is none (see contact/step.py)."""
+        self._compile_contact_ahead(context, w)
+        table = self._actuators_in(context)
+        inputs = self._read_inputs(context, w, table)
+        status, is_as_set = LACKS_ROOM, True
+        while status == LACKS_ROOM:
+            room = self._step_room(context, w, table)
+            (out,) = room.results
+            self._update_poses(context, room)
+            status = take_step(room.model, room.state, inputs, room.work, out)
+            self._check_contacts(context, room, out)
+            if status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY:
+                status = LACKS_ROOM
+            elif status == NOT_SOLVED and is_as_set and self._can_fall_back(out):
+                self._warn_of_fallback(context, "SAP")
+                room.solve_by(self._fallback_settings)
+                status, is_as_set = LACKS_ROOM, False
+            if status == LACKS_ROOM:
+                room.grow()
+        if not is_as_set:
+            room.solve_by(None)
+        if status == NOT_SOLVED:
+            raise RuntimeError(self._describe_contact_failure(context, w, out))
+        if not w.is_float and self._can_hold and status == 0:
+            self._check_other_scalars(context, w, out.x_next)
+        room.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
+        if out.found[SOLVED] and out.found[OUTCOME] == FELL_BACK:
+            self._warn_of_fallback(context, "Lagged")
+        room.sample = sample_of_step(room, w, out, room.F_applied) if status == 0 else None
+        if status == 0:
+            result[:] = out.x_next
+        return status
 
-    def _compile_contact_ahead(self, w: Workspace) -> None:
+    def _can_fall_back(self, out: StepResults) -> bool:
+        """Whether a contact problem may be solved by SAP, which always has a solution."""
+        return bool(out.found[OUTCOME] == NOT_CONVERGED and self._settings_of_contact()["approximation"] != SAP)
+
+    def _compile_contact_ahead(self, context: Any, w: Workspace) -> None:
         """Has other processes compile what the first step with contact will need, from its end on.
 
         To be called before anything is compiled here: other code that is not as urgent (later_code.py) waits for it.
         """
-        if not self._can_hold or not w.is_float or w.contact is not None or not is_missing(start_step):
+        if not self._can_hold or not w.is_float or w.step_room is not None or not is_missing(start_step):
             return
-        room, settings, v_star = self._contact_room(w), self._settings_of_contact(), np.zeros(len(w.v))
-        candidates, contacts, pairs = NOTHING_TOUCHES
-        given = w.q, w.F_applied, w.position, pairs
-        results = w.x, w.F_applied, v_star, v_star, np.zeros((0, NUM_FORCE_VALUES))
-        jobs: list[Any] = [
-            (_solver_of(settings), _solver_arguments(w, room, settings, v_star, 0, 0, 0)),
-            (start_step, self._start_step_arguments(w, room, pairs, room.links, room.drives, w.x)),
-            (end_step, end_step_arguments(room, self._time_step, given, results)),
-        ]
+        calls = self._step_room(context, w, self._actuators_in(context)).calls()
+        jobs = [calls[name] for name in ("solve", "start_step", "end_step")]
         if self._may_touch:
-            of_pairs = make_contact_pairs, (room.materials, room.model.tree_of_mobod, candidates, contacts, pairs)
+            of_pairs = calls["make_contact_pairs"]
             compile_ahead([*jobs, of_pairs, job_of("refine"), job_of("search"), manifolds_job()])
         else:  # there may be a limit that is never reached
             compile_ahead(jobs, is_needed_soon=False)
-
-    def _contact_room(self, w: Workspace) -> ContactRoom:
-        if w.contact is None:
-            w.contact = ContactRoom(self._contact_model_arrays, len(w.topology), len(w.v))
-        room: ContactRoom = w.contact
-        return room
-
-    def _solve(
-        self, context: Any, w: Workspace, room: ContactRoom, touching: Touching, links: Array, result: Array
-    ) -> None:
-        """Solves the contact problem; `result` holds the state after the step without constraints, and receives it."""
-        model, num_q = room.model, len(w.q)
-        drives = self._drives_of_problem(w, room)
-        room.reserve(
-            len(touching.contact_pairs),
-            2 * len(model.limits) + len(links) + len(drives),
-            2 * len(model.limits) + 6 * len(links) + len(drives),
-        )
-        w.call(start_step, *self._start_step_arguments(w, room, touching.contact_pairs, links, drives, result))
-        num_constraints, num_rows, jacobian_size, _, _ = room.counts.tolist()
-        self._call_solver(context, w, room, result[num_q:], num_constraints, num_rows, jacobian_size)
-        F_applied = w.F_applied if w.has_applied_forces else w.zeros_F
-        w.contact_sample = conclude_step(room, w, self._time_step, w.q, F_applied, w.position, touching, result)
-        if len(drives):
-            controllers = w.drives.controllers
-            efforts = room.impulses[num_rows - len(drives) : num_rows] / self._time_step
-            w.net_actuation[controllers.inputs] = efforts
-
-    def _start_step_arguments(
-        self, w: Workspace, room: ContactRoom, contact_pairs: Array, links: Array, drives: Array, x_star: Array
-    ) -> tuple[Any, ...]:
-        return (
-            room.model.plant_trees, w.parameters, self._settings_of_contact(), self._choices.near_rigid_threshold,
-            room.sources(contact_pairs, links, drives), w.q, w.v, x_star, w.position, w.scratch, room.matrix,
-            room.is_locked, room.problem(),
-        )  # fmt: skip
-
-    def _call_solver(
-        self, context: Any, w: Workspace, room: ContactRoom, v_star: Array, num_constraints: int, num_rows: int,
-        jacobian_size: int,
-    ) -> None:  # fmt: skip
-        settings = self._settings_of_contact()
-        solver = _solver_of(settings)
-        status = NO_CAPACITY
-        while status == NO_CAPACITY:
-            room.reserve_work(num_constraints, num_rows, jacobian_size)
-            arguments = _solver_arguments(w, room, settings, v_star, num_constraints, num_rows, jacobian_size)
-            status = w.call(solver, *arguments)
-            if status == NO_CAPACITY:
-                room.grow(room.statistics)
-            if status == NOT_CONVERGED and settings["approximation"] != SAP:
-                self._warn_of_fallback(context, "SAP")
-                settings, solver, status = self._fallback_settings, contact_velocities, NO_CAPACITY
-        if status < 0:
-            raise RuntimeError(self._describe_contact_failure(context, w, room, status))
-        if status == FELL_BACK:
-            self._warn_of_fallback(context, "Lagged")
 
     def _warn_of_fallback(self, context: Any, fallback: str) -> None:
         name = self.get_discrete_contact_approximation().name[1:]
@@ -229,13 +189,15 @@ class PlantContact(PlantContactGeometry):
             stacklevel=2,
         )
 
-    def _describe_contact_failure(self, context: Any, w: Workspace, room: ContactRoom, status: int) -> str:
+    def _describe_contact_failure(self, context: Any, w: Workspace, out: StepResults) -> str:
         if not np.isfinite(w.x).all():
             return self._describe_overflow(context, w, w.x)
         where = f"The contact problem of plant '{self.GetSystemPathname()}' at time {context.store.flat[0]} s"
-        size = f"{int(room.counts[3])} contacts, {int(room.counts[0] - room.counts[3])} other constraints"
+        num_constraints, _, _, num_contacts, _ = out.problem.counts.tolist()
+        size = f"{num_contacts} contacts, {num_constraints - num_contacts} other constraints"
+        status = out.found[OUTCOME]
         if status == NOT_CONVERGED:
-            return f"{where} ({size}) was not solved: its residual is {float(room.statistics['residual']):.1e}."
+            return f"{where} ({size}) was not solved: its residual is {float(out.statistics['residual']):.1e}."
         if status == NOT_A_NUMBER:
             return f"{where} ({size}) has a number that is not finite; check materials, masses and velocities."
         return (
@@ -243,73 +205,66 @@ class PlantContact(PlantContactGeometry):
             "bodies."
         )
 
-    def _drives_of_problem(self, w: Workspace, room: ContactRoom) -> Array:
-        """PD controllers as records, with what they are to do in this step."""
-        if w.drives is None:
-            return room.drives[:0]
-        controllers = w.drives.controllers
-        if room.controllers is not controllers:
-            drives = room.drives = np.zeros(len(controllers.inputs), drive_dtype)
-            drives["v"] = controllers.velocities
-            drives["p"], drives["d"], drives["limit"] = controllers.p, controllers.d, controllers.limits
-            room.controllers = controllers
-        wanted = w.drives.values
-        room.drives["error"], room.drives["v_desired"] = -wanted[:, ERROR], wanted[:, VELOCITY_TARGET]
-        room.drives["feedforward"] = wanted[:, FEEDFORWARD]
-        return room.drives
-
     # ------------------------------------------------------------------ continuous time
 
-    def _add_contact_forces(self, context: Any, w: Workspace) -> None:
-        """Adds the forces of contacts and joint limits to w.tau and w.F_applied, in a continuous plant."""
-        if not w.is_float:
+    def _find_forces(self, context: Any, w: Workspace) -> int:
+        """Leaves all forces but gravity's in w.tau and w.F_applied, in continuous time; returns a status of step.py."""
+        self._warn_of_constraints(context)
+        table = self._actuators_in(context)
+        inputs, room = self._read_inputs(context, w, table), self._step_room(context, w, table)
+        status: int = find_forces(room.model, room.state, inputs, room.work, w.position)
+        if status != 0:
+            return status
+        room.sample = None
+        if self._can_hold and not w.is_float:
             self._check_other_scalars(context, w, None)
-            self._add_limit_forces_of_objects(w)
-            return
-        room = self._contact_room(w)
-        if room.run_limits is None:
-            arguments = (room.model.limits, *room.model.limit_springs(), w.q, w.v)
-            w.call(limit_forces, *arguments, room.tau_joints)
-            room.run_limits, room.is_beyond_limits = functools.partial(w.codes[limit_forces], *arguments), True
-        if room.is_beyond_limits:
-            room.tau_joints[:] = 0.0
-        room.is_beyond_limits = room.run_limits(room.tau_joints) > 0
-        if room.is_beyond_limits:
-            w.tau += room.tau_joints
-        if not self._may_touch:
-            return
-        w.contact_sample = self._find_penalty_forces(context, w, room)
-        if w.contact_sample is not None:
-            if not w.has_applied_forces:
-                w.F_applied[:] = 0.0
-                w.has_applied_forces = True
-            w.F_applied += room.F_Bo_W
+        elif self._may_touch:
+            room.sample = self._find_penalty_forces(context, w, room)
+        F_Bo_W = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
+        if room.sample is not None:
+            F_Bo_W = F_Bo_W + room.F_Bo_W
+        is_zero = F_Bo_W is w.zeros_F
+        if F_Bo_W is not w.F_applied and (w.has_applied_forces or not is_zero):
+            w.F_applied[:] = F_Bo_W
+        w.has_applied_forces = not is_zero
+        room.F_applied = w.zeros_F if is_zero else w.F_applied
+        return 0
 
-    def _find_penalty_forces(self, context: Any, w: Workspace, room: ContactRoom) -> ContactSample | None:
+    def _find_penalty_forces(self, context: Any, w: Workspace, room: StepRoom) -> ContactSample | None:
         """Leaves the forces of contacts on the bodies in room.F_Bo_W; returns None if nothing touches."""
         self._eval_velocity(context)
-        touching = self._find_contacts(context, room)
+        (out,), status = room.results, LACKS_ROOM
+        while status == LACKS_ROOM:
+            self._update_poses(context, room)
+            model = room.model
+            (out,) = room.results
+            status = find_contact_pairs(model.code, model.contact.geometry, model.contact.trees.of_mobod, out)
+            if status == LACKS_ROOM:
+                room.grow()
+                room = self._step_room(context, w, self._actuators_in(context))
+        if status == BAD_POSE:
+            raise RuntimeError(self._describe_overflow(context, w, w.x))
+        self._check_contacts(context, room, out)
+        touching = touching_of(out)
         pairs = touching.contact_pairs
         if not len(pairs):
             return None
         room.F_Bo_W[:] = 0.0
         forces, tolerance = np.empty((len(pairs), NUM_FORCE_VALUES)), self._choices.stiction_tolerance
         w.call(penalty_forces, tolerance, w.position, w.velocity, pairs, room.F_Bo_W, forces)
-        room.tau[:] = 0.0
-        w.call(kernels.generalized_forces, w.topology, w.position, room.F_Bo_W, w.zeros_F.copy(), room.tau)
-        return sample_of_contacts(room, touching, forces, room.tau.copy(), room.tau_joints.copy())
+        tau = np.zeros_like(w.zeros_v)
+        w.call(kernels.generalized_forces, w.topology, w.position, room.F_Bo_W, w.zeros_F.copy(), tau)
+        return sample_of_contacts(room, touching, forces, tau, np.zeros_like(tau))
 
     def _find_contacts_now(self, context: Any) -> ContactSample | None:
         w = self._workspace(context)
         if not (self._may_touch and w.is_float):
             return None
-        room = self._contact_room(w)
-        room.tau_joints[:], room.is_beyond_limits = 0.0, False
-        return self._find_penalty_forces(context, w, room)
+        return self._find_penalty_forces(context, w, self._step_room(context, w, self._actuators_in(context)))
 
     # ------------------------------------------------------------------ constraints
 
-    def _links_at_work(self, context: Any, room: ContactRoom) -> Array:
+    def _links_at_work(self, context: Any, room: StepRoom) -> Array:
         """The constraints that are switched on, as records."""
         status = self._read_parameter(context, self._constraint_status_parameter)
         params = self._read_parameter(context, self._distance_params_parameter)
@@ -405,22 +360,6 @@ class PlantContact(PlantContactGeometry):
             X[:] = X @ inspector.GetPoseInFrame(id).GetAsMatrix4()
         return len(queries.engine.contact_manifolds(X_WG)[1]) > 0
 
-    def _add_limit_forces_of_objects(self, w: Workspace) -> None:
-        """What the kernel limit_forces() does, where derivatives go along; expressions leave it out."""
-        model = self._contact_model_arrays
-        if not len(model.limits) or w.scalar.__name__ == "Expression":
-            return
-        positions = w.q.tolist()
-        for n, (position, velocity, lower, upper) in enumerate(model.limit_list):
-            q = positions[position]
-            if lower <= q.real <= upper:
-                continue
-            v, (k, d) = w.v[velocity], (springs[n] for springs in model.limit_springs())
-            x, rate = (lower - q, -v) if q.real < lower else (upper - q, v)
-            damping = 1.0 + d * rate
-            if damping.real > 0.0:
-                w.tau[velocity] += k * x * damping
-
     def _reaches_a_limit(self, w: Workspace, result: Array) -> bool:
         limits = self._contact_model_arrays.limits
         if not len(limits):
@@ -433,18 +372,3 @@ def _real(values: Any) -> Array:
     """The numbers without derivatives."""
     array = np.asarray(values)
     return np.array([real_part(x) for x in array.ravel().tolist()]).reshape(array.shape)
-
-
-def _solver_of(settings: Any) -> Any:
-    return tamsi_contact_velocities if settings["approximation"] == TAMSI else contact_velocities
-
-
-def _solver_arguments(
-    w: Workspace, room: ContactRoom, settings: Any, v_star: Array, num_constraints: int, num_rows: int,
-    jacobian_size: int,
-) -> tuple[Any, ...]:  # fmt: skip
-    return (
-        settings, room.model.trees, room.matrix, room.is_locked, w.v, v_star, room.constraints[:num_constraints],
-        room.rows[:num_rows], room.jacobian[:jacobian_size], room.pairs, room.work, room.integer_work, room.v_next,
-        room.impulses[:num_rows], room.statistics,
-    )  # fmt: skip

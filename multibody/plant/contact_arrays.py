@@ -1,50 +1,39 @@
-"""What a plant hands to the contact solver: arrays of the model, and room for one step in a Context."""
+"""What a plant knows of contact once it is finalized, and what it tells of the contacts of a step."""
 
 from __future__ import annotations
 
-import copy
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry import GeometryId
-from merganser.geometry.proximity.layout import contact_dtype
 from merganser.multibody import kernels
-from merganser.multibody.contact import integer_workspace_size, make_trees, workspace_size
-from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
-from merganser.multibody.contact.layout import constraint_dtype, result_dtype, row_dtype
-from merganser.multibody.contact.plant_layout import (
-    NUM_FORCE_VALUES,
-    ConstraintSources,
-    PlantTrees,
-    ProblemArrays,
-    drive_dtype,
-    limit_dtype,
-    link_dtype,
-)
-from merganser.multibody.contact.plant_step import end_step
+from merganser.multibody.contact import make_trees
+from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES, PlantTrees, limit_dtype
+from merganser.multibody.contact.plant_step import calc_forces
+from merganser.multibody.contact.step_records import SOLVED, StepResults
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint, MultibodyTree
 
+if TYPE_CHECKING:
+    from merganser.multibody.plant.step_room import StepRoom
+
 __all__ = [
-    "NOTHING_TOUCHES",
     "ContactModelArrays",
-    "ContactRoom",
     "ContactSample",
     "Touching",
-    "conclude_step",
-    "end_step_arguments",
     "joints_with_limits_left_out",
     "sample_of_contacts",
+    "sample_of_step",
+    "touching_of",
 ]
 
 Array = NDArray[Any]
 
 _LIMIT_PERIOD = 0.07  # of a joint on the spring that holds its limit in continuous time [s]
 _LIMIT_LENGTH = 1e-3  # travel at which the damping of that spring is critical [rad or m]
-_SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
 
 
 class Touching(NamedTuple):
@@ -59,9 +48,6 @@ class Touching(NamedTuple):
     candidates: Array
     contacts: Array
     contact_pairs: Array
-
-
-NOTHING_TOUCHES = Touching(np.zeros((0, 2), np.int64), np.zeros(0, contact_dtype), np.zeros(0, contact_pair_dtype))
 
 
 class ContactSample(NamedTuple):
@@ -99,7 +85,6 @@ class ContactModelArrays:
         matrix_size: numbers of all blocks of the mass matrix.
         most_velocities: of one tree.
         limits: positions with a finite limit whose rates are velocities, records of limit_dtype.
-        limit_list: the same as tuples.
     """
 
     def __init__(self, tree: MultibodyTree) -> None:
@@ -124,7 +109,6 @@ class ContactModelArrays:
         self.matrix_size = int((self.trees["num_v"] ** 2).sum())
         self.most_velocities = max(sizes, default=0)
         self.limits = _limits_of(tree)
-        self.limit_list: list[tuple[int, int, float, float]] = self.limits.tolist()
         self._tree = tree
         self._limit_springs: tuple[Array, Array] | None = None
 
@@ -199,117 +183,14 @@ def _has_rates_as_velocities(joint: Joint) -> bool:
     return joint.num_positions() == joint.num_velocities() and joint._pitch_position is None
 
 
-class ContactRoom:
-    """Arrays of one step in one Context, which grow as needed.
-
-    Attributes:
-        materials: of the geometries, records of material_dtype, for the layout below.
-        layout, penetration_allowance: the ProximityLayout and the allowance [m] that they are made for.
-        has_own_geometry: whether all geometries are fixed to bodies of the plant, at X_BG to materials_mobods.
-        is_foreign: which of them others than the plant move, shape [num_geometries]; has_foreign_geometry: any.
-        links: records of link_dtype; kinds of those that are switched off are NO_LINK.
-        drives: PD controllers, records of drive_dtype.
-        controllers: whose these are; None at first.
-        matrix, is_locked, v_next: see contact/layout.py.
-        constraints, rows, jacobian, counts: see contact/plant_layout.py.
-        contact_pairs: room for records of contact_pair_dtype.
-        statistics: of the solver's last call, a record of result_dtype.
-        run_limits: adds the forces of joint limits in continuous time to its argument; made when it is first used.
-        is_beyond_limits: whether there were any, which are in tau_joints then.
-    """
-
-    def __init__(self, model: ContactModelArrays, num_mobods: int, num_v: int) -> None:
-        self.model = model
-        self.materials = np.zeros(0, material_dtype)
-        self.bodies: Array = np.zeros(0, np.int64)
-        self.layout: Any = None
-        self.penetration_allowance = 0.0
-        self.materials_mobods: Array = np.zeros(0, np.int64)
-        self.X_BG, self.X_WG = np.zeros((0, 4, 4)), np.zeros((0, 4, 4))
-        self.has_own_geometry = self.has_foreign_geometry = False
-        self.is_foreign = np.zeros(0, bool)
-        self.links = np.zeros(0, link_dtype)
-        self.link_source: Any = None
-        self.drives = np.zeros(0, drive_dtype)
-        self.controllers: Any = None
-        self.matrix = np.zeros(model.matrix_size)
-        self.is_locked = np.zeros(num_v, np.int64)
-        self.v_next = np.zeros(num_v)
-        self.tau, self.tau_joints = np.zeros(num_v), np.zeros(num_v)
-        self.F_Bo_W = np.zeros((num_mobods, 6))
-        self.counts = np.zeros(5, np.int64)
-        self.constraints, self.rows = np.zeros(0, constraint_dtype), np.zeros(0, row_dtype)
-        self.jacobian, self.impulses = np.zeros(0), np.zeros(0)
-        self.contact_pairs = np.zeros(0, contact_pair_dtype)
-        self.statistics: Any = np.zeros(1, result_dtype)[0]
-        num_trees = len(model.trees)
-        n = min(num_trees, _SMALL_ISLAND)
-        self.pairs = n * (n - 1) // 2 + 4 * num_trees
-        self.factor = min(num_v**2, 64 * num_v + 4096)
-        self.work, self.integer_work = np.zeros(0), np.zeros(0, np.int64)
-        self._sizes = (-1, -1, -1)  # of the problem for which the two above have been made
-        self.run_limits: Any = None
-        self.is_beyond_limits = False
-
-    def twin(self) -> ContactRoom:
-        """Another one that has arrays of its own for what the sample of a step is made of, and shares all others."""
-        other = copy.copy(self)
-        other.v_next, other.counts = np.zeros_like(self.v_next), np.zeros_like(self.counts)
-        other.constraints, other.jacobian = np.zeros_like(self.constraints), np.zeros_like(self.jacobian)
-        other.impulses, other.contact_pairs = np.zeros_like(self.impulses), np.zeros_like(self.contact_pairs)
-        other.statistics = np.zeros(1, result_dtype)[0]
-        return other
-
-    def sources(self, contact_pairs: Array, links: Array, drives: Array) -> ConstraintSources:
-        """Of what the constraints of a step are made."""
-        return ConstraintSources(contact_pairs, self.model.limits, links, drives)
-
-    def problem(self) -> ProblemArrays:
-        """The arrays in which the problem is written."""
-        return ProblemArrays(self.constraints, self.rows, self.jacobian, self.counts)
-
-    def geometry_ids(self) -> list[GeometryId]:
-        """The geometries that may touch."""
-        ids: list[GeometryId] = [] if self.layout is None else self.layout.geometry_ids
-        return ids
-
-    def reserve(self, num_contacts: int, num_others: int, num_other_rows: int) -> None:
-        """Makes room for contacts and for other constraints."""
-        num_constraints, num_rows = num_contacts + num_others, 3 * num_contacts + num_other_rows
-        if num_constraints > len(self.constraints):
-            self.constraints = np.zeros(2 * num_constraints, constraint_dtype)
-        if num_rows > len(self.rows):
-            self.rows, self.impulses = np.zeros(2 * num_rows, row_dtype), np.zeros(2 * num_rows)
-            self.jacobian = np.zeros(4 * num_rows * self.model.most_velocities)
-
-    def reserve_contact_pairs(self, count: int) -> None:
-        """Makes room for contact pairs."""
-        if count > len(self.contact_pairs):
-            self.contact_pairs = np.zeros(2 * count, contact_pair_dtype)
-
-    def reserve_work(self, num_constraints: int, num_rows: int, jacobian_size: int) -> None:
-        """Makes room for the solver."""
-        sizes = num_constraints, num_rows, jacobian_size
-        if all(new <= old for new, old in zip(sizes, self._sizes)):
-            return
-        num_trees = len(self.model.trees)
-        numbers = workspace_size(len(self.v_next), num_rows, len(self.matrix), jacobian_size, self.factor)
-        if numbers > len(self.work):
-            self.work = np.zeros(numbers + numbers // 2)
-        integers = integer_workspace_size(num_trees, num_constraints, self.pairs)
-        if integers > len(self.integer_work):
-            self.integer_work = np.zeros(integers + integers // 2, np.int64)
-        self._sizes = sizes
-
-    def grow(self, statistics: Any) -> None:
-        """Takes over what the solver has said it needs, in a record of result_dtype."""
-        self.pairs = max(self.pairs, int(statistics["blocks_needed"]))
-        self.factor = max(self.factor, int(statistics["factor_needed"]))
-        self._sizes = (-1, -1, -1)
+def touching_of(out: StepResults) -> Touching:
+    """What a step has found to touch; views into its arrays."""
+    num_candidates, num_contacts, num_pairs = out.found[:SOLVED].tolist()
+    return Touching(out.candidates[:num_candidates], out.contacts[:num_contacts], out.contact_pairs[:num_pairs])
 
 
 def sample_of_contacts(
-    room: ContactRoom, touching: Touching, forces: Array, tau: Array, tau_joints: Array, statistics: Any = None
+    room: StepRoom, touching: Touching, forces: Array, tau: Array, tau_joints: Array, statistics: Any = None
 ) -> ContactSample:
     """What there is to tell about contact pairs whose forces are known."""
     contacts = touching.contacts.take(touching.contact_pairs["source"])  # a quarter of the time of [...]
@@ -317,45 +198,22 @@ def sample_of_contacts(
     return ContactSample(room.geometry_ids(), room.bodies, geometries, contacts, forces, tau, tau_joints, statistics)
 
 
-def conclude_step(
-    room: ContactRoom, w: Workspace, time_step: float, q: Array, F_applied: Array, position: Array, touching: Touching,
-    x_next: Array,
-) -> ContactSample:  # fmt: skip
-    """Writes the next state, from what start_step and the solver have left in `room`.
+def sample_of_step(room: StepRoom, w: Workspace, out: StepResults, F_applied: Array) -> ContactSample | None:
+    """What there is to tell about the contacts of a step; None if it had nothing to hold.
 
     Args:
         room: of the step; receives in F_Bo_W all forces on the bodies.
         w: workspace of the Context.
-        time_step: h [s].
-        q: positions before the step.
+        out: what the step has left.
         F_applied: forces on the bodies but those of contacts and links, shape [num_mobods, 6].
-        position: kinematics at q.
-        touching: of which the contact pairs are those that start_step has got.
-        x_next: the next state.
-
-    Returns:
-        What there is to tell about the contacts.
     """
-    num_v, num_pairs = len(w.v), len(touching.contact_pairs)
-    tau, tau_joints, forces = np.empty(num_v), np.empty(num_v), np.empty((num_pairs, NUM_FORCE_VALUES))
-    given = q, F_applied, position, touching.contact_pairs
-    results = x_next, room.F_Bo_W, tau, tau_joints, forces
-    w.call(end_step, *end_step_arguments(room, time_step, given, results))
-    return sample_of_contacts(room, touching, forces, tau, tau_joints, room.statistics.item())
-
-
-def end_step_arguments(
-    room: ContactRoom, time_step: float, given: tuple[Array, ...], results: tuple[Array, ...]
-) -> tuple[Any, ...]:
-    """Those of the kernel end_step.
-
-    Args:
-        room, time_step: as of `conclude_step`.
-        given: q, F_applied, position and the contact pairs.
-        results: the last arguments of the kernel.
-    """
-    q, F_applied, position, contact_pairs = given
-    return (
-        room.model.plant_trees, room.links, time_step, q, room.v_next, F_applied, position, contact_pairs,
-        room.problem(), room.impulses, *results,
+    if not out.found[SOLVED]:
+        return None
+    contact, touching, num_v = room.model.contact, touching_of(out), len(w.v)
+    tau, tau_joints = np.empty(num_v), np.empty(num_v)
+    forces = np.empty((len(touching.contact_pairs), NUM_FORCE_VALUES))
+    w.call(
+        calc_forces, contact.trees, contact.links, room.model.time_step, F_applied, out.position, out.v_next,
+        touching.contact_pairs, out.problem, out.impulses, room.F_Bo_W, tau, tau_joints, forces,
     )  # fmt: skip
+    return sample_of_contacts(room, touching, forces, tau, tau_joints, out.statistics.item())

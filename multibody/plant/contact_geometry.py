@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from merganser.geometry import ProximityProperties, SceneGraphInspector
 from merganser.geometry.materials import HydroelasticType
-from merganser.multibody.contact.contact_pairs import make_contact_pairs, material_dtype
-from merganser.multibody.contact.geometry_poses import geometry_poses
+from merganser.multibody.contact.contact_pairs import material_dtype
+from merganser.multibody.contact.step_records import NUM_CONTACTS, StepResults
 from merganser.multibody.plant.constraints import PlantConstraints
-from merganser.multibody.plant.contact_arrays import NOTHING_TOUCHES, ContactModelArrays, ContactRoom, Touching
+from merganser.multibody.plant.contact_arrays import ContactModelArrays, touching_of
 from merganser.multibody.plant.contact_enums import ContactModel
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
+from merganser.multibody.plant.step_room import StepRoom
 
 __all__ = ["PlantContactGeometry", "listed"]
 
@@ -29,40 +30,19 @@ class PlantContactGeometry(PlantConstraints):
     """The points at which geometries overlap, in a Context."""
 
     _contact_model_arrays: ContactModelArrays
+    _may_touch = False  # whether there is anything with contact
 
-    def _find_contacts(self, context: Any, room: ContactRoom) -> Touching:
-        """Points at which geometries overlap, and the contact pairs that come of them.
+    def _update_poses(self, context: Any, room: StepRoom) -> None:
+        """Lets the geometries of a step be where the SceneGraph says, if others than the plant move some of them."""
+        geometry = room.model.contact.geometry
+        if self._may_touch and room.model.can_hold and not geometry.is_moved_by_plant:
+            geometry.X_WG[:] = room.layout.world_poses(self._query_object(context).world_poses())
 
-        Raises:
-            UnconnectedInputError: there is no SceneGraph to ask.
-        """
-        query = self._query_object(context)
-        queries = query.proximity_queries()
-        layout = queries.layout
-        if room.layout is not layout or room.penetration_allowance != self._choices.penetration_allowance:
-            self._read_materials(room, layout, query.inspector())
-        slot = context.slots[self._geometry_pose_port.cache_entry().cache_index()]
-        if room.has_own_geometry and query.takes_poses_from(self._source_id, slot):
-            # The same as what follows, without the way through both ports.
-            w = self._workspace(context)
-            if not w.call(geometry_poses, room.materials_mobods, room.X_BG, w.position, room.X_WG):
-                raise RuntimeError(self._describe_overflow(context, w, w.x))
-            X_WG = room.X_WG
-        else:
-            X_WG = layout.world_poses(query.world_poses())
-        candidates = queries.engine.find_candidates(X_WG, is_sorted=False)
-        if not len(candidates):
-            return NOTHING_TOUCHES
-        candidates, contacts = queries.engine.contact_manifolds(X_WG, 0.0, candidates)
-        if not len(contacts):
-            return NOTHING_TOUCHES
-        if room.has_foreign_geometry:
-            self._refuse_foreign_contacts(room, query.inspector(), candidates, contacts)
-        room.reserve_contact_pairs(len(contacts))
-        count = self._workspace(context).call(
-            make_contact_pairs, room.materials, room.model.tree_of_mobod, candidates, contacts, room.contact_pairs
-        )
-        return Touching(candidates, contacts, room.contact_pairs[:count])
+    def _check_contacts(self, context: Any, room: StepRoom, out: StepResults) -> None:
+        """Raises if something that another plant or system moves touches a body of this plant that moves."""
+        if room.has_foreign_geometry and out.found[NUM_CONTACTS]:
+            touching, inspector = touching_of(out), self._query_object(context).inspector()
+            self._refuse_foreign_contacts(room, inspector, touching.candidates, touching.contacts)
 
     def EvalSceneGraphInspector(self, context: Any) -> SceneGraphInspector:
         """Returns the inspector of the SceneGraph that is connected to the port `geometry_query`.
@@ -96,7 +76,7 @@ class PlantContactGeometry(PlantConstraints):
             "scene_graph.get_query_output_port()."
         )
 
-    def _read_materials(self, room: ContactRoom, layout: Any, inspector: Any) -> None:
+    def _read_materials(self, room: StepRoom, layout: Any, inspector: Any) -> None:
         """Takes over what the geometries say about contact.
 
         Those of other sources that are fixed to the world are part of it. Those that move may not touch this plant's.
@@ -110,7 +90,6 @@ class PlantContactGeometry(PlantConstraints):
             self._set_material(record, inspector.GetName(id), properties, *compliance)
         room.materials_mobods = np.ascontiguousarray(room.materials["mobod"])
         room.X_BG = np.array([inspector.GetPoseInFrame(id).GetAsMatrix4() for id in ids]).reshape(-1, 4, 4)
-        room.X_WG = np.zeros_like(room.X_BG)
         room.has_own_geometry = all(
             id in bodies and inspector.GetFrameId(id) == self._frame_ids[bodies[id]] for id in ids
         )
@@ -147,7 +126,7 @@ class PlantContactGeometry(PlantConstraints):
                 "dissipation as of point contact. set_contact_model(ContactModel.kPoint) says that this is meant.",
             )
 
-    def _refuse_foreign_contacts(self, room: ContactRoom, inspector: Any, pairs: Array, contacts: Array) -> None:
+    def _refuse_foreign_contacts(self, room: StepRoom, inspector: Any, pairs: Array, contacts: Array) -> None:
         """Raises if something that another plant or system moves touches a body of this plant that moves."""
         is_moving = self._contact_model_arrays.tree_of_mobod[room.materials["mobod"]] >= 0
         for i, k in pairs[contacts["pair"]].tolist():

@@ -35,12 +35,6 @@ class PlantForceElements(PlantComputations):
 
     # ------------------------------------------------------------------ forces
 
-    def _add_element_forces(self, context: Any, w: Workspace) -> None:
-        """Adds the forces of all elements but gravity to w.tau and w.F_applied."""
-        self._eval_velocity(context)
-        w.has_applied_forces = True
-        self._sum_up_forces(context, w, (0, len(self._tree.elements)), w.tau, w.F_applied)
-
     def _sum_up_forces(self, context: Any, w: Workspace, which: tuple[int, int], tau: Array, F_Bo_W: Array) -> None:
         """Adds the forces of a range of elements; kinematics must be up to date."""
         status = w.call(

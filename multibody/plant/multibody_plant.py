@@ -10,6 +10,7 @@ import numpy as np
 from merganser.framework import BasicVector, ValueProducer
 from merganser.framework.core.inside import scalar_of, state_node, use_native_derivatives
 from merganser.framework.core.templates import instantiate
+from merganser.multibody.contact.step import BAD_INPUT, BAD_POSE, NO_FORCE, NOT_FINITE, SINGULAR_PITCH
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.controlled_step import NOT_CONVERGED
 from merganser.multibody.math import SpatialAcceleration
@@ -196,19 +197,14 @@ class MultibodyPlant(PlantLoops):
         """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
         w = self._workspace(context)
         self._native_dynamics.note_call(w)
-        if self._pitches:
-            self._check_pitches("The motion", w)
-        if self._time_step > 0.0:
-            self._compile_contact_ahead(w)
-        self._gather_forces(context, w)
-        if self._can_hold and self._time_step == 0.0:
-            self._add_contact_forces(context, w)
         if self._time_step > 0.0:
             status = self._calc_discrete_step(context, w, result)
-        elif self._has_loops:
-            status = self._calc_loop_derivatives(w, (w.topology, w.parameters, w.gravity), result)
         else:
-            status = w.run_derivatives(result)
+            status = self._find_forces(context, w)
+            if status == 0 and self._has_loops:
+                status = self._calc_loop_derivatives(w, (w.topology, w.parameters, w.gravity), result)
+            elif status == 0:
+                status = w.run_derivatives(result)
         self._conclude(context, w, status, result)
         return w
 
@@ -231,10 +227,24 @@ class MultibodyPlant(PlantLoops):
     def _conclude(self, context: Any, w: Workspace, status: int, result: Any) -> None:
         """Marks the kinematics that a step has computed on its way as current; raises if the step failed."""
         if status != 0:
-            raise RuntimeError(self._describe_singularity(context, w, status))
+            self._raise_failure(context, w, status, result)
         w.store.invalid &= w.kinematics_clearing
-        if w.is_float and not checked.is_finite(result):
+        if w.is_float and self._time_step == 0.0 and not checked.is_finite(result):
             raise RuntimeError(self._describe_overflow(context, w, result))
+
+    def _raise_failure(self, context: Any, w: Workspace, status: int, result: Any) -> None:
+        """Raises an error that says why there are no dynamics, see contact/step.py."""
+        if status == SINGULAR_PITCH:
+            self._check_pitches("The motion", w)
+        if status == BAD_INPUT:
+            self._blame_inputs(context, w.tau)
+        if status == BAD_POSE:
+            raise RuntimeError(self._describe_overflow(context, w, w.x))
+        if status == NOT_FINITE:
+            raise RuntimeError(self._describe_overflow(context, w, w.step_room.results[0].x_next))
+        if status <= NO_FORCE:
+            raise RuntimeError(self._describe_element_failure(context, NO_FORCE - status))
+        raise RuntimeError(self._describe_singularity(context, w, status))
 
     def _describe_singularity(self, context: Any, w: Workspace, mobod: int) -> str:
         time = f"at time {context.store.flat[0]} s"

@@ -1,4 +1,4 @@
-"""The plant in the native plan: derivatives or steps as operations (kernels/operations.py), and what they leave."""
+"""The plant in the native plan: derivatives or steps (../contact/step_operation.py), and what they leave."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from merganser.framework.core.native_code import (
     CONTINUOUS_STATE,
     FAILURE,
     OUTPUT,
-    Argument,
     DiscreteStateOf,
     InputOf,
     NativeCode,
@@ -24,65 +23,69 @@ from merganser.framework.core.native_code import (
 from merganser.framework.core.plain_values import Loading
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native import kernel_address
-from merganser.framework.native.addresses import address_of_array
-from merganser.multibody import kernels
-from merganser.multibody.contact.penalty import limit_forces
-from merganser.multibody.contact.plant_problem import find_limits
-from merganser.multibody.kernels import operation_fields as o
+from merganser.framework.native.records_of_arrays import Placed, integers_of
+from merganser.multibody.contact.step_operation import COUNT, HAS_FORCES, WHICH, DerivativesRecord, Sample, StepRecord
+from merganser.multibody.contact.step_records import Inputs, Model, Part, State, StepCode
+from merganser.multibody.plant.contact_arrays import ContactSample, sample_of_step
+from merganser.multibody.plant.drives import Controllers
 from merganser.multibody.plant.plain_sample import Shapes, check_sample, float_sample, plain_sample, sample_of
+from merganser.multibody.plant.step_room import StepRoom, are_compiled
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
-    from merganser.multibody.plant.native_contact import HeldRoom
 
 __all__ = ["NativeDynamics", "SampleBox", "SampleRoom"]
 
 Array = NDArray[Any]
 
 _WEIGHT_OF_CONTACT = 2  # steps with contact take longer in Python
-_DERIVATIVES = LaterCode("merganser.multibody.kernels.operations", "DERIVATIVES", "plant_derivatives")
-_STEP = LaterCode("merganser.multibody.kernels.operations", "STEP", "plant_step")
-_HELD_STEP = LaterCode("merganser.multibody.contact.step_operation", "HELD_STEP", "held_step")
-_NO_PLACE = -1
+_DERIVATIVES = LaterCode("merganser.multibody.contact.step_operation", "DERIVATIVES", "plant_derivatives")
+_STEP = LaterCode("merganser.multibody.contact.step_operation", "STEP", "plant_step")
+_NO_PLACE = Placed(0, (0,))
 
 
 class SampleRoom:
     """Where the operation leaves what its last step started from and found, and a SampleBox the same of other steps.
 
     Args:
-        size: of the state.
-        num_inputs: of actuation.
-        num_mobods: of the tree.
+        plant: finalized.
+        context: of it.
+        w: its workspace.
 
     Attributes:
-        states: the state before and after, shape [2, size].
-        net_actuation: what the actuators exerted, shape [num_inputs].
-        applied_forces: spatial forces of force elements on the bodies, shape [num_mobods, 6].
-        numbers: all three, one after the other.
-        u, F_applied: what the actuators and force elements exert; the operation works with these.
-        count: how many steps there were, shape [1].
-        held: where the operation leaves what it has held, if it is one that does that.
+        numbers: the state before and after, actuation, and forces on the bodies but those of contact.
+        step: what the operation works with.
+        contact_forces: generalized forces of all contacts, shape [num_v].
     """
 
-    def __init__(self, size: int, num_inputs: int, num_mobods: int) -> None:
-        ends = np.cumsum([2 * size, num_inputs, 6 * num_mobods])
-        self.numbers = np.zeros(ends[-1])
-        states, self.net_actuation, applied_forces, _ = np.split(self.numbers, ends)
-        self.states, self.applied_forces = states.reshape(2, size), applied_forces.reshape(num_mobods, 6)
-        self.u, self.F_applied = np.zeros(num_inputs), np.zeros((num_mobods, 6))
-        self.count: NDArray[np.int64] = np.zeros(1, np.int64)
-        self.held: HeldRoom | None = None
+    def __init__(self, plant: MultibodyPlant, context: Any, w: Workspace) -> None:
+        x, x_next, u = np.zeros_like(w.x), np.zeros_like(w.x), np.zeros(len(plant._driven_velocities))
+        self.numbers = Sample(np.zeros(3, np.int64), x, x_next, u, np.zeros_like(w.zeros_F))
+        self.step = StepRoom(plant, context, w, is_native=True)
+        self.contact_forces = np.zeros(len(w.v))
+
+    def count(self) -> int:
+        """How many steps there were."""
+        return int(self.numbers.counts[COUNT])
 
     def put(self, sample: tuple[Any, ...] | None) -> None:
         """Takes over the numbers of a sample that was made elsewhere, see sampling.py; None before the first step."""
-        if sample is None:
-            self.numbers[:] = 0.0
-        else:
-            self.states[0], self.states[1], self.net_actuation[:] = sample[:3]
-        if self.held is not None:
-            contacts = None if sample is None else sample[-1]
-            self.held.put_contact_forces(0.0 if contacts is None else contacts.tau)
+        numbers = self.numbers
+        x, x_next, u = (0.0, 0.0, 0.0) if sample is None else sample[:3]
+        numbers.x[:], numbers.x_next[:], numbers.u[:] = x, x_next, u
+        contacts = None if sample is None else sample[-1]
+        self.contact_forces[:], numbers.counts[HAS_FORCES] = 0.0 if contacts is None else contacts.tau, 1
+
+    def take_contacts(self, w: Workspace) -> tuple[ContactSample | None, Array]:
+        """What the last step has held, None if there was nothing, and all forces on the bodies, shape [num_mobods, 6].
+
+        Args:
+            w: the workspace.
+        """
+        step, numbers = self.step, self.numbers
+        sample = sample_of_step(step, w, step.results[numbers.counts[WHICH]], numbers.F_applied)
+        return sample, (numbers.F_applied if sample is None else step.F_Bo_W).copy()
 
 
 class SampleBox(AbstractValue):
@@ -109,15 +112,15 @@ class SampleBox(AbstractValue):
     def follow(self, room: SampleRoom, take: Callable[[SampleRoom], Any]) -> None:
         """From now on holds the sample in a room whenever a step was taken there later than the last change of this."""
         sample = float_sample(self.get_value())
-        self._value, self._room, self._take, self._count = sample, room, take, room.count.item(0)
+        self._value, self._room, self._take, self._count = sample, room, take, room.count()
         room.put(sample)
 
     def get_value(self) -> Any:
         """Returns the sample."""
         room = self._room
-        if room is not None and room.count.item(0) != self._count:
+        if room is not None and room.count() != self._count:
             assert self._take is not None
-            self._value, self._count = self._take(room), room.count.item(0)
+            self._value, self._count = self._take(room), room.count()
         return self._value
 
     def get_mutable_value(self) -> Any:
@@ -134,7 +137,7 @@ class SampleBox(AbstractValue):
         if self._room is None:
             self._value = value
             return
-        self._value, self._count = float_sample(value), self._room.count.item(0)
+        self._value, self._count = float_sample(value), self._room.count()
         self._room.put(self._value)
 
     def SetFrom(self, other: AbstractValue) -> None:
@@ -161,8 +164,8 @@ class SampleBox(AbstractValue):
 class NativeDynamics:
     """The derivatives of a continuous plant, or the step of a discrete one, as an operation.
 
-    There is none where Python has a part in the dynamics: loops of joints, contact and PD controllers in continuous
-    time, spatial forces by the port, geometries that do not belong to the plant.
+    There is none where Python has a part in the dynamics: loops of joints, contact in continuous time, spatial forces
+    by the port, geometries that others than the plant move.
     """
 
     operation = ""
@@ -179,8 +182,7 @@ class NativeDynamics:
         plant = self._plant
         if w.is_float:
             if self.num_calls == 0:
-                held = [_HELD_STEP] if plant._can_hold else []
-                later_code.want(*([_STEP, *held] if plant.is_discrete() else [_DERIVATIVES]))
+                later_code.want(_STEP if plant.is_discrete() else _DERIVATIVES)
             later_code.note_call(_WEIGHT_OF_CONTACT if plant._may_touch else 1)
         self.num_calls += 1
 
@@ -189,38 +191,43 @@ class NativeDynamics:
         code = self._prepare(context)
         if code is None:
             return None
-        w, box = self._plant._workspace(context), self._box_in(context)
-        room = self._room_of(w)
-        held = room.held if code is _HELD_STEP else None
-        arguments = self._arguments(context, w, room, held)
+        box, room = self._box_in(context), self.room_of(context)
         settle = None if box is None else box.get_value
-        return NativeCode(code.load(), arguments, settle, self._check_of(code, w, held))
+        record = self._record(context, room)
+        return NativeCode(code.load(), (FAILURE, *integers_of(record)), settle, self._check_of(context, room.step))
 
     def has_derivatives(self, context: Any) -> bool:
         """Whether derivatives of a continuous plant are an operation in a Context, or may become one at once."""
         return self._prepare(context) is not None
 
-    def held_room(self, context: Any) -> HeldRoom | None:
-        """What the operation leaves of contacts; None if there is none, or if it is one that knows none."""
-        return self.room_of(context).held if self._prepare(context) is _HELD_STEP else None
+    def holding_room(self, context: Any) -> SampleRoom | None:
+        """Where the operation leaves what it has held; None if Python may have a part in steps."""
+        return self.room_of(context) if self._prepare(context) is _STEP else None
 
     def _prepare(self, context: Any) -> LaterCode | None:
-        """The operation, with room for what it holds; None if there is none."""
-        w = self._plant._workspace(context)
+        """The operation, with room for what it works on; None if there is none."""
+        plant, w = self._plant, self._plant._workspace(context)
         if not (w.is_float and self._is_possible(context)):
             return None
-        code = self._choose_operation(context, w)
+        code = _STEP if plant.is_discrete() else _DERIVATIVES
         if not code.is_worth_while():
             return None
-        room, box, is_ready = self._room_of(w), self._box_in(context), True
+        if plant._may_touch and not (are_compiled(plant) or later_code.must_compile_here()):
+            return None
+        box, room = self._box_in(context), self._room_of(context, w)
         if box is not None:
             box.get_value()  # the room may change now
-        if code is _HELD_STEP:
-            held = self._held_room_of(room, context, w)
-            is_ready = (self._is_contact_compiled() or later_code.must_compile_here()) and held.prepare()
+        controllers = self._controllers(context, w)
+        if room.step.lacks_room():
+            room.step.grow()
+        if not room.step.is_current(controllers):
+            room.step.prepare(controllers)
         if box is not None:
             self._follow(box, context, room)
-        return code if is_ready else None
+        return code if room.step.is_own_geometry() else None
+
+    def _controllers(self, context: Any, w: Workspace) -> Controllers:
+        return self._plant._controllers_at_work(w, self._plant._actuators_in(context))
 
     def _box_in(self, context: Any) -> SampleBox | None:
         """The box of the sample in a Context; None if outputs show none."""
@@ -230,56 +237,33 @@ class NativeDynamics:
         box: SampleBox = context.peek_state().get_abstract_state(plant._sample_state)
         return box
 
-    def _check_of(self, code: LaterCode, w: Workspace, held: HeldRoom | None) -> Callable[[], bool] | None:
-        """What tells whether the operation is still the right one."""
-        if held is not None:
-            return held.check()
-        if code is _STEP and self._plant._can_hold:  # from the first limit on, the other one is, as soon as it is there
-            return lambda: w.contact is None or not self._can_keep_limits(w)
-        return None
+    def _check_of(self, context: Any, step: StepRoom) -> Callable[[], bool]:
+        """What tells whether the operation is still right: one that is made later may have got other arrays."""
+        plant, w, number = self._plant, self._plant._workspace(context), step.num_preparations
+        can_hold = self._can_hold()
+
+        def is_current() -> bool:
+            is_same = step.num_preparations == number and step.is_current(self._controllers(context, w))
+            return is_same and not step.lacks_room() and (can_hold or w.step_room is None or not self._can_hold())
+
+        return is_current if plant.is_discrete() or plant._actuators_in(context).controlled else lambda: True
+
+    def _can_hold(self) -> bool:
+        """Whether the kernels are compiled that hold something; a joint with limits may never reach one."""
+        return self._plant._can_hold and (are_compiled(self._plant) or later_code.must_compile_here())
 
     def _is_possible(self, context: Any) -> bool:
         plant = self._plant
         is_python = plant._has_loops or context.has_input(plant._spatial_force_port.get_index())
         if not plant.is_discrete():
-            is_controlled = bool(plant._actuators_in(context).controlled)
-            is_python = is_python or plant._may_touch or plant._has_constraints or is_controlled
+            is_python = is_python or plant._may_touch or plant._has_constraints
+        elif plant._may_touch:
+            is_python = is_python or not context.has_input(plant._geometry_query_port.get_index())
         if is_python:
             return False
         entry = derivatives_entry(plant)
         # While it learns, what it depends on is not known yet.
         return entry is None or not entry.is_learning or entry.was_observed
-
-    def _choose_operation(self, context: Any, w: Workspace) -> LaterCode:
-        """The operation.
-
-        Plants with nothing but joint limits can do without that until one is reached, as it takes long to compile.
-        """
-        plant = self._plant
-        if not plant.is_discrete():
-            return _DERIVATIVES
-        is_held = plant._may_touch or plant._has_constraints or bool(plant._actuators_in(context).controlled)
-        is_held = is_held or self._can_keep_limits(w)
-        return _HELD_STEP if is_held else _STEP
-
-    def _can_keep_limits(self, w: Workspace) -> bool:
-        """Whether a plant with joint limits can have the operation that holds things, at no cost that is not due."""
-        if not (self._plant._can_hold and self._is_contact_compiled()):
-            return False
-        has_reached_one = w.contact is not None
-        return _HELD_STEP.is_there() or (has_reached_one and _HELD_STEP.is_worth_while())
-
-    def _is_contact_compiled(self) -> bool:
-        from merganser.multibody.plant.native_contact import are_compiled
-
-        return are_compiled(self._plant)
-
-    def _held_room_of(self, room: SampleRoom, context: Any, w: Workspace) -> HeldRoom:
-        if room.held is None:
-            from merganser.multibody.plant.native_contact import HeldRoom
-
-            room.held = HeldRoom(self._plant, context, w)
-        return room.held
 
     def _follow(self, box: SampleBox, context: Any, room: SampleRoom) -> None:
         """Lets box and room have the same sample from now on."""
@@ -290,102 +274,65 @@ class NativeDynamics:
         w, box = self._plant._workspace(context), self._box_in(context)
         if box is None or not w.is_float:
             return None
-        room = self._room_of(w)
+        room = self._room_of(context, w)
         self._follow(box, context, room)
         return room
 
     def room_of(self, context: Any) -> SampleRoom:
         """What the operation works with in a Context."""
-        return self._room_of(self._plant._workspace(context))
+        return self._room_of(context, self._plant._workspace(context))
 
-    def _room_of(self, w: Workspace) -> SampleRoom:
+    def _room_of(self, context: Any, w: Workspace) -> SampleRoom:
         if w.room_for_samples is None:
-            w.room_for_samples = SampleRoom(len(w.x), len(self._plant._driven_velocities), len(w.topology))
+            w.room_for_samples = SampleRoom(self._plant, context, w)
         room: SampleRoom = w.room_for_samples
         return room
 
-    def _arguments(self, context: Any, w: Workspace, room: SampleRoom, held: HeldRoom | None) -> tuple[Argument, ...]:
-        """The integers of the operation, as kernels/operation_fields.py numbers them."""
-        plant = self._plant
-        fields: list[Argument] = [0] * o.NUM_FIELDS
-        state = DiscreteStateOf(0) if plant.is_discrete() else CONTINUOUS_STATE
-        fields[o.FAILURE], fields[o.STATE] = FAILURE, state
-        fields[o.RESULT] = NextDiscreteStateOf(0) if plant.is_discrete() else OUTPUT
-        self._add_kernels(fields, w)
-        fields[o.NUM_MOBODS], fields[o.NUM_PARAMETERS] = len(w.topology), len(w.parameters)
-        fields[o.NUM_Q], fields[o.NUM_V] = len(w.q), len(w.v)
-        fields[o.TIME_STEP] = np.array([plant.time_step()])
-        fields[o.PARAMETERS], fields[o.GRAVITY] = ParameterOf(plant._parameter_group), ParameterOf(plant._gravity_group)
-        for field, array in (
-            (o.TOPOLOGY, w.topology), (o.POSITION, w.position), (o.VELOCITY, w.velocity), (o.SCRATCH, w.scratch),
-            (o.TAU, w.tau), (o.F_APPLIED, room.F_applied), (o.PITCHES, plant._pitch_places),
-            (o.ELEMENTS, plant._tree.elements), (o.DRIVEN, plant._driven_velocities), (o.LIMITS, plant._effort_limits),
-            (o.U, room.u),
-        ):  # fmt: skip
-            fields[field] = address_of_array(array)
-        fields[o.NUM_PITCHES], fields[o.NUM_ELEMENTS] = len(plant._pitch_places), len(plant._tree.elements)
-        fields[o.CONSTANTS] = ParameterOf(plant._constant_group)
-        fields[o.NUM_INPUTS] = len(plant._driven_velocities)
-        fields[o.APPLIED] = self._place(context, plant._generalized_force_port)
-        limits = plant._contact_model_arrays.limits
-        fields[o.NUM_LIMITS], fields[o.JOINT_LIMITS] = len(limits), address_of_array(limits)
-        if len(limits) and not plant.is_discrete():
-            stiffness, dissipation = plant._contact_model_arrays.limit_springs()
-            fields[o.LIMIT_STIFFNESS] = address_of_array(stiffness)
-            fields[o.LIMIT_DISSIPATION] = address_of_array(dissipation)
-        if plant.has_sampled_output_ports():
-            fields[o.SAMPLE], fields[o.COUNT] = address_of_array(room.numbers), address_of_array(room.count)
-        sources, desired = self._sources(context), self._desired_sources(context)
-        fields[o.NUM_SOURCES], fields[o.NUM_DESIRED_SOURCES] = len(sources) // 3, len(desired) // 3
-        if held is None:
-            return (*fields, *sources, *desired)
-        return held.arguments(fields, (*sources, *desired))
+    # ------------------------------------------------------------------ what the operation is told
 
-    def _add_kernels(self, fields: list[Argument], w: Workspace) -> None:
-        """The addresses of the kernels that the operation calls, which Python calls too."""
-        plant, model = self._plant, (w.topology, w.parameters)
-        motion = (w.x, w.tau, w.F_applied, w.position, w.velocity, w.scratch, w.x)
-        if plant.is_discrete():
-            h = plant.time_step()
-            fields[o.DYNAMICS] = kernel_address(kernels.discrete_step, *model, w.gravity, h, *motion)
-        else:
-            fields[o.DYNAMICS] = kernel_address(kernels.state_derivatives, *model, w.gravity, *motion)
-        elements, state = plant._tree.elements, (w.q, w.v)
-        if len(elements):
-            fields[o.KINEMATICS] = kernel_address(kernels.kinematics, *model, *state, w.position, w.velocity)
-            known = (elements, w.constants, 0, len(elements), *state, w.position, w.velocity)
-            forces = (w.tau, w.F_applied)
-            fields[o.FORCE_ELEMENTS] = kernel_address(kernels.force_elements, *known, *forces, *forces)
-        limits = plant._contact_model_arrays.limits
-        if len(limits) and plant.is_discrete():
-            fields[o.FIND_LIMITS] = kernel_address(find_limits, limits, plant.time_step(), *state, w.v)
-        elif len(limits):
-            springs = plant._contact_model_arrays.limit_springs()
-            fields[o.FIND_LIMITS] = kernel_address(limit_forces, limits, *springs, *state, w.tau)
+    def _record(self, context: Any, room: SampleRoom) -> StepRecord | DerivativesRecord:
+        """All that the operation works on: arrays of the room, and places in the Context."""
+        plant, step = self._plant, room.step
+        num_q, num_v = plant.num_positions(), plant.num_velocities()
+        place = DiscreteStateOf(0) if plant.is_discrete() else CONTINUOUS_STATE
+        result = Placed(NextDiscreteStateOf(0) if plant.is_discrete() else OUTPUT, (num_q + num_v,))
+        x = Placed(place, (num_q + num_v,)), Placed(place, (num_q,)), Placed(place, (num_v,), num_q)
+        given = self._model(step), State(*x), self._inputs(context), step.work
+        if not plant.is_discrete():
+            return DerivativesRecord(*given, step.results[0].position, result)
+        return StepRecord(*given, tuple(out._replace(x_next=result) for out in step.results), room.numbers)
 
-    def _sources(self, context: Any) -> list[Argument]:
-        """Where actuation comes from: for each port how many inputs, the address of which they are, and the place."""
-        plant = self._plant
-        sources: list[Argument] = []
+    def _model(self, step: StepRoom) -> Model:
+        plant, model = self._plant, step.model
+        calls, is_complete = step.calls(), self._can_hold()
+        if not is_complete:
+            calls = {name: call for name, call in calls.items() if name not in ("start_step", "solve")}
+        addresses = {name: kernel_address(kernel, *given) for name, (kernel, given) in calls.items()}
+        return model._replace(
+            code=StepCode(**dict.fromkeys(StepCode._fields, 0) | addresses),
+            parameters=Placed(ParameterOf(plant._parameter_group), model.parameters.shape),
+            gravity=Placed(ParameterOf(plant._gravity_group), (3,)),
+            constants=Placed(ParameterOf(plant._constant_group), model.constants.shape),
+            contact=model.contact._replace(is_complete=int(is_complete)),
+        )
+
+    def _inputs(self, context: Any) -> Inputs:
+        """Where the inputs stand, see PlantInputs._read_inputs()."""
+        plant, w = self._plant, self._plant._workspace(context)
+        table = plant._actuators_in(context)
         if plant._has_actuators:
-            plant._log_undriven(context, plant._actuators_in(context))
-        if plant._has_actuators and context.has_input(plant._actuation_port.get_index()):
-            every = plant._every_input
-            sources.extend((len(every), address_of_array(every), InputOf(plant._actuation_port.get_index())))
-        for instance, port in plant._driven_instances:
-            if context.has_input(port.get_index()):
-                inputs = plant._tree.coordinates.inputs[instance]
-                sources.extend((len(inputs), address_of_array(inputs), InputOf(port.get_index())))
-        return sources
+            plant._log_undriven(context, table)
+        inputs = plant._tree.coordinates.inputs
+        of_instances = [(inputs[i], self._place(context, port)) for i, port in plant._driven_instances]
+        desired = [(of, self._place(context, plant._desired_state_ports[i])) for i, of in table.controlled.items()]
+        return Inputs(
+            self._place(context, plant._actuation_port),
+            tuple(Part(of, place) for of, place in of_instances if place is not _NO_PLACE),
+            tuple(Part(of, place) for of, place in desired),
+            self._place(context, plant._generalized_force_port),
+            w.zeros_F,
+        )
 
-    def _desired_sources(self, context: Any) -> list[Argument]:
-        """Where the desired states of model instances with PD controllers come from, as in `_sources`."""
-        plant = self._plant
-        sources: list[Argument] = []
-        for instance, inputs in plant._actuators_in(context).controlled.items():
-            port = plant._desired_state_ports[instance]
-            sources.extend((len(inputs), address_of_array(inputs), InputOf(port.get_index())))
-        return sources
-
-    def _place(self, context: Any, port: Any) -> Argument:
-        return InputOf(port.get_index()) if context.has_input(port.get_index()) else _NO_PLACE
+    def _place(self, context: Any, port: Any) -> Any:
+        index = port.get_index()
+        return Placed(InputOf(index), (port.size(),)) if context.has_input(index) else _NO_PLACE

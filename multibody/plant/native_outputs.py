@@ -17,7 +17,9 @@ from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, Discr
 from merganser.framework.core.native_function import copy
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native.addresses import address_of_array
+from merganser.framework.native.records_of_arrays import Placed, integers_of
 from merganser.framework.primitives.discrete_derivative import difference_quotient
+from merganser.multibody.contact.step_operation import ContactForcesRecord
 
 if TYPE_CHECKING:
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
@@ -115,7 +117,7 @@ class NativeAcceleration(_NativeOutput):
         room = plant._native_dynamics.sample_room(context)
         if room is None:
             return None
-        v, v_next = (_place_of(context, x[num_q:]) for x in room.states)
+        v, v_next = (_place_of(context, x[num_q:]) for x in (room.numbers.x, room.numbers.x_next))
         h = np.array([plant.time_step()])
         code = (v_next, 0, num_v, v, 0, num_v, h, *result)
         return NativeCode(difference_quotient.operation("wwfw"), code, sources=(), reads_abstract_state=True)
@@ -129,13 +131,13 @@ class NativeNetActuation(_NativeOutput):
         plant = self._plant
         if not plant.is_discrete():  # the operation of the derivatives leaves it there, and no other computation
             slot = self._derivatives(context)
-            u = plant._native_dynamics.room_of(context).u
+            u = plant._native_dynamics.room_of(context).step.actuation()
             code = (len(u), _place_of(context, u), OUTPUT)
             return slot and NativeCode("copy", code, unasked=(slot,), sources=(slot,))
         room = plant._native_dynamics.sample_room(context)
         if room is None:
             return None
-        code = (len(room.net_actuation), _place_of(context, room.net_actuation), OUTPUT)
+        code = (len(room.numbers.u), _place_of(context, room.numbers.u), OUTPUT)
         return NativeCode("copy", code, sources=(), reads_abstract_state=True)
 
 
@@ -148,10 +150,16 @@ class NativeContactForces(_NativeOutput):
         if not plant._may_touch:
             n = plant.num_velocities()
             return NativeCode(copy.operation("cw"), (np.zeros(n), n, OUTPUT, 0, n), sources=())
-        held = plant._native_dynamics.held_room(context) if plant.has_sampled_output_ports() else None
-        if held is None or not _CONTACT_FORCES.is_worth_while():
+        room = plant._native_dynamics.holding_room(context) if plant.has_sampled_output_ports() else None
+        if room is None or not _CONTACT_FORCES.is_worth_while():
             return None
-        time_step = np.array([plant.time_step()])
-        turn, problems, forces = map(address_of_array, (held.turn, held.problems, held.contact_forces))
-        code = (len(held.contact_forces), turn, problems, forces, time_step, OUTPUT)
-        return NativeCode(_CONTACT_FORCES.load(), code, sources=(), reads_abstract_state=True)
+        record = ContactForcesRecord(
+            plant.time_step(), room.numbers.counts, room.step.model.contact.trees.trees,
+            tuple(out._replace(x_next=Placed(0, (0,))) for out in room.step.results), room.contact_forces,
+            Placed(OUTPUT, room.contact_forces.shape),
+        )  # fmt: skip
+        step, number = room.step, room.step.num_preparations
+        return NativeCode(
+            _CONTACT_FORCES.load(), integers_of(record), None, lambda: step.num_preparations == number, sources=(),
+            reads_abstract_state=True,
+        )  # fmt: skip

@@ -149,22 +149,22 @@ class PlantSampling(PlantInputs):
         if self._time_step == 0.0 and len(self._tree.loop_joints):
             F_applied = w.loops.F.copy()
         else:
-            F_applied = w.F_applied.copy() if w.has_applied_forces else w.zeros_F
+            F_applied = w.step_room.F_applied
+            F_applied = F_applied if F_applied is w.zeros_F else F_applied.copy()
         parameters, gravity = context.read_entry(self._constant_parameters_entry.cache_index()).value.get_value()
-        contacts: ContactSample | None = w.contact_sample
+        contacts: ContactSample | None = w.step_room.sample
         if contacts is not None and self._time_step > 0.0:
-            F_applied = w.contact.F_Bo_W.copy()
-        x, x_next, u = w.x.copy(), result.copy(), w.net_actuation.copy()
+            F_applied = w.step_room.F_Bo_W.copy()
+        x, x_next, u = w.x.copy(), result.copy(), w.step_room.actuation().copy()
         return DynamicsSample(x, x_next, u, F_applied, parameters, gravity, contacts)
 
     def _sample_in(self, context: Any, room: SampleRoom) -> DynamicsSample:
         """The sample that the operation of the native plan has left."""
-        x, result = room.states.copy()
+        numbers = room.numbers
         parameters, gravity = context.read_entry(self._constant_parameters_entry.cache_index()).value.get_value()
-        F_applied, contacts = room.applied_forces.copy(), None
-        if room.held is not None:
-            contacts, F_applied = room.held.take_contacts(x, result, F_applied)
-        return DynamicsSample(x, result, room.net_actuation.copy(), F_applied, parameters, gravity, contacts)
+        contacts, F_applied = room.take_contacts(self._workspace(context))
+        x, result, u = numbers.x.copy(), numbers.x_next.copy(), numbers.u.copy()
+        return DynamicsSample(x, result, u, F_applied, parameters, gravity, contacts)
 
     # ------------------------------------------------------------------ cache entries of the output ports
 

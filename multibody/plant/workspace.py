@@ -43,12 +43,8 @@ class Workspace:
         gravity: acceleration of gravity in the world frame [m/s^2], shape [3], a view into the Context.
         position, velocity, scratch: records of the kinematics and room for the algorithms.
         tau: generalized forces, shape [num_velocities].
-        net_actuation: what the actuators exert, in the order of u, after the dynamics have been computed.
         sensitivity: records for derivatives in closed form, made when they are first used.
-        drives: the PD controllers that the discrete step is to solve for (drives.py), None if there are none.
-        room_for_drives: the last of these, to be used again.
-        contact: room for the contact problem (contact_arrays.py), made when it is first used.
-        contact_sample: what touched when the dynamics were last computed; None if nothing did.
+        step_room: what steps in Python work with (step_room.py), made when it is first used.
         room_for_samples: what the operation of the native plan writes, see native_code.py.
         F_applied: spatial forces on the bodies at Bo in W, in the order of mobods, shape [num_mobods, 6].
         q_shape, v_shape, x_shape, M_shape, J_shape: shapes of vectors of positions, velocities, both, of the mass
@@ -91,17 +87,16 @@ class Workspace:
     """
 
     __slots__ = (
-        "F_applied", "J_shape", "M_shape", "codes", "constants", "contact", "contact_sample", "down",
-        "drives", "dtype", "frame_poses", "frames", "gravity", "has_applied_forces", "is_float", "is_numeric",
-        "kinematics_clearing", "loops", "net_actuation", "parameter_bit", "parameters", "places", "point",
-        "pose_bit", "pose_clearing", "poses", "position", "position_bit", "position_clearing", "position_slot", "q",
-        "q_node", "q_shape", "quaternion_starts", "room_F", "room_for_drives", "room_for_samples",
-        "run_bias_accelerations",
-        "run_center_of_mass_jacobian", "run_derivatives", "run_inverse_dynamics", "run_jacobian", "run_kinematics",
-        "run_mass_matrix", "run_point_bias", "run_point_jacobian", "run_poses", "run_position", "run_rest",
-        "run_state_inverse_dynamics", "run_velocity", "scalar", "scratch", "sensitivity", "store", "tau", "topology",
-        "total_mass", "v", "v_node", "v_shape", "velocity", "velocity_bit", "velocity_clearing", "velocity_slot",
-        "write_point", "write_q", "write_v", "write_x", "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
+        "F_applied", "J_shape", "M_shape", "codes", "constants", "down", "dtype", "frame_poses", "frames",
+        "gravity", "has_applied_forces", "is_float", "is_numeric", "kinematics_clearing", "loops", "parameter_bit",
+        "parameters", "places", "point", "pose_bit", "pose_clearing", "poses", "position", "position_bit",
+        "position_clearing", "position_slot", "q", "q_node", "q_shape", "quaternion_starts", "room_F",
+        "room_for_samples", "run_bias_accelerations", "run_center_of_mass_jacobian", "run_derivatives",
+        "run_inverse_dynamics", "run_jacobian", "run_kinematics", "run_mass_matrix", "run_point_bias",
+        "run_point_jacobian", "run_poses", "run_position", "run_rest", "run_state_inverse_dynamics", "run_velocity",
+        "scalar", "scratch", "sensitivity", "step_room", "store", "tau", "topology", "total_mass", "v", "v_node",
+        "v_shape", "velocity", "velocity_bit", "velocity_clearing", "velocity_slot", "write_point", "write_q",
+        "write_v", "write_x", "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
     )  # fmt: skip
 
     run_position: Callable[[], Any]
@@ -160,12 +155,8 @@ class Workspace:
         self.velocity = self.make_records(num_mobods, layout.velocity_dtype)
         self.scratch = self.make_records(num_mobods, layout.scratch_dtype)
         self.tau = np.zeros(num_v, self.dtype)
-        self.net_actuation = np.zeros(0, self.dtype)
-        self.drives: Any = None
-        self.room_for_drives: Any = None
         self.room_for_samples: Any = None
-        self.contact: Any = None
-        self.contact_sample: Any = None
+        self.step_room: Any = None
         self.sensitivity: Any = None
         self.frame_poses: tuple[Array | None, Any] = None, None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)

@@ -39,7 +39,7 @@ PORTS = Door("framework.core.ports:InputPort._checked_value", "type and size of 
 POINTS = Door(f"{PLANT}.kinematics:PlantKinematics._checked_points", "shape [3] or [3, n], finite")
 ELEMENTS = Door("multibody.tree.lookup:TreeLookup._check_mine", "frames, bodies and joints are of this plant")
 FORCES = Door(f"{PLANT}.computations:PlantComputations._check_forces", "of this plant and of its scalar")
-ACTUATION = Door(f"{PLANT}.actuation:PlantInputs._gather_forces", "inputs are finite")
+ACTUATION = Door(f"{PLANT}.actuation:PlantInputs._read_inputs", "contiguous; bodies of the plant, finite")
 RESULTS = Door("multibody.algorithms.state:output", "an array of the right type and shape that can be written to")
 CACHES = Door("multibody.tree.computations:TreeComputations._check_cache", "a cache of this plant")
 FRAMES = Door("geometry.scene_graph:SceneGraph._calc_world_poses", "the poses of all frames are there, and finite")
@@ -70,7 +70,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
     "geometry.pose_kernels": (FRAMES,),
     "geometry.proximity": (POSES, SHAPES),
-    "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION),
+    "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION, PLANS),
     "multibody.kernels.lanes": (STATE, VECTORS, FORCES, ACTUATION),
     "multibody.kernels": {
         "calc_bushing_forces": (STATE, ELEMENTS, FORCES),
@@ -122,17 +122,18 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
         "calc_total_inertia": (STATE, ELEMENTS),
         "calc_velocity_kinematics": (STATE, CACHES),
         "calc_velocity_to_qdot": (STATE,),
-        "control": (STATE, PORTS),
+        "add_input": (PORTS, ACTUATION),
+        "calc_efforts": (STATE, PORTS, ACTUATION),
         "copy_pose": (STATE,),
         "is_finite": (POINTS,),
-        "put_desired_state": (PORTS,),
-        "spread_forces": (PORTS,),
+        "put_desired_state": (PORTS, ACTUATION),
+        "put_efforts": (PORTS, ACTUATION),
+        "spread_forces": (PORTS, ACTUATION),
         "subtract_checked": (PORTS,),
+        "take_input": (PORTS, ACTUATION),
         "write_checked": (STATE,),
         "gather": (PORTS,),
         "plant_controller": (PORTS, ACTUATION),
-        "plant_derivatives": (VECTORS, ACTUATION, PLANS),
-        "plant_step": (VECTORS, ACTUATION, PLANS),
     },
 }
 ALL_DOORS = {

@@ -50,11 +50,12 @@ class Optimality(NamedTuple):
 
 def measure_optimality(plant: Any, context: Any, step: StepData, v_next: Array, approximation: int) -> Optimality:
     """Looks at the step that a plant has just taken; `approximation` is that of its contacts, see layout.py."""
-    room = plant._workspace(context).contact
-    n, num_rows = int(room.counts[0]), int(room.counts[1])
-    constraints, rows, gamma = room.constraints[:n], room.rows[:num_rows], room.impulses[:num_rows]
-    trees = room.model.trees
-    J = _dense_jacobian(constraints, trees, room.jacobian, num_rows, len(step.v))
+    room = plant._workspace(context).step_room
+    (out,), trees = room.results, room.model.contact.trees.trees
+    problem = out.problem
+    n, num_rows = int(problem.counts[0]), int(problem.counts[1])
+    constraints, rows, gamma = problem.constraints[:n], problem.rows[:num_rows], out.impulses[:num_rows]
+    J = _dense_jacobian(constraints, trees, problem.jacobian, num_rows, len(step.v))
     violation, alone = 0.0, _drives_alone(constraints, len(trees))
     for k, c in enumerate(constraints):
         part = slice(c["row_start"], c["row_start"] + c["num_rows"])

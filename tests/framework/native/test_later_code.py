@@ -11,7 +11,7 @@ from merganser.framework import LeafSystem, later_code
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native import parallel_compilation
 
-CODE = LaterCode("merganser.multibody.kernels.operations", "STEP", "no_such_function")
+CODE = LaterCode("merganser.multibody.contact.step_operation", "STEP", "no_such_function")
 
 
 class Compiled:

@@ -81,7 +81,7 @@ def test_other_processes_begin_before_this_one_compiles_anything_for_a_step(monk
     gathered: list[Any] = []
     monkeypatch.setattr(contact_module, "is_missing", lambda _kernel: True)
     monkeypatch.setattr(contact_module, "compile_ahead", begin)
-    monkeypatch.setattr(scene.plant, "_gather_forces", lambda *given: gathered.append(given))
+    monkeypatch.setattr(contact_module, "take_step", lambda *given: gathered.append(given))
     with pytest.raises(InterruptedError):
         scene.run(1)
     assert not gathered

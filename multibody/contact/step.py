@@ -1,0 +1,303 @@
+"""The dynamics of a plant: one text, which Python runs as it stands, and the native plan compiled.
+
+    controllers   u   = u_ff + Kp (q_d - q) + Kd (v_d - v), within the effort limits     kernels/actuation.py
+    forces        tau = B u + tau_applied + those of springs and their like, F_applied   kernels/force_elements.py
+    contacts      candidates, points, contact pairs                     geometry/proximity, contact_pairs.py
+    free motion   (M + h D) (v* - v) = h (tau - C v - D v + tau_g + J^T F_applied)       kernels/step.py
+                  or with controllers alone, where u follows v+                          kernels/controlled_step.py
+    problem       contacts, joint limits, links and controllers as constraints           plant_problem.py
+    solver        A (v+ - v*) = J^T gamma                                                solver.py, tamsi.py
+    next state    q+  = q + h N(q) v+                                                    plant_forces.py
+
+The records of arrays that it works on stand in step_records.py. It calls kernels through `model.code`: functions in
+Python, addresses in compiled code. So these are compiled once, as Python calls them too, and results agree to the last
+bit. Other scalars than floats run the same text with kernels of theirs; what they cannot hold, `model.can_hold` leaves
+out.
+
+A step that is not taken says why by a status that is not 0. Python raises an error then, or makes what is lacking and
+takes the step once more. What `inputs` and `state` hold is never written to.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from merganser.framework.native import device
+from merganser.framework.native.tape import call_asking_kernel, call_kernel, call_quiet_kernel
+from merganser.multibody.contact.plant_layout import ConstraintSources
+from merganser.multibody.contact.step_records import (
+    NUM_CANDIDATES,
+    NUM_CONTACTS,
+    NUM_PAIRS,
+    OUTCOME,
+    SOLVED,
+    Geometry,
+    Inputs,
+    Model,
+    State,
+    StepCode,
+    StepResults,
+    Work,
+)
+from merganser.multibody.kernels.actuation import IS_LOCKED
+
+__all__ = [
+    "BAD_INPUT",
+    "BAD_POSE",
+    "LACKS_ROOM",
+    "LOCKED",
+    "NOT_COMPILED",
+    "NOT_FINITE",
+    "NOT_SOLVED",
+    "NO_FORCE",
+    "SINGULAR_PITCH",
+    "calc_derivatives",
+    "find_contact_pairs",
+    "find_forces",
+    "take_step",
+]
+
+# Why a step is not taken; a positive status is the number of a mobod whose hinge has no inertia, and -1 what
+# kernels/controlled_step.py says.
+SINGULAR_PITCH = -2  # of a joint with roll, pitch and yaw
+BAD_INPUT = -3  # an input is not finite
+LOCKED = -4  # a joint with a PD controller is locked
+LACKS_ROOM = -5  # for candidates or contacts, as many as `found` says
+NOT_SOLVED = -6  # the contact problem; `found` says why
+NOT_COMPILED = -7  # what holds anything
+BAD_POSE = -8  # the pose of a geometry is not finite
+NOT_FINITE = -9  # the next state, or the derivatives
+NO_FORCE = -10  # less the number of a force element: it has no force
+
+SMALLEST_COSINE = 1e-3  # of a pitch angle
+
+
+# ---------------------------------------------------------------------- forces
+
+
+@device
+def find_forces(model: Model, state: State, inputs: Inputs, work: Work, position: Any) -> int:
+    """Forces of inputs, controllers, force elements and, in continuous time, joint limits: work.tau, work.F_applied."""
+    code, actuators = model.code, model.actuators
+    for n in range(model.pitches.shape[0]):
+        if abs(math.cos(state.q[model.pitches[n]])) < SMALLEST_COSINE:
+            return SINGULAR_PITCH
+    u = _add_up_inputs(model, inputs, work)
+    if actuators.controlled.shape[0] > 0:
+        for n in range(len(inputs.desired)):
+            part = inputs.desired[n]
+            call_quiet_kernel(code.put_desired_state, (part.actuators, part.values, work.desired))
+        why = call_kernel(code.efforts, (
+            actuators.controlled, actuators.mobods, actuators.positions, actuators.velocities, actuators.p, actuators.d,
+            model.time_step, model.parameters, state.q, state.v, u, work.desired, work.u, work.drive_values,
+        ))  # fmt: skip
+        if why != 0:
+            return LOCKED if why == IS_LOCKED else BAD_INPUT
+        u = work.u
+    given = actuators.driven, actuators.limits, u, inputs.tau
+    if not call_asking_kernel(code.spread_forces, (*given, work.u, work.tau)):
+        return BAD_INPUT
+    count = model.elements.shape[0]
+    if count > 0:
+        motion = state.q, state.v, position, work.velocity
+        call_quiet_kernel(code.kinematics, (model.topology, model.parameters, *motion))
+        forces = work.tau, inputs.F_Bo_W, work.tau, work.F_applied
+        number = call_kernel(code.force_elements, (model.elements, model.constants, 0, count, *motion, *forces))
+        if number != 0:
+            return NO_FORCE - number
+    if model.time_step == 0.0 and model.limits.shape[0] > 0:
+        springs = model.limit_stiffness, model.limit_dissipation
+        call_kernel(code.limits, (model.limits, *springs, state.q, state.v, work.tau))
+    return 0
+
+
+@device
+def _add_up_inputs(model: Model, inputs: Inputs, work: Work) -> Any:
+    """u_ff: what comes through the port of the plant, and through those of model instances."""
+    if len(inputs.parts) == 0 and inputs.u.shape[0] == work.u.shape[0]:
+        return inputs.u
+    call_quiet_kernel(model.code.take_input, (inputs.u, work.feedforward))
+    for n in range(len(inputs.parts)):
+        part = inputs.parts[n]
+        call_quiet_kernel(model.code.add_input, (part.actuators, part.values, work.feedforward))
+    return work.feedforward
+
+
+@device
+def _forces_on_bodies(model: Model, inputs: Inputs, work: Work) -> Any:
+    """F_applied: all forces on the bodies but those of gravity and contact, shape [num_mobods, 6]."""
+    return work.F_applied if model.elements.shape[0] > 0 else inputs.F_Bo_W
+
+
+# ---------------------------------------------------------------------- continuous time
+
+
+@device
+def calc_derivatives(model: Model, state: State, inputs: Inputs, work: Work, position: Any, xdot: Any) -> int:
+    """xdot of a continuous plant that has no contact and no loops of joints; returns a status."""
+    status = find_forces(model, state, inputs, work, position)
+    if status != 0:
+        return status
+    status = call_kernel(model.code.dynamics, (
+        model.topology, model.parameters, model.gravity, state.x, work.tau, _forces_on_bodies(model, inputs, work),
+        position, work.velocity, work.scratch, xdot,
+    ))  # fmt: skip
+    if status != 0:
+        return status
+    return 0 if call_asking_kernel(model.code.is_finite, (xdot,)) else NOT_FINITE
+
+
+# ---------------------------------------------------------------------- the discrete step
+
+
+@device
+def take_step(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults) -> int:
+    """The state one time step later, and what its sample is made of; returns a status."""
+    out.found[SOLVED] = 0
+    status = find_forces(model, state, inputs, work, out.position)
+    if status == 0:
+        status = _advance(model, state, inputs, work, out)
+    if status == 0 and not call_asking_kernel(model.code.is_finite, (out.x_next,)):
+        status = NOT_FINITE
+    return status
+
+
+@device
+def _advance(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults) -> int:
+    """From forces to the next state."""
+    if not model.can_hold:
+        return _move(model, state, inputs, work, out, True)
+    num_pairs, geometry = 0, model.contact.geometry
+    if geometry.mobods.shape[0] > 0:
+        given = state.q, state.v, out.position, work.velocity
+        call_quiet_kernel(model.code.kinematics, (model.topology, model.parameters, *given))
+        num_pairs = find_contact_pairs(model.code, geometry, model.contact.trees.of_mobod, out)
+        if num_pairs < 0:
+            return num_pairs
+    if num_pairs > 0 or model.contact.links.shape[0] > 0:
+        status = _move(model, state, inputs, work, out, False)  # v*
+        return status if status != 0 else _hold(model, state, work, out, num_pairs)
+    status = _move(model, state, inputs, work, out, True)
+    if status != 0 or model.limits.shape[0] == 0:
+        return status
+    return _keep_limits(model, state, inputs, work, out)
+
+
+@device
+def _keep_limits(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults) -> int:
+    """The step with joint limits and controllers, if it may reach a limit; out.x_next is the one without limits.
+
+    Limits take part that are near with the velocities v* without controllers, but for those that neither act nor make
+    any controller softer: that is so if none is near with v+, and no gain is more than the step resolves.
+    """
+    actuators, num_q = model.actuators, state.q.shape[0]
+    if actuators.controlled.shape[0] > 0:
+        given = actuators.mobods, model.time_step, work.drive_values, work.scratch
+        if call_asking_kernel(model.code.are_resolved, given) and _count_limits(model, state, out) == 0:
+            return 0
+        for k in range(out.v_next.shape[0]):
+            out.v_next[k] = out.x_next[num_q + k]
+        status = _move(model, state, inputs, work, out, False)  # v*
+        if status != 0:
+            return status
+    if _count_limits(model, state, out) > 0:
+        return _hold(model, state, work, out, 0)
+    if actuators.controlled.shape[0] > 0:  # it is the one without limits
+        no_impulses, nobody = out.impulses[:0], actuators.controlled[:0]
+        again = model.topology, model.time_step, state.q, out.v_next, no_impulses, nobody
+        call_quiet_kernel(model.code.end_step, (*again, out.x_next, work.u))
+    return 0
+
+
+@device
+def _move(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults, is_controlled: bool) -> int:
+    """The step without contacts, limits and links, with or without the PD controllers."""
+    dynamics = model.topology, model.parameters, model.gravity, model.time_step
+    forces = state.x, work.tau, _forces_on_bodies(model, inputs, work)
+    if not is_controlled or model.actuators.controlled.shape[0] == 0:
+        kinematics = out.position, work.velocity, work.scratch
+        free: int = call_kernel(model.code.dynamics, (*dynamics, *forces, *kinematics, out.x_next))
+        return free
+    status: int = call_kernel(model.code.controlled_step, (
+        *dynamics, *forces, work.drives, work.drive_values, out.position, work.velocity, work.scratch, work.drive_work,
+        work.efforts, out.x_next,
+    ))  # fmt: skip
+    if status == 0:
+        call_quiet_kernel(model.code.put_efforts, (model.actuators.controlled, work.efforts, work.u))
+    return status
+
+
+@device
+def _count_limits(model: Model, state: State, out: StepResults) -> int:
+    """How many joints may come to a limit with the velocities that have been found."""
+    if model.limits.shape[0] == 0:
+        return 0
+    v_next = out.x_next[state.q.shape[0] :]
+    count: int = call_kernel(model.code.limits, (model.limits, model.time_step, state.q, state.v, v_next))
+    return count
+
+
+# ---------------------------------------------------------------------- contact
+
+
+@device
+def find_contact_pairs(code: StepCode, geometry: Geometry, tree_of_mobod: Any, out: StepResults) -> int:
+    """How many contact pairs there are, of bodies where out.position says; negative if there is no answer."""
+    out.found[NUM_CANDIDATES], out.found[NUM_CONTACTS], out.found[NUM_PAIRS] = 0, 0, 0
+    if geometry.is_moved_by_plant:
+        poses = geometry.mobods, geometry.X_BG, out.position, geometry.X_WG
+        if not call_asking_kernel(code.geometry_poses, poses):
+            return BAD_POSE
+    surfaces, X_WG = geometry.geometries, geometry.X_WG
+    work = geometry.boxes, geometry.grid
+    given = surfaces, geometry.frames, geometry.filtered, X_WG, 0.0
+    num_candidates = call_kernel(code.find_candidates, (*given, *work, out.candidates))
+    out.found[NUM_CANDIDATES] = num_candidates
+    if num_candidates > out.candidates.shape[0]:
+        return LACKS_ROOM
+    if num_candidates == 0:
+        return 0
+    candidates = out.candidates[:num_candidates]
+    points = surfaces, geometry.hulls, X_WG, candidates, num_candidates, 0.0
+    num_contacts = call_kernel(code.contact_manifolds, (*points, geometry.work, out.contacts))
+    out.found[NUM_CONTACTS] = num_contacts
+    if num_contacts > out.contacts.shape[0]:
+        return LACKS_ROOM
+    if num_contacts == 0:
+        return 0
+    materials = geometry.materials, tree_of_mobod
+    num_pairs: int = call_kernel(
+        code.make_contact_pairs, (*materials, candidates, out.contacts[:num_contacts], out.contact_pairs)
+    )
+    out.found[NUM_PAIRS] = num_pairs
+    return num_pairs
+
+
+@device
+def _hold(model: Model, state: State, work: Work, out: StepResults, num_pairs: int) -> int:
+    """The step with contacts, joint limits, links and controllers; v* of the one without them stands in out.x_next."""
+    code, contact, actuators = model.code, model.contact, model.actuators
+    if not contact.is_complete:
+        return NOT_COMPILED
+    sources = ConstraintSources(out.contact_pairs[:num_pairs], model.limits, contact.links, contact.drives)
+    call_quiet_kernel(code.start_step, (
+        contact.trees, model.parameters, contact.settings, contact.near_rigid_threshold, sources, work.drive_values,
+        state.q, state.v, out.x_next, out.position, work.scratch, contact.matrix, contact.is_locked, out.problem,
+    ))  # fmt: skip
+    constraints, rows, jacobian, counts = out.problem
+    num_constraints, num_rows, jacobian_size = counts[0], counts[1], counts[2]
+    impulses = out.impulses[:num_rows]
+    outcome = call_kernel(code.solve, (
+        contact.settings, contact.trees.trees, contact.matrix, contact.is_locked, state.v,
+        out.x_next[state.q.shape[0] :], constraints[:num_constraints], rows[:num_rows], jacobian[:jacobian_size],
+        contact.block_capacity, contact.work, contact.integer_work, out.v_next, impulses, out.statistics,
+    ))  # fmt: skip
+    out.found[OUTCOME] = outcome
+    if outcome < 0:
+        return NOT_SOLVED
+    call_quiet_kernel(code.end_step, (
+        model.topology, model.time_step, state.q, out.v_next, impulses, actuators.controlled, out.x_next, work.u,
+    ))  # fmt: skip
+    out.found[SOLVED] = 1
+    return 0

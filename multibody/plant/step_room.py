@@ -1,0 +1,450 @@
+"""The arrays of steps of one plant in one Context, as the records that ../contact/step.py works on."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.native import is_at_hand
+from merganser.geometry import GeometryId
+from merganser.geometry.proximity.arrays import ProximityArrays
+from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY, find_candidates
+from merganser.geometry.proximity.layout import contact_dtype, work_dtype
+from merganser.geometry.proximity.manifolds import contact_manifolds
+from merganser.multibody import kernels
+from merganser.multibody.contact import (
+    contact_velocities,
+    integer_workspace_size,
+    tamsi_contact_velocities,
+    workspace_size,
+)
+from merganser.multibody.contact.contact_pairs import contact_pair_dtype, make_contact_pairs, material_dtype
+from merganser.multibody.contact.geometry_poses import geometry_poses
+from merganser.multibody.contact.layout import TAMSI, constraint_dtype, result_dtype, row_dtype
+from merganser.multibody.contact.penalty import limit_forces
+from merganser.multibody.contact.plant_layout import ConstraintSources, ProblemArrays, drive_dtype, link_dtype
+from merganser.multibody.contact.plant_problem import are_resolved, find_limits
+from merganser.multibody.contact.plant_step import end_step, start_step
+from merganser.multibody.contact.step_records import (
+    NUM_CANDIDATES,
+    NUM_CONTACTS,
+    Actuators,
+    ContactModel,
+    Geometry,
+    Model,
+    State,
+    StepCode,
+    StepResults,
+    Work,
+)
+from merganser.multibody.kernels import actuation, checked_arrays
+from merganser.multibody.plant.drives import Controllers, Drives
+from merganser.multibody.plant.workspace import Workspace
+
+if TYPE_CHECKING:
+    from merganser.multibody.plant.multibody_plant import MultibodyPlant
+
+__all__ = ["StepRoom", "are_compiled", "solver_of"]
+
+Array = NDArray[Any]
+
+_FIRST_CANDIDATES = 4  # room at the start for so many candidates and contacts of each geometry
+_FIRST_CONTACTS = 4
+_SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
+_NO_GEOMETRY = ProximityArrays([], [])
+_SMALL = ("take_input", "add_input", "put_desired_state", "efforts", "spread_forces", "put_efforts", "limits")
+
+
+def solver_of(settings: Any) -> Any:
+    """The kernel that solves contact problems with these settings."""
+    return tamsi_contact_velocities if settings["approximation"] == TAMSI else contact_velocities
+
+
+def are_compiled(plant: MultibodyPlant) -> bool:
+    """Whether the kernels are there that take long to compile; those of contact are not until something touches."""
+    needed = [start_step, solver_of(plant._settings_of_contact())] if plant._can_hold else []
+    of_contact = find_candidates, contact_manifolds, make_contact_pairs
+    return all(map(is_at_hand, [*needed, *of_contact] if plant._may_touch else needed))
+
+
+class StepRoom:
+    """What steps of a plant in a Context work on; made anew in parts when model or Context have changed.
+
+    Args:
+        plant: finalized.
+        context: of it.
+        w: its workspace.
+        is_native: whether the operation of the native plan works with it. That has two sets of the arrays that samples
+            are made of, which take turns, and records of kinematics of its own.
+
+    Attributes:
+        model, state, work: records, see ../contact/step_records.py.
+        results: the last argument of steps, one for each set.
+        materials, bodies, layout, penetration_allowance: of the geometries, see contact_geometry.py.
+        materials_mobods, X_BG: the mobods that they are fixed to, and where.
+        has_own_geometry: whether all geometries are fixed to bodies of the plant.
+        is_foreign: which of them others than the plant move, shape [num_geometries]; has_foreign_geometry: any.
+        links: records of link_dtype; kinds of those that are switched off are NO_LINK.
+        F_applied: forces on the bodies in the last dynamics but those of contact; the workspace's zeros for none.
+        F_Bo_W: room for all forces on the bodies.
+        sample: the contacts of the last dynamics; None if there are none.
+    """
+
+    def __init__(self, plant: MultibodyPlant, context: Any, w: Workspace, is_native: bool = False) -> None:
+        self._plant, self._context, self._w, self._is_native = plant, context, w, is_native
+        arrays = plant._contact_model_arrays
+        self.materials = np.zeros(0, material_dtype)
+        self.bodies: Array = np.zeros(0, np.int64)
+        self.layout: Any = None
+        self.penetration_allowance = 0.0
+        self.materials_mobods: Array = np.zeros(0, np.int64)
+        self.X_BG = np.zeros((0, 4, 4))
+        self.has_own_geometry = self.has_foreign_geometry = False
+        self.is_foreign = np.zeros(0, bool)
+        self.links, self.link_source = np.zeros(0, link_dtype), None
+        self.F_applied: Any = w.zeros_F
+        self.F_Bo_W: Any = np.zeros_like(w.zeros_F)
+        self.sample: Any = None
+        self.num_preparations = 0
+        self._queries: Any = None
+        self._is_moved_by_plant = False
+        self._controllers: Controllers | None = None
+        self._table: Any = None
+        self._settings: Any = None
+        self._threshold = 0.0
+        self._drives: Any = None
+        self._num_codes = -1
+        num_v, num_trees = len(w.v), len(arrays.trees)
+        self._matrix, self._is_locked = np.zeros(arrays.matrix_size), np.zeros(num_v, np.int64)
+        n = min(num_trees, _SMALL_ISLAND)
+        self._block_capacity = n * (n - 1) // 2 + 4 * num_trees
+        self._factor = min(num_v**2, 64 * num_v + 4096)
+        self._solver_work, self._integer_work = np.zeros(0), np.zeros(0, np.int64)
+        self._rows = np.zeros(0, row_dtype)
+        self._boxes, self._grid = np.zeros((0, 6)), np.zeros(0, np.int64)
+        self._proximity_work = np.zeros(1, work_dtype)
+        self._fallback: Any = None  # settings in place of those of the plant
+        own = [np.zeros_like(a) for a in (w.velocity, w.scratch)] if is_native else [w.velocity, w.scratch]
+        self._velocity, self._scratch = own
+        self.state = State(w.x, w.q, w.v)
+        num_u = len(plant._driven_velocities)
+        self._u = np.zeros(num_u, w.dtype)
+        self._feedforward, self._desired = np.zeros(num_u, w.dtype), np.zeros((2, num_u), w.dtype)
+        self.results = [self._new_results(0, 0) for _ in range(2 if is_native else 1)]
+
+    # ------------------------------------------------------------------ what the records were made for
+
+    def is_current(self, controllers: Controllers) -> bool:
+        """Whether model and Context are as they were.
+
+        Args:
+            controllers: those at work.
+        """
+        if controllers is not self._controllers or len(self._w.codes) != self._num_codes:
+            return False
+        plant = self._plant
+        if not self._holds():
+            return True
+        is_same = plant._contact_settings is self._settings and self._threshold == plant._choices.near_rigid_threshold
+        if plant._has_constraints:
+            is_same = is_same and plant._links_at_work(self._context, self) is self.model.contact.links
+        if plant._may_touch:
+            is_same = is_same and self._look_at_geometry() == (self._queries, self._is_moved_by_plant)
+            is_same = is_same and self.penetration_allowance == plant._choices.penetration_allowance
+        return is_same
+
+    def _holds(self) -> bool:
+        """Whether steps may have anything to hold, or anything may touch."""
+        plant = self._plant
+        return plant._can_hold and self._w.is_float and (plant.is_discrete() or plant._may_touch)
+
+    def _look_at_geometry(self) -> tuple[Any, bool]:
+        """What answers proximity queries, and whether all geometries move with bodies of the plant alone."""
+        plant, context = self._plant, self._context
+        query = plant._query_object(context)
+        slot = context.slots[plant._geometry_pose_port.cache_entry().cache_index()]
+        return query.proximity_queries(), self.has_own_geometry and query.takes_poses_from(plant._source_id, slot)
+
+    def prepare(self, controllers: Controllers) -> None:
+        """Takes over model and Context as they are.
+
+        Raises:
+            UnconnectedInputError: there is no SceneGraph to ask what touches.
+        """
+        plant = self._plant
+        self.num_preparations += 1
+        if controllers is not self._controllers:
+            self._drives, self._controllers = Drives(controllers, self._w.dtype, plant.time_step()), None
+        if self._holds():
+            self._settings, self._threshold = plant._settings_of_contact(), plant._choices.near_rigid_threshold
+            if plant._has_constraints:
+                plant._links_at_work(self._context, self)
+            if plant._may_touch:
+                self._take_geometry()
+            self._make_room()
+        self.model, self.work = self._make_model(controllers), self._make_work()
+        self._controllers, self._num_codes = controllers, len(self._w.codes)
+
+    def _take_geometry(self) -> None:
+        plant = self._plant
+        queries, _ = self._look_at_geometry()
+        if self.layout is not queries.layout or self.penetration_allowance != plant._choices.penetration_allowance:
+            plant._read_materials(self, queries.layout, plant._query_object(self._context).inspector())
+        n = len(self.materials)
+        if len(self._boxes) != n:
+            self._boxes, self._grid = np.zeros((n, 6)), np.zeros((CELLS_A_GEOMETRY + 2) * n + 2, np.int64)
+        self._queries, self._is_moved_by_plant = self._look_at_geometry()
+
+    def is_own_geometry(self) -> bool:
+        """Whether steps need nobody else to know what touches."""
+        return self._is_moved_by_plant or not self._plant._may_touch
+
+    def actuation(self) -> Array:
+        """What the actuators exert, shape [num_u]; always the same array."""
+        return self._u
+
+    def geometry_ids(self) -> list[GeometryId]:
+        """The geometries that may touch."""
+        ids: list[GeometryId] = [] if self.layout is None else self.layout.geometry_ids
+        return ids
+
+    # ------------------------------------------------------------------ room
+
+    def grow(self) -> None:
+        """Makes larger what the last step has found too small."""
+        self._controllers = None
+        for out in self.results:
+            self._block_capacity = max(self._block_capacity, int(out.statistics["blocks_needed"]))
+            self._factor = max(self._factor, int(out.statistics["factor_needed"]))
+
+    def lacks_room(self) -> bool:
+        """Whether a step has found candidates or contacts for which there is no room, or the solver too little."""
+        for out in self.results:
+            found = out.found.item
+            if found(NUM_CANDIDATES) > len(out.candidates) or found(NUM_CONTACTS) > len(out.contacts):
+                return True
+            if out.statistics["blocks_needed"] > self._block_capacity or out.statistics["factor_needed"] > self._factor:
+                return True
+        return False
+
+    def _make_room(self) -> None:
+        """Arrays at least as large as the last steps have shown that they must be."""
+        arrays, n = self._plant._contact_model_arrays, len(self.materials)
+        first = self.results[0]
+        found = np.max([out.found for out in self.results], axis=0).tolist()
+        num_candidates, num_contacts = found[NUM_CANDIDATES], found[NUM_CONTACTS]
+        candidate_capacity, contact_capacity = len(first.candidates), len(first.contacts)
+        if num_candidates > candidate_capacity or not candidate_capacity:
+            candidate_capacity = max(2 * num_candidates, _FIRST_CANDIDATES * n + 1)
+        if num_contacts > contact_capacity or not contact_capacity:
+            contact_capacity = max(2 * num_contacts, _FIRST_CONTACTS * n + 1)
+        num_limits, num_drives, num_links = len(arrays.limits), len(self._drives.effort), len(self.links)
+        num_constraints = contact_capacity + 2 * num_limits + num_drives + num_links
+        num_rows = 3 * contact_capacity + 2 * num_limits + num_drives + 6 * num_links
+        if num_rows > len(self._rows) or num_constraints > len(first.problem.constraints):
+            self._rows = np.zeros(num_rows, row_dtype)
+        capacities = candidate_capacity, contact_capacity
+        if capacities != (len(first.candidates), len(first.contacts)) or first.problem.rows is not self._rows:
+            self.results = [self._new_results(*capacities, num_constraints) for _ in self.results]
+        jacobian_size = len(self.results[0].problem.jacobian)
+        sizes = len(self._w.v), len(self._rows), len(self._matrix), jacobian_size, self._factor
+        if workspace_size(*sizes) > len(self._solver_work):
+            self._solver_work = np.zeros(workspace_size(*sizes))
+        integers = integer_workspace_size(len(arrays.trees), num_constraints, self._block_capacity)
+        if integers > len(self._integer_work):
+            self._integer_work = np.zeros(integers, np.int64)
+
+    def _new_results(self, num_candidates: int, num_contacts: int, num_constraints: int = 0) -> StepResults:
+        w, num_rows = self._w, len(self._rows)
+        jacobian = np.zeros(2 * num_rows * self._plant._contact_model_arrays.most_velocities)
+        problem = ProblemArrays(
+            np.zeros(num_constraints, constraint_dtype), self._rows, jacobian, np.zeros(5, np.int64)
+        )
+        return StepResults(
+            x_next=np.zeros_like(w.x),
+            position=np.zeros_like(w.position) if self._is_native else w.position,
+            found=np.zeros(5, np.int64),
+            candidates=np.zeros((num_candidates, 2), np.int64),
+            contacts=np.zeros(num_contacts, contact_dtype),
+            contact_pairs=np.zeros(num_contacts, contact_pair_dtype),
+            problem=problem,
+            v_next=np.zeros(len(w.v)),
+            impulses=np.zeros(num_rows),
+            statistics=np.zeros(1, result_dtype)[0],
+        )
+
+    # ------------------------------------------------------------------ the records
+
+    def _make_model(self, controllers: Controllers) -> Model:
+        plant, w, arrays = self._plant, self._w, self._plant._contact_model_arrays
+        is_continuous, no_numbers = plant.time_step() == 0.0, np.zeros(0)
+        springs = arrays.limit_springs() if is_continuous and len(arrays.limits) else (no_numbers, no_numbers)
+        has_limits = w.scalar.__name__ != "Expression"
+        return Model(
+            code=self._code(),
+            time_step=plant.time_step(),
+            topology=w.topology,
+            parameters=w.parameters,
+            gravity=w.gravity,
+            elements=plant._tree.elements,
+            constants=w.constants,
+            pitches=plant._pitch_places if w.is_numeric else plant._pitch_places[:0],
+            actuators=Actuators(
+                plant._driven_velocities, plant._effort_limits, controllers.inputs, controllers.mobods,
+                controllers.positions, controllers.velocities, controllers.p, controllers.d,
+            ),
+            limits=arrays.limits if has_limits else arrays.limits[:0],
+            limit_stiffness=springs[0],
+            limit_dissipation=springs[1],
+            can_hold=int(self._holds()),
+            contact=self._make_contact(controllers),
+        )  # fmt: skip
+
+    def _make_contact(self, controllers: Controllers) -> ContactModel:
+        plant, arrays = self._plant, self._plant._contact_model_arrays
+        known = _NO_GEOMETRY if self._queries is None else self._queries.engine.arrays
+        drives = np.zeros(len(controllers.inputs) if self._holds() else 0, drive_dtype)
+        if len(drives):
+            drives["v"], drives["p"], drives["d"] = controllers.velocities, controllers.p, controllers.d
+            drives["limit"] = controllers.limits
+        return ContactModel(
+            is_complete=1,
+            geometry=Geometry(
+                int(self._is_moved_by_plant), self.materials_mobods, self.X_BG, np.zeros_like(self.X_BG),
+                known.geometries, known.hulls, known.frames, known.filtered, self._boxes, self._grid,
+                self._proximity_work, self.materials,
+            ),
+            trees=arrays.plant_trees,
+            settings=self._settings_in_use(),
+            near_rigid_threshold=float(plant._choices.near_rigid_threshold),
+            links=self.links,
+            drives=drives,
+            matrix=self._matrix,
+            is_locked=self._is_locked,
+            block_capacity=self._block_capacity,
+            work=self._solver_work,
+            integer_work=self._integer_work,
+        )  # fmt: skip
+
+    def _make_work(self) -> Work:
+        w, drives = self._w, self._drives
+        return Work(
+            self._velocity, self._scratch, w.tau, w.F_applied, self._feedforward, self._desired, self._u,
+            drives.numbers, drives.values, drives.work, drives.effort,
+        )  # fmt: skip
+
+    def _settings_in_use(self) -> Any:
+        return self._plant._settings_of_contact() if self._fallback is None else self._fallback
+
+    def solve_by(self, settings: Any) -> None:
+        """Has the next steps solve contact problems with other settings than those of the plant; None ends that."""
+        self._fallback, self._controllers = settings, None
+
+    # ------------------------------------------------------------------ kernels
+
+    def _kernels(self) -> dict[str, Any]:
+        """The kernel for each name in StepCode."""
+        is_discrete = self._plant.is_discrete()
+        return {
+            "kinematics": kernels.kinematics,
+            "force_elements": kernels.force_elements,
+            "take_input": actuation.take_input,
+            "add_input": actuation.add_input,
+            "put_desired_state": actuation.put_desired_state,
+            "efforts": actuation.calc_efforts,
+            "spread_forces": actuation.spread_forces,
+            "put_efforts": actuation.put_efforts,
+            "is_finite": checked_arrays.is_finite,
+            "dynamics": kernels.discrete_step if is_discrete else kernels.state_derivatives,
+            "controlled_step": kernels.controlled_step,
+            "are_resolved": are_resolved,
+            "limits": find_limits if is_discrete else limit_forces,
+            "geometry_poses": geometry_poses,
+            "find_candidates": find_candidates,
+            "contact_manifolds": contact_manifolds,
+            "make_contact_pairs": make_contact_pairs,
+            "start_step": start_step,
+            "solve": solver_of(self._settings_in_use()),
+            "end_step": end_step,
+        }
+
+    def _code(self) -> StepCode:
+        """What Python calls: compiled functions, once they have been called, or what compiles them."""
+        w, plant, context = self._w, self._plant, self._context
+        functions: dict[str, Any] = {
+            name: w.codes.get(kernel) or functools.partial(w.call, kernel) for name, kernel in self._kernels().items()
+        }
+        functions["kinematics"] = lambda *_arguments: plant._eval_velocity(context)  # may be up to date
+        if not w.is_float:
+            functions["is_finite"] = lambda _values: True
+            functions.update({name: self._kernels()[name].interpreted for name in _SMALL})
+        return StepCode(**functions)
+
+    def calls(self) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+        """The kernels that steps of floats call, by their names in StepCode, with arguments of the types of theirs."""
+        model, state, work, out = self.model, self.state, self.work, self.results[0]
+        contact, actuators, known, q, v = model.contact, model.actuators, self._kernels(), state.q, state.v
+        u, geometry, problem = work.feedforward, contact.geometry, out.problem
+        motion = q, v, out.position, work.velocity
+        body = model.topology, model.parameters
+        dynamics = (*body, model.gravity, *([model.time_step] if model.time_step > 0.0 else []))
+        forces = state.x, work.tau, work.F_applied
+        kinematics = out.position, work.velocity, work.scratch
+        arguments: dict[str, tuple[Any, ...]] = {
+            "is_finite": (out.x_next,),
+            "dynamics": (*dynamics, *forces, *kinematics, out.x_next),
+            "spread_forces": (actuators.driven, actuators.limits, u, u, work.u, work.tau),
+            "take_input": (u, u),
+            "add_input": (actuators.driven, u, u),
+        }
+        if len(model.elements):
+            both = work.tau, work.F_applied, work.tau, work.F_applied
+            arguments["kinematics"] = (*body, *motion)
+            arguments["force_elements"] = (model.elements, model.constants, 0, 1, *motion, *both)
+        if len(actuators.controlled):
+            arguments["put_desired_state"] = (actuators.driven, u, work.desired)
+            arguments["efforts"] = (
+                *actuators[2:], model.time_step, model.parameters, q, v, u, work.desired, work.u, work.drive_values
+            )
+            if model.time_step > 0.0:
+                drives = work.drives, work.drive_values
+                room = work.drive_work, work.efforts, out.x_next
+                arguments["controlled_step"] = (*dynamics, *forces, *drives, *kinematics, *room)
+                arguments["put_efforts"] = (actuators.controlled, u, work.u)
+        if len(model.limits):
+            springs, step = (model.limit_stiffness, model.limit_dissipation), model.time_step
+            found = (step, q, v, v) if step > 0.0 else (*springs, q, v, work.tau)
+            arguments["limits"] = (model.limits, *found)
+            if len(actuators.controlled) and step > 0.0:
+                arguments["are_resolved"] = (actuators.mobods, step, work.drive_values, work.scratch)
+        if self._plant._may_touch and model.can_hold:
+            surfaces, hulls, X_WG, one = geometry.geometries, geometry.hulls, geometry.X_WG, 1
+            arguments["kinematics"] = (*body, *motion)
+            arguments["geometry_poses"] = (geometry.mobods, geometry.X_BG, out.position, X_WG)
+            arguments["find_candidates"] = (
+                surfaces, geometry.frames, geometry.filtered, X_WG, 0.0, geometry.boxes, geometry.grid, out.candidates
+            )
+            points = surfaces, hulls, X_WG, out.candidates, one, 0.0, geometry.work, out.contacts
+            arguments["contact_manifolds"] = points
+            arguments["make_contact_pairs"] = (
+                geometry.materials, contact.trees.of_mobod, out.candidates, out.contacts, out.contact_pairs
+            )
+        if model.can_hold and model.time_step > 0.0:
+            sources = ConstraintSources(out.contact_pairs, model.limits, contact.links, contact.drives)
+            arguments["start_step"] = (
+                contact.trees, model.parameters, contact.settings, contact.near_rigid_threshold, sources,
+                work.drive_values, q, v, out.x_next, out.position, work.scratch, contact.matrix, contact.is_locked,
+                problem,
+            )
+            arguments["solve"] = (
+                contact.settings, contact.trees.trees, contact.matrix, contact.is_locked, v, v, problem.constraints,
+                problem.rows, problem.jacobian, contact.block_capacity, contact.work, contact.integer_work, out.v_next,
+                out.impulses, out.statistics,
+            )
+            arguments["end_step"] = (
+                model.topology, model.time_step, q, out.v_next, out.impulses, actuators.controlled, out.x_next, work.u
+            )
+        return {name: (known[name], given) for name, given in arguments.items()}
