@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from merganser.framework.native import kernel
 from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, OFFSET, VELOCITY_TARGET
-from merganser.multibody.kernels.scalars import clamped, is_finite_number, is_set
+from merganser.multibody.kernels.scalars import clamped, equals, is_finite_number, is_set
 from merganser.multibody.kernels.spatial import Array
 
 __all__ = [
@@ -120,14 +120,15 @@ def spread_forces(
     tau_out: Array,  # shape [num_v]
 ) -> bool:
     """Computes (2); returns whether it is finite."""
-    is_complete = True
     for k in range(tau_out.shape[0]):
         tau_out[k] = 0.0
     for k in range(driven.shape[0]):
-        effort_out[k] = clamped(u_in[k], limits[k])
-        tau_out[driven[k]] += effort_out[k]
+        effort, j = clamped(u_in[k], limits[k]), driven[k]
+        effort_out[k] = effort
+        tau_out[j] = effort if equals(tau_out[j], 0.0) else tau_out[j] + effort  # sums with zero make new objects
     for k in range(applied_in.shape[0]):
         tau_out[k] += applied_in[k]
+    is_complete = True
     for k in range(tau_out.shape[0]):
         is_complete = is_complete and is_finite_number(tau_out[k])
     return is_complete

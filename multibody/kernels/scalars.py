@@ -63,10 +63,10 @@ def real_part(value: Any) -> float:
     Raises:
         RuntimeError: the value is symbolic and not constant.
     """
-    if isinstance(value, numbers.Number):
-        return value.real  # type: ignore[attr-defined]
-    if hasattr(value, "derivatives"):
-        return float(value.value())
+    try:
+        return value.real  # type: ignore[no-any-return]  # of an AutoDiffXd, too
+    except AttributeError:
+        pass
     if hasattr(value, "GetVariables") and value.GetVariables():
         raise RuntimeError(
             "The path of a curvilinear joint is made of pieces, so it cannot be evaluated at the symbolic distance "
@@ -115,14 +115,16 @@ def clamped(value: Any, limit: float) -> Any:
     """max(-limit, min(limit, value)): the real part decides, the limit has no derivatives, what is NaN stays so."""
     if limit == math.inf:
         return value
-    if isinstance(value, numbers.Number):
-        return limit if value.real > limit else -limit if value.real < -limit else value  # type: ignore[attr-defined]
-    if hasattr(value, "GetVariables"):
+    try:
+        x = value.real
+    except AttributeError:
         from merganser.framework import symbolic  # takes a while, and plants of numbers do not need it
 
         return symbolic.max(-limit, symbolic.min(limit, value))
-    x = real_part(value)
-    return limit + 0.0 * value if x > limit else -limit + 0.0 * value if x < -limit else value
+    if -limit <= x <= limit or x != x:
+        return value
+    bound = limit if x > limit else -limit
+    return bound if isinstance(value, (float, complex)) else bound + 0.0 * value
 
 
 @overload(clamped)

@@ -44,6 +44,8 @@ class PlantInputs(PlantForceElements):
         self._actuation_port = self.DeclareVectorInputPort("actuation", tree.num_actuated_dofs())
         self._generalized_force_port = self.DeclareVectorInputPort("applied_generalized_force", tree.num_velocities())
         self._spatial_force_port = self.DeclareAbstractInputPort("applied_spatial_force", Value([]))
+        vectors_and_forces = self._actuation_port, self._generalized_force_port, self._spatial_force_port
+        self._port_indices = tuple(port.get_index() for port in vectors_and_forces)
         self._instance_actuation_ports = []
         self._desired_state_ports = []
         for index in range(tree.num_model_instances()):
@@ -52,6 +54,9 @@ class PlantInputs(PlantForceElements):
             self._instance_actuation_ports.append(self.DeclareVectorInputPort(f"{name}_actuation", size))
             self._desired_state_ports.append(self.DeclareVectorInputPort(f"{name}_desired_state", 2 * size))
         self._driven_velocities = np.array(tree.actuated_velocity_indices(), dtype=np.int64)
+        # All that carry vectors; those of desired states carry nothing where there are no actuators.
+        vectors = [*vectors_and_forces[:2], *self._instance_actuation_ports, *self._desired_state_ports]
+        self._vector_ports = [port.get_index() for port in vectors if port.size()]
         self._has_actuators = len(self._driven_velocities) > 0
         self._every_input = np.arange(len(self._driven_velocities), dtype=np.int64)
         self._effort_limits = np.full(len(self._driven_velocities), np.inf)  # also read by the native plan
@@ -108,32 +113,28 @@ class PlantInputs(PlantForceElements):
         Raises:
             RuntimeError: an applied spatial force is not finite, or acts on no body of the plant.
         """
-        whole = self._read_vector(context, self._actuation_port, w)
+        read, nothing = context.read_input, w.nothing
+        u_port, tau_port, F_port = self._port_indices
+        whole, applied, forces = read(u_port), read(tau_port), read(F_port)
         parts: tuple[Part, ...] = ()
-        if len(self._driven_instances):
-            of_instances = [(i, self._read_vector(context, port, w)) for i, port in self._driven_instances]
-            inputs = self._tree.coordinates.inputs
-            parts = tuple(Part(inputs[i], values) for i, values in of_instances if values is not None)
+        if self._driven_instances:
             if whole is None:
                 self._log_undriven(context, table)
+            of_instances = [(instance, read(port.get_index())) for instance, port in self._driven_instances]
+            inputs = self._tree.coordinates.inputs
+            parts = tuple([Part(inputs[i], _contiguous(value)) for i, value in of_instances if value is not None])
         desired: tuple[Part, ...] = ()
         if table.controlled:
-            ports, controlled = self._desired_state_ports, table.controlled.items()
-            desired = tuple(Part(of, self._read_vector(context, ports[i], w)) for i, of in controlled)
-        applied = self._read_vector(context, self._generalized_force_port, w)
-        forces = context.read_input(self._spatial_force_port.get_index())
-        F_Bo_W = w.zeros_F if forces is None else self._add_up_spatial_forces(context, w, forces.get_value())
-        nothing = w.zeros_v[:0]
+            ports = self._desired_state_ports
+            values = [(of, read(ports[instance].get_index())) for instance, of in table.controlled.items()]
+            desired = tuple([Part(of, _contiguous(value)) for of, value in values])
         return Inputs(
-            nothing if whole is None else whole, parts, desired, nothing if applied is None else applied, F_Bo_W
+            nothing if whole is None else _contiguous(whole),
+            parts,
+            desired,
+            nothing if applied is None else _contiguous(applied),
+            w.zeros_F if forces is None else self._add_up_spatial_forces(context, w, forces.get_value()),
         )
-
-    def _read_vector(self, context: Any, port: InputPort, w: Workspace) -> Any:
-        """What a port carries, contiguous; None if it is not connected."""
-        value = context.read_input(port.get_index())
-        if value is None:
-            return None
-        return np.ascontiguousarray(value.value()) if w.is_numeric else value.value()
 
     def _log_undriven(self, context: Any, table: ActuatorTable) -> None:
         """Says once of each model instance whose actuators nothing drives that they exert nothing."""
@@ -177,8 +178,6 @@ class PlantInputs(PlantForceElements):
 
     def _controllers_at_work(self, w: Workspace, table: ActuatorTable) -> Controllers:
         """The PD controllers but those of locked joints, which are ignored."""
-        if not table.controlled:
-            return table.controllers
         locks = w.parameters["is_locked"][table.controllers.mobods]
         is_locked = locks.real > 0.5 if w.is_numeric else np.array([is_set(lock) for lock in locks], dtype=bool)
         return table.controllers_of_moving_joints(self._tree, is_locked)
@@ -233,3 +232,9 @@ class PlantInputs(PlantForceElements):
             )
         if np.shape(force.p_BoBq_B) != (3,):
             raise ValueError(f"{place} a force with p_BoBq_B of shape {np.shape(force.p_BoBq_B)} in place of (3,).")
+
+
+def _contiguous(vector: Any) -> Any:
+    """The numbers of a BasicVector as kernels take them."""
+    values = vector.value()
+    return values if values.flags.c_contiguous else np.ascontiguousarray(values)

@@ -120,7 +120,7 @@ class PlantContact(PlantContactGeometry):
         room: StepRoom | None = w.step_room
         if room is None:
             room = w.step_room = StepRoom(self, context, w)
-        controllers = self._controllers_at_work(w, table)
+        controllers = self._controllers_at_work(w, table) if table.controlled else table.controllers
         if not room.is_current(controllers):
             self._refuse_symbolic_controllers(w, controllers)
             room.prepare(controllers)

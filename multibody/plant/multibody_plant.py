@@ -199,6 +199,9 @@ class MultibodyPlant(PlantLoops):
         self._native_dynamics.note_call(w)
         if self._time_step > 0.0:
             status = self._calc_discrete_step(context, w, result)
+        elif w.is_float and self._native_dynamics.compute(context, w, result):
+            w.store.invalid &= w.kinematics_clearing
+            return w
         else:
             status = self._find_forces(context, w)
             if status == 0 and self._has_loops:

@@ -55,7 +55,7 @@ _FIRST_CANDIDATES = 4  # room at the start for so many candidates and contacts o
 _FIRST_CONTACTS = 4
 _SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
 _NO_GEOMETRY = ProximityArrays([], [])
-_SMALL = ("take_input", "add_input", "put_desired_state", "efforts", "spread_forces", "put_efforts", "limits")
+_SMALL = ("take_input", "add_input", "put_desired_state", "efforts", "spread_forces", "put_efforts")
 
 
 def solver_of(settings: Any) -> Any:
@@ -91,6 +91,7 @@ class StepRoom:
         F_applied: forces on the bodies in the last dynamics but those of contact; the workspace's zeros for none.
         F_Bo_W: room for all forces on the bodies.
         sample: the contacts of the last dynamics; None if there are none.
+        compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
     """
 
     def __init__(self, plant: MultibodyPlant, context: Any, w: Workspace, is_native: bool = False) -> None:
@@ -108,6 +109,7 @@ class StepRoom:
         self.F_applied: Any = w.zeros_F
         self.F_Bo_W: Any = np.zeros_like(w.zeros_F)
         self.sample: Any = None
+        self.compiled: Any = None
         self.num_preparations = 0
         self._queries: Any = None
         self._is_moved_by_plant = False
@@ -130,6 +132,7 @@ class StepRoom:
         own = [np.zeros_like(a) for a in (w.velocity, w.scratch)] if is_native else [w.velocity, w.scratch]
         self._velocity, self._scratch = own
         self.state = State(w.x, w.q, w.v)
+        self._limits: list[tuple[int, int, float, float]] = arrays.limits.tolist()
         num_u = len(plant._driven_velocities)
         self._u = np.zeros(num_u, w.dtype)
         self._feedforward, self._desired = np.zeros(num_u, w.dtype), np.zeros((2, num_u), w.dtype)
@@ -381,7 +384,16 @@ class StepRoom:
         if not w.is_float:
             functions["is_finite"] = lambda _values: True
             functions.update({name: self._kernels()[name].interpreted for name in _SMALL})
+            functions["limits"] = self._add_limit_forces
         return StepCode(**functions)
+
+    def _add_limit_forces(self, *arguments: Any) -> int:
+        """Calls the kernel of limits with objects, if any joint is beyond one: to see that takes a sixth of that."""
+        positions = [x.real for x in self.state.q.tolist()]
+        if all(lower <= positions[q] <= upper for q, _, lower, upper in self._limits):
+            return 0
+        count: int = limit_forces.interpreted(*arguments)
+        return count
 
     def calls(self) -> dict[str, tuple[Any, tuple[Any, ...]]]:
         """The kernels that steps of floats call, by their names in StepCode, with arguments of the types of theirs."""

@@ -63,6 +63,7 @@ class Workspace:
             return is false. With other scalar types they never write.
         room_F: workspace of kernels, as F_applied; no value outlives a call.
         zeros_v, zeros_F, zero_gravity: constants for algorithms that leave something out; never written.
+        nothing: an empty vector.
         position_slot, velocity_slot: as given; they tell whether the kinematics are up to date.
         pose_bit, position_bit, velocity_bit, parameter_bit: bits of the slots. Where the position kinematics are up to
             date, so are the poses, whatever the bit of the poses says.
@@ -88,7 +89,8 @@ class Workspace:
 
     __slots__ = (
         "F_applied", "J_shape", "M_shape", "codes", "constants", "down", "dtype", "frame_poses", "frames",
-        "gravity", "has_applied_forces", "is_float", "is_numeric", "kinematics_clearing", "loops", "parameter_bit",
+        "gravity", "has_applied_forces", "is_float", "is_numeric", "kinematics_clearing", "loops", "nothing",
+        "parameter_bit",
         "parameters", "places", "point", "pose_bit", "pose_clearing", "poses", "position", "position_bit",
         "position_clearing", "position_slot", "q", "q_node", "q_shape", "quaternion_starts", "room_F",
         "room_for_samples", "run_bias_accelerations", "run_center_of_mass_jacobian", "run_derivatives",
@@ -161,6 +163,7 @@ class Workspace:
         self.frame_poses: tuple[Array | None, Any] = None, None
         self.F_applied = np.zeros((num_mobods, 6), self.dtype)
         self.zeros_v = np.zeros(num_v, self.dtype)
+        self.nothing = np.zeros(0, self.dtype)
         self.zeros_F = np.zeros((num_mobods, 6), self.dtype)
         self.room_F = np.zeros((num_mobods, 6), self.dtype)
         self.zero_gravity = np.zeros(3, self.dtype)
