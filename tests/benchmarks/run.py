@@ -114,6 +114,7 @@ def main() -> None:
     parser.add_argument("--cold", action="store_true", help="run whole programs with nothing compiled, too")
     arguments = parser.parse_args()
     clock = time.process_time if arguments.cpu else time.perf_counter
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # programs start from bytecode, as those of users do
     compile_beforehand()
     theirs = pydrake_library()
     print(f"{'work':58s} {'merganser':>12s} {'reference':>12s} {'ratio':>7s}")
