@@ -184,6 +184,23 @@ def test_import_is_light(module, forbidden):
     assert forbidden & set(output.split()) == set()
 
 
+def test_derivatives_do_not_load_symbols():
+    code = """
+import sys
+from merganser.analysis import Simulator_
+from merganser.framework import DiagramBuilder_
+from merganser.framework.autodiff import AutoDiffXd
+from merganser.framework.primitives import Gain, Gain_
+from merganser.multibody.tree import MultibodyForces_
+system = Gain_[None](1.0, 1).ToAutoDiffXd()
+assert type(system) is Gain_[AutoDiffXd] and issubclass(Gain_[AutoDiffXd], Gain)
+Simulator_[AutoDiffXd](system).AdvanceTo(1.0)
+assert DiagramBuilder_[AutoDiffXd] and MultibodyForces_[AutoDiffXd]
+assert "sympy" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_all_names_that_are_exported_exist():
     code = "import merganser.all as everything; assert len(vars(everything)) > 150, len(vars(everything))"
     subprocess.run([sys.executable, "-c", code], check=True)
