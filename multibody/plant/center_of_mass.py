@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,9 @@ from merganser.multibody.tree import Frame, SpatialInertia, UnitInertia
 __all__ = ["CenterOfMass"]
 
 Array = NDArray[Any]
-Instances = Iterable[int] | None
-Arguments, Keywords = tuple[Any, ...], dict[str, Any]  # with model_instances or without
+Instances: TypeAlias = Iterable[int] | None
+Arguments: TypeAlias = tuple[Any, ...]  # with model_instances or without
+Keywords: TypeAlias = dict[str, Any]
 
 
 class CenterOfMass:
