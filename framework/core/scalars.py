@@ -24,6 +24,7 @@ __all__ = [
     "dtype_of",
     "filled",
     "has_nan",
+    "scalar_named",
     "scalar_of_array",
     "supported_scalars",
 ]

@@ -106,9 +106,9 @@ class Template:
         """
         if isinstance(parameter, (tuple, list)) and len(parameter) == 1:
             parameter = parameter[0]
-        T = self._scalars()[0] if parameter is None else checked_scalar(parameter, self.name)
+        T = self._first() if parameter is None else checked_scalar(parameter, self.name)
         if T not in self._made:
-            if T is not float and T not in self._scalars():
+            if not self._has(T):
                 names = ", ".join(scalar.__name__ for scalar in self._scalars())
                 raise RuntimeError(f"{self.name}: there is no instantiation for {T.__name__}, only for {names}.")
             self._made[T] = self._instantiate(T)
@@ -129,6 +129,14 @@ class Template:
             except TypeError as error:
                 refusal = refusal or error
         raise TypeError(f"{self.name}: none of its classes takes these arguments. {refusal}") from refusal
+
+    # Where all scalar types are meant, Expression is not imported to say so: that takes 0.3 s.
+
+    def _first(self) -> type[Any]:
+        return float if self._scalars is supported_scalars else self._scalars()[0]
+
+    def _has(self, T: type[Any]) -> bool:
+        return T is float or self._scalars is supported_scalars or T in self._scalars()
 
     def _instantiate(self, T: type[Any]) -> Any:
         raise NotImplementedError

@@ -15,7 +15,7 @@ from merganser.multibody.contact.step_records import Inputs, Part
 from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.plant.drives import ActuatorTable, Controllers
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
-from merganser.multibody.plant.force_elements import PlantForceElements
+from merganser.multibody.plant.parts import PlantParts
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
 
@@ -24,7 +24,7 @@ __all__ = ["PlantInputs"]
 _logger = logging.getLogger("merganser.multibody.plant")
 
 
-class PlantInputs(PlantForceElements):
+class PlantInputs(PlantParts):
     """Input ports: actuation and desired states, applied forces, geometry queries."""
 
     _actuation_port: InputPort

@@ -54,9 +54,7 @@ def test_every_package_folder_is_listed_for_the_wheel():
         for package in PACKAGES
         for init in (ROOT / package).rglob("__init__.py")
     }
-    wanted = {
-        "merganser" if f == Path("framework/_root") else "merganser." + ".".join(f.parts) for f in folders
-    }
+    wanted = {".".join(("merganser", *f.parts)).replace("merganser.framework._root", "merganser") for f in folders}
     assert listed == wanted
 
 
@@ -182,6 +180,23 @@ def test_import_is_light(module, forbidden):
     code = f"import sys, {module}; print(*sorted(sys.modules))"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert forbidden & set(output.split()) == set()
+
+
+def test_derivatives_do_not_load_symbols():
+    code = """
+import sys
+from merganser.analysis import Simulator_
+from merganser.framework import DiagramBuilder_
+from merganser.framework.autodiff import AutoDiffXd
+from merganser.framework.primitives import Gain, Gain_
+from merganser.multibody.tree import MultibodyForces_
+system = Gain_[None](1.0, 1).ToAutoDiffXd()
+assert type(system) is Gain_[AutoDiffXd] and issubclass(Gain_[AutoDiffXd], Gain)
+Simulator_[AutoDiffXd](system).AdvanceTo(1.0)
+assert DiagramBuilder_[AutoDiffXd] and MultibodyForces_[AutoDiffXd]
+assert "sympy" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_all_names_that_are_exported_exist():
