@@ -16,6 +16,13 @@ from merganser.multibody import kernels
 from merganser.multibody.kernels import checked_arrays
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
 from merganser.multibody.plant.arguments import checked_points, checked_vector, mobod_of, place_of
+from merganser.multibody.plant.kernel_calls import (
+    bind_kinematics,
+    bind_poses,
+    bind_position,
+    bind_rest,
+    bind_velocity,
+)
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.workspace import Workspace
@@ -55,7 +62,7 @@ class PlantKinematics:
         if store.reader is not None:
             store.note_read(context, 0)
         if store.invalid & w.pose_bit and store.invalid & w.position_bit:
-            w.run_poses()
+            (w.calls.poses or bind_poses(w))()
             store.invalid &= w.pose_clearing
         return w
 
@@ -72,9 +79,9 @@ class PlantKinematics:
             store.note_read(context, 0)
         if store.invalid & w.position_bit:
             if store.invalid & w.pose_bit:
-                w.run_position()
+                (w.calls.position or bind_position(w))()
             else:
-                w.run_rest()
+                (w.calls.rest or bind_rest(w))()
             store.invalid &= w.position_clearing
         return w
 
@@ -90,10 +97,10 @@ class PlantKinematics:
         if store.reader is not None:
             store.note_read(context, 0)
         if store.invalid & w.position_bit:
-            w.run_kinematics()
+            (w.calls.kinematics or bind_kinematics(w))()
             store.invalid &= w.kinematics_clearing
         elif store.invalid & w.velocity_bit:
-            w.run_velocity()
+            (w.calls.velocity or bind_velocity(w))()
             store.invalid &= w.velocity_clearing
         return w
 
@@ -124,7 +131,7 @@ class PlantKinematics:
         if store.reader is not None:
             store.note_read(context, 0)
         if store.invalid & w.pose_bit and store.invalid & w.position_bit:
-            w.run_poses()
+            (w.calls.poses or bind_poses(w))()
             store.invalid &= w.pose_clearing
         try:
             copy_pose = w.poses[body]

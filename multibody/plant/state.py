@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import RandomGenerator
 from merganser.multibody.plant.arguments import checked_vector, sized_vector
+from merganser.multibody.plant.kernel_calls import bind_write_q, bind_write_v, bind_write_x
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.workspace import Workspace
@@ -24,7 +25,8 @@ class PlantState:
     """Copies of the state x = [q; v] and of its parts, and changes of them.
 
     Every `set_...` function checks its arguments, and refuses values that are not finite, before it changes anything.
-    The first lines of those for the whole state are those of StateViews.workspace(), as in kinematics.py.
+    The first lines of those for the whole state are those of StateViews.workspace(), as in kinematics.py; then a
+    kernel checks and writes what is an array for all, as it often is.
     """
 
     def __init__(self, model: PlantModel, views: StateViews) -> None:
@@ -60,7 +62,7 @@ class PlantState:
         store = w.store
         if store.reader is not None:
             store.note_read(context, 0)
-        if q is MISSING and not store.computing and w.write_q(model_instance):  # as it often is: a vector for all
+        if q is MISSING and not store.computing and (w.calls.write_q or bind_write_q(w))(model_instance):
             store.invalid |= w.down[w.q_node]
             return
         instance, given = _instance_and_vector("SetPositions", "q", model_instance, q)
@@ -78,7 +80,7 @@ class PlantState:
         store = w.store
         if store.reader is not None:
             store.note_read(context, 0)
-        if v is MISSING and not store.computing and w.write_v(model_instance):  # as it often is: a vector for all
+        if v is MISSING and not store.computing and (w.calls.write_v or bind_write_v(w))(model_instance):
             store.invalid |= w.down[w.v_node]
             return
         instance, given = _instance_and_vector("SetVelocities", "v", model_instance, v)
@@ -97,7 +99,7 @@ class PlantState:
         store = w.store
         if store.reader is not None:
             store.note_read(context, 0)
-        if q_v is MISSING and not store.computing and w.write_x(model_instance):  # as it often is: a vector for all
+        if q_v is MISSING and not store.computing and (w.calls.write_x or bind_write_x(w))(model_instance):
             store.invalid |= w.down[w.q_node] | w.down[w.v_node]
             return
         caller = "SetPositionsAndVelocities"
