@@ -41,7 +41,7 @@ class PlantContactGeometry(PlantConstraints):
         layout = queries.layout
         if room.layout is not layout or room.penetration_allowance != self._choices.penetration_allowance:
             self._read_materials(room, layout, query.inspector())
-        slot = context.slots[self._outputs.geometry_pose_port.cache_entry().cache_index()]
+        slot = context.slots[self._geometry_pose_port.cache_entry().cache_index()]
         if room.has_own_geometry and query.takes_poses_from(self._source_id, slot):
             # The same as what follows, without the way through both ports.
             w = self._workspace(context)

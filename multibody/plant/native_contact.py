@@ -156,7 +156,7 @@ class HeldRoom:
         if value is None:
             return None
         query = value.get_value()
-        slot = context.slots[plant._outputs.geometry_pose_port.cache_entry().cache_index()]
+        slot = context.slots[plant._geometry_pose_port.cache_entry().cache_index()]
         return query.proximity_queries() if query.takes_poses_from(plant._source_id, slot) else None
 
     def prepare(self) -> bool:
