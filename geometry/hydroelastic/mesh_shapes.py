@@ -18,6 +18,7 @@ from merganser.geometry.meshes import (
     read_volume_mesh,
 )
 from merganser.geometry.meshes.arrays import merged
+from merganser.geometry.meshes.volume_mesh import boundary_triangles
 from merganser.geometry.shapes import Convex, Mesh
 
 __all__ = ["convex_volume", "file_volume", "inflated", "is_closed", "shape_surface", "surface_vertices"]
@@ -110,7 +111,7 @@ def file_volume(shape: Mesh) -> VolumeMesh:
 def surface_vertices(volume: VolumeMesh) -> NDArray[np.bool_]:
     """Returns whether each vertex is one of a triangle that belongs to one tetrahedron only, shape [num_vertices]."""
     on_surface = np.zeros(volume.num_vertices(), np.bool_)
-    on_surface[volume.boundary_triangles()] = True
+    on_surface[boundary_triangles(volume)] = True
     return on_surface
 
 

@@ -34,6 +34,7 @@ from merganser.geometry.hydroelastic.primitive_meshes import (
 )
 from merganser.geometry.materials import HydroelasticType
 from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, TriangleSurfaceMesh, VolumeMesh
+from merganser.geometry.meshes.volume_mesh import boundary_triangles
 from merganser.geometry.properties import ProximityProperties
 from merganser.geometry.shapes import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, Mesh, Shape, Sphere
 
@@ -258,7 +259,7 @@ def _volume_of_file(shape: Mesh | Convex, margin: float) -> Volume:
         mesh = convex_volume(shape, margin)
     else:
         plain = file_volume(shape)
-        vertices = inflated(plain.vertex_array(), plain.boundary_triangles(), margin)
+        vertices = inflated(plain.vertex_array(), boundary_triangles(plain), margin)
         mesh = VolumeMesh(plain.tetrahedron_array(), vertices)
     depths = _depths(mesh)
     return Volume(mesh, np.where(surface_vertices(mesh), -margin, depths) / depths.max())
@@ -268,7 +269,7 @@ def _depths(volume: VolumeMesh) -> Array:
     """How far each vertex is from the surface [m], shape [num_vertices]."""
     from merganser.geometry.proximity.mesh_distance import MeshDistance  # loads the compiler
 
-    distance = MeshDistance(volume.vertex_array(), volume.boundary_triangles())
+    distance = MeshDistance(volume.vertex_array(), boundary_triangles(volume))
     depths = np.zeros(volume.num_vertices())
     for v in np.flatnonzero(~surface_vertices(volume)).tolist():
         depths[v] = abs(distance(volume.vertex_array()[v])[0])

@@ -18,6 +18,7 @@ from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M,
 from merganser.geometry.hydroelastic.polygons import MOST_CORNERS, make_room
 from merganser.geometry.hydroelastic.representation import CompliantVolume, RigidSurface, make_representation
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces
+from merganser.geometry.meshes.volume_mesh import boundary_triangles
 from merganser.geometry.proximity.mesh_distance import MeshDistance
 
 E = 1e5
@@ -168,7 +169,7 @@ def check_inside(faces: Any, bodies: list[Any], X_WG: Any) -> None:
             distance = MeshDistance(b.mesh.vertex_array(), b.mesh.triangle_array())
             assert max(abs(distance(p)[0]) for p in p_G[:40]) < 1e-12
         else:
-            distance = MeshDistance(b.volume.mesh.vertex_array(), b.volume.mesh.boundary_triangles())
+            distance = MeshDistance(b.volume.mesh.vertex_array(), boundary_triangles(b.volume.mesh))
             assert max(distance(p)[0] for p in p_G[:40]) < 1e-12
 
 

@@ -35,6 +35,7 @@ from merganser.geometry.hydroelastic.representation import (
     RigidSurface,
     make_representation,
 )
+from merganser.geometry.meshes.volume_mesh import boundary_triangles
 from merganser.geometry.proximity.mesh_distance import MeshDistance
 
 
@@ -76,7 +77,7 @@ def test_pressure_grows_with_the_distance_from_the_surface(name: str, tmp_path: 
     body = compliant(shape_of(name, tmp_path), modulus=2.0, hint=0.005)
     mesh, extent = body.volume.mesh, body.volume.extent
     assert (extent.min(), extent.max()) == (0.0, 1.0)
-    distance = MeshDistance(mesh.vertex_array(), mesh.boundary_triangles())
+    distance = MeshDistance(mesh.vertex_array(), boundary_triangles(mesh))
     depths = np.array([-distance(p)[0] for p in mesh.vertex_array()])
     np.testing.assert_allclose(extent, depths / depths.max(), rtol=0, atol=0.01)
 
@@ -96,7 +97,7 @@ def test_a_margin_inflates_the_volume(name: str, tmp_path: Path) -> None:
     area = ConvertVolumeToSurfaceMesh(plain.mesh).total_area()
     assert inflated.mesh.CalcVolume() - plain.mesh.CalcVolume() == pytest.approx(margin * area, rel=0.1)
     assert inflated.extent.max() == 1.0
-    is_outer = np.isin(np.arange(inflated.mesh.num_vertices()), inflated.mesh.boundary_triangles())
+    is_outer = np.isin(np.arange(inflated.mesh.num_vertices()), boundary_triangles(inflated.mesh))
     assert (inflated.extent[is_outer] < 0.0).all() and (inflated.extent[~is_outer] > 0.0).all()
 
 
