@@ -20,6 +20,7 @@ from merganser.geometry import *  # noqa: F403
 from merganser.multibody.controllers import *  # noqa: F403
 from merganser.multibody.math import *  # noqa: F403
 from merganser.multibody.parsing import *  # noqa: F403
+from merganser.multibody.planning import *  # noqa: F403
 from merganser.multibody.plant import *  # noqa: F403
 from merganser.multibody.tree import *  # noqa: F403
 

@@ -25,6 +25,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "multibody.parsing": ("multibody.parsing",),
     "multibody.plant": ("multibody.plant",),
     "multibody.tree": ("multibody.tree",),
+    "planning": ("multibody.planning",),
     "polynomial": ("framework.trajectories",),
     "symbolic": ("framework.symbolic",),
     "systems": (),
@@ -44,7 +45,7 @@ WITHOUT_COUNTERPART = frozenset(
         "examples.compass_gait", "examples.pendulum", "examples.quadrotor", "examples.rimless_wheel",
         "examples.van_der_pol", "geometry.optimization", "gym", "lcm", "manipulation", "multibody.benchmarks",
         "multibody.fix_inertia", "multibody.inverse_kinematics", "multibody.mesh_to_model", "multibody.meshcat",
-        "multibody.optimization", "multibody.rational", "perception", "planning", "solvers", "systems.drawing",
+        "multibody.optimization", "multibody.rational", "perception", "solvers", "systems.drawing",
         "systems.jupyter_widgets", "systems.lcm", "systems.planar_scenegraph_visualizer", "systems.pyplot_visualizer",
         "systems.rendering", "systems.sensors", "visualization",
     }
