@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from merganser.analysis import *  # noqa: F403
 from merganser.analysis.controllers import *  # noqa: F403
 from merganser.analysis.estimators import *  # noqa: F403
+from merganser.examples import *  # noqa: F403
 from merganser.framework import *  # noqa: F403
 from merganser.framework.autodiff import *  # noqa: F403
 from merganser.framework.math import *  # noqa: F403

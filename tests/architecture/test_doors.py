@@ -67,6 +67,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "framework.core.native_function": (BLOCKS, VECTORS, PORTS, PLANS),
     "framework.core.random_values": (GENERATORS,),
     "framework.native": (BLOCKS, VECTORS, PORTS, PLANS),
+    "framework._root.examples": (VECTORS, PORTS, PLANS),
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
     "geometry.pose_kernels": (FRAMES,),
     "geometry.proximity": (POSES, SHAPES),
