@@ -12,6 +12,7 @@ from merganser.framework.core.templates import instantiate
 from merganser.multibody.math import SpatialAcceleration
 from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.failures import describe_overflow, describe_singularity
+from merganser.multibody.plant.kernel_calls import bind_derivatives
 from merganser.multibody.plant.loops import PlantLoops
 from merganser.multibody.plant.native_code import NativeDynamics
 from merganser.multibody.plant.workspace import Workspace
@@ -156,7 +157,7 @@ class MultibodyPlant(PlantLoops):
         elif self._has_loops:
             status = self._calc_loop_derivatives(w, (w.topology, w.parameters, w.gravity), result)
         else:
-            status = w.run_derivatives(result)
+            status = (w.calls.derivatives or bind_derivatives(w))(result)
         self._conclude(context, w, status, result)
         return w
 

@@ -70,6 +70,7 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "framework.core.native_function": (BLOCKS, VECTORS, PORTS, PLANS),
     "framework.core.random_values": (GENERATORS,),
     "framework.native": (BLOCKS, VECTORS, PORTS, PLANS),
+    "framework._root.examples": (VECTORS, PORTS, PLANS),
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
     "geometry.hydroelastic": (POSES, HYDROELASTIC),
     "geometry.pose_kernels": (FRAMES,),
