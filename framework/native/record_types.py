@@ -112,7 +112,7 @@ class _Fields(AttributeTemplate):
 
     key = _RecordType
 
-    def generic_resolve(self, kind: Any, name: str) -> Any:
+    def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
         field = fields_of(kind.record).get(name)
         return None if field is None else _type_of(field)
 

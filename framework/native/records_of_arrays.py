@@ -116,7 +116,7 @@ def is_record_class(kind: Any) -> bool:
 
 
 @functools.cache
-def fields_of(record: type) -> dict[str, Field]:
+def fields_of(record: Any) -> dict[str, Field]:
     """The fields of a class of records.
 
     Raises:
@@ -125,7 +125,7 @@ def fields_of(record: type) -> dict[str, Field]:
     fields: dict[str, Field] = {}
     start = 0
     hints = get_type_hints(record, include_extras=True)
-    for name in record._fields:  # type: ignore[attr-defined]
+    for name in record._fields:
         field = fields[name] = _field(f"{record.__qualname__}.{name}", start, hints[name])
         start += field.size()
     return fields
@@ -143,7 +143,7 @@ def _field(name: str, start: int, hint: Any) -> Field:
 
 
 @functools.cache
-def size_of(record: type) -> int:
+def size_of(record: Any) -> int:
     """How many integers a record takes, without what its lists hold."""
     return sum(field.size() for field in fields_of(record).values())
 
@@ -205,7 +205,7 @@ def _integers(name: str, kind: Any, value: Any) -> tuple[Argument, ...]:
 
 
 @functools.cache
-def record_at(record: type) -> Any:
+def record_at(record: Any) -> Any:
     """What compiled code calls with the pointers of an operation to values and integers; it gives the record."""
 
     def describe(typingctx: Any, values: Any, integers: Any) -> Any:

@@ -37,7 +37,7 @@ Integers = Annotated[Array, ArrayOf(INTEGER)]
 Floats = Annotated[Array, ArrayOf(FLOAT)]
 FloatTable = Annotated[Array, ArrayOf(FLOAT, 2)]
 Poses = Annotated[Array, ArrayOf(FLOAT, 3)]
-FloatsInContext = Annotated[Array, ArrayOf(FLOAT, 1, True)]
+FloatsInContext = Annotated[Any, ArrayOf(FLOAT, 1, True)]  # an array in Python, for compiled code a Placed
 
 # What StepResults.found holds.
 NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS = 0, 1, 2
@@ -162,10 +162,10 @@ class Model(NamedTuple):
     code: StepCode
     time_step: float
     topology: Annotated[Array, ArrayOf(layout.topology_dtype)]
-    parameters: Annotated[Array, ArrayOf(layout.parameter_dtype(), 1, True)]
+    parameters: Annotated[Any, ArrayOf(layout.parameter_dtype(), 1, True)]
     gravity: FloatsInContext
     elements: Annotated[Array, ArrayOf(layout.element_dtype)]
-    constants: Annotated[Array, ArrayOf(layout.constant_dtype(), 1, True)]
+    constants: Annotated[Any, ArrayOf(layout.constant_dtype(), 1, True)]
     pitches: Integers
     actuators: Actuators
     limits: Annotated[Array, ArrayOf(limit_dtype)]

@@ -64,7 +64,8 @@ def real_part(value: Any) -> float:
         RuntimeError: the value is symbolic and not constant.
     """
     try:
-        return value.real  # type: ignore[no-any-return]  # of an AutoDiffXd, too
+        real: float = value.real  # of an AutoDiffXd, too
+        return real
     except AttributeError:
         pass
     if hasattr(value, "GetVariables") and value.GetVariables():

@@ -204,7 +204,7 @@ class PlantInputs(PlantParts):
     def _add_up_spatial_forces(self, context: Any, w: Workspace, forces: list[Any]) -> Any:
         """The sum of these forces on each body about Bo in W, shape [num_mobods, 6]."""
         total = np.zeros_like(w.zeros_F)
-        R_WB = self._eval_position(context).position["R_WB"] if forces else None
+        R_WB = self._eval_position(context).position["R_WB"]
         for force in forces:
             self._check_spatial_force(context, force)
             mobod = int(self._tree.mobod_of_body[force.body_index])

@@ -119,7 +119,8 @@ class PlantContact(PlantContactGeometry):
         """The arrays of steps in Python, as model and Context are now."""
         room: StepRoom | None = w.step_room
         if room is None:
-            room = w.step_room = StepRoom(self, context, w)
+            plant: Any = self  # with all that is derived from this class
+            room = w.step_room = StepRoom(plant, context, w)
         controllers = self._controllers_at_work(w, table) if table.controlled else table.controllers
         if not room.is_current(controllers):
             self._refuse_symbolic_controllers(w, controllers)

@@ -393,8 +393,9 @@ class _CompiledDerivatives:
         def parts(given: tuple[Part, ...]) -> tuple[Part, ...]:
             return tuple(Part(part.actuators, placed(part.values)) for part in given)
 
-        names = "parameters", "gravity", "constants"
-        model = model._replace(**{name: placed(getattr(model, name)) for name in names})
+        in_context = {"parameters": placed(model.parameters), "gravity": placed(model.gravity)}
+        changes: dict[str, Any] = in_context | {"constants": placed(model.constants)}
+        model = model._replace(**changes)
         known = Inputs(placed(inputs.u), parts(inputs.parts), parts(inputs.desired), placed(inputs.tau), inputs.F_Bo_W)
         self._xdot = room.results[0].x_next
         state = State(*map(placed, room.state))

@@ -105,7 +105,8 @@ class StepRoom:
         self.X_BG = np.zeros((0, 4, 4))
         self.has_own_geometry = self.has_foreign_geometry = False
         self.is_foreign = np.zeros(0, bool)
-        self.links, self.link_source = np.zeros(0, link_dtype), None
+        self.links = np.zeros(0, link_dtype)
+        self.link_source: Any = None
         self.F_applied: Any = w.zeros_F
         self.F_Bo_W: Any = np.zeros_like(w.zeros_F)
         self.sample: Any = None
