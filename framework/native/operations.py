@@ -7,12 +7,14 @@ Python callback of its block computes.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from collections.abc import Callable
 from typing import Any
 
 from merganser.framework.core.native_code import Operation
 from merganser.framework.core.native_function import NativeOperation
+from merganser.framework.native.addresses import address_of_array
 from merganser.framework.native.code_files import CodeFiles
 from merganser.framework.native.compile import Code, compiler_lock, obtain
 from merganser.framework.native.expression_operations import expressions
@@ -21,7 +23,7 @@ from merganser.framework.native.native_operations import signature_of_operation
 from merganser.framework.native.tape import FAILED, call_python, integers_at
 from merganser.framework.native.trajectory_operations import trajectory
 
-__all__ = ["OPERATIONS", "CompiledOperation", "address_of", "has_complex_form", "signature_of_operation"]
+__all__ = ["OPERATIONS", "CompiledOperation", "address_of", "caller_of", "has_complex_form", "signature_of_operation"]
 
 OPERATIONS: dict[str, Callable[..., None]] = {
     function.__name__: function for function in (expressions, trajectory)
@@ -65,6 +67,16 @@ def has_complex_form(operation: str | NativeOperation | Operation) -> bool:
 @functools.cache
 def _address_of(name: str, is_complex: bool) -> int:
     return CompiledOperation(OPERATIONS[name], is_complex).address()
+
+
+def caller_of(operation: Operation, values: Any, integers: Any) -> Callable[[], None]:
+    """A function that Python calls to have an operation work on an array of float64, with this list of integers.
+
+    Whoever calls it keeps both arrays, and all that the integers tell of.
+    """
+    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
+    arguments = (ctypes.c_void_p(address_of_array(array)) for array in (values, values, integers))
+    return functools.partial(kind(operation.address()), *arguments)
 
 
 class CompiledOperation:

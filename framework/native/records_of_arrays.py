@@ -157,13 +157,15 @@ def integers_of(record: Any) -> tuple[Argument, ...]:
     Raises:
         TypeError: a field does not hold what the hint says.
     """
-    integers: list[Argument] = [0] * size_of(type(record))
+    record_class: Any = type(record)
+    integers: list[Argument] = [0] * size_of(record_class)
     _write(integers, 0, record)
     return tuple(integers)
 
 
 def _write(integers: list[Argument], start: int, record: Any) -> None:
-    for (name, field), value in zip(fields_of(type(record)).items(), record):
+    record_class: Any = type(record)
+    for (name, field), value in zip(fields_of(record_class).items(), record):
         at, kind = start + field.start, field.kind
         if field.is_list:
             first = len(integers)
@@ -173,10 +175,10 @@ def _write(integers: list[Argument], start: int, record: Any) -> None:
                 _write(integers, first + n * size_of(kind), item)
         elif is_record_class(kind):
             if type(value) is not kind:
-                raise TypeError(f"{type(record).__qualname__}.{name} must be a {kind.__qualname__}.")
+                raise TypeError(f"{record_class.__qualname__}.{name} must be a {kind.__qualname__}.")
             _write(integers, at, value)
         else:
-            written = _integers(f"{type(record).__qualname__}.{name}", kind, value)
+            written = _integers(f"{record_class.__qualname__}.{name}", kind, value)
             integers[at : at + len(written)] = written
 
 

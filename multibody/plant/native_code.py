@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +24,7 @@ from merganser.framework.core.plain_values import Loading
 from merganser.framework.later_code import LaterCode
 from merganser.framework.native import kernel_address
 from merganser.framework.native.addresses import address_of_array
+from merganser.framework.native.operations import caller_of
 from merganser.framework.native.records_of_arrays import Placed, integers_of
 from merganser.multibody.contact.step_operation import COUNT, HAS_FORCES, WHICH, DerivativesRecord, Sample, StepRecord
 from merganser.multibody.contact.step_records import Inputs, Model, Part, State, StepCode
@@ -403,9 +402,7 @@ class _CompiledDerivatives:
         self._failure = np.zeros(1, np.int64)
         self._integers = np.array([address_of_array(self._failure), *integers_of(record)], np.int64)
         self._number, self._values, self._kept = room.num_preparations, values, (inputs, record, flat)
-        pointers = (flat, flat, self._integers)
-        function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))(_DERIVATIVES.load().address())
-        self._run = functools.partial(function, *(ctypes.c_void_p(address_of_array(array)) for array in pointers))
+        self._run = caller_of(_DERIVATIVES.load(), flat, self._integers)
         self._F_applied = w.F_applied if len(model.elements) else w.zeros_F
 
     def is_for(self, room: StepRoom, values: list[Any]) -> bool:
