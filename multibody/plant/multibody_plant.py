@@ -127,14 +127,14 @@ class MultibodyPlant(PlantLoops):
         self._quaternions = {
             joint.position_start(): joint.name()
             for joint in self._tree.joints
-            if joint._quaternion_start is not None
+            if joint.kind.quaternion_start is not None
         }
         if not self.is_discrete():
             self._sys_unit_quaternions = list(self._quaternions)
         self._pitches = {
-            joint.position_start() + joint._pitch_position: joint.name()
+            joint.position_start() + joint.kind.pitch_position: joint.name()
             for joint in self._tree.joints
-            if joint._pitch_position is not None
+            if joint.kind.pitch_position is not None
         }
         self._pitch_places = np.array(list(self._pitches), dtype=np.int64)
         self._declare_contact()

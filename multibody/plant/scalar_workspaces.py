@@ -360,7 +360,7 @@ def _point_velocities(
 # Kernels of kinematics, with their arguments if these are those of the Context.
 _KINEMATICS: dict[Any, Callable[[Workspace], tuple[Any, ...]]] = {
     kernels.position_kinematics: lambda w: (w.topology, w.parameters, w.q, w.position),
-    kernels.velocity_kinematics: lambda w: (w.topology, w.parameters, w.position, w.v, w.velocity),
+    kernels.velocity_kinematics: lambda w: (w.topology, w.parameters, w.position, w.q, w.v, w.velocity),
     kernels.kinematics: lambda w: (w.topology, w.parameters, w.q, w.v, w.position, w.velocity),
 }
 _COMPUTED: dict[Any, Callable[..., Any]] = {

@@ -414,7 +414,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
                 continue
             joint = self.joints.get(mobilizer.joint)
             self._check_inboard(joint)
-            if not joint._is_reversible:
+            if not joint.kind.is_reversible:
                 raise RuntimeError(
                     f"Finalize(): the child of joint '{joint.name()}', body "
                     f"'{joint.child_body().name()}', is nearer "
