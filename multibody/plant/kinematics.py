@@ -333,7 +333,8 @@ class PlantKinematics(PlantFreeBodies):
         Raises:
             RuntimeError: before Finalize().
         """
-        return self._tree.num_positions() == self._tree.num_velocities() and not self._pitches
+        self._tree._check_finalized("IsVelocityEqualToQDot")
+        return all(joint.kind.has_equal_rates() for joint in self._tree.joints)
 
     # ------------------------------------------------------------------ arguments
 

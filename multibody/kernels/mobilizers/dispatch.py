@@ -10,7 +10,7 @@ compiled:
         elif kind == 6 or kind == 7:
             ...
         else:
-            call_outside(node["code"], node["complex_code"], (node, fixed, parameters, q_in, R_FM, p_FoMo_F))
+            call_other(node["code"], node["complex_code"], (node, fixed, parameters, q_in, R_FM, p_FoMo_F))
 
 An unknown kind is an error in interpreted kernels, and never gets to compiled ones: `set_kind` makes topology records.
 """
@@ -25,7 +25,7 @@ import numpy as np
 
 from merganser.framework.native import device, inlined
 from merganser.multibody.kernels.mobilizers.kind import MobilizerKind
-from merganser.multibody.kernels.mobilizers.outside import ROLES, addresses_of, calls_by_address
+from merganser.multibody.kernels.mobilizers.outside import ROLES, calls_of_others, list_of
 from merganser.multibody.kernels.mobilizers.table import MOBILIZERS, carries_mask, number_of
 
 __all__ = ["add_bias", "set_axes", "set_kind", "set_pose", "set_rates", "set_velocities"]
@@ -42,7 +42,7 @@ def set_kind(node: Any, kind: MobilizerKind) -> None:
     node["carries"] = carries_mask(kind)
     node["code"] = node["complex_code"] = 0
     if kind.number is None:
-        node["code"], node["complex_code"] = addresses_of(kind, np.float64), addresses_of(kind, np.complex128)
+        node["code"], node["complex_code"] = list_of(kind, np.float64), list_of(kind, np.complex128)
 
 
 def _chain(role: str) -> Callable[..., None]:
@@ -52,7 +52,7 @@ def _chain(role: str) -> Callable[..., None]:
     for number, kind in enumerate(MOBILIZERS):
         numbers.setdefault(getattr(kind, role), []).append(number)
     lines = [f"def {role}({arguments}):", '    kind = node["mobilizer"]']
-    space: dict[str, Any] = {"__name__": __name__, "call_outside": calls_by_address(role)}
+    space: dict[str, Any] = {"__name__": __name__, "call_other": calls_of_others(role)}
     for function, of_function in numbers.items():
         name = f"{role}_{of_function[0]}"
         space[name] = function
@@ -60,7 +60,7 @@ def _chain(role: str) -> Callable[..., None]:
             f"    {'if' if len(lines) == 2 else 'elif'} {' or '.join(f'kind == {k}' for k in of_function)}:",
             "        pass" if function is None else f"        {name}({arguments})",
         ]
-    lines += ["    else:", f'        call_outside(node["code"], node["complex_code"], ({arguments}))']
+    lines += ["    else:", f'        call_other(node["code"], node["complex_code"], ({arguments}))']
     file = f"<{__name__}.{role}>"
     text = "\n".join(lines) + "\n"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file  # for tracebacks
