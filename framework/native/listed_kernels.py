@@ -41,15 +41,16 @@ class KernelList:
                 self.address = address_of_array(self._addresses)
 
 
-def calls_listed(place: int, in_python: Callable[..., None]) -> Any:
+def calls_listed(place: int, in_python: Callable[..., bool]) -> Any:
     """A function of compiled code that calls a listed kernel: call(list, complex_list, arguments).
 
     The list is the one for complex numbers if one of the arguments is an array of these. Nothing is called if its
-    address, or that in the place, is 0.
+    address, or that in the place, is 0. It returns whether the kernel was left by an exception, as at an index out of
+    range.
 
     Args:
         place: in the list.
-        in_python: what Python calls instead.
+        in_python: what Python calls instead; returns False.
     """
 
     def call(typingctx: Any, addresses: Any, complex_addresses: Any, arguments: Any) -> Any:
@@ -61,15 +62,17 @@ def calls_listed(place: int, in_python: Callable[..., None]) -> Any:
 
             integer = ir.IntType(64)
             start = values[1 if is_complex else 0]
+            has_failed = cgutils.alloca_once_value(builder, cgutils.false_bit)
             with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, start)):
                 pointer = builder.gep(builder.inttoptr(start, integer.as_pointer()), [integer(place)])
                 address = builder.load(pointer)
                 with cgutils.if_likely(builder, cgutils.is_not_null(builder, address)):
                     given = cgutils.unpack_tuple(builder, values[2], len(argtypes))
-                    call_at(context, builder, address, types.none, argtypes, given)
-            return context.get_dummy_value()
+                    failure, _ = call_at(context, builder, address, types.none, argtypes, given)
+                    builder.store(failure, has_failed)
+            return builder.load(has_failed)
 
-        return types.void(types.int64, types.int64, arguments), generate
+        return types.boolean(types.int64, types.int64, arguments), generate
 
     return intrinsic(call, in_python)
 

@@ -9,8 +9,8 @@ compiled:
             ...
         elif kind == 6 or kind == 7:
             ...
-        else:
-            call_other(node["code"], node["complex_code"], (node, fixed, parameters, q_in, R_FM, p_FoMo_F))
+        elif call_other(node["code"], node["complex_code"], (node, fixed, parameters, q_in, R_FM, p_FoMo_F)):
+            p_FoMo_F[0] = np.nan
 
 An unknown kind is an error in interpreted kernels, and never gets to compiled ones: `set_kind` makes topology records.
 """
@@ -47,12 +47,12 @@ def set_kind(node: Any, kind: MobilizerKind) -> None:
 
 def _chain(role: str) -> Callable[..., None]:
     """The function that calls, of the kind of a mobilizer, the function of a role."""
-    arguments = ", ".join(ROLES[role])
+    arguments = ", ".join(ROLES[role].arguments)
     numbers: dict[Callable[..., None] | None, list[int]] = {}
     for number, kind in enumerate(MOBILIZERS):
         numbers.setdefault(getattr(kind, role), []).append(number)
     lines = [f"def {role}({arguments}):", '    kind = node["mobilizer"]']
-    space: dict[str, Any] = {"__name__": __name__, "call_other": calls_of_others(role)}
+    space: dict[str, Any] = {"__name__": __name__, "call_other": calls_of_others(role), "np": np}
     for function, of_function in numbers.items():
         name = f"{role}_{of_function[0]}"
         space[name] = function
@@ -60,7 +60,10 @@ def _chain(role: str) -> Callable[..., None]:
             f"    {'if' if len(lines) == 2 else 'elif'} {' or '.join(f'kind == {k}' for k in of_function)}:",
             "        pass" if function is None else f"        {name}({arguments})",
         ]
-    lines += ["    else:", f'        call_other(node["code"], node["complex_code"], ({arguments}))']
+    lines += [
+        f'    elif call_other(node["code"], node["complex_code"], ({arguments})):',
+        f"        {ROLES[role].spoiled} = np.nan",
+    ]
     file = f"<{__name__}.{role}>"
     text = "\n".join(lines) + "\n"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file  # for tracebacks
