@@ -215,7 +215,7 @@ class NativeDynamics:
         code = _STEP if plant.is_discrete() else _DERIVATIVES
         if not code.is_worth_while():
             return None
-        if plant._may_touch and not (are_compiled(plant) or later_code.must_compile_here()):
+        if self._holds_at_once() and not self._can_hold():
             return None
         box, room = self._box_in(context), self._room_of(context, w)
         if box is not None:
@@ -251,9 +251,14 @@ class NativeDynamics:
 
         return is_current if plant.is_discrete() or plant._actuators_in(context).controlled else lambda: True
 
+    def _holds_at_once(self) -> bool:
+        """Whether steps have anything to hold from the beginning, as far as one can see: not only joint limits."""
+        return self._plant.is_discrete() and (self._plant._may_touch or self._plant._has_constraints)
+
     def _can_hold(self) -> bool:
-        """Whether the kernels are compiled that hold something; a joint with limits may never reach one."""
-        return self._plant._can_hold and (are_compiled(self._plant) or later_code.must_compile_here())
+        """Whether the kernels are compiled that hold something, or it pays to compile them."""
+        is_due = self._holds_at_once() and later_code.must_compile_here()
+        return self._plant._can_hold and (is_due or are_compiled(self._plant))
 
     def _is_possible(self, context: Any) -> bool:
         plant = self._plant
