@@ -1,0 +1,74 @@
+"""Kinds of mobilizers from outside the table: their functions are compiled apart, and called by address.
+
+So the kernels need not be compiled anew for a joint of a user, and what is kept of them on the disk stays valid. Each
+topology record has the address of a list of kernels, one a role, for floats and for complex numbers. Interpreted
+kernels call the functions themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from merganser.framework.native import KernelList, calls_listed
+from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.mobilizers.kind import MobilizerKind
+from merganser.multibody.kernels.mobilizers.table import kind_of
+
+__all__ = ["ROLES", "calls_of_others", "list_of"]
+
+# The functions of a MobilizerKind, with the names of their arguments.
+ROLES = {
+    "set_pose": ("node", "fixed", "parameters", "q_in", "R_FM", "p_FoMo_F"),
+    "set_axes": ("node", "fixed", "parameters", "q_in", "body"),
+    "add_bias": ("node", "fixed", "parameters", "q_in", "v_in", "body", "Ab_WB_W"),
+    "set_rates": ("node", "q_in", "v_in", "qdot_out"),
+    "set_velocities": ("node", "q_in", "qdot_in", "v_out"),
+}
+
+_lists: dict[tuple[MobilizerKind, Any], KernelList] = {}  # for good, as topology records have their addresses
+
+
+def list_of(kind: MobilizerKind, scalar: Any) -> int:
+    """The address of the list of the functions of a kind from outside the table; compiled when first asked for.
+
+    Args:
+        kind: the kind.
+        scalar: float64 or complex128.
+
+    Returns:
+        0 if nothing is compiled in this process.
+    """
+    if (kind, scalar) not in _lists:
+        examples = _examples(scalar)
+        arguments = [tuple(examples[name] for name in names) for names in ROLES.values()]
+        _lists[kind, scalar] = KernelList([getattr(kind, role) for role in ROLES], arguments)
+    return _lists[kind, scalar].address
+
+
+def _examples(scalar: Any) -> dict[str, Any]:
+    """Arguments of all functions, of the types that the kernels call them with."""
+    records = np.zeros(1, layout.parameter_dtype(scalar))
+    vector = np.zeros(1, scalar)
+    return {
+        "node": np.zeros(1, layout.topology_dtype)[0], "fixed": records[0], "parameters": records,
+        "q_in": vector, "v_in": vector, "qdot_in": vector, "qdot_out": vector, "v_out": vector, "Ab_WB_W": vector,
+        "R_FM": np.zeros((3, 3), scalar), "p_FoMo_F": vector, "body": np.zeros(1, layout.position_dtype(scalar))[0],
+    }  # fmt: skip
+
+
+def calls_of_others(role: str) -> Any:
+    """A function that calls that of a kind from outside the table in this role: call(code, complex_code, arguments).
+
+    Args:
+        role: one of ROLES.
+    """
+
+    def call_in_python(code: int, complex_code: int, arguments: tuple[Any, ...]) -> None:
+        function: Callable[..., None] | None = getattr(kind_of(int(arguments[0]["mobilizer"])), role)
+        if function is not None:
+            function(*arguments)
+
+    return calls_listed(list(ROLES).index(role), call_in_python)
