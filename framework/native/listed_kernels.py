@@ -41,20 +41,19 @@ class KernelList:
                 self.address = address_of_array(self._addresses)
 
 
-LEFT_ARRAY = -1  # status of a kernel that has ended where it would have read or written beyond an array
+LEFT_ARRAY = -1  # status of a kernel that an exception has ended, as at an index out of range
 
 
-def calls_listed(place: int, in_python: Callable[..., Any], *, has_status: bool = False) -> Any:
+def calls_listed(place: int, in_python: Callable[..., int], *, has_status: bool = False) -> Any:
     """A function of compiled code that calls a listed kernel: call(list, complex_list, arguments).
 
     The list is the one for complex numbers if one of the arguments is an array of these. Nothing is called if its
-    address, or that in the place, is 0.
-
-    With `has_status` it returns the integer that the kernel returns, 0 if nothing is called, or LEFT_ARRAY.
+    address, or that in the place, is 0. It returns LEFT_ARRAY if the kernel was left by an exception, or else 0, or
+    what the kernel returns.
 
     Args:
         place: in the list.
-        in_python: what Python calls instead.
+        in_python: what Python calls instead; returns the same.
         has_status: whether the kernels of this place return an integer.
     """
 
@@ -77,11 +76,11 @@ def calls_listed(place: int, in_python: Callable[..., Any], *, has_status: bool 
                 with cgutils.if_likely(builder, cgutils.is_not_null(builder, address)):
                     given = cgutils.unpack_tuple(builder, values[2], len(argtypes))
                     has_left, returned = call_at(context, builder, address, result, argtypes, given)
-                    if has_status:
-                        builder.store(builder.select(has_left, integer(LEFT_ARRAY), returned), status)
-            return builder.load(status) if has_status else context.get_dummy_value()
+                    answer = returned if has_status else integer(0)
+                    builder.store(builder.select(has_left, integer(LEFT_ARRAY), answer), status)
+            return builder.load(status)
 
-        return result(types.int64, types.int64, arguments), generate
+        return types.int64(types.int64, types.int64, arguments), generate
 
     return intrinsic(call, in_python)
 

@@ -65,7 +65,7 @@ def _calls_of_others(role: str) -> Any:
 
 def _chain(role: str) -> Callable[..., int]:
     functions = [getattr(kind, role) for kind in ELEMENTS]
-    return chain_of_branches(role, _ROLES[role], "kind", functions, _calls_of_others(role), has_status=True)
+    return chain_of_branches(role, _ROLES[role], "kind", functions, _calls_of_others(role))
 
 
 add_forces = device(_chain("add_forces"))

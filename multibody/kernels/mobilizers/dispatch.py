@@ -35,8 +35,9 @@ def set_kind(node: Any, kind: MobilizerKind) -> None:
 
 def _chain(role: str) -> Callable[..., None]:
     """The function that calls, of the kind of a mobilizer, the function of a role."""
-    functions = [getattr(kind, role) for kind in MOBILIZERS]
-    return chain_of_branches(role, ROLES[role], "mobilizer", functions, calls_of_others(role))
+    functions, arguments = [getattr(kind, role) for kind in MOBILIZERS], ROLES[role].arguments
+    called = calls_of_others(role)
+    return chain_of_branches(role, arguments, "mobilizer", functions, called, spoiled=ROLES[role].spoiled)
 
 
 set_pose = inlined(_chain("set_pose"))

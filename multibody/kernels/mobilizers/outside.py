@@ -8,7 +8,7 @@ kernels call the functions themselves.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,15 +17,27 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.mobilizers.kind import MobilizerKind
 from merganser.multibody.kernels.mobilizers.table import kind_of
 
-__all__ = ["ROLES", "calls_of_others", "list_of"]
+__all__ = ["ROLES", "Role", "calls_of_others", "list_of"]
 
-# The functions of a MobilizerKind, with the names of their arguments.
+
+class Role(NamedTuple):
+    """One of the functions of a MobilizerKind.
+
+    Attributes:
+        arguments: their names.
+        spoiled: which number becomes NaN if a compiled function of a user is left by an exception.
+    """
+
+    arguments: tuple[str, ...]
+    spoiled: str
+
+
 ROLES = {
-    "set_pose": ("node", "fixed", "parameters", "q_in", "R_FM", "p_FoMo_F"),
-    "set_axes": ("node", "fixed", "parameters", "q_in", "body"),
-    "add_bias": ("node", "fixed", "parameters", "q_in", "v_in", "body", "Ab_WB_W"),
-    "set_rates": ("node", "q_in", "v_in", "qdot_out"),
-    "set_velocities": ("node", "q_in", "qdot_in", "v_out"),
+    "set_pose": Role(("node", "fixed", "parameters", "q_in", "R_FM", "p_FoMo_F"), "p_FoMo_F[0]"),
+    "set_axes": Role(("node", "fixed", "parameters", "q_in", "body"), 'body["H_PB_W"][0, 0]'),
+    "add_bias": Role(("node", "fixed", "parameters", "q_in", "v_in", "body", "Ab_WB_W"), "Ab_WB_W[0]"),
+    "set_rates": Role(("node", "q_in", "v_in", "qdot_out"), 'qdot_out[node["q_start"]]'),
+    "set_velocities": Role(("node", "q_in", "qdot_in", "v_out"), 'v_out[node["v_start"]]'),
 }
 
 _lists: dict[tuple[MobilizerKind, Any], KernelList] = {}  # for good, as topology records have their addresses
@@ -43,7 +55,7 @@ def list_of(kind: MobilizerKind, scalar: Any) -> int:
     """
     if (kind, scalar) not in _lists:
         examples = _examples(scalar)
-        arguments = [tuple(examples[name] for name in names) for names in ROLES.values()]
+        arguments = [tuple(examples[name] for name in names) for names, _ in ROLES.values()]
         _lists[kind, scalar] = KernelList([getattr(kind, role) for role in ROLES], arguments)
     return _lists[kind, scalar].address
 
@@ -62,13 +74,16 @@ def _examples(scalar: Any) -> dict[str, Any]:
 def calls_of_others(role: str) -> Any:
     """A function that calls that of a kind from outside the table in this role: call(code, complex_code, arguments).
 
+    It returns a number other than 0 if compiled code was left by an exception.
+
     Args:
         role: one of ROLES.
     """
 
-    def call_in_python(code: int, complex_code: int, arguments: tuple[Any, ...]) -> None:
+    def call_in_python(code: int, complex_code: int, arguments: tuple[Any, ...]) -> int:
         function: Callable[..., None] | None = getattr(kind_of(int(arguments[0]["mobilizer"])), role)
         if function is not None:
             function(*arguments)
+        return 0
 
     return calls_listed(list(ROLES).index(role), call_in_python)

@@ -375,6 +375,30 @@ def test_an_unknown_kind_is_refused_by_finalize() -> None:
         plant.Finalize()
 
 
+def set_pose_out_of_range(node, fixed, parameters, q_in, R_FM, p_FoMo_F):
+    set_rotation_about_axis((0.0, 0.0, 1.0), q_in[node["q_start"]], R_FM)
+    for r in range(4):
+        p_FoMo_F[r] = 0.0
+
+
+def set_turning_axis(node, fixed, parameters, q_in, body):
+    set_row(body, 0, column(body["R_WF"], 2), ORIGIN)
+
+
+def test_an_index_out_of_range_in_a_function_of_a_user_yields_nan() -> None:
+    class Careless(RevoluteJoint):
+        kind = MobilizerKind("careless", ("q",), ("w",), set_pose_out_of_range, set_turning_axis)
+
+    plant = MultibodyPlant(0.0)
+    body = plant.AddRigidBody("body", SpatialInertia.SolidCubeWithMass(1.0, 0.1))
+    joint = plant.AddJoint(Careless("careless", plant.world_frame(), body.body_frame(), [0.0, 0.0, 1.0]))
+    plant.Finalize()
+    X_WB = plant.EvalBodyPoseInWorld(plant.CreateDefaultContext(), body)
+    assert np.isnan(X_WB.translation()).any()
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        joint.GetDefaultPose()
+
+
 def test_an_unknown_kind_is_an_error_in_kernels_that_names_those_there_are() -> None:
     topology = np.zeros(2, layout.topology_dtype)
     topology["num_v"][1], topology["mobilizer"][1] = 1, 12345
