@@ -6,10 +6,12 @@ segment with one; all others have none. Frame A is the frame of the first geomet
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from merganser.framework.native.by_value import of_scalar
 
 __all__ = [
     "BOX",
@@ -35,6 +37,8 @@ __all__ = [
     "contact_dtype",
     "distance_dtype",
     "geometry_dtype",
+    "points_work_dtype",
+    "solution_dtype",
     "work_dtype",
 ]
 
@@ -154,6 +158,11 @@ work_dtype = np.dtype(
     ]
 )
 
+_OF_POINTS = (
+    "X_AB", "X_BA", "normal", "value", "p_ACa", "p_ACb",
+    "polygon_a", "polygon_b", "clipped", "depth", "share", "area_share", "waiting", "spacing",
+)  # fmt: skip
+
 
 class Hulls(NamedTuple):
     """Convex hulls, each one after the other; a geometry's record tells where its own begins.
@@ -176,3 +185,13 @@ class Hulls(NamedTuple):
     corner_start: NDArray[np.int64]
     corners: NDArray[np.int64]
     edges: NDArray[np.int64]
+
+
+def solution_dtype(scalar: type[Any]) -> np.dtype[Any]:
+    """Of the solution of a pair, in frame A, as work_dtype has it; of floats, or of complex numbers."""
+    return of_scalar(work_dtype, scalar, ("normal", "value", "p_ACa", "p_ACb"))
+
+
+def points_work_dtype(scalar: type[Any]) -> np.dtype[Any]:
+    """What contact points of a pair take of work_dtype once its solution is known."""
+    return of_scalar(work_dtype, scalar, _OF_POINTS)

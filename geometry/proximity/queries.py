@@ -83,7 +83,7 @@ class ProximityQueries:
 
     def penetrations(self, get_state: GetState, poses: WorldPoses) -> list[PenetrationAsPointPair]:
         """See `QueryObject.ComputePointPairPenetration`."""
-        X_WG, dX_WG = self._poses(poses)
+        X_WG, dX_WG = self.poses_and_derivatives(poses)
         results = self._penetrating(get_state, X_WG)
         found = _results(PenetrationAsPointPair, self.layout, results)
         if dX_WG is not None:
@@ -102,7 +102,7 @@ class ProximityQueries:
 
     def signed_distances(self, get_state: GetState, poses: WorldPoses, max_distance: float) -> list[SignedDistancePair]:
         """See `QueryObject.ComputeSignedDistancePairwiseClosestPoints`."""
-        X_WG, dX_WG = self._poses(poses)
+        X_WG, dX_WG = self.poses_and_derivatives(poses)
         if math.isnan(max_distance):
             raise RuntimeError("ComputeSignedDistancePairwiseClosestPoints(): max_distance is NaN.")
         if math.isinf(max_distance):
@@ -125,7 +125,7 @@ class ProximityQueries:
         self._pair[0] = (a, b) if a < b else (b, a)
         if self._kinds[a] == self._kinds[b] == HALF_SPACE:
             raise self._unbounded(get_state, self._pair[0].tolist(), "Signed distance")
-        X_WG, dX_WG = self._poses(poses)
+        X_WG, dX_WG = self.poses_and_derivatives(poses)
         return self._pairs(get_state, query, X_WG, dX_WG, self.engine.signed_distances(X_WG, self._pair))[0]
 
     def contact_manifolds(self, poses: WorldPoses, margin: float) -> tuple[list[tuple[GeometryId, GeometryId]], Array]:
@@ -143,7 +143,7 @@ class ProximityQueries:
     def distances_to_point(self, poses: WorldPoses, p_WQ: ArrayLike, threshold: float) -> list[SignedDistanceToPoint]:
         """See `QueryObject.ComputeSignedDistanceToPoint`."""
         given = np.asarray(p_WQ).reshape(-1)
-        X_WG, dX_WG = self._poses(poses)
+        X_WG, dX_WG = self.poses_and_derivatives(poses)
         point, d_point = given, None
         if given.dtype == object and any(isinstance(x, AutoDiffXd) for x in given):
             point, d_point = _split(given)
@@ -220,10 +220,10 @@ class ProximityQueries:
 
     def _float_poses(self, poses: WorldPoses) -> Array:
         """The poses of the proximity geometries without derivatives, checked."""
-        return self._poses(poses)[0]
+        return self.poses_and_derivatives(poses)[0]
 
-    def _poses(self, poses: WorldPoses) -> tuple[Array, Array | None]:
-        """The poses, shape [n, 4, 4], checked, and if they are of AutoDiffXd their derivatives, shape [n, 4, 4, k]."""
+    def poses_and_derivatives(self, poses: WorldPoses) -> tuple[Array, Array | None]:
+        """Returns the poses, shape [n, 4, 4], checked, and those of AutoDiffXd with derivatives, shape [n, 4, 4, k]."""
         if poses.X_WG.dtype == np.float64:
             if self._select_poses(poses.X_WG):
                 return self._X_WG, None

@@ -185,7 +185,7 @@ class AutoDiffWorkspace(Workspace):
     def _find_rules(self) -> _Rules | None:
         """How to compute on floats; None if parameters have derivatives."""
         if self._rules is None:
-            parameters, gravity = self._split(self.parameters), self._split(self.gravity)
+            parameters, gravity = self.lanes_of(self.parameters), self.lanes_of(self.gravity)
             self._rules = False
             if not (parameters.num_derivatives or gravity.num_derivatives):
                 model = FloatModel(self.topology, parameters.lanes[0])
@@ -231,7 +231,7 @@ class AutoDiffWorkspace(Workspace):
         lanes: list[Any] = list(arguments)
         count = 0
         for place in places.read:
-            split = self._split(arguments[place])
+            split = self.lanes_of(arguments[place])
             lanes[place] = split.lanes
             if split.num_derivatives != count and split.num_derivatives:
                 if count:
@@ -255,8 +255,8 @@ class AutoDiffWorkspace(Workspace):
                 argument[...] = merge_lanes(result, count) if argument.dtype == object else result[0]
         return status
 
-    def _split(self, argument: Any) -> Lanes:
-        """An argument as lanes; parameters only once."""
+    def lanes_of(self, argument: Any) -> Lanes:
+        """An argument of a kernel as lanes; parameters only once."""
         if isinstance(argument, LaneRecords):
             argument.settle()
             return argument
