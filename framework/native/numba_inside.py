@@ -38,7 +38,7 @@ try:
 except ImportError as error:
     raise ImportError(
         f"merganser cannot compile with numba {numba.__version__} (Python {sys.version.split()[0]}): {error}. Install "
-        "numba 0.68, or set the environment variable NUMBA_DISABLE_JIT=1 for plain Python: slow, and without contact."
+        "numba 0.68, or set the environment variable NUMBA_DISABLE_JIT=1 for plain Python, which is slow."
     ) from error
 
 __all__ = [

@@ -65,7 +65,13 @@ MAX_BUNDLE = 8  # pieces of A - B that refine.py looks at
 MAX_MINIMA = 16  # of one pair that are told apart
 MAX_CONTACTS = 8  # of one pair
 
-geometry_dtype = np.dtype(
+
+def _records(fields: list[Any]) -> np.dtype[Any]:
+    """The dtype of records whose fields are attributes in Python too, as they are in compiled code."""
+    return np.dtype((np.record, fields))
+
+
+geometry_dtype = _records(
     [
         ("kind", np.int64),
         ("radius", np.float64),  # rounding radius
@@ -88,7 +94,7 @@ geometry_dtype = np.dtype(
     ]
 )
 
-distance_dtype = np.dtype(
+distance_dtype = _records(
     [
         ("distance", np.float64),
         ("nhat_BA_W", np.float64, 3),
@@ -102,7 +108,7 @@ distance_dtype = np.dtype(
     ]
 )
 
-contact_dtype = np.dtype(
+contact_dtype = _records(
     [
         ("pair", np.int64),
         ("p_WC", np.float64, 3),
@@ -115,7 +121,7 @@ contact_dtype = np.dtype(
 MAX_CORNERS = 32  # of a face
 _MAX_CLIPPED = 2 * MAX_CORNERS  # while it is clipped: each edge of the other face adds one at most
 
-work_dtype = np.dtype(
+work_dtype = _records(
     [
         ("X_AB", np.float64, 12),  # R_AB row by row, then p_AB
         ("X_BA", np.float64, 12),

@@ -14,6 +14,7 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.force_element_derivatives import force_element_derivatives
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.arguments import check_forces, checked_vector
 from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.workspace import GIVEN, Workspace
 from merganser.multibody.tree import MultibodyForces
@@ -94,13 +95,13 @@ def inverse_dynamics_derivatives(
     By the closed form of Carpentier and Mansard (2018): kernels/inverse_dynamics_derivatives.py.
     """
     caller = "inverse_dynamics_derivatives"
-    w = plant._eval_position(context)
+    w = plant._kinematics.eval_position(context)
     work = w.sensitivity or _make_work(caller, plant, w)
     F_app, _ = _forces(caller, plant, w, external_forces)
     vdot: Any = known_vdot
     is_array = type(vdot) is np.ndarray and vdot.dtype is w.dtype and vdot.shape == w.v_shape
     if not (is_array and w.is_float and vdot.flags.c_contiguous and checked.is_finite(vdot)):
-        vdot = plant._checked_vector(caller, known_vdot, len(w.v), w.dtype)
+        vdot = checked_vector(plant._model, caller, known_vdot, len(w.v), w.dtype)
     if work.elements is not None:
         _, F_app = _add_elements(plant, context, w, w.zeros_v, F_app)
     dtau_dq, dtau_dv, M = _inverse(w, work, vdot, F_app)
@@ -136,7 +137,7 @@ def forward_dynamics_derivatives(
     By the closed form of Carpentier and Mansard (2018): kernels/forward_dynamics_derivatives.py.
     """
     caller = "forward_dynamics_derivatives"
-    w = plant._workspace(context)
+    w = plant._views.workspace(context)
     work = w.sensitivity or _make_work(caller, plant, w)
     F_app, tau_app = _forces(caller, plant, w, external_forces)
     if work.elements is None:
@@ -232,7 +233,7 @@ def _forces(caller: str, plant: MultibodyPlant, w: Workspace, forces: MultibodyF
     """F_app_Bo_W in the order of mobods, and tau_app."""
     if forces is None:
         return w.zeros_F, w.zeros_v
-    plant._check_forces(caller, forces)
+    check_forces(plant._model, caller, forces)
     if w.is_numeric and forces._F_Bo_W.dtype is not w.dtype:
         return forces._F_Bo_W.astype(w.dtype), forces._tau.astype(w.dtype)
     return forces._F_Bo_W, forces._tau
@@ -242,9 +243,9 @@ def _add_elements(
     plant: MultibodyPlant, context: Any, w: Workspace, tau_app: Array, F_app: Array
 ) -> tuple[Array, Array]:
     """tau_app and F_app with the forces of all elements but gravity."""
-    plant._eval_velocity(context)
+    plant._kinematics.eval_velocity(context)
     tau, F = tau_app.copy(), F_app.copy()
-    plant._sum_up_forces(context, w, (0, len(plant._tree.elements)), tau, F)
+    plant._force_elements.sum_up_forces(context, w, (0, len(plant._tree.elements)), tau, F)
     return tau, F
 
 

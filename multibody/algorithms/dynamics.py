@@ -19,6 +19,7 @@ from merganser.multibody.algorithms.root_frame import (
 )
 from merganser.multibody.algorithms.state import MechanismState, output
 from merganser.multibody.kernels.loops import TRANSLATION
+from merganser.multibody.plant.failures import describe_singularity
 from merganser.multibody.plant.loop_arrays import LoopArrays
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint
@@ -51,7 +52,7 @@ class DynamicsResult:
     """
 
     def __init__(self, state: MechanismState) -> None:
-        w = state.mechanism._workspace(state.context)
+        w = state.mechanism._views.workspace(state.context)
         num_v, num_bodies = len(w.v), len(w.topology)
         self._mechanism = state.mechanism
         self._rows = state.mechanism._tree.loop_rows.copy()  # their gains are set for each call
@@ -129,7 +130,7 @@ def dynamics(
         F_applied, w.scratch, *loops.work, loops.constraints, loops.K, loops.F, result.vdot,
     )  # fmt: skip
     if status:
-        raise RuntimeError(mechanism._describe_singularity(state.context, w, status))
+        raise RuntimeError(describe_singularity(mechanism._model, state.context, w, status))
     _read_constraints(result)
     accelerations_about_root(state, w, result.accelerations)
     wrenches_about_root(state, w, result.jointwrenches)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.framework.math import RigidTransform
 from merganser.multibody.algorithms.state import MechanismState, output
 from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.arguments import mobod_of
 from merganser.multibody.tree import Frame, JacobianWrtVariable, Joint, RigidBody
 
 __all__ = ["TransformFunction", "TreePath", "express_columns", "geometric_jacobian", "path", "point_jacobian"]
@@ -42,7 +43,7 @@ def path(mechanism: MultibodyPlant, source: RigidBody, target: RigidBody) -> Tre
         RuntimeError: a body is not of the plant, or before Finalize().
         TypeError: an argument has another type.
     """
-    p, c = mechanism._mobod("path", source), mechanism._mobod("path", target)
+    p, c = mobod_of(mechanism._model, "path", source), mobod_of(mechanism._model, "path", target)
     tree = mechanism._tree
     joint_of = {int(tree.mobod_of_joint[joint.index()]): joint for joint in tree.joints}
     up: list[Joint] = []
@@ -123,8 +124,8 @@ def point_jacobian(
 def _jacobian(state: MechanismState, caller: str, path: TreePath, p_WoQ_W: Array, J_out: Array) -> None:
     """Writes [J_w; J_v] of the point of the target that is at Q, with respect to the source, in W."""
     mechanism, context = state.mechanism, state.context
-    mechanism._mobod(caller, path.source)
-    mechanism._mobod(caller, path.target)  # both refuse bodies of another mechanism
+    mobod_of(mechanism._model, caller, path.source)
+    mobod_of(mechanism._model, caller, path.target)  # both refuse bodies of another mechanism
     p_BoQ_B = mechanism.EvalBodyPoseInWorld(context, path.target).inverse().multiply(p_WoQ_W)
     J_out[:] = mechanism.CalcJacobianSpatialVelocity(
         context,

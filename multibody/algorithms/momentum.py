@@ -11,6 +11,7 @@ from merganser.multibody import kernels
 from merganser.multibody.algorithms.jacobians import TransformFunction, express_columns
 from merganser.multibody.algorithms.state import MechanismState, output
 from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.arguments import mobod_of
 from merganser.multibody.tree import RigidBody
 
 __all__ = ["center_of_mass", "mass", "momentum_matrix", "subtree_mass"]
@@ -56,7 +57,7 @@ def subtree_mass(base: RigidBody, mechanism: MultibodyPlant | MechanismState) ->
         RuntimeError: the body is not of the plant, or before Finalize().
     """
     plant = _plant(mechanism)
-    mobod = plant._mobod("subtree_mass", base)
+    mobod = mobod_of(plant._model, "subtree_mass", base)
     subtree = range(mobod, int(plant._tree.topology["subtree_end"][mobod]))
     return _mass(mechanism, (body for body in plant._tree.bodies if body._mobod in subtree))
 
@@ -85,7 +86,7 @@ def center_of_mass(state: MechanismState, bodies: Iterable[RigidBody] | None = N
     """
     w = state._position()
     chosen = state.mechanism._tree.bodies if bodies is None else bodies
-    mobods = [m for m in (state.mechanism._mobod("center_of_mass", body) for body in chosen) if m]
+    mobods = [m for m in (mobod_of(state.mechanism._model, "center_of_mass", body) for body in chosen) if m]
     masses = w.position["mass"][mobods]
     if not masses.sum() != 0.0:
         raise RuntimeError("center_of_mass(): the total mass is zero, so there is no centre of mass.")

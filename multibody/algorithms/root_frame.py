@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.multibody.algorithms.state import MechanismState
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.math.vectors import cross
+from merganser.multibody.plant.arguments import mobod_of
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import RigidBody
 
@@ -42,7 +43,7 @@ def applied_forces(caller: str, state: MechanismState, w: Workspace, wrenches: W
         return w.zeros_F
     F_Bo_W = w.zeros_F.copy()
     for body, wrench in wrenches.items():
-        mobod = state.mechanism._mobod(caller, body)
+        mobod = mobod_of(state.mechanism._model, caller, body)
         coefficients = wrench.get_coeffs() if isinstance(wrench, SpatialForce) else wrench
         F_Wo = state._vector(caller, coefficients, 6)
         F_Bo_W[mobod, :3] += F_Wo[:3] - cross(w.position[mobod]["p_WoBo_W"], F_Wo[3:])

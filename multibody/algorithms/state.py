@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.arguments import checked_vector
 from merganser.multibody.plant.workspace import Workspace
 
 __all__ = ["MechanismState"]
@@ -37,10 +38,10 @@ class MechanismState:
     def __init__(self, mechanism: MultibodyPlant, context: Any = None) -> None:
         if not isinstance(mechanism, MultibodyPlant):
             raise TypeError(f"MechanismState() takes a MultibodyPlant, got {type(mechanism).__name__}.")
-        mechanism._require_finalized("MechanismState()")
+        mechanism._model.require_finalized("MechanismState()")
         self.mechanism = mechanism
         self.context = mechanism.CreateDefaultContext() if context is None else context
-        mechanism._workspace(self.context)  # refuses the context of another system
+        mechanism._views.workspace(self.context)  # refuses the context of another system
 
     def configuration(self) -> Array:
         """Returns a copy of q, shape [num_positions]."""
@@ -63,15 +64,15 @@ class MechanismState:
         self.mechanism.SetDefaultState(self.context, self.context.get_mutable_state())
 
     def _position(self) -> Workspace:
-        return self.mechanism._eval_position(self.context)
+        return self.mechanism._kinematics.eval_position(self.context)
 
     def _velocity(self) -> Workspace:
-        return self.mechanism._eval_velocity(self.context)
+        return self.mechanism._kinematics.eval_velocity(self.context)
 
     def _vector(self, caller: str, values: ArrayLike, size: int) -> Array:
         """A vector of generalized forces or accelerations, checked, of the scalar type of the Context."""
-        w = self.mechanism._workspace(self.context)
-        return np.ascontiguousarray(self.mechanism._checked_vector(caller, values, size, w.dtype))
+        w = self.mechanism._views.workspace(self.context)
+        return np.ascontiguousarray(checked_vector(self.mechanism._model, caller, values, size, w.dtype))
 
 
 def output(

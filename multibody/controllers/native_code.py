@@ -64,7 +64,7 @@ class ControllerCode:
         if not _CONTROLLER.is_worth_while():
             return None
         if context not in self._codes:
-            room = _Room(plant._workspace(self._model.context(context)))
+            room = _Room(plant._views.workspace(self._model.context(context)))
             self._codes[context] = NativeCode(o.CONTROLLER, self._arguments(o, room)), room
         return self._codes[context][0]
 

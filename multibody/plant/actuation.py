@@ -19,7 +19,7 @@ from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.plant.checked_code import checked
 from merganser.multibody.plant.drives import ActuatorTable, Controllers, Drives, clamp
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
-from merganser.multibody.plant.force_elements import PlantForceElements
+from merganser.multibody.plant.parts import PlantParts
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
 
@@ -29,7 +29,7 @@ _NOTHING = np.zeros(0)
 _logger = logging.getLogger("merganser.multibody.plant")
 
 
-class PlantInputs(PlantForceElements):
+class PlantInputs(PlantParts):
     """Input ports: actuation and desired states, applied forces, geometry queries."""
 
     _actuation_port: InputPort

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
-from typing import Any, overload
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialMomentum
-from merganser.multibody.plant.jacobians import PlantJacobians
+from merganser.multibody.plant.arguments import checked_point, place_of
+from merganser.multibody.plant.jacobians import PlantJacobians, check_bias_speeds
+from merganser.multibody.plant.kinematics import PlantKinematics
+from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import Frame, JacobianWrtVariable, SpatialInertia, UnitInertia
+from merganser.multibody.tree import Frame, SpatialInertia, UnitInertia
 
-__all__ = ["PlantCenterOfMass"]
+__all__ = ["CenterOfMass"]
 
 Array = NDArray[Any]
-Instances = Iterable[int] | None
+Instances: TypeAlias = Iterable[int] | None
+Arguments: TypeAlias = tuple[Any, ...]  # with model_instances or without
+Keywords: TypeAlias = dict[str, Any]
 
 
-class PlantCenterOfMass(PlantJacobians):
+class CenterOfMass:
     """The centre of mass Scm of a system S, and other sums over the bodies of S.
 
     S consists of all bodies of the plant, or of those of the given model instances; the world is never one of them,
@@ -30,53 +36,67 @@ class PlantCenterOfMass(PlantJacobians):
     Raises:
         RuntimeError: a model instance does not exist; and where the centre of mass is needed, S has no bodies, or
             no mass.
+
+    Args:
+        model, views, kinematics, jacobians: of the plant.
+        calc_vdot: computes the generalized accelerations that follow from the forces, and gives them with the
+            workspace, whose kinematics are up to date then.
     """
+
+    def __init__(
+        self,
+        model: PlantModel,
+        views: StateViews,
+        kinematics: PlantKinematics,
+        jacobians: PlantJacobians,
+        calc_vdot: Callable[[Any], tuple[Workspace, Array]],
+    ) -> None:
+        self._model, self._tree, self._views = model, model.tree, views
+        self._kinematics, self._jacobians, self._calc_vdot = kinematics, jacobians, calc_vdot
 
     # ------------------------------------------------------------------ position, velocity, acceleration
 
-    def CalcTotalMass(self, context: Any, model_instances: Instances = None) -> float:
+    def calc_total_mass(self, context: Any, model_instances: Instances = None) -> float:
         """Returns the mass of all bodies but the world, or of those of some model instances [kg]."""
-        mass: Array = self._workspace(context).parameters["mass"]
+        mass: Array = self._views.workspace(context).parameters["mass"]
         return mass[self._members("CalcTotalMass", model_instances)].sum()
 
-    def CalcCenterOfMassPositionInWorld(self, context: Any, model_instances: Instances = None) -> Array:
-        """Returns p_WoScm_W [m], shape [3]; see the class."""
+    def calc_center_of_mass_position_in_world(self, context: Any, model_instances: Instances = None) -> Array:
+        """Returns p_WoScm_W [m], shape [3]."""
         caller = "CalcCenterOfMassPositionInWorld"
-        w = self._eval_poses(context)
+        w = self._kinematics.eval_poses(context)
         members = self._members(caller, model_instances)
         p_and_mass = np.empty(4, w.dtype)
         w.call(kernels.center_of_mass, w.parameters, w.position, members, p_and_mass)
         self._check_mass(caller, w, members, p_and_mass[3])
         return p_and_mass[:3]
 
-    def CalcCenterOfMassTranslationalVelocityInWorld(self, context: Any, model_instances: Instances = None) -> Array:
-        """Returns v_WScm_W [m/s], shape [3]; see the class."""
+    def calc_center_of_mass_translational_velocity_in_world(
+        self, context: Any, model_instances: Instances = None
+    ) -> Array:
+        """Returns v_WScm_W [m/s], shape [3]."""
         caller = "CalcCenterOfMassTranslationalVelocityInWorld"
-        w = self._eval_velocity(context)
+        w = self._kinematics.eval_velocity(context)
         members = self._members(caller, model_instances)
         L_and_mass = self._momentum(w, members, np.zeros(3, w.dtype))
         self._check_mass(caller, w, members, L_and_mass[6])
         return L_and_mass[3:6] / L_and_mass[6]
 
-    def CalcCenterOfMassTranslationalAccelerationInWorld(
+    def calc_center_of_mass_translational_acceleration_in_world(
         self, context: Any, model_instances: Instances = None
     ) -> Array:
-        """Returns a_WScm_W, as it follows from the forces at the moment [m/s^2], shape [3]; see the class.
-
-        Raises:
-            RuntimeError: also if the accelerations cannot be computed.
-        """
+        """Returns a_WScm_W, as it follows from the forces at the moment [m/s^2], shape [3]."""
         caller = "CalcCenterOfMassTranslationalAccelerationInWorld"
         members = self._members(caller, model_instances)
         w, vdot = self._calc_vdot(context)
-        W = self._place(caller, w, self._tree.world_frame())
+        W = place_of(self._model, caller, w, self._tree.world_frame())
         return self._center_of_mass_acceleration(caller, w, vdot, members, 0, W)
 
     def _center_of_mass_acceleration(
         self, caller: str, w: Workspace, vdot: Array, members: Array, mobod_A: int, frame_E: tuple[int, Array]
     ) -> Array:
         """a_AScm_E from the generalized accelerations, if velocity kinematics are up to date."""
-        A_WB_W = self._spatial_accelerations(w, vdot)
+        A_WB_W = self._kinematics.calc_A_WB_W(w, vdot)
         a_and_mass = np.empty(4, w.dtype)
         w.call(
             kernels.center_of_mass_acceleration, w.position, w.velocity, A_WB_W, members, mobod_A, *frame_E, a_and_mass
@@ -84,103 +104,45 @@ class PlantCenterOfMass(PlantJacobians):
         self._check_mass(caller, w, members, a_and_mass[3])
         return a_and_mass[:3]
 
-    def _calc_vdot(self, context: Any) -> tuple[Workspace, Array]:
-        """The generalized accelerations that follow from the forces, and the workspace, its kinematics up to date."""
-        raise NotImplementedError
-
     # ------------------------------------------------------------------ Jacobian and bias
 
-    @overload
-    def CalcJacobianCenterOfMassTranslationalVelocity(
-        self, context: Any, with_respect_to: JacobianWrtVariable, frame_A: Frame, frame_E: Frame
-    ) -> Array: ...
-    @overload
-    def CalcJacobianCenterOfMassTranslationalVelocity(
-        self,
-        context: Any,
-        model_instances: Iterable[int],
-        with_respect_to: JacobianWrtVariable,
-        frame_A: Frame,
-        frame_E: Frame,
-    ) -> Array: ...
-    def CalcJacobianCenterOfMassTranslationalVelocity(self, context: Any, *args: Any, **kwargs: Any) -> Array:
-        """Returns J with v_AScm_E = J s, shape [3, ns].
-
-        Args:
-            context: of this plant.
-            model_instances: which bodies; left out for all.
-            with_respect_to: whether the speeds s are v (kV), or the rates qdot of the positions (kQDot).
-            frame_A: the frame in which the velocity is measured.
-            frame_E: the frame in which it is expressed.
-        """
+    def calc_jacobian_center_of_mass_translational_velocity(
+        self, context: Any, args: Arguments, kwargs: Keywords
+    ) -> Array:
+        """Returns J with v_AScm_E = J s, shape [3, ns]."""
         caller = "CalcJacobianCenterOfMassTranslationalVelocity"
         instances, with_respect_to, frame_A, frame_E = _after_instances(caller, _SPEEDS_AND_FRAMES, args, kwargs)
-        w = self._eval_position(context)
+        w = self._kinematics.eval_position(context)
         members = self._members(caller, instances)
-        mobod_A, _ = self._place(caller, w, frame_A)
-        E = self._place(caller, w, frame_E)
+        mobod_A, _ = place_of(self._model, caller, w, frame_A)
+        E = place_of(self._model, caller, w, frame_E)
         J_v = w.run_center_of_mass_jacobian(members, mobod_A, *E)
         self._check_mass(caller, w, members, w.total_mass.item())
-        return self._for_speeds(caller, with_respect_to, w, J_v)
+        return self._jacobians.for_speeds(caller, with_respect_to, w, J_v)
 
-    @overload
-    def CalcBiasCenterOfMassTranslationalAcceleration(
-        self, context: Any, with_respect_to: JacobianWrtVariable, frame_A: Frame, frame_E: Frame
-    ) -> Array: ...
-    @overload
-    def CalcBiasCenterOfMassTranslationalAcceleration(
-        self,
-        context: Any,
-        model_instances: Iterable[int],
-        with_respect_to: JacobianWrtVariable,
-        frame_A: Frame,
-        frame_E: Frame,
-    ) -> Array: ...
-    def CalcBiasCenterOfMassTranslationalAcceleration(self, context: Any, *args: Any, **kwargs: Any) -> Array:
-        """Returns a_AScm_E - J vdot, the acceleration of Scm if vdot is zero [m/s^2], shape [3].
-
-        Args:
-            context: of this plant.
-            model_instances: which bodies; left out for all.
-            with_respect_to: kV.
-            frame_A: the frame in which the acceleration is measured.
-            frame_E: the frame in which it is expressed.
-
-        Raises:
-            RuntimeError: also if with_respect_to is kQDot.
-        """
+    def calc_bias_center_of_mass_translational_acceleration(
+        self, context: Any, args: Arguments, kwargs: Keywords
+    ) -> Array:
+        """Returns a_AScm_E - J vdot, the acceleration of Scm if vdot is zero [m/s^2], shape [3]."""
         caller = "CalcBiasCenterOfMassTranslationalAcceleration"
         instances, with_respect_to, frame_A, frame_E = _after_instances(caller, _SPEEDS_AND_FRAMES, args, kwargs)
-        w = self._eval_velocity(context)
-        self._check_bias_speeds(caller, with_respect_to)
+        w = self._kinematics.eval_velocity(context)
+        check_bias_speeds(caller, with_respect_to)
         members = self._members(caller, instances)
-        mobod_A, _ = self._place(caller, w, frame_A)
-        E = self._place(caller, w, frame_E)
+        mobod_A, _ = place_of(self._model, caller, w, frame_A)
+        E = place_of(self._model, caller, w, frame_E)
         return self._center_of_mass_acceleration(caller, w, w.zeros_v, members, mobod_A, E)
 
     # ------------------------------------------------------------------ momentum and inertia
 
-    @overload
-    def CalcSpatialMomentumInWorldAboutPoint(self, context: Any, p_WoP_W: ArrayLike) -> SpatialMomentum: ...
-    @overload
-    def CalcSpatialMomentumInWorldAboutPoint(
-        self, context: Any, model_instances: Iterable[int], p_WoP_W: ArrayLike
-    ) -> SpatialMomentum: ...
-    def CalcSpatialMomentumInWorldAboutPoint(self, context: Any, *args: Any, **kwargs: Any) -> SpatialMomentum:
-        """Returns L_WSP_W, angular and linear momentum of S in the world, about a point P [N m s, N s].
-
-        Args:
-            context: of this plant.
-            model_instances: which bodies; left out for all.
-            p_WoP_W: the point [m], shape [3].
-
-        Raises:
-            ValueError: p_WoP_W is not three finite numbers.
-        """
+    def calc_spatial_momentum_in_world_about_point(
+        self, context: Any, args: Arguments, kwargs: Keywords
+    ) -> SpatialMomentum:
+        """Returns L_WSP_W, angular and linear momentum of S in the world, about a point P [N m s, N s]."""
         caller = "CalcSpatialMomentumInWorldAboutPoint"
         instances, given = _after_instances(caller, ("p_WoP_W",), args, kwargs)
-        w = self._eval_velocity(context)
-        p_WoP_W = self._checked_point(caller, "p_WoP_W", given, w)
+        w = self._kinematics.eval_velocity(context)
+        p_WoP_W = checked_point(self._model, caller, "p_WoP_W", given, w)
         return SpatialMomentum._from_coeffs(self._momentum(w, self._members(caller, instances), p_WoP_W)[:6])
 
     def _momentum(self, w: Workspace, members: Array, p_WoP_W: Array) -> Array:
@@ -189,24 +151,15 @@ class PlantCenterOfMass(PlantJacobians):
         w.call(kernels.momentum, w.position, w.velocity, members, p_WoP_W, L_and_mass)
         return L_and_mass
 
-    def CalcSpatialInertia(self, context: Any, frame_F: Frame, body_indexes: Iterable[int]) -> SpatialInertia:
-        """Returns M_SFo_F, the inertia of some bodies about Fo, as if they were one rigid body at the moment.
-
-        Args:
-            context: of this plant.
-            frame_F: about whose origin, and in which to express it.
-            body_indexes: which bodies; the world adds nothing.
-
-        Raises:
-            RuntimeError: a body does not exist, or is listed twice, or the frame is not of this plant.
-        """
+    def calc_spatial_inertia(self, context: Any, frame_F: Frame, body_indexes: Iterable[int]) -> SpatialInertia:
+        """Returns M_SFo_F, the inertia of some bodies about Fo, as if they were one rigid body at the moment."""
         caller = "CalcSpatialInertia"
         bodies = [self._tree.get_body(index) for index in body_indexes]
         if len(set(bodies)) != len(bodies):
             names = sorted({body.name() for body in bodies if bodies.count(body) > 1})
             raise RuntimeError(f"{caller}(): body_indexes lists {names} more than once.")
-        w = self._eval_position(context)
-        R_WF, p_WoFo_W = self._relative_pose(caller, context, self._tree.world_frame(), frame_F)
+        w = self._kinematics.eval_position(context)
+        R_WF, p_WoFo_W = self._kinematics.calc_relative_pose(caller, context, self._tree.world_frame(), frame_F)
         members = np.array([body._mobod for body in bodies if body._mobod], np.int64)
         mp_FoScm_W, mass, I_SFo_W = self._total_inertia(w, members, p_WoFo_W)
         if w.is_numeric and not mass:
@@ -227,7 +180,7 @@ class PlantCenterOfMass(PlantJacobians):
         """Mobods of the bodies of the model instances, or of all, without the world."""
         if model_instances is None:
             return self._all_members
-        self._require_finalized(f"{caller}()")
+        self._model.require_finalized(f"{caller}()")
         instances = set(model_instances)
         for instance in instances:
             self._tree.GetModelInstanceName(instance)  # refuses one that does not exist
@@ -236,14 +189,14 @@ class PlantCenterOfMass(PlantJacobians):
 
     @functools.cached_property
     def _all_members(self) -> Array:
-        self._require_finalized("a centre of mass")
+        self._model.require_finalized("a centre of mass")
         return np.arange(1, self._tree.num_bodies())
 
     def _check_mass(self, caller: str, w: Workspace, members: Array, mass: Any) -> None:
         """Refuses bodies that have no centre of mass; a symbolic mass is trusted to be positive."""
         if len(members) and (not w.is_numeric or mass.real > 0.0):
             return
-        plant = f"plant '{self.GetSystemPathname()}'"
+        plant = f"plant '{self._model.path()}'"
         if self._tree.num_bodies() == 1:
             reason = f"{plant} has no bodies but the world"
         elif not len(members):
@@ -256,7 +209,7 @@ class PlantCenterOfMass(PlantJacobians):
 _SPEEDS_AND_FRAMES = ("with_respect_to", "frame_A", "frame_E")
 
 
-def _after_instances(caller: str, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def _after_instances(caller: str, names: tuple[str, ...], args: Arguments, kwargs: Keywords) -> list[Any]:
     """model_instances or None, then the other arguments, given by position or by keyword."""
     if not kwargs and len(args) == len(names):
         return [None, *args]

@@ -9,7 +9,7 @@ from typing import Any
 
 from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.plant.contact_enums import ContactModel, DiscreteContactApproximation, DiscreteContactSolver
-from merganser.multibody.plant.frame_motion import PlantFrameMotion
+from merganser.multibody.plant.outputs import PlantOutputs
 
 __all__ = ["ContactChoices", "PlantContactSettings"]
 
@@ -30,7 +30,7 @@ class ContactChoices:
     contact_time_scale: float = -1.0
 
 
-class PlantContactSettings(PlantFrameMotion):
+class PlantContactSettings(PlantOutputs):
     """Contact settings. All but penetration allowance and stiction tolerance are fixed by Finalize().
 
     Functions that set something raise RuntimeError after Finalize() unless they say otherwise, TypeError if the value

@@ -8,74 +8,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.multibody import kernels
+from merganser.multibody.plant.arguments import check_forces
 from merganser.multibody.plant.computations import PlantComputations
-from merganser.multibody.plant.delegation import from_tree
+from merganser.multibody.plant.failures import describe_overflow
+from merganser.multibody.plant.kinematics import PlantKinematics
+from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import ForceElement, MultibodyForces, MultibodyTree, UniformGravityFieldElement
+from merganser.multibody.tree import ForceElement, MultibodyForces, UniformGravityFieldElement
 from merganser.multibody.tree.force_elements import LinearBushingRollPitchYaw
-from merganser.multibody.tree.lookup import TreeLookup
 
-__all__ = ["PlantForceElements"]
+__all__ = ["ForceElements"]
 
 Array = NDArray[Any]
 
 
-class PlantForceElements(PlantComputations):
+class ForceElements:
     """Force elements: what acts on bodies and joints besides actuators, damping of joints and what comes by ports.
 
     Errors of all functions that compute forces or energies: RuntimeError, if a spring has no length or the pitch of a
     bushing is a quarter turn.
     """
 
-    AddForceElement = from_tree(MultibodyTree.AddForceElement)
-    get_force_element = from_tree(TreeLookup.get_force_element)
-    num_force_elements = from_tree(TreeLookup.num_force_elements)
-    is_gravity_enabled = from_tree(MultibodyTree.is_gravity_enabled)
-    set_gravity_enabled = from_tree(MultibodyTree.set_gravity_enabled)
+    def __init__(self, model: PlantModel, kinematics: PlantKinematics, computations: PlantComputations) -> None:
+        self._model, self._tree = model, model.tree
+        self._kinematics, self._computations = kinematics, computations
 
     # ------------------------------------------------------------------ forces
 
-    def _add_element_forces(self, context: Any, w: Workspace) -> None:
+    def add_element_forces(self, context: Any, w: Workspace) -> None:
         """Adds the forces of all elements but gravity to w.tau and w.F_applied."""
-        self._eval_velocity(context)
+        self._kinematics.eval_velocity(context)
         w.has_applied_forces = True
-        self._sum_up_forces(context, w, (0, len(self._tree.elements)), w.tau, w.F_applied)
+        self.sum_up_forces(context, w, (0, len(self._tree.elements)), w.tau, w.F_applied)
 
-    def _sum_up_forces(self, context: Any, w: Workspace, which: tuple[int, int], tau: Array, F_Bo_W: Array) -> None:
+    def sum_up_forces(self, context: Any, w: Workspace, which: tuple[int, int], tau: Array, F_Bo_W: Array) -> None:
         """Adds the forces of a range of elements; kinematics must be up to date."""
         status = w.call(
             kernels.force_elements, self._tree.elements, w.constants, *which, w.q, w.v, w.position, w.velocity,
             tau, F_Bo_W, tau, F_Bo_W,
         )  # fmt: skip
         if status:
-            raise RuntimeError(self._describe_element_failure(context, status))
+            raise RuntimeError(self._describe_failure(context, w, status))
 
-    def _describe_element_failure(self, context: Any, status: int) -> str:
-        w = self._workspace(context)
+    def _describe_failure(self, context: Any, w: Workspace, status: int) -> str:
         if w.is_float and not np.isfinite(w.x).all():
-            return self._describe_overflow(context, w, w.x)
+            return describe_overflow(self._model, context, w, w.x)
         element = self._tree.force_elements[status]
         return (
-            f"{element!r} of plant '{self.GetSystemPathname()}' has no force at time {context.store.flat[0]} s: "
+            f"{element!r} of plant '{self._model.path()}' has no force at time {context.store.flat[0]} s: "
             f"{element._describe_failure()}"
         )
 
-    def _describe_overflow(self, context: Any, w: Workspace, values: Any) -> str:
-        raise NotImplementedError
-
-    def CalcForceElementsContribution(self, context: Any, forces: MultibodyForces) -> None:
-        """Sets `forces` to those of all force elements, gravity included, and of joint damping.
-
-        Raises:
-            ValueError: the forces are for a plant of other size.
-            TypeError: they are no MultibodyForces.
-        """
-        self._check_forces("CalcForceElementsContribution", forces)
-        w = self._eval_velocity(context)
+    def calc_force_elements_contribution(self, context: Any, forces: MultibodyForces) -> None:
+        """Sets `forces` to those of all force elements, gravity included, and of joint damping."""
+        check_forces(self._model, "CalcForceElementsContribution", forces)
+        w = self._kinematics.eval_velocity(context)
         forces._F_Bo_W, forces._tau = w.zeros_F.copy(), w.zeros_v.copy()
         self._add_weights(w, forces)
         if len(self._tree.elements):
-            self._sum_up_forces(context, w, (0, len(self._tree.elements)), forces._tau, forces._F_Bo_W)
+            self.sum_up_forces(context, w, (0, len(self._tree.elements)), forces._tau, forces._F_Bo_W)
         for joint in self._tree.joints:
             joint.AddInDamping(context, forces)
 
@@ -87,59 +78,53 @@ class PlantForceElements(PlantComputations):
         forces._F_Bo_W[has_weight, 3:] += weights
         forces._F_Bo_W[has_weight, :3] += np.cross(bodies["p_BoBcm_W"], weights)
 
-    def _add_element_contribution(self, context: Any, element: ForceElement, forces: MultibodyForces) -> None:
+    def add_element_contribution(self, context: Any, element: ForceElement, forces: MultibodyForces) -> None:
         """Adds the forces of one element to `forces`."""
-        self._check_forces("CalcAndAddForceContribution", forces)
-        w = self._eval_velocity(context)
+        check_forces(self._model, "CalcAndAddForceContribution", forces)
+        w = self._kinematics.eval_velocity(context)
         forces._F_Bo_W, forces._tau = forces._F_Bo_W.astype(w.dtype), forces._tau.astype(w.dtype)
         if isinstance(element, UniformGravityFieldElement):
             self._add_weights(w, forces)
         else:
             number = int(element.index()) - 1
-            self._sum_up_forces(context, w, (number, number + 1), forces._tau, forces._F_Bo_W)
+            self.sum_up_forces(context, w, (number, number + 1), forces._tau, forces._F_Bo_W)
 
-    def _calc_forces_on_ends(self, context: Any, element: LinearBushingRollPitchYaw) -> Array:
+    def calc_forces_on_ends(self, context: Any, element: LinearBushingRollPitchYaw) -> Array:
         """Spatial forces of a bushing on the bodies L0 and L1, about their origins, in W, shape [2, 6]."""
-        w = self._eval_velocity(context)
+        w = self._kinematics.eval_velocity(context)
         F_Bo_W = np.zeros((2, 6), w.dtype)
         number = int(element.index()) - 1
         status = w.call(
             kernels.bushing_forces, self._tree.elements, w.constants, number, w.position, w.velocity, F_Bo_W
         )
         if status:
-            raise RuntimeError(self._describe_element_failure(context, status))
+            raise RuntimeError(self._describe_failure(context, w, status))
         return F_Bo_W
 
     # ------------------------------------------------------------------ energies and powers
 
-    def CalcPotentialEnergy(self, context: Any) -> Any:
+    def calc_potential_energy(self, context: Any) -> Any:
         """Returns the potential energy of all force elements [J]; that of gravity is zero for masses at the origin."""
-        energy = self._energies(context)[1]
+        energy = self._computations.calc_energies(context)[1]
         return energy + self._sum_up_energies(context)[0] if len(self._tree.elements) else energy
 
-    def CalcConservativePower(self, context: Any) -> Any:
+    def calc_conservative_power(self, context: Any) -> Any:
         """Returns the power of gravity and of the springs: the rate at which potential energy decreases [W]."""
         power = self._gravity_power(context)
         return power + self._sum_up_energies(context)[1] if len(self._tree.elements) else power
 
-    def CalcNonConservativePower(self, context: Any) -> Any:
-        """Returns the power of the other forces of the force elements, such as damping of springs [W].
-
-        As in pydrake, damping of joints, actuators and applied forces do not count.
-        """
+    def calc_non_conservative_power(self, context: Any) -> Any:
+        """Returns the power of the other forces of the force elements, such as damping of springs [W]."""
         return self._sum_up_energies(context)[2] if len(self._tree.elements) else 0.0
 
-    EvalPotentialEnergy = CalcPotentialEnergy
-    EvalConservativePower = CalcConservativePower
-    EvalNonConservativePower = CalcNonConservativePower
-
     def _gravity_power(self, context: Any) -> Any:
-        return self.CalcGravityGeneralizedForces(context).dot(self._workspace(context).v)
+        tau_g = self._computations.calc_gravity_generalized_forces(context)
+        return tau_g.dot(self._kinematics.eval_position(context).v)
 
-    def _calc_element_energies(self, context: Any, element: ForceElement) -> Any:
+    def calc_element_energies(self, context: Any, element: ForceElement) -> Any:
         """Potential energy [J], conservative and other power [W] of one element."""
         if isinstance(element, UniformGravityFieldElement):
-            return self._energies(context)[1], self._gravity_power(context), 0.0
+            return self._computations.calc_energies(context)[1], self._gravity_power(context), 0.0
         return self._sum_up_energies(context, element)
 
     def _sum_up_energies(self, context: Any, element: ForceElement | None = None) -> Array:
@@ -147,7 +132,7 @@ class PlantForceElements(PlantComputations):
         elements = self._tree.force_elements[1:] if element is None else [element]
         for one in elements:
             one._check_potential(context, "The energy or power")
-        w = self._eval_velocity(context)
+        w = self._kinematics.eval_velocity(context)
         first = int(elements[0].index()) - 1
         energy = np.zeros(3, w.dtype)
         status = w.call(
@@ -155,5 +140,5 @@ class PlantForceElements(PlantComputations):
             w.position, w.velocity, energy,
         )  # fmt: skip
         if status:
-            raise RuntimeError(self._describe_element_failure(context, status))
+            raise RuntimeError(self._describe_failure(context, w, status))
         return energy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,43 +10,51 @@ from numpy.typing import NDArray
 
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialAcceleration, SpatialVelocity
-from merganser.multibody.plant.outputs import PlantOutputs
+from merganser.multibody.plant.arguments import place_of
+from merganser.multibody.plant.kinematics import PlantKinematics
+from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.tree import Frame
 
-__all__ = ["PlantFrameMotion"]
+__all__ = ["FrameMotion"]
 
 Array = NDArray[Any]
 
 
-class PlantFrameMotion(PlantOutputs):
+class FrameMotion:
     """Motion of one frame in another, by one kernel call.
 
     Frames must be those of the plant: others are refused with RuntimeError, other things with TypeError.
+
+    Args:
+        model: of the plant.
+        kinematics: of the plant.
+        eval_A_WB_W: gives the accelerations of the bodies that follow from the forces at the moment, by mobod.
     """
 
-    def _frame_velocity(
-        self, caller: str, context: Any, frame_F: Frame, frame_M: Frame, frame_E: Frame
-    ) -> SpatialVelocity:
+    def __init__(self, model: PlantModel, kinematics: PlantKinematics, eval_A_WB_W: Callable[[Any], Array]) -> None:
+        self._model, self._kinematics, self._eval_A_WB_W = model, kinematics, eval_A_WB_W
+
+    def velocity(self, caller: str, context: Any, frame_F: Frame, frame_M: Frame, frame_E: Frame) -> SpatialVelocity:
         """V_MF_E, measured in M and expressed in E."""
-        w = self._eval_velocity(context)
+        w = self._kinematics.eval_velocity(context)
         V_MF_E = np.empty(6, w.dtype)
-        F, M, E = (self._place(caller, w, frame) for frame in (frame_F, frame_M, frame_E))
+        F, M, E = (place_of(self._model, caller, w, frame) for frame in (frame_F, frame_M, frame_E))
         w.call(kernels.frame_velocity, w.position, w.velocity, *F, M[0], *E, V_MF_E)
         return SpatialVelocity._from_coeffs(V_MF_E)
 
-    def _frame_angular_velocity(self, caller: str, context: Any, frame_F: Frame) -> Array:
+    def angular_velocity(self, caller: str, context: Any, frame_F: Frame) -> Array:
         """w_WF_W [rad/s], shape [3]."""
-        w = self._eval_velocity(context)
-        mobod, _ = self._place(caller, w, frame_F)
+        w = self._kinematics.eval_velocity(context)
+        mobod, _ = place_of(self._model, caller, w, frame_F)
         w_WF_W: Array = w.velocity["V_WB_W"][mobod, :3].copy()
         return w_WF_W
 
-    def _frame_acceleration(
+    def acceleration(
         self, caller: str, context: Any, frame_F: Frame, frame_M: Frame, frame_E: Frame
     ) -> SpatialAcceleration:
         """A_MF_E, measured in M and expressed in E, as it follows from the forces at the moment."""
-        A_WB_W, w = self._eval_body_dynamics_now(context).A_WB_W, self._eval_velocity(context)
+        A_WB_W, w = self._eval_A_WB_W(context), self._kinematics.eval_velocity(context)
         A_MF_E = np.empty(6, w.dtype)
-        F, M, E = (self._place(caller, w, frame) for frame in (frame_F, frame_M, frame_E))
+        F, M, E = (place_of(self._model, caller, w, frame) for frame in (frame_F, frame_M, frame_E))
         w.call(kernels.frame_acceleration, w.position, w.velocity, A_WB_W, *F, M[0], *E, A_MF_E)
         return SpatialAcceleration._from_coeffs(A_MF_E)

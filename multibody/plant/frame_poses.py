@@ -7,24 +7,28 @@ from typing import Any
 from numpy.typing import NDArray
 
 from merganser.framework.math import RigidTransform
-from merganser.multibody.plant.state_access import PlantState
+from merganser.multibody.plant.arguments import checked_vector
+from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.tree import FixedOffsetFrame, Frame
 from merganser.multibody.tree.force_elements import LinearBushingRollPitchYaw
 from merganser.multibody.tree.parameters import write_joint_frames
 
-__all__ = ["PlantFramePoses"]
+__all__ = ["FramePoses"]
 
 
-class PlantFramePoses(PlantState):
+class FramePoses:
     """Changes poses of frames: with a frame, those fixed to it move, and joints and bushings between them."""
 
-    def _set_frame_pose(self, context: Any, frame: FixedOffsetFrame, X_PF: RigidTransform) -> None:
+    def __init__(self, model: PlantModel, views: StateViews) -> None:
+        self._model, self._tree, self._views = model, model.tree, views
+
+    def set_pose_in_parent(self, context: Any, frame: FixedOffsetFrame, X_PF: RigidTransform) -> None:
         """Sets the pose of a frame in its parent frame, in a Context."""
-        w = self._workspace(context)
+        w = self._views.workspace(context)
         matrix = X_PF.GetAsMatrix34()
-        self._checked_vector("SetPoseInParentFrame", matrix.ravel(), 12, w.dtype)
-        context.get_mutable_numeric_parameter(self._frame_group)
-        w.frames["X_PF"][frame._slot] = matrix
+        checked_vector(self._model, "SetPoseInParentFrame", matrix.ravel(), 12, w.dtype)
+        self._views.mutable_frames(context)["X_PF"][frame._slot] = matrix
         moved: set[Frame] = set()
         for other in self._tree._offset_frames:  # parents before the frames fixed to them
             if other is frame or other._frame_P in moved:
@@ -40,7 +44,7 @@ class PlantFramePoses(PlantState):
         for mobod, (mobilizer, joint) in enumerate(zip(tree._mobilizers, tree._mobilizer_joints), start=1):
             F, M = joint.frame_on_parent(), joint.frame_on_child()
             if F in moved or M in moved:
-                self._mutable_parameters_view(context)
+                self._views.mutable_parameters(context)
                 poses = F.CalcPoseInBodyFrame(context), M.CalcPoseInBodyFrame(context)
                 write_joint_frames(parameters[mobod], joint, mobilizer.is_reversed, *poses)
 
@@ -49,5 +53,5 @@ class PlantFramePoses(PlantState):
             if isinstance(element, LinearBushingRollPitchYaw):
                 for field, frame in (("X_L0A", element.frameA()), ("X_L1C", element.frameC())):
                     if frame in moved:
-                        constants = self._mutable_constants_view(context)
+                        constants = self._views.mutable_constants(context)
                         constants[field][element.index() - 1] = frame.CalcPoseInBodyFrame(context).GetAsMatrix34()

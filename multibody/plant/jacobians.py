@@ -9,18 +9,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialAcceleration
+from merganser.multibody.plant.arguments import checked_point, checked_points, place_of
 from merganser.multibody.plant.kinematics import PlantKinematics
+from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Frame, JacobianWrtVariable
 
-__all__ = ["PlantJacobians"]
+__all__ = ["PlantJacobians", "check_bias_speeds"]
 
 Array = NDArray[Any]
 _NO_POINTS = {np.dtype(scalar): np.empty(0, scalar) for scalar in (np.float64, np.complex128, object)}
 _KV = JacobianWrtVariable.kV  # access through the class takes 0.1 us
 
 
-class PlantJacobians(PlantKinematics):
+class PlantJacobians:
     """Velocities as linear functions of speeds s, v = J_s s, and what accelerations are beside J_s sdot.
 
     The functions take
@@ -38,9 +40,12 @@ class PlantJacobians(PlantKinematics):
         ValueError: positions are of wrong shape, or not finite.
     """
 
+    def __init__(self, model: PlantModel, kinematics: PlantKinematics) -> None:
+        self._model, self._kinematics = model, kinematics
+
     # ------------------------------------------------------------------ Jacobians
 
-    def CalcJacobianSpatialVelocity(
+    def calc_jacobian_spatial_velocity(
         self,
         context: Any,
         with_respect_to: JacobianWrtVariable,
@@ -51,7 +56,7 @@ class PlantJacobians(PlantKinematics):
     ) -> Array:
         """Returns J with V_ABp_E = J s: rows of w_AB_E, then of v_ABp_E; shape [6, ns]. See the class."""
         caller = "CalcJacobianSpatialVelocity"
-        w = self._eval_position(context)
+        w = self._kinematics.eval_position(context)
         if with_respect_to is _KV and w.write_point(p_BoBp_B):
             # As it often is: the same as what follows, without calls that cost more than the kernel.
             try:
@@ -60,18 +65,18 @@ class PlantJacobians(PlantKinematics):
                 pass
             else:
                 return w.run_point_jacobian(mobod_B, X_B, w.point, A[0], mobod_E, X_E)
-        point = self._checked_point(caller, "p_BoBp_B", p_BoBp_B, w)
+        point = checked_point(self._model, caller, "p_BoBp_B", p_BoBp_B, w)
         return self._jacobian(caller, w, with_respect_to, frame_B, point, frame_A, frame_E)
 
-    def CalcJacobianAngularVelocity(
+    def calc_jacobian_angular_velocity(
         self, context: Any, with_respect_to: JacobianWrtVariable, frame_B: Frame, frame_A: Frame, frame_E: Frame
     ) -> Array:
         """Returns J with w_AB_E = J s, shape [3, ns]. See the class."""
         caller = "CalcJacobianAngularVelocity"
-        w = self._eval_position(context)
+        w = self._kinematics.eval_position(context)
         return self._jacobian(caller, w, with_respect_to, frame_B, _NO_POINTS[w.dtype], frame_A, frame_E)
 
-    def CalcJacobianTranslationalVelocity(
+    def calc_jacobian_translational_velocity(
         self,
         context: Any,
         with_respect_to: JacobianWrtVariable,
@@ -82,20 +87,17 @@ class PlantJacobians(PlantKinematics):
     ) -> Array:
         """Returns J with [v_AB0_E; v_AB1_E; ...] = J s, shape [3 n, ns]. See the class."""
         caller = "CalcJacobianTranslationalVelocity"
-        w = self._eval_position(context)
-        points = self._checked_points(caller, "p_BoBi_B", p_BoBi_B, w)
+        w = self._kinematics.eval_position(context)
+        points = checked_points(self._model, caller, "p_BoBi_B", p_BoBi_B, w)
         return self._jacobian(caller, w, with_respect_to, frame_B, points, frame_A, frame_E)[3:]
 
-    def CalcJacobianPositionVector(
+    def calc_jacobian_position_vector(
         self, context: Any, frame_B: Frame, p_BoBi_B: ArrayLike, frame_A: Frame, frame_E: Frame
     ) -> Array:
-        """Returns the partial derivatives of p_AoBi by q, taken in A and expressed in E, shape [3 n, nq].
-
-        They are the Jacobian of the translational velocities for qdot. See the class.
-        """
+        """Returns the partial derivatives of p_AoBi by q, taken in A and expressed in E, shape [3 n, nq]."""
         caller = "CalcJacobianPositionVector"
-        w = self._eval_position(context)
-        points = self._checked_points(caller, "p_BoBi_B", p_BoBi_B, w)
+        w = self._kinematics.eval_position(context)
+        points = checked_points(self._model, caller, "p_BoBi_B", p_BoBi_B, w)
         return self._jacobian(caller, w, JacobianWrtVariable.kQDot, frame_B, points, frame_A, frame_E)[3:]
 
     def _jacobian(
@@ -109,14 +111,14 @@ class PlantJacobians(PlantKinematics):
         frame_E: Frame,
     ) -> Array:
         """[J_w_AB_E; J_v_AB0_E; J_v_AB1_E; ...], with points of shape [3 n]; shape [3 + 3 n, ns]."""
-        mobod_B, X_B = self._place(caller, w, frame_B)
-        mobod_A, _ = self._place(caller, w, frame_A)
-        mobod_E, X_E = self._place(caller, w, frame_E)
+        mobod_B, X_B = place_of(self._model, caller, w, frame_B)
+        mobod_A, _ = place_of(self._model, caller, w, frame_A)
+        mobod_E, X_E = place_of(self._model, caller, w, frame_E)
         J_v = np.empty((3 + len(points), len(w.v)), w.dtype)
         w.run_jacobian(mobod_B, X_B, points, mobod_A, mobod_E, X_E, J_v)
-        return J_v if with_respect_to is _KV else self._for_speeds(caller, with_respect_to, w, J_v)
+        return J_v if with_respect_to is _KV else self.for_speeds(caller, with_respect_to, w, J_v)
 
-    def _for_speeds(self, caller: str, with_respect_to: JacobianWrtVariable, w: Workspace, J_v: Array) -> Array:
+    def for_speeds(self, caller: str, with_respect_to: JacobianWrtVariable, w: Workspace, J_v: Array) -> Array:
         """The Jacobian that was asked for, J_v or J_qdot = J_v N+(q)."""
         if with_respect_to is _KV:
             return J_v
@@ -130,7 +132,7 @@ class PlantJacobians(PlantKinematics):
 
     # ------------------------------------------------------------------ bias accelerations
 
-    def CalcBiasSpatialAcceleration(
+    def calc_bias_spatial_acceleration(
         self,
         context: Any,
         with_respect_to: JacobianWrtVariable,
@@ -139,18 +141,14 @@ class PlantJacobians(PlantKinematics):
         frame_A: Frame,
         frame_E: Frame,
     ) -> SpatialAcceleration:
-        """Returns A_ABp_E - J_V vdot, the spatial acceleration if vdot is zero [rad/s^2, m/s^2]. See the class.
-
-        Raises:
-            RuntimeError: with_respect_to is kQDot.
-        """
+        """Returns A_ABp_E - J_V vdot, the spatial acceleration if vdot is zero [rad/s^2, m/s^2]. See the class."""
         caller = "CalcBiasSpatialAcceleration"
-        w = self._eval_velocity(context)
-        point = self._checked_point(caller, "p_BoBp_B", p_BoBp_B, w)
+        w = self._kinematics.eval_velocity(context)
+        point = checked_point(self._model, caller, "p_BoBp_B", p_BoBp_B, w)
         A = self._bias_accelerations(caller, w, with_respect_to, frame_B, point, frame_A, frame_E)
         return SpatialAcceleration._from_coeffs(A.reshape(6))
 
-    def CalcBiasTranslationalAcceleration(
+    def calc_bias_translational_acceleration(
         self,
         context: Any,
         with_respect_to: JacobianWrtVariable,
@@ -159,13 +157,9 @@ class PlantJacobians(PlantKinematics):
         frame_A: Frame,
         frame_E: Frame,
     ) -> Array:
-        """Returns a_ABi_E - J_v vdot, the accelerations if vdot is zero [m/s^2], shape [3, n]. See the class.
-
-        Raises:
-            RuntimeError: with_respect_to is kQDot.
-        """
+        """Returns a_ABi_E - J_v vdot, the accelerations if vdot is zero [m/s^2], shape [3, n]. See the class."""
         caller = "CalcBiasTranslationalAcceleration"
-        w = self._eval_velocity(context)
+        w = self._kinematics.eval_velocity(context)
         if with_respect_to is _KV and w.write_point(p_BoBi_B):  # as in CalcJacobianSpatialVelocity()
             try:
                 (mobod_B, X_B), A, (mobod_E, X_E) = w.places[frame_B], w.places[frame_A], w.places[frame_E]
@@ -174,7 +168,7 @@ class PlantJacobians(PlantKinematics):
             else:
                 bias = w.run_point_bias(mobod_B, X_B, w.point, A[0], mobod_E, X_E)
                 return bias[1:].T
-        points = self._checked_points(caller, "p_BoBi_B", p_BoBi_B, w)
+        points = checked_points(self._model, caller, "p_BoBi_B", p_BoBi_B, w)
         accelerations = self._bias_accelerations(caller, w, with_respect_to, frame_B, points, frame_A, frame_E)
         return accelerations[1:].T
 
@@ -190,18 +184,20 @@ class PlantJacobians(PlantKinematics):
     ) -> Array:
         """alpha_AB_E, then a_ABi_E of each point, for vdot = 0; shape [1 + n, 3]."""
         if with_respect_to is not _KV:
-            self._check_bias_speeds(caller, with_respect_to)
-        mobod_B, X_B = self._place(caller, w, frame_B)
-        mobod_A, _ = self._place(caller, w, frame_A)
-        mobod_E, X_E = self._place(caller, w, frame_E)
+            check_bias_speeds(caller, with_respect_to)
+        mobod_B, X_B = place_of(self._model, caller, w, frame_B)
+        mobod_A, _ = place_of(self._model, caller, w, frame_A)
+        mobod_E, X_E = place_of(self._model, caller, w, frame_E)
         A = np.empty((1 + len(points) // 3, 3), w.dtype)
         w.run_bias_accelerations(mobod_B, X_B, points, mobod_A, mobod_E, X_E, w.room_F, A)
         return A
 
-    def _check_bias_speeds(self, caller: str, with_respect_to: JacobianWrtVariable) -> None:
-        if with_respect_to is JacobianWrtVariable.kQDot:
-            raise RuntimeError(
-                f"{caller}(): the bias acceleration is defined for with_respect_to = JacobianWrtVariable.kV only."
-            )
-        if with_respect_to is not JacobianWrtVariable.kV:
-            raise TypeError(f"{caller}(): with_respect_to must be JacobianWrtVariable.kV, got {with_respect_to!r}.")
+
+def check_bias_speeds(caller: str, with_respect_to: JacobianWrtVariable) -> None:
+    """Refuses speeds for which there is no bias acceleration."""
+    if with_respect_to is JacobianWrtVariable.kQDot:
+        raise RuntimeError(
+            f"{caller}(): the bias acceleration is defined for with_respect_to = JacobianWrtVariable.kV only."
+        )
+    if with_respect_to is not JacobianWrtVariable.kV:
+        raise TypeError(f"{caller}(): with_respect_to must be JacobianWrtVariable.kV, got {with_respect_to!r}.")

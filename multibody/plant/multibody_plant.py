@@ -7,24 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from merganser.framework import BasicVector, ValueProducer
-from merganser.framework.core.inside import scalar_of, state_node, use_native_derivatives
+from merganser.framework.core.inside import scalar_of, use_native_derivatives
 from merganser.framework.core.templates import instantiate
-from merganser.multibody.kernels import layout
-from merganser.multibody.kernels.controlled_step import NOT_CONVERGED
 from merganser.multibody.math import SpatialAcceleration
 from merganser.multibody.plant.checked_code import checked
+from merganser.multibody.plant.failures import describe_overflow, describe_singularity
 from merganser.multibody.plant.loops import PlantLoops
 from merganser.multibody.plant.native_code import NativeDynamics
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyTree, RigidBody
-from merganser.multibody.tree.coordinates import num_parameter_records
 from merganser.multibody.tree.copies import copy_finalized_tree
 
 __all__ = ["MultibodyPlant"]
-
-
-_MOST_IN_A_STEP = 1e4  # of motion that is resolved [rad or m]
 
 
 class MultibodyPlant(PlantLoops):
@@ -60,9 +54,8 @@ class MultibodyPlant(PlantLoops):
 
     def _begin(self, time_step: float, tree: MultibodyTree) -> None:
         """Sets up what is there before the first element is added."""
-        self._time_step = time_step
+        self._make_parts(tree, time_step)
         self._use_sampled_output_ports = time_step > 0.0
-        self._tree = tree
         self._scene_graph = None
         self._source_id = None
         self._frame_ids = {}
@@ -120,23 +113,13 @@ class MultibodyPlant(PlantLoops):
 
     def _complete(self) -> None:
         """Declares what follows from the finalized tree."""
-        self._force_sizes = (self._tree.num_bodies(), self._tree.num_velocities())
+        self._model.freeze()
         self._native_dynamics = NativeDynamics(self)
         self._declare_state()
-        self._declare_cache_entries()
-        self._quaternions = {
-            joint.position_start(): joint.name()
-            for joint in self._tree.joints
-            if joint._quaternion_start is not None
-        }
+        self._kinematics.declare_entries()
         if not self.is_discrete():
-            self._sys_unit_quaternions = list(self._quaternions)
-        self._pitches = {
-            joint.position_start() + joint._pitch_position: joint.name()
-            for joint in self._tree.joints
-            if joint._pitch_position is not None
-        }
-        self._pitch_places = np.array(list(self._pitches), dtype=np.int64)
+            self._sys_unit_quaternions = list(self._model.quaternions)
+        self._pitch_places = np.array(list(self._model.pitches), dtype=np.int64)
         self._declare_contact()
         self._declare_input_ports()
         self._declare_dynamics_entries()
@@ -147,42 +130,12 @@ class MultibodyPlant(PlantLoops):
         self._moving_frame_ids = [frame for _, frame in moving]
 
     def _declare_state(self) -> None:
-        tree = self._tree
-        num_q, num_v = tree.num_positions(), tree.num_velocities()
-        x0 = BasicVector(np.concatenate([tree.default_positions(), np.zeros(num_v)]))
-        num_numbers = num_parameter_records(tree.topology) * layout.parameter_dtype().itemsize // 8
-        if self._time_step > 0.0:
-            self.DeclareDiscreteState(x0)
-            self._state_node = state_node(self, 0)
-            self._declare_updates(num_numbers)
+        self._views.declare_state()
+        if self.is_discrete():
+            self._declare_updates(self._views.num_parameters)
         else:
-            self.DeclareContinuousState(x0, num_q, num_v, 0)
             use_native_derivatives(self, self._native_dynamics, of=MultibodyPlant)
-        self._parameter_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_numbers)))
-        self._gravity_group = self.DeclareNumericParameter(BasicVector(tree.gravity_vector()))
-        self._rotor_group = self.DeclareNumericParameter(BasicVector(tree.default_rotors()))
-        num_constants = len(tree.elements) * layout.constant_dtype().itemsize // 8
-        self._constant_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_constants)))
-        num_frame_numbers = len(tree._offset_frames) * layout.frame_dtype().itemsize // 8
-        self._frame_group = self.DeclareNumericParameter(BasicVector(np.zeros(num_frame_numbers)))
-
-    def _declare_cache_entries(self) -> None:
-        is_discrete = self._time_step > 0.0
-        q, v = (self.xd_ticket(),) * 2 if is_discrete else (self.q_ticket(), self.v_ticket())
-        room = type(None)
-        position = self.DeclareCacheEntry(
-            "position kinematics", ValueProducer(room, self._calc_position), {q, self.pn_ticket()}
-        )
-        velocity = self.DeclareCacheEntry(
-            "velocity kinematics", ValueProducer(room, self._calc_velocity), {position.ticket(), v}
-        )
-        # It has no value: its bit tells whether the poses are up to date where the position kinematics are not.
-        poses = self.DeclareCacheEntry("poses", ValueProducer(room, self._calc_poses), {q, self.pn_ticket()})
-        # It has no value: its bit tells whether anything has been derived from the parameters as they are.
-        parameters = self.DeclareCacheEntry("parameters", ValueProducer(room, _calc_nothing), {self.pn_ticket()})
-        self._position_entry, self._velocity_entry = position.cache_index(), velocity.cache_index()
-        self._pose_entry = poses.cache_index()
-        self._parameter_entry = parameters.cache_index()
+        self._views.declare_parameters()
 
     # ------------------------------------------------------------------ dynamics
 
@@ -196,7 +149,7 @@ class MultibodyPlant(PlantLoops):
         """Computes the derivatives of the state, or the state one step later, into `result`; shape as the state."""
         w = self._workspace(context)
         self._native_dynamics.note_call(w)
-        if self._pitches:
+        if self._model.pitches:
             self._check_pitches("The motion", w)
         if self._time_step > 0.0:
             self._compile_contact_ahead(w)
@@ -226,58 +179,15 @@ class MultibodyPlant(PlantLoops):
         discrete plant it is the mean over the next step, from (v+ - v) / h.
         """
         mobod = self._mobod("EvalBodySpatialAccelerationInWorld", body)
-        return SpatialAcceleration(self._eval_body_dynamics_now(context).A_WB_W[mobod].copy())
+        return SpatialAcceleration(self._eval_A_WB_W(context)[mobod].copy())
+
+    def _eval_A_WB_W(self, context: Any) -> Any:
+        return self._eval_body_dynamics_now(context).A_WB_W
 
     def _conclude(self, context: Any, w: Workspace, status: int, result: Any) -> None:
         """Marks the kinematics that a step has computed on its way as current; raises if the step failed."""
         if status != 0:
-            raise RuntimeError(self._describe_singularity(context, w, status))
+            raise RuntimeError(describe_singularity(self._model, context, w, status))
         w.store.invalid &= w.kinematics_clearing
         if w.is_float and not checked.is_finite(result):
-            raise RuntimeError(self._describe_overflow(context, w, result))
-
-    def _describe_singularity(self, context: Any, w: Workspace, mobod: int) -> str:
-        time = f"at time {context.store.flat[0]} s"
-        if w.is_float and not np.isfinite(w.x).all():
-            return self._describe_overflow(context, w, w.x)
-        if mobod == NOT_CONVERGED:
-            return (
-                f"The step of plant '{self.GetSystemPathname()}' {time} was not found: the search for the "
-                "PD-controlled actuators that reach their effort limits did not converge. Check gains and limits."
-            )
-        fastest = int(np.argmax(np.abs(w.v)))
-        if w.is_float and self._time_step * abs(w.v[fastest]) > _MOST_IN_A_STEP:
-            return (
-                f"Plant '{self.GetSystemPathname()}' {time}: velocity {self.GetStateNames()[len(w.q) + fastest]} has "
-                f"grown to {w.v[fastest]:.3g}, so that nothing is left of its inertia but rounding. The forces or the "
-                "time step are too large."
-            )
-        for start, name in self._quaternions.items():
-            if not w.q[start : start + 4].any():
-                return (
-                    f"The quaternion of joint '{name}' of plant '{self.GetSystemPathname()}' is zero {time}, "
-                    "so it gives no orientation."
-                )
-        body = next(b for b in self._tree.bodies if self._tree.mobod_of_body[b.index()] == mobod)
-        joint = next(j for j in self._tree.joints if self._tree.mobod_of_joint[j.index()] == mobod)
-        return (
-            f"The mass matrix of plant '{self.GetSystemPathname()}' is singular {time}: body "
-            f"'{body.name()}', with all that it carries, has no inertia for some motion of joint "
-            f"'{joint.name()}' ({joint.type_name()}). Give the body mass and inertia, give the joint's "
-            "actuator a rotor inertia, or weld the joint."
-        )
-
-    def _describe_overflow(self, context: Any, w: Workspace, values: Any) -> str:
-        bad = np.flatnonzero(~np.isfinite(values))
-        names = self.GetStateNames()
-        what = "state" if values is w.x else "step" if self._time_step > 0.0 else "time derivatives"
-        listed = ", ".join(names[i] for i in bad[:5])
-        return (
-            f"The {what} of plant '{self.GetSystemPathname()}' at time {context.store.flat[0]} s is not "
-            f"finite in {listed}{', ...' if len(bad) > 5 else ''}. The forces or the time step are too "
-            "large, or the state was not finite before."
-        )
-
-
-def _calc_nothing(context: Any, output: Any) -> None:
-    """For a cache entry without a value."""
+            raise RuntimeError(describe_overflow(self._model, context, w, result))

@@ -71,8 +71,8 @@ class PlantOutputs(PlantSampling):
         tree = self._tree
         plant: Any = self
         state = {self.xd_ticket()} if self._time_step > 0.0 else {self.q_ticket(), self.v_ticket()}
-        position = {self.cache_entry_ticket(self._position_entry)}
-        velocity = {self.cache_entry_ticket(self._velocity_entry)}
+        position = {self.cache_entry_ticket(self._views.position_entry)}
+        velocity = {self.cache_entry_ticket(self._views.velocity_entry)}
         self._state_port = self.DeclareVectorOutputPort("state", self.num_multibody_states(), self._calc_state, state)
         x = DiscreteStateOf(0) if self._time_step > 0.0 else CONTINUOUS_STATE
         self._state_port.cache_entry().use_native(NativeCode("copy", (self.num_multibody_states(), x, OUTPUT)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.face.elements import ElementsFace
 from merganser.multibody.tree import BodyIndex, JointActuatorIndex, JointIndex
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["PlantSelectors"]
 Array = NDArray[Any]
 
 
-class PlantSelectors(PlantModel):
+class PlantSelectors(ElementsFace):
     """What follows from the topology of a finalized plant alone."""
 
     def MakeActuationMatrixPseudoinverse(self) -> csc_matrix:

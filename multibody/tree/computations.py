@@ -70,7 +70,7 @@ class TreeComputations(TreeMobilizers):
         return self.plant
 
     def _workspace(self, context: Any) -> Any:
-        return self._context_owner()._workspace(context)
+        return self._context_owner()._views.workspace(context)
 
     # -- kinematics ------------------------------------------------------------------------------------------
 
@@ -208,7 +208,10 @@ class TreeComputations(TreeMobilizers):
         return tau
 
     def _vdot(self, w: Any, known_vdot: npt.ArrayLike) -> Array:
-        vdot: Array = self.plant._checked_vector("known_vdot", known_vdot, len(w.v), w.dtype)
+        # A plant is made of a tree, so that this module cannot import it earlier.
+        from merganser.multibody.plant.arguments import checked_vector
+
+        vdot: Array = checked_vector(self.plant._model, "known_vdot", known_vdot, len(w.v), w.dtype)
         return vdot
 
     def _of(self, cache: Any, kind: type[Any], w: Any) -> Any:

@@ -110,7 +110,7 @@ class Frame(NamedElement, ABC):
 
     def EvalAngularVelocityInWorld(self, context: Any) -> Vector:
         """Returns w_WF_W [rad/s], shape [3]."""
-        return self.GetParentPlant()._frame_angular_velocity("EvalAngularVelocityInWorld", context, self)
+        return self.GetParentPlant()._frame_motion.angular_velocity("EvalAngularVelocityInWorld", context, self)
 
     def CalcAngularVelocity(
         self, context: Any, measured_in_frame: Frame, expressed_in_frame: Frame
@@ -177,11 +177,11 @@ class Frame(NamedElement, ABC):
 
     def _velocity_in(self, caller: str, context: Any, frame_M: Frame, frame_E: Frame) -> SpatialVelocity:
         """V_MF_E."""
-        return self.GetParentPlant()._frame_velocity(caller, context, self, frame_M, frame_E)
+        return self.GetParentPlant()._frame_motion.velocity(caller, context, self, frame_M, frame_E)
 
     def _acceleration_in(self, caller: str, context: Any, frame_M: Frame, frame_E: Frame) -> SpatialAcceleration:
         """A_MF_E."""
-        return self.GetParentPlant()._frame_acceleration(caller, context, self, frame_M, frame_E)
+        return self.GetParentPlant()._frame_motion.acceleration(caller, context, self, frame_M, frame_E)
 
 
 class RigidBodyFrame(Frame):
@@ -271,7 +271,7 @@ class FixedOffsetFrame(Frame):
 
     def _pose_in_context(self, context: Any, caller: str, field: str) -> RigidTransform:
         slot = self._get_slot(caller)
-        X = self.GetParentPlant()._frames_view(context)[field][slot]
+        X = self.GetParentPlant()._views.frames(context)[field][slot]
         return rigid_transform(X[:, :3].copy(), X[:, 3].copy())
 
     def _get_slot(self, caller: str) -> int:

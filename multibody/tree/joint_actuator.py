@@ -191,7 +191,7 @@ class JointActuator(NamedElement):
 
     def gear_ratio(self, context: Any) -> Any:
         """Returns the gear ratio in the Context: rotor speed over joint velocity [1, or rad/m]."""
-        return self.GetParentPlant()._rotors(context)[0, self.input_start()]
+        return self.GetParentPlant()._views.rotors(context)[0, self.input_start()]
 
     def SetGearRatio(self, context: Any, gear_ratio: float) -> None:
         """Sets the gear ratio in the Context.
@@ -199,11 +199,11 @@ class JointActuator(NamedElement):
         Raises:
             ValueError: if it is not finite.
         """
-        self.GetParentPlant()._set_rotor(context, self, 0, self._finite("gear ratio", gear_ratio))
+        self.GetParentPlant()._views.set_rotor(context, self, 0, self._finite("gear ratio", gear_ratio))
 
     def rotor_inertia(self, context: Any) -> Any:
         """Returns the inertia of the rotor about its axis in the Context [kg m^2]."""
-        return self.GetParentPlant()._rotors(context)[1, self.input_start()]
+        return self.GetParentPlant()._views.rotors(context)[1, self.input_start()]
 
     def SetRotorInertia(self, context: Any, rotor_inertia: float) -> None:
         """Sets the inertia of the rotor about its axis in the Context [kg m^2].
@@ -211,7 +211,7 @@ class JointActuator(NamedElement):
         Raises:
             ValueError: if it is negative or not finite.
         """
-        self.GetParentPlant()._set_rotor(context, self, 1, self._checked_inertia(rotor_inertia))
+        self.GetParentPlant()._views.set_rotor(context, self, 1, self._checked_inertia(rotor_inertia))
 
     def calc_reflected_inertia(self, context: Any) -> Any:
         """Returns gear_ratio^2 * rotor_inertia in the Context, what the joint feels of the rotor [kg m^2 or kg]."""

@@ -316,10 +316,10 @@ class RigidBody(NamedElement):
         return self._inboard_joint
 
     def _parameters(self, context: Any) -> Any:
-        return self.GetParentPlant()._parameters_view(context)[self._mobod_number("get_mass")]
+        return self.GetParentPlant()._views.parameters(context)[self._mobod_number("get_mass")]
 
     def _write_inertia(self, context: Any, mass: Any, p_BoBcm_B: Vector, G_BBo_B: UnitInertia) -> None:
-        parameters = self.GetParentPlant()._mutable_parameters_view(context)
+        parameters = self.GetParentPlant()._views.mutable_parameters(context)
         mobod = self._mobod_number("SetSpatialInertiaInBodyFrame")
         parameters["mass"][mobod] = mass
         parameters["p_BoBcm_B"][mobod] = p_BoBcm_B

@@ -33,12 +33,12 @@ class Door(NamedTuple):
 
 
 PLANT = "multibody.plant"
-STATE = Door(f"{PLANT}.state_access:PlantState._checked_vector", "size, real numbers of the scalar, finite")
+STATE = Door(f"{PLANT}.arguments:checked_vector", "size, real numbers of the scalar, finite")
 VECTORS = Door("framework.core.context:Context._checked", "size and type of time, states and parameters")
 PORTS = Door("framework.core.ports:InputPort._checked_value", "type and size of what an input port is fixed to")
-POINTS = Door(f"{PLANT}.kinematics:PlantKinematics._checked_points", "shape [3] or [3, n], finite")
+POINTS = Door(f"{PLANT}.arguments:checked_points", "shape [3] or [3, n], finite")
 ELEMENTS = Door("multibody.tree.lookup:TreeLookup._check_mine", "frames, bodies and joints are of this plant")
-FORCES = Door(f"{PLANT}.computations:PlantComputations._check_forces", "of this plant and of its scalar")
+FORCES = Door(f"{PLANT}.arguments:check_forces", "of this plant and of its scalar")
 ACTUATION = Door(f"{PLANT}.actuation:PlantInputs._gather_forces", "inputs are finite")
 RESULTS = Door("multibody.algorithms.state:output", "an array of the right type and shape that can be written to")
 CACHES = Door("multibody.tree.computations:TreeComputations._check_cache", "a cache of this plant")

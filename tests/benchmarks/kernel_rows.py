@@ -33,7 +33,7 @@ _forward_gradient = kernels.state_forward_dynamics_derivatives
 def kernel_calls(library: Library, robot: Robot) -> dict[str, Call]:
     """Loops of _PASSES passes, by the names of pinocchio's functions."""
     plant = build_plant(library, robot)
-    w = plant._workspace(plant.CreateDefaultContext())
+    w = plant._views.workspace(plant.CreateDefaultContext())
     num_v = robot.num_velocities
     model = (w.topology, w.parameters)
     x = random_states(robot)[0]

@@ -81,31 +81,6 @@ def first_run() -> tuple[float, float]:
         return run(), min(run() for _ in range(3))
 
 
-START = """
-from {package}framework import DiagramBuilder
-from {package}analysis import Simulator
-from {package}{primitives} import Gain, Integrator
-builder = DiagramBuilder()
-for i in range(25):
-    integrator, gain = builder.AddSystem(Integrator(1)), builder.AddSystem(Gain(k=-1.0, size=1))
-    builder.Connect(integrator.get_output_port(), gain.get_input_port())
-    builder.Connect(gain.get_output_port(), integrator.get_input_port())
-Simulator(builder.Build()).AdvanceTo(1e-3)
-"""
-
-
-def start_up(package: str, primitives: str) -> float:
-    """Wall time [s] of a program that imports, builds 50 blocks and simulates a millisecond."""
-    command = [sys.executable, "-c", START.format(package=package, primitives=primitives)]
-
-    def run() -> float:
-        start = time.perf_counter()
-        subprocess.run(command, check=True, capture_output=True)
-        return time.perf_counter() - start
-
-    return min(run() for _ in range(4))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=9, help="least number of runs of each row")
@@ -134,8 +109,6 @@ def main() -> None:
     start_rows.print_table(theirs is not None, lambda name: re.search(arguments.only, name), arguments.cold)
     if arguments.only:
         return
-    print(f"import, 50 blocks, first millisecond: {start_up('merganser.', 'framework.primitives'):.2f} s", end="")
-    print(f"; pydrake {start_up('pydrake.systems.', 'primitives'):.2f} s" if theirs else "")
     cold, warm = first_run()
     print(f"example 1 from start to end: {cold:.1f} s with nothing compiled, {warm:.2f} s afterwards")
 

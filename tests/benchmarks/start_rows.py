@@ -52,6 +52,26 @@ import json
 print(json.dumps([imported - start, stepped - start, second - stepped, (steady - second) / 4000]))
 """
 
+# An arm without a controller: the beginning of some programs.
+_ARM_IMPORTS = """
+from {analysis} import Simulator
+from {framework} import DiagramBuilder
+from {parsing} import Parser
+from {plant} import AddMultibodyPlantSceneGraph
+"""
+_ARM = f"""
+builder = DiagramBuilder()
+plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.001)
+parser = Parser(plant)
+if parser.package_map().Contains("drake_models"):
+    parser.package_map().Remove("drake_models")
+parser.package_map().Add("drake_models", {str(MODELS)!r})
+parser.AddModels({str(MODELS / "iiwa_description" / "urdf" / "iiwa14_no_collision.urdf")!r})
+plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
+plant.Finalize()
+n = plant.num_positions()
+"""
+
 # The imports and the body of each program; {name} stands for a module of the package.
 PROGRAMS: dict[str, tuple[str, str]] = {
     "pendulum and Python controller (README)": (
@@ -105,31 +125,56 @@ for i in range(2):
 plant.Finalize()
 """,
     ),
-    "iiwa14 and InverseDynamicsController": (
+    "50 blocks": (
         """
 from {analysis} import Simulator
 from {framework} import DiagramBuilder
+from {primitives} import Gain, Integrator
+""",
+        """
+builder = DiagramBuilder()
+for i in range(25):
+    integrator, gain = builder.AddSystem(Integrator(1)), builder.AddSystem(Gain(k=-1.0, size=1))
+    builder.Connect(integrator.get_output_port(), gain.get_input_port())
+    builder.Connect(gain.get_output_port(), integrator.get_input_port())
+""",
+    ),
+    "iiwa14 and InverseDynamicsController": (
+        _ARM_IMPORTS
+        + """
 from {primitives} import ConstantVectorSource
 from {controllers} import InverseDynamicsController
-from {parsing} import Parser
-from {plant} import AddMultibodyPlantSceneGraph
 """,
-        f"""
-builder = DiagramBuilder()
-plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=0.001)
-parser = Parser(plant)
-if parser.package_map().Contains("drake_models"):
-    parser.package_map().Remove("drake_models")
-parser.package_map().Add("drake_models", {str(MODELS)!r})
-parser.AddModels({str(MODELS / "iiwa_description" / "urdf" / "iiwa14_no_collision.urdf")!r})
-plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
-plant.Finalize()
-n = plant.num_positions()
+        _ARM
+        + """
 control = builder.AddSystem(InverseDynamicsController(plant, [100.0] * n, [0.0] * n, [20.0] * n, False))
 desired = builder.AddSystem(ConstantVectorSource([0.1] * n + [0.0] * n))
 builder.Connect(plant.get_state_output_port(), control.get_input_port_estimated_state())
 builder.Connect(desired.get_output_port(), control.get_input_port_desired_state())
 builder.Connect(control.get_output_port_control(), plant.get_actuation_input_port())
+""",
+    ),
+    "iiwa14 and Python controller": (
+        _ARM_IMPORTS + "from {framework} import LeafSystem",
+        _ARM
+        + """
+class Hold(LeafSystem):
+    def __init__(self):
+        super().__init__()
+        self.context = plant.CreateDefaultContext()
+        self.DeclareVectorInputPort("state", 2 * n)
+        self.DeclareVectorOutputPort("torque", n, self.calc_torque)
+
+    def calc_torque(self, context, output):
+        state = self.GetInputPort("state").Eval(context)
+        plant.SetPositionsAndVelocities(self.context, state)
+        gravity = plant.CalcGravityGeneralizedForces(self.context)
+        output.SetFromVector(100.0 * (0.1 - state[:n]) - 20.0 * state[n:] - gravity)
+
+
+hold = builder.AddSystem(Hold())
+builder.Connect(plant.get_state_output_port(), hold.get_input_port())
+builder.Connect(hold.get_output_port(), plant.get_actuation_input_port())
 """,
     ),
 }

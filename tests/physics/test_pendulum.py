@@ -47,7 +47,7 @@ def final_state(plant, time_step, duration):
     if time_step > 0.0:
         simulator.AdvancePendingEvents()
     x = plant.GetPositionsAndVelocities(context)
-    for start in plant._quaternions:  # integrators keep their length, discrete steps do not, like Drake's
+    for start in plant._model.quaternions:  # integrators keep their length, discrete steps do not, like Drake's
         x[start : start + 4] /= np.linalg.norm(x[start : start + 4])
     return x
 

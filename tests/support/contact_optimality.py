@@ -50,7 +50,7 @@ class Optimality(NamedTuple):
 
 def measure_optimality(plant: Any, context: Any, step: StepData, v_next: Array, approximation: int) -> Optimality:
     """Looks at the step that a plant has just taken; `approximation` is that of its contacts, see layout.py."""
-    room = plant._workspace(context).contact
+    room = plant._views.workspace(context).contact
     n, num_rows = int(room.counts[0]), int(room.counts[1])
     constraints, rows, gamma = room.constraints[:n], room.rows[:num_rows], room.impulses[:num_rows]
     trees = room.model.trees

@@ -60,28 +60,28 @@ class ForceElement(MultibodyElement):
 
     def CalcPotentialEnergy(self, context: Any) -> Any:
         """Returns the potential energy of this element [J]."""
-        return self.GetParentPlant()._calc_element_energies(context, self)[0]
+        return self.GetParentPlant()._force_elements.calc_element_energies(context, self)[0]
 
     def CalcConservativePower(self, context: Any) -> Any:
         """Returns the power of the forces that have a potential energy, -dV/dt [W]."""
-        return self.GetParentPlant()._calc_element_energies(context, self)[1]
+        return self.GetParentPlant()._force_elements.calc_element_energies(context, self)[1]
 
     def CalcNonConservativePower(self, context: Any) -> Any:
         """Returns the power of its other forces, such as friction and damping [W]; not positive."""
-        return self.GetParentPlant()._calc_element_energies(context, self)[2]
+        return self.GetParentPlant()._force_elements.calc_element_energies(context, self)[2]
 
     def CalcAndAddForceContribution(self, context: Any, forces: MultibodyForces) -> None:
         """Adds the forces of this element to `forces`."""
-        self.GetParentPlant()._add_element_contribution(context, self, forces)
+        self.GetParentPlant()._force_elements.add_element_contribution(context, self, forces)
 
     # -- constants in a Context ------------------------------------------------------------------------------
 
     def _constants(self, context: Any) -> Any:
-        return self.GetParentPlant()._workspace(context).constants[self._index - 1]
+        return self.GetParentPlant()._views.workspace(context).constants[self._index - 1]
 
     def _set_constant(self, context: Any, field: str, value: Any) -> None:
         """Writes one constant, or from the first one on as many as are given."""
-        constants = self.GetParentPlant()._mutable_constants_view(context)
+        constants = self.GetParentPlant()._views.mutable_constants(context)
         if layout.constant_dtype()[field].shape == ():
             constants[field][self._index - 1] = value
         else:

@@ -156,7 +156,7 @@ class LinearBushingRollPitchYaw(ForceElement):
     # -- helpers ---------------------------------------------------------------------------------------------
 
     def _force_on(self, context: Any, frame: Frame, end: int) -> SpatialForce:
-        F_Bo_W = SpatialForce(self.GetParentPlant()._calc_forces_on_ends(context, self)[end])
+        F_Bo_W = SpatialForce(self.GetParentPlant()._force_elements.calc_forces_on_ends(context, self)[end])
         R_FW = frame.CalcRotationMatrixInWorld(context).inverse()
         return F_Bo_W.Shift(frame._offset_in_world(context)).Rotate(R_FW)
 

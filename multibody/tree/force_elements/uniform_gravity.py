@@ -82,7 +82,7 @@ class UniformGravityFieldElement(ForceElement):
 
     def GetGravityVector(self, context: Any) -> npt.NDArray[Any]:
         """Returns the acceleration of gravity in the Context, in the world frame [m/s^2], shape [3]."""
-        gravity: npt.NDArray[Any] = self.GetParentPlant()._workspace(context).gravity
+        gravity: npt.NDArray[Any] = self.GetParentPlant()._views.workspace(context).gravity
         return gravity.copy()
 
     def SetGravityVector(self, context: Any, g_W: npt.ArrayLike) -> None:
@@ -95,7 +95,7 @@ class UniformGravityFieldElement(ForceElement):
         real = real_values(g)
         if real is not None and not np.isfinite(real).all():
             raise ValueError(f"SetGravityVector(): g_W must be finite, but is {g}.")
-        self.GetParentPlant()._mutable_gravity_view(context)[:] = g
+        self.GetParentPlant()._views.mutable_gravity(context)[:] = g
 
     def CalcGravityGeneralizedForces(self, context: Any) -> npt.NDArray[Any]:
         """Returns the generalized forces of gravity tau_g(q), with M vdot + C v = tau_g + tau, shape [nv]."""

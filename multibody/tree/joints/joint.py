@@ -224,30 +224,30 @@ class Joint(NamedElement, ABC):
     def _q(self, context: Any) -> Vector:
         """View of the positions of this joint."""
         start = self.position_start()
-        return self.GetParentPlant()._q_view(context)[start : start + self.num_positions()]
+        return self.GetParentPlant()._views.q(context)[start : start + self.num_positions()]
 
     def _v(self, context: Any) -> Vector:
         """View of the velocities of this joint."""
         start = self.velocity_start()
-        return self.GetParentPlant()._v_view(context)[start : start + self.num_velocities()]
+        return self.GetParentPlant()._views.v(context)[start : start + self.num_velocities()]
 
     def _set_q(self, context: Any, values: npt.ArrayLike, first: int = 0) -> None:
         """Writes consecutive positions of this joint, starting with its position `first`."""
         start = self.position_start() + first
         if type(values) is float and math.isfinite(values):  # as it often is: a third of the time of what follows
-            self.GetParentPlant()._mutable_q_view(context)[start] = values
+            self.GetParentPlant()._views.mutable_q(context)[start] = values
             return
         values = self._checked_coordinates("positions", values, self.num_positions() - first)
-        self.GetParentPlant()._mutable_q_view(context)[start : start + len(values)] = values
+        self.GetParentPlant()._views.mutable_q(context)[start : start + len(values)] = values
 
     def _set_v(self, context: Any, values: npt.ArrayLike, first: int = 0) -> None:
         """Writes consecutive velocities of this joint, starting with its velocity `first`."""
         start = self.velocity_start() + first
         if type(values) is float and math.isfinite(values):
-            self.GetParentPlant()._mutable_v_view(context)[start] = values
+            self.GetParentPlant()._views.mutable_v(context)[start] = values
             return
         values = self._checked_coordinates("velocities", values, self.num_velocities() - first)
-        self.GetParentPlant()._mutable_v_view(context)[start : start + len(values)] = values
+        self.GetParentPlant()._views.mutable_v(context)[start : start + len(values)] = values
 
     def _checked_coordinates(self, what: str, given: npt.ArrayLike, room: int) -> Vector:
         """A number or vector to be written to coordinates of this joint, as an array.
@@ -398,7 +398,7 @@ class Joint(NamedElement, ABC):
 
     def GetDampingVector(self, context: Any) -> Vector:
         """Returns the damping in the Context, shape [num_velocities]."""
-        record = self.GetParentPlant()._parameters_view(context)[self._mobod("GetDampingVector")]
+        record = self.GetParentPlant()._views.parameters(context)[self._mobod("GetDampingVector")]
         return record["damping"][: self.num_velocities()].copy()
 
     def SetDampingVector(self, context: Any, damping: npt.ArrayLike) -> None:
@@ -409,7 +409,7 @@ class Joint(NamedElement, ABC):
             RuntimeError: if a damping is negative or not finite.
         """
         values = self._check_damping("SetDampingVector", damping)
-        parameters = self.GetParentPlant()._mutable_parameters_view(context)
+        parameters = self.GetParentPlant()._views.mutable_parameters(context)
         parameters["damping"][self._mobod("SetDampingVector"), : self.num_velocities()] = values
 
     def _check_damping(self, caller: str, damping: npt.ArrayLike) -> Vector:
@@ -432,7 +432,7 @@ class Joint(NamedElement, ABC):
         """
         self._set_locked(context, "Lock", 1.0)
         start = self.velocity_start()
-        self.GetParentPlant()._mutable_v_view(context)[start : start + self.num_velocities()] = 0.0
+        self.GetParentPlant()._views.mutable_v(context)[start : start + self.num_velocities()] = 0.0
 
     def Unlock(self, context: Any) -> None:
         """Lets forces move this joint in the Context again.
@@ -449,12 +449,12 @@ class Joint(NamedElement, ABC):
             RuntimeError: before Finalize() of the plant.
         """
         self._start(self._velocity_start, "is_locked")
-        record = self.GetParentPlant()._parameters_view(context)[self._mobod("is_locked")]
+        record = self.GetParentPlant()._views.parameters(context)[self._mobod("is_locked")]
         return bool(record["is_locked"] != 0.0)
 
     def _set_locked(self, context: Any, caller: str, value: float) -> None:
         self._start(self._velocity_start, caller)
-        parameters = self.GetParentPlant()._mutable_parameters_view(context)
+        parameters = self.GetParentPlant()._views.mutable_parameters(context)
         parameters["is_locked"][self._mobod(caller)] = value
 
     def _mobod(self, caller: str) -> int:

@@ -288,7 +288,7 @@ class Mobilizer(ABC):
         """
         tree = self._get_tree()
         plant = self._joint_plant()
-        plant._workspace(context)  # refuses the context of another system
+        plant._views.workspace(context)  # refuses the context of another system
         has_xc = not plant.is_discrete()
         vector = (
             state.get_mutable_continuous_state().get_mutable_vector() if has_xc else state.get_mutable_discrete_state(0)
@@ -323,20 +323,22 @@ class Mobilizer(ABC):
         return self._get_tree()._context_owner()
 
     def _q(self, context: Any) -> Array:
-        return self.get_positions_from_array(self._joint_plant()._q_view(context))
+        return self.get_positions_from_array(self._joint_plant()._views.q(context))
 
     def _v(self, context: Any) -> Array:
-        return self.get_velocities_from_array(self._joint_plant()._v_view(context))
+        return self.get_velocities_from_array(self._joint_plant()._views.v(context))
 
     def _set_q(self, context: Any, values: npt.ArrayLike, first: int = 0) -> None:
         """Writes consecutive positions of this mobilizer, starting with its position `first`."""
         given = np.atleast_1d(np.asarray(values))
-        self.get_positions_from_array(self._joint_plant()._mutable_q_view(context))[first : first + len(given)] = given
+        q = self._joint_plant()._views.mutable_q(context)
+        self.get_positions_from_array(q)[first : first + len(given)] = given
 
     def _set_v(self, context: Any, values: npt.ArrayLike, first: int = 0) -> None:
         """Writes consecutive velocities of this mobilizer, starting with its velocity `first`."""
         given = np.atleast_1d(np.asarray(values))
-        self.get_velocities_from_array(self._joint_plant()._mutable_v_view(context))[first : first + len(given)] = given
+        v = self._joint_plant()._views.mutable_v(context)
+        self.get_velocities_from_array(v)[first : first + len(given)] = given
 
     def _zero_v(self, context: Any) -> Array:
         return np.zeros(self.num_velocities(), self._q(context).dtype)

@@ -121,7 +121,7 @@ class Poison:
     def __init__(self, plant, context):
         self.plant, self.context, self.body = plant, context, plant.GetBodyByName("tool")
         plant.EvalBodySpatialVelocityInWorld(context, self.body)
-        workspace = plant._workspace(context)
+        workspace = plant._views.workspace(context)
         workspace.position["p_WoBo_W"] = workspace.velocity["V_WB_W"] = np.nan
 
     def is_position_computed(self):

@@ -67,6 +67,6 @@ def test_finalize_and_a_context_of_a_chain_take_time_in_proportion_to_its_links(
 def test_values_of_a_context_grow_in_proportion_to_the_links(num_links: int) -> None:
     plant = chain(num_links)
     plant.Finalize()
-    workspace = plant._workspace(plant.CreateDefaultContext())
+    workspace = plant._views.workspace(plant.CreateDefaultContext())
     arrays = [value for name in type(workspace).__slots__ if isinstance(value := getattr(workspace, name), np.ndarray)]
     assert sum(array.nbytes for array in arrays) < 6000 * (num_links + 1)

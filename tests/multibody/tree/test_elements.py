@@ -29,27 +29,23 @@ INERTIA = SpatialInertia.SolidBoxWithMass(2.0, 0.1, 0.2, 0.3)
 CONTEXT = object()  # the plant below has one state, whatever the Context
 
 
+class ArrayViews:
+    """The numbers of the state and of the bodies."""
+
+    def __init__(self, tree):
+        q, v, records = tree.default_positions(), np.zeros(tree.num_velocities()), tree.make_default_parameters()
+        self.q = self.mutable_q = lambda context: q
+        self.v = self.mutable_v = lambda context: v
+        self.parameters = self.mutable_parameters = lambda context: records
+
+
 class ArrayPlant:
     """What elements ask of a plant, answered from arrays."""
 
     def __init__(self, tree):
         tree.plant = self
-        self.q, self.v = tree.default_positions(), np.zeros(tree.num_velocities())
-        self.parameters = tree.make_default_parameters()
+        self._views = ArrayViews(tree)
         self.poses, self.velocities, self.accelerations = {}, {}, {}
-
-    def _q_view(self, context):
-        return self.q
-
-    def _v_view(self, context):
-        return self.v
-
-    _mutable_q_view, _mutable_v_view = _q_view, _v_view
-
-    def _parameters_view(self, context):
-        return self.parameters
-
-    _mutable_parameters_view = _parameters_view
 
     def EvalBodyPoseInWorld(self, context, body):
         return self.poses.get(body, RigidTransform())
@@ -237,8 +233,8 @@ def test_joints_read_and_write_their_part_of_the_state(robot):
     X_FM = RigidTransform(Quaternion([0.5, 0.5, 0.5, 0.5]), [1.0, 2.0, 3.0])
     free.SetPose(CONTEXT, X_FM).set_angular_velocity(CONTEXT, [4, 5, 6])
     free.set_translational_velocity(CONTEXT, [7, 8, 9])
-    np.testing.assert_allclose(plant.q, [0.5, 0.5, 0.5, 0.5, 1, 2, 3, 0.3, 0.5])
-    np.testing.assert_allclose(plant.v, [4, 5, 6, 7, 8, 9, 0.4, 0.6])
+    np.testing.assert_allclose(plant._views.q(CONTEXT), [0.5, 0.5, 0.5, 0.5, 1, 2, 3, 0.3, 0.5])
+    np.testing.assert_allclose(plant._views.v(CONTEXT), [4, 5, 6, 7, 8, 9, 0.4, 0.6])
     assert joint.get_angle(CONTEXT) == joint.GetOnePosition(CONTEXT) == 0.3
     assert slide.get_translation_rate(CONTEXT) == slide.GetOneVelocity(CONTEXT) == 0.6
     np.testing.assert_allclose(free.GetPose(CONTEXT).GetAsMatrix4(), X_FM.GetAsMatrix4(), atol=1e-15)
@@ -251,7 +247,7 @@ def test_joints_read_and_write_their_part_of_the_state(robot):
 
 def test_zero_quaternion_in_the_state_is_reported(robot):
     tree, plant = robot
-    plant.q[:4] = 0.0
+    plant._views.q(CONTEXT)[:4] = 0.0
     with pytest.raises(RuntimeError, match="joint 'base' has the quaternion"):
         tree.GetJointByName("base").get_quaternion(CONTEXT)
 

@@ -118,7 +118,7 @@ def test_velocity_and_acceleration_are_derivatives_of_the_transform(name, is_rev
     np.testing.assert_allclose(V_FM.translational(), p.imag / STEP, atol=1e-13)
 
     A_FM = mobilizer.CalcAcrossMobilizerSpatialAcceleration(context, vdot)
-    later_v = mobilizer.get_velocities_from_array(tree.plant._v_view(later))
+    later_v = mobilizer.get_velocities_from_array(tree.plant.GetVelocities(later))
     V_later = mobilizer.CalcAcrossMobilizerSpatialVelocity(later, later_v).get_coeffs()
     np.testing.assert_allclose(A_FM.get_coeffs(), V_later.imag / STEP, atol=1e-12)
 

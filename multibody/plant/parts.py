@@ -1,0 +1,129 @@
+"""The parts of which a plant is composed, and what each of them is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework.math import RigidTransform
+from merganser.multibody.plant.arguments import check_forces, check_pitches, checked_vector, mobod_of
+from merganser.multibody.plant.center_of_mass import CenterOfMass
+from merganser.multibody.plant.computations import PlantComputations
+from merganser.multibody.plant.face.dynamics import DynamicsFace
+from merganser.multibody.plant.face.kinematics import KinematicsFace
+from merganser.multibody.plant.face.state import StateFace
+from merganser.multibody.plant.failures import describe_overflow
+from merganser.multibody.plant.force_elements import ForceElements
+from merganser.multibody.plant.frame_motion import FrameMotion
+from merganser.multibody.plant.frame_poses import FramePoses
+from merganser.multibody.plant.free_bodies import FreeBodies
+from merganser.multibody.plant.geometry_registration import PlantGeometry
+from merganser.multibody.plant.jacobians import PlantJacobians
+from merganser.multibody.plant.kinematics import PlantKinematics
+from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.state import PlantState
+from merganser.multibody.plant.state_views import StateViews
+from merganser.multibody.plant.velocity_maps import VelocityMaps
+from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.tree import FixedOffsetFrame, MultibodyForces, MultibodyTree, RigidBody
+
+__all__ = ["PlantParts"]
+
+Array = NDArray[Any]
+
+
+class PlantParts(StateFace, KinematicsFace, DynamicsFace, PlantGeometry):
+    """Makes the parts of a plant, each with those that it needs."""
+
+    _model: PlantModel
+    _views: StateViews
+    _frame_poses: FramePoses
+    _frame_motion: FrameMotion
+    _time_step: float
+
+    def _make_parts(self, tree: MultibodyTree, time_step: float) -> None:
+        self._tree, self._time_step = tree, time_step
+        model = self._model = PlantModel(self, tree, time_step)
+        views = self._views = StateViews(model)
+        self._state = PlantState(model, views)
+        self._free_bodies = FreeBodies(model, views)
+        self._frame_poses = FramePoses(model, views)
+        kinematics = self._kinematics = PlantKinematics(model, views)
+        self._velocity_maps = VelocityMaps(model, views)
+        self._jacobians = PlantJacobians(model, kinematics)
+        self._computations = PlantComputations(model, views, kinematics)
+        self._force_elements = ForceElements(model, kinematics, self._computations)
+        self._center_of_mass = CenterOfMass(model, views, kinematics, self._jacobians, self._calc_vdot)
+        self._frame_motion = FrameMotion(model, kinematics, self._eval_A_WB_W)
+
+    def _calc_vdot(self, context: Any) -> tuple[Workspace, Array]:
+        """The workspace, kinematics up to date, and vdot of shape [nv] as it follows from the forces."""
+        raise NotImplementedError
+
+    def _eval_A_WB_W(self, context: Any) -> Array:
+        """Accelerations of the bodies as they follow from the forces, by mobod, shape [num_mobods, 6]."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ for the parts that are still bases
+
+    def _workspace(self, context: Any) -> Workspace:
+        return self._views.workspace(context)
+
+    def _eval_poses(self, context: Any) -> Workspace:
+        return self._kinematics.eval_poses(context)
+
+    def _eval_position(self, context: Any) -> Workspace:
+        return self._kinematics.eval_position(context)
+
+    def _eval_velocity(self, context: Any) -> Workspace:
+        return self._kinematics.eval_velocity(context)
+
+    def _q_view(self, context: Any) -> Array:
+        return self._views.q(context)
+
+    def _v_view(self, context: Any) -> Array:
+        return self._views.v(context)
+
+    def _mutable_q_view(self, context: Any) -> Array:
+        return self._views.mutable_q(context)
+
+    def _mutable_v_view(self, context: Any) -> Array:
+        return self._views.mutable_v(context)
+
+    def _checked_vector(self, caller: str, values: ArrayLike, size: int, dtype: Any) -> Array:
+        return checked_vector(self._model, caller, values, size, dtype)
+
+    def _check_forces(self, caller: str, forces: MultibodyForces) -> None:
+        check_forces(self._model, caller, forces)
+
+    def _check_pitches(self, what: str, w: Workspace) -> None:
+        check_pitches(self._model, what, w)
+
+    def _mobod(self, caller: str, body: RigidBody) -> int:
+        return mobod_of(self._model, caller, body)
+
+    def _describe_overflow(self, context: Any, w: Workspace, values: Any) -> str:
+        return describe_overflow(self._model, context, w, values)
+
+    def _set_frame_pose(self, context: Any, frame: FixedOffsetFrame, X_PF: RigidTransform) -> None:
+        self._frame_poses.set_pose_in_parent(context, frame, X_PF)
+
+    def _add_element_forces(self, context: Any, w: Workspace) -> None:
+        self._force_elements.add_element_forces(context, w)
+
+    @property
+    def _quaternions(self) -> dict[int, str]:
+        return self._model.quaternions
+
+    @property
+    def _parameter_group(self) -> int:
+        return self._views.parameter_group
+
+    @property
+    def _gravity_group(self) -> int:
+        return self._views.gravity_group
+
+    @property
+    def _constant_group(self) -> int:
+        return self._views.constant_group

@@ -1,0 +1,227 @@
+"""Reading and writing positions and velocities, in a Context and in arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from merganser.framework import RandomGenerator
+from merganser.multibody.plant.arguments import checked_vector, sized_vector
+from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.state_views import StateViews
+from merganser.multibody.plant.workspace import Workspace
+
+__all__ = ["MISSING", "PlantState"]
+
+Array = NDArray[Any]
+_NDARRAY, _OBJECT = np.ndarray, np.dtype(object)
+MISSING: Any = object()  # in place of an argument that was not given
+
+
+class PlantState:
+    """Copies of the state x = [q; v] and of its parts, and changes of them.
+
+    Every `set_...` function checks its arguments, and refuses values that are not finite, before it changes anything.
+    The first lines of those for the whole state are those of StateViews.workspace(), as in kinematics.py.
+    """
+
+    def __init__(self, model: PlantModel, views: StateViews) -> None:
+        self._model, self._tree, self._system, self._views = model, model.tree, model.system, views
+
+    # ------------------------------------------------------------------ positions and velocities
+
+    def get_positions(self, context: Any, model_instance: int | None = None) -> Array:
+        """Returns a copy of q, of one model instance or of all."""
+        q = self._views.q(context)
+        return q.copy() if model_instance is None else q[self._tree.position_indices(model_instance)]
+
+    def get_velocities(self, context: Any, model_instance: int | None = None) -> Array:
+        """Returns a copy of v, of one model instance or of all."""
+        v = self._views.v(context)
+        return v.copy() if model_instance is None else v[self._tree.velocity_indices(model_instance)]
+
+    def get_positions_and_velocities(self, context: Any, model_instance: int | None = None) -> Array:
+        """Returns a copy of [q; v], of one model instance or of all."""
+        if model_instance is None:
+            return self._views.workspace(context).x.copy()
+        parts = self.get_positions(context, model_instance), self.get_velocities(context, model_instance)
+        return np.concatenate(parts)
+
+    def set_positions(self, context: Any, model_instance: Any = MISSING, q: Any = MISSING) -> None:
+        """Sets q of the plant, or of one model instance."""
+        try:
+            w: Workspace | None = context.workspace if context.system is self._system else None
+        except AttributeError:
+            w = None
+        if w is None:
+            w = self._views.workspace(context)
+        store = w.store
+        if store.reader is not None:
+            store.note_read(context, 0)
+        if q is MISSING and not store.computing and w.write_q(model_instance):  # as it often is: a vector for all
+            store.invalid |= w.down[w.q_node]
+            return
+        instance, given = _instance_and_vector("SetPositions", "q", model_instance, q)
+        positions = self._whole_positions("SetPositions", w.q, instance, given)
+        self._views.mutable_q(context)[:] = positions
+
+    def set_velocities(self, context: Any, model_instance: Any = MISSING, v: Any = MISSING) -> None:
+        """Sets v of the plant, or of one model instance."""
+        try:
+            w: Workspace | None = context.workspace if context.system is self._system else None
+        except AttributeError:
+            w = None
+        if w is None:
+            w = self._views.workspace(context)
+        store = w.store
+        if store.reader is not None:
+            store.note_read(context, 0)
+        if v is MISSING and not store.computing and w.write_v(model_instance):  # as it often is: a vector for all
+            store.invalid |= w.down[w.v_node]
+            return
+        instance, given = _instance_and_vector("SetVelocities", "v", model_instance, v)
+        indices = self._tree.velocity_indices(instance)
+        values = checked_vector(self._model, "SetVelocities", given, len(indices), w.dtype)
+        self._views.mutable_v(context)[indices] = values
+
+    def set_positions_and_velocities(self, context: Any, model_instance: Any = MISSING, q_v: Any = MISSING) -> None:
+        """Sets [q; v] of the plant, or of one model instance."""
+        try:
+            w: Workspace | None = context.workspace if context.system is self._system else None
+        except AttributeError:
+            w = None
+        if w is None:
+            w = self._views.workspace(context)
+        store = w.store
+        if store.reader is not None:
+            store.note_read(context, 0)
+        if q_v is MISSING and not store.computing and w.write_x(model_instance):  # as it often is: a vector for all
+            store.invalid |= w.down[w.q_node] | w.down[w.v_node]
+            return
+        caller = "SetPositionsAndVelocities"
+        if q_v is MISSING and not (w.is_numeric or store.computing):
+            given = model_instance
+            is_plain = type(given) is _NDARRAY and given.dtype is _OBJECT and given.shape == w.x_shape
+            if is_plain and w.write_state(given):
+                store.invalid |= w.down[w.q_node] | w.down[w.v_node]
+                return
+        instance, given = _instance_and_vector(caller, "q_v", model_instance, q_v)
+        num_q = self._tree.num_positions(instance)
+        values = checked_vector(self._model, caller, given, num_q + self._tree.num_velocities(instance), w.dtype)
+        q = self._whole_positions(caller, w.q, instance, values[:num_q])
+        self._views.mutable_q(context)[:] = q
+        self._views.mutable_v(context)[self._tree.velocity_indices(instance)] = values[num_q:]
+
+    def _whole_positions(self, caller: str, q: Array, instance: int | None, given: ArrayLike) -> Array:
+        """q of the plant with the given positions of one model instance, or of all, put in, checked."""
+        if instance is None:
+            q = checked_vector(self._model, caller, given, len(q), q.dtype)
+        else:
+            indices = self._tree.position_indices(instance)
+            q = q.copy()
+            q[indices] = checked_vector(self._model, caller, given, len(indices), q.dtype)
+        for start, name in self._model.quaternions.items():
+            if not q[start : start + 4].any():
+                raise ValueError(
+                    f"{caller}(): the quaternion of joint '{name}' of plant '{self._model.path()}' is "
+                    "zero, so it gives no orientation."
+                )
+        return q
+
+    # ------------------------------------------------------------------ parts of arrays
+
+    def get_positions_from_array(self, model_instance: int, q: ArrayLike) -> Array:
+        """Returns the positions of a model instance out of those of the whole plant."""
+        values = sized_vector(self._model, "GetPositionsFromArray", q, self._tree.num_positions())
+        return values[self._tree.position_indices(model_instance)]
+
+    def get_velocities_from_array(self, model_instance: int, v: ArrayLike) -> Array:
+        """Returns the velocities of a model instance out of those of the whole plant."""
+        values = sized_vector(self._model, "GetVelocitiesFromArray", v, self._tree.num_velocities())
+        return values[self._tree.velocity_indices(model_instance)]
+
+    def get_actuation_from_array(self, model_instance: int, u: ArrayLike) -> Array:
+        """Returns the inputs of a model instance out of those of the whole plant."""
+        values = sized_vector(self._model, "GetActuationFromArray", u, self._tree.num_actuated_dofs())
+        return values[self._tree.input_indices(model_instance)]
+
+    def set_positions_in_array(self, model_instance: int, q_instance: ArrayLike, q: Array) -> None:
+        """Writes the positions of a model instance into those of the whole plant."""
+        indices = self._tree.position_indices(model_instance)
+        self._set_in_array("SetPositionsInArray", indices, q_instance, q, self._tree.num_positions())
+
+    def set_velocities_in_array(self, model_instance: int, v_instance: ArrayLike, v: Array) -> None:
+        """Writes the velocities of a model instance into those of the whole plant."""
+        indices = self._tree.velocity_indices(model_instance)
+        self._set_in_array("SetVelocitiesInArray", indices, v_instance, v, self._tree.num_velocities())
+
+    def set_actuation_in_array(self, model_instance: int, u_instance: ArrayLike, u: Array) -> None:
+        """Writes the inputs of a model instance into those of the whole plant."""
+        indices = self._tree.input_indices(model_instance)
+        self._set_in_array("SetActuationInArray", indices, u_instance, u, self._tree.num_actuated_dofs())
+
+    def _set_in_array(self, caller: str, indices: Array, part: ArrayLike, whole: Array, size: int) -> None:
+        if not isinstance(whole, np.ndarray):
+            raise TypeError(f"{caller}() writes into a numpy array, not into a {type(whole).__name__}.")
+        if whole.shape != (size,):
+            raise ValueError(
+                f"{caller}(): the array to write into has shape {whole.shape}, but plant "
+                f"'{self._model.path()}' needs ({size},)."
+            )
+        whole[indices] = sized_vector(self._model, caller, part, len(indices))
+
+    # ------------------------------------------------------------------ defaults
+
+    def set_default_state(self, context: Any) -> None:
+        """Sets positions to the defaults of the joints, and velocities to zero."""
+        self._views.mutable_q(context)[:] = self._tree.default_positions()
+        self._views.mutable_v(context)[:] = 0.0
+
+    def set_default_parameters(self, context: Any) -> None:
+        """Sets mass properties, frames, damping and gravity to the defaults of the elements."""
+        self._model.require_finalized("a Context")
+        w = self._views.workspace(context)
+        scalar = np.complex128 if w.dtype == np.complex128 else np.float64
+        self._views.mutable_parameters(context)[:] = self._tree.make_default_parameters(scalar)
+        self._views.mutable_gravity(context)[:] = self._tree.gravity_vector()
+        if len(w.constants):
+            self._views.mutable_constants(context)[:] = self._tree.make_default_constants(scalar)
+        if len(w.frames):
+            self._views.mutable_frames(context)[:] = self._tree.make_default_frames(scalar)
+        context.get_mutable_numeric_parameter(self._views.rotor_group).value()[:] = self._tree.default_rotors()
+
+    def set_random_state(self, context: Any, generator: RandomGenerator) -> None:
+        """Sets positions to numbers drawn from the distributions of the joints, velocities to zero."""
+        q = self._views.mutable_q(context)
+        for joint in self._tree.joints:
+            start = joint.position_start()
+            q[start : start + joint.num_positions()] = joint._draw_positions(generator)
+        self._views.mutable_v(context)[:] = 0.0
+
+    def get_default_positions(self, model_instance: int | None = None) -> Array:
+        """Returns the positions that new contexts start with, of one model instance or of all."""
+        return self._tree.default_positions()[self._tree.position_indices(model_instance)]
+
+    def set_default_positions(
+        self, model_instance: Any = MISSING, q_instance: Any = MISSING, *, q: Any = MISSING
+    ) -> None:
+        """Sets the positions that new contexts start with, of the plant or of one model instance."""
+        vector = q_instance if q is MISSING else q
+        instance, given = _instance_and_vector("SetDefaultPositions", "q", model_instance, vector)
+        default = self._tree.default_positions()
+        positions = self._whole_positions("SetDefaultPositions", default, instance, given)
+        for joint in self._tree.joints:
+            if joint.num_positions():
+                start = joint.position_start()
+                joint.set_default_positions(positions[start : start + joint.num_positions()])
+
+
+def _instance_and_vector(caller: str, name: str, first: Any, second: Any) -> tuple[int | None, ArrayLike]:
+    """The arguments (vector) or (model_instance, vector), where those that were not given are MISSING."""
+    if second is MISSING and first is not MISSING:
+        return None, first
+    if second is MISSING:
+        raise TypeError(f"{caller}() takes {name}, or model_instance and {name}, after the context (if it has one).")
+    return None if first is MISSING else first, second

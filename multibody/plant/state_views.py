@@ -1,0 +1,226 @@
+"""Where the numbers of a plant stand in a Context: state, parameters, and the arrays that kernels work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework import BasicVector, ValueProducer
+from merganser.framework.core.dependencies import Q, V
+from merganser.framework.core.inside import state_node
+from merganser.multibody.kernels import layout
+from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.tree import JointActuator
+from merganser.multibody.tree.coordinates import num_parameter_records
+
+__all__ = ["StateViews"]
+
+Array = NDArray[Any]
+Calc = Callable[[Any, Any], None]  # of a cache entry
+
+
+class StateViews:
+    """The way from a Context to the numbers of a plant in it.
+
+    Functions without `mutable` in their names give views to read from; those with it say first that what depends on
+    these numbers is out of date. All of them raise ValueError for the Context of another system, and TypeError for what
+    is no Context.
+
+    Args:
+        model: of the plant.
+
+    Attributes:
+        state_node: of the state of a discrete plant, see framework/core/dependencies.py; else 0.
+        parameter_group, gravity_group, rotor_group, constant_group, frame_group: which numeric parameters are the
+            records of the mobilized bodies, gravity, rotors, constants of force elements, and poses of frames.
+        num_parameters: how many numbers the first of these groups has.
+        position_entry, velocity_entry, pose_entry, parameter_entry: numbers of cache entries.
+    """
+
+    def __init__(self, model: PlantModel) -> None:
+        self._model = model
+        self.state_node = self.num_parameters = 0
+        self.parameter_group = self.gravity_group = self.rotor_group = self.constant_group = self.frame_group = -1
+        self.position_entry = self.velocity_entry = self.pose_entry = self.parameter_entry = -1
+
+    # ------------------------------------------------------------------ declarations
+
+    def declare_state(self) -> None:
+        """Declares the state x = [q; v]."""
+        tree, system = self._model.tree, self._model.system
+        num_q, num_v = tree.num_positions(), tree.num_velocities()
+        x0 = BasicVector(np.concatenate([tree.default_positions(), np.zeros(num_v)]))
+        if self._model.is_discrete:
+            system.DeclareDiscreteState(x0)
+            self.state_node = state_node(system, 0)
+        else:
+            system.DeclareContinuousState(x0, num_q, num_v, 0)
+        self.num_parameters = num_parameter_records(tree.topology) * layout.parameter_dtype().itemsize // 8
+
+    def declare_parameters(self) -> None:
+        """Declares what can be changed in a Context beside the state."""
+        tree = self._model.tree
+        num_constants = len(tree.elements) * layout.constant_dtype().itemsize // 8
+        num_frame_numbers = len(tree._offset_frames) * layout.frame_dtype().itemsize // 8
+        declare = self._model.system.DeclareNumericParameter
+        self.parameter_group = declare(BasicVector(np.zeros(self.num_parameters)))
+        self.gravity_group = declare(BasicVector(tree.gravity_vector()))
+        self.rotor_group = declare(BasicVector(tree.default_rotors()))
+        self.constant_group = declare(BasicVector(np.zeros(num_constants)))
+        self.frame_group = declare(BasicVector(np.zeros(num_frame_numbers)))
+
+    def declare_entries(self, calc_position: Calc, calc_velocity: Calc, calc_poses: Calc) -> None:
+        """Declares the cache entries of kinematics, whose values stand in the workspace.
+
+        Args:
+            calc_position, calc_velocity, calc_poses: bring them up to date.
+        """
+        system = self._model.system
+        q, v = system.q_ticket(), system.v_ticket()
+        if self._model.is_discrete:
+            q = v = system.xd_ticket()
+        parameters = system.pn_ticket()
+
+        def declare(name: str, calc: Calc, prerequisites: set[Any]) -> Any:
+            return system.DeclareCacheEntry(name, ValueProducer(type(None), calc), prerequisites)
+
+        position = declare("position kinematics", calc_position, {q, parameters})
+        velocity = declare("velocity kinematics", calc_velocity, {position.ticket(), v})
+        # These have no values. Bits tell whether the poses are up to date where the position kinematics are not, and
+        # whether anything has been derived from the parameters as they are.
+        poses = declare("poses", calc_poses, {q, parameters})
+        derived = declare("parameters", _calc_nothing, {parameters})
+        self.position_entry, self.velocity_entry = position.cache_index(), velocity.cache_index()
+        self.pose_entry, self.parameter_entry = poses.cache_index(), derived.cache_index()
+
+    # ------------------------------------------------------------------ arrays
+
+    def workspace(self, context: Any) -> Workspace:
+        """The arrays of this plant in its own context.
+
+        Raises:
+            ValueError: the context belongs to another system.
+            TypeError: it is not a Context.
+        """
+        system = self._model.system
+        if getattr(context, "system", None) is not system:
+            system.ValidateContext(context)
+        if context.workspace is None:
+            context.workspace = self._make_workspace(context)
+        workspace: Workspace = context.workspace
+        if workspace.store.reader is not None:
+            workspace.store.note_read(context, 0)
+        return workspace
+
+    def _make_workspace(self, context: Any) -> Workspace:
+        model = self._model
+        model.require_finalized("a computation")
+        state, parameters = context.peek_state(), context.peek_parameters()
+        x = state.get_discrete_state(0) if model.is_discrete else state.get_continuous_state().get_vector()
+
+        def numbers(group: int) -> Array:
+            values: Array = parameters.get_numeric_parameter(group).value()
+            return values
+
+        w = _workspace_class(context.store.scalar)(
+            model.tree.topology,
+            x.value(),
+            model.tree.num_positions(),
+            numbers(self.parameter_group),
+            numbers(self.gravity_group),
+            context.slots[self.position_entry],
+            context.slots[self.velocity_entry],
+            context.slots[self.pose_entry],
+            context.slots[self.parameter_entry],
+            context.store.scalar,
+        )
+        w.q_node, w.v_node = self.state_node or Q, self.state_node or V
+        w.constants = w.view_records(numbers(self.constant_group), layout.constant_dtype)
+        w.frames = w.view_records(numbers(self.frame_group), layout.frame_dtype)
+        return w
+
+    def q(self, context: Any) -> Array:
+        """Positions, shape [num_positions]."""
+        return self.workspace(context).q
+
+    def v(self, context: Any) -> Array:
+        """Velocities, shape [num_velocities]."""
+        return self.workspace(context).v
+
+    def mutable_q(self, context: Any) -> Array:
+        """Positions to be changed."""
+        w = self.workspace(context)
+        w.store.change(w.down[w.q_node], context)
+        return w.q
+
+    def mutable_v(self, context: Any) -> Array:
+        """Velocities to be changed."""
+        w = self.workspace(context)
+        w.store.change(w.down[w.v_node], context)
+        return w.v
+
+    def parameters(self, context: Any) -> Array:
+        """Records of the mobilized bodies, see kernels/layout.py."""
+        return self.workspace(context).parameters
+
+    def mutable_parameters(self, context: Any) -> Array:
+        """Records of the mobilized bodies to be changed."""
+        w = self.workspace(context)
+        context.get_mutable_numeric_parameter(self.parameter_group)
+        return w.parameters
+
+    def mutable_gravity(self, context: Any) -> Array:
+        """The acceleration of gravity to be changed [m/s^2], shape [3]."""
+        w = self.workspace(context)
+        context.get_mutable_numeric_parameter(self.gravity_group)
+        return w.gravity
+
+    def mutable_constants(self, context: Any) -> Any:
+        """Constants of the force elements to be changed, see kernels/layout.py."""
+        w = self.workspace(context)
+        context.get_mutable_numeric_parameter(self.constant_group)
+        return w.constants
+
+    def frames(self, context: Any) -> Any:
+        """Poses of the offset frames, see kernels/layout.py."""
+        return self.workspace(context).frames
+
+    def mutable_frames(self, context: Any) -> Any:
+        """Poses of the offset frames to be changed."""
+        w = self.workspace(context)
+        context.get_mutable_numeric_parameter(self.frame_group)
+        return w.frames
+
+    # ------------------------------------------------------------------ rotors
+
+    def rotors(self, context: Any) -> Array:
+        """Gear ratios and rotor inertias [kg m^2] of the actuators in the context, shape [2, num_actuators]."""
+        self.workspace(context)
+        rotors: Array = context.get_numeric_parameter(self.rotor_group).value()
+        return rotors.reshape(2, -1)
+
+    def set_rotor(self, context: Any, actuator: JointActuator, row: int, value: Any) -> None:
+        """Sets one of the rotors(), and what the joint of the actuator feels of its rotors."""
+        rotors = self.rotors(context)
+        context.get_mutable_numeric_parameter(self.rotor_group)
+        rotors[row, actuator.input_start()] = value
+        tree, joint = self._model.tree, actuator.joint()
+        felt = sum(a.calc_reflected_inertia(context) for a in tree.actuators if a.joint() is joint)
+        self.mutable_parameters(context)["reflected_inertia"][tree.mobod_of_joint[joint.index()]] = felt
+
+
+def _workspace_class(T: type[Any]) -> type[Workspace]:
+    """The kind of workspace for a scalar type; those for others than floats are imported when they are needed."""
+    if T is float:
+        return Workspace
+    from merganser.multibody.plant.scalar_workspaces import AutoDiffWorkspace, SymbolicWorkspace
+
+    return AutoDiffWorkspace if T.__name__ == "AutoDiffXd" else SymbolicWorkspace
+
+
+def _calc_nothing(context: Any, output: Any) -> None:
+    """For a cache entry without a value."""
