@@ -220,7 +220,9 @@ def _set_contact_law(settings: Array, constraint: Array, phi: float, w: float, v
     if settings["approximation"] == SAP:
         reach = h + constraint["relaxation_time"]
         beta = constraint["beta"] if k.real < math.inf else 1.0
-        gain = smaller(h * k * reach, _gain_limit(beta, w))
+        gain = _gain_limit(beta, w)
+        if k.real < math.inf:
+            gain = smaller(h * k * reach, gain)
         if w.real == 0.0:  # nothing that this contact could move
             gain = 0.0
         tangent_gain = 1.0 / tangent_resistance if tangent_resistance.real > 0.0 else 0.0
@@ -238,9 +240,10 @@ def _set_contact_law(settings: Array, constraint: Array, phi: float, w: float, v
 @device
 def _set_holonomic_law(h: float, constraint: Array, w: float, g: float, law: Array) -> None:
     reach = h + constraint["relaxation_time"]
-    gain = h * constraint["stiffness"] * reach
     limit = _gain_limit(constraint["beta"], w)
-    if gain.real > limit.real:
+    is_soft = constraint["stiffness"].real < math.inf
+    gain = h * constraint["stiffness"] * reach if is_soft else limit
+    if not is_soft or gain.real > limit.real:
         gain, reach = limit, 2.0 * h
     if w.real == 0.0:
         gain = 0.0

@@ -58,7 +58,9 @@ __all__ = ["ContactGradients"]
 
 Array = NDArray[Any]
 
-_BALANCED = 1e-6  # residual of a velocity, relative, with which it has been solved by a law
+_BALANCED = 1e-6  # residual of a velocity with which it has been solved by a law [N s]
+_MOST_STEPS = 4  # of Newton's method beyond the solver's tolerance
+_EXACT = 1e-13  # change of the velocities, relative, that is rounding
 
 
 class _Values:
@@ -209,10 +211,15 @@ class ContactGradients:
         v_next = LaneRecords(room.v_next[np.newaxis].astype(np.complex128), 0)
         if residual.num_derivatives:
             H = self._matrix_of(p, size, hessian, is_tamsi)
-            # The solver ends within a tolerance; derivatives are those of the solution itself, one step further.
-            rest = np.linalg.solve(H, residual.lanes[0].real)
-            _, hessian, residual = self._impulses(values, p, star, size, is_tamsi, room.v_next - rest)
-            H = self._matrix_of(p, size, hessian, is_tamsi)
+            # The solver ends within a tolerance; derivatives are those of the solution itself, some steps further.
+            v = room.v_next
+            for _ in range(_MOST_STEPS):
+                rest = np.linalg.solve(H, residual.lanes[0].real)
+                if np.abs(rest).max() <= _EXACT * np.abs(v).max():
+                    break
+                v = v - rest
+                _, hessian, residual = self._impulses(values, p, star, size, is_tamsi, v)
+                H = self._matrix_of(p, size, hessian, is_tamsi)
             dv = -np.linalg.solve(H, residual.lanes.imag.T / STEP).T
             v_next = LaneRecords(np.ascontiguousarray(room.v_next + 1j * STEP * dv), residual.num_derivatives)
             impulses, _, _ = self._impulses(values, p, star, size, is_tamsi, v_next)
@@ -239,9 +246,9 @@ class ContactGradients:
         most = p.rows.lanes.shape[1]
         results = _numbers(most), _numbers(HESSIAN_SIZE * most), _numbers(num_v)
         self._w.call(
-            held_impulses, settings, trees, np.arange(len(trees)), *size, np.flatnonzero(~is_tamsi), LAGGED if law == TAMSI else law, np.flatnonzero(is_tamsi), v_next, star,
-            p.matrix, p.constraints, p.rows, p.jacobian, p.free_matrix, p.free_jacobian, p.law, _numbers(num_v),
-            _numbers(most), *results,
+            held_impulses, settings, trees, np.arange(len(trees)), *size, np.flatnonzero(~is_tamsi),
+            LAGGED if law == TAMSI else law, np.flatnonzero(is_tamsi), v_next, star, p.matrix, p.constraints, p.rows,
+            p.jacobian, p.free_matrix, p.free_jacobian, p.law, _numbers(num_v), _numbers(most), *results,
         )  # fmt: skip
         return results
 
