@@ -1,16 +1,20 @@
-"""The command line: look into a model file, let it drop and swing, or compile kernels beforehand.
+"""The command line: look into a model file, let it drop and swing, compile kernels, run programs written for pydrake.
 
 python -m merganser info MODEL
 python -m merganser simulate MODEL [--duration 5] [--time-step 0.001] [--fix-base] [--plot out.png]
 python -m merganser compile [TOPIC ...]
+python -m merganser run PROGRAM.py [ARGUMENT ...]
+python -m merganser check PROGRAM.py
 """
 
 from __future__ import annotations
 
 import argparse
+import runpy
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from merganser.compiling import TOPICS, compile_topics
@@ -40,12 +44,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     simulate.add_argument("--plot", metavar="FILE", help="save positions and energy over time as a picture")
     compile_ = commands.add_parser("compile", help="compile kernels beforehand, for images and classrooms")
     compile_.add_argument("topics", metavar="TOPIC", nargs="*", help=f"{', '.join(TOPICS)}; by default all")
+    for name, what in (
+        ("run", "run a program written for pydrake with merganser in its place"),
+        ("check", "list what a program uses of pydrake that merganser lacks"),
+    ):
+        command = commands.add_parser(name, help=what)
+        command.add_argument("program", metavar="PROGRAM.py")
+    commands.choices["run"].add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
     options = parser.parse_args(arguments)
+    if options.command == "run":
+        return _run(options)
     try:
+        if options.command == "check":
+            return _check(options)
         if options.command == "compile":
             return _compile(options)
         return _info(options) if options.command == "info" else _simulate(options)
-    except (RuntimeError, ValueError, OSError) as error:
+    except (RuntimeError, ValueError, OSError, SyntaxError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 
@@ -70,6 +85,30 @@ def _compile(options: argparse.Namespace) -> int:
     compile_topics(options.topics)
     print(f"compiled in {time.perf_counter() - start:.0f} s; kept in {cache_directory().parent}")
     return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Runs a program as Python does; what it raises is its own."""
+    import merganser.drake
+
+    if not Path(options.program).is_file():
+        print(f"error: there is no file '{options.program}'.", file=sys.stderr)
+        return 1
+    merganser.drake.install(shadow=True)
+    sys.argv = [options.program, *options.arguments]
+    sys.path.insert(0, str(Path(options.program).resolve().parent))
+    runpy.run_path(options.program, run_name="__main__")
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from merganser.drake import missing_names
+
+    missing = missing_names(options.program)
+    for entry in missing:
+        print(f"{entry.file.name}:{entry.line}: {entry.name}")
+    print(f"{options.program}: {len(missing) or 'no'} name{'' if len(missing) == 1 else 's'} of pydrake missing")
+    return 1 if missing else 0
 
 
 def _info(options: argparse.Namespace) -> int:

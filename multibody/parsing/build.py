@@ -160,7 +160,7 @@ class _DocumentBuilder:
         """Those that other files, or other elements for the world in this one, have added keep their names."""
         if not (self._registers_geometry and (model.world_visuals or model.world_collisions)):
             return
-        world, inspector = self._plant.world_body(), self._plant._scene_graph.model_inspector()
+        world, inspector = self._plant.world_body(), self._plant._geometry.scene_graph.model_inspector()
         visual_ids, collision_ids = (
             self._plant.GetVisualGeometriesForBody(world), self._plant.GetCollisionGeometriesForBody(world)
         )  # fmt: skip

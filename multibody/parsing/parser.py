@@ -326,7 +326,7 @@ class Parser:
         for pair in groups.exclusion_pairs():
             self._filter_groups.AddExclusionPair(pair)
         if self._plant.geometry_source_is_registered():
-            apply_filters(groups, self._plant, self._plant._scene_graph)
+            apply_filters(groups, self._plant, self._plant._geometry.scene_graph)
 
 
 def _file_type(path: Path) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from typing import Any
 
 from merganser.geometry import HydroelasticContactRepresentation
 from merganser.multibody.plant.contact_enums import ContactModel, DiscreteContactApproximation, DiscreteContactSolver
-from merganser.multibody.plant.outputs import PlantOutputs
+from merganser.multibody.plant.geometry_registration import GeometryRegistration
+from merganser.multibody.plant.model import PlantModel
 
-__all__ = ["ContactChoices", "PlantContactSettings"]
+__all__ = ["ContactChoices", "ContactSettings"]
 
 _EARTH_GRAVITY = 9.81  # estimates of compliance where there is no gravity take this [m/s^2]
 
@@ -30,86 +30,72 @@ class ContactChoices:
     contact_time_scale: float = -1.0
 
 
-class PlantContactSettings(PlantOutputs):
+class ContactSettings:
     """Contact settings. All but penetration allowance and stiction tolerance are fixed by Finalize().
 
     Functions that set something raise RuntimeError after Finalize() unless they say otherwise, TypeError if the value
     is of the wrong kind, and then leave everything as it was.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._choices = ContactChoices()
-        self._told: set[str] = set()
+    def __init__(self, model: PlantModel, geometry: GeometryRegistration) -> None:
+        self._model, self._tree, self._geometry = model, model.tree, geometry
+        self.choices = ContactChoices()
 
-    def _take_settings(self, other: PlantContactSettings) -> None:
+    def take_over(self, other: ContactSettings) -> None:
         """Takes over the settings of another plant."""
-        self._choices = dataclasses.replace(other._choices)
-        self._told = set(other._told)
-
-    def _warn_once(self, what: str, message: str) -> None:
-        """Warns of something that the dynamics leave out, the first time that this plant meets it."""
-        if what not in self._told:
-            self._told.add(what)
-            warnings.warn(message, RuntimeWarning, stacklevel=2)
+        self.choices = dataclasses.replace(other.choices)
 
     # ------------------------------------------------------------------ models
 
     def set_contact_model(self, model: ContactModel) -> None:
-        """Chooses between contact of points and of surfaces.
-
-        There are points only: where another model asks for surfaces, the first step warns with the names of the
-        geometries that touch at points instead.
-        """
+        """Chooses between contact of points and of surfaces."""
         self._check_setting("set_contact_model", model, ContactModel)
-        self._choices.contact_model = model
+        self.choices.contact_model = model
 
     def get_contact_model(self) -> ContactModel:
         """Returns the model of contact, by default kHydroelasticWithFallback."""
-        return self._choices.contact_model
+        return self.choices.contact_model
 
     def set_discrete_contact_approximation(self, approximation: DiscreteContactApproximation) -> None:
-        """Chooses the approximation of contact in a discrete step, and with it the solver.
-
-        Raises:
-            RuntimeError: also if the plant is continuous, or TAMSI is chosen for a plant with constraints.
-        """
+        """Chooses the approximation of contact in a discrete step, and with it the solver."""
         caller = "set_discrete_contact_approximation"
         self._check_setting(caller, approximation, DiscreteContactApproximation)
-        if self._time_step == 0.0:
+        if self._model.time_step == 0.0:
             raise RuntimeError(
-                f"{caller}(): plant '{self.GetSystemPathname()}' is continuous, so that it has no discrete step. Give "
+                f"{caller}(): plant '{self._model.path()}' is continuous, so that it has no discrete step. Give "
                 "it a time step."
             )
         if approximation is DiscreteContactApproximation.kTamsi and len(self._tree.constraints):
             raise RuntimeError(
-                f"{caller}(): TAMSI was selected for plant '{self.GetSystemPathname()}', but it does not support "
+                f"{caller}(): TAMSI was selected for plant '{self._model.path()}', but it does not support "
                 f"constraints, of which the plant has {len(self._tree.constraints)} (num_constraints()). Remove them, "
                 "or choose kSap, kSimilar or kLagged."
             )
-        self._choices.contact_approximation = approximation
+        self.choices.contact_approximation = approximation
 
     def get_discrete_contact_approximation(self) -> DiscreteContactApproximation:
         """Returns the approximation of contact in a discrete step, by default kLagged."""
-        return self._choices.contact_approximation
+        return self.choices.contact_approximation
 
     def get_discrete_contact_solver(self) -> DiscreteContactSolver:
         """Returns the solver that follows from the approximation."""
-        is_tamsi = self._choices.contact_approximation is DiscreteContactApproximation.kTamsi
+        is_tamsi = self.choices.contact_approximation is DiscreteContactApproximation.kTamsi
         return DiscreteContactSolver.kTamsi if is_tamsi else DiscreteContactSolver.kSap
 
     def set_contact_surface_representation(self, surface_representation: HydroelasticContactRepresentation) -> None:
         """Chooses of what faces contact surfaces are made."""
         caller = "set_contact_surface_representation"
         self._check_setting(caller, surface_representation, HydroelasticContactRepresentation)
-        self._choices.surface_representation = surface_representation
+        self.choices.surface_representation = surface_representation
 
     def get_contact_surface_representation(self) -> HydroelasticContactRepresentation:
         """Returns of what faces contact surfaces are made; for the default see the next function."""
-        return self._choices.surface_representation or self.GetDefaultContactSurfaceRepresentation(self._time_step)
+        return self.choices.surface_representation or self.get_default_contact_surface_representation(
+            self._model.time_step
+        )
 
     @staticmethod
-    def GetDefaultContactSurfaceRepresentation(time_step: float) -> HydroelasticContactRepresentation:
+    def get_default_contact_surface_representation(time_step: float) -> HydroelasticContactRepresentation:
         """Returns polygons for discrete plants, triangles for continuous ones (of time step 0)."""
         kinds = HydroelasticContactRepresentation
         return kinds.kTriangle if time_step == 0.0 else kinds.kPolygon
@@ -117,93 +103,69 @@ class PlantContactSettings(PlantOutputs):
     def set_adjacent_bodies_collision_filters(self, value: bool) -> None:
         """Chooses whether bodies that a joint connects do not collide; joints with six degrees of freedom aside."""
         self._check_setting("set_adjacent_bodies_collision_filters", value, bool)
-        self._choices.filters_adjacent_bodies = value
+        self.choices.filters_adjacent_bodies = value
 
     def get_adjacent_bodies_collision_filters(self) -> bool:
         """Returns whether bodies that a joint connects do not collide, by default True."""
-        return self._choices.filters_adjacent_bodies
+        return self.choices.filters_adjacent_bodies
 
     def _check_setting(self, caller: str, value: Any, kind: type) -> None:
         self._tree._check_not_finalized(caller)
         if not isinstance(value, kind):
             raise TypeError(
-                f"{caller}(): plant '{self.GetSystemPathname()}' takes a {kind.__name__}, not a "
+                f"{caller}(): plant '{self._model.path()}' takes a {kind.__name__}, not a "
                 f"{type(value).__name__} ({value!r})."
             )
 
     # ------------------------------------------------------------------ numbers
 
     def set_sap_near_rigid_threshold(self, near_rigid_threshold: float = 1.0) -> None:
-        """Sets how stiff contacts may get before the SAP solver softens them; 0: never.
-
-        It is the number beta of Castro, Permenter and Han (2023), An Unconstrained Convex Formulation of Compliant
-        Contact, IEEE Transactions on Robotics 39, section V.B.
-
-        Raises:
-            RuntimeError: also if it is negative or not a number.
-        """
+        """Sets how stiff contacts may get before the SAP solver softens them; 0: never."""
         caller = "set_sap_near_rigid_threshold"
         self._tree._check_not_finalized(caller)
         if not near_rigid_threshold >= 0.0:
             raise RuntimeError(
-                f"{caller}(): the threshold of plant '{self.GetSystemPathname()}' must not be negative, but is "
+                f"{caller}(): the threshold of plant '{self._model.path()}' must not be negative, but is "
                 f"{near_rigid_threshold}."
             )
-        self._choices.near_rigid_threshold = float(near_rigid_threshold)
+        self.choices.near_rigid_threshold = float(near_rigid_threshold)
 
     def get_sap_near_rigid_threshold(self) -> float:
         """Returns how stiff contacts may get before the SAP solver softens them."""
-        return self._choices.near_rigid_threshold
+        return self.choices.near_rigid_threshold
 
     def set_penetration_allowance(self, penetration_allowance: float = 0.001) -> None:
-        """Sets how deep the heaviest body may sink under its weight, from which point contact gets its compliance.
-
-        May be called after Finalize(), too.
-
-        Raises:
-            RuntimeError: it is not positive.
-        """
+        """Sets how deep the heaviest body may sink under its weight, from which point contact gets its compliance."""
         self._check_positive("set_penetration_allowance", "penetration_allowance", penetration_allowance)
-        self._choices.penetration_allowance = float(penetration_allowance)
-        if self.is_finalized():
+        self.choices.penetration_allowance = float(penetration_allowance)
+        if self._tree.is_finalized():
             self._estimate_contact_time_scale()
 
     def get_contact_penalty_method_time_scale(self) -> float:
-        """Returns the time in which penalty forces stop a body [s]; -1 if nothing in the plant can collide.
-
-        A body of mass m on a spring of stiffness m g / d, d the penetration allowance, critically damped, has the time
-        scale sqrt(d / g), whatever its mass; without gravity, that of the earth is taken.
-
-        Raises:
-            RuntimeError: before Finalize().
-        """
-        self._require_finalized("get_contact_penalty_method_time_scale()")
-        return self._choices.contact_time_scale
+        """Returns the time in which penalty forces stop a body [s]; -1 if nothing in the plant can collide."""
+        self._model.require_finalized("get_contact_penalty_method_time_scale()")
+        return self.choices.contact_time_scale
 
     def set_stiction_tolerance(self, v_stiction: float = 0.001) -> None:
-        """Sets the velocity up to which bodies that stick may slip [m/s]; may be called after Finalize(), too.
-
-        Raises:
-            RuntimeError: it is not positive.
-        """
+        """Sets the velocity up to which bodies that stick may slip [m/s]; may be called after Finalize(), too."""
         self._check_positive("set_stiction_tolerance", "v_stiction", v_stiction)
-        self._choices.stiction_tolerance = float(v_stiction)
+        self.choices.stiction_tolerance = float(v_stiction)
 
     def _check_positive(self, caller: str, name: str, value: float) -> None:
         if not (value > 0.0 and math.isfinite(value)):
             raise RuntimeError(
-                f"{caller}(): {name} of plant '{self.GetSystemPathname()}' must be strictly positive, but is {value}."
+                f"{caller}(): {name} of plant '{self._model.path()}' must be strictly positive, but is {value}."
             )
 
-    def _declare_contact_settings(self) -> None:
-        """Called by Finalize()."""
-        if any(self._collision_geometries.values()):
+    def freeze(self) -> None:
+        """Computes what follows from the finalized tree."""
+        if any(self._geometry.collision_geometries.values()):
             self._estimate_contact_time_scale()
 
     def _estimate_contact_time_scale(self) -> None:
         """sqrt(d / g); NaN where no body has a mass, as in pydrake."""
         g = float(sum(component**2 for component in self._tree.gravity_vector().tolist())) ** 0.5
         has_mass = any(body.default_mass() > 0.0 for body in self._tree.bodies)
-        self._choices.contact_time_scale = (
-            math.sqrt(self._choices.penetration_allowance / (g or _EARTH_GRAVITY)) if has_mass else math.nan
+        self.choices.contact_time_scale = (
+            math.sqrt(self.choices.penetration_allowance / (g or _EARTH_GRAVITY)) if has_mass else math.nan
         )

@@ -1,7 +1,8 @@
-"""Why there are no dynamics of a plant in a Context: what messages say."""
+"""What messages say: why there are no dynamics of a plant in a Context, and what dynamics leave out."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,26 @@ from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree.coordinate_names import position_names, velocity_names
 
-__all__ = ["describe_overflow", "describe_singularity"]
+__all__ = ["WarnOnce", "describe_overflow", "describe_singularity"]
 
 _MOST_IN_A_STEP = 1e4  # of motion that is resolved [rad or m]
+
+
+class WarnOnce:
+    """Warns of each thing that the dynamics of a plant leave out, the first time that the plant meets it.
+
+    Attributes:
+        told: what there were warnings of.
+    """
+
+    def __init__(self) -> None:
+        self.told: set[str] = set()
+
+    def __call__(self, what: str, message: str) -> None:
+        """Warns with a message, unless there was one of `what`."""
+        if what not in self.told:
+            self.told.add(what)
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def describe_singularity(model: PlantModel, context: Any, w: Workspace, mobod: int) -> str:

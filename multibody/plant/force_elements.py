@@ -48,9 +48,10 @@ class ForceElements:
             tau, F_Bo_W, tau, F_Bo_W,
         )  # fmt: skip
         if status:
-            raise RuntimeError(self._describe_failure(context, w, status))
+            raise RuntimeError(self.describe_failure(context, w, status))
 
-    def _describe_failure(self, context: Any, w: Workspace, status: int) -> str:
+    def describe_failure(self, context: Any, w: Workspace, status: int) -> str:
+        """Why the force element of a number has no force."""
         if w.is_float and not np.isfinite(w.x).all():
             return describe_overflow(self._model, context, w, w.x)
         element = self._tree.force_elements[status]
@@ -98,7 +99,7 @@ class ForceElements:
             kernels.bushing_forces, self._tree.elements, w.constants, number, w.position, w.velocity, F_Bo_W
         )
         if status:
-            raise RuntimeError(self._describe_failure(context, w, status))
+            raise RuntimeError(self.describe_failure(context, w, status))
         return F_Bo_W
 
     # ------------------------------------------------------------------ energies and powers
@@ -140,5 +141,5 @@ class ForceElements:
             w.position, w.velocity, energy,
         )  # fmt: skip
         if status:
-            raise RuntimeError(self._describe_failure(context, w, status))
+            raise RuntimeError(self.describe_failure(context, w, status))
         return energy

@@ -59,7 +59,6 @@ class PlantLoops(PlantContact):
     num_loop_joints = from_tree(TreeLookup.num_loop_joints)
 
     def _declare_loops(self) -> None:
-        self._declare_contact_settings()
         self._declare_constraints()
         self._has_loops = bool(len(self._tree.loop_rows))
         if self._has_loops:

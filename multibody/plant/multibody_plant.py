@@ -56,11 +56,6 @@ class MultibodyPlant(PlantLoops):
         """Sets up what is there before the first element is added."""
         self._make_parts(tree, time_step)
         self._use_sampled_output_ports = time_step > 0.0
-        self._scene_graph = None
-        self._source_id = None
-        self._frame_ids = {}
-        self._visual_geometries = {}
-        self._collision_geometries = {}
         self._declare_geometry_query_port()
         self._declare_geometry_pose_port()
 
@@ -80,8 +75,7 @@ class MultibodyPlant(PlantLoops):
         """
         self._tree.Finalize()
         self._complete()
-        self._apply_default_collision_filters()
-        self._scene_graph = None  # they meet through ports from now on
+        self._geometry.finish(self._settings.choices.filters_adjacent_bodies)
 
     @classmethod
     def _around(cls, tree: MultibodyTree) -> MultibodyPlant:
@@ -105,10 +99,10 @@ class MultibodyPlant(PlantLoops):
         PlantLoops.__init__(plant)
         plant._begin(self._time_step, copy_finalized_tree(self._tree, plant))
         plant._use_sampled_output_ports = self._use_sampled_output_ports
-        plant._source_id, plant._frame_ids = self._source_id, self._frame_ids
-        plant._visual_geometries, plant._collision_geometries = self._visual_geometries, self._collision_geometries
+        plant._geometry.share(self._geometry)
         plant._complete()
-        plant._take_settings(self)
+        plant._settings.take_over(self._settings)
+        plant._warn_once.told = set(self._warn_once.told)
         return plant
 
     def _complete(self) -> None:
@@ -124,8 +118,9 @@ class MultibodyPlant(PlantLoops):
         self._declare_input_ports()
         self._declare_dynamics_entries()
         self._declare_output_ports()
+        self._settings.freeze()
         self._declare_loops()
-        moving = [(index, frame) for index, frame in self._frame_ids.items() if index != 0]
+        moving = [(index, frame) for index, frame in self._geometry.frame_ids.items() if index != 0]
         self._frame_mobods = self._tree.mobod_of_body[[index for index, _ in moving]] if moving else np.zeros(0, int)
         self._moving_frame_ids = [frame for _, frame in moving]
 

@@ -6,22 +6,30 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
+from merganser.framework import LeafSystem
 from merganser.framework.math import RigidTransform
+from merganser.geometry import FrameId, GeometryId, SceneGraph, SourceId
 from merganser.multibody.plant.arguments import check_forces, check_pitches, checked_vector, mobod_of
 from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import PlantComputations
+from merganser.multibody.plant.contact_settings import ContactChoices, ContactSettings
+from merganser.multibody.plant.face.contact import ContactFace
 from merganser.multibody.plant.face.dynamics import DynamicsFace
+from merganser.multibody.plant.face.elements import ElementsFace
+from merganser.multibody.plant.face.geometry import GeometryFace
 from merganser.multibody.plant.face.kinematics import KinematicsFace
 from merganser.multibody.plant.face.state import StateFace
-from merganser.multibody.plant.failures import describe_overflow
+from merganser.multibody.plant.failures import WarnOnce, describe_overflow
 from merganser.multibody.plant.force_elements import ForceElements
 from merganser.multibody.plant.frame_motion import FrameMotion
 from merganser.multibody.plant.frame_poses import FramePoses
 from merganser.multibody.plant.free_bodies import FreeBodies
-from merganser.multibody.plant.geometry_registration import PlantGeometry
+from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.jacobians import PlantJacobians
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.names import PlantNames
+from merganser.multibody.plant.selectors import Selectors
 from merganser.multibody.plant.state import PlantState
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.velocity_maps import VelocityMaps
@@ -33,7 +41,7 @@ __all__ = ["PlantParts"]
 Array = NDArray[Any]
 
 
-class PlantParts(StateFace, KinematicsFace, DynamicsFace, PlantGeometry):
+class PlantParts(ElementsFace, StateFace, KinematicsFace, DynamicsFace, GeometryFace, ContactFace, LeafSystem):
     """Makes the parts of a plant, each with those that it needs."""
 
     _model: PlantModel
@@ -45,6 +53,11 @@ class PlantParts(StateFace, KinematicsFace, DynamicsFace, PlantGeometry):
     def _make_parts(self, tree: MultibodyTree, time_step: float) -> None:
         self._tree, self._time_step = tree, time_step
         model = self._model = PlantModel(self, tree, time_step)
+        self._names = PlantNames(model)
+        self._selectors = Selectors(model)
+        self._geometry = GeometryRegistration(model)
+        self._settings = ContactSettings(model, self._geometry)
+        self._warn_once = WarnOnce()
         views = self._views = StateViews(model)
         self._state = PlantState(model, views)
         self._free_bodies = FreeBodies(model, views)
@@ -111,6 +124,32 @@ class PlantParts(StateFace, KinematicsFace, DynamicsFace, PlantGeometry):
 
     def _add_element_forces(self, context: Any, w: Workspace) -> None:
         self._force_elements.add_element_forces(context, w)
+
+    def _require_finalized(self, what: str) -> None:
+        self._model.require_finalized(what)
+
+    def _describe_element_failure(self, context: Any, status: int) -> str:
+        return self._force_elements.describe_failure(context, self._workspace(context), status)
+
+    @property
+    def _choices(self) -> ContactChoices:
+        return self._settings.choices
+
+    @property
+    def _scene_graph(self) -> SceneGraph | None:
+        return self._geometry.scene_graph
+
+    @property
+    def _source_id(self) -> SourceId | None:
+        return self._geometry.source_id
+
+    @property
+    def _frame_ids(self) -> dict[int, FrameId]:
+        return self._geometry.frame_ids
+
+    @property
+    def _collision_geometries(self) -> dict[int, list[GeometryId]]:
+        return self._geometry.collision_geometries
 
     @property
     def _quaternions(self) -> dict[int, str]:

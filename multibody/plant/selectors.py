@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.multibody.plant.face.elements import ElementsFace
+from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.tree import BodyIndex, JointActuatorIndex, JointIndex
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
-__all__ = ["PlantSelectors"]
+__all__ = ["Selectors"]
 
 Array = NDArray[Any]
 
 
-class PlantSelectors(ElementsFace):
+class Selectors:
     """What follows from the topology of a finalized plant alone."""
 
-    def MakeActuationMatrixPseudoinverse(self) -> csc_matrix:
-        """Returns the pseudoinverse B+ of the actuation matrix, shape [num_actuated_dofs, num_velocities].
+    def __init__(self, model: PlantModel) -> None:
+        self._model, self._tree = model, model.tree
 
-        With u = B+ tau, actuators of one joint share its force equally.
+    def make_actuation_matrix(self) -> Array:
+        """Returns B with tau = B u, shape [num_velocities, num_actuated_dofs]."""
+        columns = self._tree.actuated_velocity_indices()
+        B = np.zeros((self._tree.num_velocities(), len(columns)))
+        B[columns, np.arange(len(columns))] = 1.0
+        return B
 
-        Raises:
-            RuntimeError: before Finalize().
-        """
+    def make_actuation_matrix_pseudoinverse(self) -> csc_matrix:
+        """Returns the pseudoinverse B+ of the actuation matrix, shape [num_actuated_dofs, num_velocities]."""
         from scipy.sparse import csc_matrix
 
         driven = self._tree.actuated_velocity_indices()
@@ -38,19 +42,9 @@ class PlantSelectors(ElementsFace):
         entries = 1.0 / sharers[driven], (np.arange(len(driven)), driven)
         return csc_matrix(entries, shape=(len(driven), num_v))
 
-    def MakeStateSelectorMatrix(self, user_to_joint_index_map: Sequence[JointIndex]) -> Array:
-        """Returns S with x_s = S x: positions, then velocities, of joints in the given order.
-
-        Args:
-            user_to_joint_index_map: indices of the joints.
-
-        Returns:
-            Zeros and ones, shape [number of selected states, num_multibody_states].
-
-        Raises:
-            RuntimeError: before Finalize(), a joint does not exist, or is listed twice.
-        """
-        self._require_finalized("MakeStateSelectorMatrix()")
+    def make_state_selector_matrix(self, user_to_joint_index_map: Sequence[JointIndex]) -> Array:
+        """Returns S with x_s = S x: positions, then velocities, of joints in the given order."""
+        self._model.require_finalized("MakeStateSelectorMatrix()")
         joints = [self._tree.get_joint(index) for index in user_to_joint_index_map]
         for i, joint in enumerate(joints):
             if joint in joints[:i]:
@@ -63,26 +57,10 @@ class PlantSelectors(ElementsFace):
         S[np.arange(len(columns)), columns] = 1.0
         return S
 
-    @overload
-    def MakeActuatorSelectorMatrix(self, user_to_actuator_index_map: Sequence[JointActuatorIndex]) -> Array: ...
-    @overload
-    def MakeActuatorSelectorMatrix(self, user_to_joint_index_map: Sequence[JointIndex]) -> Array: ...
-    def MakeActuatorSelectorMatrix(self, *args: Any, **kwargs: Any) -> Array:
-        """Returns S with u = S u_s, for the inputs u_s of some actuators in a given order.
-
-        Args:
-            user_to_actuator_index_map: indices of the actuators; or
-            user_to_joint_index_map: indices of the joints that they drive.
-
-        Returns:
-            Zeros and ones, shape [num_actuated_dofs, number of selected inputs].
-
-        Raises:
-            RuntimeError: before Finalize(), an element does not exist, or a joint has no actuator.
-            TypeError: other arguments.
-        """
+    def make_actuator_selector_matrix(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Array:
+        """Returns S with u = S u_s, for the inputs u_s of some actuators in a given order."""
         caller = "MakeActuatorSelectorMatrix"
-        self._require_finalized(f"{caller}()")
+        self._model.require_finalized(f"{caller}()")
         names = ("user_to_actuator_index_map", "user_to_joint_index_map")
         if len(args) + len(kwargs) != 1 or not set(kwargs) <= set(names):
             raise TypeError(f"{caller}() takes {names[0]} or {names[1]}.")
@@ -106,15 +84,9 @@ class PlantSelectors(ElementsFace):
                 return actuator.input_start()
         raise RuntimeError(f"{caller}(): joint '{joint.name()}' has no actuator.")
 
-    def GetBodiesKinematicallyAffectedBy(self, joint_indexes: Iterable[JointIndex]) -> list[BodyIndex]:
-        """Returns the indices of the bodies whose velocities depend on those of some joints, ascending.
-
-        They are the bodies outboard of these joints. Welds move nothing.
-
-        Raises:
-            RuntimeError: before Finalize(), or a joint does not exist.
-        """
-        self._require_finalized("GetBodiesKinematicallyAffectedBy()")
+    def get_bodies_kinematically_affected_by(self, joint_indexes: Iterable[JointIndex]) -> list[BodyIndex]:
+        """Returns the indices of the bodies whose velocities depend on those of some joints, ascending."""
+        self._model.require_finalized("GetBodiesKinematicallyAffectedBy()")
         tree = self._tree
         affected: set[int] = set()
         for index in joint_indexes:

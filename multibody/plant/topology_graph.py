@@ -6,40 +6,34 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from merganser.multibody.plant.selectors import PlantSelectors
+from merganser.multibody.plant.model import PlantModel
 
 if TYPE_CHECKING:
     from merganser.multibody.tree import Joint, RigidBody
 
-__all__ = ["PlantTopologyGraph", "plot_topology"]
+__all__ = ["plot_topology", "topology_graphviz_string"]
 
 _FACES = ("#f7f2e6", "#eef3fa", "#eaf5ea", "#f6ecf5", "#fdf0e6", "#e9f5f5")  # of model instances, in turn
 _LINE, _CHARACTER, _ROW, _GAP, _MARGIN = 0.2, 0.085, 1.05, 0.35, 0.3  # lengths in inches
 _LOOP_ROOM = 0.7  # for the arcs of joints that close loops
 
 
-class PlantTopologyGraph(PlantSelectors):
-    """Bodies are nodes, joints are edges from child to parent; joints that close loops are dashed."""
-
-    def GetTopologyGraphvizString(self) -> str:
-        """Returns the bodies, by model instance, and the joints between them in Graphviz's language, for `dot`.
-
-        Before Finalize() the joints of floating bodies are not there yet.
-        """
-        tree = self._tree
-        lines = ["digraph MultibodyPlant {", f'label="{_escaped(self.get_name())}";', "rankdir=BT;", "labelloc=t;"]
-        for instance in range(tree.num_model_instances()):
-            name = _escaped(tree.GetModelInstanceName(instance))
-            lines += [f"subgraph cluster{instance} {{", f' label="{name}";']
-            for body in tree.bodies.in_instance(instance):
-                lines.append(f' body{int(body.index())} [label="{_escaped(body.name())}"];')
-            lines.append("}")
-        for joint in (*tree.joints, *tree.loop_joints):
-            child, parent = int(joint.child_body().index()), int(joint.parent_body().index())
-            label = _escaped(f"{joint.name()} [{joint.type_name()}]")
-            style = ", style=dashed, constraint=false" if joint._closes_loop else ""
-            lines.append(f'body{child} -> body{parent} [label="{label}"{style}];')
-        return "\n".join([*lines, "}", ""])
+def topology_graphviz_string(model: PlantModel) -> str:
+    """Returns the bodies, by model instance, and the joints between them in Graphviz's language, for `dot`."""
+    tree = model.tree
+    lines = ["digraph MultibodyPlant {", f'label="{_escaped(model.system.get_name())}";', "rankdir=BT;", "labelloc=t;"]
+    for instance in range(tree.num_model_instances()):
+        name = _escaped(tree.GetModelInstanceName(instance))
+        lines += [f"subgraph cluster{instance} {{", f' label="{name}";']
+        for body in tree.bodies.in_instance(instance):
+            lines.append(f' body{int(body.index())} [label="{_escaped(body.name())}"];')
+        lines.append("}")
+    for joint in (*tree.joints, *tree.loop_joints):
+        child, parent = int(joint.child_body().index()), int(joint.parent_body().index())
+        label = _escaped(f"{joint.name()} [{joint.type_name()}]")
+        style = ", style=dashed, constraint=false" if joint._closes_loop else ""
+        lines.append(f'body{child} -> body{parent} [label="{label}"{style}];')
+    return "\n".join([*lines, "}", ""])
 
 
 def _escaped(text: str) -> str:

@@ -51,10 +51,10 @@ def chain(function: Callable[[float], float]) -> Diagram:
 
 
 def test_the_context_of_another_system_is_refused() -> None:
+    mine, other = Integrator(1), Integrator(1)
+    mine.set_name("mine")
+    other.set_name("other")
     with pytest.raises(ValueError, match=r"::mine.*::other"):
-        mine, other = Integrator(1), Integrator(1)
-        mine.set_name("mine")
-        other.set_name("other")
         Simulator(mine, other.CreateDefaultContext())
     simulator = Simulator(Integrator(1))
     with pytest.raises(ValueError, match="context of system"):
@@ -358,7 +358,6 @@ def test_a_period_that_time_cannot_resolve_is_an_error_at_once(period: float, ti
     message = r"discrete update event of system '::Diagram::clock' with the period .* s happens more often than time"
     with pytest.raises(RuntimeError, match=message):
         simulator.Initialize()
-        simulator.AdvanceTo(time + max(1.0, 1e-6 * time))
     assert simulator.get_context().get_time() == time
 
 

@@ -54,9 +54,7 @@ def test_every_package_folder_is_listed_for_the_wheel():
         for package in PACKAGES
         for init in (ROOT / package).rglob("__init__.py")
     }
-    wanted = {
-        "merganser" if f == Path("framework/_root") else "merganser." + ".".join(f.parts) for f in folders
-    }
+    wanted = {".".join(("merganser", *f.parts)).replace("merganser.framework._root", "merganser") for f in folders}
     assert listed == wanted
 
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from contact_scenes import APPROXIMATIONS, Scene, add_ground, contact_library, free_state, material
+from numpy.typing import NDArray
 
+Array = NDArray[np.float64]
 LIB = contact_library("ours")
 G, MASS = 9.81, 2.0
 K = 4e4  # of each geometry; of a pair half of it
@@ -66,22 +68,50 @@ def test_a_body_at_rest_sinks_by_its_weight_over_the_stiffness_however_many_poin
     np.testing.assert_allclose(tau, [0.0, 0.0, 0.0, 0.0, 0.0, MASS * G], atol=tolerance * MASS * G)
 
 
+def forces_of_a_sweep(
+    name: str, approximation: str, angles: Array, skew: float = 0.0, *, is_single: bool = False
+) -> Array:
+    """Upward forces on a body that leans about [cos skew, sin skew, 0], its lowest point as deep as at rest."""
+    is_continuous = approximation == "continuous"
+    time_step = 0.0 if is_continuous else 1e-3
+    scene = make_scene(STANDING[name][0], time_step, "kLagged" if is_continuous else approximation, is_single=is_single)
+    forces = []
+    for angle in angles:
+        R_WB = LIB.RotationMatrix(LIB.AngleAxis(angle, np.array([math.cos(skew), math.sin(skew), 0.0])))
+        down = np.abs(R_WB.matrix()[2])
+        if name == "box":
+            height = down @ [0.05, 0.1, 0.15]
+        else:
+            height = 0.1 * math.hypot(down[0], down[1]) + 0.1 * down[2]
+        state = free_state([0.0, 0.0, height - DEPTH])
+        state[:4] = R_WB.ToQuaternion().wxyz()
+        scene.run(0 if is_continuous else 1, state)
+        forces.append(upward_force(scene))
+    return np.array(forces)
+
+
 @pytest.mark.parametrize("is_single", [False, True])
-def test_force_of_a_box_over_a_tilt_sweep_is_continuous(is_single: bool) -> None:
-    """Its lowest point stays as deep; the angles are around that at which an edge begins to carry all."""
-    scene = make_scene(STANDING["box"][0], 0.0, is_single=is_single)
-    changes = []
-    for count in (150, 1500):
-        forces = []
-        for angle in np.linspace(0.0, 0.1, count):
-            state = free_state([0.0, 0.0, 0.15 * math.cos(angle) + 0.1 * math.sin(angle) - DEPTH])
-            state[:4] = math.cos(0.5 * angle), math.sin(0.5 * angle), 0.0, 0.0
-            scene.run(0, state)
-            forces.append(upward_force(scene))
-        changes.append(np.abs(np.diff(forces)).max())
-        for force in (forces[0], forces[-1]):  # on the face, and on the edge
-            assert force == pytest.approx(MASS * G, rel=1e-6)
-    assert changes[1] < 0.15 * changes[0] or changes[1] < 1e-6 * MASS * G
+def test_force_of_a_box_over_a_tilt_sweep_is_that_of_its_stiffness_on_face_and_edge(is_single: bool) -> None:
+    forces = forces_of_a_sweep("box", "continuous", np.array([0.0, 0.1]), is_single=is_single)
+    np.testing.assert_allclose(forces, MASS * G, rtol=1e-6)
+
+
+STEP = 1e-5  # [rad]
+# All angles at which points of a face share in the force; those at which the far points have just left.
+SWEEPS = [("continuous", 0.0, 0.06), *((name, 0.044, 0.047) for name in APPROXIMATIONS)]
+
+
+@pytest.mark.parametrize("skew", [0.0, 0.5])
+@pytest.mark.parametrize("name", ["box", "upright cylinder"])
+@pytest.mark.parametrize(("approximation", "first", "last"), SWEEPS)
+def test_force_over_a_tilt_sweep_has_no_jumps(
+    approximation: str, first: float, last: float, name: str, skew: float
+) -> None:
+    """In a step of an angle no point comes deeper by more than the width of the face times the step."""
+    forces = forces_of_a_sweep(name, approximation, np.arange(first, last, STEP), skew)
+    width = 0.2 if name == "upright cylinder" else math.hypot(0.1, 0.2)
+    assert np.ptp(forces) > 0.0
+    assert np.abs(np.diff(forces)).max() < 0.5 * K * width * STEP
 
 
 @pytest.mark.parametrize("approximation", [*APPROXIMATIONS, "continuous"])

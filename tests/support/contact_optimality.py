@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 
 from merganser.multibody.contact.layout import CONTACT, DRIVE, LAGGED, SAP, SIMILAR, TAMSI
 
-__all__ = ["Optimality", "StepData", "measure_optimality"]
+__all__ = ["Optimality", "Row", "StepData", "cone_violation", "hunt_crossley_violation", "measure_optimality"]
 
 Array = NDArray[np.float64]
 _SIGMA = 1e-3
@@ -58,18 +58,18 @@ def measure_optimality(plant: Any, context: Any, step: StepData, v_next: Array, 
     violation, alone = 0.0, _drives_alone(constraints, len(trees))
     for k, c in enumerate(constraints):
         part = slice(c["row_start"], c["row_start"] + c["num_rows"])
-        row = _Row(step, J[part], v_next, rows["g"][part], gamma[part])
+        row = Row(step, J[part], v_next, rows["g"][part], gamma[part])
         if c["kind"] != CONTACT:
             difference = _bounded_violation(c, row, k in alone)
         elif approximation == SAP:
-            difference = _cone_violation(c, row)
+            difference = cone_violation(c, row)
         else:
-            difference = _hunt_crossley_violation(c, row, approximation)
+            difference = hunt_crossley_violation(c, row, approximation)
         violation = max(violation, difference)
     return Optimality(_momentum_error(step, constraints, trees, J, gamma, v_next), violation, n)
 
 
-class _Row:
+class Row:
     """The rows of one constraint: v_c before and after the step, what rounding it may have, and its compliance w."""
 
     def __init__(self, step: StepData, J: Array, v_next: Array, g: Array, gamma: Array) -> None:
@@ -121,7 +121,7 @@ def _momentum_error(step: StepData, constraints: Any, trees: Any, J: Array, gamm
     return worst
 
 
-def _cone_violation(c: Any, row: _Row) -> float:
+def cone_violation(c: Any, row: Row) -> float:
     """Whether gamma is in the cone F, R gamma + v_c - v^ in its dual F*, and both are orthogonal."""
     h, mu, gamma = row.step.time_step, c["friction"], row.gamma
     reach = h + c["relaxation_time"]
@@ -139,7 +139,7 @@ def _cone_violation(c: Any, row: _Row) -> float:
     return max(outside, dual_outside, orthogonality)
 
 
-def _hunt_crossley_violation(c: Any, row: _Row, approximation: int) -> float:
+def hunt_crossley_violation(c: Any, row: Row, approximation: int) -> float:
     """The difference from equations (3) to (5) of hunt_crossley.py."""
     h, mu, d = row.step.time_step, c["friction"], c["damping"]
     a, b = h * c["elastic_force"], h * h * c["stiffness"]
@@ -167,7 +167,7 @@ def _hunt_crossley_violation(c: Any, row: _Row, approximation: int) -> float:
     return _difference(row, expected, slope)
 
 
-def _bounded_violation(c: Any, row: _Row, is_alone: bool) -> float:
+def _bounded_violation(c: Any, row: Row, is_alone: bool) -> float:
     """The difference from equations (2) to (4) of regularization.py."""
     h, lower, upper = row.step.time_step, c["lower"], c["upper"]
     limit = 4.0 * math.pi**2 / (c["beta"] ** 2 * row.w) if row.w > 0.0 else math.inf
@@ -189,7 +189,7 @@ def _bounded_violation(c: Any, row: _Row, is_alone: bool) -> float:
     return _difference(row, np.clip(offset - gain * row.v, lower, upper), gain)
 
 
-def _difference(row: _Row, expected: Array, slope: float) -> float:
+def _difference(row: Row, expected: Array, slope: float) -> float:
     """Between impulses, relative to them, or to what a change of the velocities by their size makes of them."""
     difference = float(np.linalg.norm(row.gamma - expected))
     size = float(np.linalg.norm(row.gamma) + np.linalg.norm(expected)) + slope * float(np.linalg.norm(row.size))

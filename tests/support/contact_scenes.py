@@ -48,12 +48,13 @@ def add_ground(lib: SimpleNamespace, plant: Any, properties: Any, height: float 
     plant.RegisterCollisionGeometry(plant.world_body(), X_WG, shape, "ground", properties)
 
 
-def add_free_body(lib: SimpleNamespace, plant: Any, name: str, shape: Any, properties: Any, mass: float = 1.0) -> Any:
-    """A sphere or a box that may fall."""
-    if isinstance(shape, lib.Sphere):
-        inertia = lib.SpatialInertia.SolidSphereWithMass(mass, shape.radius())
-    else:
-        inertia = lib.SpatialInertia.SolidBoxWithMass(mass, *shape.size())
+def add_free_body(
+    lib: SimpleNamespace, plant: Any, name: str, shape: Any, properties: Any, mass: float = 1.0, inertia: Any = None
+) -> Any:
+    """A body that may fall, of even density unless its inertia is given."""
+    if inertia is None:
+        of_unit_density = lib.CalcSpatialInertia(shape, 1.0)
+        inertia = lib.SpatialInertia(mass, of_unit_density.get_com(), of_unit_density.get_unit_inertia())
     body = plant.AddRigidBody(name, inertia)
     plant.RegisterCollisionGeometry(body, lib.RigidTransform(), shape, name, properties)
     return body

@@ -147,6 +147,6 @@ def test_problems_that_make_no_sense_are_refused() -> None:
         solve(system, context, 0.0, 1.0, Q, -R)
     with pytest.raises(ValueError, match=r"options.x0 must have shape \(2, 1\)"):
         solve(system, context, 0.0, 1.0, Q, R, options(x0=PiecewisePolynomial(np.zeros((3, 1)))))
+    x0 = PiecewisePolynomial.FirstOrderHold([0.0, 1.0], np.zeros((2, 2)))
     with pytest.raises(ValueError, match=r"defined from 0\.0 s to 2\.0 s"):
-        x0 = PiecewisePolynomial.FirstOrderHold([0.0, 1.0], np.zeros((2, 2)))
         solve(system, context, 0.0, 2.0, Q, R, options(x0=x0))

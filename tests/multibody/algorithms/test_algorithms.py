@@ -210,8 +210,8 @@ def test_inverse_dynamics_refuses_loops_and_dynamics_wrong_gains():
     state = sliding_loop()
     with pytest.raises(RuntimeError, match=r"inverse_dynamics\(\): plant '.*' has loop joints \('closure'\)"):
         inverse_dynamics(state, np.zeros(8))
+    gains = {state.mechanism.GetJointByName("base0"): default_constraint_stabilization_gains()}
     with pytest.raises(RuntimeError, match="no loop joint"):
-        gains = {state.mechanism.GetJointByName("base0"): default_constraint_stabilization_gains()}
         dynamics(state, stabilization_gains=gains)
     with pytest.raises(TypeError, match="stabilization_gains must be"):
         dynamics(state, stabilization_gains=3.0)
@@ -341,8 +341,8 @@ def test_outputs_that_share_memory_or_were_replaced_are_refused_by_name(state):
     with pytest.raises(ValueError, match="accelerations_out must not share memory with jointwrenches_out"):
         inverse_dynamics(state, vdot, jointwrenches_out=wrenches, accelerations_out=wrenches)
     result = DynamicsResult(state)
+    size = len(state.configuration()) + 8
     with pytest.raises(ValueError, match=r"xdot_out must not share memory with out.massmatrix"):
-        size = len(state.configuration()) + 8
         dynamics(state, out=result, xdot_out=result.massmatrix.ravel()[:size])
     result.vdot = np.zeros(3)
     with pytest.raises(ValueError, match=r"dynamics\(\): out.vdot must be a contiguous array of shape \(8,\)"):

@@ -39,7 +39,7 @@ def sdf(body: str) -> str:
 def state_of(plant: MultibodyPlant) -> list[int]:
     kinds = ("model_instances", "bodies", "joints", "frames", "actuators", "force_elements", "constraints")
     counts = [getattr(plant, f"num_{kind}")() for kind in kinds]
-    return [*counts, plant._scene_graph.model_inspector().num_geometries()]
+    return [*counts, plant._geometry.scene_graph.model_inspector().num_geometries()]
 
 
 def read(text: str, file_type: str) -> tuple[MultibodyPlant, ParsingError | None]:

@@ -24,7 +24,7 @@ from merganser.multibody.plant import (
     ExternallyAppliedSpatialForce,
     MultibodyPlant,
 )
-from merganser.multibody.tree import SpatialInertia
+from merganser.multibody.tree import BodyIndex, SpatialInertia
 
 LIB = contact_library("ours")
 H = 1e-3
@@ -116,9 +116,11 @@ def test_contacts_are_refused_for_other_scalars_in_clear_words() -> None:
     diagram = scene.simulator.get_system().ToAutoDiffXd()
     plant = diagram.GetSubsystemByName("plant")
     context = diagram.CreateDefaultContext()
-    with pytest.raises(RuntimeError, match=r"plant'.*which it can only solve for with floats"):
-        plant.get_generalized_acceleration_output_port().Eval(plant.GetMyContextFromRoot(context))
+    message = r"plant'.*which it can only solve for with floats"
+    with pytest.raises(RuntimeError, match=message):
         diagram.CalcForcedUnrestrictedUpdate(context, context.Clone().get_mutable_state())
+    with pytest.raises(RuntimeError, match=message):
+        plant.EvalBodySpatialAccelerationInWorld(plant.GetMyContextFromRoot(context), plant.get_body(BodyIndex(1)))
 
 
 # ---------------------------------------------------------------------- bad input
@@ -215,12 +217,47 @@ def random_pile(seed: int) -> tuple[float, Fill, Any]:
     return time_step, fill, state
 
 
+def contact_forces(scene: Scene, before: Any) -> Any:
+    """Generalized forces of the contacts of the last step on free bodies, whose state before it is given."""
+    n = scene.plant.num_bodies() - 1
+    tau = np.zeros((n, 6))
+    for info in scene.contacts():
+        f = info.contact_force()
+        for body, sign in ((int(info.bodyA_index()), -1.0), (int(info.bodyB_index()), 1.0)):
+            if body > 0:
+                p_WBo = before[7 * body - 3 : 7 * body]
+                tau[body - 1] += sign * np.concatenate([np.cross(info.contact_point() - p_WBo, f), f])
+    return tau.ravel()
+
+
 @pytest.mark.filterwarnings("ignore:No solution was found")
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
-def test_random_piles_step_to_finite_states(approximation: str) -> None:
+def test_random_piles_are_moved_by_the_forces_that_they_report(approximation: str) -> None:
+    """M (v+ - v) / h = tau_g + J^T f, as spheres have no forces of velocities; and no f pulls."""
+    num_contacts = 0
     for seed in range(25):
         time_step, fill, state = random_pile(seed)
-        assert np.isfinite(Scene(LIB, time_step, fill, approximation).run(8, state)).all(), seed
+        scene = Scene(LIB, time_step, fill, approximation)
+        scene.run(0, state)
+        plant, context = scene.plant, scene.context
+        M, num_v = plant.CalcMassMatrix(context), plant.num_velocities()
+        for _ in range(8):
+            before = scene.state
+            after = scene.run(1)[-1]
+            tau = plant.get_generalized_contact_forces_output_port(LIB.default_model_instance()).Eval(context)
+            expected = contact_forces(scene, before)
+            np.testing.assert_allclose(tau, expected, rtol=1e-9, atol=1e-9 * (1.0 + np.abs(expected).max()))
+            change = M @ (after - before)[-num_v:] - time_step * plant.CalcGravityGeneralizedForces(context)
+            # Each impulse is known to a millionth of the momentum, which weighs with the root of the mass.
+            D = np.diag(M) ** -0.5
+            scale = np.linalg.norm(D * (M @ after[-num_v:])) + np.linalg.norm(D * time_step * tau)
+            assert np.linalg.norm(D * (change - time_step * tau)) <= 1e-6 * scale + 1e-12, seed
+            for info in scene.contacts():
+                normal = info.point_pair().nhat_BA_W
+                pushing = -float(info.contact_force() @ normal)
+                assert pushing >= -1e-9 * np.linalg.norm(info.contact_force())
+                num_contacts += 1
+    assert num_contacts > 200
 
 
 def test_a_penetration_allowance_set_after_finalize_enters_contexts_that_exist() -> None:

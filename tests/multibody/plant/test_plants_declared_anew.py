@@ -86,8 +86,8 @@ def settings(plant: MultibodyPlant) -> list[object]:
         plant.get_adjacent_bodies_collision_filters(),
         plant.get_sap_near_rigid_threshold(),
         plant.get_contact_penalty_method_time_scale(),
-        plant._choices.penetration_allowance,
-        plant._choices.stiction_tolerance,
+        plant._settings.choices.penetration_allowance,
+        plant._settings.choices.stiction_tolerance,
         plant.has_sampled_output_ports(),
         plant.time_step(),
         plant.get_name(),
@@ -169,7 +169,7 @@ def values_of(plant: MultibodyPlant) -> list[object]:
         [x.value() if isinstance(x, AutoDiffXd) else float(x) for x in numbers],
         [*joint.position_lower_limits(), *joint.position_upper_limits(), joint.default_damping()],
         plant.GetJointByName("slide")._random_positions,
-        actuator.get_controller_gains(), actuator.effort_limit(), plant._choices.stiction_tolerance,
+        actuator.get_controller_gains(), actuator.effort_limit(), plant._settings.choices.stiction_tolerance,
     ]  # fmt: skip
 
 

@@ -1,0 +1,150 @@
+"""What programs use of pydrake.common.containers: views of vectors whose elements have names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["EqualToDict", "NamedViewBase", "namedview"]
+
+Array = NDArray[Any]
+
+
+class NamedViewBase:
+    """The base of classes made by `namedview`.
+
+    Args:
+        value: the vector that is seen, which is shared.
+
+    Raises:
+        RuntimeError: it has not as many elements as the class has names.
+    """
+
+    _fields: tuple[str, ...] = ()
+    _seen: Array
+
+    def __init__(self, value: Any) -> None:
+        array = np.asarray(value)
+        if array.shape != (len(self._fields),):
+            raise RuntimeError(
+                f"{type(self).__name__} has {len(self._fields)} fields; given a value of shape {array.shape}."
+            )
+        object.__setattr__(self, "_seen", array)
+
+    @classmethod
+    def get_fields(cls) -> tuple[str, ...]:
+        """Returns the names of the elements, in their order."""
+        return cls._fields
+
+    @classmethod
+    def Zero(cls) -> Any:
+        """Returns a view of a new vector of zeros."""
+        return cls(np.zeros(len(cls._fields)))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._seen[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._seen[index] = value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not hasattr(type(self), name):
+            raise AttributeError(f"{type(self).__name__} has no field '{name}', only {', '.join(self._fields)}.")
+        object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __iter__(self) -> Any:
+        return iter(self._seen)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        array: Array = self._seen if dtype is None else self._seen.astype(dtype, copy=False)
+        return array.copy() if copy else array
+
+    def __eq__(self, other: Any) -> Any:
+        return self._seen == np.asarray(other)
+
+    __hash__ = None  # type: ignore[assignment]  # it can be changed
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self._seen.tolist()))
+        return f"{type(self).__name__}({values})"
+
+
+def _element(index: int) -> property:
+    def read(view: NamedViewBase) -> Any:
+        return view[index]
+
+    def write(view: NamedViewBase, value: Any) -> None:
+        view[index] = value
+
+    return property(read, write)
+
+
+def namedview(name: str, fields: Sequence[str], *, sanitize_field_names: bool = True) -> type[NamedViewBase]:
+    """Makes a class of views of vectors, whose elements are attributes.
+
+    Args:
+        name: of the class.
+        fields: names of the elements, in their order.
+        sanitize_field_names: whether characters that names of Python may not have become underscores.
+
+    Raises:
+        ValueError: two elements have one name, or a name is none.
+    """
+    names = [_sanitized(field) for field in fields] if sanitize_field_names else list(fields)
+    for field in names:
+        if not field.isidentifier():
+            raise ValueError(f"namedview '{name}': '{field}' is no name of Python.")
+        if names.count(field) > 1:
+            raise ValueError(f"namedview '{name}' has two fields '{field}'.")
+    attributes: dict[str, Any] = {field: _element(index) for index, field in enumerate(names)}
+    return type(name, (NamedViewBase,), {"_fields": tuple(names), **attributes})
+
+
+def _sanitized(field: str) -> str:
+    text = re.sub(r"\W", "_", field)
+    text = f"_{text}" if text[:1].isdigit() else text
+    return re.sub(r"__+", "_", text)
+
+
+class EqualToDict(dict[Any, Any]):
+    """A dictionary whose keys may be objects with a method `EqualTo`, such as symbolic variables, in place of ==."""
+
+    class _Key:
+        def __init__(self, value: Any) -> None:
+            self.value = value
+
+        def __hash__(self) -> int:
+            return hash(self.value)
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, EqualToDict._Key) and bool(self.value.EqualTo(other.value))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        for key, value in dict(*args, **kwargs).items():
+            self[key] = value
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(self._Key(key), value)
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(self._Key(key))
+
+    def __contains__(self, key: Any) -> bool:
+        return super().__contains__(self._Key(key))
+
+    def keys(self) -> Any:
+        return [key.value for key in super().__iter__()]
+
+    def items(self) -> Any:
+        return [(key.value, value) for key, value in super().items()]
+
+    def __iter__(self) -> Any:
+        return iter(self.keys())

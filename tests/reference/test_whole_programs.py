@@ -1,0 +1,29 @@
+"""Programs written for pydrake give the same numbers there and, as they are, by `python -m merganser run`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pydrake")
+
+PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
+# Of the largest number in the result: what the accuracy of the integrators, or the tolerance of the solver, permits.
+TOLERANCE = {"swing_up": 1e-6, "van_der_pol": 1e-7, "arm_and_ball": 1e-5}
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_a_program_gives_what_it_gives_with_pydrake(program: Path, tmp_path: Path) -> None:
+    def result(*command: str) -> np.ndarray:
+        folder = tmp_path / str(len(command))
+        folder.mkdir()
+        done = subprocess.run([sys.executable, *command, str(program)], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return np.loadtxt(folder / "result.txt")
+
+    theirs, ours = result(), result("-m", "merganser", "run")
+    np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=TOLERANCE[program.stem] * np.abs(theirs).max())
