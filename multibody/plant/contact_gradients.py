@@ -308,13 +308,13 @@ class ContactGradients:
         if not count:
             return NOTHING_TOUCHES, None
         num_derivatives = 0 if dX_WG is None else dX_WG.shape[-1]
-        lanes = self._follow_contacts(context, queries, X_WG, dX_WG if num_derivatives else None, candidates, contacts)
+        lanes = self._follow_contacts(context, query, X_WG, dX_WG if num_derivatives else None, candidates, contacts)
         pairs = LaneRecords(np.zeros((1, len(contacts)), contact_pair_lanes_dtype), 0)
         self._w.call(make_contact_pairs, *model, candidates, LaneRecords(lanes, num_derivatives), pairs)
         return touching, LaneRecords(np.ascontiguousarray(pairs.lanes[:, :count]), num_derivatives)
 
     def _follow_contacts(
-        self, context: Any, queries: Any, X_WG: Array, dX_WG: Array | None, candidates: Array, contacts: Array
+        self, context: Any, query: Any, X_WG: Array, dX_WG: Array | None, candidates: Array, contacts: Array
     ) -> Array:
         """Contacts in lanes, as records of contact_lanes_dtype."""
         if dX_WG is None:
@@ -322,12 +322,12 @@ class ContactGradients:
             for name in contacts.dtype.names or ():
                 lanes[name] = contacts[name]
             return lanes
+        queries = query.proximity_queries()
         try:
             return differentiate_manifolds(queries.engine, X_WG, dX_WG, candidates, contacts, STEP, _may_compile)
         except LookupError as error:
-            inspector = self._plant.EvalSceneGraphInspector(context)
             ids = queries.layout.geometry_ids
-            first, second = (inspector.GetName(ids[row]) for row in candidates[error.args[0]].tolist())
+            first, second = (query.inspector().GetName(ids[row]) for row in candidates[error.args[0]].tolist())
             raise RuntimeError(
                 f"Plant '{self._plant.GetSystemPathname()}' has no derivatives at time "
                 f"{float(context.store.flat[0].real)} s: the contact normal of geometries '{first}' and '{second}' "

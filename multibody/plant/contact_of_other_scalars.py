@@ -117,9 +117,12 @@ def _refuse_or_warn(plant: Any, context: Any, w: Any) -> None:
     """
     constraints = _constraints_at_work(plant, context)
     acting = [constraints] if constraints else []
-    numbers = _numbers_of(w.x)
+    numbers, can_touch = _numbers_of(w.x), plant._may_touch
     if numbers is not None:
-        acting += _acting_at(plant, context, numbers, len(w.q))
+        acting += _limits_beyond(plant, numbers)
+        if can_touch and context.has_input(plant.get_geometry_query_input_port().get_index()):
+            can_touch, touching = False, _touching(plant, context)
+            acting += [f"contact of geometries {listed(touching)}"] if touching else []
     if acting:
         raise RuntimeError(
             f"The dynamics of plant '{plant.GetSystemPathname()}' in symbolic expressions know free motion only, but "
@@ -127,13 +130,13 @@ def _refuse_or_warn(plant: Any, context: Any, w: Any) -> None:
             + (", or switch the constraints off (SetConstraintActiveStatus)." if constraints else ".")
         )
     left_out = []
-    if plant._may_touch:
+    if can_touch:
         left_out.append(f"contact, which {plant.num_collision_geometries()} collision geometries could have")
     limits = plant._contact_model_arrays.limits["q"].tolist()
-    if limits:
+    if limits and numbers is None:
         names = [joint.name() for joint in plant._tree.joints if joint.position_start() in limits]
         left_out.append(f"the limits of joints {listed(names)}")
-    if left_out and numbers is None:
+    if left_out:
         plant._warn_once(
             "symbols",
             f"The dynamics of plant '{plant.GetSystemPathname()}' in symbolic expressions leave out "
@@ -141,22 +144,15 @@ def _refuse_or_warn(plant: Any, context: Any, w: Any) -> None:
         )
 
 
-def _acting_at(plant: Any, context: Any, x: Array, num_q: int) -> list[str]:
-    """What touches or is beyond its limit at a state, in words."""
-    acting = []
+def _limits_beyond(plant: Any, x: Array) -> list[str]:
+    """The joints that are beyond their limits at a state, in words."""
     beyond = [
         joint.name()
         for limit in plant._contact_model_arrays.limits
         for joint in plant._tree.joints
         if joint.position_start() == limit["q"] and not limit["lower"] <= x[limit["q"]] <= limit["upper"]
     ]
-    if beyond:
-        acting.append(f"the limits of joints {listed(beyond)}")
-    if plant._may_touch:
-        touching = _touching(plant, context)
-        if touching:
-            acting.append(f"contact of geometries {listed(touching)}")
-    return acting
+    return [f"the limits of joints {listed(beyond)}"] if beyond else []
 
 
 def _touching(plant: Any, context: Any) -> list[str]:

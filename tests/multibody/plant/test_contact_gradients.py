@@ -1,4 +1,4 @@
-"""Derivatives of dynamics with contact, limits, constraints and controllers, against differences of plants of floats."""
+"""Derivatives of dynamics with contact, limits, constraints and controllers, against differences of floats."""
 
 from __future__ import annotations
 
