@@ -17,7 +17,7 @@ from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.plant.contact_enums import DiscreteContactSolver
-from merganser.multibody.plant.outputs import PlantOutputs
+from merganser.multibody.plant.sampling import PlantSampling
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint, MultibodyConstraintId, RigidBody
 from merganser.multibody.tree.constraints import (
@@ -77,7 +77,7 @@ class _ByConstraint(AbstractValue):
         self.set_value(dict(zip(self._value, state)))
 
 
-class PlantConstraints(PlantOutputs):
+class PlantConstraints(PlantSampling):
     """Constraints between joints and bodies, of a discrete plant with the SAP solver.
 
     They are added before Finalize(). In a Context, each can be switched off, and the parameters of distance constraints

@@ -292,7 +292,7 @@ class ContactGradients:
         queries = query.proximity_queries()
         if room.layout is not queries.layout or room.penetration_allowance != plant._choices.penetration_allowance:
             plant._read_materials(room, queries.layout, query.inspector())
-        X_WG, dX_WG = queries.poses_and_derivatives(query.world_poses())
+        X_WG, dX_WG = queries.poses(query.world_poses())
         engine = queries.engine
         candidates = engine.find_candidates(X_WG, is_sorted=False).copy()
         candidates, contacts = engine.contact_manifolds(X_WG, 0.0, candidates)

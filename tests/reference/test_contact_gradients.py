@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pydrake = pytest.importorskip("pydrake", reason="pydrake is not installed (extra `reference`)")
+pytest.importorskip("pydrake", reason="pydrake is not installed (extra `reference`)")
 
 from contact_scenes import APPROXIMATIONS, Scene, add_free_body, add_ground, contact_library, material
 
@@ -49,7 +49,7 @@ def step(name: str, approximation: str) -> tuple[Any, Any]:
 def test_a_ball_that_slides_has_the_derivatives_of_pydrake(approximation: str) -> None:
     x, gradient = step("ours", approximation)
     their_x, their_gradient = step("theirs", approximation)
-    # Each solver ends within its tolerance of 1e-6 of the momentum; pydrake's derivatives are those at its last iterate.
+    # Each solver ends within 1e-6 of the momentum, and pydrake takes derivatives at its last iterate.
     np.testing.assert_allclose(x, their_x, atol=1e-5)
     tolerance = 1e-9 if approximation == "kSap" else 1e-3
     np.testing.assert_allclose(gradient, their_gradient, atol=tolerance * np.abs(gradient).max())
