@@ -47,8 +47,8 @@ def float_sample(record: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         return record
     *arrays, contacts = record
     if contacts is not None:
-        forces = contacts.forces, contacts.tau, contacts.tau_joints
-        forces, tau, tau_joints = (cast_array(array, float) for array in forces)
+        given = contacts.forces, contacts.tau, contacts.tau_joints
+        forces, tau, tau_joints = (cast_array(array, float) for array in given)
         contacts = contacts._replace(forces=forces, tau=tau, tau_joints=tau_joints)
     return (*(cast_array(array, float) for array in arrays), contacts)
 
