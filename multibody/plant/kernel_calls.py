@@ -132,8 +132,8 @@ def bind_rest(w: Workspace) -> Callable[[], Any]:
 
 def bind_velocity(w: Workspace) -> Callable[[], Any]:
     call = w.calls.velocity = w.bound(
-        kernels.velocity_kinematics, topology=w.topology, parameters=w.parameters, position_in=w.position, v_in=w.v,
-        velocity_out=w.velocity,
+        kernels.velocity_kinematics, topology=w.topology, parameters=w.parameters, position_in=w.position, q_in=w.q,
+        v_in=w.v, velocity_out=w.velocity,
     )  # fmt: skip
     return call
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from merganser.framework.core.store import CacheSlot, Store
 from merganser.framework.native import Given, Result, bind
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.mobilizers import quaternion_starts
 from merganser.multibody.plant.kernel_calls import KernelCalls
 
 __all__ = ["Workspace"]
@@ -151,9 +152,8 @@ class Workspace:
         self.poses: dict[Any, Callable[[], tuple[Array, Array]]] = {}
         self.q_shape, self.v_shape, self.x_shape, self.M_shape = (num_q,), (num_v,), x.shape, (num_v, num_v)
         self.J_shape, self.point, self.total_mass = (6, num_v), np.zeros(3), np.zeros(1, self.dtype)
-        has_quaternion = topology["mobilizer"] == layout.QUATERNION_FLOATING
         self.q_node = self.v_node = 0
-        self.quaternion_starts: Array = topology["q_start"][has_quaternion].astype(np.int64)
+        self.quaternion_starts: Array = quaternion_starts(topology)
 
     def bound(self, kernel: Any, **arguments: Any) -> Callable[..., Any]:
         """A function that calls a kernel with these arguments.
