@@ -24,8 +24,7 @@ pair of geometries has one point as in Drake, whose depth is the greatest and wh
 
     x = max x_i,   p_WC = sum s_i x_i p_i / sum s_i x_i                                                         (4)
 
-A polygon of a hydroelastic surface of area a, pressure p and pressure gradient g along its normal will be a pair with
-k = a g, f_0 = a p, phi = -p / g at its centroid.
+Polygons of hydroelastic surfaces are another one: hydroelastic_pairs.py.
 
 Sources: K. Hunt and F. Crossley (1975), and R. Elandt et al. (2019), section III.B, for (1).
 """
@@ -37,10 +36,11 @@ import math
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.contact.layout import Array
+from merganser.framework.native.by_value import larger
+from merganser.multibody.contact.layout import Array, Count
 from merganser.multibody.kernels.spatial import Vector3, add, scaled, set_vector, vector
 
-__all__ = ["contact_pair_dtype", "make_contact_pairs", "material_dtype"]
+__all__ = ["combine_dissipation", "combine_friction", "contact_pair_dtype", "make_contact_pairs", "material_dtype"]
 
 material_dtype = np.dtype(
     [
@@ -72,8 +72,8 @@ contact_pair_dtype = np.dtype(
 )
 
 
-@kernel
-def make_contact_pairs(
+@device
+def calc_make_contact_pairs(
     # Model:
     materials: Array,  # of the geometries, of material_dtype
     tree_of_mobod: Array,  # -1 of what cannot move
@@ -82,7 +82,7 @@ def make_contact_pairs(
     contacts_in: Array,  # of contact_dtype of geometry/proximity, those of one pair of geometries side by side
     # Out:
     contact_pairs_out: Array,  # of contact_pair_dtype, as long as contacts_in or longer
-) -> int:
+) -> Count:
     """Writes the contact pairs; returns how many there are. Two bodies of which neither can move are none."""
     count, i, num_contacts = 0, 0, contacts_in.shape[0]
     while i < num_contacts:
@@ -102,16 +102,19 @@ def make_contact_pairs(
     return count
 
 
+make_contact_pairs = kernel(calc_make_contact_pairs)
+
+
 @device
 def _combine_materials(A: Array, B: Array, pair: Array) -> None:
     """Bodies, and equation (1)."""
     pair["mobod_A"], pair["mobod_B"] = A["mobod"], B["mobod"]
     k_A, k_B = A["stiffness"], B["stiffness"]
     pair["stiffness"] = _combine_stiffness(k_A, k_B)
-    pair["dissipation"] = _combine_dissipation(k_A, A["dissipation"], k_B, B["dissipation"])
+    pair["dissipation"] = combine_dissipation(k_A, A["dissipation"], k_B, B["dissipation"])
     pair["relaxation_time"] = A["relaxation_time"] + B["relaxation_time"]
-    pair["static_friction"] = _combine_friction(A["static_friction"], B["static_friction"])
-    pair["dynamic_friction"] = _combine_friction(A["dynamic_friction"], B["dynamic_friction"])
+    pair["static_friction"] = combine_friction(A["static_friction"], B["static_friction"])
+    pair["dynamic_friction"] = combine_friction(A["dynamic_friction"], B["dynamic_friction"])
 
 
 @device
@@ -125,7 +128,7 @@ def _combine_stiffness(k_A: float, k_B: float) -> float:
 
 
 @device
-def _combine_dissipation(k_A: float, d_A: float, k_B: float, d_B: float) -> float:
+def combine_dissipation(k_A: float, d_A: float, k_B: float, d_B: float) -> float:
     """d of equation (1)."""
     if k_A == math.inf and k_B == math.inf:
         return 0.5 * (d_A + d_B)
@@ -137,19 +140,17 @@ def _combine_dissipation(k_A: float, d_A: float, k_B: float, d_B: float) -> floa
 
 
 @device
-def _combine_friction(mu_A: float, mu_B: float) -> float:
+def combine_friction(mu_A: float, mu_B: float) -> float:
     """mu of equation (1)."""
     return 2.0 * mu_A * mu_B / (mu_A + mu_B) if mu_A + mu_B > 0.0 else 0.0
 
 
 @device
-def _set_point(
-    A: Array, B: Array, contacts: Array, first: int, end: int, has_one_point: bool, pair: Array
-) -> None:
+def _set_point(A: Array, B: Array, contacts: Array, first: int, end: int, has_one_point: bool, pair: Array) -> None:
     """Place, normal and elastic force of the contacts first .. end - 1: equations (2) to (4)."""
     source = first
     for i in range(first, end):
-        if contacts[i]["depth"] > contacts[source]["depth"]:
+        if contacts[i]["depth"].real > contacts[source]["depth"].real:
             source = i
     contact = contacts[source]
     point = vector(contact["p_WC"])
@@ -168,9 +169,9 @@ def _centre_of_pressure(contacts: Array, first: int, end: int, deepest: Vector3)
     """The place of equation (4), midway between the surfaces; that of the deepest one if nothing presses."""
     total, moment = 0.0, (0.0, 0.0, 0.0)
     for i in range(first, end):
-        pressure = contacts[i]["share"] * max(0.0, contacts[i]["depth"])
+        pressure = contacts[i]["share"] * larger(0.0, contacts[i]["depth"])
         total, moment = total + pressure, add(moment, scaled(pressure, vector(contacts[i]["p_WC"])))
-    return scaled(1.0 / total, moment) if total > 0.0 else deepest
+    return scaled(1.0 / total, moment) if total.real > 0.0 else deepest
 
 
 @device

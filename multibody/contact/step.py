@@ -53,8 +53,11 @@ __all__ = [
     "NO_FORCE",
     "SINGULAR_PITCH",
     "calc_derivatives",
+    "count_limits",
     "find_contact_pairs",
     "find_forces",
+    "hold",
+    "move",
     "take_step",
 ]
 
@@ -167,7 +170,7 @@ def take_step(model: Model, state: State, inputs: Inputs, work: Work, out: StepR
 def _advance(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults) -> int:
     """From forces to the next state."""
     if not model.can_hold:
-        return _move(model, state, inputs, work, out, True)
+        return move(model, state, inputs, work, out, True)
     num_pairs, geometry = 0, model.contact.geometry
     if geometry.mobods.shape[0] > 0:
         given = state.q, state.v, out.position, work.velocity
@@ -176,9 +179,9 @@ def _advance(model: Model, state: State, inputs: Inputs, work: Work, out: StepRe
         if num_pairs < 0:
             return num_pairs
     if num_pairs > 0 or model.contact.links.shape[0] > 0:
-        status = _move(model, state, inputs, work, out, False)  # v*
-        return status if status != 0 else _hold(model, state, work, out, num_pairs)
-    status = _move(model, state, inputs, work, out, True)
+        status = move(model, state, inputs, work, out, False)  # v*
+        return status if status != 0 else hold(model, state, work, out, num_pairs)
+    status = move(model, state, inputs, work, out, True)
     if status != 0 or model.limits.shape[0] == 0:
         return status
     return _keep_limits(model, state, inputs, work, out)
@@ -194,15 +197,15 @@ def _keep_limits(model: Model, state: State, inputs: Inputs, work: Work, out: St
     actuators, num_q = model.actuators, state.q.shape[0]
     if actuators.controlled.shape[0] > 0:
         given = actuators.mobods, model.time_step, work.drive_values, work.scratch
-        if call_asking_kernel(model.code.are_resolved, given) and _count_limits(model, state, out) == 0:
+        if call_asking_kernel(model.code.are_resolved, given) and count_limits(model, state, out) == 0:
             return 0
         for k in range(out.v_next.shape[0]):
             out.v_next[k] = out.x_next[num_q + k]
-        status = _move(model, state, inputs, work, out, False)  # v*
+        status = move(model, state, inputs, work, out, False)  # v*
         if status != 0:
             return status
-    if _count_limits(model, state, out) > 0:
-        return _hold(model, state, work, out, 0)
+    if count_limits(model, state, out) > 0:
+        return hold(model, state, work, out, 0)
     if actuators.controlled.shape[0] > 0:  # it is the one without limits
         no_impulses, nobody = out.impulses[:0], actuators.controlled[:0]
         again = model.topology, model.time_step, state.q, out.v_next, no_impulses, nobody
@@ -211,7 +214,7 @@ def _keep_limits(model: Model, state: State, inputs: Inputs, work: Work, out: St
 
 
 @device
-def _move(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults, is_controlled: bool) -> int:
+def move(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults, is_controlled: bool) -> int:
     """The step without contacts, limits and links, with or without the PD controllers."""
     dynamics = model.topology, model.parameters, model.gravity, model.time_step
     forces = state.x, work.tau, _forces_on_bodies(model, inputs, work)
@@ -229,7 +232,7 @@ def _move(model: Model, state: State, inputs: Inputs, work: Work, out: StepResul
 
 
 @device
-def _count_limits(model: Model, state: State, out: StepResults) -> int:
+def count_limits(model: Model, state: State, out: StepResults) -> int:
     """How many joints may come to a limit with the velocities that have been found."""
     if model.limits.shape[0] == 0:
         return 0
@@ -275,7 +278,7 @@ def find_contact_pairs(code: StepCode, geometry: Geometry, tree_of_mobod: Any, o
 
 
 @device
-def _hold(model: Model, state: State, work: Work, out: StepResults, num_pairs: int) -> int:
+def hold(model: Model, state: State, work: Work, out: StepResults, num_pairs: int) -> int:
     """The step with contacts, joint limits, links and controllers; v* of the one without them stands in out.x_next."""
     code, contact, actuators = model.code, model.contact, model.actuators
     if not contact.is_complete:

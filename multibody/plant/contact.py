@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from merganser.multibody.contact.plant_layout import (
     WELD,
     link_dtype,
 )
-from merganser.multibody.contact.plant_problem import find_limits
 from merganser.multibody.contact.plant_step import start_step
 from merganser.multibody.contact.step import (
     BAD_POSE,
@@ -34,10 +34,10 @@ from merganser.multibody.contact.step import (
     NOT_SOLVED,
     find_contact_pairs,
     find_forces,
+    move,
     take_step,
 )
-from merganser.multibody.contact.step_records import OUTCOME, SOLVED, StepResults
-from merganser.multibody.kernels.scalars import real_part
+from merganser.multibody.contact.step_records import OUTCOME, SOLVED, Inputs, StepResults
 from merganser.multibody.plant.contact_arrays import (
     ContactModelArrays,
     ContactSample,
@@ -48,7 +48,12 @@ from merganser.multibody.plant.contact_arrays import (
 )
 from merganser.multibody.plant.contact_enums import DiscreteContactApproximation
 from merganser.multibody.plant.contact_geometry import PlantContactGeometry, listed
-from merganser.multibody.plant.drives import ActuatorTable
+from merganser.multibody.plant.contact_of_other_scalars import (
+    find_contacts_of_other_scalars,
+    find_forces_of_other_scalars,
+    hold_other_scalars,
+)
+from merganser.multibody.plant.drives import ActuatorTable, Controllers
 from merganser.multibody.plant.step_room import StepRoom
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree.constraints import (
@@ -132,13 +137,57 @@ class PlantContact(PlantContactGeometry):
         self._compile_contact_ahead(context, w)
         table = self._actuators_in(context)
         inputs = self._read_inputs(context, w, table)
+        if self._can_hold and not w.is_float:
+            return self._step_of_other_scalars(context, w, inputs, result)
+
+        def run(room: StepRoom, out: StepResults) -> int:
+            self._update_poses(context, room)
+            status: int = take_step(room.model, room.state, inputs, room.work, out)
+            self._check_contacts(context, room, out)
+            return status
+
+        room = self._step_room(context, w, table)
+        status, out, _ = self._run_with_room(context, room, room.controllers, run)
+        room.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
+        room.sample = sample_of_step(room, w, out, room.F_applied) if status == 0 else None
+        if status == 0:
+            result[:] = out.x_next
+        return status
+
+    def _step_of_other_scalars(self, context: Any, w: Workspace, inputs: Inputs, result: Array) -> int:
+        """The same with derivatives, where there may be contact, joint limits or constraints."""
+        room = self._step_room(context, w, self._actuators_in(context))
+        given = room.model, room.state, inputs, room.work, room.results[0]
+        status: int = find_forces(*given[:-1], w.position)
+        status = status or move(*given, False)  # v*
+        if status != 0:
+            return status
+        w.store.invalid &= w.kinematics_clearing
+        room.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
+        room.sample = None
+        result[:] = room.results[0].x_next
+        if not hold_other_scalars(self, context, w, result) and len(room.model.actuators.controlled):
+            status = move(*given, True)
+            result[:] = room.results[0].x_next
+        return status
+
+    def _run_with_room(
+        self, context: Any, room: StepRoom, controllers: Controllers, run: Callable[[StepRoom, StepResults], int]
+    ) -> tuple[int, StepResults, Any]:
+        """Runs a step, and once more whenever it lacks room, or finds no solution by the approximation that was chosen.
+
+        Returns:
+            The status, the results, and the settings of the solver.
+
+        Raises:
+            RuntimeError: the contact problem has no solution.
+        """
         status, is_as_set = LACKS_ROOM, True
         while status == LACKS_ROOM:
-            room = self._step_room(context, w, table)
-            (out,) = room.results
-            self._update_poses(context, room)
-            status = take_step(room.model, room.state, inputs, room.work, out)
-            self._check_contacts(context, room, out)
+            if not room.is_current(controllers):
+                room.prepare(controllers)
+            (out,), settings = room.results, room.model.contact.settings
+            status = run(room, out)
             if status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY:
                 status = LACKS_ROOM
             elif status == NOT_SOLVED and is_as_set and self._can_fall_back(out):
@@ -150,16 +199,10 @@ class PlantContact(PlantContactGeometry):
         if not is_as_set:
             room.solve_by(None)
         if status == NOT_SOLVED:
-            raise RuntimeError(self._describe_contact_failure(context, w, out))
-        if not w.is_float and self._can_hold and status == 0:
-            self._check_other_scalars(context, w, out.x_next)
-        room.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
-        if out.found[SOLVED] and out.found[OUTCOME] == FELL_BACK:
+            raise RuntimeError(self._describe_contact_failure(context, room.state.x, out))
+        if status == 0 and out.found[SOLVED] and out.found[OUTCOME] == FELL_BACK:
             self._warn_of_fallback(context, "Lagged")
-        room.sample = sample_of_step(room, w, out, room.F_applied) if status == 0 else None
-        if status == 0:
-            result[:] = out.x_next
-        return status
+        return status, out, settings
 
     def _can_fall_back(self, out: StepResults) -> bool:
         """Whether a contact problem may be solved by SAP, which always has a solution."""
@@ -190,8 +233,9 @@ class PlantContact(PlantContactGeometry):
             stacklevel=2,
         )
 
-    def _describe_contact_failure(self, context: Any, w: Workspace, out: StepResults) -> str:
-        if not np.isfinite(w.x).all():
+    def _describe_contact_failure(self, context: Any, x: Array, out: StepResults) -> str:
+        if not np.isfinite(x).all():
+            w = self._workspace(context)
             return self._describe_overflow(context, w, w.x)
         where = f"The contact problem of plant '{self.GetSystemPathname()}' at time {context.store.flat[0]} s"
         num_constraints, _, _, num_contacts, _ = out.problem.counts.tolist()
@@ -210,7 +254,7 @@ class PlantContact(PlantContactGeometry):
 
     def _find_forces(self, context: Any, w: Workspace) -> int:
         """Leaves all forces but gravity's in w.tau and w.F_applied, in continuous time; returns a status of step.py."""
-        self._warn_of_constraints(context)
+        self._constraints.warn_if_active(context)
         table = self._actuators_in(context)
         inputs, room = self._read_inputs(context, w, table), self._step_room(context, w, table)
         status: int = find_forces(room.model, room.state, inputs, room.work, w.position)
@@ -218,7 +262,7 @@ class PlantContact(PlantContactGeometry):
             return status
         room.sample = None
         if self._can_hold and not w.is_float:
-            self._check_other_scalars(context, w, None)
+            room.sample = find_forces_of_other_scalars(self, context, w)
         elif self._may_touch:
             room.sample = self._find_penalty_forces(context, w, room)
         F_Bo_W = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
@@ -259,8 +303,10 @@ class PlantContact(PlantContactGeometry):
 
     def _find_contacts_now(self, context: Any) -> ContactSample | None:
         w = self._workspace(context)
-        if not (self._may_touch and w.is_float):
+        if not self._may_touch:
             return None
+        if not w.is_float:
+            return find_contacts_of_other_scalars(self, context, w)
         return self._find_penalty_forces(context, w, self._step_room(context, w, self._actuators_in(context)))
 
     # ------------------------------------------------------------------ constraints
@@ -303,73 +349,3 @@ class PlantContact(PlantContactGeometry):
         record["mobod_A"], record["mobod_B"] = self._tree.mobod_of_body[[int(body_A), int(body_B)]]
         record["X_AP"], record["X_BQ"] = X_AP.GetAsMatrix34(), X_BQ.GetAsMatrix34()
 
-    # ------------------------------------------------------------------ other scalars
-
-    def _check_other_scalars(self, context: Any, w: Workspace, result: Array | None) -> None:
-        """Contact is computed with floats only; where there is none, the rest goes on. Expressions leave it out.
-
-        Raises:
-            RuntimeError: something touches, a step reaches a joint limit, or has to keep constraints.
-        """
-        if w.scalar.__name__ == "Expression":
-            self._warn_of_what_symbols_leave_out(context)
-            return
-        what = ""
-        if self._time_step > 0.0 and self._has_constraints and self._active_constraints(context):
-            what = "has active constraints"
-        elif self._may_touch and self._touches(context, w):
-            what = "is in contact"
-        elif result is not None and self._reaches_a_limit(w, result):
-            what = "reaches a joint limit"
-        if what:
-            raise RuntimeError(
-                f"Plant '{self.GetSystemPathname()}' {what} at time {context.store.flat[0].real} s, which it can only "
-                "solve for with floats: there are no derivatives of contact yet. Take finite differences there."
-            )
-
-    def _warn_of_what_symbols_leave_out(self, context: Any) -> None:
-        """Contact, joint limits and constraints are decided by numbers; symbols know none of them."""
-        left_out = []
-        if self._may_touch:
-            count = self.num_collision_geometries()
-            left_out.append(f"contact, which {count} collision geometries could have")
-        limits = self._contact_model_arrays.limits["q"].tolist()
-        if limits:
-            names = [joint.name() for joint in self._tree.joints if joint.position_start() in limits]
-            left_out.append(f"the limits of joints {listed(names)}")
-        if self._time_step > 0.0 and self._has_constraints and self._active_constraints(context):
-            names = [self._describe_constraint(spec) for spec in self._active_constraints(context)]
-            left_out.append(f"the constraints ({', '.join(names)})")
-        if left_out:
-            self._warn_once(
-                "symbols",
-                f"The dynamics of plant '{self.GetSystemPathname()}' in symbolic expressions leave out "
-                f"{'; '.join(left_out)}. They hold where nothing of that acts.",
-            )
-
-    def _touches(self, context: Any, w: Workspace) -> bool:
-        """Whether any geometries overlap, in a context of complex numbers or AutoDiffXd."""
-        query = self._query_object(context)
-        self._eval_position(context)
-        queries, inspector = query.proximity_queries(), query.inspector()
-        X_WG = np.zeros((len(queries.layout.geometry_ids), 4, 4))
-        for X, id in zip(X_WG, queries.layout.geometry_ids):
-            body = self.GetBodyFromFrameId(inspector.GetFrameId(id))
-            mobod = 0 if body is None else int(self._tree.mobod_of_body[body.index()])
-            X[:3, :3], X[:3, 3] = _real(w.position["R_WB"][mobod]), _real(w.position["p_WoBo_W"][mobod])
-            X[3, 3] = 1.0
-            X[:] = X @ inspector.GetPoseInFrame(id).GetAsMatrix4()
-        return len(queries.engine.contact_manifolds(X_WG)[1]) > 0
-
-    def _reaches_a_limit(self, w: Workspace, result: Array) -> bool:
-        limits = self._contact_model_arrays.limits
-        if not len(limits):
-            return False
-        q, v, v_star = _real(w.q), _real(w.v), _real(result[len(w.q) :])
-        return bool(find_limits.interpreted(limits, self._time_step, q, v, v_star))
-
-
-def _real(values: Any) -> Array:
-    """The numbers without derivatives."""
-    array = np.asarray(values)
-    return np.array([real_part(x) for x in array.ravel().tolist()]).reshape(array.shape)

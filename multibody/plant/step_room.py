@@ -91,6 +91,7 @@ class StepRoom:
         F_applied: forces on the bodies in the last dynamics but those of contact; the workspace's zeros for none.
         F_Bo_W: room for all forces on the bodies.
         sample: the contacts of the last dynamics; None if there are none.
+        gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
         compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
     """
 
@@ -111,6 +112,7 @@ class StepRoom:
         self.F_Bo_W: Any = np.zeros_like(w.zeros_F)
         self.sample: Any = None
         self.compiled: Any = None
+        self.gradients: Any = None
         self.num_preparations = 0
         self._queries: Any = None
         self._is_moved_by_plant = False
@@ -205,6 +207,12 @@ class StepRoom:
     def is_own_geometry(self) -> bool:
         """Whether steps need nobody else to know what touches."""
         return self._is_moved_by_plant or not self._plant._may_touch
+
+    @property
+    def controllers(self) -> Controllers:
+        """Those that the records were made for."""
+        assert self._controllers is not None
+        return self._controllers
 
     def actuation(self) -> Array:
         """What the actuators exert, shape [num_u]; always the same array."""
