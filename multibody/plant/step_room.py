@@ -386,8 +386,9 @@ class StepRoom:
     def _code(self) -> StepCode:
         """What Python calls: compiled functions, once they have been called, or what compiles them."""
         w, plant, context = self._w, self._plant, self._context
+        known = w.codes if w.is_float else {}  # those of other scalars take other arguments
         functions: dict[str, Any] = {
-            name: w.codes.get(kernel) or functools.partial(w.call, kernel) for name, kernel in self._kernels().items()
+            name: known.get(kernel) or functools.partial(w.call, kernel) for name, kernel in self._kernels().items()
         }
         functions["kinematics"] = lambda *_arguments: plant._eval_velocity(context)  # may be up to date
         if not w.is_float:
