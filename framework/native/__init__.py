@@ -16,12 +16,14 @@ from merganser.framework.native.compile import (
 )
 from merganser.framework.native.entry_points import Given, Result, bind
 from merganser.framework.native.extending import tell_compiler, tell_module
+from merganser.framework.native.listed_kernels import KernelList, calls_listed
 from merganser.framework.native.parallel_compilation import compile_ahead, is_at_hand, is_missing
 
 __all__ = [
     "Changing",
     "Given",
     "InputOr",
+    "KernelList",
     "MatrixOf",
     "PartOf",
     "PreparedKernel",
@@ -30,6 +32,7 @@ __all__ = [
     "are_ordered",
     "bind",
     "cache_directory",
+    "calls_listed",
     "clamp",
     "compile_ahead",
     "compiled_form",

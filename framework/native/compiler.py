@@ -89,6 +89,7 @@ def type_of_kernel(function: Callable[..., Any]) -> Any:
 def _dispatcher(function: Callable[..., Any]) -> Any:
     # Python calls kernels by entry points of their own (entry_points.py).
     own: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    own["boundscheck"] = not package_of(function)  # one of a user looks whether indices are in range
     return numba.njit(function, pipeline_class=compiler_of("kernel"), **own, **_KERNEL_OPTIONS)
 
 

@@ -13,6 +13,7 @@ from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.force_element_derivatives import force_element_derivatives
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
+from merganser.multibody.kernels.mobilizers import kinds_in
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.arguments import check_forces, checked_vector
 from merganser.multibody.plant.checked_code import checked
@@ -218,6 +219,8 @@ def _make_work(caller: str, plant: MultibodyPlant, w: Workspace) -> _Work:
     reason = None
     if len(tree.loop_joints):
         reason = "loop joints, which the closed form does not know"
+    elif bent := [kind.name for kind in kinds_in(w.topology) if kind.carries is None]:
+        reason = f"joints of type {', '.join(bent)}, whose axes move as the closed form does not know"
     elif len(tree.elements) and not w.is_float:
         reason = "force elements other than gravity, and only of floats the closed form knows those"
     if reason:

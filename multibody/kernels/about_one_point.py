@@ -14,7 +14,8 @@ of a motion and a force:
 
 Within a mobilizer, velocity l *carries* velocity k if S_k moves along S_l: dS_k/dl = S_l x S_k. (Translations carry
 rotations, as the axes of the latter go through Mo; the first axis of a universal mobilizer carries the second.) Others
-do not move each other, and all are carried by what is inboard of the mobilizer.
+do not move each other, and all are carried by what is inboard of the mobilizer. Which carry which is part of the kind
+of mobilizer (mobilizers/kind.py).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 from merganser.framework.native import device
-from merganser.multibody.kernels.layout import MAX_VELOCITIES, PLANAR, QUATERNION_FLOATING, RPY_FLOATING, UNIVERSAL
+from merganser.multibody.kernels.layout import MAX_VELOCITIES
 from merganser.multibody.kernels.spatial import (
     Array,
     Vector3,
@@ -80,13 +81,9 @@ def set_places(topology: Array, position_in: Array, works: Array) -> None:
 
 
 @device
-def carries(mobilizer: int, l: int, k: int) -> bool:
+def carries(node: Array, l: int, k: int) -> bool:
     """Whether S_k moves along S_l, for two velocities of one mobilizer."""
-    if mobilizer in (QUATERNION_FLOATING, RPY_FLOATING):
-        return l >= 3 and k < 3
-    if mobilizer == PLANAR:
-        return l < 2 and k == 2
-    return mobilizer == UNIVERSAL and l == 0 and k == 1
+    return (node["carries"] >> (6 * l + k)) & 1 != 0
 
 
 @device

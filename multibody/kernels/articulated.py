@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from merganser.framework.native import inlined
-from merganser.multibody.kernels.hinge import num_free
+from merganser.multibody.kernels.locking import num_free
 from merganser.multibody.kernels.scalars import exceeds
 from merganser.multibody.kernels.spatial import (
     Array,

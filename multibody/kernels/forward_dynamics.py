@@ -52,7 +52,7 @@ from merganser.multibody.kernels.articulated import (
     set_rigid_inertia,
     subtract_row,
 )
-from merganser.multibody.kernels.hinge import num_free
+from merganser.multibody.kernels.locking import num_free
 from merganser.multibody.kernels.spatial import (
     Array,
     add,

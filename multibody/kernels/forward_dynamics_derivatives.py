@@ -19,8 +19,8 @@ Systems (2018), section V.
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.hinge import num_free
 from merganser.multibody.kernels.inverse_dynamics_derivatives import calc_inverse_dynamics_derivatives
+from merganser.multibody.kernels.locking import num_free
 from merganser.multibody.kernels.spatial import Array
 from merganser.multibody.kernels.step import calc_state_derivatives
 from merganser.multibody.kernels.tree_factors import factorize, multiply_by_inverse

@@ -188,7 +188,7 @@ def _move(node: Array, v_in: Array, vdot_in: Array, parent: Array, work: Array) 
         a_w, a_v = cross_motion(rotational(V), translational(V), w_l, v_l)  # - S_l x V_B
         b_w, b_v = cross_motion(rotational(A), translational(A), w_l, v_l)  # - S_l x A_B
         for k in range(num_v):
-            if carries(node["mobilizer"], l, k):
+            if carries(node, l, k):
                 v_k, vdot_k = v_in[start + k], vdot_in[start + k]
                 G_w, G_v = cross_motion(w_l, v_l, rotational(S[k]), translational(S[k]))
                 w, v = _motion_of_row(node, k, S, v_in, parent["V"])
@@ -207,7 +207,7 @@ def _motion_of_row(node: Array, k: int, S: Array, v_in: Array, V_P: Array) -> tu
     """V_P + U_k: the velocity with which S_k moves."""
     w, v = rotational(V_P), translational(V_P)
     for l in range(node["num_v"]):
-        if carries(node["mobilizer"], l, k):
+        if carries(node, l, k):
             v_l = v_in[node["v_start"] + l]
             w, v = add(w, scaled(v_l, rotational(S[l]))), add(v, scaled(v_l, translational(S[l])))
     return w, v
@@ -311,7 +311,7 @@ def _fill(i: int, k: int, topology: Array, works: Array, dq_out: Array, dv_out: 
                 dq_out[column, row] = dq + dot(Y, w_l)  # (10)
                 dv = dot(U_t, rotational(c)) + dot(U_f, translational(c))
                 dv_out[column, row] = dv + dot(W, w_l)  # (11)
-            elif carries(topology[i]["mobilizer"], k, l):
+            elif carries(topology[i], k, l):
                 G_w, G_v = cross_motion(w, v, w_l, v_l)
                 dq_out[row, column] += dot(G_w, subtract(t_F, t_E)) + dot(G_v, subtract(f_F, f_E))
         ancestor = topology[ancestor]["parent"]

@@ -79,7 +79,7 @@ def _set_derivatives(
         for c in range(topology[m]["num_v"]):
             w_c, v_c = _motion_about(p_WoQ_W, position_in[m], c)
             change_W = scaled(0.0, w_c)
-            if moves_i and (m != i or carries(topology[i]["mobilizer"], c, k)):
+            if moves_i and (m != i or carries(topology[i], c, k)):
                 w_ck, v_ck = cross_motion(w_c, v_c, w_k, v_k)
                 change_W = v_ck if is_point else w_ck
             if is_point and moves_B:

@@ -24,7 +24,7 @@ def calc_kinematics(
 ) -> None:
     """Computes everything that depends on q, and on q and v."""
     calc_position_kinematics(topology, parameters, q_in, position_out)
-    calc_velocity_kinematics(topology, parameters, position_out, v_in, velocity_out)
+    calc_velocity_kinematics(topology, parameters, position_out, q_in, v_in, velocity_out)
 
 
 kinematics = kernel(calc_kinematics)

@@ -65,7 +65,7 @@ __all__ = [
 
 MAX_VELOCITIES = 6  # of one mobilizer
 
-# Kinds of mobilizer.
+# Kinds of mobilizer: their numbers in the table (mobilizers/table.py).
 WELD = 0  # no coordinates
 REVOLUTE = 1  # q: angle about axis_F [rad]
 PRISMATIC = 2  # q: displacement along axis_F [m]
@@ -89,6 +89,11 @@ topology_dtype = np.dtype(
         ("path_start", np.int64),  # the segments of the path of a curvilinear mobilizer are the parameter
         ("path_end", np.int64),  # records range(path_start, path_end)
         ("is_weightless", np.int64),  # 1 if gravity does not act on B, 0 if it does
+        ("carries", np.int64),  # which of its velocities carry which, see about_one_point.py
+        # Of a kind from outside the table of mobilizers, where the addresses of its functions stand (mobilizers/
+        # outside.py), for floats and for complex numbers. Addresses are those of one process.
+        ("code", np.int64),
+        ("complex_code", np.int64),
     ]
 )
 
@@ -130,6 +135,7 @@ def parameter_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
             ("axis_F", scalar, (3,)),  # unit vector of revolute, prismatic and screw mobilizers, the same in M
             # Of a screw: displacement by angle [m/rad]. Of a path: its length if it closes on itself, or 0 [m].
             ("pitch", scalar),
+            ("constants", scalar, (4,)),  # whatever a kind of mobilizer of a user needs
             ("arc_start", scalar),  # of a path segment [m]
             ("turning_rate", scalar),  # of a path segment: signed curvature about Mz [1/m]
             ("is_locked", scalar),  # 1 if the velocities of the mobilizer stay as they are, 0 if not

@@ -32,9 +32,9 @@ from typing import Any
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.articulated import PIVOT_TOLERANCE
 from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
-from merganser.multibody.kernels.hinge import num_free
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.kinematics import calc_kinematics
+from merganser.multibody.kernels.locking import num_free
 from merganser.multibody.kernels.loops import calc_loop_rates, calc_loop_rows
 from merganser.multibody.kernels.mass_matrix import calc_mass_matrix
 from merganser.multibody.kernels.scalars import exceeds

@@ -10,7 +10,6 @@ from __future__ import annotations
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.spatial import Array
-from merganser.multibody.kernels.velocity import calc_velocity_kinematics
 
 __all__ = ["calc_mass_matrix_by_columns", "mass_matrix_by_columns"]
 
@@ -36,7 +35,12 @@ def calc_mass_matrix_by_columns(
     num_v = vdot_work.shape[0]
     for k in range(num_v):
         vdot_work[k] = 0.0
-    calc_velocity_kinematics(topology, parameters, position_in, vdot_work, velocity_work)
+    for i in range(topology.shape[0]):  # v = 0
+        for j in range(6):
+            velocity_work[i]["V_PB_W"][j] = 0.0
+            velocity_work[i]["V_WB_W"][j] = 0.0
+            velocity_work[i]["Ab_WB_W"][j] = 0.0
+            velocity_work[i]["Fb_Bo_W"][j] = 0.0
     for k in range(num_v):
         vdot_work[k] = 1.0
         calc_inverse_dynamics(

@@ -87,7 +87,7 @@ def _set_changes(i: int, k: int, topology: Array, works: Array, Z_out: Array) ->
         for c in range(topology[a]["num_v"]):
             w_c, v_c = _row(works[a], c)
             Z_t, Z_f = cross_force(w_c, v_c, t, f)
-            if a == i and not carries(topology[i]["mobilizer"], c, k):
+            if a == i and not carries(topology[i], c, k):
                 Z_t, Z_f = _subtract_turned(works[i], w_c, v_c, w, v, Z_t, Z_f)
             _set_column(Z_t, Z_f, topology[a]["v_start"] + c, Z_out)
         a = topology[a]["parent"]
@@ -151,7 +151,7 @@ def _fill(
                 first = topology[b]["v_start"]
                 _fill_range(w_l, v_l, Z_in, first, first + topology[b]["num_v"], first_column, upper, lower)
             for c in range(topology[a]["num_v"]):
-                if carries(topology[a]["mobilizer"], c, l):
+                if carries(topology[a], c, l):
                     w_c, v_c = _row(works[a], c)
                     w_cl, v_cl = cross_motion(w_c, v_c, w_l, v_l)
                     place = first_column + topology[a]["v_start"] + c

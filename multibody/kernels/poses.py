@@ -9,7 +9,7 @@ Notation: see layout.py. Recursion from base to tips, for every body B with pare
     p_PoBo_W = R_WP p_PoFo_P + R_WF p_FoMo_F(q) + p_MoBo_W            (5)
     p_WoBo_W = p_WoPo_W + p_PoBo_W                                    (6)
 
-R_FM and p_FoMo_F of each kind of mobilizer: see hinge.py. They come first, in a loop of their own, as they do not
+R_FM and p_FoMo_F of each kind of mobilizer: see mobilizers/. They come first, in a loop of their own, as they do not
 depend on each other, so that sines and cosines of several bodies are computed at a time (8 % of the position kinematics
 of a chain). Where M is the frame of B itself, as in every URDF file, (3) and (4) are left out (6 %).
 """
@@ -17,8 +17,7 @@ of a chain). Where M is the frame of B itself, as in every URDF file, (3) and (4
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined, kernel
-from merganser.multibody.kernels.hinge import cross_hinge
-from merganser.multibody.kernels.layout import WELD
+from merganser.multibody.kernels.mobilizers.dispatch import set_pose
 from merganser.multibody.kernels.spatial import Array, dot, is_identity, is_zero, row_times, set_vector, vector
 
 __all__ = ["calc_poses", "poses"]
@@ -37,10 +36,18 @@ def calc_poses(
     """Computes the poses in the position records of all mobods from q, equations (1) to (6)."""
     _place_world(position_out[0])
     for i in range(1, topology.shape[0]):
-        cross_hinge(topology[i], parameters[i], parameters, q_in, position_out[i])
+        if topology[i]["num_v"] > 0:
+            R_FM, p_FoMo_F = _place_across(position_out[i])
+            set_pose(topology[i], parameters[i], parameters, q_in, R_FM, p_FoMo_F)
     for i in range(1, topology.shape[0]):
         node = topology[i]
-        _place(node["mobilizer"] == WELD, parameters[i], position_out[node["parent"]], position_out[i])
+        _place(node["num_v"] == 0, parameters[i], position_out[node["parent"]], position_out[i])
+
+
+@inlined
+def _place_across(body: Array) -> tuple[Array, Array]:
+    """Where R_FM and p_FoMo_F stand from the first loop to the second: where others come after the poses."""
+    return body["I_BBo_W"], body["p_BoBcm_W"]
 
 
 @device
@@ -58,7 +65,8 @@ def _place_world(world: Array) -> None:
 def _place(is_weld: bool, fixed: Array, parent: Array, body: Array) -> None:
     """Equations (1) to (6), one coordinate in W after the other."""
     R_WP, R_WF, R_WB = parent["R_WB"], body["R_WF"], body["R_WB"]
-    R_FM, p_FoMo_F = body["I_BBo_W"], vector(body["p_BoBcm_W"])  # where cross_hinge() leaves them
+    R_FM, p_across = _place_across(body)
+    p_FoMo_F = vector(p_across)
     p_PoFo_P, p_MoBo_M = vector(fixed["p_PoFo_P"]), vector(fixed["p_MoBo_M"])
     is_F_P = is_identity(fixed["R_PF"])
     is_M_B = is_identity(fixed["R_MB"]) and is_zero(p_MoBo_M)

@@ -1,7 +1,7 @@
 """Position kinematics: poses, hinge matrices and inertias of all mobods, in the world frame.
 
 Notation: see layout.py. The poses, and what else belongs to the way from P to B: see poses.py; the hinge matrix H_PB_W
-of each kind of mobilizer: see hinge.py.
+of each kind of mobilizer: see mobilizers/.
 
 Inertia about Bo, with R = R_WB, that is rotated in fewer multiplications through its parts:
 
@@ -14,7 +14,7 @@ The third column of L is zero, and the trace of R L R^T is that of L.
 from __future__ import annotations
 
 from merganser.framework.native import device, inlined, kernel
-from merganser.multibody.kernels.hinge import set_hinge_matrix
+from merganser.multibody.kernels.mobilizers.dispatch import set_axes
 from merganser.multibody.kernels.poses import calc_poses
 from merganser.multibody.kernels.spatial import (
     Array,
@@ -58,7 +58,7 @@ def calc_hinges_and_inertias(
     """Completes position records in which only the poses are valid, equation (1)."""
     _leave_world_empty(position_io[0])
     for i in range(1, topology.shape[0]):
-        set_hinge_matrix(topology[i], parameters[i], parameters, q_in, position_io[i])
+        set_axes(topology[i], parameters[i], parameters, q_in, position_io[i])
         _set_inertia(parameters[i], position_io[i])
 
 

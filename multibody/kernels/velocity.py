@@ -11,7 +11,7 @@ Bo (alpha stays, a += alpha x p). Differentiating (2), with H constant in F but 
     Ab_WB_W = [w_WP x w_PB;
                w_WP x (w_WP x p) + 2 w_WP x v_PBo + w_PB x (w_PB x p_MoBo)]           (3)
 
-to which universal and curvilinear mobilizers add what hinge.py says;
+to which kinds of mobilizers whose axes move in F add their bias (mobilizers/);
 
 and Newton-Euler about Bo, F_Bo_W = M_BBo_W A_WB_W + Fb_Bo_W, with c = p_BoBcm_W:
 
@@ -24,8 +24,7 @@ Multibody Dynamics (2010), chapter 5 (3).
 from __future__ import annotations
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.kernels.hinge import add_hinge_bias
-from merganser.multibody.kernels.layout import UNIVERSAL
+from merganser.multibody.kernels.mobilizers.dispatch import add_bias
 from merganser.multibody.kernels.spatial import (
     Array,
     add,
@@ -45,14 +44,15 @@ __all__ = ["calc_velocity_kinematics", "velocity_kinematics"]
 def calc_velocity_kinematics(
     # Model:
     topology: Array,  # shape [num_mobods], see layout.py
-    parameters: Array,  # shape [num_mobods]; not read: everything needed is in position_in
+    parameters: Array,  # shape [num_mobods], and the segments of paths
     # In:
     position_in: Array,  # position records, shape [num_mobods]
+    q_in: Array,  # generalized positions, shape [num_q]
     v_in: Array,  # generalized velocities, shape [num_v]
     # Out:
     velocity_out: Array,  # shape [num_mobods]
 ) -> None:
-    """Computes the velocity records of all mobods from v, equations (1) to (4)."""
+    """Computes the velocity records of all mobods from q and v, equations (1) to (4)."""
     world = velocity_out[0]
     for j in range(6):
         world["V_PB_W"][j] = 0.0
@@ -82,10 +82,8 @@ def calc_velocity_kinematics(
         # Ab_WB_W  (3)
         centripetal = cross(w_WP, add(w_WP_x_p, scaled(2.0, v_PBo)))
         hinge = cross(w_PB, cross(w_PB, vector(body["p_MoBo_W"])))
-        alpha_b, a_b = cross(w_WP, w_PB), add(centripetal, hinge)
-        if node["mobilizer"] >= UNIVERSAL:
-            alpha_b, a_b = add_hinge_bias(node, body, v_in, w_PB, v_PBo, alpha_b, a_b)
-        set_spatial(out["Ab_WB_W"], alpha_b, a_b)
+        set_spatial(out["Ab_WB_W"], cross(w_WP, w_PB), add(centripetal, hinge))
+        add_bias(node, parameters[i], parameters, q_in, v_in, body, out["Ab_WB_W"])
         # Fb_Bo_W  (4)
         gyroscopic = cross(w_WB, rotate(body["I_BBo_W"], w_WB))
         w_x_mc = scaled(body["mass"], cross(w_WB, vector(body["p_BoBcm_W"])))

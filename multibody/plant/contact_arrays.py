@@ -26,7 +26,7 @@ from merganser.multibody.contact.plant_layout import (
 from merganser.multibody.contact.plant_step import end_step
 from merganser.multibody.kernels import layout
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import Joint, MultibodyTree
+from merganser.multibody.tree import MultibodyTree
 
 __all__ = [
     "NOTHING_TOUCHES",
@@ -175,7 +175,7 @@ def _roots_of_trees(topology: Array) -> list[int]:
 def _limits_of(tree: MultibodyTree) -> Array:
     rows: list[tuple[int, int, float, float]] = []
     for joint in tree.joints:
-        if not _has_rates_as_velocities(joint):
+        if not joint.kind.has_equal_rates():
             continue
         limits = zip(joint.position_lower_limits().tolist(), joint.position_upper_limits().tolist())
         for k, (lower, upper) in enumerate(limits):
@@ -189,14 +189,9 @@ def joints_with_limits_left_out(tree: MultibodyTree) -> list[str]:
     return [
         joint.name()
         for joint in tree.joints
-        if not _has_rates_as_velocities(joint)
+        if not joint.kind.has_equal_rates()
         and np.isfinite(np.concatenate([joint.position_lower_limits(), joint.position_upper_limits()])).any()
     ]
-
-
-def _has_rates_as_velocities(joint: Joint) -> bool:
-    """Whether qdot = v."""
-    return joint.num_positions() == joint.num_velocities() and joint._pitch_position is None
 
 
 class ContactRoom:

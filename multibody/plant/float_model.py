@@ -11,13 +11,13 @@ from merganser.framework.native import Given, bind
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.lanes import over_lanes
+from merganser.multibody.kernels.mobilizers import kinds_in
 from merganser.multibody.plant.gradient_code import may_use_compiled
 
 __all__ = ["FloatModel", "Numbers"]
 
 Array = NDArray[Any]
 Numbers = tuple[Array, Array | None]  # values, and derivatives, one row an element; None stands for none
-_WITH_RATES_OF_THEIR_OWN = (layout.QUATERNION_FLOATING, layout.BALL_RPY, layout.RPY_FLOATING)  # where qdot is not v
 
 
 class FloatModel:
@@ -37,7 +37,7 @@ class FloatModel:
     def __init__(self, topology: Array, parameters: Array) -> None:
         self.topology = topology
         self.num_q, self.num_v = int(topology["num_q"].sum()), int(topology["num_v"].sum())
-        self.has_simple_rates = not set(topology["mobilizer"].tolist()) & set(_WITH_RATES_OF_THEIR_OWN)
+        self.has_simple_rates = all(kind.has_equal_rates() for kind in kinds_in(topology))
         self.parameters: Array = np.zeros(len(parameters), layout.parameter_dtype())
         for name in parameters.dtype.names or ():
             self.parameters[name] = parameters[name].real

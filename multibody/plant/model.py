@@ -39,10 +39,10 @@ class PlantModel:
         tree = self.tree
         self.force_sizes = tree.num_bodies(), tree.num_velocities()
         for joint in tree.joints:
-            if joint._quaternion_start is not None:
-                self.quaternions[joint.position_start()] = joint.name()
-            if joint._pitch_position is not None:
-                self.pitches[joint.position_start() + joint._pitch_position] = joint.name()
+            if joint.kind.quaternion_start is not None:
+                self.quaternions[joint.position_start() + joint.kind.quaternion_start] = joint.name()
+            if joint.kind.pitch_position is not None:
+                self.pitches[joint.position_start() + joint.kind.pitch_position] = joint.name()
 
     def path(self) -> str:
         """The path of the plant in its diagram, for messages."""

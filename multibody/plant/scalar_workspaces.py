@@ -24,6 +24,7 @@ from merganser.framework.core.scalars import ScalarArray
 from merganser.framework.native import specialize
 from merganser.multibody import kernels
 from merganser.multibody.kernels.lanes import over_lanes, places_of
+from merganser.multibody.kernels.mobilizers import kinds_in
 from merganser.multibody.plant.chain_rules import ChainRules
 from merganser.multibody.plant.derivative_lanes import LaneRecords, Lanes, merge_lanes, split_lanes, split_numbers
 from merganser.multibody.plant.float_model import FloatModel, Numbers
@@ -90,7 +91,7 @@ class AutoDiffWorkspace(Workspace):
         self._kept: dict[int, Lanes] = {}
         # The same for poses of frames as floats, None for those with derivatives; the arrays, so that they stay.
         self._floats: dict[int, tuple[Array, Array | None]] = {}
-        # Made of the parameters when they are first used; False where those have derivatives.
+        # Made of the parameters when they are first used; False where there are none.
         self._rules: _Rules | Literal[False] | None = None
         super().__init__(*arguments)
         self._constants = {id(a): split_lanes(a) for a in (self.zeros_v, self.zeros_F, self.zero_gravity)}
@@ -183,11 +184,12 @@ class AutoDiffWorkspace(Workspace):
         return status
 
     def _find_rules(self) -> _Rules | None:
-        """How to compute on floats; None if parameters have derivatives."""
+        """How to compute on floats; None if parameters have derivatives, or a mobilizer has no closed form."""
         if self._rules is None:
             parameters, gravity = self._split(self.parameters), self._split(self.gravity)
             self._rules = False
-            if not (parameters.num_derivatives or gravity.num_derivatives):
+            has_derivatives = parameters.num_derivatives or gravity.num_derivatives
+            if not has_derivatives and all(kind.carries is not None for kind in kinds_in(self.topology)):
                 model = FloatModel(self.topology, parameters.lanes[0])
                 self._rules = _Rules(ChainRules(model, gravity.lanes[0]), PositionRules(model))
         return self._rules or None
@@ -360,7 +362,7 @@ def _point_velocities(
 # Kernels of kinematics, with their arguments if these are those of the Context.
 _KINEMATICS: dict[Any, Callable[[Workspace], tuple[Any, ...]]] = {
     kernels.position_kinematics: lambda w: (w.topology, w.parameters, w.q, w.position),
-    kernels.velocity_kinematics: lambda w: (w.topology, w.parameters, w.position, w.v, w.velocity),
+    kernels.velocity_kinematics: lambda w: (w.topology, w.parameters, w.position, w.q, w.v, w.velocity),
     kernels.kinematics: lambda w: (w.topology, w.parameters, w.q, w.v, w.position, w.velocity),
 }
 _COMPUTED: dict[Any, Callable[..., Any]] = {

@@ -103,4 +103,5 @@ class VelocityMaps:
 
     def is_velocity_equal_to_qdot(self) -> bool:
         """Returns whether qdot = v for all joints."""
-        return self._model.tree.num_positions() == self._model.tree.num_velocities() and not self._model.pitches
+        self._model.tree._check_finalized("IsVelocityEqualToQDot")
+        return all(joint.kind.has_equal_rates() for joint in self._model.tree.joints)

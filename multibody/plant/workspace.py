@@ -13,6 +13,7 @@ from merganser.framework.core.store import CacheSlot, Store
 from merganser.framework.native import Given, Result, bind
 from merganser.multibody import kernels
 from merganser.multibody.kernels import checked_arrays, layout
+from merganser.multibody.kernels.mobilizers import quaternion_starts
 
 __all__ = ["GIVEN", "Workspace"]
 
@@ -181,9 +182,8 @@ class Workspace:
         self.poses: dict[Any, Callable[[], tuple[Array, Array]]] = {}
         self.q_shape, self.v_shape, self.x_shape, self.M_shape = (num_q,), (num_v,), x.shape, (num_v, num_v)
         self.J_shape, self.point, self.total_mass = (6, num_v), np.zeros(3), np.zeros(1, self.dtype)
-        has_quaternion = topology["mobilizer"] == layout.QUATERNION_FLOATING
         self.q_node = self.v_node = 0
-        self.quaternion_starts: Array = topology["q_start"][has_quaternion].astype(np.int64)
+        self.quaternion_starts: Array = quaternion_starts(topology)
 
     def __getattr__(self, name: str) -> Any:
         """Makes a function that calls a kernel when it is first asked for: few Contexts need all of them."""
@@ -317,7 +317,7 @@ _RUNS: dict[str, Callable[[Workspace], tuple[Any, ...]]] = {
     "run_poses": lambda w: (kernels.poses, *_model(w), w.q, w.position),
     "run_rest": lambda w: (kernels.hinges_and_inertias, *_model(w), w.q, w.position),
     "run_kinematics": lambda w: (kernels.kinematics, *_model(w), w.q, w.v, w.position, w.velocity),
-    "run_velocity": lambda w: (kernels.velocity_kinematics, *_model(w), w.position, w.v, w.velocity),
+    "run_velocity": lambda w: (kernels.velocity_kinematics, *_model(w), w.position, w.q, w.v, w.velocity),
     "run_mass_matrix": lambda w: (kernels.mass_matrix, *_model(w), w.position, w.scratch, Result(w.M_shape)),
     "run_jacobian": lambda w: (kernels.jacobian, w.topology, w.position, *_PLACES, GIVEN),
     "run_point_jacobian": lambda w: (kernels.jacobian, w.topology, w.position, *_PLACES, Result(w.J_shape)),

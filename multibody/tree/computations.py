@@ -85,7 +85,7 @@ class TreeComputations(TreeMobilizers):
         """Computes into `vc` what depends on the velocities in the context, `pc` being that of the context."""
         w = self._workspace(context)
         position, velocity = self._filled(pc, PositionKinematicsCache), self._of(vc, VelocityKinematicsCache, w)
-        w.call(kernels.velocity_kinematics, w.topology, w.parameters, position, w.v, velocity)
+        w.call(kernels.velocity_kinematics, w.topology, w.parameters, position, w.q, w.v, velocity)
 
     def CalcAccelerationKinematicsCache(
         self,
@@ -183,7 +183,7 @@ class TreeComputations(TreeMobilizers):
         pc, vc = PositionKinematicsCache(self._tree_itself()), VelocityKinematicsCache(self._tree_itself())
         self.CalcPositionKinematicsCache(context, pc)
         velocity = vc._room(w)
-        w.call(kernels.velocity_kinematics, w.topology, w.parameters, pc._records, w.zeros_v, velocity)
+        w.call(kernels.velocity_kinematics, w.topology, w.parameters, pc._records, w.q, w.zeros_v, velocity)
         M = np.zeros((len(w.v), len(w.v)), w.dtype) if H is None else H
         for k in range(len(w.v)):
             vdot = w.zeros_v.copy()

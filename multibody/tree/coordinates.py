@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.mobilizers import MOBILIZERS, set_kind
 from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.forest import Mobilizer
 from merganser.multibody.tree.joint_actuator import JointActuator
@@ -32,17 +33,19 @@ def make_topology(
         mobilizers: in depth-first order.
         joints: the joint of each mobilizer.
         mobod_of_body: number of the mobilized body of each body.
+
+    Raises:
+        TypeError: the kind of a joint is no MobilizerKind.
     """
     topology = np.zeros(len(mobilizers) + 1, dtype=layout.topology_dtype)
-    topology["mobilizer"][0] = layout.WELD
+    set_kind(topology[0], MOBILIZERS[layout.WELD])
     topology["parent"][0] = -1
     q_start = v_start = 0
     for mobod, (mobilizer, joint) in enumerate(zip(mobilizers, joints), start=1):
         record = topology[mobod]
         record["parent"] = mobod_of_body[mobilizer.inboard]
-        record["mobilizer"] = joint._mobilizer
-        record["q_start"], record["num_q"] = q_start, joint.num_positions()
-        record["v_start"], record["num_v"] = v_start, joint.num_velocities()
+        set_kind(record, joint.kind)
+        record["q_start"], record["v_start"] = q_start, v_start
         q_start += joint.num_positions()
         v_start += joint.num_velocities()
     # The records of the segments of all paths follow those of the mobods.

@@ -10,7 +10,8 @@ each as one row of kernels/loops.py, a translation along u or an angle between u
     planar       along Fz;          Fx Mz, Fy Mz
     ball         along Fx, Fy, Fz
 
-with the axis a and two unit vectors b1, b2 at right angles to it. Axes at right angles to those of the other side may
+with the axis a and two unit vectors b1, b2 at right angles to it; which they are is part of the kind of mobilizer
+(kernels/mobilizers/). Axes at right angles to those of the other side may
 also be turned the wrong way round: `directions` says which must point the same way.
 """
 
@@ -22,8 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.loops import PERPENDICULAR, TRANSLATION, loop_row_dtype
+from merganser.multibody.kernels.mobilizers import MOBILIZERS, Closing
 from merganser.multibody.tree.joints import Joint
 
 __all__ = ["DEFAULT_STABILIZATION_TIME", "check_can_close_loop", "directions", "make_loop_rows"]
@@ -31,9 +32,6 @@ __all__ = ["DEFAULT_STABILIZATION_TIME", "check_can_close_loop", "directions", "
 DEFAULT_STABILIZATION_TIME = 0.1  # [s]
 
 Array = npt.NDArray[Any]
-X, Y, Z = np.eye(3)
-_ALL = (X, Y, Z)
-_ORIENTATION = ((X, Y), (Y, Z), (Z, X))
 
 
 def check_can_close_loop(caller: str, joint: Joint, stabilization_time: float | None) -> None:
@@ -43,11 +41,11 @@ def check_can_close_loop(caller: str, joint: Joint, stabilization_time: float | 
         RuntimeError: if the joint is of a type that cannot close a loop, or damped.
         ValueError: if the time is not positive.
     """
-    if joint._mobilizer not in _CONSTRAINTS:
+    if joint.kind.closing is None:
+        types = ", ".join(kind.name for kind in MOBILIZERS if kind.closing)
         raise RuntimeError(
             f"{caller}(): joint '{joint.name()}' is of type {joint.type_name()}, which cannot close a loop. Joints of "
-            "these types can: weld, revolute, prismatic, universal, planar, ball_rpy. Close the loop at another of "
-            "its joints."
+            f"these types can: {types}. Close the loop at another of its joints."
         )
     if joint.default_damping_vector().any():
         raise RuntimeError(
@@ -76,8 +74,9 @@ def make_loop_rows(
     for number, (joint, time) in enumerate(zip(joints, stabilization_times)):
         X_PF, X_CM = _frames(joint)
         R_PF, R_CM = X_PF.rotation().matrix(), X_CM.rotation().matrix()
-        translations, angles = _CONSTRAINTS[joint._mobilizer](joint._mobilizer_axis())
-        for kind, u_F, w_M in [(TRANSLATION, u, Z) for u in translations] + [(PERPENDICULAR, u, w) for u, w in angles]:
+        translations, angles, _ = _closing(joint)
+        constraints = [(TRANSLATION, u, np.zeros(3)) for u in translations]
+        for kind, u_F, w_M in constraints + [(PERPENDICULAR, u, w) for u, w in angles]:
             row = np.zeros((), loop_row_dtype)
             row["joint"], row["kind"] = number, kind
             row["parent"] = mobod_of_body[joint.parent_body().index()]
@@ -93,40 +92,16 @@ def make_loop_rows(
 def directions(joint: Joint) -> list[tuple[Array, Array]]:
     """Returns pairs of unit vectors, fixed in bodies P and C, that point the same way when the joint is closed."""
     X_PF, X_CM = _frames(joint)
-    kind, axis = joint._mobilizer, joint._mobilizer_axis()
-    same: tuple[Array, ...] = ()
-    if kind in (layout.WELD, layout.PRISMATIC):
-        same = _ALL
-    elif kind == layout.REVOLUTE:
-        same = (axis,)
-    elif kind == layout.PLANAR:
-        same = (Z,)
+    same = _closing(joint).directions
     return [(X_PF.rotation().matrix() @ a, X_CM.rotation().matrix() @ a) for a in same]
+
+
+def _closing(joint: Joint) -> Closing:
+    assert joint.kind.closing is not None
+    return joint.kind.closing(joint._mobilizer_axis())
 
 
 def _frames(joint: Joint) -> tuple[Any, Any]:
     """X_PF and X_CM; F of a weld is where M is to be."""
     X_PF = joint.frame_on_parent().GetFixedPoseInBodyFrame() @ joint._mobilizer_X_FM()
     return X_PF, joint.frame_on_child().GetFixedPoseInBodyFrame()
-
-
-def _across(axis: Array) -> tuple[Array, Array]:
-    """Two unit vectors at right angles to the axis and to each other."""
-    b1 = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
-    b1 /= np.linalg.norm(b1)
-    return b1, np.cross(axis, b1)
-
-
-def _revolute(axis: Array) -> tuple[Any, Any]:
-    return _ALL, [(b, axis) for b in _across(axis)]
-
-
-# Directions of translations, pairs for angles.
-_CONSTRAINTS: dict[int, Any] = {
-    layout.WELD: lambda axis: (_ALL, _ORIENTATION),
-    layout.REVOLUTE: _revolute,
-    layout.PRISMATIC: lambda axis: (_across(axis), _ORIENTATION),
-    layout.UNIVERSAL: lambda axis: (_ALL, [(X, Y)]),
-    layout.PLANAR: lambda axis: ([Z], [(X, Z), (Y, Z)]),
-    layout.BALL_RPY: lambda axis: (_ALL, []),
-}

@@ -15,6 +15,7 @@ from merganser.multibody.tree.forest import Mobilizer
 from merganser.multibody.tree.frame import FixedOffsetFrame
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints.joint import Joint
+from merganser.multibody.tree.joints.records import write_motion, write_segments
 from merganser.multibody.tree.rigid_body import RigidBody
 
 __all__ = [
@@ -42,8 +43,8 @@ def make_default_parameters(
         joints: the joint of each mobilizer.
         scalar: type of all fields: float64, complex128 or object.
     """
-    segments = [segment for joint in joints for segment in joint._mobilizer_path()]
-    parameters = np.zeros(len(mobilizers) + 1 + len(segments), dtype=layout.parameter_dtype(scalar))
+    sizes = [len(joint._mobilizer_path()) for joint in joints]
+    parameters = np.zeros(len(mobilizers) + 1 + sum(sizes), dtype=layout.parameter_dtype(scalar))
     parameters["R_PF"] = parameters["R_MB"] = np.eye(3)
     _write_inertia(parameters[0], bodies[0])
     for mobod, (mobilizer, joint) in enumerate(zip(mobilizers, joints), start=1):
@@ -56,10 +57,11 @@ def make_default_parameters(
             joint.frame_on_parent().GetFixedPoseInBodyFrame(),
             joint.frame_on_child().GetFixedPoseInBodyFrame(),
         )
-        record["pitch"] = joint._mobilizer_pitch()
-    for record, segment in zip(parameters[len(mobilizers) + 1 :], segments):
-        record["arc_start"], record["turning_rate"] = segment.arc_start, segment.turning_rate
-        _write_pose(record, "R_PF", "p_PoFo_P", segment.X_FM)
+        write_motion(record, joint, mobilizer.is_reversed)
+    end = len(mobilizers) + 1
+    for joint, size in zip(joints, sizes):
+        write_segments(parameters[end : end + size], joint)
+        end += size
     return parameters
 
 
@@ -109,7 +111,7 @@ def _write_inertia(record: Any, body: RigidBody) -> None:
 def write_joint_frames(
     record: Any, joint: Joint, is_reversed: bool, X_PF: RigidTransform, X_BM: RigidTransform
 ) -> None:
-    """Writes the frames F (on the inboard body) and M (on the outboard body) of the mobilizer and its axis.
+    """Writes the frames F (on the inboard body) and M (on the outboard body) of the mobilizer.
 
     Args:
         record: the parameter record of the mobilizer.
@@ -119,15 +121,14 @@ def write_joint_frames(
         X_BM: pose of the joint's frame on its child body.
 
     The constant pose of a weld goes into X_PF. A reversed joint has its F on the outboard body: there the
-    roles of the frames are swapped, the constant pose is inverted and the axis negated, so that q keeps its
-    meaning: X_MF(q) of a rotation or translation about `axis` is X_FM(q) of one about `-axis`.
+    roles of the frames are swapped, the constant pose is inverted and the axis negated (`write_motion`), so that q
+    keeps its meaning: X_MF(q) of a rotation or translation about `axis` is X_FM(q) of one about `-axis`.
     """
-    X_FM, axis_F = joint._mobilizer_X_FM(), joint._mobilizer_axis()
+    X_FM = joint._mobilizer_X_FM()
     if is_reversed:
-        X_PF, X_BM, X_FM, axis_F = X_BM, X_PF, X_FM.inverse(), -axis_F
+        X_PF, X_BM, X_FM = X_BM, X_PF, X_FM.inverse()
     _write_pose(record, "R_PF", "p_PoFo_P", X_PF @ X_FM)
     _write_pose(record, "R_MB", "p_MoBo_M", X_BM.inverse())
-    record["axis_F"] = axis_F
 
 
 def _write_pose(record: Any, rotation: str, translation: str, X: RigidTransform) -> None:

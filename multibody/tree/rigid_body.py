@@ -121,7 +121,7 @@ class RigidBody(NamedElement):
             RuntimeError: before Finalize().
         """
         self._check_finalized("has_quaternion_dofs")
-        return self._inboard_joint is not None and self._inboard_joint._quaternion_start is not None
+        return self._inboard_joint is not None and self._inboard_joint.kind.quaternion_start is not None
 
     def floating_positions_start(self) -> int:
         """Returns where the positions (quaternion or angles, then translation) of a floating body start in q.

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from merganser.framework.core.copying import PartOfSystem
 from merganser.framework.math import RigidTransform
+from merganser.multibody.kernels.mobilizers import set_kind
 from merganser.multibody.tree import parameters
 from merganser.multibody.tree.base_body_joint_type import BaseBodyJointType, make_base_joint
 from merganser.multibody.tree.computations import TreeComputations
@@ -356,6 +357,13 @@ class MultibodyTree(TreeComputations, PartOfSystem):
             return body._inboard_joint.GetDefaultPose()
         return self._default_floating_poses.get(body, RigidTransform())
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes what was pickled or copied; numbers and code of kinds of mobilizers are those of this process."""
+        vars(self).update(state)
+        if self._is_finalized:
+            for node, joint in zip(self.topology[1:], self._mobilizer_joints):
+                set_kind(node, joint.kind)
+
     # -- finalizing ------------------------------------------------------------------------------------------
 
     def Finalize(self) -> None:
@@ -414,7 +422,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
                 continue
             joint = self.joints.get(mobilizer.joint)
             self._check_inboard(joint)
-            if not joint._is_reversible:
+            if not joint.kind.is_reversible:
                 raise RuntimeError(
                     f"Finalize(): the child of joint '{joint.name()}', body "
                     f"'{joint.child_body().name()}', is nearer "

@@ -13,7 +13,7 @@ from merganser.multibody.tree.indices import default_model_instance
 from merganser.multibody.tree.inertia import SpatialInertia
 from merganser.multibody.tree.joints import Joint
 from merganser.multibody.tree.mobilizers import Mobilizer, MobilizerTopology
-from merganser.multibody.tree.mobilizers.kinds import MOBILIZERS
+from merganser.multibody.tree.mobilizers.kinds import class_of
 from merganser.multibody.tree.removal import TreeRemoval
 from merganser.multibody.tree.rigid_body import RigidBody
 
@@ -206,7 +206,7 @@ class TreeMobilizers(TreeRemoval):
             tree: Any = self
             for mobod, (edge, joint) in enumerate(zip(self._mobilizers, self._mobilizer_joints), start=1):
                 added = self._added_mobilizers.get(joint)
-                mobilizer = added or MOBILIZERS[joint._mobilizer]._of_joint(joint, edge.is_reversed)
+                mobilizer = added or class_of(joint.kind)._of_joint(joint, edge.is_reversed)
                 mobilizer._bind(tree, mobod, joint, edge.is_reversed)
                 self._mobilizer_objects.append(mobilizer)
         return self._mobilizer_objects

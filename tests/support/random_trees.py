@@ -25,13 +25,11 @@ from merganser.multibody.kernels.layout import (
     topology_dtype,
     velocity_dtype,
 )
+from merganser.multibody.kernels.mobilizers import kind_of, set_kind
 
-NUM_V = {
-    WELD: 0, REVOLUTE: 1, PRISMATIC: 1, SCREW: 1, CURVILINEAR: 1, UNIVERSAL: 2, PLANAR: 3, BALL_RPY: 3,
-    RPY_FLOATING: 6, QUATERNION_FLOATING: 6,
-}  # fmt: skip
-NUM_Q = {**NUM_V, QUATERNION_FLOATING: 7}
-ALL_KINDS = tuple(NUM_V)
+ALL_KINDS = (
+    WELD, REVOLUTE, PRISMATIC, SCREW, CURVILINEAR, UNIVERSAL, PLANAR, BALL_RPY, RPY_FLOATING, QUATERNION_FLOATING,
+)  # fmt: skip
 SIMPLE_KINDS = (REVOLUTE, PRISMATIC, WELD)
 NUM_SEGMENTS = 3  # of every random path
 GRAVITY = np.array([0.3, -0.2, -9.81])
@@ -67,9 +65,9 @@ def random_unit_inertia(rng: np.random.Generator, p_BoBcm_B: np.ndarray) -> np.n
 def make_topology(parents: list[int], mobilizers: list[int]) -> np.ndarray:
     """Topology records of mobods given depth first, the world (parent -1, weld) included."""
     topology = np.zeros(len(parents), dtype=topology_dtype)
-    topology["parent"], topology["mobilizer"] = parents, mobilizers
-    topology["num_q"] = [NUM_Q[kind] for kind in mobilizers]
-    topology["num_v"] = [NUM_V[kind] for kind in mobilizers]
+    topology["parent"] = parents
+    for node, kind in zip(topology, mobilizers):
+        set_kind(node, kind_of(kind))
     topology["q_start"] = np.cumsum(topology["num_q"]) - topology["num_q"]
     topology["v_start"] = np.cumsum(topology["num_v"]) - topology["num_v"]
     topology["subtree_end"] = np.arange(len(parents)) + 1
@@ -165,8 +163,9 @@ class Tree:
         self.v = self.v if v is None else self.array(v)
         self.call(kernels.position_kinematics, self.topology, self.parameters, self.q, self.position)
         self.call(
-            kernels.velocity_kinematics, self.topology, self.parameters, self.position, self.v, self.velocity
-        )
+            kernels.velocity_kinematics,
+            self.topology, self.parameters, self.position, self.q, self.v, self.velocity,
+        )  # fmt: skip
         return self
 
     def update_at_once(self) -> Tree:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.math import RigidTransform, RollPitchYaw
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.mobilizers import ball_rpy
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.joint import Joint
@@ -36,17 +34,10 @@ class BallRpyJoint(Joint):
     """
 
     kTypeName = "ball_rpy"
-    _mobilizer = layout.BALL_RPY
-    _position_suffixes = ("qx", "qy", "qz")
-    _velocity_suffixes = ("wx", "wy", "wz")
-    _can_rotate, _can_translate, _is_reversible = True, False, False
-    _pitch_position = 1
+    kind = ball_rpy.KIND
 
     def __init__(self, name: str, frame_on_parent: Frame, frame_on_child: Frame, damping: float = 0.0) -> None:
         super().__init__(name, frame_on_parent, frame_on_child, [damping] * 3)
-
-    def _calc_X_FM(self, q: Vector) -> RigidTransform:
-        return RigidTransform(RollPitchYaw(q), np.zeros(3))
 
     def default_damping(self) -> float:
         """Returns the damping of each component of w_FM_F that new Contexts start with [N m s]."""

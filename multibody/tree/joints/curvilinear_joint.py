@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from merganser.framework.math import RigidTransform
 from merganser.framework.trajectories import PiecewiseConstantCurvatureTrajectory
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.mobilizers import curvilinear
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.joint import PathSegment
 from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
@@ -40,10 +38,7 @@ class CurvilinearJoint(OneDofJoint):
     """
 
     kTypeName = "curvilinear"
-    _mobilizer = layout.CURVILINEAR
-    _position_suffixes = ("q",)
-    _velocity_suffixes = ("v",)
-    _can_rotate, _can_translate, _is_reversible = True, True, False
+    kind = curvilinear.KIND
 
     def __init__(
         self,
@@ -82,9 +77,6 @@ class CurvilinearJoint(OneDofJoint):
     def _mobilizer_path(self) -> list[PathSegment]:
         starts, rates = self._path.get_segment_times(), self._path.get_turning_rates()
         return [PathSegment(s, rate, self._path.CalcPose(s)) for s, rate in zip(starts, rates)]
-
-    def _calc_X_FM(self, q: npt.NDArray[Any]) -> RigidTransform:
-        return self._path.CalcPose(q[0])
 
     def get_trajectory(self) -> PiecewiseConstantCurvatureTrajectory:
         """Returns the path."""

@@ -36,8 +36,6 @@ class FloatingJoint(Joint):
         TypeError: if a frame is not a Frame.
     """
 
-    _velocity_suffixes = ("wx", "wy", "wz", "vx", "vy", "vz")
-    _can_rotate, _can_translate, _is_reversible = True, True, False
     _zero_orientation: ClassVar[tuple[float, ...]]
 
     def __init__(

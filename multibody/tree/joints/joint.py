@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
@@ -11,12 +12,14 @@ import numpy.typing as npt
 
 from merganser.framework import RandomGenerator
 from merganser.framework.math import Quaternion, RigidTransform
+from merganser.multibody.kernels.mobilizers import MobilizerKind
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.element import NamedElement
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.indices import JointIndex
 from merganser.multibody.tree.inertia.validity import real_values
 from merganser.multibody.tree.joints.random_expressions import draw_expressions
+from merganser.multibody.tree.joints.records import calc_X_FM
 from merganser.multibody.tree.multibody_forces import MultibodyForces
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ Vector = npt.NDArray[Any]
 
 
 class PathSegment(NamedTuple):
-    """A line or arc of a planar path, see kernels/path.py.
+    """A line or arc of a planar path, see kernels/mobilizers/curvilinear.py.
 
     Attributes:
         arc_start: distance along the path where it starts [m].
@@ -45,9 +48,8 @@ class PathSegment(NamedTuple):
 class Joint(NamedElement, ABC):
     """Abstract joint between a frame F on the parent body and a frame M on the child body.
 
-    A joint type is one subclass: the class attributes below, the fixed part of its mobilizer, and its
-        accessors.
-    The motion itself is a branch of the kernels, chosen by `_mobilizer`.
+    A joint type is one subclass: its name and kind of mobilizer, numbers of its mobilizer, and its accessors. How M
+    moves is what the functions of its kind say (kernels/README.md).
 
     Args:
         name: unique among the joints of the child's model instance.
@@ -65,14 +67,7 @@ class Joint(NamedElement, ABC):
     _index_type = JointIndex
 
     kTypeName: ClassVar[str]
-    _mobilizer: ClassVar[int]  # kind of mobilizer, see merganser.multibody.kernels.layout
-    _position_suffixes: ClassVar[tuple[str, ...]]
-    _velocity_suffixes: ClassVar[tuple[str, ...]]
-    _can_rotate: ClassVar[bool]
-    _can_translate: ClassVar[bool]
-    _is_reversible: ClassVar[bool]  # whether the child body may be the one nearer the world
-    _quaternion_start: ClassVar[int | None] = None  # where in the positions a quaternion starts
-    _pitch_position: ClassVar[int | None] = None  # which position is the pitch of roll, pitch and yaw
+    kind: ClassVar[MobilizerKind]  # how M moves in F
 
     def __init__(
         self,
@@ -110,9 +105,9 @@ class Joint(NamedElement, ABC):
 
     # -- what a joint type defines ---------------------------------------------------------------------------
 
-    @abstractmethod
     def _calc_X_FM(self, q: Vector) -> RigidTransform:
         """Pose of M in F at the positions q of this joint, shape [num_positions]."""
+        return calc_X_FM(self, q)
 
     def _mobilizer_axis(self) -> Vector:
         """axis_F of the mobilizer, shape [3]; zero for those without an axis."""
@@ -121,6 +116,10 @@ class Joint(NamedElement, ABC):
     def _mobilizer_pitch(self) -> float:
         """The number `pitch` of the parameter records: of screws and of paths, zero for others."""
         return 0.0
+
+    def _mobilizer_constants(self) -> Sequence[float]:
+        """The numbers `constants` of the parameter records, of kinds of users; at most four."""
+        return ()
 
     def _mobilizer_path(self) -> list[PathSegment]:
         """The segments of the path of a curvilinear mobilizer, none for others."""
@@ -154,21 +153,21 @@ class Joint(NamedElement, ABC):
 
     def can_rotate(self) -> bool:
         """Returns whether M can rotate in F."""
-        return self._can_rotate
+        return self.kind.can_rotate
 
     def can_translate(self) -> bool:
         """Returns whether Mo can move in F."""
-        return self._can_translate
+        return self.kind.can_translate
 
     # -- coordinates -----------------------------------------------------------------------------------------
 
     def num_positions(self) -> int:
         """Returns the number of positions."""
-        return len(self._position_suffixes)
+        return len(self.kind.positions)
 
     def num_velocities(self) -> int:
         """Returns the number of velocities."""
-        return len(self._velocity_suffixes)
+        return len(self.kind.velocities)
 
     def position_start(self) -> int:
         """Returns where the positions of this joint start in q.
@@ -206,7 +205,7 @@ class Joint(NamedElement, ABC):
         Raises:
             ValueError: if there is no such position.
         """
-        return self._suffix(self._position_suffixes, position_index_in_joint, "positions")
+        return self._suffix(self.kind.positions, position_index_in_joint, "positions")
 
     def velocity_suffix(self, velocity_index_in_joint: int) -> str:
         """Returns what a velocity's name ends in, such as "w".
@@ -214,7 +213,7 @@ class Joint(NamedElement, ABC):
         Raises:
             ValueError: if there is no such velocity.
         """
-        return self._suffix(self._velocity_suffixes, velocity_index_in_joint, "velocities")
+        return self._suffix(self.kind.velocities, velocity_index_in_joint, "velocities")
 
     def _suffix(self, suffixes: tuple[str, ...], index: int, what: str) -> str:
         if not 0 <= index < len(suffixes):

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.mobilizers import planar
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.joint import Joint
@@ -35,18 +34,12 @@ class PlanarJoint(Joint):
     """
 
     kTypeName = "planar"
-    _mobilizer = layout.PLANAR
-    _position_suffixes = ("x", "y", "qz")
-    _velocity_suffixes = ("vx", "vy", "wz")
-    _can_rotate, _can_translate, _is_reversible = True, True, False
+    kind = planar.KIND
 
     def __init__(
         self, name: str, frame_on_parent: Frame, frame_on_child: Frame, damping: npt.ArrayLike = (0.0, 0.0, 0.0)
     ) -> None:
         super().__init__(name, frame_on_parent, frame_on_child, damping)
-
-    def _calc_X_FM(self, q: Vector) -> RigidTransform:
-        return RigidTransform(RotationMatrix.MakeZRotation(q[2]), np.array([q[0], q[1], 0.0]))
 
     # -- defaults --------------------------------------------------------------------------------------------
 

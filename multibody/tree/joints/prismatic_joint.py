@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from merganser.framework.math import RigidTransform
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.mobilizers import prismatic
 from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
 
 __all__ = ["PrismaticJoint"]
@@ -17,13 +16,7 @@ class PrismaticJoint(OneDofJoint):
     """Mo moves in F by q along an axis, and M keeps the orientation of F [m]; arguments as OneDofJoint."""
 
     kTypeName = "prismatic"
-    _mobilizer = layout.PRISMATIC
-    _position_suffixes = ("x",)
-    _velocity_suffixes = ("v",)
-    _can_rotate, _can_translate, _is_reversible = False, True, True
-
-    def _calc_X_FM(self, q: npt.NDArray[Any]) -> RigidTransform:
-        return RigidTransform(q[0] * self._axis)
+    kind = prismatic.KIND
 
     def translation_axis(self) -> npt.NDArray[Any]:
         """Returns the unit vector along the axis, the same components in F and M, shape [3]."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.mobilizers import quaternion_floating
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.inertia.validity import real_values
 from merganser.multibody.tree.joints.floating_joint import FloatingJoint
@@ -26,13 +26,8 @@ class QuaternionFloatingJoint(FloatingJoint):
     """
 
     kTypeName = "quaternion_floating"
-    _mobilizer = layout.QUATERNION_FLOATING
-    _position_suffixes = ("qw", "qx", "qy", "qz", "x", "y", "z")
+    kind = quaternion_floating.KIND
     _zero_orientation = (1.0, 0.0, 0.0, 0.0)
-    _quaternion_start = 0
-
-    def _calc_X_FM(self, q: Vector) -> RigidTransform:
-        return RigidTransform(RotationMatrix(Quaternion(q[:4] / np.sqrt(q[:4] @ q[:4]))), q[4:])
 
     def _orientation_of(self, R_FM: RotationMatrix) -> Vector:
         return R_FM.ToQuaternion().wxyz()

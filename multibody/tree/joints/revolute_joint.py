@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.multibody.kernels import layout
-from merganser.multibody.math.vectors import skew
+from merganser.multibody.kernels.mobilizers import revolute
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
 
@@ -36,10 +34,7 @@ class RevoluteJoint(OneDofJoint):
     """
 
     kTypeName = "revolute"
-    _mobilizer = layout.REVOLUTE
-    _position_suffixes = ("q",)
-    _velocity_suffixes = ("w",)
-    _can_rotate, _can_translate, _is_reversible = True, False, True
+    kind = revolute.KIND
 
     def __init__(
         self,
@@ -63,12 +58,6 @@ class RevoluteJoint(OneDofJoint):
         super().__init__(
             name, frame_on_parent, frame_on_child, axis, pos_lower_limit, pos_upper_limit, damping
         )
-
-    def _calc_X_FM(self, q: npt.NDArray[Any]) -> RigidTransform:
-        # Rodrigues: R = 1 + sin q [a]x + (1 - cos q) [a]x^2
-        axis_x = skew(self._axis)
-        R_FM = np.eye(3) + np.sin(q[0]) * axis_x + (1.0 - np.cos(q[0])) * (axis_x @ axis_x)
-        return RigidTransform(RotationMatrix(R_FM), np.zeros(3))
 
     def revolute_axis(self) -> npt.NDArray[Any]:
         """Returns the unit vector along the axis, the same components in F and M, shape [3]."""

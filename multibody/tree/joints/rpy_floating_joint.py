@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.math import RigidTransform, RollPitchYaw, RotationMatrix
-from merganser.multibody.kernels import layout
+from merganser.framework.math import RotationMatrix
+from merganser.multibody.kernels.mobilizers import rpy_floating
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.joints.floating_joint import FloatingJoint
 
@@ -26,13 +26,8 @@ class RpyFloatingJoint(FloatingJoint):
     """
 
     kTypeName = "rpy_floating"
-    _mobilizer = layout.RPY_FLOATING
-    _position_suffixes = ("qx", "qy", "qz", "x", "y", "z")
+    kind = rpy_floating.KIND
     _zero_orientation = (0.0, 0.0, 0.0)
-    _pitch_position = 1
-
-    def _calc_X_FM(self, q: Vector) -> RigidTransform:
-        return RigidTransform(RollPitchYaw(q[:3]), q[3:])
 
     def _orientation_of(self, R_FM: RotationMatrix) -> Vector:
         return np.asarray(R_FM.ToRollPitchYaw().vector())

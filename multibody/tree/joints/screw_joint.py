@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.math import AngleAxis, RigidTransform, RotationMatrix
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.mobilizers import screw
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
 
@@ -37,10 +36,7 @@ class ScrewJoint(OneDofJoint):
     """
 
     kTypeName = "screw"
-    _mobilizer = layout.SCREW
-    _position_suffixes = ("q",)
-    _velocity_suffixes = ("w",)
-    _can_rotate, _can_translate, _is_reversible = True, True, False
+    kind = screw.KIND
 
     def __init__(
         self,
@@ -68,10 +64,6 @@ class ScrewJoint(OneDofJoint):
 
     def _mobilizer_pitch(self) -> float:
         return self._screw_pitch / _FULL_TURN
-
-    def _calc_X_FM(self, q: npt.NDArray[Any]) -> RigidTransform:
-        R_FM = RotationMatrix(AngleAxis(q[0], self._axis))
-        return RigidTransform(R_FM, self._mobilizer_pitch() * q[0] * self._axis)
 
     def screw_axis(self) -> npt.NDArray[Any]:
         """Returns the unit vector along the axis, the same components in F and M, shape [3]."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.mobilizers import universal
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.joint import Joint
@@ -35,17 +33,10 @@ class UniversalJoint(Joint):
     """
 
     kTypeName = "universal"
-    _mobilizer = layout.UNIVERSAL
-    _position_suffixes = ("qx", "qy")
-    _velocity_suffixes = ("wx", "wy")
-    _can_rotate, _can_translate, _is_reversible = True, False, False
+    kind = universal.KIND
 
     def __init__(self, name: str, frame_on_parent: Frame, frame_on_child: Frame, damping: float = 0.0) -> None:
         super().__init__(name, frame_on_parent, frame_on_child, [damping] * 2)
-
-    def _calc_X_FM(self, q: Vector) -> RigidTransform:
-        R_FM = RotationMatrix.MakeXRotation(q[0]) @ RotationMatrix.MakeYRotation(q[1])
-        return RigidTransform(R_FM, np.zeros(3))
 
     def default_damping(self) -> float:
         """Returns the damping of each rate that new Contexts start with [N m s]."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.mobilizers import weld
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints.joint import Joint
 
@@ -29,10 +26,7 @@ class WeldJoint(Joint):
     """
 
     kTypeName = "weld"
-    _mobilizer = layout.WELD
-    _position_suffixes = ()
-    _velocity_suffixes = ()
-    _can_rotate, _can_translate, _is_reversible = False, False, True
+    kind = weld.KIND
 
     def __init__(
         self, name: str, frame_on_parent_F: Frame, frame_on_child_M: Frame, X_FM: RigidTransform
@@ -46,9 +40,6 @@ class WeldJoint(Joint):
 
     def X_FM(self) -> RigidTransform:
         """Returns the pose of M in F."""
-        return self._X_FM
-
-    def _calc_X_FM(self, q: npt.NDArray[Any]) -> RigidTransform:
         return self._X_FM
 
     def _mobilizer_X_FM(self) -> RigidTransform:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import Quaternion, RigidTransform, RollPitchYaw, RotationMatrix
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.mobilizers import (
+    MobilizerKind,
+    ball_rpy,
+    curvilinear,
+    planar,
+    prismatic,
+    quaternion_floating,
+    revolute,
+    rpy_floating,
+    screw,
+    universal,
+    weld,
+)
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.joints import (
     BallRpyJoint,
@@ -26,8 +38,8 @@ from merganser.multibody.tree.joints import (
 from merganser.multibody.tree.mobilizers.mobilizer import Mobilizer
 
 __all__ = [
-    "MOBILIZERS",
     "CurvilinearMobilizer",
+    "OtherMobilizer",
     "PlanarMobilizer",
     "PrismaticMobilizer",
     "QuaternionFloatingMobilizer",
@@ -37,27 +49,16 @@ __all__ = [
     "SpaceXYZMobilizer",
     "UniversalMobilizer",
     "WeldMobilizer",
+    "class_of",
 ]
 
 Array = npt.NDArray[Any]
 
 
-class _SizedMobilizer(Mobilizer):
-    """Abstract mobilizer with fixed numbers of positions and velocities."""
-
-    _sizes: ClassVar[tuple[int, int]]
-
-    def num_positions(self) -> int:
-        return self._sizes[0]
-
-    def num_velocities(self) -> int:
-        return self._sizes[1]
-
-
-class WeldMobilizer(_SizedMobilizer):
+class WeldMobilizer(Mobilizer):
     """M is fixed in F, with the pose X_FM."""
 
-    _kind, _sizes = layout.WELD, (0, 0)
+    _kind = weld.KIND
 
     def __init__(self, inboard_frame_F: Frame, outboard_frame_M: Frame, X_FM: RigidTransform) -> None:
         super().__init__(inboard_frame_F, outboard_frame_M)
@@ -81,10 +82,8 @@ class WeldMobilizer(_SizedMobilizer):
         return self._X_FM
 
 
-class _AxisMobilizer(_SizedMobilizer):
+class _AxisMobilizer(Mobilizer):
     """Abstract mobilizer with one coordinate and an axis, any length but zero, the same in F and M."""
-
-    _sizes = (1, 1)
 
     def __init__(self, inboard_frame_F: Frame, outboard_frame_M: Frame, axis_F: npt.ArrayLike) -> None:
         super().__init__(inboard_frame_F, outboard_frame_M)
@@ -101,7 +100,7 @@ class _AxisMobilizer(_SizedMobilizer):
 class RevoluteMobilizer(_AxisMobilizer):
     """M turns about an axis through Fo and Mo."""
 
-    _kind = layout.REVOLUTE
+    _kind = revolute.KIND
 
     def _make_joint(self, name: str, axis: Array | None = None) -> Joint:
         return RevoluteJoint(name, self._inboard_frame, self._outboard_frame, self._axis_F if axis is None else axis)
@@ -132,7 +131,7 @@ class RevoluteMobilizer(_AxisMobilizer):
 class PrismaticMobilizer(_AxisMobilizer):
     """M slides along an axis, without turning."""
 
-    _kind = layout.PRISMATIC
+    _kind = prismatic.KIND
 
     def _make_joint(self, name: str, axis: Array | None = None) -> Joint:
         return PrismaticJoint(name, self._inboard_frame, self._outboard_frame, self._axis_F if axis is None else axis)
@@ -163,7 +162,7 @@ class PrismaticMobilizer(_AxisMobilizer):
 class ScrewMobilizer(_AxisMobilizer):
     """M turns about an axis and moves along it, by screw_pitch a turn [m]."""
 
-    _kind = layout.SCREW
+    _kind = screw.KIND
 
     def __init__(
         self, inboard_frame_F: Frame, outboard_frame_M: Frame, axis_F: npt.ArrayLike, screw_pitch: float
@@ -185,7 +184,7 @@ class ScrewMobilizer(_AxisMobilizer):
         return self._screw_pitch
 
 
-class _AngularVelocity(_SizedMobilizer):
+class _AngularVelocity(Mobilizer):
     """Abstract mobilizer whose first three velocities are w_FM_F."""
 
     def get_angular_velocity(self, context: Any) -> Array:
@@ -201,13 +200,10 @@ class _AngularVelocity(_SizedMobilizer):
 class SpaceXYZMobilizer(_AngularVelocity):
     """M turns about Fo = Mo, by angles about the fixed axes Fx, Fy, Fz: R_FM = Rz(q_2) Ry(q_1) Rx(q_0); v: w_FM_F."""
 
-    _kind, _sizes = layout.BALL_RPY, (3, 3)
+    _kind = ball_rpy.KIND
 
     def _make_joint(self, name: str) -> Joint:
         return BallRpyJoint(name, self._inboard_frame, self._outboard_frame)
-
-    def _has_rpy(self) -> bool:
-        return True
 
     def get_angles(self, context: Any) -> Array:
         """Returns the angles about Fx, Fy, Fz in the context [rad], shape [3]."""
@@ -248,13 +244,10 @@ class _FloatingMobilizer(_AngularVelocity):
 class QuaternionFloatingMobilizer(_FloatingMobilizer):
     """M moves freely; q: quaternion w, x, y, z of R_FM, then p_FoMo_F."""
 
-    _kind, _sizes = layout.QUATERNION_FLOATING, (7, 6)
+    _kind = quaternion_floating.KIND
 
     def _make_joint(self, name: str) -> Joint:
         return QuaternionFloatingJoint(name, self._inboard_frame, self._outboard_frame)
-
-    def _quaternion_start(self) -> int | None:
-        return 0
 
     def get_quaternion(self, context: Any) -> Quaternion:
         """Returns the quaternion of R_FM in the context, normalized."""
@@ -269,13 +262,10 @@ class QuaternionFloatingMobilizer(_FloatingMobilizer):
 class RpyFloatingMobilizer(_FloatingMobilizer):
     """M moves freely; q: angles as those of SpaceXYZMobilizer, then p_FoMo_F."""
 
-    _kind, _sizes = layout.RPY_FLOATING, (6, 6)
+    _kind = rpy_floating.KIND
 
     def _make_joint(self, name: str) -> Joint:
         return RpyFloatingJoint(name, self._inboard_frame, self._outboard_frame)
-
-    def _has_rpy(self) -> bool:
-        return True
 
     def get_angles(self, context: Any) -> Array:
         """Returns roll, pitch and yaw of R_FM in the context [rad], shape [3]."""
@@ -287,10 +277,10 @@ class RpyFloatingMobilizer(_FloatingMobilizer):
         return self
 
 
-class UniversalMobilizer(_SizedMobilizer):
+class UniversalMobilizer(Mobilizer):
     """M turns about Fx, then about My."""
 
-    _kind, _sizes = layout.UNIVERSAL, (2, 2)
+    _kind = universal.KIND
 
     def _make_joint(self, name: str) -> Joint:
         return UniversalJoint(name, self._inboard_frame, self._outboard_frame)
@@ -305,19 +295,19 @@ class UniversalMobilizer(_SizedMobilizer):
         return self
 
 
-class PlanarMobilizer(_SizedMobilizer):
+class PlanarMobilizer(Mobilizer):
     """Mo moves in the x-y plane of F, M turns about Fz; q: x, y [m] and the angle [rad]."""
 
-    _kind, _sizes = layout.PLANAR, (3, 3)
+    _kind = planar.KIND
 
     def _make_joint(self, name: str) -> Joint:
         return PlanarJoint(name, self._inboard_frame, self._outboard_frame)
 
 
-class CurvilinearMobilizer(_SizedMobilizer):
+class CurvilinearMobilizer(Mobilizer):
     """M moves along a path of lines and arcs; q: distance along it [m]. Made by a CurvilinearJoint."""
 
-    _kind, _sizes = layout.CURVILINEAR, (1, 1)
+    _kind = curvilinear.KIND
 
     def __init__(self, joint: CurvilinearJoint) -> None:
         super().__init__(joint.frame_on_parent(), joint.frame_on_child())
@@ -328,10 +318,31 @@ class CurvilinearMobilizer(_SizedMobilizer):
         return self._joint
 
 
-MOBILIZERS: dict[int, type[Mobilizer]] = {
+class OtherMobilizer(Mobilizer):
+    """The mobilizer of a joint whose kind has no class of its own; made by the joint."""
+
+    def __init__(self, joint: Joint) -> None:
+        super().__init__(joint.frame_on_parent(), joint.frame_on_child())
+        self._joint, self._kind = joint, joint.kind
+
+    def _make_joint(self, name: str) -> Joint:
+        assert self._joint is not None
+        return self._joint
+
+    def _bind(self, tree: Any, mobod: int, joint: Joint, is_reversed: bool) -> None:
+        super()._bind(tree, mobod, joint, is_reversed)
+        self._kind = joint.kind
+
+
+_CLASSES: dict[MobilizerKind, type[Mobilizer]] = {
     kind._kind: kind
     for kind in (
         WeldMobilizer, RevoluteMobilizer, PrismaticMobilizer, QuaternionFloatingMobilizer, ScrewMobilizer,
         PlanarMobilizer, SpaceXYZMobilizer, RpyFloatingMobilizer, UniversalMobilizer, CurvilinearMobilizer,
     )
 }  # fmt: skip
+
+
+def class_of(kind: MobilizerKind) -> type[Mobilizer]:
+    """The class of the mobilizers of a kind."""
+    return _CLASSES.get(kind, OtherMobilizer)

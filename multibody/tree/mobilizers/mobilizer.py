@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from merganser.framework.math import RigidTransform
 from merganser.framework.math.unchecked import rigid_transform
+from merganser.multibody.kernels.mobilizers import MobilizerKind
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.frame import Frame
@@ -60,7 +61,7 @@ class Mobilizer(ABC):
     Source: A. Jain, Robot and Multibody Dynamics (2010), chapter 3.
     """
 
-    _kind: ClassVar[int]  # see merganser.multibody.kernels.layout
+    _kind: MobilizerKind
 
     def __init__(self, inboard_frame: Frame, outboard_frame: Frame) -> None:
         for role, frame in (("inboard_frame", inboard_frame), ("outboard_frame", outboard_frame)):
@@ -129,13 +130,13 @@ class Mobilizer(ABC):
         """Returns the body of M."""
         return self._outboard_frame.body()
 
-    @abstractmethod
     def num_positions(self) -> int:
         """Returns the number of positions."""
+        return len(self._kind.positions)
 
-    @abstractmethod
     def num_velocities(self) -> int:
         """Returns the number of velocities."""
+        return len(self._kind.velocities)
 
     def position_start_in_q(self) -> int:
         """Returns where the positions start in q of the whole tree."""
@@ -147,17 +148,11 @@ class Mobilizer(ABC):
 
     def is_velocity_equal_to_qdot(self) -> bool:
         """Returns whether qdot = v."""
-        return self._quaternion_start() is None and not self._has_rpy()
+        return self._kind.has_equal_rates()
 
     def has_quaternion_dofs(self) -> bool:
         """Returns whether some positions are a quaternion."""
-        return self._quaternion_start() is not None
-
-    def _quaternion_start(self) -> int | None:
-        return None
-
-    def _has_rpy(self) -> bool:
-        return False
+        return self._kind.quaternion_start is not None
 
     def get_topology(self) -> MobilizerTopology:
         """Returns the indices of what the mobilizer connects, and where its coordinates are."""
@@ -296,7 +291,7 @@ class Mobilizer(ABC):
         x = vector.CopyToVector() if has_xc else vector.value().copy()
         q = self.get_positions_from_array(x[: tree.num_positions()])
         q[:] = 0.0
-        quaternion = self._quaternion_start()
+        quaternion = self._kind.quaternion_start
         if quaternion is not None:
             q[quaternion] = 1.0
         self.get_velocities_from_array(x[tree.num_positions() : tree.num_positions() + tree.num_velocities()])[:] = 0.0

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.tree.joints import Joint
+from merganser.multibody.tree.joints.records import make_records
 
 __all__ = ["OneBodyTree"]
 
@@ -28,20 +29,7 @@ class OneBodyTree:
     """
 
     def __init__(self, joint: Joint, is_reversed: bool) -> None:
-        segments = joint._mobilizer_path()
-        self.topology = np.zeros(2, layout.topology_dtype)
-        self.topology["parent"] = -1, 0
-        self.topology["mobilizer"] = layout.WELD, joint._mobilizer
-        self.topology["num_q"], self.topology["num_v"] = (0, joint.num_positions()), (0, joint.num_velocities())
-        self.topology["subtree_end"] = 2
-        self.topology["path_start"], self.topology["path_end"] = 2, (2, 2 + len(segments))
-        fixed = np.zeros(2 + len(segments), layout.parameter_dtype())
-        fixed["R_PF"] = fixed["R_MB"] = np.eye(3)
-        fixed["axis_F"][1] = -joint._mobilizer_axis() if is_reversed else joint._mobilizer_axis()
-        fixed["pitch"][1] = joint._mobilizer_pitch()
-        for record, segment in zip(fixed[2:], segments):
-            record["arc_start"], record["turning_rate"] = segment.arc_start, segment.turning_rate
-            record["R_PF"], record["p_PoFo_P"] = segment.X_FM.rotation().matrix(), segment.X_FM.translation()
+        self.topology, fixed = make_records(joint, is_reversed)
         self._fixed: dict[np.dtype[Any], Array] = {fixed["mass"].dtype: fixed}
 
     def calc(self, q: Array, v: Array) -> tuple[Any, Any]:

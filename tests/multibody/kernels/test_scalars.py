@@ -21,6 +21,7 @@ from merganser.multibody.kernels.drives import GAIN, LIMIT, NUM_DRIVE_VALUES, OF
 from merganser.multibody.kernels.inverse_dynamics_derivatives import sensitivity_dtype
 from merganser.multibody.kernels.layout import CURVILINEAR
 from merganser.multibody.kernels.mass_matrix_derivatives import composite_dtype
+from merganser.multibody.kernels.mobilizers import MOBILIZERS
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import RevoluteJoint, SpatialInertia
@@ -265,6 +266,7 @@ def test_every_kernel_is_under_these_laws() -> None:
 
 def test_the_tree_has_every_mobilizer() -> None:
     assert set(random_tree(SEED, NUM_BODIES).topology["mobilizer"][1:]) == set(ALL_KINDS)
+    assert set(ALL_KINDS) == {kind.number for kind in MOBILIZERS}
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_trees import NUM_Q, NUM_V, Tree, make_topology, random_parameters, random_tree
+from random_trees import Tree, make_topology, random_parameters, random_tree
 
 from merganser.multibody.kernels.layout import PRISMATIC, QUATERNION_FLOATING, REVOLUTE, WELD
 
@@ -21,7 +21,7 @@ def chain(*mobilizers: int, coaxial: bool = True) -> Tree:
         parameters["axis_F"] = parameters["axis_F"][1]
     parameters["reflected_inertia"] = 0.0
     rng = np.random.default_rng(4)
-    q, v = rng.normal(size=sum(map(NUM_Q.get, mobilizers))), rng.normal(size=sum(map(NUM_V.get, mobilizers)))
+    q, v = rng.normal(size=topology["num_q"].sum()), rng.normal(size=topology["num_v"].sum())
     return Tree(topology, parameters, q, v)
 
 
