@@ -18,7 +18,6 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.plant.contact_enums import DiscreteContactSolver
 from merganser.multibody.plant.outputs import PlantOutputs
-from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import Joint, MultibodyConstraintId, RigidBody
 from merganser.multibody.tree.constraints import (
     BallConstraintSpec,
@@ -78,7 +77,7 @@ class _ByConstraint(AbstractValue):
 
 
 class PlantConstraints(PlantOutputs):
-    """Constraints between joints and bodies, of a discrete plant with the SAP solver.
+    """Constraints between joints and bodies, of a continuous plant, or of a discrete one with the SAP solver.
 
     They are added before Finalize(). In a Context, each can be switched off, and the parameters of distance constraints
     can be changed. Errors of the Add...Constraint() functions: RuntimeError, if the plant is finalized, uses the TAMSI
@@ -347,31 +346,6 @@ class PlantConstraints(PlantOutputs):
         p_WQ_W = A["p_WoBo_W"] + A["R_WB"] @ spec.p_AP
         p_BQ: npt.NDArray[np.float64] = B["R_WB"].T @ (p_WQ_W - B["p_WoBo_W"])
         return p_BQ
-
-    def _gather_forces(self, context: Any, w: Workspace) -> None:
-        """As PlantInputs does, and tells what continuous dynamics leave out: constraints."""
-        if self._has_constraints and self._time_step == 0.0 and self._active_constraints(context):
-            names = ", ".join(self._describe_constraint(spec) for spec in self._active_constraints(context))
-            self._warn_once(
-                "constraints in continuous time",
-                f"Plant '{self.GetSystemPathname()}' is continuous: its dynamics leave out the constraints that it has "
-                f"({names}). Give the plant a time step, use loop joints (AddLoopJoint), or switch the constraints off "
-                "(SetConstraintActiveStatus).",
-            )
-        super()._gather_forces(context, w)
-
-    def _describe_constraint(self, spec: ConstraintSpec) -> str:
-        tree = self._tree
-        if isinstance(spec, CouplerConstraintSpec):
-            first, second = (tree.get_joint(joint).name() for joint in (spec.joint0, spec.joint1))
-            return f"coupler of joints '{first}' and '{second}'"
-        kind = type(spec).__name__.removesuffix("ConstraintSpec").lower()
-        if isinstance(spec, DistanceConstraintSpec):
-            A, B = spec.params.bodyA(), spec.params.bodyB()
-        else:
-            A, B = spec.body_A, spec.body_B
-        first, second = (tree.get_body(body).name() for body in (A, B))
-        return f"{kind} constraint of bodies '{first}' and '{second}'"
 
     # ------------------------------------------------------------------ checks
 

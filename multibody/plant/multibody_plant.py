@@ -154,7 +154,7 @@ class MultibodyPlant(PlantLoops):
         if self._time_step > 0.0:
             status = self._calc_discrete_step(context, w, result)
         elif self._has_loops:
-            status = self._calc_loop_derivatives(w, (w.topology, w.parameters, w.gravity), result)
+            status = self._calc_loop_derivatives(context, w, (w.topology, w.parameters, w.gravity), result)
         else:
             status = w.run_derivatives(result)
         self._conclude(context, w, status, result)

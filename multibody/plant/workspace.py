@@ -93,7 +93,8 @@ class Workspace:
 
     __slots__ = (
         "F_applied", "J_shape", "M_shape", "codes", "constants", "contact", "contact_sample", "down",
-        "drives", "dtype", "frame_poses", "frames", "gravity", "has_applied_forces", "is_float", "is_numeric",
+        "drives", "dtype", "frame_poses", "frames", "gravity", "has_applied_forces", "held",
+        "held_parameters", "is_float", "is_numeric",
         "kinematics_clearing", "loops", "net_actuation", "parameter_bit", "parameters", "places", "point",
         "pose_bit", "pose_clearing", "poses", "position", "position_bit", "position_clearing", "position_slot", "q",
         "q_node", "q_shape", "quaternion_starts", "room_F", "room_for_drives", "room_for_samples",
@@ -175,6 +176,9 @@ class Workspace:
         self.room_F = np.zeros((num_mobods, 6), self.dtype)
         self.zero_gravity = np.zeros(3, self.dtype)
         self.loops: Any = None
+        # What the dynamics keep, loop joints and constraints: LoopArrays, and the parameters that these were made of.
+        self.held: Any = None
+        self.held_parameters: tuple[Any, ...] = ()
         self.constants: Any = None  # these two are set by the plant
         self.frames: Any = None
         self.codes: dict[Any, Any] = {}
