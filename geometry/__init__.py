@@ -8,6 +8,7 @@ from merganser.geometry.geometry_frame import GeometryFrame
 from merganser.geometry.geometry_instance import GeometryInstance
 from merganser.geometry.geometry_set import GeometrySet
 from merganser.geometry.geometry_version import GeometryVersion
+from merganser.geometry.hydroelastic.contact_surface import ContactSurface
 from merganser.geometry.ids import FilterId, FrameId, GeometryId, SourceId
 from merganser.geometry.inspector import SceneGraphInspector
 from merganser.geometry.materials import (
@@ -98,6 +99,7 @@ __all__ = [
     "ComputeAabbForVolumeMesh",
     "ComputeObbForTriangleMesh",
     "ComputeObbForVolumeMesh",
+    "ContactSurface",
     "ConvertVolumeToSurfaceMesh",
     "Convex",
     "Cylinder",

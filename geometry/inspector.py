@@ -13,7 +13,7 @@ from merganser.geometry.geometry_set import GeometrySet
 from merganser.geometry.geometry_state import GeometryState
 from merganser.geometry.geometry_version import GeometryVersion
 from merganser.geometry.ids import WORLD_FRAME_ID, FrameId, GeometryId, SourceId
-from merganser.geometry.meshes import PolygonSurfaceMesh, VolumeMesh
+from merganser.geometry.meshes import PolygonSurfaceMesh, TriangleSurfaceMesh, VolumeMesh
 from merganser.geometry.obb_fit import CalcObb
 from merganser.geometry.properties import (
     GeometryProperties,
@@ -245,6 +245,26 @@ class SceneGraphInspector:
         """The undeformed mesh of a deformable geometry; None for rigid ones, which all are."""
         self._get_state().geometry(geometry_id)
         return None
+
+    def maybe_get_hydroelastic_mesh(self, geometry_id: GeometryId) -> TriangleSurfaceMesh | VolumeMesh | None:
+        """The mesh of a geometry in hydroelastic contact, in G; None if it has none, as a half space.
+
+        The surface of a rigid geometry, the tetrahedra of a compliant one.
+
+        Raises:
+            RuntimeError: its hydroelastic properties are not fit for its shape.
+        """
+        geometry = self._get_state().geometry(geometry_id)
+        properties = self.GetProximityProperties(geometry_id)
+        if properties is None:
+            return None
+        from merganser.geometry.hydroelastic.representation import CompliantVolume, RigidSurface, make_representation
+
+        name = f"Geometry '{geometry.name}' ({geometry_id!r})"
+        representation = make_representation(geometry.shape, properties, name)
+        if isinstance(representation, CompliantVolume):
+            return representation.volume.mesh
+        return representation.mesh if isinstance(representation, RigidSurface) else None
 
     def IsDeformableGeometry(self, geometry_id: GeometryId) -> bool:
         """Whether a geometry is deformable, which none is."""

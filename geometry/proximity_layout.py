@@ -17,6 +17,7 @@ from merganser.geometry.shapes import Shape
 
 if TYPE_CHECKING:
     from merganser.geometry.geometry_state import GeometryState
+    from merganser.geometry.hydroelastic.engine import HydroelasticArrays
     from merganser.geometry.proximity.arrays import ProximityArrays
 
 __all__ = ["ProximityLayout"]
@@ -32,6 +33,7 @@ class ProximityLayout:
     Attributes:
         geometry_ids: the geometries.
         index: place of each geometry in `geometry_ids`.
+        names: their names, for messages.
         shapes: their shapes.
         properties: their proximity properties, for reading only.
         frames: row of the frame of each geometry; 0 is the world; shape [n].
@@ -41,6 +43,7 @@ class ProximityLayout:
 
     geometry_ids: list[GeometryId]
     index: dict[GeometryId, int]
+    names: list[str]
     shapes: list[Shape]
     properties: list[ProximityProperties]
     frames: NDArray[np.int64]
@@ -57,6 +60,7 @@ class ProximityLayout:
         return cls(
             ids,
             {id: i for i, id in enumerate(ids)},
+            [geometry.name for geometry in geometries],
             [geometry.shape for geometry in geometries],
             [geometry.properties[Role.kProximity] for geometry in geometries],  # type: ignore[misc]
             np.array([poses.frame_rows[geometry.frame_id] for geometry in geometries], np.int64),
@@ -70,6 +74,21 @@ class ProximityLayout:
         from merganser.geometry.proximity.arrays import ProximityArrays  # loads the compiler
 
         return ProximityArrays(self.shapes, self.frames, self.filtered)
+
+    @functools.cached_property
+    def hydroelastic(self) -> HydroelasticArrays:
+        """What the geometries are in hydroelastic contact, in all Contexts.
+
+        Raises:
+            RuntimeError: the properties of one, or its file, are not fit for it.
+        """
+        from merganser.geometry.hydroelastic.engine import HydroelasticArrays  # loads the compiler
+        from merganser.geometry.hydroelastic.representation import make_representation
+
+        named = zip(self.shapes, self.properties, self.geometry_ids, self.names)
+        return HydroelasticArrays(
+            [make_representation(shape, of, f"Geometry '{name}' ({id!r})") for shape, of, id, name in named]
+        )
 
     def world_poses(self, poses: WorldPoses) -> NDArray[Any]:
         """Returns the poses X_WG of these geometries, contiguous, shape [n, 4, 4]."""

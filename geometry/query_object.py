@@ -13,11 +13,13 @@ from merganser.geometry.bounding_boxes import Aabb, Obb
 from merganser.geometry.geometry_state import GeometryState
 from merganser.geometry.ids import FrameId, GeometryId, SourceId
 from merganser.geometry.inspector import SceneGraphInspector
+from merganser.geometry.materials import HydroelasticContactRepresentation
 from merganser.geometry.obb_fit import CalcObb
 from merganser.geometry.pose_layout import WorldPoses
 from merganser.geometry.query_results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
 
 if TYPE_CHECKING:
+    from merganser.geometry.hydroelastic.contact_surface import ContactSurface
     from merganser.geometry.proximity.queries import ProximityQueries
 
 __all__ = ["QueryObject"]
@@ -222,6 +224,46 @@ class QueryObject:
         """
         queries, poses = self._proximity("ComputeContactManifolds")
         return queries.contact_manifolds(poses, float(margin))
+
+    def ComputeContactSurfaces(self, representation: HydroelasticContactRepresentation) -> list[ContactSurface]:
+        """Returns the hydroelastic contact surfaces of all pairs of geometries that overlap, filtered ones apart.
+
+        Of two geometries one must be compliant, the other compliant or rigid; a compliant half space has surfaces with
+        rigid geometries only. See geometry/hydroelastic for what they are made of.
+
+        Args:
+            representation: whether faces are polygons or triangles.
+
+        Returns:
+            One for each pair, sorted by ids; M has the smaller id.
+
+        Raises:
+            TypeError: `representation` is none.
+            RuntimeError: two geometries overlap whose contact is no surface; a geometry has hydroelastic properties
+                that are not fit for its shape; two half spaces may meet; poses as for `GetPoseInWorld`.
+        """
+        query = "ComputeContactSurfaces"
+        queries, poses = self._proximity(query)
+        return queries.hydroelastic.contact_surfaces(self._source.state, poses, representation, query)
+
+    def ComputeContactSurfacesWithFallback(
+        self, representation: HydroelasticContactRepresentation
+    ) -> tuple[list[ContactSurface], list[PenetrationAsPointPair]]:
+        """Returns the contact surfaces of all pairs that have one, and the point pairs of the others that overlap.
+
+        Args:
+            representation: whether faces are polygons or triangles.
+
+        Returns:
+            Surfaces as of `ComputeContactSurfaces`, and point pairs as of `ComputePointPairPenetration`.
+
+        Raises:
+            TypeError: `representation` is none.
+            RuntimeError: as for these two, save that all contacts have a surface or a point.
+        """
+        query = "ComputeContactSurfacesWithFallback"
+        queries, poses = self._proximity(query)
+        return queries.hydroelastic.contact_surfaces_with_fallback(self._source.state, poses, representation, query)
 
     def ComputeAabbInWorld(self, geometry_id: GeometryId) -> Aabb | None:
         """Returns None, as pydrake does for all geometries that are not deformable; see `ComputeObbInWorld`.

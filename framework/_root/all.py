@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from merganser.analysis import *  # noqa: F403
 from merganser.analysis.controllers import *  # noqa: F403
 from merganser.analysis.estimators import *  # noqa: F403
+from merganser.examples import *  # noqa: F403
 from merganser.framework import *  # noqa: F403
 from merganser.framework.autodiff import *  # noqa: F403
 from merganser.framework.math import *  # noqa: F403
@@ -20,6 +21,7 @@ from merganser.geometry import *  # noqa: F403
 from merganser.multibody.controllers import *  # noqa: F403
 from merganser.multibody.math import *  # noqa: F403
 from merganser.multibody.parsing import *  # noqa: F403
+from merganser.multibody.planning import *  # noqa: F403
 from merganser.multibody.plant import *  # noqa: F403
 from merganser.multibody.tree import *  # noqa: F403
 

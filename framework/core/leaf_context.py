@@ -50,6 +50,10 @@ class LeafContext(Context):
     def __init__(self, store: Store, layout: LeafLayout, parent: DiagramContext | None) -> None:
         super().__init__(store, layout, parent)
         system, flat = layout.system, store.flat
+        continuous = system._sys_continuous_model
+        if type(continuous) is not BasicVector and continuous.size():  # a class of the user's
+            for state in (self._xc, self._xcdot):
+                state._vector = continuous._view_of(state._vector._get())
         start, end = layout.xd_range
         self._xd = flat[start:end]
         if system._sys_discrete_models:

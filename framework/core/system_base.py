@@ -231,8 +231,13 @@ class SystemBase(TicketMethods, abc.ABC):
         """Returns this system's part of the context of the whole diagram."""
         if not isinstance(root_context, Context):
             raise self._no_context(root_context)
+        if root_context.parent is not None:
+            raise ValueError(
+                f"The context given for system '{self.GetSystemPathname()}' is that of "
+                f"'{root_context.system.GetSystemPathname()}', a part of another one; pass the root context."
+            )
         context = root_context._part_of(self)
-        if context is None or root_context.parent is not None:
+        if context is None:
             raise ValueError(
                 f"System '{self.GetSystemPathname()}' is not part of system "
                 f"'{root_context.system.GetSystemPathname()}', whose context was given; pass the root context."

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Array", "bounding_box", "checked_elements", "checked_vertices", "element_at"]
+__all__ = ["Array", "bounding_box", "checked_elements", "checked_vertices", "element_at", "merged"]
 
 Array = NDArray[np.float64]
+
+_MERGED = 1e-12  # vertices so close, of the size of the mesh, are one
 
 
 def checked_vertices(vertices: ArrayLike) -> Array:
@@ -64,3 +66,9 @@ def bounding_box(points: Array) -> tuple[Array, Array]:
         return np.zeros(3), np.zeros(3)
     lower, upper = points.min(axis=0), points.max(axis=0)
     return (lower + upper) / 2.0, upper - lower
+
+
+def merged(vertices: Array) -> NDArray[np.int64]:
+    """The number of each vertex, the same for vertices at the same place."""
+    step = max(_MERGED * np.ptp(vertices, axis=0).max(), 1e-300)
+    return np.unique(np.round(vertices / step), axis=0, return_inverse=True)[1].reshape(-1)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.geometry.meshes.arrays import Array, checked_elements, checked_vertices, element_at
 from merganser.geometry.meshes.triangle_surface_mesh import TriangleSurfaceMesh
 
-__all__ = ["FACES", "ConvertVolumeToSurfaceMesh", "VolumeElement", "VolumeMesh"]
+__all__ = ["FACES", "ConvertVolumeToSurfaceMesh", "VolumeElement", "VolumeMesh", "boundary_triangles"]
 
 # Face f of a tetrahedron lies opposite its vertex f; its corners are counter-clockwise seen from outside if the
 # volume det(p1 - p0, p2 - p0, p3 - p0) / 6 is positive.
@@ -158,8 +158,15 @@ def ConvertVolumeToSurfaceMesh(volume: VolumeMesh) -> TriangleSurfaceMesh:
     """
     if not isinstance(volume, VolumeMesh):
         raise TypeError(f"ConvertVolumeToSurfaceMesh() takes a VolumeMesh; given {volume!r}.")
-    faces = volume.tetrahedron_array()[:, FACES].reshape(-1, 3)
-    _, which, counts = np.unique(np.sort(faces, axis=1), axis=0, return_inverse=True, return_counts=True)
-    boundary = faces[counts[which.ravel()] == 1]
-    used, triangles = np.unique(boundary, return_inverse=True)
+    used, triangles = np.unique(boundary_triangles(volume), return_inverse=True)
     return TriangleSurfaceMesh(triangles.reshape(-1, 3), volume.vertex_array()[used])
+
+
+def boundary_triangles(volume: VolumeMesh) -> NDArray[np.int64]:
+    """The triangles that belong to one tetrahedron only, counter-clockwise seen from outside, shape [n, 3]."""
+    faces = volume.tetrahedron_array()[:, FACES].reshape(-1, 3)
+    low, middle, high = np.sort(faces, axis=1).T
+    n = volume.num_vertices()
+    # One number for each set of three vertices is sorted ten times faster than three of them.
+    _, which, counts = np.unique((low * n + middle) * n + high, return_inverse=True, return_counts=True)
+    return np.asarray(faces[counts[which.ravel()] == 1])

@@ -2,7 +2,7 @@
 
 The nearest point lies on a triangle, an edge or a vertex; on which side of the surface the query point is tells the
 angle-weighted pseudonormal there (Baerentzen and Aanaes 2005, Signed distance computation using the angle weighted
-pseudonormal). Triangles are found through a tree of boxes, which halves them along the longest side again and again.
+pseudonormal). Triangles are found through a tree of boxes.
 """
 
 from __future__ import annotations
@@ -14,18 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.framework.native import Given, bind, device, kernel
+from merganser.geometry.meshes.arrays import merged
+from merganser.geometry.proximity.box_tree import DEEPEST, END, LEAF, LEFT, RIGHT, make_box_tree
 from merganser.geometry.proximity.vectors import Vector3, dot, subtract, sum_scaled
 
 __all__ = ["MeshDistance"]
 
 Array = NDArray[Any]
 
-_MERGED = 1e-12  # vertices so close, of the size of the mesh, are one
 _FEW = 4  # triangles in a leaf of the tree
-_DEEPEST = 64  # levels of the tree; halving needs no more than 32
-# Columns of the tree: the children of a node; of a leaf -1 and the first of its triangles, and where these end.
-_LEFT, _RIGHT, _END = range(3)
-_LEAF = -1
 # Parts of a triangle: inside, the edges from corner 0, 1, 2, and the corners.
 _INSIDE, _EDGE, _CORNER = 0, 1, 4
 _NUM_PARTS = 7
@@ -50,11 +47,11 @@ class MeshDistance:
         keep = lengths > 0.0
         if not keep.any():
             raise RuntimeError(f"A mesh of {len(triangles)} triangles, none of which has an area, has no inside.")
-        order, boxes, tree = _make_tree(corners[keep])
+        order, boxes, tree = make_box_tree(corners[keep].min(axis=1), corners[keep].max(axis=1), _FEW)
         self._corners = np.ascontiguousarray(corners[keep][order])
         self._normals = (normals[keep] / lengths[keep, None])[order]
-        self._set_pseudonormals(_merged(vertices)[triangles[keep][order]])
-        given = Given(np.zeros(3)), Given(np.zeros(_DEEPEST, np.int64)), Given(np.zeros(3))
+        self._set_pseudonormals(merged(vertices)[triangles[keep][order]])
+        given = Given(np.zeros(3)), Given(np.zeros(DEEPEST, np.int64)), Given(np.zeros(3))
         self._find = bind(nearest_on_mesh, boxes, tree, self._corners, *given)
 
     def _set_pseudonormals(self, triangles: Array) -> None:
@@ -76,7 +73,7 @@ class MeshDistance:
     def __call__(self, p_MQ: Array) -> tuple[float, Array, Array]:
         """Returns the signed distance of a point Q [m], its gradient and the nearest point N, both in M, shape [3]."""
         p_MN = np.zeros(3)
-        found = self._find(np.ascontiguousarray(p_MQ, np.float64), np.empty(_DEEPEST, np.int64), p_MN)
+        found = self._find(np.ascontiguousarray(p_MQ, np.float64), np.empty(DEEPEST, np.int64), p_MN)
         t, part = divmod(found, _NUM_PARTS)
         normal, v = self._pseudonormal(t, part), p_MQ - p_MN
         distance = math.sqrt(v @ v)
@@ -90,48 +87,9 @@ class MeshDistance:
         return np.asarray(self._at_edge[t, part - _EDGE] if part < _CORNER else self._at_vertex[t, part - _CORNER])
 
 
-def _merged(vertices: Array) -> Array:
-    """The number of each vertex, the same for vertices at the same place."""
-    step = max(_MERGED * np.ptp(vertices, axis=0).max(), 1e-300)
-    return np.unique(np.round(vertices / step), axis=0, return_inverse=True)[1].reshape(-1)
-
-
 def _edge(triangle: list[int], c: int) -> tuple[int, int]:
     i, j = triangle[c], triangle[(c + 1) % 3]
     return (i, j) if i < j else (j, i)
-
-
-def _make_tree(corners: Array) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
-    """A tree of boxes around triangles.
-
-    Args:
-        corners: of the triangles, shape [num_triangles, 3, 3].
-
-    Returns:
-        The order in which the leaves have the triangles; the box of each node, [low, high], shape [num_nodes, 6]; and
-        the tree, shape [num_nodes, 3], see above.
-    """
-    low, high = corners.min(axis=1), corners.max(axis=1)
-    order = np.arange(len(corners))
-    boxes: list[list[float]] = []
-    tree: list[list[int]] = []
-    waiting = [(0, len(corners), -1, 0)]  # triangles from, to, the parent and which child of it
-    while waiting:
-        start, end, parent, side = waiting.pop()
-        here = order[start:end]
-        if parent >= 0:
-            tree[parent][side] = len(tree)
-        boxes.append([*low[here].min(axis=0).tolist(), *high[here].max(axis=0).tolist()])
-        if end - start <= _FEW:
-            tree.append([_LEAF, start, end])
-            continue
-        middles = low[here] + high[here]
-        along = int(np.ptp(middles, axis=0).argmax())
-        half = (end - start) // 2
-        order[start:end] = here[np.argpartition(middles[:, along], half)]
-        waiting += [(start + half, end, len(tree), _RIGHT), (start, start + half, len(tree), _LEFT)]
-        tree.append([0, 0, 0])
-    return order, np.array(boxes), np.array(tree, np.int64)
 
 
 # ---------------------------------------------------------------------- the search
@@ -177,12 +135,12 @@ def _nearest_on_triangle(corners: Array, p: Vector3) -> tuple[int, Vector3]:
 def nearest_on_mesh(
     # Model:
     boxes: Array,  # of the nodes, [low, high], shape [num_nodes, 6]
-    tree: NDArray[np.int64],  # see above, shape [num_nodes, 3]
+    tree: NDArray[np.int64],  # see box_tree.py, shape [num_nodes, 3]
     corners: Array,  # of the triangles, in the order of the tree, shape [num_triangles, 3, 3]
     # In:
     p_MQ_in: Array,  # shape [3]
     # Work:
-    nodes_work: NDArray[np.int64],  # nodes to be looked at, shape [_DEEPEST]
+    nodes_work: NDArray[np.int64],  # nodes to be looked at, shape [DEEPEST]
     # Out:
     p_MN_out: Array,  # the nearest point of the surface, shape [3]
 ) -> int:
@@ -195,15 +153,15 @@ def nearest_on_mesh(
         node = nodes_work[num_nodes]
         if _square_to_box(boxes[node], p) >= best:
             continue
-        if tree[node, _LEFT] == _LEAF:
-            for t in range(tree[node, _RIGHT], tree[node, _END]):
+        if tree[node, LEFT] == LEAF:
+            for t in range(tree[node, RIGHT], tree[node, END]):
                 part, nearest = _nearest_on_triangle(corners[t], p)
                 v = subtract(p, nearest)
                 if dot(v, v) < best:
                     best, found = dot(v, v), _NUM_PARTS * t + part
                     p_MN_out[0], p_MN_out[1], p_MN_out[2] = nearest[0], nearest[1], nearest[2]
             continue
-        left, right = tree[node, _LEFT], tree[node, _RIGHT]
+        left, right = tree[node, LEFT], tree[node, RIGHT]
         if _square_to_box(boxes[left], p) < _square_to_box(boxes[right], p):
             left, right = right, left  # the nearer one comes next
         nodes_work[num_nodes], nodes_work[num_nodes + 1] = left, right

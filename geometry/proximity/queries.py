@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from itertools import count, repeat
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,10 @@ from merganser.geometry.proximity_layout import ProximityLayout
 from merganser.geometry.query_results import PenetrationAsPointPair, SignedDistancePair, SignedDistanceToPoint
 from merganser.geometry.shapes import Convex, Ellipsoid, Mesh, Sphere
 
-__all__ = ["ProximityQueries"]
+if TYPE_CHECKING:
+    from merganser.geometry.hydroelastic.queries import HydroelasticQueries
+
+__all__ = ["GetState", "ProximityQueries"]
 
 Array = NDArray[Any]
 GetState = Callable[[], GeometryState]  # for messages
@@ -83,7 +86,7 @@ class ProximityQueries:
 
     def penetrations(self, get_state: GetState, poses: WorldPoses) -> list[PenetrationAsPointPair]:
         """See `QueryObject.ComputePointPairPenetration`."""
-        X_WG, dX_WG = self._poses(poses)
+        X_WG, dX_WG = self.poses(poses)
         results = self._penetrating(get_state, X_WG)
         found = _results(PenetrationAsPointPair, self.layout, results)
         if dX_WG is not None:
@@ -92,6 +95,14 @@ class ProximityQueries:
                 pair.p_WCa, pair.p_WCb = _with_derivatives(pair.p_WCa, d.p_WCa), _with_derivatives(pair.p_WCb, d.p_WCb)
                 pair.nhat_BA_W = _with_derivatives(pair.nhat_BA_W, d.nhat_BA_W)
                 pair.depth = _with_derivatives(pair.depth, -d.distance)
+        return self._swapped(found, results)
+
+    def point_pairs(self, results: Array) -> list[PenetrationAsPointPair]:
+        """The results of `overlaps` as users see them."""
+        return self._swapped(_results(PenetrationAsPointPair, self.layout, results), results)
+
+    def _swapped(self, found: list[PenetrationAsPointPair], results: Array) -> list[PenetrationAsPointPair]:
+        """Exchanges A and B where pydrake does."""
         if self._may_swap:
             shapes = self.layout.shapes
             for pair, a, b in zip(found, results["row_a"].tolist(), results["row_b"].tolist()):
@@ -102,7 +113,7 @@ class ProximityQueries:
 
     def signed_distances(self, get_state: GetState, poses: WorldPoses, max_distance: float) -> list[SignedDistancePair]:
         """See `QueryObject.ComputeSignedDistancePairwiseClosestPoints`."""
-        X_WG, dX_WG = self._poses(poses)
+        X_WG, dX_WG = self.poses(poses)
         if math.isnan(max_distance):
             raise RuntimeError("ComputeSignedDistancePairwiseClosestPoints(): max_distance is NaN.")
         if math.isinf(max_distance):
@@ -125,7 +136,7 @@ class ProximityQueries:
         self._pair[0] = (a, b) if a < b else (b, a)
         if self._kinds[a] == self._kinds[b] == HALF_SPACE:
             raise self._unbounded(get_state, self._pair[0].tolist(), "Signed distance")
-        X_WG, dX_WG = self._poses(poses)
+        X_WG, dX_WG = self.poses(poses)
         return self._pairs(get_state, query, X_WG, dX_WG, self.engine.signed_distances(X_WG, self._pair))[0]
 
     def contact_manifolds(self, poses: WorldPoses, margin: float) -> tuple[list[tuple[GeometryId, GeometryId]], Array]:
@@ -138,12 +149,23 @@ class ProximityQueries:
         ids = self.layout.geometry_ids
         return [(ids[a], ids[b]) for a, b in pairs.tolist()], contacts.copy()
 
+    @functools.cached_property
+    def hydroelastic(self) -> HydroelasticQueries:
+        """Contact surfaces of the same geometries.
+
+        Raises:
+            RuntimeError: a geometry has hydroelastic properties that are not fit for it.
+        """
+        from merganser.geometry.hydroelastic.queries import HydroelasticQueries  # knows this module
+
+        return HydroelasticQueries(self)
+
     # ------------------------------------------------------------------ points
 
     def distances_to_point(self, poses: WorldPoses, p_WQ: ArrayLike, threshold: float) -> list[SignedDistanceToPoint]:
         """See `QueryObject.ComputeSignedDistanceToPoint`."""
         given = np.asarray(p_WQ).reshape(-1)
-        X_WG, dX_WG = self._poses(poses)
+        X_WG, dX_WG = self.poses(poses)
         point, d_point = given, None
         if given.dtype == object and any(isinstance(x, AutoDiffXd) for x in given):
             point, d_point = _split(given)
@@ -220,9 +242,9 @@ class ProximityQueries:
 
     def _float_poses(self, poses: WorldPoses) -> Array:
         """The poses of the proximity geometries without derivatives, checked."""
-        return self._poses(poses)[0]
+        return self.poses(poses)[0]
 
-    def _poses(self, poses: WorldPoses) -> tuple[Array, Array | None]:
+    def poses(self, poses: WorldPoses) -> tuple[Array, Array | None]:
         """The poses, shape [n, 4, 4], checked, and if they are of AutoDiffXd their derivatives, shape [n, 4, 4, k]."""
         if poses.X_WG.dtype == np.float64:
             if self._select_poses(poses.X_WG):
@@ -263,11 +285,18 @@ class ProximityQueries:
         return d, A, B
 
     def _penetrating(self, get_state: GetState, X_WG: Array) -> Array:
-        engine = self.engine
-        if engine.arrays.unbounded_pair is not None:
-            raise self._unbounded(get_state, engine.arrays.unbounded_pair, "Penetration")
+        return self.overlaps(get_state, X_WG, self.engine.find_candidates(X_WG))
+
+    def overlaps(self, get_state: GetState, X_WG: Array, pairs: NDArray[np.int64]) -> Array:
+        """Returns the records of those of some pairs of rows that overlap.
+
+        Raises:
+            RuntimeError: two half spaces may meet.
+        """
+        if self.engine.arrays.unbounded_pair is not None:
+            raise self._unbounded(get_state, self.engine.arrays.unbounded_pair, "Penetration")
         # Spheres report that they touch; elsewhere rounding decides whether a touching pair overlaps.
-        return engine.signed_distances(X_WG, engine.find_candidates(X_WG), 0.0, _TOUCHING)
+        return self.engine.signed_distances(X_WG, pairs, 0.0, _TOUCHING)
 
     def _pairs(
         self, get_state: GetState, query: str, X_WG: Array, dX_WG: Array | None, results: Array

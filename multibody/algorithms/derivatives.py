@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.native import Result
+from merganser.framework.native import Given, Result
 from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.force_element_derivatives import force_element_derivatives
@@ -17,7 +17,7 @@ from merganser.multibody.kernels.mobilizers import kinds_in
 from merganser.multibody.plant import MultibodyPlant
 from merganser.multibody.plant.arguments import check_forces, checked_vector
 from merganser.multibody.plant.checked_code import checked
-from merganser.multibody.plant.workspace import GIVEN, Workspace
+from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyForces
 
 __all__ = [
@@ -142,7 +142,8 @@ def forward_dynamics_derivatives(
     work = w.sensitivity or _make_work(caller, plant, w)
     F_app, tau_app = _forces(caller, plant, w, external_forces)
     if work.elements is None:
-        status, xdot, dvdot_dq, dvdot_dv, _, dvdot_dtau = work.run_state_forward(tau_app, F_app)
+        run = work.run_state_forward or work.bind_state_forward(w)
+        status, xdot, dvdot_dq, dvdot_dv, _, dvdot_dtau = run(tau_app, F_app)
         plant._conclude(context, w, status, xdot)
         vdot = xdot[len(w.q) :]
     else:
@@ -168,31 +169,42 @@ class _Work:
         elements: the table of the force elements; None if gravity is the only one.
         room_for_elements: for kernels/force_element_derivatives.py.
         has_simple_rates: whether qdot = v.
-        run_inverse: the kernel, of vdot and F_app; returns dtau_dq, dtau_dv and M.
-        run_state_forward: the kernel, of tau_app and F_app; returns the status, xdot, and what it computes.
+        run_inverse: the kernel, of vdot and F_app; returns dtau_dq, dtau_dv and M; None until it is bound.
+        run_state_forward: the kernel, of tau_app and F_app; returns the status, xdot, and what it computes; None until
+            it is bound.
         dynamics: the arguments of dynamics up to the state.
     """
-
-    run_inverse: Callable[[Array, Array], tuple[Array, Array, Array]]
-    run_state_forward: Callable[[Array, Array], tuple[int, Array, Array, Array, Array, Array]]
 
     def __init__(self, plant: MultibodyPlant, w: Workspace) -> None:
         self.has_simple_rates = plant.IsVelocityEqualToQDot()
         self.sensitivity = w.make_records(len(w.topology), sensitivity_dtype)
         self.elements = plant._tree.elements if len(plant._tree.elements) else None
         self.room_for_elements = () if self.elements is None else _room_for_elements(w)
-        square, forces = Result(w.M_shape), (GIVEN, GIVEN)
-        known = (w.topology, w.parameters, w.gravity, w.position, w.v)
-        w.prepare(
-            "run_inverse", kernels.inverse_dynamics_derivatives, *known, *forces, self.sensitivity, w.tau,
-            square, square, square, owner=self,
-        )  # fmt: skip
         self.dynamics = (w.topology, w.parameters, w.gravity, w.x)
-        rooms = (w.position, w.velocity, w.scratch, self.sensitivity, w.tau)
-        w.prepare(
-            "run_state_forward", kernels.state_forward_dynamics_derivatives, *self.dynamics, *forces, *rooms,
-            Result(w.x_shape), square, square, square, square, owner=self,
+        self.run_inverse: Callable[[Array, Array], tuple[Array, Array, Array]] | None = None
+        self.run_state_forward: Callable[[Array, Array], tuple[int, Array, Array, Array, Array, Array]] | None = None
+
+    def bind_inverse(self, w: Workspace) -> Callable[[Array, Array], tuple[Array, Array, Array]]:
+        square = Result(w.M_shape)
+        call = self.run_inverse = w.bound(
+            kernels.inverse_dynamics_derivatives, topology=w.topology, parameters=w.parameters, gravity_in=w.gravity,
+            position_in=w.position, v_in=w.v, vdot_in=Given(w.zeros_v), F_applied_in=Given(w.zeros_F),
+            sensitivity_work=self.sensitivity, tau_out=w.tau, dtau_dq_out=square, dtau_dv_out=square, M_out=square,
         )  # fmt: skip
+        return call
+
+    def bind_state_forward(
+        self, w: Workspace
+    ) -> Callable[[Array, Array], tuple[int, Array, Array, Array, Array, Array]]:
+        square = Result(w.M_shape)
+        call = self.run_state_forward = w.bound(
+            kernels.state_forward_dynamics_derivatives, topology=w.topology, parameters=w.parameters,
+            gravity_in=w.gravity, x_in=w.x, tau_in=Given(w.zeros_v), F_applied_in=Given(w.zeros_F),
+            position_work=w.position, velocity_work=w.velocity, scratch_work=w.scratch,
+            sensitivity_work=self.sensitivity, tau_work=w.tau, xdot_out=Result(w.x_shape), dvdot_dq_out=square,
+            dvdot_dv_out=square, M_out=square, dvdot_dtau_out=square,
+        )  # fmt: skip
+        return call
 
 
 def _room_for_elements(w: Workspace) -> tuple[Array, ...]:
@@ -257,7 +269,7 @@ def _inverse(w: Workspace, work: _Work, vdot: Array, F_app: Array) -> tuple[Arra
 
     F_app are all spatial forces on the bodies, those of force elements included.
     """
-    dq, dv, M = work.run_inverse(vdot, F_app)
+    dq, dv, M = (work.run_inverse or work.bind_inverse(w))(vdot, F_app)
     if work.elements is not None:
         by_elements = np.empty((2, *w.M_shape))
         w.call(

@@ -13,6 +13,7 @@ from merganser.multibody import kernels
 from merganser.multibody.math import SpatialMomentum
 from merganser.multibody.plant.arguments import checked_point, place_of
 from merganser.multibody.plant.jacobians import PlantJacobians, check_bias_speeds
+from merganser.multibody.plant.kernel_calls import bind_center_of_mass_jacobian
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
@@ -116,7 +117,7 @@ class CenterOfMass:
         members = self._members(caller, instances)
         mobod_A, _ = place_of(self._model, caller, w, frame_A)
         E = place_of(self._model, caller, w, frame_E)
-        J_v = w.run_center_of_mass_jacobian(members, mobod_A, *E)
+        J_v = (w.calls.center_of_mass_jacobian or bind_center_of_mass_jacobian(w))(members, mobod_A, *E)
         self._check_mass(caller, w, members, w.total_mass.item())
         return self._jacobians.for_speeds(caller, with_respect_to, w, J_v)
 

@@ -11,6 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.multibody import kernels
 from merganser.multibody.plant.arguments import check_forces, checked_vector
 from merganser.multibody.plant.checked_code import checked
+from merganser.multibody.plant.kernel_calls import (
+    bind_inverse_dynamics,
+    bind_mass_matrix,
+    bind_state_inverse_dynamics,
+)
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
@@ -31,7 +36,8 @@ class PlantComputations:
 
     def calc_mass_matrix(self, context: Any) -> Array:
         """Returns the mass matrix M(q), reflected rotor inertias included, shape [nv, nv]."""
-        return self._kinematics.eval_position(context).run_mass_matrix()
+        w = self._kinematics.eval_position(context)
+        return (w.calls.mass_matrix or bind_mass_matrix(w))()
 
     def calc_mass_matrix_via_inverse_dynamics(self, context: Any) -> Array:
         """Returns what CalcMassMatrix() returns, up to rounding, by nv calls of inverse dynamics: slower."""
@@ -90,11 +96,11 @@ class PlantComputations:
         w = self._views.workspace(context)
         store = w.store
         if store.invalid & w.position_bit:
-            tau = w.run_state_inverse_dynamics(vdot, F_applied)
+            tau = (w.calls.state_inverse_dynamics or bind_state_inverse_dynamics(w))(vdot, F_applied)
             store.invalid &= w.kinematics_clearing
             return tau
         self._kinematics.eval_velocity(context)
-        return w.run_inverse_dynamics(vdot, F_applied)
+        return (w.calls.inverse_dynamics or bind_inverse_dynamics(w))(vdot, F_applied)
 
     def calc_gravity_generalized_forces(self, context: Any) -> Array:
         """Returns the generalized forces of gravity tau_g(q), with M vdot + C v = tau_g + tau, shape [nv]."""

@@ -17,7 +17,7 @@ from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.plant.contact_enums import DiscreteContactSolver
-from merganser.multibody.plant.outputs import PlantOutputs
+from merganser.multibody.plant.sampling import PlantSampling
 from merganser.multibody.tree import Joint, MultibodyConstraintId, RigidBody
 from merganser.multibody.tree.constraints import (
     BallConstraintSpec,
@@ -76,7 +76,7 @@ class _ByConstraint(AbstractValue):
         self.set_value(dict(zip(self._value, state)))
 
 
-class PlantConstraints(PlantOutputs):
+class PlantConstraints(PlantSampling):
     """Constraints between joints and bodies, of a continuous plant, or of a discrete one with the SAP solver.
 
     They are added before Finalize(). In a Context, each can be switched off, and the parameters of distance constraints
@@ -346,6 +346,19 @@ class PlantConstraints(PlantOutputs):
         p_WQ_W = A["p_WoBo_W"] + A["R_WB"] @ spec.p_AP
         p_BQ: npt.NDArray[np.float64] = B["R_WB"].T @ (p_WQ_W - B["p_WoBo_W"])
         return p_BQ
+
+    def _describe_constraint(self, spec: ConstraintSpec) -> str:
+        tree = self._tree
+        if isinstance(spec, CouplerConstraintSpec):
+            first, second = (tree.get_joint(joint).name() for joint in (spec.joint0, spec.joint1))
+            return f"coupler of joints '{first}' and '{second}'"
+        kind = type(spec).__name__.removesuffix("ConstraintSpec").lower()
+        if isinstance(spec, DistanceConstraintSpec):
+            A, B = spec.params.bodyA(), spec.params.bodyB()
+        else:
+            A, B = spec.body_A, spec.body_B
+        first, second = (tree.get_body(body).name() for body in (A, B))
+        return f"{kind} constraint of bodies '{first}' and '{second}'"
 
     # ------------------------------------------------------------------ checks
 

@@ -10,6 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from merganser.multibody import kernels
 from merganser.multibody.math import SpatialAcceleration
 from merganser.multibody.plant.arguments import checked_point, checked_points, place_of
+from merganser.multibody.plant.kernel_calls import (
+    bind_jacobian,
+    bind_point_accelerations,
+    bind_point_bias,
+    bind_point_jacobian,
+    bind_write_point,
+)
 from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.workspace import Workspace
@@ -57,14 +64,15 @@ class PlantJacobians:
         """Returns J with V_ABp_E = J s: rows of w_AB_E, then of v_ABp_E; shape [6, ns]. See the class."""
         caller = "CalcJacobianSpatialVelocity"
         w = self._kinematics.eval_position(context)
-        if with_respect_to is _KV and w.write_point(p_BoBp_B):
+        if with_respect_to is _KV and (w.calls.write_point or bind_write_point(w))(p_BoBp_B):
             # As it often is: the same as what follows, without calls that cost more than the kernel.
             try:
                 (mobod_B, X_B), A, (mobod_E, X_E) = w.places[frame_B], w.places[frame_A], w.places[frame_E]
             except (KeyError, TypeError):
                 pass
             else:
-                return w.run_point_jacobian(mobod_B, X_B, w.point, A[0], mobod_E, X_E)
+                run = w.calls.point_jacobian or bind_point_jacobian(w)
+                return run(mobod_B, X_B, w.point, A[0], mobod_E, X_E)
         point = checked_point(self._model, caller, "p_BoBp_B", p_BoBp_B, w)
         return self._jacobian(caller, w, with_respect_to, frame_B, point, frame_A, frame_E)
 
@@ -115,7 +123,8 @@ class PlantJacobians:
         mobod_A, _ = place_of(self._model, caller, w, frame_A)
         mobod_E, X_E = place_of(self._model, caller, w, frame_E)
         J_v = np.empty((3 + len(points), len(w.v)), w.dtype)
-        w.run_jacobian(mobod_B, X_B, points, mobod_A, mobod_E, X_E, J_v)
+        run = w.calls.jacobian or bind_jacobian(w)
+        run(mobod_B, X_B, points, mobod_A, mobod_E, X_E, J_v)
         return J_v if with_respect_to is _KV else self.for_speeds(caller, with_respect_to, w, J_v)
 
     def for_speeds(self, caller: str, with_respect_to: JacobianWrtVariable, w: Workspace, J_v: Array) -> Array:
@@ -160,14 +169,14 @@ class PlantJacobians:
         """Returns a_ABi_E - J_v vdot, the accelerations if vdot is zero [m/s^2], shape [3, n]. See the class."""
         caller = "CalcBiasTranslationalAcceleration"
         w = self._kinematics.eval_velocity(context)
-        if with_respect_to is _KV and w.write_point(p_BoBi_B):  # as in CalcJacobianSpatialVelocity()
+        if with_respect_to is _KV and (w.calls.write_point or bind_write_point(w))(p_BoBi_B):  # as above
             try:
                 (mobod_B, X_B), A, (mobod_E, X_E) = w.places[frame_B], w.places[frame_A], w.places[frame_E]
             except (KeyError, TypeError):
                 pass
             else:
-                bias = w.run_point_bias(mobod_B, X_B, w.point, A[0], mobod_E, X_E)
-                return bias[1:].T
+                run = w.calls.point_bias or bind_point_bias(w)
+                return run(mobod_B, X_B, w.point, A[0], mobod_E, X_E)[1:].T
         points = checked_points(self._model, caller, "p_BoBi_B", p_BoBi_B, w)
         accelerations = self._bias_accelerations(caller, w, with_respect_to, frame_B, points, frame_A, frame_E)
         return accelerations[1:].T
@@ -189,7 +198,8 @@ class PlantJacobians:
         mobod_A, _ = place_of(self._model, caller, w, frame_A)
         mobod_E, X_E = place_of(self._model, caller, w, frame_E)
         A = np.empty((1 + len(points) // 3, 3), w.dtype)
-        w.run_bias_accelerations(mobod_B, X_B, points, mobod_A, mobod_E, X_E, w.room_F, A)
+        run = w.calls.point_accelerations or bind_point_accelerations(w)
+        run(mobod_B, X_B, points, mobod_A, mobod_E, X_E, A)
         return A
 
 

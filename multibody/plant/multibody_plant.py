@@ -11,9 +11,12 @@ from merganser.framework.core.inside import scalar_of, use_native_derivatives
 from merganser.framework.core.templates import instantiate
 from merganser.multibody.math import SpatialAcceleration
 from merganser.multibody.plant.checked_code import checked
+from merganser.multibody.plant.face.ports import PortsFace
 from merganser.multibody.plant.failures import describe_overflow, describe_singularity
+from merganser.multibody.plant.kernel_calls import bind_derivatives
 from merganser.multibody.plant.loops import PlantLoops
 from merganser.multibody.plant.native_code import NativeDynamics
+from merganser.multibody.plant.outputs import OutputPorts
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyTree, RigidBody
 from merganser.multibody.tree.copies import copy_finalized_tree
@@ -21,7 +24,7 @@ from merganser.multibody.tree.copies import copy_finalized_tree
 __all__ = ["MultibodyPlant"]
 
 
-class MultibodyPlant(PlantLoops):
+class MultibodyPlant(PortsFace, PlantLoops):
     """Rigid bodies connected by joints, with their equations of motion.
 
         qdot = N(q) v                                                            (1)
@@ -57,7 +60,7 @@ class MultibodyPlant(PlantLoops):
         self._make_parts(tree, time_step)
         self._use_sampled_output_ports = time_step > 0.0
         self._declare_geometry_query_port()
-        self._declare_geometry_pose_port()
+        self._outputs = OutputPorts(self._model, self._views, self._kinematics, self._geometry, self)
 
     def time_step(self) -> float:
         """Returns the period of the discrete update [s]; 0 for a continuous plant."""
@@ -117,12 +120,9 @@ class MultibodyPlant(PlantLoops):
         self._declare_contact()
         self._declare_input_ports()
         self._declare_dynamics_entries()
-        self._declare_output_ports()
+        self._outputs.declare()
         self._settings.freeze()
         self._declare_loops()
-        moving = [(index, frame) for index, frame in self._geometry.frame_ids.items() if index != 0]
-        self._frame_mobods = self._tree.mobod_of_body[[index for index, _ in moving]] if moving else np.zeros(0, int)
-        self._moving_frame_ids = [frame for _, frame in moving]
 
     def _declare_state(self) -> None:
         self._views.declare_state()
@@ -156,7 +156,7 @@ class MultibodyPlant(PlantLoops):
         elif self._has_loops:
             status = self._calc_loop_derivatives(context, w, (w.topology, w.parameters, w.gravity), result)
         else:
-            status = w.run_derivatives(result)
+            status = (w.calls.derivatives or bind_derivatives(w))(result)
         self._conclude(context, w, status, result)
         return w
 

@@ -20,6 +20,9 @@ from merganser.geometry import FramePoseVector
 from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.math import SpatialAcceleration, SpatialForce, SpatialVelocity
 from merganser.multibody.plant.contact_results import ContactResults
+from merganser.multibody.plant.geometry_registration import GeometryRegistration
+from merganser.multibody.plant.kinematics import PlantKinematics
+from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.native_outputs import (
     NativeAcceleration,
     NativeContactForces,
@@ -28,25 +31,32 @@ from merganser.multibody.plant.native_outputs import (
     NativeStatePort,
 )
 from merganser.multibody.plant.sampling import PlantSampling
+from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
 
 if TYPE_CHECKING:
     from merganser.multibody.plant.multibody_plant import MultibodyPlant
 
-__all__ = ["PlantOutputs"]
+__all__ = ["OutputPorts"]
 
 
-class PlantOutputs(PlantSampling):
+class OutputPorts:
     """Output ports.
 
     State, poses and velocities of bodies, and poses of geometry frames follow from positions and velocities alone, and
     have no direct feedthrough. Accelerations, net actuation and reaction forces follow from forces, too: where they are
     sampled (sampling.py), they are zero before the first step and have no direct feedthrough either; otherwise all
     inputs feed through.
+
+    Args:
+        model, views, kinematics, geometry: of the plant.
+        results: what the dynamics have found, sampled or at the moment.
+
+    Attributes:
+        geometry_pose_port: the only port that is there before Finalize().
     """
 
-    _geometry_pose_port: LeafOutputPort
     _state_port: LeafOutputPort
     _body_poses_port: LeafOutputPort
     _body_velocities_port: LeafOutputPort
@@ -60,32 +70,44 @@ class PlantOutputs(PlantSampling):
     _instance_contact_ports: list[LeafOutputPort]
     _contact_forces_entry: CacheEntry
     _contact_results_port: LeafOutputPort
+    _frame_mobods: Any
+    _moving_frame_ids: list[Any]
 
-    def _declare_geometry_pose_port(self) -> None:
-        self._geometry_pose_port = self.DeclareAbstractOutputPort(
-            "geometry_pose", _allocate_geometry_poses, self._calc_geometry_pose, {self.configuration_ticket()}
+    def __init__(
+        self,
+        model: PlantModel,
+        views: StateViews,
+        kinematics: PlantKinematics,
+        geometry: GeometryRegistration,
+        results: PlantSampling,
+    ) -> None:
+        self._model, self._tree, self._system = model, model.tree, model.system
+        self._views, self._kinematics, self._geometry, self._results = views, kinematics, geometry, results
+        self.geometry_pose_port = self._system.DeclareAbstractOutputPort(
+            "geometry_pose", _allocate_geometry_poses, self._calc_geometry_pose, {self._system.configuration_ticket()}
         )
 
-    def _declare_output_ports(self) -> None:
+    def declare(self) -> None:
         """Declares the ports whose sizes are known once the plant is finalized."""
-        tree = self._tree
-        plant: Any = self
-        state = {self.xd_ticket()} if self._time_step > 0.0 else {self.q_ticket(), self.v_ticket()}
-        position = {self.cache_entry_ticket(self._views.position_entry)}
-        velocity = {self.cache_entry_ticket(self._views.velocity_entry)}
-        self._state_port = self.DeclareVectorOutputPort("state", self.num_multibody_states(), self._calc_state, state)
-        x = DiscreteStateOf(0) if self._time_step > 0.0 else CONTINUOUS_STATE
-        self._state_port.cache_entry().use_native(NativeCode("copy", (self.num_multibody_states(), x, OUTPUT)))
-        self._body_poses_port = self.DeclareAbstractOutputPort(
+        tree, plant = self._tree, cast("MultibodyPlant", self._system)
+        num_states = tree.num_positions() + tree.num_velocities()
+        system = self._system
+        state = {system.xd_ticket()} if self._model.is_discrete else {system.q_ticket(), system.v_ticket()}
+        position = {system.cache_entry_ticket(self._views.position_entry)}
+        velocity = {system.cache_entry_ticket(self._views.velocity_entry)}
+        self._state_port = self._system.DeclareVectorOutputPort("state", num_states, self._calc_state, state)
+        x = DiscreteStateOf(0) if self._model.is_discrete else CONTINUOUS_STATE
+        self._state_port.cache_entry().use_native(NativeCode("copy", (num_states, x, OUTPUT)))
+        self._body_poses_port = self._system.DeclareAbstractOutputPort(
             "body_poses", self._allocate_body_poses, self._calc_body_poses, position
         )
-        self._body_velocities_port = self.DeclareAbstractOutputPort(
+        self._body_velocities_port = self._system.DeclareAbstractOutputPort(
             "body_spatial_velocities", self._allocate_body_velocities, self._calc_body_velocities, velocity
         )
         self._declare_dynamics_ports()
-        self._contact_results_port = self.DeclareAbstractOutputPort(
+        self._contact_results_port = self._system.DeclareAbstractOutputPort(
             "contact_results", lambda: Value(ContactResults(plant)), self._calc_contact_results,
-            {self._sample_entry.ticket(), self._contacts_entry.ticket()},
+            {self._results._sample_entry.ticket(), self._results._contacts_entry.ticket()},
         )  # fmt: skip
         for port in (
             self._body_poses_port, self._body_velocities_port, self._body_accelerations_port,
@@ -102,36 +124,39 @@ class PlantOutputs(PlantSampling):
             )
             name = tree.GetModelInstanceName(ModelInstanceIndex(index))
             self._instance_state_ports.append(
-                self.DeclareVectorOutputPort(
+                self._system.DeclareVectorOutputPort(
                     f"{name}_state", len(indices), functools.partial(self._calc_instance_state, indices), state
                 )
             )
             self._instance_state_ports[-1].cache_entry().use_native(NativeStatePort(plant, indices))
             self._declare_instance_dynamics_ports(index, name)
+        moving = [(index, frame) for index, frame in self._geometry.frame_ids.items() if index != 0]
+        self._frame_mobods = np.array([tree.mobod_of_body[index] for index, _ in moving], np.int64)
+        self._moving_frame_ids = [frame for _, frame in moving]
 
     def _declare_dynamics_ports(self) -> None:
-        tree, plant = self._tree, cast("MultibodyPlant", self)
-        bodies = {self._body_dynamics_entry.ticket()}
-        of_forces = {self._sample_entry.ticket()}
-        if self._time_step == 0.0:  # from which the operations take what they give
-            of_forces.add(self.xcdot_ticket())
-        self._body_accelerations_port = self.DeclareAbstractOutputPort(
+        tree, plant = self._tree, cast("MultibodyPlant", self._system)
+        bodies = {self._results._body_dynamics_entry.ticket()}
+        of_forces = {self._results._sample_entry.ticket()}
+        if self._model.time_step == 0.0:  # from which the operations take what they give
+            of_forces.add(self._system.xcdot_ticket())
+        self._body_accelerations_port = self._system.DeclareAbstractOutputPort(
             "body_spatial_accelerations", self._allocate_body_accelerations, self._calc_body_accelerations, bodies
         )
-        self._acceleration_port = self.DeclareVectorOutputPort(
+        self._acceleration_port = self._system.DeclareVectorOutputPort(
             "generalized_acceleration", tree.num_velocities(), self._calc_acceleration, of_forces
         )
         self._acceleration_port.cache_entry().use_native(NativeAcceleration(plant))
-        self._net_actuation_port = self.DeclareVectorOutputPort(
+        self._net_actuation_port = self._system.DeclareVectorOutputPort(
             "net_actuation", tree.num_actuated_dofs(), self._calc_net_actuation, of_forces
         )
         self._net_actuation_port.cache_entry().use_native(NativeNetActuation(plant))
         self._contact_forces_entry = declare_vector_entry(
-            self, "generalized contact forces", BasicVector(tree.num_velocities()), self._calc_contact_forces,
-            {self._contacts_entry.ticket()},
+            self._system, "generalized contact forces", BasicVector(tree.num_velocities()), self._calc_contact_forces,
+            {self._results._contacts_entry.ticket()},
         )  # fmt: skip
         self._contact_forces_entry.use_native(NativeContactForces(plant))
-        self._reaction_forces_port = self.DeclareAbstractOutputPort(
+        self._reaction_forces_port = self._system.DeclareAbstractOutputPort(
             "reaction_forces", self._allocate_reaction_forces, self._calc_reaction_forces, bodies
         )
 
@@ -144,7 +169,7 @@ class PlantOutputs(PlantSampling):
             (self._instance_net_actuation_ports, "net_actuation", net_actuation, inputs),
         ):
             calc = functools.partial(_calc_part, whole.cache_index(), indices)
-            port = self.DeclareVectorOutputPort(f"{name}_{what}", len(indices), calc, {whole.ticket()})
+            port = self._system.DeclareVectorOutputPort(f"{name}_{what}", len(indices), calc, {whole.ticket()})
             port.cache_entry().use_native(NativePart(whole, indices))
             ports.append(port)
 
@@ -152,93 +177,90 @@ class PlantOutputs(PlantSampling):
 
     def get_state_output_port(self, model_instance: int | None = None) -> LeafOutputPort:
         """Returns the port with [q; v], of the whole plant or of one model instance."""
-        self._require_finalized("get_state_output_port()")
+        self._model.require_finalized("get_state_output_port()")
         if model_instance is None:
             return self._state_port
         return self._of_instance(self._instance_state_ports, model_instance)
 
     def get_body_poses_output_port(self) -> LeafOutputPort:
         """Returns the port with a list of the poses X_WB of all bodies, by BodyIndex."""
-        self._require_finalized("get_body_poses_output_port()")
+        self._model.require_finalized("get_body_poses_output_port()")
         return self._body_poses_port
 
     def get_body_spatial_velocities_output_port(self) -> LeafOutputPort:
         """Returns the port with a list of the spatial velocities V_WB_W of all bodies, by BodyIndex."""
-        self._require_finalized("get_body_spatial_velocities_output_port()")
+        self._model.require_finalized("get_body_spatial_velocities_output_port()")
         return self._body_velocities_port
 
     def get_body_spatial_accelerations_output_port(self) -> LeafOutputPort:
         """Returns the port with a list of the spatial accelerations A_WB_W of all bodies, by BodyIndex."""
-        self._require_finalized("get_body_spatial_accelerations_output_port()")
+        self._model.require_finalized("get_body_spatial_accelerations_output_port()")
         return self._body_accelerations_port
 
     def get_generalized_acceleration_output_port(self, model_instance: int | None = None) -> LeafOutputPort:
         """Returns the port with vdot, of the whole plant or of one model instance."""
-        self._require_finalized("get_generalized_acceleration_output_port()")
+        self._model.require_finalized("get_generalized_acceleration_output_port()")
         if model_instance is None:
             return self._acceleration_port
         return self._of_instance(self._instance_acceleration_ports, model_instance)
 
     def get_net_actuation_output_port(self, model_instance: int | None = None) -> LeafOutputPort:
-        """Returns the port with what actuators exert, of the whole plant or of one model instance.
-
-        That is actuation and PD control, within the effort limits. Controllers of locked joints do not contribute.
-        """
-        self._require_finalized("get_net_actuation_output_port()")
+        """Returns the port with what actuators exert, of the whole plant or of one model instance."""
+        self._model.require_finalized("get_net_actuation_output_port()")
         if model_instance is None:
             return self._net_actuation_port
         return self._of_instance(self._instance_net_actuation_ports, model_instance)
 
     def get_reaction_forces_output_port(self) -> LeafOutputPort:
-        """Returns the port with a list of the joints' reaction forces F_CJc_Jc, by JointIndex.
-
-        Each is the spatial force that the joint exerts, with its actuators, damping and springs on its coordinates, on
-        its child body C at the origin of the frame Jc that it has there, expressed in Jc.
-        """
-        self._require_finalized("get_reaction_forces_output_port()")
+        """Returns the port with a list of the joints' reaction forces F_CJc_Jc, by JointIndex."""
+        self._model.require_finalized("get_reaction_forces_output_port()")
         return self._reaction_forces_port
 
     def get_contact_results_output_port(self) -> LeafOutputPort:
         """Returns the port with the ContactResults."""
-        self._require_finalized("get_contact_results_output_port()")
+        self._model.require_finalized("get_contact_results_output_port()")
         return self._contact_results_port
 
     def get_generalized_contact_forces_output_port(self, model_instance: int) -> LeafOutputPort:
         """Returns the port with the generalized forces of all contacts on a model instance, in the order of its v."""
-        self._require_finalized("get_generalized_contact_forces_output_port()")
+        self._model.require_finalized("get_generalized_contact_forces_output_port()")
         return self._of_instance(self._instance_contact_ports, model_instance)
 
     def get_geometry_pose_output_port(self) -> LeafOutputPort:
         """Returns the port with the poses of the frames that the plant has in the SceneGraph."""
-        return self._geometry_pose_port
+        return self.geometry_pose_port
+
+    def _of_instance(self, ports: list[LeafOutputPort], model_instance: int) -> LeafOutputPort:
+        self._tree.GetModelInstanceName(ModelInstanceIndex(model_instance))  # refuses one that does not exist
+        return ports[model_instance]
 
     # ------------------------------------------------------------------ calculations
 
     def _calc_state(self, context: Any, output: BasicVector) -> None:
-        output.get_mutable_value()[:] = self._workspace(context).x
+        output.get_mutable_value()[:] = self._views.workspace(context).x
 
     def _calc_instance_state(self, indices: Any, context: Any, output: BasicVector) -> None:
-        output.get_mutable_value()[:] = self._workspace(context).x[indices]
+        output.get_mutable_value()[:] = self._views.workspace(context).x[indices]
 
     def _calc_acceleration(self, context: Any, output: BasicVector) -> None:
-        output.get_mutable_value()[:] = self._eval_vdot(context)
+        output.get_mutable_value()[:] = self._results._eval_vdot(context)
 
     def _calc_net_actuation(self, context: Any, output: BasicVector) -> None:
-        output.get_mutable_value()[:] = self._eval_net_actuation(context)
+        output.get_mutable_value()[:] = self._results._eval_net_actuation(context)
 
     def _calc_contact_results(self, context: Any, output: AbstractValue) -> None:
-        plant: Any = self
-        output.set_value(ContactResults(plant, self._eval_contacts(context)))
+        plant = cast("MultibodyPlant", self._system)
+        output.set_value(ContactResults(plant, self._results._eval_contacts(context)))
 
     def _calc_contact_forces(self, context: Any, output: BasicVector) -> None:
-        contacts = self._eval_contacts(context)
+        contacts = self._results._eval_contacts(context)
         output.get_mutable_value()[:] = 0.0 if contacts is None else contacts.tau
 
     def _allocate_body_accelerations(self) -> Value:
         return Value([SpatialAcceleration.Zero() for _ in range(self._tree.num_bodies())])
 
     def _calc_body_accelerations(self, context: Any, output: AbstractValue) -> None:
-        bodies = self._eval_body_dynamics(context)
+        bodies = self._results._eval_body_dynamics(context)
         if bodies is None:
             output.SetFrom(self._allocate_body_accelerations())
         else:
@@ -249,11 +271,11 @@ class PlantOutputs(PlantSampling):
         return Value([SpatialForce.Zero() for _ in self._tree.joints])
 
     def _calc_reaction_forces(self, context: Any, output: AbstractValue) -> None:
-        bodies = self._eval_body_dynamics(context)
+        bodies = self._results._eval_body_dynamics(context)
         if bodies is None:
             output.SetFrom(self._allocate_reaction_forces())
         else:
-            output.set_value(list(map(SpatialForce._from_coeffs, self._reaction_forces_of(context, bodies))))
+            output.set_value(list(map(SpatialForce._from_coeffs, self._results._reaction_forces_of(context, bodies))))
 
     def _allocate_body_poses(self) -> Value:
         return Value([RigidTransform()] * self._tree.num_bodies())
@@ -262,16 +284,16 @@ class PlantOutputs(PlantSampling):
         return Value([SpatialVelocity.Zero() for _ in range(self._tree.num_bodies())])
 
     def _calc_body_poses(self, context: Any, output: AbstractValue) -> None:
-        position, mobods = self._eval_poses(context).position, self._tree.mobod_of_body
+        position, mobods = self._kinematics.eval_poses(context).position, self._tree.mobod_of_body
         R_WB, p_WoBo_W = position["R_WB"][mobods], position["p_WoBo_W"][mobods]
         output.set_value(list(map(rigid_transform, R_WB, p_WoBo_W)))
 
     def _calc_body_velocities(self, context: Any, output: AbstractValue) -> None:
-        V_WB_W = self._eval_velocity(context).velocity["V_WB_W"][self._tree.mobod_of_body]
+        V_WB_W = self._kinematics.eval_velocity(context).velocity["V_WB_W"][self._tree.mobod_of_body]
         output.set_value(list(map(SpatialVelocity._from_coeffs, V_WB_W)))
 
     def _calc_geometry_pose(self, context: Any, output: AbstractValue) -> None:
-        w = self._eval_poses(context)  # which refuses a plant that is not finalized
+        w = self._kinematics.eval_poses(context)  # which refuses a plant that is not finalized
         poses: FramePoseVector = output.get_mutable_value()
         if w.is_float:
             room, write = w.frame_poses
@@ -285,7 +307,7 @@ class PlantOutputs(PlantSampling):
         if w.is_numeric:  # geometry is where it is, also in a context of complex numbers
             X_WF, R_WB, p_WoBo_W = np.zeros(shape), R_WB.real, p_WoBo_W.real
         else:
-            X_WF = ScalarArray.of(shape, scalar_of(self))
+            X_WF = ScalarArray.of(shape, scalar_of(self._system))
         X_WF[:, :3, :3] = R_WB
         X_WF[:, :3, 3] = p_WoBo_W
         X_WF[:, 3, 3] = 1.0
@@ -298,9 +320,6 @@ class PlantOutputs(PlantSampling):
         write = bind(geometry_poses, np.asarray(self._frame_mobods, np.int64), identities, w.position, poses.poses())
         w.frame_poses = poses.poses(), write
         return write
-
-    _frame_mobods: Any
-    _moving_frame_ids: list[Any]
 
 
 def _calc_part(whole: int, indices: Any, context: Any, output: BasicVector) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework import LeafSystem
+from merganser.framework import LeafOutputPort, LeafSystem
 from merganser.framework.math import RigidTransform
 from merganser.geometry import FrameId, GeometryId, SceneGraph, SourceId
 from merganser.multibody.plant.arguments import check_forces, check_pitches, checked_vector, mobod_of
@@ -49,6 +49,7 @@ class PlantParts(ElementsFace, StateFace, KinematicsFace, DynamicsFace, Geometry
     _frame_poses: FramePoses
     _frame_motion: FrameMotion
     _time_step: float
+    _outputs: Any  # OutputPorts, which needs what is a base of the plant
 
     def _make_parts(self, tree: MultibodyTree, time_step: float) -> None:
         self._tree, self._time_step = tree, time_step
@@ -130,6 +131,11 @@ class PlantParts(ElementsFace, StateFace, KinematicsFace, DynamicsFace, Geometry
 
     def _describe_element_failure(self, context: Any, status: int) -> str:
         return self._force_elements.describe_failure(context, self._workspace(context), status)
+
+    @property
+    def _geometry_pose_port(self) -> LeafOutputPort:
+        port: LeafOutputPort = self._outputs.geometry_pose_port
+        return port
 
     @property
     def _choices(self) -> ContactChoices:

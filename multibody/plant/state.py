@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from merganser.framework import RandomGenerator
 from merganser.multibody.plant.arguments import checked_vector, sized_vector
+from merganser.multibody.plant.kernel_calls import bind_write_q, bind_write_v, bind_write_x
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.state_views import StateViews
-from merganser.multibody.plant.workspace import Workspace
 
 __all__ = ["MISSING", "PlantState"]
 
@@ -24,11 +24,11 @@ class PlantState:
     """Copies of the state x = [q; v] and of its parts, and changes of them.
 
     Every `set_...` function checks its arguments, and refuses values that are not finite, before it changes anything.
-    The first lines of those for the whole state are those of StateViews.workspace(), as in kinematics.py.
+    A kernel checks and writes what is an array for all, as it often is.
     """
 
     def __init__(self, model: PlantModel, views: StateViews) -> None:
-        self._model, self._tree, self._system, self._views = model, model.tree, model.system, views
+        self._model, self._tree, self._views = model, model.tree, views
 
     # ------------------------------------------------------------------ positions and velocities
 
@@ -51,16 +51,9 @@ class PlantState:
 
     def set_positions(self, context: Any, model_instance: Any = MISSING, q: Any = MISSING) -> None:
         """Sets q of the plant, or of one model instance."""
-        try:
-            w: Workspace | None = context.workspace if context.system is self._system else None
-        except AttributeError:
-            w = None
-        if w is None:
-            w = self._views.workspace(context)
+        w = self._views.workspace(context)
         store = w.store
-        if store.reader is not None:
-            store.note_read(context, 0)
-        if q is MISSING and not store.computing and w.write_q(model_instance):  # as it often is: a vector for all
+        if q is MISSING and not store.computing and (w.calls.write_q or bind_write_q(w))(model_instance):
             store.invalid |= w.down[w.q_node]
             return
         instance, given = _instance_and_vector("SetPositions", "q", model_instance, q)
@@ -69,16 +62,9 @@ class PlantState:
 
     def set_velocities(self, context: Any, model_instance: Any = MISSING, v: Any = MISSING) -> None:
         """Sets v of the plant, or of one model instance."""
-        try:
-            w: Workspace | None = context.workspace if context.system is self._system else None
-        except AttributeError:
-            w = None
-        if w is None:
-            w = self._views.workspace(context)
+        w = self._views.workspace(context)
         store = w.store
-        if store.reader is not None:
-            store.note_read(context, 0)
-        if v is MISSING and not store.computing and w.write_v(model_instance):  # as it often is: a vector for all
+        if v is MISSING and not store.computing and (w.calls.write_v or bind_write_v(w))(model_instance):
             store.invalid |= w.down[w.v_node]
             return
         instance, given = _instance_and_vector("SetVelocities", "v", model_instance, v)
@@ -88,16 +74,9 @@ class PlantState:
 
     def set_positions_and_velocities(self, context: Any, model_instance: Any = MISSING, q_v: Any = MISSING) -> None:
         """Sets [q; v] of the plant, or of one model instance."""
-        try:
-            w: Workspace | None = context.workspace if context.system is self._system else None
-        except AttributeError:
-            w = None
-        if w is None:
-            w = self._views.workspace(context)
+        w = self._views.workspace(context)
         store = w.store
-        if store.reader is not None:
-            store.note_read(context, 0)
-        if q_v is MISSING and not store.computing and w.write_x(model_instance):  # as it often is: a vector for all
+        if q_v is MISSING and not store.computing and (w.calls.write_x or bind_write_x(w))(model_instance):
             store.invalid |= w.down[w.q_node] | w.down[w.v_node]
             return
         caller = "SetPositionsAndVelocities"

@@ -42,7 +42,7 @@ class StateViews:
     """
 
     def __init__(self, model: PlantModel) -> None:
-        self._model = model
+        self._model, self._system = model, model.system
         self.state_node = self.num_parameters = 0
         self.parameter_group = self.gravity_group = self.rotor_group = self.constant_group = self.frame_group = -1
         self.position_entry = self.velocity_entry = self.pose_entry = self.parameter_entry = -1
@@ -106,18 +106,19 @@ class StateViews:
             ValueError: the context belongs to another system.
             TypeError: it is not a Context.
         """
-        system = self._model.system
-        if getattr(context, "system", None) is not system:
-            system.ValidateContext(context)
-        if context.workspace is None:
-            context.workspace = self._make_workspace(context)
-        workspace: Workspace = context.workspace
-        if workspace.store.reader is not None:
-            workspace.store.note_read(context, 0)
-        return workspace
+        try:
+            w: Workspace | None = context.workspace if context.system is self._system else None
+        except AttributeError:
+            w = None
+        if w is None:
+            w = self._make_workspace(context)
+        if w.store.reader is not None:
+            w.store.note_read(context, 0)
+        return w
 
     def _make_workspace(self, context: Any) -> Workspace:
         model = self._model
+        model.system.ValidateContext(context)
         model.require_finalized("a computation")
         state, parameters = context.peek_state(), context.peek_parameters()
         x = state.get_discrete_state(0) if model.is_discrete else state.get_continuous_state().get_vector()
@@ -141,6 +142,7 @@ class StateViews:
         w.q_node, w.v_node = self.state_node or Q, self.state_node or V
         w.constants = w.view_records(numbers(self.constant_group), layout.constant_dtype)
         w.frames = w.view_records(numbers(self.frame_group), layout.frame_dtype)
+        context.workspace = w
         return w
 
     def q(self, context: Any) -> Array:

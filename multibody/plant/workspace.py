@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -11,16 +12,14 @@ from numpy.typing import NDArray
 
 from merganser.framework.core.store import CacheSlot, Store
 from merganser.framework.native import Given, Result, bind
-from merganser.multibody import kernels
-from merganser.multibody.kernels import checked_arrays, layout
+from merganser.multibody.kernels import layout
 from merganser.multibody.kernels.mobilizers import quaternion_starts
+from merganser.multibody.plant.kernel_calls import KernelCalls
 
-__all__ = ["GIVEN", "Workspace"]
+__all__ = ["Workspace"]
 
 Array = NDArray[Any]
 
-_NO_QUATERNIONS = np.zeros(0, np.int64)
-GIVEN: Any = object()  # see Workspace.prepare()
 
 
 class Workspace:
@@ -57,15 +56,7 @@ class Workspace:
         point: room for one position.
         total_mass: room for one mass.
         quaternion_starts: where in q quaternions start.
-        run_position, run_kinematics, run_velocity: bring kinematics up to date, without arguments.
-        run_poses, run_rest: the same for the poses alone, and for the rest of the position kinematics.
-        run_mass_matrix, run_jacobian, run_point_jacobian, run_center_of_mass_jacobian, run_bias_accelerations,
-            run_point_bias, run_inverse_dynamics, run_state_inverse_dynamics, run_derivatives: call kernels with what
-            is missing, see _RUNS, and return new arrays where there is a Result; inverse dynamics without
-            gravity.
-        write_q, write_v, write_x, write_point: write a vector into q, v, x or `point`, if it is an array of float64 of
-            that shape with values that may stand there, and return True; otherwise nothing is written, and what they
-            return is false. With other scalar types they never write.
+        calls: kernels that are bound to these arrays.
         room_F: workspace of kernels, as F_applied; no value outlives a call.
         zeros_v, zeros_F, zero_gravity: constants for algorithms that leave something out; never written.
         position_slot, velocity_slot: as given; they tell whether the kinematics are up to date.
@@ -92,38 +83,16 @@ class Workspace:
     """
 
     __slots__ = (
-        "F_applied", "J_shape", "M_shape", "codes", "constants", "contact", "contact_sample", "down",
-        "drives", "dtype", "frame_poses", "frames", "gravity", "has_applied_forces", "held",
-        "held_parameters", "is_float", "is_numeric",
+        "F_applied", "J_shape", "M_shape", "calls", "codes", "constants", "contact", "contact_sample", "down",
+        "drives", "dtype", "frame_poses", "frames", "gravity", "has_applied_forces", "held", "held_parameters",
+        "is_float", "is_numeric",
         "kinematics_clearing", "loops", "net_actuation", "parameter_bit", "parameters", "places", "point",
-        "pose_bit", "pose_clearing", "poses", "position", "position_bit", "position_clearing", "position_slot", "q",
-        "q_node", "q_shape", "quaternion_starts", "room_F", "room_for_drives", "room_for_samples",
-        "run_bias_accelerations",
-        "run_center_of_mass_jacobian", "run_derivatives", "run_inverse_dynamics", "run_jacobian", "run_kinematics",
-        "run_mass_matrix", "run_point_bias", "run_point_jacobian", "run_poses", "run_position", "run_rest",
-        "run_state_inverse_dynamics", "run_velocity", "scalar", "scratch", "sensitivity", "store", "tau", "topology",
-        "total_mass", "v", "v_node", "v_shape", "velocity", "velocity_bit", "velocity_clearing", "velocity_slot",
-        "write_point", "write_q", "write_v", "write_x", "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
+        "pose_bit", "pose_clearing", "poses", "position", "position_bit", "position_clearing", "position_slot",
+        "q", "q_node", "q_shape", "quaternion_starts", "room_F", "room_for_drives", "room_for_samples",
+        "scalar", "scratch", "sensitivity", "store", "tau", "topology", "total_mass", "v", "v_node", "v_shape",
+        "velocity", "velocity_bit", "velocity_clearing", "velocity_slot", "x", "x_shape", "zero_gravity",
+        "zeros_F", "zeros_v",
     )  # fmt: skip
-
-    run_position: Callable[[], Any]
-    run_poses: Callable[[], Any]
-    run_rest: Callable[[], Any]
-    run_kinematics: Callable[[], Any]
-    run_velocity: Callable[[], Any]
-    run_mass_matrix: Callable[[], Array]
-    run_inverse_dynamics: Callable[..., Array]
-    run_state_inverse_dynamics: Callable[..., Array]
-    run_derivatives: Callable[[Array], int]
-    run_jacobian: Callable[..., Any]
-    run_point_jacobian: Callable[..., Array]
-    run_center_of_mass_jacobian: Callable[..., Array]
-    run_bias_accelerations: Callable[..., Any]
-    run_point_bias: Callable[..., Array]
-    write_q: Callable[[Any], bool | None]
-    write_v: Callable[[Any], bool | None]
-    write_x: Callable[[Any], bool | None]
-    write_point: Callable[[Any], bool | None]
 
     def __init__(
         self,
@@ -182,6 +151,7 @@ class Workspace:
         self.constants: Any = None  # these two are set by the plant
         self.frames: Any = None
         self.codes: dict[Any, Any] = {}
+        self.calls = KernelCalls()
         self.places: dict[Any, tuple[int, Array]] = {}
         self.poses: dict[Any, Callable[[], tuple[Array, Array]]] = {}
         self.q_shape, self.v_shape, self.x_shape, self.M_shape = (num_q,), (num_v,), x.shape, (num_v, num_v)
@@ -189,65 +159,35 @@ class Workspace:
         self.q_node = self.v_node = 0
         self.quaternion_starts: Array = quaternion_starts(topology)
 
-    def __getattr__(self, name: str) -> Any:
-        """Makes a function that calls a kernel when it is first asked for: few Contexts need all of them."""
-        if name in _ROOMS:
-            room, has_quaternions = _ROOMS[name]
-            starts = self.quaternion_starts if has_quaternions else _NO_QUATERNIONS
-            self._prepare_writing(name, getattr(self, room), starts)
-        elif name in _POSITION_PARTS and not self.is_float:
-            setattr(self, name, self.run_position)
-        elif name in _RUNS:
-            self.prepare(name, *_RUNS[name](self))
-        else:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        return getattr(self, name)
-
-    def prepare(self, name: str, kernel: Any, *arguments: Any, owner: Any = None) -> None:
-        """Makes attribute `name` a function that calls a kernel.
+    def bound(self, kernel: Any, **arguments: Any) -> Callable[..., Any]:
+        """A function that calls a kernel with these arguments.
 
         Args:
-            name: of the attribute.
-            owner: whose attribute it is; the workspace by default.
             kernel: what it calls.
-            arguments: those of the kernel; GIVEN for each that the function takes, all in one row, and a Result in
-                place of an array that the function makes and returns, as bind() does.
+            arguments: those of the kernel, by their names; a Given for each that the function takes, in the order of
+                the kernel, and a Result in place of an array that the function makes and returns, as bind() does.
+
+        Raises:
+            TypeError: a name is none of the kernel, or one is missing.
         """
-        owner = self if owner is None else owner
-        first = next((i for i, a in enumerate(arguments) if a is GIVEN or isinstance(a, Result)), len(arguments))
-        before, after = arguments[:first], [a for a in arguments[first:] if a is not GIVEN]
-        if any(a is GIVEN for a in arguments[len(arguments) - len(after) :]):
-            raise ValueError(f"{name}: the GIVEN arguments must stand in one row.")
-        results = [i for i, a in enumerate(after) if isinstance(a, Result)]
-        has_status = kernel.interpreted.__annotations__["return"] != "None"
+        ordered = _in_order(kernel, arguments)
+        return bind(kernel, *ordered) if self.is_float else functools.partial(self._call_bound, kernel, ordered)
 
-        def run_first(*given: Any) -> Any:
-            left = iter(given)
-            run = bind(kernel, *(Given(next(left)) if a is GIVEN else a for a in arguments))
-            setattr(owner, name, run)
-            return run(*given)
-
-        def run_always(*given: Any) -> Any:
-            if not results:
-                return self.call(kernel, *before, *given, *after)
-            values = after.copy()
-            for i in results:
-                values[i] = np.empty(after[i].shape, self.dtype)
-            status = self.call(kernel, *before, *given, *values)
-            if len(results) == 1 and not has_status:
-                return values[results[0]]
-            made = tuple(values[i] for i in results)
-            return (status, *made) if has_status else made
-
-        setattr(owner, name, run_first if self.is_float else run_always)
-
-    def _prepare_writing(self, name: str, room: Array, quaternion_starts: Array) -> None:
-        def write_first(given: Any) -> Any:
-            write = bind(checked_arrays.write_checked, quaternion_starts, room, Given(room, is_checked=True))
-            setattr(self, name, write)
-            return write(given)
-
-        setattr(self, name, write_first if self.is_float else _write_nothing)
+    def _call_bound(self, kernel: Any, arguments: tuple[Any, ...], *given: Any) -> Any:
+        """What a bound kernel does, with other scalars than floats."""
+        left, made, values = iter(given), [], []
+        for argument in arguments:
+            if isinstance(argument, Given):
+                values.append(next(left))
+            elif isinstance(argument, Result):
+                made.append(np.empty(argument.shape, self.dtype))
+                values.append(made[-1])
+            else:
+                values.append(argument)
+        status = self.call(kernel, *values)
+        if kernel.interpreted.__annotations__["return"] != "None":
+            made.insert(0, status)
+        return made[0] if len(made) == 1 else tuple(made) or None
 
     def write_state(self, x: Array) -> bool:
         """Writes x = [q; v] of this scalar type into the Context, unless it has quaternions; returns whether it did."""
@@ -298,55 +238,22 @@ class Workspace:
         return kernel.interpreted
 
 
-def _write_nothing(given: Any) -> None:
-    """For scalar types whose values Python checks."""
-
-
 @functools.cache
 def _dtype_of_records(dtype_of: Callable[[Any], np.dtype[Any]], scalar: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of records of a scalar type; to make it again takes 20 us."""
     return dtype_of(scalar)
 
 
-def _model(w: Workspace) -> tuple[Array, Array]:
-    return w.topology, w.parameters
+def _in_order(kernel: Any, arguments: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments of a kernel in its order."""
+    names = _parameter_names(kernel)
+    if set(names) != arguments.keys():
+        wrong = sorted(set(names) ^ arguments.keys())
+        raise TypeError(f"{kernel.interpreted.__name__}() takes {', '.join(names)}; missing or unknown: {wrong}.")
+    return tuple(arguments[name] for name in names)
 
 
-_PLACES = (GIVEN, GIVEN, GIVEN, GIVEN, GIVEN, GIVEN)  # of B, the points, A and E
-_FORCES = (GIVEN, GIVEN)  # vdot and F_applied
-_POSITION_PARTS = ("run_poses", "run_rest")  # which other scalars than floats do together
-# The kernels that a workspace calls, with their arguments; see Workspace.prepare.
-_RUNS: dict[str, Callable[[Workspace], tuple[Any, ...]]] = {
-    "run_position": lambda w: (kernels.position_kinematics, *_model(w), w.q, w.position),
-    "run_poses": lambda w: (kernels.poses, *_model(w), w.q, w.position),
-    "run_rest": lambda w: (kernels.hinges_and_inertias, *_model(w), w.q, w.position),
-    "run_kinematics": lambda w: (kernels.kinematics, *_model(w), w.q, w.v, w.position, w.velocity),
-    "run_velocity": lambda w: (kernels.velocity_kinematics, *_model(w), w.position, w.q, w.v, w.velocity),
-    "run_mass_matrix": lambda w: (kernels.mass_matrix, *_model(w), w.position, w.scratch, Result(w.M_shape)),
-    "run_jacobian": lambda w: (kernels.jacobian, w.topology, w.position, *_PLACES, GIVEN),
-    "run_point_jacobian": lambda w: (kernels.jacobian, w.topology, w.position, *_PLACES, Result(w.J_shape)),
-    "run_center_of_mass_jacobian": lambda w: (
-        kernels.center_of_mass_jacobian, w.topology, w.position, *(GIVEN,) * 4, w.scratch, Result((3, *w.v_shape)),
-        w.total_mass,
-    ),
-    "run_bias_accelerations": lambda w: (
-        kernels.point_accelerations, w.topology, w.position, w.velocity, w.zeros_v, *_PLACES, GIVEN, GIVEN,
-    ),
-    "run_point_bias": lambda w: (  # alpha_AB_E and a_ABp_E
-        kernels.point_accelerations, w.topology, w.position, w.velocity, w.zeros_v, *_PLACES, w.room_F, Result((2, 3)),
-    ),
-    "run_inverse_dynamics": lambda w: (
-        kernels.inverse_dynamics, *_model(w), w.zero_gravity, w.position, w.velocity, *_FORCES, w.scratch,
-        Result(w.v_shape),
-    ),
-    "run_state_inverse_dynamics": lambda w: (
-        kernels.state_inverse_dynamics, *_model(w), w.zero_gravity, w.q, w.v, *_FORCES, w.position, w.velocity,
-        w.scratch, Result(w.v_shape),
-    ),
-    "run_derivatives": lambda w: (
-        kernels.state_derivatives, *_model(w), w.gravity, w.x, w.tau, w.F_applied, w.position, w.velocity, w.scratch,
-        GIVEN,
-    ),
-}  # fmt: skip
-# What writes a vector into which array, and whether that has quaternions.
-_ROOMS = {"write_q": ("q", True), "write_v": ("v", False), "write_x": ("x", True), "write_point": ("point", False)}
+@functools.cache
+def _parameter_names(kernel: Any) -> tuple[str, ...]:
+    """The names of a kernel's parameters; to find them takes 20 us."""
+    return tuple(inspect.signature(kernel.interpreted).parameters)

@@ -43,8 +43,11 @@ ACTUATION = Door(f"{PLANT}.actuation:PlantInputs._gather_forces", "inputs are fi
 RESULTS = Door("multibody.algorithms.state:output", "an array of the right type and shape that can be written to")
 CACHES = Door("multibody.tree.computations:TreeComputations._check_cache", "a cache of this plant")
 FRAMES = Door("geometry.scene_graph:SceneGraph._calc_world_poses", "the poses of all frames are there, and finite")
-POSES = Door("geometry.proximity.queries:ProximityQueries._poses", "poses are finite")
+POSES = Door("geometry.proximity.queries:ProximityQueries.poses", "poses are finite")
 SHAPES = Door("geometry.geometry_instance:checked_shape", "measures and vertices are finite and not negative")
+HYDROELASTIC = Door(
+    "geometry.hydroelastic.representation:make_representation", "tetrahedra have volumes; moduli and lengths are finite"
+)
 PLANS = Door("analysis.plan.plan:Plan.is_current", "ports, values and logs are those that the plan was made for")
 BATCHES = Door("analysis.batch:_evaluate_all", "as many rows everywhere, of the sizes that the system has")
 STEPS = Door("analysis.integrators.base:IntegratorBase.reset_context", "the context is one of the system")
@@ -67,7 +70,9 @@ DOORS: dict[str, dict[str, tuple[Door, ...]] | tuple[Door, ...]] = {
     "framework.core.native_function": (BLOCKS, VECTORS, PORTS, PLANS),
     "framework.core.random_values": (GENERATORS,),
     "framework.native": (BLOCKS, VECTORS, PORTS, PLANS),
+    "framework._root.examples": (VECTORS, PORTS, PLANS),
     "framework.primitives": (BLOCKS, VECTORS, PORTS, PLANS),
+    "geometry.hydroelastic": (POSES, HYDROELASTIC),
     "geometry.pose_kernels": (FRAMES,),
     "geometry.proximity": (POSES, SHAPES),
     "multibody.contact": (STATE, VECTORS, POSES, SHAPES, ACTUATION),

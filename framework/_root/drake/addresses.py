@@ -17,6 +17,11 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "common.schema": ("multibody.parsing",),
     "common.value": ("framework",),
     "common.yaml": ("multibody.parsing", "drake.untyped_yaml"),
+    "examples": ("examples",),
+    "examples.acrobot": ("examples",),
+    "examples.pendulum": ("examples",),
+    "examples.quadrotor": ("examples",),
+    "examples.van_der_pol": ("examples",),
     "forwarddiff": ("framework.autodiff",),
     "geometry": ("geometry",),
     "math": ("framework.math", "framework.autodiff"),
@@ -25,6 +30,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
     "multibody.parsing": ("multibody.parsing",),
     "multibody.plant": ("multibody.plant",),
     "multibody.tree": ("multibody.tree",),
+    "planning": ("multibody.planning",),
     "polynomial": ("framework.trajectories",),
     "symbolic": ("framework.symbolic",),
     "systems": (),
@@ -40,11 +46,11 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
 # Modules of pydrake of which merganser has nothing.
 WITHOUT_COUNTERPART = frozenset(
     {
-        "common.cpp_param", "common.cpp_template", "common.deprecation", "examples", "examples.acrobot",
-        "examples.compass_gait", "examples.pendulum", "examples.quadrotor", "examples.rimless_wheel",
-        "examples.van_der_pol", "geometry.optimization", "gym", "lcm", "manipulation", "multibody.benchmarks",
+        "common.cpp_param", "common.cpp_template", "common.deprecation",
+        "examples.compass_gait", "examples.rimless_wheel",
+        "geometry.optimization", "gym", "lcm", "manipulation", "multibody.benchmarks",
         "multibody.fix_inertia", "multibody.inverse_kinematics", "multibody.mesh_to_model", "multibody.meshcat",
-        "multibody.optimization", "multibody.rational", "perception", "planning", "solvers", "systems.drawing",
+        "multibody.optimization", "multibody.rational", "perception", "solvers", "systems.drawing",
         "systems.jupyter_widgets", "systems.lcm", "systems.planar_scenegraph_visualizer", "systems.pyplot_visualizer",
         "systems.rendering", "systems.sensors", "visualization",
     }

@@ -8,7 +8,7 @@ q are two displacements [m] and the angle [rad]; F_k is the k-th axis of F.
 
 from __future__ import annotations
 
-from merganser.framework.native import inlined
+from merganser.framework.native import device
 from merganser.multibody.kernels.layout import PLANAR
 from merganser.multibody.kernels.mobilizers.kind import Closing, MobilizerKind, X, Y, Z
 from merganser.multibody.kernels.mobilizers.motion import (
@@ -21,7 +21,7 @@ from merganser.multibody.kernels.spatial import Array, column, set_vector
 __all__ = ["KIND"]
 
 
-@inlined
+@device
 def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Array, p_FoMo_F: Array) -> None:
     """Equation (1)."""
     q = node["q_start"]
@@ -29,7 +29,7 @@ def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Ar
     set_vector(p_FoMo_F, (q_in[q], q_in[q + 1], 0.0))
 
 
-@inlined
+@device
 def set_axes(node: Array, fixed: Array, parameters: Array, q_in: Array, body: Array) -> None:
     """Equation (2)."""
     set_translation_row(body, 0, column(body["R_WF"], 0))

@@ -8,7 +8,7 @@ q is the angle [rad].
 
 from __future__ import annotations
 
-from merganser.framework.native import inlined
+from merganser.framework.native import device
 from merganser.multibody.kernels.layout import SCREW
 from merganser.multibody.kernels.mobilizers.kind import MobilizerKind
 from merganser.multibody.kernels.mobilizers.motion import set_rotation_about_axis, set_row
@@ -17,7 +17,7 @@ from merganser.multibody.kernels.spatial import Array, rotate, scaled, set_vecto
 __all__ = ["KIND"]
 
 
-@inlined
+@device
 def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Array, p_FoMo_F: Array) -> None:
     """Equation (1)."""
     a, q = vector(fixed["axis_F"]), q_in[node["q_start"]]
@@ -25,7 +25,7 @@ def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Ar
     set_vector(p_FoMo_F, scaled(fixed["pitch"] * q, a))
 
 
-@inlined
+@device
 def set_axes(node: Array, fixed: Array, parameters: Array, q_in: Array, body: Array) -> None:
     """Equation (2)."""
     a_W = rotate(body["R_WF"], vector(fixed["axis_F"]))

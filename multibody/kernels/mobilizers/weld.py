@@ -7,7 +7,7 @@ The pose of a weld joint is part of that of F.
 
 from __future__ import annotations
 
-from merganser.framework.native import inlined
+from merganser.framework.native import device
 from merganser.multibody.kernels.layout import WELD
 from merganser.multibody.kernels.mobilizers.kind import ALL_AXES, ORIENTATION, Closing, MobilizerKind
 from merganser.multibody.kernels.mobilizers.motion import ORIGIN, set_no_rotation
@@ -16,13 +16,13 @@ from merganser.multibody.kernels.spatial import Array, set_vector
 __all__ = ["KIND"]
 
 
-@inlined
+@device
 def set_pose(node: Array, fixed: Array, parameters: Array, q_in: Array, R_FM: Array, p_FoMo_F: Array) -> None:
     set_no_rotation(R_FM)
     set_vector(p_FoMo_F, ORIGIN)
 
 
-@inlined
+@device
 def set_axes(node: Array, fixed: Array, parameters: Array, q_in: Array, body: Array) -> None:
     """There are none."""
 

@@ -278,10 +278,15 @@ def test_vector_types_survive_in_the_context():
     system = LeafSystem()
     system.DeclareNumericParameter(Pair([1.0, 2.0]))
     system.DeclareDiscreteState(Pair([3.0, 4.0]))
+    system.DeclareContinuousState(Pair([5.0, 6.0]), 1, 1, 0)
     system.DeclareAbstractParameter(Value([]))
     contexts = [system.CreateDefaultContext() for _ in range(2)]
     assert contexts[0].get_numeric_parameter(0).first() == 1.0
     assert contexts[0].Clone().get_discrete_state(0).first() == 3.0
+    contexts[0].get_mutable_continuous_state_vector()[0] = 7.0
+    assert contexts[0].Clone().get_continuous_state_vector().first() == 7.0
+    assert contexts[1].get_continuous_state().get_generalized_position()[0] == 5.0
+    assert system.ToAutoDiffXd().CreateDefaultContext().get_continuous_state_vector().first().value() == 5.0
     contexts[0].get_mutable_abstract_parameter(0).get_mutable_value().append(1)
     assert contexts[1].get_abstract_parameter(0).get_value() == []
 

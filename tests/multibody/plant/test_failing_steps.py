@@ -72,7 +72,10 @@ def test_what_the_last_good_step_has_found_outlasts_one_that_overflows(
             plant.GetPositionsAndVelocities(context),
             plant.get_generalized_acceleration_output_port().Eval(context),
             np.array([[*info.contact_force(), *info.contact_point(), info.slip_speed()] for info in infos]),
-            *(port.Eval(context) for port in plant._instance_contact_ports),
+            *(
+                plant.get_generalized_contact_forces_output_port(index).Eval(context)
+                for index in range(plant.num_model_instances())
+            ),
             np.array([F.get_coeffs() for F in plant.get_reaction_forces_output_port().Eval(context)]),
         ])  # fmt: skip
     for python, native in zip(*found):

@@ -15,7 +15,7 @@ from merganser.framework.math import RigidTransform
 from merganser.framework.primitives import ConstantVectorSource, Integrator, LogVectorOutput, Sine
 from merganser.geometry import Box, HalfSpace
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction, MultibodyPlant
-from merganser.multibody.plant.outputs import PlantOutputs
+from merganser.multibody.plant.outputs import OutputPorts
 from merganser.multibody.tree import RevoluteJoint, RevoluteSpring, SpatialInertia
 
 WAYS = ("never", "always")
@@ -41,7 +41,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return counted
 
     for name in CALCULATIONS:
-        monkeypatch.setattr(PlantOutputs, name, counting(getattr(PlantOutputs, name)))
+        monkeypatch.setattr(OutputPorts, name, counting(getattr(OutputPorts, name)))
     return made
 
 

@@ -1,0 +1,187 @@
+"""Surfaces and volumes of the shapes that come from files: Mesh and Convex."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry.meshes import (
+    ConvertVolumeToSurfaceMesh,
+    PolygonSurfaceMesh,
+    RefineVolumeMesh,
+    TriangleSurfaceMesh,
+    VolumeMesh,
+    convex_hull,
+    read_surface_mesh,
+    read_volume_mesh,
+)
+from merganser.geometry.meshes.arrays import merged
+from merganser.geometry.meshes.volume_mesh import boundary_triangles
+from merganser.geometry.shapes import Convex, Mesh
+
+__all__ = ["convex_volume", "file_volume", "inflated", "is_closed", "shape_surface", "surface_vertices"]
+
+Array = NDArray[np.float64]
+
+_logger = logging.getLogger("merganser.geometry")
+_FLAT = 1e-12  # tetrahedra with less than this share of the cube of their size are flat
+
+
+def shape_surface(shape: Mesh | Convex) -> TriangleSurfaceMesh:
+    """Returns the surface of a shape, scaled, in G: of a Convex and of nothing else that of the convex hull.
+
+    Raises:
+        RuntimeError: the file cannot be read, or it is a volume with a flat tetrahedron.
+    """
+    if isinstance(shape, Convex):
+        return _hull_surface(shape.GetConvexHull())
+    if shape.extension() == ".vtk":
+        return ConvertVolumeToSurfaceMesh(_checked_volume(shape))
+    return _read_surface(shape)
+
+
+def convex_volume(shape: Mesh | Convex, margin: float) -> VolumeMesh:
+    """Returns the convex hull, inflated, as tetrahedra around its center of volume, which is the last vertex.
+
+    Raises:
+        RuntimeError: the file cannot be read, its surface is not closed, or the hull has no volume.
+    """
+    if isinstance(shape, Mesh) and not is_closed(_read_surface(shape)):
+        raise RuntimeError(
+            f"the surface in '{shape.source().description()}' is not closed: some edge does not have one triangle on "
+            "each side. Close it, or make the shape a Convex, which stands for the convex hull"
+        )
+    surface = _hull_surface(shape.GetConvexHull())
+    name = shape.source().description()
+    if not _center_of_volume(surface)[0] > _FLAT * np.ptp(surface.vertex_array(), axis=0).max() ** 3:
+        raise RuntimeError(
+            f"the convex hull of '{name}' has no volume: all vertices lie in a plane. Make it rigid, or give it a "
+            "thickness"
+        )
+    if margin > 0.0:
+        center = _center_of_volume(surface)[1]
+        surface = _hull_surface(convex_hull(_moved_planes(surface, center, margin), name))
+    vertices, triangles = surface.vertex_array(), surface.triangle_array()
+    # The tip comes first, so that with triangles counter-clockwise seen from outside volumes are positive.
+    tip = np.full((len(triangles), 1), len(vertices))
+    return VolumeMesh(np.hstack([tip, triangles]), np.vstack([vertices, _center_of_volume(surface)[1]]))
+
+
+def _center_of_volume(surface: TriangleSurfaceMesh) -> tuple[float, Array]:
+    """The volume within a closed surface and its center."""
+    middle = surface.vertex_array().mean(axis=0)
+    corners = surface.vertex_array()[surface.triangle_array()] - middle
+    volumes = np.linalg.det(corners) / 6.0
+    total = float(volumes.sum())
+    return total, middle + volumes @ corners.sum(axis=1) / (4.0 * total) if total > 0.0 else middle
+
+
+def _moved_planes(surface: TriangleSurfaceMesh, center: Array, margin: float) -> Array:
+    """The corners of a convex surface whose planes are moved outwards; shape [n, 3]."""
+    from scipy.spatial import HalfspaceIntersection  # takes 0.4 s to import
+
+    first = surface.vertex_array()[surface.triangle_array()[:, 0]]
+    normals = np.array([surface.face_normal(t) for t in range(surface.num_triangles())])
+    offsets = -np.einsum("ti,ti->t", normals, first) - margin
+    return np.asarray(HalfspaceIntersection(np.column_stack([normals, offsets]), center).intersections)
+
+
+def file_volume(shape: Mesh) -> VolumeMesh:
+    """Returns the tetrahedra in a VTK file, scaled; refined if some of them have all vertices on the surface.
+
+    Raises:
+        RuntimeError: the file cannot be read, or has a flat tetrahedron or one that is inside out.
+    """
+    volume = _checked_volume(shape)
+    on_surface = surface_vertices(volume)
+    lost = int(on_surface[volume.tetrahedron_array()].all(axis=1).sum())
+    if not lost:
+        return volume
+    refined = RefineVolumeMesh(volume)
+    _logger.warning(
+        "Mesh '%s': %d of %d tetrahedra have all vertices on the surface, where the pressure is zero. The mesh is "
+        "refined to %d tetrahedra; RefineVolumeMeshIntoVtkFileContents() gives a file of them.",
+        shape.source().description(), lost, volume.num_elements(), refined.num_elements(),
+    )  # fmt: skip
+    return refined
+
+
+def surface_vertices(volume: VolumeMesh) -> NDArray[np.bool_]:
+    """Returns whether each vertex is one of a triangle that belongs to one tetrahedron only, shape [num_vertices]."""
+    on_surface = np.zeros(volume.num_vertices(), np.bool_)
+    on_surface[boundary_triangles(volume)] = True
+    return on_surface
+
+
+def is_closed(mesh: TriangleSurfaceMesh) -> bool:
+    """Whether each edge has as many triangles on one side as on the other; vertices at the same place are one."""
+    corners = merged(mesh.vertex_array())[mesh.triangle_array()]
+    edges = corners[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    low, high = np.sort(edges, axis=1).T
+    _, which = np.unique(low * (corners.max() + 1) + high, return_inverse=True)
+    return not np.bincount(which.ravel(), weights=np.where(edges[:, 0] == low, 1.0, -1.0)).any()
+
+
+def inflated(vertices: Array, triangles: NDArray[np.int64], margin: float) -> Array:
+    """Returns the vertices of a surface, moved as little as possible so that all triangles around them are farther out.
+
+    The least move u with n . u >= margin for the normals n around a vertex is a least distance problem (Lawson and
+    Hanson 1974, Solving Least Squares Problems, chapter 23).
+
+    Args:
+        vertices: positions [m], shape [n, 3]; those of no triangle stay.
+        triangles: vertices by index, counter-clockwise seen from outside.
+        margin: by how much the triangles are to move [m].
+    """
+    if margin == 0.0:
+        return vertices
+    from scipy.optimize import nnls  # takes 0.1 s to import
+
+    p0, p1, p2 = (vertices[triangles[:, i]] for i in range(3))
+    normals = np.cross(p1 - p0, p2 - p0)
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    around: dict[int, list[int]] = {}
+    for t, corners in enumerate(triangles.tolist()):
+        for v in corners:
+            around.setdefault(v, []).append(t)
+    moved = vertices.copy()
+    for v, faces in around.items():
+        n = np.unique(normals[faces].round(12), axis=0)
+        matrix, target = np.vstack([n.T, np.ones(len(n))]), np.array([0.0, 0.0, 0.0, 1.0])
+        residual = matrix @ nnls(matrix, target)[0] - target
+        moved[v] -= margin * residual[:3] / residual[3]
+    return moved
+
+
+def _hull_surface(hull: PolygonSurfaceMesh) -> TriangleSurfaceMesh:
+    return TriangleSurfaceMesh(hull.triangle_array(), hull.vertex_array())
+
+
+def _read_surface(shape: Mesh) -> TriangleSurfaceMesh:
+    mesh = read_surface_mesh(shape.source())
+    triangles = mesh.triangle_array()
+    if np.prod(shape.scale3()) < 0.0:  # mirrored: inside out
+        triangles = triangles[:, ::-1]
+    return TriangleSurfaceMesh(triangles, mesh.vertex_array() * shape.scale3())
+
+
+def _checked_volume(shape: Mesh) -> VolumeMesh:
+    volume = read_volume_mesh(shape.source())
+    vertices, tetrahedra = volume.vertex_array() * shape.scale3(), volume.tetrahedron_array()
+    if np.prod(shape.scale3()) < 0.0:
+        tetrahedra = tetrahedra[:, [0, 2, 1, 3]]
+    edges = vertices[tetrahedra[:, 1:]] - vertices[tetrahedra[:, :1]]
+    volumes = np.linalg.det(edges) / 6.0
+    flat = np.flatnonzero(~(volumes > _FLAT * np.linalg.norm(edges, axis=2).max(axis=1) ** 3))
+    if len(flat):
+        t = int(flat[0])
+        what = "is flat" if abs(volumes[t]) <= _FLAT * np.linalg.norm(edges[t], axis=1).max() ** 3 else "is inside out"
+        raise RuntimeError(
+            f"tetrahedron {t} in '{shape.source().description()}', of the vertices "
+            f"{volume.tetrahedron_array()[t].tolist()}, {what}: its volume is {volumes[t]:.3g} m³, which must be "
+            "positive. Remove it, or exchange two of its vertices"
+        )
+    return VolumeMesh(tetrahedra, vertices)

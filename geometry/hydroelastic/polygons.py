@@ -1,0 +1,176 @@
+"""Convex polygons: cut out of tetrahedra by planes, clipped by planes, and measured.
+
+A polygon stands in one of two rows of `Room.polygons`; clipping takes it from one to the other. Comparisons look at
+real parts, so that all of this runs with complex numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.native import device
+from merganser.geometry.proximity.box_tree import DEEPEST
+from merganser.geometry.proximity.vectors import Vector3, cross, dot
+
+__all__ = ["MOST_CORNERS", "Room", "center_of_polygon", "clip", "make_room", "signed_distance", "slice_tetrahedron"]
+
+Array = NDArray[Any]
+
+MOST_CORNERS = 10  # of a face: a slice of a tetrahedron, clipped by four planes, has 8, and rounding may add some
+_ROOM = 24  # corners while clipping: each plane may add half as many where rounding makes a polygon wavy
+_SLIVER = 1e-14  # polygons of less area, of the square of their size, are none
+
+
+class Room(NamedTuple):
+    """Work arrays; T is the scalar of the poses.
+
+    Attributes:
+        poses: X_VO, of the other geometry O in the frame of geometry V, and X_WV: rotation row by row, then position;
+            of T, shape [2, 12].
+        pose: R_VO, p_VO and |R_VO| in real numbers, shape [21].
+        polygons: corners, of T, shape [2, .., 3].
+        distances: of the corners from a plane, of T.
+        stack: nodes to be looked at, int64, shape [.., 2].
+    """
+
+    poses: Array
+    pose: Array
+    polygons: Array
+    distances: Array
+    stack: NDArray[np.int64]
+
+
+def make_room(scalar: Any = np.float64) -> Room:
+    """Returns work arrays for poses of float64 or complex128."""
+    return Room(
+        np.zeros((2, 12), scalar), np.zeros(21), np.zeros((2, _ROOM, 3), scalar), np.zeros(_ROOM, scalar),
+        np.zeros((4 * DEEPEST, 2), np.int64),
+    )  # fmt: skip
+
+
+def _make_slices() -> NDArray[np.int64]:
+    """For each set of vertices on the positive side, as bits: the number of corners, and the edge of each one.
+
+    Edges are pairs of vertices, the first one on the positive side. Corners are counter-clockwise seen from there.
+    """
+    p = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    slices = np.zeros((16, 9), np.int64)
+    for bits in range(1, 15):
+        above, below = ([v for v in range(4) if (bits >> v & 1) == side] for side in (1, 0))
+        edges = [(i, j) for i in above for j in below]
+        if len(edges) == 4:  # around the quadrilateral, neighbors share a vertex
+            edges = [edges[0], edges[1], edges[3], edges[2]]
+        middles = np.array([(p[i] + p[j]) / 2.0 for i, j in edges])
+        upwards = p[above].mean(axis=0) - p[below].mean(axis=0)
+        if np.cross(middles[1] - middles[0], middles[2] - middles[0]) @ upwards < 0.0:
+            edges.reverse()
+        slices[bits, 0] = len(edges)
+        slices[bits, 1 : 1 + 2 * len(edges)] = list(itertools.chain(*edges))
+    return slices
+
+
+_SLICES = _make_slices()
+
+
+@device
+def signed_distance(n: Vector3, d: Any, p: Array) -> Any:
+    """n . p + d."""
+    return n[0] * p[0] + n[1] * p[1] + n[2] * p[2] + d
+
+
+@device
+def slice_tetrahedron(vertices: Array, corners: Array, n: Vector3, d: Any, room: Room) -> int:
+    """Puts the polygon in which the plane n . p + d = 0 cuts a tetrahedron into the first row; returns its corners.
+
+    They are counter-clockwise seen from where n points. A tetrahedron that the plane only touches counts if it lies on
+    the positive side, so that of two with a face in the plane one does.
+    """
+    bits = 0
+    for i in range(4):
+        room.distances[i] = signed_distance(n, d, vertices[corners[i]])
+        if room.distances[i].real > 0.0:
+            bits += 1 << i
+    count = _SLICES[bits, 0]
+    for k in range(count):
+        i, j = _SLICES[bits, 1 + 2 * k], _SLICES[bits, 2 + 2 * k]
+        p, q = vertices[corners[i]], vertices[corners[j]]
+        t = room.distances[i] / (room.distances[i] - room.distances[j])
+        for c in range(3):
+            room.polygons[0, k, c] = p[c] + t * (q[c] - p[c])
+    return count
+
+
+@device
+def clip(room: Room, row: int, count: int, n: Vector3, d: Any, normal: Vector3) -> tuple[int, int]:
+    """Leaves of a polygon what lies where n . p + d >= 0 (Sutherland and Hodgman 1974).
+
+    A polygon in the plane itself stays if its normal points to the positive side, so that of two neighbors one has it.
+
+    Args:
+        room: with the polygon, whose corners are overwritten.
+        row: where it stands.
+        count: its corners.
+        n: unit normal of the plane.
+        d: its offset.
+        normal: of the polygon.
+
+    Returns:
+        The number of corners, zero if nothing is left, and the row where they stand.
+    """
+    polygon, clipped = room.polygons[row], room.polygons[1 - row]
+    num_inside, num_on = 0, 0
+    for i in range(count):
+        distance = signed_distance(n, d, polygon[i])
+        room.distances[i] = distance
+        if distance.real >= 0.0:
+            num_inside += 1
+        if distance.real == 0.0:
+            num_on += 1
+    if num_inside == count:
+        if num_on == count and dot(n, normal).real < 0.0:
+            return 0, row
+        return count, row
+    if num_inside == 0:
+        return 0, row
+    kept = 0
+    j = count - 1
+    for i in range(count):
+        d_i, d_j = room.distances[i], room.distances[j]
+        if (d_i.real >= 0.0) != (d_j.real >= 0.0) and kept < _ROOM:
+            t = d_j / (d_j - d_i)
+            for c in range(3):
+                clipped[kept, c] = polygon[j, c] + t * (polygon[i, c] - polygon[j, c])
+            kept += 1
+        if d_i.real >= 0.0 and kept < _ROOM:
+            for c in range(3):
+                clipped[kept, c] = polygon[i, c]
+            kept += 1
+        j = i
+    return kept, 1 - row
+
+
+@device
+def center_of_polygon(polygon: Array, count: int, normal: Vector3) -> tuple[Any, Vector3]:
+    """The area and the centroid of a polygon of unit normal; the area is zero if it is next to nothing."""
+    p0 = polygon[0, 0], polygon[0, 1], polygon[0, 2]
+    area = 0.0 * p0[0]
+    moment_x, moment_y, moment_z = area, area, area
+    size = 0.0
+    b = polygon[1, 0] - p0[0], polygon[1, 1] - p0[1], polygon[1, 2] - p0[2]
+    for i in range(2, count):
+        c = polygon[i, 0] - p0[0], polygon[i, 1] - p0[1], polygon[i, 2] - p0[2]
+        part = dot(cross(b, c), normal)
+        area += part
+        moment_x += part * (b[0] + c[0])
+        moment_y += part * (b[1] + c[1])
+        moment_z += part * (b[2] + c[2])
+        size += dot(c, c).real
+        b = c
+    if not area.real > _SLIVER * size:
+        return 0.0 * area, p0
+    scale = 1.0 / (3.0 * area)
+    return 0.5 * area, (p0[0] + scale * moment_x, p0[1] + scale * moment_y, p0[2] + scale * moment_z)

@@ -1,0 +1,258 @@
+"""Tetrahedra of primitive shapes, whose pressure is greatest on the medial set: the points with several nearest ones on
+the surface, or some of them.
+
+A shape is divided into the cells of its faces: what is nearer to a face than to the others. Within a cell the distance
+to the surface is linear, so that a function with one value on the surface and another one on the medial set is the same
+however the cell is divided into tetrahedra; a sphere's and an ellipsoid's medial set is their center. How cells are
+divided decides which polygons a contact surface has: they are divided as in pydrake, so that sums over polygons agree.
+
+A cell, a convex polyhedron, is divided by joining one of its vertices, the tip, with the triangles of the faces that do
+not contain it.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry.meshes.volume_mesh import VolumeMesh
+
+__all__ = ["MedialMesh", "box_mesh", "capsule_mesh", "cylinder_mesh", "ellipsoid_mesh", "sphere_mesh"]
+
+Array = NDArray[np.float64]
+Triangle = tuple[int, int, int]
+Tetrahedron = tuple[int, int, int, int]
+
+_SAME = 1e-14  # lengths that differ by less than this share of them are one
+_MOST_LEVELS = 8  # of a sphere: 524288 tetrahedra
+
+
+class MedialMesh(NamedTuple):
+    """A volume whose surface and medial set are known.
+
+    Attributes:
+        mesh: tetrahedra in G.
+        is_inner: whether a vertex lies on the medial set, else it lies on the surface; shape [num_vertices].
+    """
+
+    mesh: VolumeMesh
+    is_inner: NDArray[np.bool_]
+
+
+def sphere_mesh(radius: float, hint: float) -> MedialMesh:
+    """Returns a ball made of an octahedron whose triangles are divided by four until their edges are short enough.
+
+    Args:
+        radius: of the ball [m].
+        hint: length that no edge along a coordinate plane exceeds [m].
+    """
+    level = 0
+    while 2.0 * radius * math.sin(math.pi / 2 ** (level + 2)) > hint and level < _MOST_LEVELS:
+        level += 1
+    points, triangles = _unit_sphere(level)
+    vertices = np.vstack([np.zeros((1, 3)), radius * points])
+    tetrahedra = np.hstack([np.zeros((len(triangles), 1), np.int64), triangles + 1])
+    return _with_inner(tetrahedra, vertices, [0])
+
+
+def ellipsoid_mesh(axes: Array, hint: float) -> MedialMesh:
+    """Returns an ellipsoid: a ball of radius 1 whose edges are as long as the hint on the longest axis, stretched.
+
+    Args:
+        axes: half lengths along the axes of G [m], shape [3].
+        hint: length of edges [m].
+    """
+    ball, is_inner = sphere_mesh(1.0, hint / axes.max())
+    return MedialMesh(VolumeMesh(ball.tetrahedron_array(), ball.vertex_array() * axes), is_inner)
+
+
+@functools.cache
+def _unit_sphere(level: int) -> tuple[Array, NDArray[np.int64]]:
+    """Points on a sphere of radius 1 and triangles, counter-clockwise seen from outside."""
+    if level == 0:
+        points = np.array([[1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], np.float64)
+        around = [(i, (i + 1) % 4) for i in range(4)]
+        return points, np.array([(i, j, 4) for i, j in around] + [(j, i, 5) for i, j in around])
+    points, triangles = _unit_sphere(level - 1)
+    ends = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    edges, which = np.unique(ends, axis=0, return_inverse=True)
+    middles = points[edges].sum(axis=1)
+    middles /= np.linalg.norm(middles, axis=1)[:, None]
+    ab, bc, ca = (which.reshape(-1, 3) + len(points)).T
+    a, b, c = triangles.T
+    corners = np.stack([a, ab, ca, ab, b, bc, ca, bc, c, ab, bc, ca], axis=1)
+    return np.vstack([points, middles]), corners.reshape(-1, 3)
+
+
+# From the axes of a box to those along which its vertices are counted: the first is that of the shortest side.
+_TO_SHORTEST_FIRST = np.array(
+    [
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        [[0, 1, 0], [-1, 0, 0], [0, 0, 1]],
+        [[0, 0, 1], [0, 1, 0], [-1, 0, 0]],
+    ]
+)
+
+
+def box_mesh(size: Array) -> MedialMesh:
+    """Returns a box, with a vertex in the middle of each face lest patches on it lean to one side.
+
+    Args:
+        size: lengths along the axes of G [m], shape [3].
+    """
+    half_G = np.asarray(size, np.float64) / 2.0
+    turn = _TO_SHORTEST_FIRST[int(half_G.argmin())]
+    half = abs(turn) @ half_G
+    inset = half - half[0]
+    inset[inset < _SAME * half] = 0.0
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    # The medial set is a rectangle, a segment or a point; its corner next to each corner of the box.
+    inner, inner_of = np.unique(signs * inset + 0.0, axis=0, return_inverse=True)
+    order = np.lexsort((inner[:, 1], -inner[:, 2]))
+    inner, inner_of = inner[order], 8 + np.argsort(order)[inner_of.ravel()]
+    is_segment = len(inner) == 2
+    if is_segment:
+        inner = np.vstack([inner, np.zeros((1, 3))])
+    first_center = 8 + len(inner)
+    centers = np.vstack([s * np.eye(3)[axis] * half for axis in range(3) for s in (-1.0, 1.0)])
+    vertices = np.vstack([signs * half, inner, centers]) @ turn
+    tetrahedra: list[Tetrahedron] = []
+    for f in range(6):
+        axis, sign = divmod(f, 2)
+        ring = _ring_of_face(signs, axis, 2.0 * sign - 1.0)
+        inside = inner_of[ring].tolist()
+        middle = first_center - 1 if is_segment else None
+        sides = [_triangles([ring[i], ring[i - 1], inside[i - 1], inside[i]], middle) for i in range(4)]
+        tetrahedra += _join(first_center + f, [*itertools.chain(*sides), *_triangles(inside)], vertices)
+    return _with_inner(tetrahedra, vertices, range(8, first_center))
+
+
+def _ring_of_face(signs: Array, axis: int, sign: float) -> list[int]:
+    """The corners of one face of a box, one after the other around it."""
+    across = [(axis + 1) % 3, (axis + 2) % 3]
+    order = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
+    on_face = np.flatnonzero(signs[:, axis] == sign)
+    corner = {tuple(signs[c, across].tolist()): int(c) for c in on_face}
+    return [corner[at] for at in order]
+
+
+def _triangles(polygon: list[int], middle: int | None = None) -> list[Triangle]:
+    """Cuts a polygon into triangles from its vertex of the smallest index; corners that coincide count once.
+
+    If its last two corners are ends of the medial segment, it is cut from the middle of that one, if there is one.
+    """
+    corners = list(dict.fromkeys(polygon))
+    if len(corners) == 4 and middle is not None:
+        return [(middle, corners[i - 1], corners[i]) for i in (1, 2, 0)]
+    start = corners.index(min(corners)) if corners else 0
+    around = corners[start:] + corners[:start]
+    return [(around[0], b, c) for b, c in itertools.pairwise(around[1:])]
+
+
+def cylinder_mesh(radius: float, length: float, hint: float) -> MedialMesh:
+    """Returns a prism in a cylinder, whose medial set is a segment of the axis, its center or a disk across it.
+
+    Args:
+        radius: of the cylinder [m].
+        length: along Gz [m].
+        hint: length of edges around the rims [m], of which there are three or more.
+    """
+    n = max(3, math.ceil(2.0 * math.pi * radius / hint))
+    rim = radius * _circle(n)
+    h = length / 2.0
+    rims = [np.vstack([[[0.0, 0.0, s * h]], np.column_stack([rim, np.full(n, s * h)])]) for s in (-1.0, 1.0)]
+    if abs(h - radius) <= _SAME * radius:
+        inner = np.zeros((1, 3))
+    elif h > radius:
+        inner = np.array([[0.0, 0.0, radius - h], [0.0, 0.0, h - radius]])
+    else:
+        inner = np.vstack([np.zeros((1, 3)), np.column_stack([(1.0 - h / radius) * rim, np.zeros(n)])])
+    vertices = np.vstack([*rims, inner])
+    bottom, top, m = 0, n + 1, 2 * (n + 1)  # the middle ones, which come first
+    tetrahedra: list[Tetrahedron] = []
+    for i in range(n):
+        j = (i + 1) % n
+        b_i, b_j, t_i, t_j = bottom + 1 + i, bottom + 1 + j, top + 1 + i, top + 1 + j
+        if len(inner) > 2:
+            m_i, m_j = m + 1 + i, m + 1 + j
+            tetrahedra += _join(bottom, [(m, m_i, m_j), (b_i, m_j, m_i), (b_i, b_j, m_j)], vertices)
+            tetrahedra += _join(m, [(top, t_i, t_j), (m_i, t_i, t_j), (m_i, t_j, m_j)], vertices)
+            tetrahedra += _join(b_i, [(b_j, m_j, t_j), (m_i, m_j, t_j), (m_i, t_j, t_i)], vertices)
+            continue
+        last = m + len(inner) - 1
+        tetrahedra += _join(bottom, [(b_i, b_j, m)], vertices)
+        tetrahedra += _join(top, [(t_i, t_j, last)], vertices)
+        if last == m:
+            tetrahedra += _join(m, [(t_i, b_i, b_j), (t_i, b_j, t_j)], vertices)
+        else:
+            tetrahedra += _join(m, [(t_i, t_j, last), (b_i, t_j, t_i), (b_i, b_j, t_j)], vertices)
+    return _with_inner(tetrahedra, vertices, range(m, len(vertices)))
+
+
+def capsule_mesh(radius: float, length: float, hint: float) -> MedialMesh:
+    """Returns a capsule, divided by meridians and circles of latitude; its medial set is the segment of its axis.
+
+    Args:
+        radius: of the capsule [m].
+        length: along Gz, without the caps [m].
+        hint: length of edges around the circles [m].
+    """
+    n = max(3, math.floor(2.0 * math.pi * radius / hint))
+    num_rings = n // 2
+    angles = np.arange(num_rings) * (math.pi / (2 * num_rings))
+    h = length / 2.0
+    vertices = [np.array([[0.0, 0.0, -h], [0.0, 0.0, h], [0.0, 0.0, -h - radius], [0.0, 0.0, h + radius]])]
+    rings: dict[tuple[int, int], list[int]] = {}  # by end and latitude
+    count = 4
+    for end, s in enumerate((-1.0, 1.0)):
+        for k, angle in enumerate(angles.tolist()):
+            z = s * (h + radius * math.sin(angle))
+            vertices.append(np.column_stack([radius * math.cos(angle) * _circle(n), np.full(n, z)]))
+            rings[end, k] = list(range(count, count + n))
+            count += n
+    points = np.vstack(vertices)
+    tetrahedra: list[Tetrahedron] = []
+    for i in range(n):
+        j = (i + 1) % n
+        for end in (0, 1):
+            for k in range(num_rings - 1):
+                a, b = rings[end, k], rings[end, k + 1]
+                p, q = (a, b) if end == 0 else (b, a)  # cut from the bottom of i to the top of j
+                tetrahedra += _join(end, [(p[i], q[j], q[i]), (p[i], p[j], q[j])], points)
+            last = rings[end, num_rings - 1]
+            tetrahedra += _join(end, [(2 + end, last[i], last[j])], points)
+        b_i, b_j, t_i, t_j = rings[0, 0][i], rings[0, 0][j], rings[1, 0][i], rings[1, 0][j]
+        tetrahedra += _join(0, [(1, t_i, t_j), (b_i, t_j, t_i), (b_i, b_j, t_j)], points)
+    return _with_inner(tetrahedra, points, [0, 1])
+
+
+def _circle(n: int) -> Array:
+    """n points around a circle of radius 1, shape [n, 2]."""
+    angles = np.arange(n) * (2.0 * math.pi / n)
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def _join(tip: int, triangles: Sequence[Triangle], vertices: Array) -> list[Tetrahedron]:
+    """The tetrahedra between a vertex and triangles, whichever way these are turned."""
+    tetrahedra = []
+    for a, b, c in triangles:
+        u, v, w = (vertices[[a, b, c]] - vertices[tip]).tolist()
+        volume = (
+            (u[1] * v[2] - u[2] * v[1]) * w[0] + (u[2] * v[0] - u[0] * v[2]) * w[1] + (u[0] * v[1] - u[1] * v[0]) * w[2]
+        )
+        tetrahedra.append((tip, a, b, c) if volume > 0.0 else (tip, a, c, b))
+    return tetrahedra
+
+
+def _with_inner(
+    tetrahedra: Sequence[Tetrahedron] | NDArray[np.int64], vertices: Array, inner: Sequence[int] | range
+) -> MedialMesh:
+    is_inner = np.zeros(len(vertices), np.bool_)
+    is_inner[list(inner)] = True
+    return MedialMesh(VolumeMesh(np.asarray(tetrahedra), vertices), is_inner)

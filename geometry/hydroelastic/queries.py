@@ -1,0 +1,113 @@
+"""Contact surfaces in terms of ids, as `QueryObject` offers them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry.hydroelastic.contact_surface import ContactSurface
+from merganser.geometry.hydroelastic.engine import HydroelasticEngine
+from merganser.geometry.hydroelastic.representation import compliance_of
+from merganser.geometry.materials import HydroelasticContactRepresentation, HydroelasticType
+from merganser.geometry.pose_layout import WorldPoses
+from merganser.geometry.proximity.queries import GetState, ProximityQueries
+from merganser.geometry.query_results import PenetrationAsPointPair
+from merganser.geometry.shapes import HalfSpace
+
+__all__ = ["HydroelasticQueries"]
+
+Array = NDArray[Any]
+
+
+class HydroelasticQueries:
+    """Contact surfaces of the proximity geometries of one GeometryState.
+
+    Args:
+        proximity: queries on the same geometries.
+
+    Raises:
+        RuntimeError: a geometry has hydroelastic properties that are not fit for it.
+    """
+
+    def __init__(self, proximity: ProximityQueries) -> None:
+        self._proximity = proximity
+        self._layout = layout = proximity.layout
+        self._arrays = layout.hydroelastic
+        self._engine = HydroelasticEngine(self._arrays)
+        margins = [of.GetPropertyOrDefault("hydroelastic", "margin", 0.0) for of in layout.properties]
+        self._margin = float(sum(sorted(margins)[-2:]))
+        self._is_compliant = [compliance_of(of) == HydroelasticType.kCompliant for of in layout.properties]
+
+    def contact_surfaces(
+        self, get_state: GetState, poses: WorldPoses, representation: HydroelasticContactRepresentation, query: str
+    ) -> list[ContactSurface]:
+        """See `QueryObject.ComputeContactSurfaces`; `query` is what messages call this."""
+        X_WG = self._float_poses(poses, query)
+        surfaces, others = self._meet(X_WG, representation, query)
+        touching = self._proximity.overlaps(get_state, X_WG, others)
+        if len(touching):
+            raise self._no_surface(query, int(touching[0]["row_a"]), int(touching[0]["row_b"]))
+        return surfaces
+
+    def contact_surfaces_with_fallback(
+        self, get_state: GetState, poses: WorldPoses, representation: HydroelasticContactRepresentation, query: str
+    ) -> tuple[list[ContactSurface], list[PenetrationAsPointPair]]:
+        """See `QueryObject.ComputeContactSurfacesWithFallback`; `query` is what messages call this."""
+        X_WG = self._float_poses(poses, query)
+        surfaces, others = self._meet(X_WG, representation, query)
+        return surfaces, self._proximity.point_pairs(self._proximity.overlaps(get_state, X_WG, others))
+
+    def _meet(
+        self, X_WG: Array, representation: HydroelasticContactRepresentation, query: str
+    ) -> tuple[list[ContactSurface], NDArray[np.int64]]:
+        """The contact surfaces, and the pairs that may meet and have none."""
+        if not isinstance(representation, HydroelasticContactRepresentation):
+            raise TypeError(f"{query}() takes a HydroelasticContactRepresentation; given {representation!r}.")
+        candidates = self._proximity.engine.find_candidates(X_WG, self._margin)
+        have = self._arrays.have_surfaces(candidates)
+        pairs = candidates[have]
+        faces = self._engine.contact_surfaces(X_WG, pairs)
+        corners, numbers, owners = faces.corners.copy(), faces.numbers.copy(), faces.owners.copy()
+        starts = np.searchsorted(owners[:, 0], np.arange(len(pairs) + 1)).tolist()
+        ids, is_compliant = self._layout.geometry_ids, self._is_compliant
+        surfaces = []
+        for (m, n), start, end in zip(pairs.tolist(), starts, starts[1:]):
+            if end > start:
+                of_pair = corners[start:end], numbers[start:end], owners[start:end]
+                compliant = is_compliant[m], is_compliant[n]
+                surfaces.append(ContactSurface((ids[m], ids[n]), representation, of_pair, compliant))
+        return surfaces, candidates[~have]
+
+    def _float_poses(self, poses: WorldPoses, query: str) -> Array:
+        X_WG, dX_WG = self._proximity.poses(poses)
+        if dX_WG is not None:
+            raise RuntimeError(
+                f"{query}(): contact surfaces are for poses of float64; these are of AutoDiffXd. Evaluate them in a "
+                "SceneGraph of floats."
+            )
+        return X_WG
+
+    def _no_surface(self, query: str, a: int, b: int) -> RuntimeError:
+        """Why two geometries that overlap have no contact surface, and what to do."""
+        names = " and ".join(self._describe(row) for row in (a, b))
+        compliance = [compliance_of(self._layout.properties[row]) for row in (a, b)]
+        if HydroelasticType.kUndefined in compliance:
+            why = "one of them has no hydroelastic properties"
+        elif HydroelasticType.kCompliant not in compliance:
+            why = "both are rigid"
+        else:
+            why = "a compliant half space has contact surfaces with rigid geometries only"
+        return RuntimeError(
+            f"{query}(): {names} overlap, and {why}. Make one of them compliant and the other rigid or compliant, "
+            "filter the pair, or take ComputeContactSurfacesWithFallback(), where their contact is a point; in a "
+            "plant, ContactModel.kHydroelasticWithFallback."
+        )
+
+    def _describe(self, row: int) -> str:
+        layout = self._layout
+        compliance = compliance_of(layout.properties[row])
+        kind = "" if compliance == HydroelasticType.kUndefined else f"{compliance.value} "
+        shape = "half space" if isinstance(layout.shapes[row], HalfSpace) else type(layout.shapes[row]).__name__
+        return f"geometry '{layout.names[row]}' ({layout.geometry_ids[row]!r}), a {kind}{shape},"

@@ -1,0 +1,276 @@
+"""What a geometry is in hydroelastic contact: a rigid surface, a compliant volume with its pressure, or a half space.
+
+The pressure of a compliant geometry at rest is p = E e, with the hydroelastic modulus E and the extent e: 0 on the
+surface, 1 where the geometry is deepest, linear in each tetrahedron (Elandt et al. 2019, section III.A). With a margin
+m, the volume is inflated by m and e = -m / d on its surface, where d is the greatest depth, so that e is 0 where the
+surface was; of hulls and files, whose tetrahedra have different heights, only about there, as in pydrake.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.geometry.hydroelastic.mesh_shapes import (
+    convex_volume,
+    file_volume,
+    inflated,
+    shape_surface,
+    surface_vertices,
+)
+from merganser.geometry.hydroelastic.primitive_meshes import (
+    MedialMesh,
+    box_mesh,
+    capsule_mesh,
+    cylinder_mesh,
+    ellipsoid_mesh,
+    sphere_mesh,
+)
+from merganser.geometry.materials import HydroelasticType
+from merganser.geometry.meshes import ConvertVolumeToSurfaceMesh, TriangleSurfaceMesh, VolumeMesh
+from merganser.geometry.meshes.volume_mesh import boundary_triangles
+from merganser.geometry.properties import ProximityProperties
+from merganser.geometry.shapes import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, Mesh, Shape, Sphere
+
+__all__ = [
+    "CompliantHalfSpace",
+    "CompliantVolume",
+    "Representation",
+    "RigidHalfSpace",
+    "RigidSurface",
+    "Volume",
+    "compliance_of",
+    "make_representation",
+]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RigidSurface:
+    """A surface that does not give way.
+
+    Attributes:
+        mesh: in G, with normals outwards.
+    """
+
+    mesh: TriangleSurfaceMesh
+
+
+@dataclass(frozen=True, eq=False)
+class Volume:
+    """Tetrahedra and how deep they are.
+
+    Attributes:
+        mesh: in G.
+        extent: at each vertex, see above, shape [num_vertices].
+    """
+
+    mesh: VolumeMesh
+    extent: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CompliantVolume:
+    """A volume with a pressure that grows inwards.
+
+    Attributes:
+        volume: shared by all geometries of this shape.
+        modulus: pressure where the extent is 1 [Pa].
+    """
+
+    volume: Volume
+    modulus: float
+
+
+@dataclass(frozen=True, eq=False)
+class RigidHalfSpace:
+    """A half space that does not give way."""
+
+
+@dataclass(frozen=True, eq=False)
+class CompliantHalfSpace:
+    """A half space whose pressure grows with the depth.
+
+    Attributes:
+        pressure_per_depth: [Pa/m].
+    """
+
+    pressure_per_depth: float
+
+
+Representation = RigidSurface | CompliantVolume | RigidHalfSpace | CompliantHalfSpace
+
+
+def compliance_of(properties: ProximityProperties) -> HydroelasticType:
+    """Returns how a geometry of these properties takes part in hydroelastic contact."""
+    return HydroelasticType(
+        properties.GetPropertyOrDefault("hydroelastic", "compliance_type", HydroelasticType.kUndefined)
+    )
+
+
+def make_representation(shape: Shape, properties: ProximityProperties, name: str) -> Representation | None:
+    """Returns what a geometry is in hydroelastic contact; None if it takes no part.
+
+    Primitive shapes of the same measures share one mesh, and so do all users of a Mesh or Convex.
+
+    Args:
+        shape: of the geometry.
+        properties: its proximity properties.
+        name: what messages call the geometry.
+
+    Raises:
+        RuntimeError: a property is missing or out of its range, there is no such representation of the shape, or its
+            file cannot be read or is not fit for it.
+    """
+    compliance = compliance_of(properties)
+    if compliance == HydroelasticType.kUndefined:
+        return None
+    given = _Given(shape, properties, name, compliance)
+    try:
+        return given.half_space() if isinstance(shape, HalfSpace) else given.body()
+    except (RuntimeError, ImportError) as error:
+        if str(error).startswith(name):
+            raise
+        raise RuntimeError(f"{name}, {given.what()}, cannot take part in hydroelastic contact: {error}.") from error
+
+
+class _Given:
+    """A geometry and its properties, which are read with messages that name both."""
+
+    def __init__(self, shape: Shape, properties: ProximityProperties, name: str, compliance: HydroelasticType) -> None:
+        self.shape, self.properties, self.name, self.compliance = shape, properties, name, compliance
+
+    def what(self) -> str:
+        return f"a {self.compliance.value} {type(self.shape).__name__}"
+
+    def half_space(self) -> Representation:
+        if self.compliance == HydroelasticType.kRigid:
+            return RigidHalfSpace()
+        adder = "AddCompliantHydroelasticPropertiesForHalfSpace()"
+        thickness = self._number("slab_thickness", adder)
+        return CompliantHalfSpace(self._number("hydroelastic_modulus", adder, math.inf) / thickness)
+
+    def body(self) -> Representation:
+        is_rigid = self.compliance == HydroelasticType.kRigid
+        adder = "AddRigidHydroelasticProperties()" if is_rigid else "AddCompliantHydroelasticProperties()"
+        if isinstance(self.shape, (Mesh, Convex)):
+            shape = self.shape
+            self.shape.source().require_contents()
+            if is_rigid:
+                return shape._remember("hydroelastic surface", lambda: RigidSurface(shape_surface(shape)))
+            margin = self._margin()
+            modulus = self._number("hydroelastic_modulus", adder, math.inf)
+            key = f"hydroelastic volume with margin {margin!r}"
+            return CompliantVolume(shape._remember(key, lambda: _volume_of_file(shape, margin)), modulus)
+        if type(self.shape) not in _PRIMITIVES:
+            kinds: list[type[Shape]] = [*_PRIMITIVES, Mesh, Convex, HalfSpace]
+            known = ", ".join(sorted(kind.__name__ for kind in kinds))
+            raise RuntimeError(
+                f"{self.name} is a {type(self.shape).__name__}, which cannot take part in hydroelastic contact. Leave "
+                f"its hydroelastic properties away, or give it one of these shapes: {known}"
+            )
+        hint = self._number("resolution_hint", adder)
+        if is_rigid:
+            return _rigid_primitive(self.shape, hint)
+        modulus = self._number("hydroelastic_modulus", adder, math.inf)
+        return CompliantVolume(_compliant_primitive(self.shape, hint, self._margin()), modulus)
+
+    def _number(self, property: str, adder: str, largest: float = math.nan) -> float:
+        """A property that must be positive, and finite or at most `largest`."""
+        if not self.properties.HasProperty("hydroelastic", property):
+            raise RuntimeError(
+                f"{self.name}, {self.what()}, lacks the property ('hydroelastic', '{property}'). Add it with {adder}, "
+                "or set a default in the SceneGraphConfig."
+            )
+        value = self.properties.GetProperty("hydroelastic", property)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 < value < math.inf:
+            raise RuntimeError(
+                f"{self.name}, {self.what()}, has a property ('hydroelastic', '{property}') that must be positive and "
+                f"finite; it is {value!r}. Change it with UpdateProperty()."
+            )
+        return float(value)
+
+    def _margin(self) -> float:
+        value = self.properties.GetPropertyOrDefault("hydroelastic", "margin", 0.0)
+        if not 0.0 <= value < math.inf:
+            raise RuntimeError(
+                f"{self.name}, {self.what()}, has a property ('hydroelastic', 'margin') that must be finite and not "
+                f"negative; it is {value!r}. Change it with UpdateProperty()."
+            )
+        return float(value)
+
+
+def _sphere(shape: Sphere, hint: float, m: float) -> tuple[MedialMesh, float]:
+    if shape.radius() == 0.0:
+        raise RuntimeError("its radius is zero. Give it a radius, or leave its hydroelastic properties away")
+    return sphere_mesh(shape.radius() + m, hint), -m / shape.radius()
+
+
+def _ellipsoid(shape: Ellipsoid, hint: float, m: float) -> tuple[MedialMesh, Array]:
+    axes = np.array([shape.a(), shape.b(), shape.c()])
+    mesh = ellipsoid_mesh(axes + m, hint)
+    return mesh, 1.0 - np.linalg.norm(mesh.mesh.vertex_array() / axes, axis=1) if m else np.zeros(len(mesh.is_inner))
+
+
+def _box(shape: Box, hint: float, m: float) -> tuple[MedialMesh, float]:
+    return box_mesh(shape.size() + 2.0 * m), -m / (float(shape.size().min()) / 2.0)
+
+
+def _cylinder(shape: Cylinder, hint: float, m: float) -> tuple[MedialMesh, float]:
+    mesh = cylinder_mesh(shape.radius() + m, shape.length() + 2.0 * m, hint)
+    return mesh, -m / min(shape.radius(), shape.length() / 2.0)
+
+
+def _capsule(shape: Capsule, hint: float, m: float) -> tuple[MedialMesh, float]:
+    return capsule_mesh(shape.radius() + m, shape.length(), hint), -m / shape.radius()
+
+
+# The mesh of each shape, inflated by a margin, and the extent of the vertices on its surface: functions of the shape, a
+# resolution hint and the margin.
+_PRIMITIVES: dict[type[Shape], Callable[[Any, float, float], tuple[MedialMesh, Any]]] = {
+    Sphere: _sphere,
+    Ellipsoid: _ellipsoid,
+    Box: _box,
+    Cylinder: _cylinder,
+    Capsule: _capsule,
+}
+
+
+@functools.lru_cache(maxsize=256)
+def _compliant_primitive(shape: Shape, hint: float, margin: float) -> Volume:
+    (mesh, is_inner), on_surface = _PRIMITIVES[type(shape)](shape, hint, margin)
+    return Volume(mesh, np.where(is_inner, 1.0, on_surface))
+
+
+@functools.lru_cache(maxsize=256)
+def _rigid_primitive(shape: Shape, hint: float) -> RigidSurface:
+    return RigidSurface(ConvertVolumeToSurfaceMesh(_compliant_primitive(shape, hint, 0.0).mesh))
+
+
+def _volume_of_file(shape: Mesh | Convex, margin: float) -> Volume:
+    if isinstance(shape, Convex) or shape.extension() != ".vtk":
+        mesh = convex_volume(shape, margin)
+    else:
+        plain = file_volume(shape)
+        vertices = inflated(plain.vertex_array(), boundary_triangles(plain), margin)
+        mesh = VolumeMesh(plain.tetrahedron_array(), vertices)
+    depths = _depths(mesh)
+    return Volume(mesh, np.where(surface_vertices(mesh), -margin, depths) / depths.max())
+
+
+def _depths(volume: VolumeMesh) -> Array:
+    """How far each vertex is from the surface [m], shape [num_vertices]."""
+    from merganser.geometry.proximity.mesh_distance import MeshDistance  # loads the compiler
+
+    distance = MeshDistance(volume.vertex_array(), boundary_triangles(volume))
+    depths = np.zeros(volume.num_vertices())
+    for v in np.flatnonzero(~surface_vertices(volume)).tolist():
+        depths[v] = abs(distance(volume.vertex_array()[v])[0])
+    return depths

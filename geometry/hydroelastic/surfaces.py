@@ -1,0 +1,324 @@
+"""Contact surfaces as kernels: where a rigid surface lies within a compliant volume, and where the pressures of two
+compliant volumes are the same.
+
+    rigid surface  - compliant volume      triangles, clipped by tetrahedra
+    rigid surface  - compliant half space  triangles, clipped by the plane
+    rigid half space - compliant volume    slices of tetrahedra by the plane
+    compliant volume - compliant volume    slices of tetrahedra of A by the plane of equal pressure of one of A and one
+                                           of B, clipped by the latter                                               (1)
+
+With e_A = g_A . p + c_A and e_B alike, in one frame, the plane in (1) is (g_A - g_B) . p + c_A - c_B = 0.
+
+Of each pair M is the geometry of the smaller row, and normals point out of N into M. Faces whose normal goes against
+the gradient of the pressure are none of the patch: a normal into a compliant geometry must be within 5/8 pi of the
+gradient there. As in pydrake, a rigid half space is without this rule.
+
+V is the frame of the geometry whose pressure is taken, O the one of the other.
+
+Sources: R. Elandt, E. Drumwright, M. Sherman, A. Ruina (2019), A pressure field model for fast, robust approximation of
+net contact force and moment between nominally rigid objects, section III. J. Masterjohn, D. Guoy, J. Shepherd, A.
+Castro (2022), Velocity level approximation of pressure field contact patches, section II.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.framework.native import device, kernel
+from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
+from merganser.geometry.hydroelastic.layout import (
+    COMPLIANT_HALF_SPACE,
+    COMPLIANT_VOLUME,
+    RIGID_HALF_SPACE,
+    RIGID_SURFACE,
+    Meshes,
+)
+from merganser.geometry.hydroelastic.polygons import (
+    MOST_CORNERS,
+    Room,
+    center_of_polygon,
+    clip,
+    slice_tetrahedron,
+)
+from merganser.geometry.hydroelastic.trees import box_across_plane, boxes_overlap, set_poses
+from merganser.geometry.proximity.box_tree import END, LEAF, LEFT, RIGHT
+from merganser.geometry.proximity.vectors import Vector3, add, dot, negated, rotated, scaled, subtract
+
+__all__ = ["contact_surfaces"]
+
+Array = NDArray[Any]
+Integers = NDArray[np.int64]
+
+_LEAST_COSINE = math.cos(5.0 * math.pi / 8.0)
+
+
+@kernel
+def contact_surfaces(
+    # Model:
+    bodies: Array,  # of body_dtype, shape [n]
+    meshes: Meshes,
+    # In:
+    X_WG_in: Array,  # shape [n, 4, 4]
+    pairs_in: Integers,  # rows a < b, shape [.., 2]
+    num_pairs: int,
+    # Work:
+    room: Room,
+    # Out:
+    corners_out: Array,  # of each face positions in W and pressures, shape [capacity, MOST_CORNERS, 4]
+    faces_out: Array,  # shape [capacity, FACE_NUMBERS], see face_columns.py
+    owners_out: Integers,  # the pair, the number of corners, elements of V and O; shape [capacity, 4]
+) -> int:
+    """Writes the faces of the contact surfaces of pairs, those of a pair side by side; returns how many there are.
+
+    If there are more than the outputs have room for, only as many as fit are written. Pairs with no contact surface, as
+    of two rigid geometries, have none.
+    """
+    count = 0
+    for i in range(num_pairs):
+        a, b = pairs_in[i, 0], pairs_in[i, 1]
+        A, B = bodies[a]["kind"], bodies[b]["kind"]
+        # V is the compliant one, or the first of two.
+        is_swapped = (B == COMPLIANT_VOLUME and A != COMPLIANT_VOLUME) or B == COMPLIANT_HALF_SPACE
+        v, o = (b, a) if is_swapped else (a, b)
+        V, O = bodies[v], bodies[o]
+        set_poses(X_WG_in[v], X_WG_in[o], room)
+        sign = -1.0 if is_swapped else 1.0
+        outputs = corners_out, faces_out, owners_out
+        if V["kind"] == COMPLIANT_VOLUME and (O["kind"] == RIGID_SURFACE or O["kind"] == COMPLIANT_VOLUME):
+            count = _meet_meshes(V, O, meshes, room, sign, i, count, outputs)
+        elif V["kind"] == COMPLIANT_VOLUME and O["kind"] == RIGID_HALF_SPACE:
+            count = _slice_volume(V, meshes, room, sign, i, count, outputs)
+        elif V["kind"] == COMPLIANT_HALF_SPACE and O["kind"] == RIGID_SURFACE:
+            count = _clip_surface(V, O, meshes, room, sign, i, count, outputs)
+    return count
+
+
+@device
+def _meet_meshes(
+    V: Array, O: Array, meshes: Meshes, room: Room, sign: float, pair: int, count: int, outputs: Any
+) -> int:
+    """Faces of a compliant volume and another mesh; returns their number, with those before."""
+    tree, stack = meshes.tree, room.stack
+    stack[0, 0], stack[0, 1] = V["root"], O["root"]
+    E_V, E_O, is_rigid = V["stiffness"], O["stiffness"], O["kind"] == RIGID_SURFACE
+    size = 1
+    while size > 0:
+        size -= 1
+        v, o = stack[size, 0], stack[size, 1]
+        if not boxes_overlap(meshes.boxes[v], meshes.boxes[o], room.pose):
+            continue
+        v_is_leaf, o_is_leaf = tree[v, LEFT] == LEAF, tree[o, LEFT] == LEAF
+        if v_is_leaf and o_is_leaf:
+            for e in range(tree[v, RIGHT], tree[v, END]):
+                for f in range(tree[o, RIGHT], tree[o, END]):
+                    if is_rigid:
+                        count = _triangle_in_tetrahedron(e, f, E_V, meshes, room, sign, pair, count, outputs)
+                    else:
+                        count = _equal_pressure(e, f, E_V, E_O, meshes, room, pair, count, outputs)
+        elif o_is_leaf or (not v_is_leaf and _extent(meshes.boxes[v]) > _extent(meshes.boxes[o])):
+            stack[size, 0], stack[size, 1] = tree[v, RIGHT], o
+            stack[size + 1, 0], stack[size + 1, 1] = tree[v, LEFT], o
+            size += 2
+        else:
+            stack[size, 0], stack[size, 1] = v, tree[o, RIGHT]
+            stack[size + 1, 0], stack[size + 1, 1] = v, tree[o, LEFT]
+            size += 2
+    return count
+
+
+@device
+def _extent(box: Array) -> float:
+    """How large a box is."""
+    return box[3] * box[3] + box[4] * box[4] + box[5] * box[5]
+
+
+@device
+def _slice_volume(V: Array, meshes: Meshes, room: Room, sign: float, pair: int, count: int, outputs: Any) -> int:
+    """Faces of a compliant volume and a rigid half space; returns their number, with those before."""
+    tree, stack, X_VO = meshes.tree, room.stack, room.poses[0]
+    # The half space is where n . p + d <= 0.
+    n = X_VO[2], X_VO[5], X_VO[8]
+    d = -(n[0] * X_VO[9] + n[1] * X_VO[10] + n[2] * X_VO[11])
+    E_V = V["stiffness"]
+    stack[0, 0] = V["root"]
+    size = 1
+    while size > 0:
+        size -= 1
+        v = stack[size, 0]
+        if box_across_plane(meshes.boxes[v], n, d) != 0:
+            continue
+        if tree[v, LEFT] != LEAF:
+            stack[size, 0], stack[size + 1, 0] = tree[v, RIGHT], tree[v, LEFT]
+            size += 2
+            continue
+        for e in range(tree[v, RIGHT], tree[v, END]):
+            field = meshes.fields[e]
+            g = field[0], field[1], field[2]
+            corners = slice_tetrahedron(meshes.vertices, meshes.elements[e], n, d, room)
+            if corners >= 3:
+                g, at_origin = scaled(g, E_V), E_V * field[3]
+                count = _add_face(0, corners, n, g, scaled(n, 0.0), at_origin, sign, room, pair, e, -1, count, outputs)
+    return count
+
+
+@device
+def _clip_surface(
+    V: Array, O: Array, meshes: Meshes, room: Room, sign: float, pair: int, count: int, outputs: Any
+) -> int:
+    """Faces of a rigid surface and a compliant half space; returns their number, with those before."""
+    tree, stack, X_VO = meshes.tree, room.stack, room.poses[0]
+    # The plane z = 0 of V, in O: n . p + d is the height above it.
+    n = X_VO[6], X_VO[7], X_VO[8]
+    d = X_VO[11]
+    one = d * 0.0 + 1.0
+    down = one * 0.0, one * 0.0, -one
+    pressure_per_depth = V["stiffness"]
+    stack[0, 0] = O["root"]
+    size = 1
+    while size > 0:
+        size -= 1
+        o = stack[size, 0]
+        if box_across_plane(meshes.boxes[o], n, d) > 0:
+            continue
+        if tree[o, LEFT] != LEAF:
+            stack[size, 0], stack[size + 1, 0] = tree[o, RIGHT], tree[o, LEFT]
+            size += 2
+            continue
+        for f in range(tree[o, RIGHT], tree[o, END]):
+            normal = _place_triangle(f, meshes, room)
+            if not _goes_along(normal, down, 1.0):
+                continue
+            corners, row = clip(room, 0, 3, down, 0.0, normal)
+            if corners >= 3:
+                g = scaled(down, pressure_per_depth)
+                no = scaled(down, 0.0)
+                count = _add_face(row, corners, normal, g, no, 0.0, sign, room, pair, -1, f, count, outputs)
+    return count
+
+
+@device
+def _place_triangle(f: int, meshes: Meshes, room: Room) -> Vector3:
+    """Puts a triangle of O into the first row of polygons, in V; returns its normal in V."""
+    X_VO = room.poses[0]
+    for i in range(3):
+        p = meshes.vertices[meshes.elements[f, i]]
+        p_V = rotated(X_VO, (p[0], p[1], p[2]))
+        for c in range(3):
+            room.polygons[0, i, c] = p_V[c] + X_VO[9 + c]
+    plane = meshes.planes[f, 0]
+    return rotated(X_VO, (plane[0], plane[1], plane[2]))
+
+
+@device
+def _goes_along(n: Vector3, g: Vector3, length: Any) -> bool:
+    """Whether a unit normal n into a compliant geometry does not go against the gradient g of its pressure."""
+    return dot(n, g).real >= _LEAST_COSINE * length.real
+
+
+@device
+def _triangle_in_tetrahedron(
+    e: int, f: int, E_V: float, meshes: Meshes, room: Room, sign: float, pair: int, count: int, outputs: Any
+) -> int:
+    """The part of triangle f of O that lies in tetrahedron e of V."""
+    field = meshes.fields[e]
+    g = field[0], field[1], field[2]
+    plane = meshes.planes[f, 0]
+    if not _goes_along(rotated(room.poses[0], (plane[0], plane[1], plane[2])), g, field[4]):
+        return count
+    normal = _place_triangle(f, meshes, room)
+    row, corners = 0, 3
+    for k in range(4):
+        plane = meshes.planes[e, k]
+        corners, row = clip(room, row, corners, (plane[0], plane[1], plane[2]), plane[3], normal)
+        if corners < 3:
+            return count
+    g, at_origin = scaled(g, E_V), E_V * field[3]
+    return _add_face(row, corners, normal, g, scaled(normal, 0.0), at_origin, sign, room, pair, e, f, count, outputs)
+
+
+@device
+def _equal_pressure(
+    e: int, f: int, E_V: float, E_O: float, meshes: Meshes, room: Room, pair: int, count: int, outputs: Any
+) -> int:
+    """The polygon on which tetrahedra e of V and f of O have the same pressure."""
+    X_VO = room.poses[0]
+    p_VO = X_VO[9], X_VO[10], X_VO[11]
+    field_V, field_O = meshes.fields[e], meshes.fields[f]
+    g_V = scaled((field_V[0], field_V[1], field_V[2]), E_V)
+    g_O = scaled(rotated(X_VO, (field_O[0], field_O[1], field_O[2])), E_O)
+    # The pressure grows to both sides of the surface, into M = V along g_V and into N = O along g_O.
+    h = subtract(g_V, g_O)
+    length = np.sqrt(dot(h, h))
+    if not length.real > 0.0:
+        return count
+    n = scaled(h, 1.0 / length)
+    if not (_goes_along(n, g_V, E_V * field_V[4]) and _goes_along(negated(n), g_O, E_O * field_O[4])):
+        return count
+    d = (E_V * field_V[3] - E_O * field_O[3] + dot(g_O, p_VO)) / length
+    corners = slice_tetrahedron(meshes.vertices, meshes.elements[e], n, d, room)
+    row = 0
+    if corners < 3:
+        return count
+    for k in range(4):
+        plane = meshes.planes[f, k]
+        inwards = rotated(X_VO, (plane[0], plane[1], plane[2]))
+        corners, row = clip(room, row, corners, inwards, plane[3] - dot(inwards, p_VO), n)
+        if corners < 3:
+            return count
+    return _add_face(row, corners, n, g_V, g_O, E_V * field_V[3], 1.0, room, pair, e, f, count, outputs)
+
+
+@device
+def _add_face(
+    row: int, corners: int, normal: Vector3, g_V: Vector3, g_O: Vector3, at_origin: Any, sign: float, room: Room,
+    pair: int, e: int, f: int, count: int, outputs: Any,
+) -> int:  # fmt: skip
+    """Writes a face unless it is next to nothing; returns the number of faces.
+
+    Args:
+        row: of the polygon, counter-clockwise seen from where the normal points.
+        corners: their number.
+        normal: out of O into V.
+        g_V: gradient of V's pressure.
+        g_O: gradient of O's.
+        at_origin: V's pressure at Vo.
+        sign: 1 if V is M, -1 if it is N.
+        room: with the polygon, in V.
+        pair: row of the pair.
+        e: element of V.
+        f: element of O.
+        count: of the faces before.
+        outputs: see `contact_surfaces`.
+    """
+    polygon, X_WV = room.polygons[row], room.poses[1]
+    area, center = center_of_polygon(polygon, corners, normal)
+    if not area.real > 0.0:
+        return count
+    corners_out, faces_out, owners_out = outputs
+    if count < faces_out.shape[0]:
+        corners = min(corners, MOST_CORNERS)
+        for i in range(corners):
+            p = polygon[i if sign > 0.0 else corners - 1 - i]
+            p_V = p[0], p[1], p[2]
+            _put(add(rotated(X_WV, p_V), (X_WV[9], X_WV[10], X_WV[11])), corners_out[count, i], 0)
+            corners_out[count, i, 3] = dot(g_V, p_V) + at_origin
+        face = faces_out[count]
+        face[AREA] = area
+        face[PRESSURE] = dot(g_V, center) + at_origin
+        _put(add(rotated(X_WV, center), (X_WV[9], X_WV[10], X_WV[11])), face, CENTROID)
+        _put(scaled(rotated(X_WV, normal), sign), face, NORMAL)
+        _put(rotated(X_WV, g_V), face, GRAD_M if sign > 0.0 else GRAD_N)
+        _put(rotated(X_WV, g_O), face, GRAD_N if sign > 0.0 else GRAD_M)
+        owner = owners_out[count]
+        owner[0], owner[1], owner[2], owner[3] = pair, corners, e, f
+    return count + 1
+
+
+@device
+def _put(v: Vector3, out: Array, start: int) -> None:
+    """Writes a vector into three places."""
+    out[start], out[start + 1], out[start + 2] = v[0], v[1], v[2]
