@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 NOTHING, RIGID_SURFACE, COMPLIANT_VOLUME, RIGID_HALF_SPACE, COMPLIANT_HALF_SPACE = range(5)
-_FEW = 1  # elements in a leaf
+_FEW = 4  # elements in a leaf: twice as fast as one for spheres
 
 body_dtype = np.dtype(
     [

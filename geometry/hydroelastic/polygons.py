@@ -32,6 +32,7 @@ class Room(NamedTuple):
         poses: X_VO, of the other geometry O in the frame of geometry V, and X_WV: rotation row by row, then position;
             of T, shape [2, 12].
         pose: R_VO, p_VO and |R_VO| in real numbers, shape [21].
+        triangle: corners of a triangle of O in V, of T, shape [3, 3].
         polygons: corners, of T, shape [2, .., 3].
         distances: of the corners from a plane, of T.
         stack: nodes to be looked at, int64, shape [.., 2].
@@ -39,6 +40,7 @@ class Room(NamedTuple):
 
     poses: Array
     pose: Array
+    triangle: Array
     polygons: Array
     distances: Array
     stack: NDArray[np.int64]
@@ -47,8 +49,8 @@ class Room(NamedTuple):
 def make_room(scalar: Any = np.float64) -> Room:
     """Returns work arrays for poses of float64 or complex128."""
     return Room(
-        np.zeros((2, 12), scalar), np.zeros(21), np.zeros((2, _ROOM, 3), scalar), np.zeros(_ROOM, scalar),
-        np.zeros((4 * DEEPEST, 2), np.int64),
+        np.zeros((2, 12), scalar), np.zeros(21), np.zeros((3, 3), scalar), np.zeros((2, _ROOM, 3), scalar),
+        np.zeros(_ROOM, scalar), np.zeros((4 * DEEPEST, 2), np.int64),
     )  # fmt: skip
 
 

@@ -42,6 +42,7 @@ from merganser.geometry.hydroelastic.polygons import (
     Room,
     center_of_polygon,
     clip,
+    signed_distance,
     slice_tetrahedron,
 )
 from merganser.geometry.hydroelastic.trees import box_across_plane, boxes_overlap, set_poses
@@ -113,12 +114,15 @@ def _meet_meshes(
             continue
         v_is_leaf, o_is_leaf = tree[v, LEFT] == LEAF, tree[o, LEFT] == LEAF
         if v_is_leaf and o_is_leaf:
-            for e in range(tree[v, RIGHT], tree[v, END]):
-                for f in range(tree[o, RIGHT], tree[o, END]):
-                    if is_rigid:
-                        count = _triangle_in_tetrahedron(e, f, E_V, meshes, room, sign, pair, count, outputs)
-                    else:
-                        count = _equal_pressure(e, f, E_V, E_O, meshes, room, pair, count, outputs)
+            for f in range(tree[o, RIGHT], tree[o, END]):
+                if is_rigid:
+                    normal = _place_triangle(f, meshes, room)
+                    for e in range(tree[v, RIGHT], tree[v, END]):
+                        count = _triangle_in_tetrahedron(e, f, normal, E_V, meshes, room, sign, pair, count, outputs)
+                else:
+                    g_O, at_origin = _place_field(f, E_O, meshes, room)
+                    for e in range(tree[v, RIGHT], tree[v, END]):
+                        count = _equal_pressure(e, f, g_O, at_origin, E_V, meshes, room, pair, count, outputs)
         elif o_is_leaf or (not v_is_leaf and _extent(meshes.boxes[v]) > _extent(meshes.boxes[o])):
             stack[size, 0], stack[size, 1] = tree[v, RIGHT], o
             stack[size + 1, 0], stack[size + 1, 1] = tree[v, LEFT], o
@@ -192,6 +196,7 @@ def _clip_surface(
             normal = _place_triangle(f, meshes, room)
             if not _goes_along(normal, down, 1.0):
                 continue
+            _begin_with_triangle(room)
             corners, row = clip(room, 0, 3, down, 0.0, normal)
             if corners >= 3:
                 g = scaled(down, pressure_per_depth)
@@ -202,15 +207,23 @@ def _clip_surface(
 
 @device
 def _place_triangle(f: int, meshes: Meshes, room: Room) -> Vector3:
-    """Puts a triangle of O into the first row of polygons, in V; returns its normal in V."""
+    """Puts the corners of a triangle of O into `Room.triangle`, in V; returns its normal in V."""
     X_VO = room.poses[0]
     for i in range(3):
         p = meshes.vertices[meshes.elements[f, i]]
         p_V = rotated(X_VO, (p[0], p[1], p[2]))
         for c in range(3):
-            room.polygons[0, i, c] = p_V[c] + X_VO[9 + c]
+            room.triangle[i, c] = p_V[c] + X_VO[9 + c]
     plane = meshes.planes[f, 0]
     return rotated(X_VO, (plane[0], plane[1], plane[2]))
+
+
+@device
+def _place_field(f: int, E_O: float, meshes: Meshes, room: Room) -> tuple[Vector3, Any]:
+    """The gradient of the pressure in tetrahedron f of O, in V, and the value of this linear function at Vo."""
+    X_VO, field = room.poses[0], meshes.fields[f]
+    g_O = scaled(rotated(X_VO, (field[0], field[1], field[2])), E_O)
+    return g_O, E_O * field[3] - (g_O[0] * X_VO[9] + g_O[1] * X_VO[10] + g_O[2] * X_VO[11])
 
 
 @device
@@ -221,15 +234,18 @@ def _goes_along(n: Vector3, g: Vector3, length: Any) -> bool:
 
 @device
 def _triangle_in_tetrahedron(
-    e: int, f: int, E_V: float, meshes: Meshes, room: Room, sign: float, pair: int, count: int, outputs: Any
-) -> int:
-    """The part of triangle f of O that lies in tetrahedron e of V."""
+    e: int, f: int, normal: Vector3, E_V: float, meshes: Meshes, room: Room, sign: float, pair: int, count: int,
+    outputs: Any,
+) -> int:  # fmt: skip
+    """The part of triangle f of O, placed in V, that lies in tetrahedron e of V."""
     field = meshes.fields[e]
     g = field[0], field[1], field[2]
-    plane = meshes.planes[f, 0]
-    if not _goes_along(rotated(room.poses[0], (plane[0], plane[1], plane[2])), g, field[4]):
+    if not _goes_along(normal, g, field[4]):
         return count
-    normal = _place_triangle(f, meshes, room)
+    for k in range(4):
+        if _is_outside(room.triangle, meshes.planes[e, k]):
+            return count
+    _begin_with_triangle(room)
     row, corners = 0, 3
     for k in range(4):
         plane = meshes.planes[e, k]
@@ -241,35 +257,49 @@ def _triangle_in_tetrahedron(
 
 
 @device
+def _is_outside(triangle: Array, plane: Array) -> bool:
+    """Whether all corners of a triangle lie on the negative side of a plane."""
+    n, d = (plane[0], plane[1], plane[2]), plane[3]
+    return (
+        signed_distance(n, d, triangle[0]).real < 0.0
+        and signed_distance(n, d, triangle[1]).real < 0.0
+        and signed_distance(n, d, triangle[2]).real < 0.0
+    )
+
+
+@device
+def _begin_with_triangle(room: Room) -> None:
+    """Puts the placed triangle into the first row of polygons."""
+    for i in range(3):
+        for c in range(3):
+            room.polygons[0, i, c] = room.triangle[i, c]
+
+
+@device
 def _equal_pressure(
-    e: int, f: int, E_V: float, E_O: float, meshes: Meshes, room: Room, pair: int, count: int, outputs: Any
-) -> int:
+    e: int, f: int, g_O: Vector3, O_at_origin: Any, E_V: float, meshes: Meshes, room: Room, pair: int, count: int,
+    outputs: Any,
+) -> int:  # fmt: skip
     """The polygon on which tetrahedra e of V and f of O have the same pressure."""
-    X_VO = room.poses[0]
-    p_VO = X_VO[9], X_VO[10], X_VO[11]
-    field_V, field_O = meshes.fields[e], meshes.fields[f]
-    g_V = scaled((field_V[0], field_V[1], field_V[2]), E_V)
-    g_O = scaled(rotated(X_VO, (field_O[0], field_O[1], field_O[2])), E_O)
+    field_V = meshes.fields[e]
+    g_V, V_at_origin = scaled((field_V[0], field_V[1], field_V[2]), E_V), E_V * field_V[3]
     # The pressure grows to both sides of the surface, into M = V along g_V and into N = O along g_O.
     h = subtract(g_V, g_O)
-    length = np.sqrt(dot(h, h))
-    if not length.real > 0.0:
-        return count
-    n = scaled(h, 1.0 / length)
-    if not (_goes_along(n, g_V, E_V * field_V[4]) and _goes_along(negated(n), g_O, E_O * field_O[4])):
-        return count
-    d = (E_V * field_V[3] - E_O * field_O[3] + dot(g_O, p_VO)) / length
-    corners = slice_tetrahedron(meshes.vertices, meshes.elements[e], n, d, room)
-    row = 0
+    corners = slice_tetrahedron(meshes.vertices, meshes.elements[e], h, V_at_origin - O_at_origin, room)
     if corners < 3:
         return count
+    n = scaled(h, 1.0 / np.sqrt(dot(h, h)))  # not zero, lest the plane cut nothing
+    if not (_goes_along(n, g_V, E_V * field_V[4]) and _goes_along(negated(n), g_O, np.sqrt(dot(g_O, g_O)))):
+        return count
+    row, X_VO = 0, room.poses[0]
+    p_VO = X_VO[9], X_VO[10], X_VO[11]
     for k in range(4):
         plane = meshes.planes[f, k]
         inwards = rotated(X_VO, (plane[0], plane[1], plane[2]))
         corners, row = clip(room, row, corners, inwards, plane[3] - dot(inwards, p_VO), n)
         if corners < 3:
             return count
-    return _add_face(row, corners, n, g_V, g_O, E_V * field_V[3], 1.0, room, pair, e, f, count, outputs)
+    return _add_face(row, corners, n, g_V, g_O, V_at_origin, 1.0, room, pair, e, f, count, outputs)
 
 
 @device

@@ -24,8 +24,7 @@ pair of geometries has one point as in Drake, whose depth is the greatest and wh
 
     x = max x_i,   p_WC = sum s_i x_i p_i / sum s_i x_i                                                         (4)
 
-A polygon of a hydroelastic surface of area a, pressure p and pressure gradient g along its normal will be a pair with
-k = a g, f_0 = a p, phi = -p / g at its centroid.
+Polygons of hydroelastic surfaces are another one: hydroelastic_pairs.py.
 
 Sources: K. Hunt and F. Crossley (1975), and R. Elandt et al. (2019), section III.B, for (1).
 """
@@ -40,7 +39,7 @@ from merganser.framework.native import device, kernel
 from merganser.multibody.contact.layout import Array
 from merganser.multibody.kernels.spatial import Vector3, add, scaled, set_vector, vector
 
-__all__ = ["contact_pair_dtype", "make_contact_pairs", "material_dtype"]
+__all__ = ["combine_dissipation", "combine_friction", "contact_pair_dtype", "make_contact_pairs", "material_dtype"]
 
 material_dtype = np.dtype(
     [
@@ -108,10 +107,10 @@ def _combine_materials(A: Array, B: Array, pair: Array) -> None:
     pair["mobod_A"], pair["mobod_B"] = A["mobod"], B["mobod"]
     k_A, k_B = A["stiffness"], B["stiffness"]
     pair["stiffness"] = _combine_stiffness(k_A, k_B)
-    pair["dissipation"] = _combine_dissipation(k_A, A["dissipation"], k_B, B["dissipation"])
+    pair["dissipation"] = combine_dissipation(k_A, A["dissipation"], k_B, B["dissipation"])
     pair["relaxation_time"] = A["relaxation_time"] + B["relaxation_time"]
-    pair["static_friction"] = _combine_friction(A["static_friction"], B["static_friction"])
-    pair["dynamic_friction"] = _combine_friction(A["dynamic_friction"], B["dynamic_friction"])
+    pair["static_friction"] = combine_friction(A["static_friction"], B["static_friction"])
+    pair["dynamic_friction"] = combine_friction(A["dynamic_friction"], B["dynamic_friction"])
 
 
 @device
@@ -125,7 +124,7 @@ def _combine_stiffness(k_A: float, k_B: float) -> float:
 
 
 @device
-def _combine_dissipation(k_A: float, d_A: float, k_B: float, d_B: float) -> float:
+def combine_dissipation(k_A: float, d_A: float, k_B: float, d_B: float) -> float:
     """d of equation (1)."""
     if k_A == math.inf and k_B == math.inf:
         return 0.5 * (d_A + d_B)
@@ -137,7 +136,7 @@ def _combine_dissipation(k_A: float, d_A: float, k_B: float, d_B: float) -> floa
 
 
 @device
-def _combine_friction(mu_A: float, mu_B: float) -> float:
+def combine_friction(mu_A: float, mu_B: float) -> float:
     """mu of equation (1)."""
     return 2.0 * mu_A * mu_B / (mu_A + mu_B) if mu_A + mu_B > 0.0 else 0.0
 

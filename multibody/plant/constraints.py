@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,8 @@ from merganser.multibody import kernels
 from merganser.multibody.kernels import layout
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.plant.contact_enums import DiscreteContactSolver
-from merganser.multibody.plant.sampling import PlantSampling
+from merganser.multibody.plant.contact_settings import ContactSettings
+from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.tree import Joint, MultibodyConstraintId, RigidBody
 from merganser.multibody.tree.constraints import (
     BallConstraintSpec,
@@ -28,7 +29,7 @@ from merganser.multibody.tree.constraints import (
     WeldConstraintSpec,
 )
 
-__all__ = ["PlantConstraints"]
+__all__ = ["Constraints"]
 
 _REMEDY = (
     "Use set_discrete_contact_approximation() to choose an approximation that the SAP solver solves: kSap, kSimilar or "
@@ -76,33 +77,33 @@ class _ByConstraint(AbstractValue):
         self.set_value(dict(zip(self._value, state)))
 
 
-class PlantConstraints(PlantSampling):
+class Constraints:
     """Constraints between joints and bodies, of a continuous plant, or of a discrete one with the SAP solver.
 
     They are added before Finalize(). In a Context, each can be switched off, and the parameters of distance constraints
-    can be changed. Errors of the Add...Constraint() functions: RuntimeError, if the plant is finalized, uses the TAMSI
-    solver, or a body or joint belongs to another plant; ValueError, if a number is not finite.
+    can be changed.
+
+    Args:
+        model, settings: of the plant.
+
+    Attributes:
+        has_any: whether the finalized plant has constraints.
+        status_parameter, distance_parameter: which abstract parameters say whether each is switched on, and the
+            parameters of distance constraints.
     """
 
-    _constraint_status_parameter: int
-    _distance_params_parameter: int
-    _has_constraints = False
+    def __init__(self, model: PlantModel, settings: ContactSettings) -> None:
+        self._model, self._tree, self._system = model, model.tree, model.system
+        self._settings = settings
+        self.has_any = False
+        self.status_parameter = self.distance_parameter = -1
 
     # ------------------------------------------------------------------ adding and removing
 
-    def AddCouplerConstraint(
+    def add_coupler_constraint(
         self, joint0: Joint, joint1: Joint, gear_ratio: float, offset: float = 0.0
     ) -> MultibodyConstraintId:
-        """Adds the constraint q0 = gear_ratio q1 + offset between the positions of two joints.
-
-        Args:
-            joint0, joint1: joints with one velocity each.
-            gear_ratio: [unit of q0 over unit of q1].
-            offset: [unit of q0].
-
-        Raises:
-            RuntimeError: also if a joint has not exactly one velocity.
-        """
+        """Adds the constraint q0 = gear_ratio q1 + offset between the positions of two joints."""
         caller = "AddCouplerConstraint"
         self._check_can_constrain(caller, "coupler", joint0=(joint0, Joint), joint1=(joint1, Joint))
         if joint0.num_velocities() != 1 or joint1.num_velocities() != 1 or joint0._closes_loop or joint1._closes_loop:
@@ -111,7 +112,7 @@ class PlantConstraints(PlantSampling):
                 for j in (joint0, joint1)
             )
             raise RuntimeError(
-                f"{caller}(): in plant '{self.GetSystemPathname()}', {described} degrees of freedom, but only joints "
+                f"{caller}(): in plant '{self._model.path()}', {described} degrees of freedom, but only joints "
                 "with exactly one can be coupled."
             )
         self._check_finite(caller, gear_ratio=gear_ratio, offset=offset)
@@ -120,7 +121,7 @@ class PlantConstraints(PlantSampling):
             CouplerConstraintSpec(new, joint0.index(), joint1.index(), float(gear_ratio), float(offset))
         )
 
-    def AddDistanceConstraint(
+    def add_distance_constraint(
         self,
         body_A: RigidBody,
         p_AP: npt.ArrayLike,
@@ -130,37 +131,17 @@ class PlantConstraints(PlantSampling):
         stiffness: float = math.inf,
         damping: float = 0.0,
     ) -> MultibodyConstraintId:
-        """Adds a rod between a point P of body A and a point Q of body B; see DistanceConstraintParams.
-
-        Args:
-            body_A, body_B: two bodies of this plant.
-            p_AP, p_BQ: the points in the frames of their bodies [m], shape [3].
-            distance: free length, positive [m].
-            stiffness: positive, infinite for a rigid rod [N/m].
-            damping: not negative [N s/m].
-
-        Raises:
-            RuntimeError: also if the bodies are the same, or a number is out of range.
-        """
+        """Adds a rod between a point P of body A and a point Q of body B; see DistanceConstraintParams."""
         self._check_can_constrain(
             "AddDistanceConstraint", "distance", body_A=(body_A, RigidBody), body_B=(body_B, RigidBody)
         )
         params = DistanceConstraintParams(body_A.index(), p_AP, body_B.index(), p_BQ, distance, stiffness, damping)
         return self._add_constraint(DistanceConstraintSpec(MultibodyConstraintId.get_new_id(), params))
 
-    def AddBallConstraint(
+    def add_ball_constraint(
         self, body_A: RigidBody, p_AP: npt.ArrayLike, body_B: RigidBody, p_BQ: npt.ArrayLike | None = None
     ) -> MultibodyConstraintId:
-        """Keeps a point P of body A at a point Q of body B, like a ball and socket.
-
-        Args:
-            body_A, body_B: two bodies of this plant.
-            p_AP, p_BQ: the points in the frames of their bodies [m], shape [3]; p_BQ is by default where P is in the
-                default configuration at Finalize().
-
-        Raises:
-            RuntimeError: also if the bodies are the same.
-        """
+        """Keeps a point P of body A at a point Q of body B, like a ball and socket."""
         caller = "AddBallConstraint"
         self._check_two_bodies(caller, "ball", body_A, body_B, "points P and Q")
         P = _finite_point(caller, "p_AP", p_AP)
@@ -168,15 +149,10 @@ class PlantConstraints(PlantSampling):
         new = MultibodyConstraintId.get_new_id()
         return self._add_constraint(BallConstraintSpec(new, body_A.index(), P, body_B.index(), Q))
 
-    def AddWeldConstraint(
+    def add_weld_constraint(
         self, body_A: RigidBody, X_AP: RigidTransform, body_B: RigidBody, X_BQ: RigidTransform
     ) -> MultibodyConstraintId:
-        """Keeps a frame P of body A at a frame Q of body B, like a weld.
-
-        Raises:
-            RuntimeError: also if the bodies are the same.
-            TypeError: a pose is no RigidTransform.
-        """
+        """Keeps a frame P of body A at a frame Q of body B, like a weld."""
         caller = "AddWeldConstraint"
         self._check_two_bodies(caller, "weld", body_A, body_B, "frames P and Q")
         for name, X in (("X_AP", X_AP), ("X_BQ", X_BQ)):
@@ -187,17 +163,13 @@ class PlantConstraints(PlantSampling):
         new = MultibodyConstraintId.get_new_id()
         return self._add_constraint(WeldConstraintSpec(new, body_A.index(), X_AP, body_B.index(), X_BQ))
 
-    def RemoveConstraint(self, id: MultibodyConstraintId) -> None:
-        """Removes a constraint.
-
-        Raises:
-            RuntimeError: after Finalize(), or if the plant has no such constraint.
-        """
+    def remove_constraint(self, id: MultibodyConstraintId) -> None:
+        """Removes a constraint."""
         self._tree._check_not_finalized("RemoveConstraint")
         self._get_constraint("RemoveConstraint", id)
         self._tree.constraints.remove(id)
 
-    def GetConstraintIds(self) -> list[MultibodyConstraintId]:
+    def get_constraint_ids(self) -> list[MultibodyConstraintId]:
         """Returns the ids of all constraints: of couplers, distances, balls, then welds."""
         return [spec.id for spec in self._tree.constraints]
 
@@ -230,89 +202,69 @@ class PlantConstraints(PlantSampling):
 
     # ------------------------------------------------------------------ in a Context
 
-    def GetConstraintActiveStatus(self, context: Any, id: MultibodyConstraintId) -> bool:
-        """Returns whether a constraint holds in a Context; by default it does.
-
-        Raises:
-            RuntimeError: before Finalize(), or if the plant has no such constraint.
-        """
+    def get_constraint_active_status(self, context: Any, id: MultibodyConstraintId) -> bool:
+        """Returns whether a constraint holds in a Context; by default it does."""
         caller = "GetConstraintActiveStatus"
-        self._require_finalized(f"{caller}()")
+        self._model.require_finalized(f"{caller}()")
         self._get_constraint(caller, id)
-        return bool(self._read_parameter(context, self._constraint_status_parameter)[id])
+        return bool(self.read_parameter(context, self.status_parameter)[id])
 
-    def SetConstraintActiveStatus(self, context: Any, id: MultibodyConstraintId, status: bool) -> None:
-        """Switches a constraint on or off in a Context.
-
-        Raises:
-            RuntimeError: before Finalize(), or if the plant has no such constraint.
-        """
+    def set_constraint_active_status(self, context: Any, id: MultibodyConstraintId, status: bool) -> None:
+        """Switches a constraint on or off in a Context."""
         caller = "SetConstraintActiveStatus"
-        self._require_finalized(f"{caller}()")
+        self._model.require_finalized(f"{caller}()")
         self._get_constraint(caller, id)
-        self._change_parameter(context, self._constraint_status_parameter, id, bool(status))
+        self._change_parameter(context, self.status_parameter, id, bool(status))
 
-    def GetDefaultDistanceConstraintParams(self) -> dict[MultibodyConstraintId, DistanceConstraintParams]:
+    def get_default_distance_constraint_params(self) -> dict[MultibodyConstraintId, DistanceConstraintParams]:
         """Returns the parameters of all distance constraints as they were added."""
         specs = self._tree.constraints
         return {spec.id: spec.params for spec in specs if isinstance(spec, DistanceConstraintSpec)}
 
-    @overload
-    def GetDistanceConstraintParams(self, context: Any) -> dict[MultibodyConstraintId, DistanceConstraintParams]: ...
-    @overload
-    def GetDistanceConstraintParams(self, context: Any, id: MultibodyConstraintId) -> DistanceConstraintParams: ...
-    def GetDistanceConstraintParams(self, context: Any, id: MultibodyConstraintId | None = None) -> Any:
-        """Returns the parameters of one distance constraint in a Context, or of all by id.
-
-        Raises:
-            RuntimeError: before Finalize(), or if the plant has no such distance constraint.
-        """
+    def get_distance_constraint_params(self, context: Any, id: MultibodyConstraintId | None = None) -> Any:
+        """Returns the parameters of one distance constraint in a Context, or of all by id."""
         caller = "GetDistanceConstraintParams"
-        self._require_finalized(f"{caller}()")
+        self._model.require_finalized(f"{caller}()")
         if id is not None:
             self._check_is_distance(caller, id)
-        elif not self._has_constraints:
+        elif not self.has_any:
             return {}
-        params = self._read_parameter(context, self._distance_params_parameter)
+        params = self.read_parameter(context, self.distance_parameter)
         return dict(params) if id is None else params[id]
 
-    def SetDistanceConstraintParams(
+    def set_distance_constraint_params(
         self, context: Any, id: MultibodyConstraintId, params: DistanceConstraintParams
     ) -> None:
-        """Changes the parameters of a distance constraint in a Context, its bodies and points among them.
-
-        Raises:
-            RuntimeError: before Finalize(), if the plant has no such distance constraint, or no such bodies.
-            TypeError: `params` is no DistanceConstraintParams.
-        """
+        """Changes the parameters of a distance constraint in a Context, its bodies and points among them."""
         caller = "SetDistanceConstraintParams"
-        self._require_finalized(f"{caller}()")
+        self._model.require_finalized(f"{caller}()")
         self._check_is_distance(caller, id)
         if not isinstance(params, DistanceConstraintParams):
             raise TypeError(f"{caller}() takes DistanceConstraintParams, not a {type(params).__name__}.")
         for name, index in (("A", params.bodyA()), ("B", params.bodyB())):
-            if not 0 <= index < self.num_bodies():
+            if not 0 <= index < self._tree.num_bodies():
                 raise RuntimeError(
-                    f"{caller}(): the index {int(index)} of body {name} is none of the {self.num_bodies()} bodies of "
-                    f"plant '{self.GetSystemPathname()}'."
+                    f"{caller}(): the index {int(index)} of body {name} is none of the {self._tree.num_bodies()} "
+                    f"bodies of plant '{self._model.path()}'."
                 )
-        self._change_parameter(context, self._distance_params_parameter, id, params)
+        self._change_parameter(context, self.distance_parameter, id, params)
 
-    def _read_parameter(self, context: Any, index: int) -> dict[MultibodyConstraintId, Any]:
-        self.ValidateContext(context)
+    def read_parameter(self, context: Any, index: int) -> dict[MultibodyConstraintId, Any]:
+        """The values by constraint of one of the two parameters."""
+        self._system.ValidateContext(context)
         values: dict[MultibodyConstraintId, Any] = context.get_abstract_parameter(index).get_value()
         return values
 
     def _change_parameter(self, context: Any, index: int, id: MultibodyConstraintId, value: Any) -> None:
-        values = self._read_parameter(context, index)
+        values = self.read_parameter(context, index)
         context.get_mutable_abstract_parameter(index).set_value({**values, id: value})
 
-    def _active_constraints(self, context: Any) -> list[ConstraintSpec]:
+    def active(self, context: Any) -> list[ConstraintSpec]:
         """What a solver is to keep: constraints that are switched on, with parameters as they are in the Context."""
-        if not self._has_constraints:
+        if not self.has_any:
             return []
-        status = self._read_parameter(context, self._constraint_status_parameter)
-        params = self._read_parameter(context, self._distance_params_parameter)
+        status = self.read_parameter(context, self.status_parameter)
+        params = self.read_parameter(context, self.distance_parameter)
         return [
             dataclasses.replace(spec, params=params[spec.id]) if isinstance(spec, DistanceConstraintSpec) else spec
             for spec in self._tree.constraints
@@ -321,16 +273,16 @@ class PlantConstraints(PlantSampling):
 
     # ------------------------------------------------------------------ finalizing and stepping
 
-    def _declare_constraints(self) -> None:
-        """Called by Finalize(): declares parameters, if there are constraints, and completes these."""
-        self._has_constraints = bool(len(self._tree.constraints))
-        if not self._has_constraints:
+    def declare(self) -> None:
+        """Declares parameters, if there are constraints, and completes these."""
+        self.has_any = bool(len(self._tree.constraints))
+        if not self.has_any:
             return
-        self._constraint_status_parameter = self.DeclareAbstractParameter(
-            _ByConstraint(dict.fromkeys(self.GetConstraintIds(), True), self.num_bodies())
+        self.status_parameter = self._system.DeclareAbstractParameter(
+            _ByConstraint(dict.fromkeys(self.get_constraint_ids(), True), self._tree.num_bodies())
         )
-        self._distance_params_parameter = self.DeclareAbstractParameter(
-            _ByConstraint(self.GetDefaultDistanceConstraintParams(), self.num_bodies())
+        self.distance_parameter = self._system.DeclareAbstractParameter(
+            _ByConstraint(self.get_default_distance_constraint_params(), self._tree.num_bodies())
         )
         for spec in list(self._tree.constraints):
             if isinstance(spec, BallConstraintSpec) and spec.p_BQ is None:
@@ -347,7 +299,8 @@ class PlantConstraints(PlantSampling):
         p_BQ: npt.NDArray[np.float64] = B["R_WB"].T @ (p_WQ_W - B["p_WoBo_W"])
         return p_BQ
 
-    def _describe_constraint(self, spec: ConstraintSpec) -> str:
+    def describe(self, spec: ConstraintSpec) -> str:
+        """The kind of a constraint, and the names of what it is between."""
         tree = self._tree
         if isinstance(spec, CouplerConstraintSpec):
             first, second = (tree.get_joint(joint).name() for joint in (spec.joint0, spec.joint1))
@@ -371,9 +324,9 @@ class PlantConstraints(PlantSampling):
                 )
             mine: Any = given
             self._tree._check_mine(caller, name, mine)
-        if self._time_step > 0.0 and self.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi:
+        if self._model.is_discrete and self._settings.get_discrete_contact_solver() is DiscreteContactSolver.kTamsi:
             raise RuntimeError(
-                f"{caller}(): plant '{self.GetSystemPathname()}' uses the TAMSI solver, which does not support {kind} "
+                f"{caller}(): plant '{self._model.path()}' uses the TAMSI solver, which does not support {kind} "
                 f"constraints. {_REMEDY}"
             )
 
@@ -381,7 +334,7 @@ class PlantConstraints(PlantSampling):
         self._check_can_constrain(caller, kind, body_A=(body_A, RigidBody), body_B=(body_B, RigidBody))
         if body_A is body_B:
             raise RuntimeError(
-                f"{caller}(): in plant '{self.GetSystemPathname()}', both bodies are '{body_A.name()}', but {parts} of "
+                f"{caller}(): in plant '{self._model.path()}', both bodies are '{body_A.name()}', but {parts} of "
                 f"a {kind} constraint must be on two distinct bodies: body_A != body_B."
             )
 
@@ -395,7 +348,7 @@ class PlantConstraints(PlantSampling):
         if spec is None:
             raise RuntimeError(
                 f"{caller}(): the constraint id {id!r} does not match any of the {self.num_constraints()} constraints "
-                f"of plant '{self.GetSystemPathname()}'."
+                f"of plant '{self._model.path()}'."
             )
         return spec
 
@@ -403,7 +356,7 @@ class PlantConstraints(PlantSampling):
         if not isinstance(self._tree.constraints.get(id), DistanceConstraintSpec):
             raise RuntimeError(
                 f"{caller}(): the constraint id {id!r} does not match any distance constraint of plant "
-                f"'{self.GetSystemPathname()}'."
+                f"'{self._model.path()}'."
             )
 
 

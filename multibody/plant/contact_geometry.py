@@ -13,10 +13,10 @@ from merganser.geometry import ProximityProperties, SceneGraphInspector
 from merganser.geometry.materials import HydroelasticType
 from merganser.multibody.contact.contact_pairs import make_contact_pairs, material_dtype
 from merganser.multibody.contact.geometry_poses import geometry_poses
-from merganser.multibody.plant.constraints import PlantConstraints
 from merganser.multibody.plant.contact_arrays import NOTHING_TOUCHES, ContactModelArrays, ContactRoom, Touching
 from merganser.multibody.plant.contact_enums import ContactModel
 from merganser.multibody.plant.coulomb_friction import CoulombFriction
+from merganser.multibody.plant.sampling import PlantSampling
 
 __all__ = ["PlantContactGeometry", "listed"]
 
@@ -25,7 +25,7 @@ Array = NDArray[Any]
 _RELAXATION_TIME = 0.1  # of SAP, where a geometry does not say [s]
 
 
-class PlantContactGeometry(PlantConstraints):
+class PlantContactGeometry(PlantSampling):
     """The points at which geometries overlap, in a Context."""
 
     _contact_model_arrays: ContactModelArrays

@@ -12,6 +12,7 @@ from merganser.geometry import FrameId, GeometryId, SceneGraph, SourceId
 from merganser.multibody.plant.arguments import check_forces, check_pitches, checked_vector, mobod_of
 from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import PlantComputations
+from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_settings import ContactChoices, ContactSettings
 from merganser.multibody.plant.face.contact import ContactFace
 from merganser.multibody.plant.face.dynamics import DynamicsFace
@@ -34,7 +35,8 @@ from merganser.multibody.plant.state import PlantState
 from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.velocity_maps import VelocityMaps
 from merganser.multibody.plant.workspace import Workspace
-from merganser.multibody.tree import FixedOffsetFrame, MultibodyForces, MultibodyTree, RigidBody
+from merganser.multibody.tree import FixedOffsetFrame, MultibodyConstraintId, MultibodyForces, MultibodyTree, RigidBody
+from merganser.multibody.tree.constraints import ConstraintSpec
 
 __all__ = ["PlantParts"]
 
@@ -59,6 +61,7 @@ class PlantParts(ElementsFace, StateFace, KinematicsFace, DynamicsFace, Geometry
         self._geometry = GeometryRegistration(model)
         self._settings = ContactSettings(model, self._geometry)
         self._warn_once = WarnOnce()
+        self._constraints = Constraints(model, self._settings)
         views = self._views = StateViews(model)
         self._state = PlantState(model, views)
         self._free_bodies = FreeBodies(model, views)
@@ -136,6 +139,30 @@ class PlantParts(ElementsFace, StateFace, KinematicsFace, DynamicsFace, Geometry
     def _geometry_pose_port(self) -> LeafOutputPort:
         port: LeafOutputPort = self._outputs.geometry_pose_port
         return port
+
+    def _declare_constraints(self) -> None:
+        self._constraints.declare()
+
+    def _active_constraints(self, context: Any) -> list[ConstraintSpec]:
+        return self._constraints.active(context)
+
+    def _describe_constraint(self, spec: ConstraintSpec) -> str:
+        return self._constraints.describe(spec)
+
+    def _read_parameter(self, context: Any, index: int) -> dict[MultibodyConstraintId, Any]:
+        return self._constraints.read_parameter(context, index)
+
+    @property
+    def _has_constraints(self) -> bool:
+        return self._constraints.has_any
+
+    @property
+    def _constraint_status_parameter(self) -> int:
+        return self._constraints.status_parameter
+
+    @property
+    def _distance_params_parameter(self) -> int:
+        return self._constraints.distance_parameter
 
     @property
     def _choices(self) -> ContactChoices:

@@ -1,10 +1,19 @@
-"""Functions of MultibodyPlant: settings of contact."""
+"""Functions of MultibodyPlant: settings of contact, and constraints."""
 
 from __future__ import annotations
 
+import math
+from typing import Any, overload
+
+from numpy.typing import ArrayLike
+
+from merganser.framework.math import RigidTransform
 from merganser.geometry import HydroelasticContactRepresentation
+from merganser.multibody.plant.constraints import Constraints
 from merganser.multibody.plant.contact_enums import ContactModel, DiscreteContactApproximation, DiscreteContactSolver
 from merganser.multibody.plant.contact_settings import ContactSettings
+from merganser.multibody.tree import Joint, MultibodyConstraintId, RigidBody
+from merganser.multibody.tree.constraints import DistanceConstraintParams
 
 __all__ = ["ContactFace"]
 
@@ -14,9 +23,15 @@ class ContactFace:
 
     Functions that set something raise RuntimeError after Finalize() unless they say otherwise, TypeError if the value
     is of the wrong kind, and then leave everything as it was.
+
+    Constraints between joints and bodies are for discrete plants with the SAP solver. They are added before Finalize().
+    In a Context, each can be switched off, and the parameters of distance constraints can be changed. Errors of the
+    Add...Constraint() functions: RuntimeError, if the plant is finalized, uses the TAMSI solver, or a body or joint
+    belongs to another plant; ValueError, if a number is not finite.
     """
 
     _settings: ContactSettings
+    _constraints: Constraints
 
     # ------------------------------------------------------------------ models
 
@@ -114,3 +129,147 @@ class ContactFace:
             RuntimeError: it is not positive.
         """
         self._settings.set_stiction_tolerance(v_stiction)
+
+    # ------------------------------------------------------------------ constraints
+
+    def AddCouplerConstraint(
+        self, joint0: Joint, joint1: Joint, gear_ratio: float, offset: float = 0.0
+    ) -> MultibodyConstraintId:
+        """Adds the constraint q0 = gear_ratio q1 + offset between the positions of two joints.
+
+        Args:
+            joint0, joint1: joints with one velocity each.
+            gear_ratio: [unit of q0 over unit of q1].
+            offset: [unit of q0].
+
+        Raises:
+            RuntimeError: also if a joint has not exactly one velocity.
+        """
+        return self._constraints.add_coupler_constraint(joint0, joint1, gear_ratio, offset)
+
+    def AddDistanceConstraint(
+        self,
+        body_A: RigidBody,
+        p_AP: ArrayLike,
+        body_B: RigidBody,
+        p_BQ: ArrayLike,
+        distance: float,
+        stiffness: float = math.inf,
+        damping: float = 0.0,
+    ) -> MultibodyConstraintId:
+        """Adds a rod between a point P of body A and a point Q of body B; see DistanceConstraintParams.
+
+        Args:
+            body_A, body_B: two bodies of this plant.
+            p_AP, p_BQ: the points in the frames of their bodies [m], shape [3].
+            distance: free length, positive [m].
+            stiffness: positive, infinite for a rigid rod [N/m].
+            damping: not negative [N s/m].
+
+        Raises:
+            RuntimeError: also if the bodies are the same, or a number is out of range.
+        """
+        return self._constraints.add_distance_constraint(body_A, p_AP, body_B, p_BQ, distance, stiffness, damping)
+
+    def AddBallConstraint(
+        self, body_A: RigidBody, p_AP: ArrayLike, body_B: RigidBody, p_BQ: ArrayLike | None = None
+    ) -> MultibodyConstraintId:
+        """Keeps a point P of body A at a point Q of body B, like a ball and socket.
+
+        Args:
+            body_A, body_B: two bodies of this plant.
+            p_AP, p_BQ: the points in the frames of their bodies [m], shape [3]; p_BQ is by default where P is in the
+                default configuration at Finalize().
+
+        Raises:
+            RuntimeError: also if the bodies are the same.
+        """
+        return self._constraints.add_ball_constraint(body_A, p_AP, body_B, p_BQ)
+
+    def AddWeldConstraint(
+        self, body_A: RigidBody, X_AP: RigidTransform, body_B: RigidBody, X_BQ: RigidTransform
+    ) -> MultibodyConstraintId:
+        """Keeps a frame P of body A at a frame Q of body B, like a weld.
+
+        Raises:
+            RuntimeError: also if the bodies are the same.
+            TypeError: a pose is no RigidTransform.
+        """
+        return self._constraints.add_weld_constraint(body_A, X_AP, body_B, X_BQ)
+
+    def RemoveConstraint(self, id: MultibodyConstraintId) -> None:
+        """Removes a constraint.
+
+        Raises:
+            RuntimeError: after Finalize(), or if the plant has no such constraint.
+        """
+        self._constraints.remove_constraint(id)
+
+    def GetConstraintIds(self) -> list[MultibodyConstraintId]:
+        """Returns the ids of all constraints: of couplers, distances, balls, then welds."""
+        return self._constraints.get_constraint_ids()
+
+    def num_constraints(self) -> int:
+        """Returns the number of constraints."""
+        return self._constraints.num_constraints()
+
+    def num_coupler_constraints(self) -> int:
+        """Returns the number of couplers between joints."""
+        return self._constraints.num_coupler_constraints()
+
+    def num_distance_constraints(self) -> int:
+        """Returns the number of distance constraints."""
+        return self._constraints.num_distance_constraints()
+
+    def num_ball_constraints(self) -> int:
+        """Returns the number of ball constraints."""
+        return self._constraints.num_ball_constraints()
+
+    def num_weld_constraints(self) -> int:
+        """Returns the number of weld constraints."""
+        return self._constraints.num_weld_constraints()
+
+    # ------------------------------------------------------------------ constraints in a Context
+
+    def GetConstraintActiveStatus(self, context: Any, id: MultibodyConstraintId) -> bool:
+        """Returns whether a constraint holds in a Context; by default it does.
+
+        Raises:
+            RuntimeError: before Finalize(), or if the plant has no such constraint.
+        """
+        return self._constraints.get_constraint_active_status(context, id)
+
+    def SetConstraintActiveStatus(self, context: Any, id: MultibodyConstraintId, status: bool) -> None:
+        """Switches a constraint on or off in a Context.
+
+        Raises:
+            RuntimeError: before Finalize(), or if the plant has no such constraint.
+        """
+        self._constraints.set_constraint_active_status(context, id, status)
+
+    def GetDefaultDistanceConstraintParams(self) -> dict[MultibodyConstraintId, DistanceConstraintParams]:
+        """Returns the parameters of all distance constraints as they were added."""
+        return self._constraints.get_default_distance_constraint_params()
+
+    @overload
+    def GetDistanceConstraintParams(self, context: Any) -> dict[MultibodyConstraintId, DistanceConstraintParams]: ...
+    @overload
+    def GetDistanceConstraintParams(self, context: Any, id: MultibodyConstraintId) -> DistanceConstraintParams: ...
+    def GetDistanceConstraintParams(self, context: Any, id: MultibodyConstraintId | None = None) -> Any:
+        """Returns the parameters of one distance constraint in a Context, or of all by id.
+
+        Raises:
+            RuntimeError: before Finalize(), or if the plant has no such distance constraint.
+        """
+        return self._constraints.get_distance_constraint_params(context, id)
+
+    def SetDistanceConstraintParams(
+        self, context: Any, id: MultibodyConstraintId, params: DistanceConstraintParams
+    ) -> None:
+        """Changes the parameters of a distance constraint in a Context, its bodies and points among them.
+
+        Raises:
+            RuntimeError: before Finalize(), if the plant has no such distance constraint, or no such bodies.
+            TypeError: `params` is no DistanceConstraintParams.
+        """
+        self._constraints.set_distance_constraint_params(context, id, params)

@@ -62,8 +62,8 @@ def test_active_constraints_follow_status_and_parameters_of_the_context():
     plant.SetConstraintActiveStatus(context, ball, False)
     changed = DistanceConstraintParams(model.B.index(), [1, 0, 0], model.C.index(), [0, 1, 0], 5.0, math.inf, 0.0)
     plant.SetDistanceConstraintParams(context, distance, changed)
-    assert [spec.id for spec in plant._active_constraints(context)] == [coupler, distance, weld]
-    assert plant._active_constraints(context)[1].params is changed
+    assert [spec.id for spec in plant._constraints.active(context)] == [coupler, distance, weld]
+    assert plant._constraints.active(context)[1].params is changed
     assert plant.GetDistanceConstraintParams(context) == {distance: changed}
     assert [plant.GetConstraintActiveStatus(c, ball) for c in (context, context.Clone(), other)] == [False, False, True]
     assert plant.GetDistanceConstraintParams(other, distance).distance() == 2.0
@@ -79,7 +79,7 @@ def test_default_point_of_a_ball_constraint_is_where_it_holds_by_default():
     plant.AddBallConstraint(model.B, p_AP, model.C)
     plant.Finalize()
     context = plant.CreateDefaultContext()
-    (spec,) = plant._active_constraints(context)
+    (spec,) = plant._constraints.active(context)
     X_WB, X_WC = (plant.EvalBodyPoseInWorld(context, body) for body in (model.B, model.C))
     np.testing.assert_allclose(X_WC @ spec.p_BQ, X_WB @ p_AP, atol=1e-15)
 
@@ -92,7 +92,7 @@ def test_steps_keep_active_constraints_and_leave_inactive_ones_alone():
     context = simulator.get_mutable_context()
     for id in others:
         model.plant.SetConstraintActiveStatus(context, id, False)
-    spec = model.plant._active_constraints(context)[0]
+    spec = model.plant._constraints.active(context)[0]
     model.slide.set_translation_rate(context, 1.0)
 
     def error():
@@ -128,7 +128,7 @@ def test_constraints_stay_the_same_in_a_plant_of_another_scalar_type():
     model.plant.Finalize()
     converted = model.plant.ToAutoDiffXd()
     assert converted.GetConstraintIds() == model.plant.GetConstraintIds()
-    assert converted._active_constraints(converted.CreateDefaultContext())[0].gear_ratio == 2.0
+    assert converted._constraints.active(converted.CreateDefaultContext())[0].gear_ratio == 2.0
 
 
 BAD = {
