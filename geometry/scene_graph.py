@@ -21,7 +21,6 @@ from merganser.framework import (
     Value,
     ValueProducer,
 )
-from merganser.framework.core.inside import scalar_of
 from merganser.framework.core.scalars import ScalarArray
 from merganser.framework.math import RigidTransform
 from merganser.geometry.collision_filter_manager import CollisionFilterManager
@@ -390,7 +389,8 @@ class SceneGraph(LeafSystem):
     def _calc_world_poses(self, context: Any, output: AbstractValue) -> None:
         state: GeometryState = context.peek_parameters().get_abstract_parameter(self._state_index).get_value()
         layout = state.pose_layout()
-        if scalar_of(self) is float:
+        scalar = self._scalar_of_poses(context)
+        if scalar is float:
             room = output.get_value()
             if room is None or room.poses.layout is not layout:
                 room = PoseRoom(layout)
@@ -400,11 +400,16 @@ class SceneGraph(LeafSystem):
                     raise self._not_finite(context, state, source_id, frame_ids)
             room.update()
             return
-        X_PF = ScalarArray.of((len(layout.frame_rows), 4, 4), scalar_of(self))
+        X_PF = ScalarArray.of((len(layout.frame_rows), 4, 4), scalar)
         X_PF[0] = np.eye(4)  # the world in itself
         for source_id, (frame_ids, rows) in layout.source_frames.items():
             X_PF[rows] = self._poses_of_source(context, state, source_id, frame_ids)
         output.set_value(layout.calc_world_poses(X_PF))
+
+    def _scalar_of_poses(self, context: Any) -> type[Any]:
+        """The scalars of a Context of objects, whatever those of the SceneGraph are; floats in one of numbers."""
+        store = context.store
+        return store.scalar if store.flat.dtype == object else float
 
     def _poses_of_source(
         self, context: Any, state: GeometryState, source_id: SourceId, frame_ids: list[FrameId]
@@ -419,7 +424,8 @@ class SceneGraph(LeafSystem):
             if set(given) != set(frame_ids):
                 raise _wrong_frames(port, state, frame_ids, given)
             X_PF = poses.poses()[poses.rows(frame_ids)]
-        return X_PF.astype(np.float64) if X_PF.dtype == object and scalar_of(self) is float else X_PF
+        is_of_floats = X_PF.dtype == object and self._scalar_of_poses(context) is float
+        return X_PF.astype(np.float64) if is_of_floats else X_PF
 
     def _not_finite(
         self, context: Any, state: GeometryState, source_id: SourceId, frame_ids: list[FrameId]

@@ -17,7 +17,7 @@ __all__ = ["clip_box_faces", "steepest_axis"]
 @device
 def steepest_axis(d: Vector3) -> int:
     """The axis along which a direction has its greatest component."""
-    x, y, z = abs(d[0]), abs(d[1]), abs(d[2])
+    x, y, z = abs(d[0].real), abs(d[1].real), abs(d[2].real)
     if x >= y and x >= z:
         return 0
     return 1 if y >= z else 2
@@ -42,9 +42,9 @@ def clip_box_faces(
     """Writes points and depths; returns how many there are."""
     r, o = steepest_axis(d_R), steepest_axis(d_O)
     u, v = (r + 1) % 3, (r + 2) % 3
-    side = math.copysign(1.0, d_R[r])
+    side = math.copysign(1.0, d_R[r].real)
     s_r, s_u, s_v = _half(reference, r), _half(reference, u), _half(reference, v)
-    _set_face(other, X_RO, o, math.copysign(1.0, d_O[o]), r, u, v, polygon)
+    _set_face(other, X_RO, o, math.copysign(1.0, d_O[o].real), r, u, v, polygon)
     count = 4
     for k in range(4):
         axis, limit = (0, s_u) if k < 2 else (1, s_v)
@@ -77,18 +77,18 @@ def _cut(polygon: Array, count: int, axis: int, sign: float, limit: float, spare
     """Keeps the part of a polygon with sign * coordinate <= limit."""
     num_outside = 0
     for i in range(count):
-        num_outside += int(sign * polygon[i, axis] > limit)
+        num_outside += int(sign * polygon[i, axis].real > limit)
     if num_outside == 0:
         return count
     kept = 0
     for i in range(count):
         j = i + 1 if i + 1 < count else 0
         at_i, at_j = limit - sign * polygon[i, axis], limit - sign * polygon[j, axis]
-        if at_i >= 0.0:
+        if at_i.real >= 0.0:
             for k in range(3):
                 spare[kept, k] = polygon[i, k]
             kept += 1
-        if (at_i >= 0.0) != (at_j >= 0.0):
+        if (at_i.real >= 0.0) != (at_j.real >= 0.0):
             share = at_i / (at_i - at_j)
             for k in range(3):
                 spare[kept, k] = polygon[i, k] + share * (polygon[j, k] - polygon[i, k])

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.native.by_value import of_scalar
+
 __all__ = [
     "BOX",
     "CONE",
@@ -35,6 +37,8 @@ __all__ = [
     "contact_dtype",
     "distance_dtype",
     "geometry_dtype",
+    "points_work_dtype",
+    "solution_dtype",
     "work_dtype",
 ]
 
@@ -160,6 +164,11 @@ work_dtype = _records(
     ]
 )
 
+_OF_POINTS = (
+    "X_AB", "X_BA", "normal", "value", "p_ACa", "p_ACb",
+    "polygon_a", "polygon_b", "clipped", "depth", "share", "area_share", "waiting", "spacing",
+)  # fmt: skip
+
 
 class Hulls(NamedTuple):
     """Convex hulls, each one after the other; a geometry's record tells where its own begins.
@@ -182,3 +191,13 @@ class Hulls(NamedTuple):
     corner_start: NDArray[np.int64]
     corners: NDArray[np.int64]
     edges: NDArray[np.int64]
+
+
+def solution_dtype(scalar: type[Any]) -> np.dtype[Any]:
+    """Of the solution of a pair, in frame A, as work_dtype has it; of floats, or of complex numbers."""
+    return of_scalar(work_dtype, scalar, ("normal", "value", "p_ACa", "p_ACb"))
+
+
+def points_work_dtype(scalar: type[Any]) -> np.dtype[Any]:
+    """What contact points of a pair take of work_dtype once its solution is known."""
+    return of_scalar(work_dtype, scalar, _OF_POINTS)

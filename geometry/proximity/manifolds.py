@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device, kernel
+from merganser.framework.native.by_value import larger, smaller
 from merganser.geometry.proximity.box_faces import clip_box_faces, steepest_axis
 from merganser.geometry.proximity.features import face_of, line_of
 from merganser.geometry.proximity.layout import (
@@ -52,7 +53,7 @@ from merganser.geometry.proximity.vectors import (
     unit_axis,
 )
 
-__all__ = ["contact_manifolds"]
+__all__ = ["contact_manifolds", "follow_manifold"]
 
 _ALIGNED = 0.999  # cosine of the angle between the normal of the pair and that of its reference face
 _STEEP = math.sqrt(1.0 - _ALIGNED**2)  # its sine; what leans as much on a face rests on an edge or a corner
@@ -99,27 +100,75 @@ def contact_manifolds(
         if not is_near:
             continue
         if num_points == 0:
-            normal = (w.normal[0], w.normal[1], w.normal[2])
-            shift = 0.5 * (a.radius - b.radius)
-            for c in range(3):
-                w.clipped[0, c] = 0.5 * (w.p_ACa[c] + w.p_ACb[c]) + shift * w.normal[c]
-            w.depth[0], w.share[0] = w.value + a.radius + b.radius, 1.0
+            normal = _set_point(a, b, w)
             num_points = 1
         for m in range(num_points):
             if count < contacts_out.shape[0]:
-                out = contacts_out[count]
-                out.pair = k
-                out.depth, out.share = w.depth[m], w.share[m]
-                for r in range(3):
-                    p = X_WG[i, r, 3]
-                    n = 0.0
-                    for c in range(3):
-                        p += X_WG[i, r, c] * w.clipped[m, c]
-                        n -= X_WG[i, r, c] * normal[c]
-                    out.p_WC[r] = p
-                    out.nhat_BA_W[r] = n
+                contacts_out[count].pair = k
+                _write_point(X_WG, i, w, m, normal, contacts_out[count])
             count += 1
     return count
+
+
+@kernel
+def follow_manifold(
+    # Model:
+    geometries: Array,  # geometry_dtype, of A and B
+    hulls: Hulls,
+    # In: with derivatives, one lane for each
+    X_WG: Array,  # of A and B, shape [num_lanes, 2, 4, 4]
+    solutions: Array,  # of solution_dtype, shape [num_lanes, 1]
+    margin: float,  # [m]
+    # Work:
+    work: Array,  # of points_work_dtype, shape [1]
+    # Out:
+    contacts_out: Array,  # contact_dtype, shape [num_lanes, num_points]; `pair` is left as it is
+) -> int:
+    """Computes the contact points of a pair whose solution is known, as complex numbers that carry derivatives.
+
+    Returns:
+        How many lanes have as many points as there is room for, which all must.
+    """
+    w = work[0]
+    a, b = geometries[0], geometries[1]
+    for lane in range(contacts_out.shape[0]):
+        solution = solutions[lane, 0]
+        set_relative_pose(X_WG[lane], 0, 1, w.X_AB)
+        w.value = solution.value
+        for c in range(3):
+            w.normal[c], w.p_ACa[c], w.p_ACb[c] = solution.normal[c], solution.p_ACa[c], solution.p_ACb[c]
+        num_points, normal = _clip(a, b, hulls, w, margin)
+        if num_points == 0:
+            normal = _set_point(a, b, w)
+            num_points = 1
+        if num_points != contacts_out.shape[1]:
+            return lane
+        for m in range(num_points):
+            _write_point(X_WG[lane], 0, w, m, normal, contacts_out[lane, m])
+    return contacts_out.shape[0]
+
+
+@device
+def _set_point(a: Array, b: Array, work: Array) -> Vector3:
+    """Writes the one point of a pair that touches at a point only; returns the normal from A to B."""
+    shift = 0.5 * (a.radius - b.radius)
+    for c in range(3):
+        work.clipped[0, c] = 0.5 * (work.p_ACa[c] + work.p_ACb[c]) + shift * work.normal[c]
+    work.depth[0], work.share[0] = work.value + a.radius + b.radius, 1.0
+    return work.normal[0], work.normal[1], work.normal[2]
+
+
+@device
+def _write_point(X_WG: Array, i: int, work: Array, m: int, normal: Vector3, out: Array) -> None:
+    """Turns point m from the frame of geometry A, which is i, to the world."""
+    out.depth, out.share = work.depth[m], work.share[m]
+    for r in range(3):
+        p, n = X_WG[i, r, 3], 0.0 * X_WG[i, r, 3]
+        for c in range(3):
+            p += X_WG[i, r, c] * work.clipped[m, c]
+            n -= X_WG[i, r, c] * normal[c]
+        out.p_WC[r] = p
+        out.nhat_BA_W[r] = n
 
 
 @device
@@ -133,15 +182,15 @@ def _clip(a: Array, b: Array, hulls: Hulls, work: Array, margin: float) -> tuple
     if a.kind == POINT or a.kind == ELLIPSOID or b.kind == POINT or b.kind == ELLIPSOID:
         return 0, n
     X_AB = work.X_AB
-    if a.kind == SEGMENT and b.kind == SEGMENT and math.hypot(X_AB[2], X_AB[5]) > _PARALLEL:
+    if a.kind == SEGMENT and b.kind == SEGMENT and math.hypot(X_AB[2].real, X_AB[5].real) > _PARALLEL:
         return 0, n
     n_B = negated(rotated_back(X_AB, n))
     if a.kind == BOX and b.kind == BOX and a.radius == 0.0 and b.radius == 0.0:
         return _clip_boxes(a, b, hulls, work, n, n_B, margin)
     count_a, normal_a = face_of(a, hulls, n, work.polygon_a)
     count_b, normal_b = face_of(b, hulls, n_B, work.polygon_b)
-    aligned_a = dot(normal_a, n) if count_a > 0 else -1.0
-    aligned_b = dot(normal_b, n_B) if count_b > 0 else -1.0
+    aligned_a = dot(normal_a, n).real if count_a > 0 else -1.0
+    aligned_b = dot(normal_b, n_B).real if count_b > 0 else -1.0
     if a.kind == HALF_SPACE:
         aligned_a, normal_a = 2.0, (0.0, 0.0, 1.0)
         _set_corner(work.polygon_a, 0, (0.0, 0.0, 0.0))
@@ -173,17 +222,17 @@ def _clip_boxes(
 ) -> tuple[int, Vector3]:
     """What `_clip` does, of two boxes."""
     i, j = steepest_axis(n), steepest_axis(n_B)
-    if max(abs(n[i]), abs(n_B[j])) < _ALIGNED:
+    if max(abs(n[i].real), abs(n_B[j].real)) < _ALIGNED:
         return _clip_lines(a, b, hulls, work, n, n_B, margin), n
     rooms = work.polygon_a, work.clipped, work.depth
-    if abs(n_B[j]) <= abs(n[i]):
+    if abs(n_B[j].real) <= abs(n[i].real):
         count = clip_box_faces(a, b, work.X_AB, n, n_B, *rooms)
-        normal = scaled(unit_axis(i), math.copysign(1.0, n[i]))
+        normal = scaled(unit_axis(i), math.copysign(1.0, n[i].real))
         return _keep(work, count, normal, n, margin, _STEEP, _MOST), _turned(normal, n)
     set_inverse_pose(work.X_AB, work.X_BA)
     count = clip_box_faces(b, a, work.X_BA, n_B, n, *rooms)
     _to_frame_A(work.X_AB, work.clipped, count)
-    normal = scaled(axis(work.X_AB, j), math.copysign(1.0, n_B[j]))
+    normal = scaled(axis(work.X_AB, j), math.copysign(1.0, n_B[j].real))
     return _keep(work, count, normal, n, margin, _STEEP, _MOST), _turned(negated(normal), n)
 
 
@@ -254,7 +303,7 @@ def _keep(
     set_shares(work, count, normal, pair_normal, steep)
     kept = 0
     for i in range(count):
-        if work.depth[i] >= -margin and work.share[i] > NO_SHARE:
+        if work.depth[i].real >= -margin and work.share[i].real > NO_SHARE:
             _move(work, i, kept)
             kept += 1
     return _thin_out(work, kept, most) if kept > most else kept
@@ -265,7 +314,7 @@ def _turned(normal: Vector3, pair_normal: Vector3) -> Vector3:
     """The normal of contacts on a face, which turns to that of the pair as both part."""
     part = cross(normal, pair_normal)
     aligned = fade(dot(part, part) / (_STEEP * _STEEP))
-    if aligned >= 1.0:
+    if aligned.real >= 1.0:
         return normal
     return unit(sum_scaled(pair_normal, subtract(normal, pair_normal), aligned))
 
@@ -282,17 +331,17 @@ def _cut(polygon: Array, count: int, inward: Vector3, p: Vector3, spare: Array) 
     kept = 0
     num_edges = count if count > 2 else count - 1
     if count == 1:
-        return 1 if dot(inward, subtract(_corner(polygon, 0), p)) >= 0.0 else 0
+        return 1 if dot(inward, subtract(_corner(polygon, 0), p)).real >= 0.0 else 0
     for i in range(num_edges):
         x, y = _corner(polygon, i), _corner(polygon, (i + 1) % count)
         at_x, at_y = dot(inward, subtract(x, p)), dot(inward, subtract(y, p))
-        if at_x >= 0.0 and kept < spare.shape[0]:
+        if at_x.real >= 0.0 and kept < spare.shape[0]:
             _set_corner(spare, kept, x)
             kept += 1
-        if (at_x >= 0.0) != (at_y >= 0.0) and kept < spare.shape[0]:
+        if (at_x.real >= 0.0) != (at_y.real >= 0.0) and kept < spare.shape[0]:
             _set_corner(spare, kept, sum_scaled(x, subtract(y, x), at_x / (at_x - at_y)))
             kept += 1
-        if count == 2 and at_y >= 0.0 and kept < spare.shape[0]:
+        if count == 2 and at_y.real >= 0.0 and kept < spare.shape[0]:
             _set_corner(spare, kept, y)
             kept += 1
     for i in range(kept):
@@ -310,7 +359,7 @@ def _thin_out(work: Array, count: int, most: int) -> int:
     pressure = _pressure(work, count)
     deepest = 0
     for i in range(count):
-        if work.depth[i] > work.depth[deepest]:
+        if work.depth[i].real > work.depth[deepest].real:
             deepest = i
     _swap(work, 0, deepest)
     nearest = work.spacing  # squared distance of each to those that are kept
@@ -320,8 +369,8 @@ def _thin_out(work: Array, count: int, most: int) -> int:
         farthest = kept
         for i in range(kept, count):
             step = subtract(_corner(work.clipped, i), _corner(work.clipped, kept - 1))
-            nearest[i] = min(nearest[i], dot(step, step))
-            if nearest[i] > nearest[farthest]:
+            nearest[i] = smaller(nearest[i], dot(step, step))
+            if nearest[i].real > nearest[farthest].real:
                 farthest = i
         _swap(work, kept, farthest)
         nearest[farthest] = nearest[kept]
@@ -329,11 +378,11 @@ def _thin_out(work: Array, count: int, most: int) -> int:
         heir, least = 0, math.inf
         for kept in range(most):
             step = subtract(_corner(work.clipped, i), _corner(work.clipped, kept))
-            if dot(step, step) < least:
-                heir, least = kept, dot(step, step)
+            if dot(step, step).real < least:
+                heir, least = kept, dot(step, step).real
         work.share[heir] += work.share[i]
     of_kept = _pressure(work, most)
-    if of_kept > 0.0:
+    if of_kept.real > 0.0:
         for kept in range(most):
             work.share[kept] *= pressure / of_kept
     return most
@@ -344,7 +393,7 @@ def _pressure(work: Array, count: int) -> float:
     """The elastic force of all points over the stiffness of the pair."""
     total = 0.0
     for i in range(count):
-        total += work.share[i] * max(0.0, work.depth[i])
+        total += work.share[i] * larger(0.0, work.depth[i])
     return total
 
 
@@ -366,12 +415,12 @@ def _clip_lines(a: Array, b: Array, hulls: Hulls, work: Array, n: Vector3, n_B: 
     _to_frame_A(work.X_AB, work.polygon_b, 2)
     x, y = _corner(work.polygon_a, 0), _corner(work.polygon_a, 1)
     u, v = unit(subtract(y, x)), unit(subtract(_corner(work.polygon_b, 1), _corner(work.polygon_b, 0)))
-    if norm(cross(u, v)) > _PARALLEL:
+    if norm(cross(u, v)).real > _PARALLEL:
         return 0
     at_0 = dot(u, subtract(_corner(work.polygon_b, 0), x))
     at_1 = dot(u, subtract(_corner(work.polygon_b, 1), x))
-    low, high = max(0.0, min(at_0, at_1)), min(norm(subtract(y, x)), max(at_0, at_1))
-    if not high > low:
+    low, high = larger(0.0, smaller(at_0, at_1)), smaller(norm(subtract(y, x)), larger(at_0, at_1))
+    if not high.real > low.real:
         return 0
     for end in range(2):
         s = low if end == 0 else high

@@ -31,6 +31,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework.native import device
+from merganser.framework.native.by_value import larger, smaller
 from merganser.geometry.proximity.vectors import Array, Vector3, add, cross, dot, subtract, sum_scaled
 
 __all__ = ["NO_SHARE", "fade", "set_shares"]
@@ -43,7 +44,7 @@ _FLAT = 1e-24  # squared area over the fourth power of the size, below which a p
 @device
 def fade(square: float) -> float:
     """fade(x) of equation (2), from x^2."""
-    rest = max(0.0, 1.0 - square)
+    rest = larger(0.0, 1.0 - square)
     return rest * rest
 
 
@@ -64,17 +65,17 @@ def set_shares(work: Array, count: int, normal: Vector3, pair_normal: Vector3, s
     for _ in range(count - 1):
         highest = 0
         for i in range(count):
-            if work.waiting[i] < work.waiting[highest]:
+            if work.waiting[i].real < work.waiting[highest].real:
                 highest = i
         _hand_on(work, count, highest, normal, steep)
         work.waiting[highest] = math.inf
     part = cross(normal, pair_normal)
     aligned = fade(dot(part, part) / (steep * steep))
-    if aligned < 1.0:
+    if aligned.real < 1.0:
         deepest = 0
         for i in range(count):
             work.share[i] *= aligned
-            if work.depth[i] > work.depth[deepest]:
+            if work.depth[i].real > work.depth[deepest].real:
                 deepest = i
         work.share[deepest] += 1.0 - aligned
 
@@ -82,16 +83,16 @@ def set_shares(work: Array, count: int, normal: Vector3, pair_normal: Vector3, s
 @device
 def _hand_on(work: Array, count: int, i: int, normal: Vector3, steep: float) -> None:
     """Takes from corner i what it hands on to deeper ones."""
-    kept, total = 1.0, 0.0
+    kept, total = 1.0 + 0.0 * work.share[i], 0.0 * work.share[i]
     for j in range(count):
-        if work.depth[j] > work.depth[i]:
+        if work.depth[j].real > work.depth[i].real:
             flat, weight = _steepness(work, i, j, normal, steep)
-            kept, total = min(kept, flat), total + weight
-    if kept > 1.0 - NO_SHARE:
+            kept, total = smaller(kept, flat), total + weight
+    if kept.real > 1.0 - NO_SHARE:
         return
     handed_on = (1.0 - kept) * work.share[i]
     for j in range(count):
-        if work.depth[j] > work.depth[i]:
+        if work.depth[j].real > work.depth[i].real:
             _, weight = _steepness(work, i, j, normal, steep)
             work.share[j] += handed_on * (weight / total)
     work.share[i] *= kept
@@ -102,10 +103,10 @@ def _steepness(work: Array, i: int, j: int, normal: Vector3, steep: float) -> tu
     """f_ij and g_ij of equation (2)."""
     side, drop = _side(work, i, j, normal), work.depth[j] - work.depth[i]
     squared = dot(side, side)
-    if not squared > 0.0:
-        return 1.0, 0.0
+    if not squared.real > 0.0:
+        return 1.0 + 0.0 * squared, 0.0 * squared
     flat = fade(drop * drop / (squared * steep * steep))
-    return flat, max(work.area_share[j], _LEAST) * (1.0 - flat) / squared
+    return flat, larger(_LEAST, work.area_share[j]) * (1.0 - flat) / squared
 
 
 @device
@@ -121,9 +122,9 @@ def _set_area_shares(work: Array, count: int, normal: Vector3) -> None:
     area, size, u = (0.0, 0.0, 0.0), 0.0, _side(work, 0, 1, normal)
     for i in range(2, count):  # a fan of triangles
         v = _side(work, 0, i, normal)
-        area, size, u = add(area, cross(u, v)), max(size, dot(u, u), dot(v, v)), v
+        area, size, u = add(area, cross(u, v)), max(size, dot(u, u).real, dot(v, v).real), v
     squared = dot(area, area)
-    if squared <= _FLAT * size * size:
+    if squared.real <= _FLAT * size * size:
         return
     middle, u = (0.0, 0.0, 0.0), _side(work, 0, 1, normal)
     for i in range(2, count):

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from merganser.framework.native import device, inlined
 from merganser.geometry.proximity.layout import (
     BOX,
@@ -83,11 +85,11 @@ def support_piece(g: Array, hulls: Hulls, n: Vector3) -> int:
     """The number of the piece that is the greatest in direction n."""
     kind = g.kind
     if kind == BOX:
-        return (1 if n[0] > 0.0 else 0) + (2 if n[1] > 0.0 else 0) + (4 if n[2] > 0.0 else 0)
+        return (1 if n[0].real > 0.0 else 0) + (2 if n[1].real > 0.0 else 0) + (4 if n[2].real > 0.0 else 0)
     if kind in (SEGMENT, CYLINDER):
-        return 1 if n[2] > 0.0 else 0
+        return 1 if n[2].real > 0.0 else 0
     if kind == CONE:
-        base = g.size_2 * n[2] + math.hypot(g.size_0 * n[0], g.size_1 * n[1])
+        base = g.size_2 * n[2].real + math.hypot(g.size_0 * n[0].real, g.size_1 * n[1].real)
         return 1 if base > 0.0 else 0
     if kind == HULL:
         return _farthest_vertex(g, hulls, n)
@@ -119,7 +121,7 @@ def _farthest_vertex(g: Array, hulls: Hulls, n: Vector3) -> int:
 @inlined
 def _along(vertices: Array, k: int, n: Vector3) -> float:
     """How far vertex k is along a direction."""
-    return float(vertices[k, 0] * n[0] + vertices[k, 1] * n[1] + vertices[k, 2] * n[2])
+    return float(vertices[k, 0] * n[0].real + vertices[k, 1] * n[1].real + vertices[k, 2] * n[2].real)
 
 
 @inlined
@@ -157,9 +159,9 @@ def semi_axes(g: Array, piece: int) -> Vector3:
 def smooth_point(axes: Vector3, n: Vector3) -> tuple[Vector3, float]:
     """grad |S n| = S^2 n / |S n|, and 1 / |S n|."""
     a, b, c = axes[0] * n[0], axes[1] * n[1], axes[2] * n[2]
-    length = math.sqrt(a * a + b * b + c * c)
-    if length < _TINY:
-        return (axes[0], 0.0, 0.0), 0.0
+    length = np.sqrt(a * a + b * b + c * c)
+    if length.real < _TINY:
+        return (axes[0] + 0.0 * a, 0.0 * b, 0.0 * c), 0.0 * length
     inverse = 1.0 / length
     return (axes[0] * a * inverse, axes[1] * b * inverse, axes[2] * c * inverse), inverse
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from merganser.framework.native import inlined
 
@@ -77,14 +78,15 @@ def cross(a: Vector3, b: Vector3) -> Vector3:
 @inlined
 def norm(a: Vector3) -> float:
     """|a|."""
-    return math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
+    length: float = np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
+    return length
 
 
 @inlined
 def unit(a: Vector3) -> Vector3:
     """a / |a|, or ez if a is zero."""
     length = norm(a)
-    if length < _TINY:
+    if length.real < _TINY:
         return 0.0, 0.0, 1.0
     inverse = 1.0 / length
     return a[0] * inverse, a[1] * inverse, a[2] * inverse

@@ -26,10 +26,10 @@ UPPER = 3
 def bounded_response(law: Array, v: float) -> tuple[float, float]:
     """Impulse and Hessian of one row at a velocity."""
     y = law[OFFSET] - law[GAIN] * v
-    if y >= law[UPPER]:
-        return law[UPPER], 0.0
-    if y <= law[LOWER]:
-        return law[LOWER], 0.0
+    if y.real >= law[UPPER].real:
+        return law[UPPER], 0.0 * y
+    if y.real <= law[LOWER].real:
+        return law[LOWER], 0.0 * y
     return y, law[GAIN]
 
 

@@ -36,7 +36,8 @@ import math
 import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.contact.layout import Array
+from merganser.framework.native.by_value import larger
+from merganser.multibody.contact.layout import Array, Count
 from merganser.multibody.kernels.spatial import Vector3, add, scaled, set_vector, vector
 
 __all__ = ["combine_dissipation", "combine_friction", "contact_pair_dtype", "make_contact_pairs", "material_dtype"]
@@ -71,8 +72,8 @@ contact_pair_dtype = np.dtype(
 )
 
 
-@kernel
-def make_contact_pairs(
+@device
+def calc_make_contact_pairs(
     # Model:
     materials: Array,  # of the geometries, of material_dtype
     tree_of_mobod: Array,  # -1 of what cannot move
@@ -81,7 +82,7 @@ def make_contact_pairs(
     contacts_in: Array,  # of contact_dtype of geometry/proximity, those of one pair of geometries side by side
     # Out:
     contact_pairs_out: Array,  # of contact_pair_dtype, as long as contacts_in or longer
-) -> int:
+) -> Count:
     """Writes the contact pairs; returns how many there are. Two bodies of which neither can move are none."""
     count, i, num_contacts = 0, 0, contacts_in.shape[0]
     while i < num_contacts:
@@ -99,6 +100,9 @@ def make_contact_pairs(
             count += 1
         i = end
     return count
+
+
+make_contact_pairs = kernel(calc_make_contact_pairs)
 
 
 @device
@@ -142,13 +146,11 @@ def combine_friction(mu_A: float, mu_B: float) -> float:
 
 
 @device
-def _set_point(
-    A: Array, B: Array, contacts: Array, first: int, end: int, has_one_point: bool, pair: Array
-) -> None:
+def _set_point(A: Array, B: Array, contacts: Array, first: int, end: int, has_one_point: bool, pair: Array) -> None:
     """Place, normal and elastic force of the contacts first .. end - 1: equations (2) to (4)."""
     source = first
     for i in range(first, end):
-        if contacts[i]["depth"] > contacts[source]["depth"]:
+        if contacts[i]["depth"].real > contacts[source]["depth"].real:
             source = i
     contact = contacts[source]
     point = vector(contact["p_WC"])
@@ -167,9 +169,9 @@ def _centre_of_pressure(contacts: Array, first: int, end: int, deepest: Vector3)
     """The place of equation (4), midway between the surfaces; that of the deepest one if nothing presses."""
     total, moment = 0.0, (0.0, 0.0, 0.0)
     for i in range(first, end):
-        pressure = contacts[i]["share"] * max(0.0, contacts[i]["depth"])
+        pressure = contacts[i]["share"] * larger(0.0, contacts[i]["depth"])
         total, moment = total + pressure, add(moment, scaled(pressure, vector(contacts[i]["p_WC"])))
-    return scaled(1.0 / total, moment) if total > 0.0 else deepest
+    return scaled(1.0 / total, moment) if total.real > 0.0 else deepest
 
 
 @device

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.layout import Array
 
@@ -43,20 +45,20 @@ def set_cone_law(mu: float, tangent_gain: float, normal_gain: float, normal_targ
     law[_TANGENT_GAIN] = tangent_gain
     law[_NORMAL_GAIN] = normal_gain
     law[_NORMAL_TARGET] = normal_target
-    law[_CONE_SCALE] = mu * normal_gain / tangent_gain if tangent_gain > 0.0 else 0.0
+    law[_CONE_SCALE] = mu * normal_gain / tangent_gain if tangent_gain.real > 0.0 else 0.0
     law[_FACTOR] = 1.0 / (1.0 + mu * law[_CONE_SCALE])
 
 
 @inlined
 def _is_open(law: Array, square: float, y_n: float) -> bool:
     """Whether (3) holds, from y_r^2: roots are drawn of contacts that slide only."""
-    return y_n <= 0.0 and y_n * y_n >= law[_CONE_SCALE] * law[_CONE_SCALE] * square
+    return y_n.real <= 0.0 and (y_n * y_n).real >= (law[_CONE_SCALE] * law[_CONE_SCALE] * square).real
 
 
 @inlined
 def _sticks(law: Array, square: float, y_n: float) -> bool:
     """Whether (1) holds, from y_r^2."""
-    return y_n >= 0.0 and square <= law[_FRICTION] * law[_FRICTION] * y_n * y_n
+    return y_n.real >= 0.0 and square.real <= (law[_FRICTION] * law[_FRICTION] * y_n * y_n).real
 
 
 @device
@@ -65,11 +67,11 @@ def cone_response(law: Array, v_1: float, v_2: float, v_n: float) -> Response:
     mu, gain_t, gain_n = law[_FRICTION], law[_TANGENT_GAIN], law[_NORMAL_GAIN]
     y_1, y_2, y_n = -gain_t * v_1, -gain_t * v_2, gain_n * (law[_NORMAL_TARGET] - v_n)
     square = y_1 * y_1 + y_2 * y_2
-    if gain_n == 0.0 or _is_open(law, square, y_n):
+    if gain_n.real == 0.0 or _is_open(law, square, y_n):
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     if _sticks(law, square, y_n):
         return y_1, y_2, y_n, gain_t, 0.0, gain_t, 0.0, 0.0, gain_n
-    y_r = math.sqrt(square)  # positive: if it were 0, the contact would be open or stick
+    y_r = np.sqrt(square)  # positive: if it were 0, the contact would be open or stick
     inverse = 1.0 / y_r
     t_1, t_2 = y_1 * inverse, y_2 * inverse
     f = law[_FACTOR]
@@ -96,7 +98,7 @@ def cone_slope(law: Array, v_1: float, v_2: float, v_n: float, d_1: float, d_2: 
     mu, gain_t, gain_n = law[_FRICTION], law[_TANGENT_GAIN], law[_NORMAL_GAIN]
     y_1, y_2, y_n = -gain_t * v_1, -gain_t * v_2, gain_n * (law[_NORMAL_TARGET] - v_n)
     square = y_1 * y_1 + y_2 * y_2
-    if gain_n == 0.0 or _is_open(law, square, y_n):
+    if gain_n.real == 0.0 or _is_open(law, square, y_n):
         return 0.0, 0.0, 0.0, 0.0
     if _sticks(law, square, y_n):
         return y_1 * d_1, y_2 * d_2, y_n * d_n, gain_t * (d_1 * d_1 + d_2 * d_2) + gain_n * d_n * d_n
@@ -115,7 +117,7 @@ def cone_slip(law: Array, v_1: float, v_2: float, v_n: float) -> tuple[float, bo
     """How fast a contact slips, at least so fast that it slides, and whether it slides; 0 if there is no contact."""
     gain_t, gain_n = law[_TANGENT_GAIN], law[_NORMAL_GAIN]
     y_n, square = gain_n * (law[_NORMAL_TARGET] - v_n), v_1 * v_1 + v_2 * v_2
-    if gain_n == 0.0 or _is_open(law, gain_t * gain_t * square, y_n):
+    if gain_n.real == 0.0 or _is_open(law, gain_t * gain_t * square, y_n):
         return 0.0, False
     if _sticks(law, gain_t * gain_t * square, y_n):
         return law[_FRICTION] * y_n / gain_t, False

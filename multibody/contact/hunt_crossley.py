@@ -26,6 +26,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from merganser.framework.native import device, inlined
 from merganser.multibody.contact.friction_cone import Response, Slope
 from merganser.multibody.contact.layout import SIMILAR, Array
@@ -71,7 +73,7 @@ def set_hunt_crossley_law(
 ) -> None:
     """Prepares the numbers of the law of one contact, shape [12], of which this law uses nine."""
     steepness = gain + dissipation * elastic
-    if steepness > _STEEPEST * rigid_gain:
+    if steepness.real > _STEEPEST * rigid_gain.real:
         scale = _STEEPEST * rigid_gain / steepness
         gain, elastic = scale * gain, scale * elastic
     law[_FRICTION] = mu
@@ -105,7 +107,7 @@ def normal_impulse(elastic: float, gain: float, dissipation: float, v: float) ->
     """n(v) and -dn/dv, equation (1)."""
     spring = elastic - gain * v
     damper = 1.0 - dissipation * v
-    if spring <= 0.0 or damper <= 0.0:
+    if spring.real <= 0.0 or damper.real <= 0.0:
         return 0.0, 0.0
     return spring * damper, gain * damper + dissipation * spring
 
@@ -114,7 +116,7 @@ def normal_impulse(elastic: float, gain: float, dissipation: float, v: float) ->
 def hunt_crossley_response(approximation: int, law: Array, v_1: float, v_2: float, v_n: float) -> Response:
     """Impulse and Hessian at a velocity v_c, equations (3) and (4)."""
     mu, eps = law[_FRICTION], law[SOFTNESS]
-    s = math.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps)
+    s = np.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps)
     inverse = 1.0 / s
     t_1, t_2 = v_1 * inverse, v_2 * inverse
     if approximation == SIMILAR:
@@ -142,7 +144,7 @@ def hunt_crossley_slope(
 ) -> Slope:
     """gamma_i d_i and d^T G d at a velocity v_c: what a line search along d takes of `hunt_crossley_response`."""
     mu, eps = law[_FRICTION], law[SOFTNESS]
-    s = math.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps)
+    s = np.sqrt(v_1 * v_1 + v_2 * v_2 + eps * eps)
     inverse = 1.0 / s
     t_1, t_2 = v_1 * inverse, v_2 * inverse
     along, square = t_1 * d_1 + t_2 * d_2, d_1 * d_1 + d_2 * d_2
@@ -166,12 +168,12 @@ def hunt_crossley_slip(law: Array, v_1: float, v_2: float) -> tuple[float, bool]
 def implicit_friction_response(law: Array, v_1: float, v_2: float, v_n: float) -> Response:
     """Impulse of equation (5) and -dgamma/dv_c, whose last row is [0, 0, nn] as normal impulses ignore slip."""
     mu, v_s = law[_FRICTION], law[SOFTNESS]
-    v_r = math.sqrt(v_1 * v_1 + v_2 * v_2)
-    if v_r < v_s:
+    v_r = np.sqrt(v_1 * v_1 + v_2 * v_2)
+    if v_r.real < v_s.real:
         scale, along = mu * (2.0 - v_r / v_s) / v_s, 2.0 * mu * (1.0 - v_r / v_s) / v_s
     else:
         scale, along = mu / v_r, 0.0
-    t_1, t_2 = (v_1 / v_r, v_2 / v_r) if v_r > 0.0 else (0.0, 0.0)
+    t_1, t_2 = (v_1 / v_r, v_2 / v_r) if v_r.real > 0.0 else (0.0, 0.0)
     n, slope = normal_impulse(law[_ELASTIC], law[_GAIN], law[_DISSIPATION], v_n)
     return (
         -scale * n * v_1,

@@ -44,6 +44,7 @@ __all__ = [
     "SINGULAR_MATRIX",
     "TAMSI",
     "Array",
+    "Count",
     "Problem",
     "constraint_dtype",
     "result_dtype",
@@ -53,6 +54,7 @@ __all__ = [
 ]
 
 Array: TypeAlias = Any  # an array or a record
+Count: TypeAlias = int  # what a kernel returns that counts, and is no status
 
 # Kinds of constraint.
 CONTACT = 0  # three rows; by `approximation` of the settings

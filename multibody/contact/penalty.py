@@ -13,10 +13,11 @@ Sources: K. Hunt and F. Crossley (1975); M. Sherman, A. Seth, S. Delp, Simbody (
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
 from merganser.framework.native import device, kernel
-from merganser.multibody.contact.layout import Array
+from merganser.framework.native.by_value import larger
+from merganser.multibody.contact.layout import Array, Count
 from merganser.multibody.contact.plant_forces import push, velocity_of_point
 from merganser.multibody.contact.plant_layout import APPROACH, POINT, SLIP
 from merganser.multibody.kernels.spatial import add, dot, scaled, set_vector, subtract, vector
@@ -33,20 +34,20 @@ def _rise(x: float) -> float:
 @device
 def friction_coefficient(s: float, static: float, dynamic: float) -> float:
     """mu(s) of equation (2)."""
-    if s >= 3.0:
+    if s.real >= 3.0:
         return dynamic
-    if s >= 1.0:
+    if s.real >= 1.0:
         return static - (static - dynamic) * _rise(0.5 * (s - 1.0))
     return static * _rise(s)
 
 
-@kernel
-def penalty_forces(
+@device
+def calc_penalty_forces(
     stiction_tolerance: float,
     position_in: Array,
     velocity_in: Array,
     contact_pairs_in: Array,  # of contact_pair_dtype
-    F_Bo_W_out: Array,  # forces of contacts are added, shape [num_mobods, 6]
+    F_Bo_W_io: Array,  # forces of contacts are added, shape [num_mobods, 6]
     forces_out: Array,  # of each contact, see plant_layout.py
 ) -> None:
     """Computes the forces of contacts, equations (1) and (2)."""
@@ -59,40 +60,46 @@ def penalty_forces(
         )
         v_n = dot(v, n)
         v_t = subtract(v, scaled(v_n, n))
-        slip = math.sqrt(dot(v_t, v_t))
-        f_n = max(0.0, pair["elastic_force"]) * max(0.0, 1.0 - pair["dissipation"] * v_n)  # (1)
+        slip = np.sqrt(dot(v_t, v_t))
+        f_n = larger(0.0, pair["elastic_force"]) * larger(0.0, 1.0 - pair["dissipation"] * v_n)  # (1)
         f = scaled(f_n, n)
-        if slip > 0.0:
+        if slip.real > 0.0:
             mu = friction_coefficient(slip / stiction_tolerance, pair["static_friction"], pair["dynamic_friction"])
             f = add(f, scaled(-mu * f_n / slip, v_t))  # (2)
-        push(position_in, F_Bo_W_out, A, p_WC, zero, f)
-        push(position_in, F_Bo_W_out, B, p_WC, zero, scaled(-1.0, f))
+        push(position_in, F_Bo_W_io, A, p_WC, zero, f)
+        push(position_in, F_Bo_W_io, B, p_WC, zero, scaled(-1.0, f))
         out = forces_out[i]
         set_vector(out, f)
         out[APPROACH], out[SLIP] = -v_n, slip
         set_vector(out[POINT:], p_WC)
 
 
-@kernel
-def limit_forces(
+penalty_forces = kernel(calc_penalty_forces)
+
+
+@device
+def calc_limit_forces(
     limits: Array,  # of limit_dtype
     stiffness: Array,  # of each limit, shape [num_limits]
     dissipation: Array,
     q_in: Array,
     v_in: Array,
-    tau_out: Array,  # forces of limits are added, shape [num_v]
-) -> int:
+    tau_io: Array,  # forces of limits are added, shape [num_v]
+) -> Count:
     """Computes the forces of joint limits, equation (1); returns how many joints are beyond one."""
     count = 0
     for i in range(limits.shape[0]):
         limit = limits[i]
         q, v = q_in[limit["q"]], v_in[limit["v"]]
-        if q < limit["lower"]:
+        if q.real < limit["lower"]:
             x, rate, sign = limit["lower"] - q, -v, 1.0
-        elif q > limit["upper"]:
+        elif q.real > limit["upper"]:
             x, rate, sign = q - limit["upper"], v, -1.0
         else:
             continue
         count += 1
-        tau_out[limit["v"]] += sign * stiffness[i] * x * max(0.0, 1.0 + dissipation[i] * rate)
+        tau_io[limit["v"]] += sign * stiffness[i] * x * larger(0.0, 1.0 + dissipation[i] * rate)
     return count
+
+
+limit_forces = kernel(calc_limit_forces)

@@ -5,7 +5,7 @@ q+ = q + h N(q) v+,   f = gamma / h
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
 from merganser.framework.native import device
 from merganser.multibody.contact.layout import Array
@@ -94,7 +94,7 @@ def calc_contact_forces(
         out[APPROACH] = -_row_velocity(constraint, trees, jacobian_in, 2, v_next_in)
         v_1 = _row_velocity(constraint, trees, jacobian_in, 0, v_next_in)
         v_2 = _row_velocity(constraint, trees, jacobian_in, 1, v_next_in)
-        out[SLIP] = math.sqrt(v_1 * v_1 + v_2 * v_2)
+        out[SLIP] = np.sqrt(v_1 * v_1 + v_2 * v_2)
         set_vector(out[POINT:], p_WC)
     for c in range(counts_in[3], counts_in[4]):
         constraint = constraints_in[c]
@@ -143,8 +143,8 @@ def _push_ends(link: Array, position: Array, gamma: Array, time_step: float, F: 
     moment, force = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if link["kind"] == DISTANCE:
         p_PQ = subtract(p_WQ, p_WP)
-        length = math.sqrt(dot(p_PQ, p_PQ))
-        along = scaled(1.0 / length, p_PQ) if length > 0.0 else (0.0, 0.0, 1.0)
+        length = np.sqrt(dot(p_PQ, p_PQ))
+        along = scaled(1.0 / length, p_PQ) if length.real > 0.0 else (0.0, 0.0, 1.0)
         force = scaled(gamma[0], along)
     elif link["kind"] == WELD:
         p_WM = scaled(0.5, add(p_WP, p_WQ))

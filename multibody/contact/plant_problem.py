@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from merganser.framework.native import device, kernel
 from merganser.framework.native.views import as_matrix
 from merganser.multibody.contact.layout import CONTACT, DRIVE, HOLONOMIC, Array
@@ -33,6 +35,7 @@ from merganser.multibody.contact.plant_layout import (
     ProblemArrays,
 )
 from merganser.multibody.kernels.mass_matrix import add_composite, fill_rows, start_composite
+from merganser.multibody.kernels.scalars import arctangent
 from merganser.multibody.kernels.spatial import (
     Vector3,
     add,
@@ -90,7 +93,7 @@ def calc_tree_matrices(
             fill_rows(i, topology, position_in, scratch_work[i], tree["v_start"], block)
             _add_to_diagonal(node, parameters[i], time_step, tree, matrix_out)
         for k in range(node["num_v"]):
-            is_locked_out[node["v_start"] + k] = parameters[i]["is_locked"] > 0.5
+            is_locked_out[node["v_start"] + k] = parameters[i]["is_locked"].real > 0.5
         if node["parent"] > 0:
             add_composite(scratch_work[i], vector(position_in[i]["p_PoBo_W"]), scratch_work[node["parent"]])
 
@@ -201,11 +204,11 @@ def _add_pair(
 @device
 def tangents_of(n: Vector3) -> tuple[Vector3, Vector3]:
     """Unit vectors t1 and t2 orthogonal to each other and to a unit vector n."""
-    if abs(n[0]) < 0.6:
+    if abs(n[0].real) < 0.6:
         t = cross(n, (1.0, 0.0, 0.0))
     else:
         t = cross(n, (0.0, 1.0, 0.0))
-    t_1 = scaled(1.0 / math.sqrt(dot(t, t)), t)
+    t_1 = scaled(1.0 / np.sqrt(dot(t, t)), t)
     return t_1, cross(n, t_1)
 
 
@@ -221,8 +224,8 @@ def unit_vector(r: int) -> Vector3:
 @device
 def _near_limits(limit: Array, time_step: float, q: Array, v: Array, v_star: Array) -> tuple[bool, bool]:
     """Whether a joint may come to its lower limit, and to its upper one."""
-    way = LIMIT_WINDOW * time_step * max(abs(v[limit["v"]]), abs(v_star[limit["v"]]))
-    position = q[limit["q"]]
+    way = LIMIT_WINDOW * time_step * max(abs(v[limit["v"]].real), abs(v_star[limit["v"]].real))
+    position = q[limit["q"]].real
     return position - way < limit["lower"], position + way > limit["upper"]
 
 
@@ -393,8 +396,8 @@ def _add_link(
     _set_holonomic(record, math.inf, h, -math.inf, math.inf)
     zero = (0.0, 0.0, 0.0)
     if link["kind"] == DISTANCE:
-        length = math.sqrt(dot(p_PQ, p_PQ))
-        along = scaled(1.0 / length, p_PQ) if length > 0.0 else (0.0, 0.0, 1.0)
+        length = np.sqrt(dot(p_PQ, p_PQ))
+        along = scaled(1.0 / length, p_PQ) if length.real > 0.0 else (0.0, 0.0, 1.0)
         record["stiffness"] = link["stiffness"]
         if link["stiffness"] < math.inf:
             record["relaxation_time"] = link["damping"] / link["stiffness"]
@@ -437,6 +440,6 @@ def _rotation_vector(A: Array, X_AP: Array, B: Array, X_BQ: Array) -> Vector3:
         p, q = _axis(A, X_AP, c), _axis(B, X_BQ, c)
         total = add(total, cross(p, q))
         trace += dot(p, q)
-    sine = 0.5 * math.sqrt(dot(total, total))
-    angle = math.atan2(sine, 0.5 * (trace - 1.0))
-    return scaled(0.5 * angle / sine, total) if sine > 1e-9 else scaled(0.5, total)
+    sine = 0.5 * np.sqrt(dot(total, total))
+    angle = arctangent(sine, 0.5 * (trace - 1.0))
+    return scaled(0.5 * angle / sine, total) if sine.real > 1e-9 else scaled(0.5, total)

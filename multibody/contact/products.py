@@ -6,7 +6,14 @@ from merganser.framework.native import device, inlined
 from merganser.multibody.contact.layout import Array, Problem
 from merganser.multibody.contact.six import add_three_rows_of_six, three_rows_times_six
 
-__all__ = ["dot_over_trees", "multiply_jacobian", "multiply_jacobian_transpose", "multiply_matrix", "row_product"]
+__all__ = [
+    "add_row",
+    "dot_over_trees",
+    "multiply_jacobian",
+    "multiply_jacobian_transpose",
+    "multiply_matrix",
+    "row_product",
+]
 
 
 @device
@@ -90,9 +97,9 @@ def multiply_jacobian_transpose(problem: Problem, trees: Array, constraints: Arr
         for r in range(c["num_rows"]):
             value = y[c["row_start"] + r]
             if value != 0.0:
-                _add_row(problem, c["tree_0"], c["jacobian_0"], r, value, out)
+                add_row(problem, c["tree_0"], c["jacobian_0"], r, value, out)
                 if c["tree_1"] >= 0:
-                    _add_row(problem, c["tree_1"], c["jacobian_1"], r, value, out)
+                    add_row(problem, c["tree_1"], c["jacobian_1"], r, value, out)
 
 
 @inlined
@@ -111,7 +118,8 @@ def _add_three_rows(problem: Problem, t: int, jacobian_start: int, gamma: Array,
 
 
 @device
-def _add_row(problem: Problem, t: int, jacobian_start: int, row: int, value: float, out: Array) -> None:
+def add_row(problem: Problem, t: int, jacobian_start: int, row: int, value: float, out: Array) -> None:
+    """out += value times one row of a block of J."""
     tree = problem.trees[t]
     n = tree["num_v"]
     block = problem.jacobian[jacobian_start + row * n : jacobian_start + (row + 1) * n]

@@ -32,7 +32,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from merganser.framework.native import device, inlined
+from merganser.framework.native.by_value import larger, smaller
 from merganser.multibody.contact.bounded import GAIN, LOWER, OFFSET, UPPER
 from merganser.multibody.contact.friction_cone import set_cone_law
 from merganser.multibody.contact.hunt_crossley import set_hunt_crossley_law
@@ -93,7 +96,7 @@ def calc_compliance(problem: Problem, scratch: Array, w_out: Array) -> None:
                 if constraint["tree_1"] >= 0:
                     w += row_product(problem, constraint["tree_1"], constraint["jacobian_1"], s, scratch)
                 total += w * w if s == r else 2.0 * w * w
-        w_out[constraint["row_start"]] = math.sqrt(total) / constraint["num_rows"]
+        w_out[constraint["row_start"]] = np.sqrt(total) / constraint["num_rows"]
 
 
 @device
@@ -108,7 +111,7 @@ def _moves_anything(problem: Problem, constraint: Array) -> bool:
         if t >= 0:
             start = constraint["jacobian_0"] if b == 0 else constraint["jacobian_1"]
             for k in range(start, start + rows * problem.trees[t]["num_v"]):
-                if abs(problem.jacobian[k]) > _LEAST_ARM:
+                if abs(problem.jacobian[k].real) > _LEAST_ARM:
                     return True
     return False
 
@@ -135,7 +138,8 @@ def _compliance_of_three_rows(problem: Problem, constraint: Array) -> float:
             w_02 += mobility * x * z
             w_12 += mobility * y * z
     off_diagonal = w_01 * w_01 + w_02 * w_02 + w_12 * w_12
-    return math.sqrt(w_00 * w_00 + w_11 * w_11 + w_22 * w_22 + 2.0 * off_diagonal) / 3.0
+    compliance: float = np.sqrt(w_00 * w_00 + w_11 * w_11 + w_22 * w_22 + 2.0 * off_diagonal) / 3.0
+    return compliance
 
 
 @inlined
@@ -206,7 +210,7 @@ def _are_drives(problem: Problem, constraints: Array) -> bool:
 def _gain_limit(beta: float, w: float) -> float:
     """1/R of equation (3)."""
     stiffest = beta * beta * w
-    return 4.0 * math.pi * math.pi / stiffest if stiffest > 0.0 else math.inf
+    return 4.0 * math.pi * math.pi / stiffest if stiffest.real > 0.0 else math.inf
 
 
 @device
@@ -215,30 +219,33 @@ def _set_contact_law(settings: Array, constraint: Array, phi: float, w: float, v
     tangent_resistance = settings["sigma"] * w
     if settings["approximation"] == SAP:
         reach = h + constraint["relaxation_time"]
-        beta = constraint["beta"] if k < math.inf else 1.0
-        gain = min(h * k * reach, _gain_limit(beta, w))
-        if w == 0.0:  # nothing that this contact could move
+        beta = constraint["beta"] if k.real < math.inf else 1.0
+        gain = _gain_limit(beta, w)
+        if k.real < math.inf:
+            gain = smaller(h * k * reach, gain)
+        if w.real == 0.0:  # nothing that this contact could move
             gain = 0.0
-        tangent_gain = 1.0 / tangent_resistance if tangent_resistance > 0.0 else 0.0
+        tangent_gain = 1.0 / tangent_resistance if tangent_resistance.real > 0.0 else 0.0
         set_cone_law(mu, tangent_gain, gain, -phi / reach, law)
     else:
         elastic, gain = h * constraint["elastic_force"], h * h * k
-        rigid_gain = 1.0 / w if w > 0.0 else math.inf
-        lagged = max(0.0, elastic) * max(0.0, 1.0 - constraint["damping"] * v_n)
+        rigid_gain = 1.0 / w if w.real > 0.0 else math.inf
+        lagged = larger(0.0, elastic) * larger(0.0, 1.0 - constraint["damping"] * v_n)
         softness = settings["stiction_tolerance"]
         if settings["approximation"] != TAMSI:
-            softness = max(softness, mu * tangent_resistance * lagged)
+            softness = larger(softness, mu * tangent_resistance * lagged)
         set_hunt_crossley_law(mu, elastic, gain, constraint["damping"], softness, lagged, rigid_gain, law)
 
 
 @device
 def _set_holonomic_law(h: float, constraint: Array, w: float, g: float, law: Array) -> None:
     reach = h + constraint["relaxation_time"]
-    gain = h * constraint["stiffness"] * reach
     limit = _gain_limit(constraint["beta"], w)
-    if gain > limit:
+    is_soft = constraint["stiffness"].real < math.inf
+    gain = h * constraint["stiffness"] * reach if is_soft else limit
+    if not is_soft or gain.real > limit.real:
         gain, reach = limit, 2.0 * h
-    if w == 0.0:
+    if w.real == 0.0:
         gain = 0.0
     law[GAIN] = gain
     law[OFFSET] = -gain * g / reach
@@ -250,7 +257,7 @@ def _set_holonomic_law(h: float, constraint: Array, w: float, g: float, law: Arr
 def _set_drive_law(h: float, constraint: Array, limit: float, error: float, law: Array) -> None:
     Kp, Kd = constraint["stiffness"], constraint["damping"]
     gain = h * (h * Kp + Kd)
-    if gain > limit:
+    if gain.real > limit.real:
         Kp, Kd = Kp * (limit / gain), Kd * (limit / gain)
     law[GAIN] = h * (h * Kp + Kd)
     law[OFFSET] = h * (constraint["feedforward"] - Kp * error + Kd * constraint["velocity_target"])

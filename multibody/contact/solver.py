@@ -28,7 +28,15 @@ from merganser.multibody.contact.workspace import (
     workspace_size,
 )
 
-__all__ = ["calc_contact_velocities", "contact_velocities", "has_locked", "lay_out_island", "prepare_step"]
+__all__ = [
+    "add_bias",
+    "calc_contact_velocities",
+    "contact_velocities",
+    "copy_free_part",
+    "has_locked",
+    "lay_out_island",
+    "prepare_step",
+]
 
 
 @device
@@ -111,9 +119,9 @@ def prepare_step(
     _start(given, is_locked, v_in, v_star, islands.island_of, v_out)
     # The laws take the velocities before the step; the search starts there too, but for locked velocities.
     multiply_jacobian(given, islands.constraint_order, v_in, work.velocity)
-    _add_bias(rows, work.velocity)
+    add_bias(rows, work.velocity)
     if has_locked(is_locked):
-        _copy_free_part(given, is_locked, reduction)
+        copy_free_part(given, is_locked, reduction)
     if not factor_trees(problem, reduction.tree_factors):
         return SINGULAR_MATRIX
     calc_compliance(problem, work.velocities[SCRATCH], work.compliance)
@@ -122,7 +130,7 @@ def prepare_step(
         calc_laws(problem, chosen, rows, work.compliance, work.velocity, work.law)
     if has_locked(is_locked):
         multiply_jacobian(given, islands.constraint_order, v_out, work.velocity)
-        _add_bias(rows, work.velocity)
+        add_bias(rows, work.velocity)
     result["num_islands"] = num_islands
     return CONVERGED
 
@@ -173,7 +181,7 @@ def _start(problem: Problem, is_locked: Array, v_in: Array, v_star: Array, islan
 
 
 @device
-def _add_bias(rows: Array, velocity: Array) -> None:
+def add_bias(rows: Array, velocity: Array) -> None:
     for r in range(rows.shape[0]):
         velocity[r] += rows[r]["bias"]
 
@@ -189,7 +197,7 @@ def has_locked(is_locked: Array) -> bool:
 
 
 @device
-def _copy_free_part(given: Problem, is_locked: Array, reduction: Reduction) -> None:
+def copy_free_part(given: Problem, is_locked: Array, reduction: Reduction) -> None:
     """Copies A and J, with zeros where velocities are locked except on the diagonal of A."""
     for t in range(given.trees.shape[0]):
         tree = given.trees[t]

@@ -63,7 +63,7 @@ from merganser.multibody.contact.workspace import (
     workspace_size,
 )
 
-__all__ = ["calc_tamsi_contact_velocities", "find_transition", "tamsi_contact_velocities"]
+__all__ = ["calc_tamsi_contact_velocities", "calc_tamsi_impulses", "find_transition", "tamsi_contact_velocities"]
 
 _PATIENCE = 40  # iterations in which the residual has to be halved once
 _COSINE = 0.5  # of the greatest turn
@@ -120,9 +120,7 @@ def calc_tamsi_contact_velocities(
         outcome = lay_out_island(problem, islands, island_trees, chosen, 2, capacity, pattern, result_out)
         if outcome == CONVERGED and status > NO_CAPACITY:
             _copy_velocities(problem, island_trees, chosen, v_out, views.velocity, guess, velocity_guess)
-            outcome = _search(
-                problem, island_trees, chosen, pattern, v_star_in, views, v_out, impulse_out, result_out
-            )
+            outcome = _search(problem, island_trees, chosen, pattern, v_star_in, views, v_out, impulse_out, result_out)
             if outcome != CONVERGED:
                 _copy_velocities(problem, island_trees, chosen, guess, velocity_guess, v_out, views.velocity)
                 outcome = minimize_island(
@@ -153,7 +151,7 @@ def _search(
     start_island(problem, trees, v, v_star, work.velocities)
     least, count_of_least = math.inf, 0
     for count in range(problem.settings["max_iterations"] + 1):
-        _calc_impulses(problem, constraints, work.law, work.velocity, gamma_out, work.hessian)
+        calc_tamsi_impulses(problem, constraints, work.law, work.velocity, gamma_out, work.hessian)
         residual, scale = measure_residual(problem, trees, constraints, gamma_out, work.velocities)
         if not residual < math.inf:
             return NOT_A_NUMBER
@@ -193,7 +191,7 @@ def _copy_velocities(
 
 
 @device
-def _calc_impulses(
+def calc_tamsi_impulses(
     problem: Problem, constraints: Array, law: Array, velocity: Array, impulse_out: Array, hessian_out: Array
 ) -> None:
     """gamma and G, with the friction of TAMSI in place of that of LAGGED."""

@@ -32,7 +32,6 @@ from merganser.multibody.contact.plant_layout import (
 from merganser.multibody.contact.plant_problem import find_limits
 from merganser.multibody.contact.plant_step import end_step, start_step
 from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
-from merganser.multibody.kernels.scalars import real_part
 from merganser.multibody.plant.contact_arrays import (
     NOTHING_TOUCHES,
     ContactModelArrays,
@@ -46,6 +45,11 @@ from merganser.multibody.plant.contact_arrays import (
 )
 from merganser.multibody.plant.contact_enums import DiscreteContactApproximation
 from merganser.multibody.plant.contact_geometry import PlantContactGeometry, listed
+from merganser.multibody.plant.contact_of_other_scalars import (
+    add_forces_of_other_scalars,
+    find_contacts_of_other_scalars,
+    hold_other_scalars,
+)
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree.constraints import (
     BallConstraintSpec,
@@ -124,8 +128,9 @@ class PlantContact(PlantContactGeometry):
         if status != 0 or not self._can_hold:
             return status
         if not w.is_float:
-            self._check_other_scalars(context, w, result)
-            return self._call_controlled_step(w, result) if w.drives is not None else 0
+            w.store.invalid &= w.kinematics_clearing
+            is_held = hold_other_scalars(self, context, w, result)
+            return self._call_controlled_step(w, result) if w.drives is not None and not is_held else 0
         w.store.invalid &= w.kinematics_clearing
         room = self._contact_room(w)
         model, num_q = room.model, len(w.q)
@@ -263,8 +268,7 @@ class PlantContact(PlantContactGeometry):
     def _add_contact_forces(self, context: Any, w: Workspace) -> None:
         """Adds the forces of contacts and joint limits to w.tau and w.F_applied, in a continuous plant."""
         if not w.is_float:
-            self._check_other_scalars(context, w, None)
-            self._add_limit_forces_of_objects(w)
+            add_forces_of_other_scalars(self, context, w)
             return
         room = self._contact_room(w)
         if room.run_limits is None:
@@ -301,8 +305,10 @@ class PlantContact(PlantContactGeometry):
 
     def _find_contacts_now(self, context: Any) -> ContactSample | None:
         w = self._workspace(context)
-        if not (self._may_touch and w.is_float):
+        if not self._may_touch:
             return None
+        if not w.is_float:
+            return find_contacts_of_other_scalars(self, context, w)
         room = self._contact_room(w)
         room.tau_joints[:], room.is_beyond_limits = 0.0, False
         return self._find_penalty_forces(context, w, room)
@@ -346,93 +352,6 @@ class PlantContact(PlantContactGeometry):
             record["kind"] = WELD
         record["mobod_A"], record["mobod_B"] = self._tree.mobod_of_body[[int(body_A), int(body_B)]]
         record["X_AP"], record["X_BQ"] = X_AP.GetAsMatrix34(), X_BQ.GetAsMatrix34()
-
-    # ------------------------------------------------------------------ other scalars
-
-    def _check_other_scalars(self, context: Any, w: Workspace, result: Array | None) -> None:
-        """Contact is computed with floats only; where there is none, the rest goes on. Expressions leave it out.
-
-        Raises:
-            RuntimeError: something touches, a step reaches a joint limit, or has to keep constraints.
-        """
-        if w.scalar.__name__ == "Expression":
-            self._warn_of_what_symbols_leave_out(context)
-            return
-        what = ""
-        if self._time_step > 0.0 and self._has_constraints and self._active_constraints(context):
-            what = "has active constraints"
-        elif self._may_touch and self._touches(context, w):
-            what = "is in contact"
-        elif result is not None and self._reaches_a_limit(w, result):
-            what = "reaches a joint limit"
-        if what:
-            raise RuntimeError(
-                f"Plant '{self.GetSystemPathname()}' {what} at time {context.store.flat[0].real} s, which it can only "
-                "solve for with floats: there are no derivatives of contact yet. Take finite differences there."
-            )
-
-    def _warn_of_what_symbols_leave_out(self, context: Any) -> None:
-        """Contact, joint limits and constraints are decided by numbers; symbols know none of them."""
-        left_out = []
-        if self._may_touch:
-            count = self.num_collision_geometries()
-            left_out.append(f"contact, which {count} collision geometries could have")
-        limits = self._contact_model_arrays.limits["q"].tolist()
-        if limits:
-            names = [joint.name() for joint in self._tree.joints if joint.position_start() in limits]
-            left_out.append(f"the limits of joints {listed(names)}")
-        if self._time_step > 0.0 and self._has_constraints and self._active_constraints(context):
-            names = [self._describe_constraint(spec) for spec in self._active_constraints(context)]
-            left_out.append(f"the constraints ({', '.join(names)})")
-        if left_out:
-            self._warn_once(
-                "symbols",
-                f"The dynamics of plant '{self.GetSystemPathname()}' in symbolic expressions leave out "
-                f"{'; '.join(left_out)}. They hold where nothing of that acts.",
-            )
-
-    def _touches(self, context: Any, w: Workspace) -> bool:
-        """Whether any geometries overlap, in a context of complex numbers or AutoDiffXd."""
-        query = self._query_object(context)
-        self._eval_position(context)
-        queries, inspector = query.proximity_queries(), query.inspector()
-        X_WG = np.zeros((len(queries.layout.geometry_ids), 4, 4))
-        for X, id in zip(X_WG, queries.layout.geometry_ids):
-            body = self.GetBodyFromFrameId(inspector.GetFrameId(id))
-            mobod = 0 if body is None else int(self._tree.mobod_of_body[body.index()])
-            X[:3, :3], X[:3, 3] = _real(w.position["R_WB"][mobod]), _real(w.position["p_WoBo_W"][mobod])
-            X[3, 3] = 1.0
-            X[:] = X @ inspector.GetPoseInFrame(id).GetAsMatrix4()
-        return len(queries.engine.contact_manifolds(X_WG)[1]) > 0
-
-    def _add_limit_forces_of_objects(self, w: Workspace) -> None:
-        """What the kernel limit_forces() does, where derivatives go along; expressions leave it out."""
-        model = self._contact_model_arrays
-        if not len(model.limits) or w.scalar.__name__ == "Expression":
-            return
-        positions = w.q.tolist()
-        for n, (position, velocity, lower, upper) in enumerate(model.limit_list):
-            q = positions[position]
-            if lower <= q.real <= upper:
-                continue
-            v, (k, d) = w.v[velocity], (springs[n] for springs in model.limit_springs())
-            x, rate = (lower - q, -v) if q.real < lower else (upper - q, v)
-            damping = 1.0 + d * rate
-            if damping.real > 0.0:
-                w.tau[velocity] += k * x * damping
-
-    def _reaches_a_limit(self, w: Workspace, result: Array) -> bool:
-        limits = self._contact_model_arrays.limits
-        if not len(limits):
-            return False
-        q, v, v_star = _real(w.q), _real(w.v), _real(result[len(w.q) :])
-        return bool(find_limits.interpreted(limits, self._time_step, q, v, v_star))
-
-
-def _real(values: Any) -> Array:
-    """The numbers without derivatives."""
-    array = np.asarray(values)
-    return np.array([real_part(x) for x in array.ravel().tolist()]).reshape(array.shape)
 
 
 def _solver_of(settings: Any) -> Any:

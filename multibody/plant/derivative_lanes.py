@@ -1,8 +1,8 @@
 """Arrays of AutoDiffXd as arrays of complex numbers with one lane a derivative, and back.
 
-Lane k of a value x with the derivatives x_1 ... x_n is x + i h x_k, with h = 1e-100: so small that h^2 vanishes beside
-every value, and far from underflow. No digit of a derivative is lost. W. Squire and G. Trapp, Using Complex Variables
-to Estimate Derivatives of Real Functions (1998).
+Lane k of a value x with the derivatives x_1 ... x_n is x + i h x_k, with h = 1e-170: so small that h^2 is zero, so
+that real parts are those of a computation with floats, but far from underflow. No digit of a derivative is lost.
+W. Squire and G. Trapp, Using Complex Variables to Estimate Derivatives of Real Functions (1998).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from merganser.framework.autodiff import AutoDiffXd
 from merganser.framework.autodiff.blocks import make_block, pack, values_and_gradient
 
-__all__ = ["LaneRecords", "Lanes", "merge_lanes", "merge_numbers", "split_lanes", "split_numbers"]
+__all__ = ["STEP", "LaneRecords", "Lanes", "merge_lanes", "merge_numbers", "split_lanes", "split_numbers"]
 
 Array = NDArray[Any]
-_STEP = 1e-100
+STEP = 1e-170
 
 
 class Lanes:
@@ -67,7 +67,7 @@ def split_lanes(array: Array) -> Lanes:
         return Lanes(values.astype(np.complex128)[np.newaxis], 0)
     lanes = np.empty((derivatives.shape[1], values.size), np.complex128)
     lanes.real[:] = values.ravel()
-    np.multiply(derivatives.T, _STEP, out=lanes.imag)
+    np.multiply(derivatives.T, STEP, out=lanes.imag)
     return Lanes(lanes.reshape(-1, *array.shape), len(lanes))
 
 
@@ -89,7 +89,7 @@ def merge_lanes(lanes: Array, num_derivatives: int) -> Array:
     """The array of AutoDiffXd, shape [...], whose lanes have the shape [num_lanes, ...]."""
     if not num_derivatives:
         return merge_numbers(lanes[0].real.copy(), None)
-    derivatives = np.multiply(lanes.reshape(num_derivatives, -1).imag.T, 1.0 / _STEP, order="C")
+    derivatives = np.multiply(lanes.reshape(num_derivatives, -1).imag.T, 1.0 / STEP, order="C")
     return merge_numbers(lanes[0].real.copy(), derivatives)
 
 
@@ -119,6 +119,11 @@ class LaneRecords(Lanes):
         """Brings the records up to date."""
         if self.pending is not None:
             self.pending()
+
+    def merged(self) -> Array:
+        """Numbers in lanes as an array of AutoDiffXd."""
+        self.settle()
+        return merge_lanes(self.lanes, self.num_derivatives)
 
     def __len__(self) -> int:
         return self.lanes.shape[1]

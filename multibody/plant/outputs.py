@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from merganser.framework import CacheEntry, LeafOutputPort, Value
-from merganser.framework.core.inside import declare_vector_entry, scalar_of
+from merganser.framework.core.inside import declare_vector_entry
 from merganser.framework.core.native_code import CONTINUOUS_STATE, OUTPUT, DiscreteStateOf, NativeCode
 from merganser.framework.core.scalars import ScalarArray
 from merganser.framework.core.values import AbstractValue, BasicVector
@@ -307,7 +307,7 @@ class OutputPorts:
         if w.is_numeric:  # geometry is where it is, also in a context of complex numbers
             X_WF, R_WB, p_WoBo_W = np.zeros(shape), R_WB.real, p_WoBo_W.real
         else:
-            X_WF = ScalarArray.of(shape, scalar_of(self._system))
+            X_WF = ScalarArray.of(shape, w.scalar)
         X_WF[:, :3, :3] = R_WB
         X_WF[:, :3, 3] = p_WoBo_W
         X_WF[:, 3, 3] = 1.0

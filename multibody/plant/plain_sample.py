@@ -45,7 +45,12 @@ def float_sample(record: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
     """
     if record is None or all(array.dtype != object for array in record[:-1]):
         return record
-    return (*(cast_array(array, float) for array in record[:-1]), record[-1])
+    *arrays, contacts = record
+    if contacts is not None:
+        given = contacts.forces, contacts.tau, contacts.tau_joints
+        forces, tau, tau_joints = (cast_array(array, float) for array in given)
+        contacts = contacts._replace(forces=forces, tau=tau, tau_joints=tau_joints)
+    return (*(cast_array(array, float) for array in arrays), contacts)
 
 
 def plain_sample(record: tuple[Any, ...] | None) -> list[Any] | None:

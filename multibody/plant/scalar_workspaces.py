@@ -186,7 +186,7 @@ class AutoDiffWorkspace(Workspace):
     def _find_rules(self) -> _Rules | None:
         """How to compute on floats; None if parameters have derivatives, or a mobilizer has no closed form."""
         if self._rules is None:
-            parameters, gravity = self._split(self.parameters), self._split(self.gravity)
+            parameters, gravity = self.lanes_of(self.parameters), self.lanes_of(self.gravity)
             self._rules = False
             has_derivatives = parameters.num_derivatives or gravity.num_derivatives
             if not has_derivatives and all(kind.carries is not None for kind in kinds_in(self.topology)):
@@ -233,7 +233,7 @@ class AutoDiffWorkspace(Workspace):
         lanes: list[Any] = list(arguments)
         count = 0
         for place in places.read:
-            split = self._split(arguments[place])
+            split = self.lanes_of(arguments[place])
             lanes[place] = split.lanes
             if split.num_derivatives != count and split.num_derivatives:
                 if count:
@@ -257,8 +257,8 @@ class AutoDiffWorkspace(Workspace):
                 argument[...] = merge_lanes(result, count) if argument.dtype == object else result[0]
         return status
 
-    def _split(self, argument: Any) -> Lanes:
-        """An argument as lanes; parameters only once."""
+    def lanes_of(self, argument: Any) -> Lanes:
+        """An argument of a kernel as lanes; parameters only once."""
         if isinstance(argument, LaneRecords):
             argument.settle()
             return argument

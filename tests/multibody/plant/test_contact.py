@@ -24,7 +24,7 @@ from merganser.multibody.plant import (
     ExternallyAppliedSpatialForce,
     MultibodyPlant,
 )
-from merganser.multibody.tree import BodyIndex, SpatialInertia
+from merganser.multibody.tree import SpatialInertia
 
 LIB = contact_library("ours")
 H = 1e-3
@@ -109,18 +109,6 @@ def test_materials_in_series_share_the_overlap() -> None:
     assert info.point_pair().depth == pytest.approx(depth, rel=1e-3)
     # The softer ball gives way by three quarters.
     assert info.contact_point()[2] == pytest.approx(-0.25 * depth, rel=1e-3)
-
-
-def test_contacts_are_refused_for_other_scalars_in_clear_words() -> None:
-    scene = steady()
-    diagram = scene.simulator.get_system().ToAutoDiffXd()
-    plant = diagram.GetSubsystemByName("plant")
-    context = diagram.CreateDefaultContext()
-    message = r"plant'.*which it can only solve for with floats"
-    with pytest.raises(RuntimeError, match=message):
-        diagram.CalcForcedUnrestrictedUpdate(context, context.Clone().get_mutable_state())
-    with pytest.raises(RuntimeError, match=message):
-        plant.EvalBodySpatialAccelerationInWorld(plant.GetMyContextFromRoot(context), plant.get_body(BodyIndex(1)))
 
 
 # ---------------------------------------------------------------------- bad input

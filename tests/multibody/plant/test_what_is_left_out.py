@@ -181,7 +181,8 @@ def test_limits_of_roll_pitch_and_yaw_are_told_when_the_plant_is_finalized() -> 
 # ---------------------------------------------------------------------- symbols
 
 
-def test_symbolic_dynamics_say_once_what_they_leave_out() -> None:
+def symbolic_scene() -> tuple[Any, Any, Any]:
+    """A diagram, plant and Context of expressions: a ball above the ground and an arm, with a constraint."""
     pytest.importorskip("sympy", reason="needs the extra `symbolic`")
 
     def fill(lib: SimpleNamespace, plant: Any) -> None:
@@ -191,15 +192,60 @@ def test_symbolic_dynamics_say_once_what_they_leave_out() -> None:
         plant.AddJoint(lib.RevoluteJoint("elbow", plant.world_frame(), arm.body_frame(), [0, 1, 0], -1.0, 1.0))
         plant.AddBallConstraint(body, [0.0, 0.0, 0.1], arm, [0.0, 0.0, 0.0])
 
-    scene = Scene(LIB, H, fill)
-    plant = scene.plant.ToSymbolic()
-    context = plant.CreateDefaultContext()
+    diagram = Scene(LIB, H, fill).simulator.get_system().ToSymbolic()
+    return diagram, diagram.GetSubsystemByName("plant"), diagram.CreateDefaultContext()
+
+
+def free_the_ball(plant: Any, context: Any, height: float) -> Any:
+    mine = plant.GetMyMutableContextFromRoot(context)
+    for id in plant.GetConstraintIds():
+        plant.SetConstraintActiveStatus(mine, id, False)
+    z = plant.GetJointByName("ball").position_start() + 6
+    q = plant.GetPositions(mine)
+    q[z] = q[z] * 0.0 + height
+    plant.SetPositions(mine, q)
+    return mine
+
+
+def test_a_symbolic_step_refuses_constraints() -> None:
+    diagram, _, context = symbolic_scene()
+    with pytest.raises(RuntimeError, match=r"the constraints .ball constraint of bodies 'ball' and 'arm'. and contact"):
+        diagram.ExecuteForcedEvents(context)
+
+
+def test_a_symbolic_step_refuses_contact_and_limits_that_act() -> None:
+    diagram, plant, context = symbolic_scene()
+    free_the_ball(plant, context, 0.09)
+    with pytest.raises(RuntimeError, match=r"contact of geometries .* would act"):
+        diagram.ExecuteForcedEvents(context)
+    mine = free_the_ball(plant, context, 1.0)
+    plant.GetJointByName("elbow").set_angle(mine, 1.2)
+    with pytest.raises(RuntimeError, match="limits of joints 'elbow' would act"):
+        diagram.ExecuteForcedEvents(context)
+
+
+def test_a_symbolic_step_is_free_motion_where_nothing_acts() -> None:
+    diagram, plant, context = symbolic_scene()
+    mine = free_the_ball(plant, context, 1.0)
+
+    def step() -> None:
+        diagram.ExecuteForcedEvents(context)
+
+    assert not told(step)
+    fall = plant.GetVelocities(mine)[plant.GetJointByName("ball").velocity_start() + 5]
+    assert float(fall.Evaluate()) == pytest.approx(-9.81 * H)
+
+
+def test_symbolic_dynamics_of_variables_say_once_what_they_leave_out() -> None:
+    diagram, plant, context = symbolic_scene()
+    mine = free_the_ball(plant, context, 1.0)
+    symbolic = pytest.importorskip("merganser.framework.symbolic")
+    plant.GetJointByName("elbow").set_angle(mine, symbolic.Expression(symbolic.Variable("q")))
 
     def step_twice() -> None:
         for _ in range(2):
-            plant.ExecuteForcedEvents(context)
+            diagram.ExecuteForcedEvents(context)
 
     (message,) = told(step_twice)
     assert "in symbolic expressions leave out contact, which 2 collision geometries could have" in message
     assert "the limits of joints 'elbow'" in message
-    assert "the constraints (ball constraint of bodies 'ball' and 'arm')" in message

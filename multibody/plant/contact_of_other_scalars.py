@@ -1,0 +1,176 @@
+"""Contact, joint limits and constraints in plants of other scalars than floats: derivatives of them, or words.
+
+A plant of AutoDiffXd computes all of it with derivatives (contact_gradients.py). Expressions decide nothing: a symbolic
+plant leaves contact and joint limits out and warns of it, and refuses where it can tell that they act.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from merganser.multibody.plant.contact_arrays import ContactSample
+from merganser.multibody.plant.contact_geometry import listed
+
+__all__ = ["add_forces_of_other_scalars", "find_contacts_of_other_scalars", "hold_other_scalars"]
+
+Array = NDArray[Any]
+
+
+def hold_other_scalars(plant: Any, context: Any, w: Any, result: Array) -> bool:
+    """Makes of the next state without contact, limits and constraints the one with them.
+
+    Returns:
+        Whether there was anything to hold.
+
+    Raises:
+        RuntimeError: a symbolic plant would have to hold something; there is no solution; or no derivatives.
+    """
+    if w.scalar.__name__ == "Expression":
+        _refuse_or_warn(plant, context, w)
+        return False
+    if w.is_numeric:
+        _refuse_complex(plant, context, w, result)
+        return False
+    held: bool = _gradients(plant, w).hold(context, result)
+    return held
+
+
+def add_forces_of_other_scalars(plant: Any, context: Any, w: Any) -> None:
+    """Adds the forces of contacts and joint limits to w.tau and w.F_applied, in a continuous plant. Errors as above."""
+    if w.scalar.__name__ == "Expression":
+        _refuse_or_warn(plant, context, w)
+        return
+    if w.is_numeric:
+        _refuse_complex(plant, context, w, None)
+        return
+    gradients = _gradients(plant, w)
+    gradients.add_limit_forces()
+    if not plant._may_touch:
+        return
+    w.contact_sample, F_Bo_W = gradients.find_penalty_forces(context)
+    if w.contact_sample is not None:
+        w.F_applied[:] = w.F_applied + F_Bo_W if w.has_applied_forces else F_Bo_W
+        w.has_applied_forces = True
+
+
+def find_contacts_of_other_scalars(plant: Any, context: Any, w: Any) -> ContactSample | None:
+    """What touches in continuous time; None for expressions and complex numbers, which know no contact."""
+    if w.is_numeric or w.scalar.__name__ == "Expression":
+        return None
+    found: ContactSample | None = _gradients(plant, w).find_penalty_forces(context)[0]
+    return found
+
+
+def _gradients(plant: Any, w: Any) -> Any:
+    """What holds a plant of AutoDiffXd, made once for each Context."""
+    if w.contact is None:
+        from merganser.multibody.plant.contact_gradients import ContactGradients  # plants of floats go without
+
+        w.contact = ContactGradients(plant, plant._contact_model_arrays, w)
+    return w.contact
+
+
+# ---------------------------------------------------------------------- words
+
+
+def _refuse_complex(plant: Any, context: Any, w: Any, result: Array | None) -> None:
+    """Raises if something may have to be held: poses go through the ports as floats, so there is no derivative."""
+    what = _constraints_at_work(plant, context)
+    if plant._may_touch:
+        what = f"contact of {plant.num_collision_geometries()} collision geometries"
+    elif not what and result is not None:
+        what = _limits_in_reach(plant, w.q.real, w.v.real, result[len(w.q) :].real)
+    if what:
+        raise RuntimeError(
+            f"Plant '{plant.GetSystemPathname()}' would have to hold {what}, of which there are no derivatives by "
+            "complex numbers. Use plant.ToAutoDiffXd()."
+        )
+
+
+def _constraints_at_work(plant: Any, context: Any) -> str:
+    """The active constraints of a discrete plant in words."""
+    if plant.time_step() == 0.0 or not plant._has_constraints:
+        return ""
+    specs = plant._active_constraints(context)
+    return f"the constraints ({', '.join(map(plant._describe_constraint, specs))})" if specs else ""
+
+
+def _limits_in_reach(plant: Any, q: Array, v: Array, v_star: Array) -> str:
+    """The joints whose limits would take part in a step, in words."""
+    from merganser.multibody.contact.plant_problem import find_limits
+
+    arrays, names = plant._contact_model_arrays, []
+    for limit in arrays.limits:
+        if find_limits.interpreted(np.array([limit]), plant.time_step(), q, v, v_star):
+            names += [j.name() for j in plant._tree.joints if j.position_start() == limit["q"]]
+    return f"the limits of joints {listed(names)}" if names else ""
+
+
+def _refuse_or_warn(plant: Any, context: Any, w: Any) -> None:
+    """Contact, joint limits and constraints are decided by numbers; symbols know none of them.
+
+    What certainly acts is refused: active constraints in a step, and contacts and limits at a state without variables.
+    Of what may act at some values of the variables a warning tells, once: the equations are those of free motion.
+    """
+    constraints = _constraints_at_work(plant, context)
+    acting = [constraints] if constraints else []
+    numbers, can_touch = _numbers_of(w.x), plant._may_touch
+    if numbers is not None:
+        acting += _limits_beyond(plant, numbers)
+        if can_touch and context.has_input(plant.get_geometry_query_input_port().get_index()):
+            can_touch, touching = False, _touching(plant, context)
+            acting += [f"contact of geometries {listed(touching)}"] if touching else []
+    if acting:
+        raise RuntimeError(
+            f"The dynamics of plant '{plant.GetSystemPathname()}' in symbolic expressions know free motion only, but "
+            f"here {' and '.join(acting)} would act. Use a plant of floats or of AutoDiffXd"
+            + (", or switch the constraints off (SetConstraintActiveStatus)." if constraints else ".")
+        )
+    left_out = []
+    if can_touch:
+        left_out.append(f"contact, which {plant.num_collision_geometries()} collision geometries could have")
+    limits = plant._contact_model_arrays.limits["q"].tolist()
+    if limits and numbers is None:
+        names = [joint.name() for joint in plant._tree.joints if joint.position_start() in limits]
+        left_out.append(f"the limits of joints {listed(names)}")
+    if left_out:
+        plant._warn_once(
+            "symbols",
+            f"The dynamics of plant '{plant.GetSystemPathname()}' in symbolic expressions leave out "
+            f"{'; '.join(left_out)}. They hold where nothing of that acts.",
+        )
+
+
+def _limits_beyond(plant: Any, x: Array) -> list[str]:
+    """The joints that are beyond their limits at a state, in words."""
+    beyond = [
+        joint.name()
+        for limit in plant._contact_model_arrays.limits
+        for joint in plant._tree.joints
+        if joint.position_start() == limit["q"] and not limit["lower"] <= x[limit["q"]] <= limit["upper"]
+    ]
+    return [f"the limits of joints {listed(beyond)}"] if beyond else []
+
+
+def _touching(plant: Any, context: Any) -> list[str]:
+    """Names of the geometries that touch, in a Context whose positions have no variables."""
+    query = plant._query_object(context)
+    queries, inspector = query.proximity_queries(), query.inspector()
+    X_WG = _numbers_of(queries.layout.world_poses(query.world_poses()))
+    if X_WG is None:  # of other sources
+        return []
+    pairs, contacts = queries.engine.contact_manifolds(X_WG)
+    rows = sorted({row for pair in contacts["pair"].tolist() for row in pairs[pair].tolist()})
+    return [inspector.GetName(queries.layout.geometry_ids[row]) for row in rows]
+
+
+def _numbers_of(expressions: Array) -> Array | None:
+    """An array of expressions as floats; None if there are variables in it."""
+    items = np.asarray(expressions).ravel().tolist()
+    if any(hasattr(item, "GetVariables") and not item.GetVariables().empty() for item in items):
+        return None
+    values = [float(item.Evaluate() if hasattr(item, "Evaluate") else item) for item in items]
+    return np.array(values).reshape(np.shape(expressions))
