@@ -148,8 +148,6 @@ class MultibodyPlant(PortsFace, PlantLoops):
             self._check_pitches("The motion", w)
         if self._time_step > 0.0:
             self._compile_contact_ahead(w)
-        if self._time_step == 0.0:
-            self._constraints.warn_if_active(context)
         self._gather_forces(context, w)
         if self._can_hold and self._time_step == 0.0:
             self._add_contact_forces(context, w)

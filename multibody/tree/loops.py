@@ -82,8 +82,8 @@ def make_loop_rows(
     """
     rows: list[Any] = []
     for number, (joint, time) in enumerate(zip(joints, stabilization_times)):
-        mobods = (mobod_of_body[body.index()] for body in (joint.parent_body(), joint.child_body()))
-        rows += _rows_between(*mobods, *_frames(joint), _closing(joint), time, number)
+        parent, child = (mobod_of_body[body.index()] for body in (joint.parent_body(), joint.child_body()))
+        rows += _rows_between(parent, child, *_frames(joint), _closing(joint), time, number)
     return np.array(rows, loop_row_dtype)
 
 
