@@ -40,29 +40,27 @@ class HydroelasticArrays:
 
     def __init__(self, representations: Sequence[Representation | None]) -> None:
         self.bodies, self.meshes = make_layout(representations)
+        self._kinds: list[int] = self.bodies["kind"].tolist()
 
-    def have_surfaces(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether pairs of rows are such that their contact is a surface, shape [num_pairs].
+    def have_surfaces(self, pairs: NDArray[np.int64]) -> list[bool]:
+        """Whether each of some pairs of rows is one whose contact is a surface.
 
         One must be compliant and the other take part; of half spaces one, the other no half space; and a compliant half
         space has a surface with what is rigid only, as in pydrake.
         """
-        return _HAVE_SURFACE[self.bodies["kind"][pairs[:, 0]], self.bodies["kind"][pairs[:, 1]]]
+        kinds = self._kinds
+        return [(kinds[a], kinds[b]) in _HAVE_SURFACE for a, b in pairs.tolist()]
 
 
-def _surfaces_by_kind() -> NDArray[np.bool_]:
-    have = np.zeros((5, 5), np.bool_)
-    for a, b in (
-        (COMPLIANT_VOLUME, RIGID_SURFACE),
-        (COMPLIANT_VOLUME, COMPLIANT_VOLUME),
-        (COMPLIANT_VOLUME, RIGID_HALF_SPACE),
-        (COMPLIANT_HALF_SPACE, RIGID_SURFACE),
-    ):
-        have[a, b] = have[b, a] = True
-    return have
-
-
-_HAVE_SURFACE = _surfaces_by_kind()
+_HAVE_SURFACE = {
+    (COMPLIANT_VOLUME, RIGID_SURFACE),
+    (RIGID_SURFACE, COMPLIANT_VOLUME),
+    (COMPLIANT_VOLUME, COMPLIANT_VOLUME),
+    (COMPLIANT_VOLUME, RIGID_HALF_SPACE),
+    (RIGID_HALF_SPACE, COMPLIANT_VOLUME),
+    (COMPLIANT_HALF_SPACE, RIGID_SURFACE),
+    (RIGID_SURFACE, COMPLIANT_HALF_SPACE),
+}
 
 
 class Faces(NamedTuple):
@@ -109,8 +107,9 @@ class HydroelasticEngine:
                     contact_surfaces, self.arrays.bodies, self.arrays.meshes, *given, self._room, *self._faces
                 )
             count = self._run(X_WG, pairs, len(pairs))
-            if count <= len(self._faces.numbers):
-                return Faces(*(array[:count] for array in self._faces))
+            corners, numbers, owners = self._faces
+            if count <= len(numbers):
+                return Faces(corners[:count], numbers[:count], owners[:count])
             self._faces, self._run = _make_faces(2 * count), None
 
 

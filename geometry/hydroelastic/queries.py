@@ -19,6 +19,7 @@ from merganser.geometry.shapes import HalfSpace
 __all__ = ["HydroelasticQueries"]
 
 Array = NDArray[Any]
+_NONE = np.zeros((0, 2), np.int64)
 
 
 class HydroelasticQueries:
@@ -67,10 +68,12 @@ class HydroelasticQueries:
             raise TypeError(f"{query}() takes a HydroelasticContactRepresentation; given {representation!r}.")
         candidates = self._proximity.engine.find_candidates(X_WG, self._margin)
         have = self._arrays.have_surfaces(candidates)
-        pairs = candidates[have]
+        pairs = candidates if all(have) else candidates[np.array(have)]
         faces = self._engine.contact_surfaces(X_WG, pairs)
         corners, numbers, owners = faces.corners.copy(), faces.numbers.copy(), faces.owners.copy()
-        starts = np.searchsorted(owners[:, 0], np.arange(len(pairs) + 1)).tolist()
+        starts = [0, len(owners)]
+        if len(pairs) != 1:
+            starts = np.searchsorted(owners[:, 0], np.arange(len(pairs) + 1)).tolist()
         ids, is_compliant = self._layout.geometry_ids, self._is_compliant
         surfaces = []
         for (m, n), start, end in zip(pairs.tolist(), starts, starts[1:]):
@@ -78,7 +81,7 @@ class HydroelasticQueries:
                 of_pair = corners[start:end], numbers[start:end], owners[start:end]
                 compliant = is_compliant[m], is_compliant[n]
                 surfaces.append(ContactSurface((ids[m], ids[n]), representation, of_pair, compliant))
-        return surfaces, candidates[~have]
+        return surfaces, _NONE if all(have) else candidates[~np.array(have)]
 
     def _float_poses(self, poses: WorldPoses, query: str) -> Array:
         X_WG, dX_WG = self._proximity.poses(poses)

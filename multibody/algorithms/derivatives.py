@@ -271,9 +271,9 @@ def _inverse(w: Workspace, work: _Work, vdot: Array, F_app: Array) -> tuple[Arra
     """
     dq, dv, M = (work.run_inverse or work.bind_inverse(w))(vdot, F_app)
     if work.elements is not None:
-        by_elements = np.empty((2, *w.M_shape))
+        by_elements, constants = np.empty((2, *w.M_shape)), w.constants.astype(layout.constant_dtype(np.complex128))
         w.call(
-            force_element_derivatives, w.topology, work.elements, w.constants, w.q, w.v, w.position,
+            force_element_derivatives, w.topology, work.elements, constants, w.q, w.v, w.position,
             w.velocity, work.sensitivity, *work.room_for_elements, *by_elements,
         )  # fmt: skip
         dq -= by_elements[0]

@@ -42,7 +42,7 @@ def calc_force_element_derivatives(
     # Model:
     topology: Array,  # shape [num_mobods], see layout.py
     elements: Array,  # shape [num_elements], see layout.py
-    constants_in: Array,  # shape [num_elements]
+    constants_in: Array,  # of complex numbers, as all that the elements are given here; shape [num_elements]
     # In:
     q_in: Array,  # generalized positions, shape [num_q]
     v_in: Array,  # generalized velocities, shape [num_v]

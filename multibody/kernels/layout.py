@@ -105,7 +105,9 @@ BUSHING = 3  # between a frame of one body and a frame of another
 
 element_dtype = np.dtype(
     [
-        ("kind", np.int64),  # one of the kinds above
+        ("kind", np.int64),  # one of the kinds above, or one of a user (elements/table.py)
+        ("code", np.int64),  # addresses of the functions of such a kind, for floats and for complex numbers
+        ("complex_code", np.int64),
         ("mobod_0", np.int64),  # mobod numbers of L0 and L1, if it acts between bodies
         ("mobod_1", np.int64),
         ("q", np.int64),  # which position and velocity, if it acts on a joint
@@ -165,6 +167,7 @@ def constant_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
             ("dynamic_friction", scalar),  # [N m]
             ("static_friction", scalar),  # [N m]
             ("motion_threshold", scalar),  # [rad/s]
+            ("constants", scalar, (8,)),  # whatever a kind of element of a user needs
         ]
     )
 

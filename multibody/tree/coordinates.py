@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.elements import set_element_kind
 from merganser.multibody.kernels.mobilizers import MOBILIZERS, set_kind
 from merganser.multibody.tree.force_elements import ForceElement
 from merganser.multibody.tree.forest import Mobilizer
@@ -69,7 +70,7 @@ def make_elements(force_elements: Sequence[ForceElement], tree: MultibodyTree) -
     """
     records = np.zeros(len(force_elements), dtype=layout.element_dtype)
     for record, element in zip(records, force_elements):
-        record["kind"] = element._kind
+        set_element_kind(record, element.kind)
         element._write_record(record, tree)
     return records
 

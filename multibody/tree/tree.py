@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from merganser.framework.core.copying import PartOfSystem
 from merganser.framework.math import RigidTransform
+from merganser.multibody.kernels.elements import set_element_kind
 from merganser.multibody.kernels.mobilizers import set_kind
 from merganser.multibody.tree import parameters
 from merganser.multibody.tree.base_body_joint_type import BaseBodyJointType, make_base_joint
@@ -358,11 +359,13 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         return self._default_floating_poses.get(body, RigidTransform())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Takes what was pickled or copied; numbers and code of kinds of mobilizers are those of this process."""
+        """Takes what was pickled or copied; numbers and code of kinds are those of this process."""
         vars(self).update(state)
         if self._is_finalized:
             for node, joint in zip(self.topology[1:], self._mobilizer_joints):
                 set_kind(node, joint.kind)
+            for record, element in zip(self.elements, self.force_elements[1:]):
+                set_element_kind(record, element.kind)
 
     # -- finalizing ------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import contact_rows
 import framework_rows
+import hydroelastic_rows
 import kernel_rows
 import numpy as np
 import plant_rows
@@ -97,6 +98,7 @@ def main() -> None:
     modules = (
         plant_rows, kernel_rows, single_call_rows, simulation_rows, framework_rows, contact_rows, study_rows,
         proximity_rows,
+        hydroelastic_rows,
     )  # fmt: skip
     table = [row for module in modules for row in module.rows(ours, theirs)]
     for row in table:

@@ -74,16 +74,16 @@ def _examples(scalar: Any) -> dict[str, Any]:
 def calls_of_others(role: str) -> Any:
     """A function that calls that of a kind from outside the table in this role: call(code, complex_code, arguments).
 
-    It returns whether compiled code was left by an exception.
+    It returns a number other than 0 if compiled code was left by an exception.
 
     Args:
         role: one of ROLES.
     """
 
-    def call_in_python(code: int, complex_code: int, arguments: tuple[Any, ...]) -> bool:
+    def call_in_python(code: int, complex_code: int, arguments: tuple[Any, ...]) -> int:
         function: Callable[..., None] | None = getattr(kind_of(int(arguments[0]["mobilizer"])), role)
         if function is not None:
             function(*arguments)
-        return False
+        return 0
 
     return calls_listed(list(ROLES).index(role), call_in_python)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from merganser.framework.core.records import hash_of_type
 from merganser.multibody.kernels import layout
-from merganser.multibody.kernels.force_elements import hinge_friction_torque, hinge_spring_torque
+from merganser.multibody.kernels.elements import door_hinge
+from merganser.multibody.kernels.elements.door_hinge import hinge_friction_torque, hinge_spring_torque
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.force_elements.joint_spring import check_joint
 from merganser.multibody.tree.joints.revolute_joint import RevoluteJoint
-
-if TYPE_CHECKING:
-    from merganser.multibody.tree.tree import MultibodyTree
 
 __all__ = ["DoorHinge", "DoorHingeConfig"]
 
@@ -79,7 +77,7 @@ class DoorHinge(ForceElement):
         TypeError: if `joint` is not a RevoluteJoint or `config` not a DoorHingeConfig.
     """
 
-    _kind = layout.DOOR_HINGE
+    kind = door_hinge.KIND
 
     def __init__(self, joint: RevoluteJoint, config: DoorHingeConfig) -> None:
         check_joint("DoorHinge", joint, RevoluteJoint)
@@ -134,9 +132,6 @@ class DoorHinge(ForceElement):
 
     def _parts(self) -> tuple[MultibodyElement, ...]:
         return (self._joint,)
-
-    def _write_record(self, record: Any, tree: MultibodyTree) -> None:
-        record["q"], record["v"] = self._joint.position_start(), self._joint.velocity_start()
 
     def _write_constants(self, record: Any) -> None:
         for name, (field, k) in _PLACES.items():

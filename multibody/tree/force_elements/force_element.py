@@ -8,10 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.elements import ForceElementKind
 from merganser.multibody.math.vectors import as_scalar, as_vector
 from merganser.multibody.tree.element import MultibodyElement
+from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.indices import ForceElementIndex
 from merganser.multibody.tree.inertia.validity import real_values
+from merganser.multibody.tree.joints.joint import Joint
+from merganser.multibody.tree.rigid_body import RigidBody
 
 if TYPE_CHECKING:
     from merganser.multibody.tree.multibody_forces import MultibodyForces
@@ -25,12 +29,18 @@ Vector = npt.NDArray[Any]
 class ForceElement(MultibodyElement):
     """Abstract element that applies forces to bodies or joints, which follow from positions and velocities.
 
-    A type of element is one subclass: its kind of kernel record, what it acts on, and its default constants. The forces
-    themselves are a branch of ../../kernels/force_elements.py.
+    A type of element is one subclass: its kind, which has the functions that compute forces and energy
+    (../../kernels/elements), what it acts on, and its default constants.
+
+    Attributes:
+        kind: a ForceElementKind of ../../kernels/elements, of which a program may make its own.
+
+    Args:
+        model_instance: to which it belongs.
     """
 
     _index_type = ForceElementIndex
-    _kind: ClassVar[int]  # kind of record, see merganser.multibody.kernels.layout
+    kind: ClassVar[ForceElementKind]
 
     def _in_tree(self, tree: MultibodyTree) -> ForceElement:
         return tree.force_elements[self._index]
@@ -42,19 +52,30 @@ class ForceElement(MultibodyElement):
         raise NotImplementedError
 
     def _write_record(self, record: Any, tree: MultibodyTree) -> None:
-        """Writes on which mobods or coordinates of a finalized tree it acts, see layout.element_dtype."""
-        raise NotImplementedError
+        """Writes on which mobods or coordinates of a finalized tree it acts, see layout.element_dtype.
+
+        By default on the bodies, or those of the frames, and on the joint that are its parts.
+        """
+        bodies = [part if isinstance(part, RigidBody) else part.body() for part in self._parts_of(RigidBody, Frame)]
+        for field, body in zip(("mobod_0", "mobod_1"), bodies):
+            record[field] = tree.mobod_of_body[body.index()]
+        for joint in self._parts_of(Joint):
+            record["q"], record["v"] = joint.position_start(), joint.velocity_start()
+
+    def _parts_of(self, *types: type) -> list[Any]:
+        return [part for part in self._parts() if isinstance(part, types)]
 
     def _write_constants(self, record: Any) -> None:
-        """Writes the constants that new Contexts start with, see layout.constant_dtype."""
-        raise NotImplementedError
+        """Writes the constants that new Contexts start with, see layout.constant_dtype; by default there are none."""
 
     def _describe_failure(self) -> str:
         """Why it has no force when its kernel says so, and the remedy."""
-        raise NotImplementedError
+        return f"its kind, {self.kind.name}, has none for this state."
 
     def _check_potential(self, context: Any, what: str) -> None:
-        """Raises RuntimeError if its conservative forces have no potential energy; most have."""
+        """Raises RuntimeError if its forces have no potential energy; most have."""
+        if self.kind.add_energy is None:
+            raise RuntimeError(f"{what} of {self!r} is not known: its kind, {self.kind.name}, has no add_energy.")
 
     # -- energy and power ------------------------------------------------------------------------------------
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.elements import joint_spring
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.joints.one_dof_joint import OneDofJoint
 from merganser.multibody.tree.joints.prismatic_joint import PrismaticJoint
 from merganser.multibody.tree.joints.revolute_joint import RevoluteJoint
-
-if TYPE_CHECKING:
-    from merganser.multibody.tree.tree import MultibodyTree
 
 __all__ = ["PrismaticSpring", "RevoluteSpring", "check_joint"]
 
@@ -28,7 +25,7 @@ def check_joint(caller: str, joint: object, kind: type) -> None:
 class JointSpring(ForceElement, Generic[JointType]):
     """Abstract spring that drives the position of a joint to a nominal one."""
 
-    _kind = layout.JOINT_SPRING
+    kind = joint_spring.KIND
 
     def __init__(self, joint: JointType, nominal: float, stiffness: float) -> None:
         super().__init__(joint.model_instance())
@@ -60,9 +57,6 @@ class JointSpring(ForceElement, Generic[JointType]):
 
     def _parts(self) -> tuple[MultibodyElement, ...]:
         return (self._joint,)
-
-    def _write_record(self, record: Any, tree: MultibodyTree) -> None:
-        record["q"], record["v"] = self._joint.position_start(), self._joint.velocity_start()
 
     def _write_constants(self, record: Any) -> None:
         record["nominal"], record["stiffness"][0] = self._nominal, self._stiffness

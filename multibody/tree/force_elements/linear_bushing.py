@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.elements import bushing
 from merganser.multibody.math import SpatialForce
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.frame import Frame
 from merganser.multibody.tree.inertia.validity import real_values
 from merganser.multibody.tree.rigid_body import RigidBody
-
-if TYPE_CHECKING:
-    from merganser.multibody.tree.tree import MultibodyTree
 
 __all__ = ["LinearBushingRollPitchYaw"]
 
@@ -47,7 +44,7 @@ class LinearBushingRollPitchYaw(ForceElement):
         TypeError: if frameA or frameC is not a Frame.
     """
 
-    _kind = layout.BUSHING
+    kind = bushing.KIND
 
     def __init__(
         self,
@@ -179,10 +176,6 @@ class LinearBushingRollPitchYaw(ForceElement):
 
     def _parts(self) -> tuple[MultibodyElement, ...]:
         return self._frameA, self._frameC
-
-    def _write_record(self, record: Any, tree: MultibodyTree) -> None:
-        record["mobod_0"] = tree.mobod_of_body[self.link0().index()]
-        record["mobod_1"] = tree.mobod_of_body[self.link1().index()]
 
     def _write_constants(self, record: Any) -> None:
         record["X_L0A"] = self._frameA.GetFixedPoseInBodyFrame().GetAsMatrix34()

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.elements import spring_damper
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements.force_element import ForceElement
 from merganser.multibody.tree.inertia.validity import real_values
 from merganser.multibody.tree.rigid_body import RigidBody
-
-if TYPE_CHECKING:
-    from merganser.multibody.tree.tree import MultibodyTree
 
 __all__ = ["LinearSpringDamper"]
 
@@ -43,7 +40,7 @@ class LinearSpringDamper(ForceElement):
         TypeError: if bodyA or bodyB is not a RigidBody.
     """
 
-    _kind = layout.SPRING_DAMPER
+    kind = spring_damper.KIND
 
     def __init__(
         self,
@@ -136,10 +133,6 @@ class LinearSpringDamper(ForceElement):
 
     def _parts(self) -> tuple[MultibodyElement, ...]:
         return self._bodyA, self._bodyB
-
-    def _write_record(self, record: Any, tree: MultibodyTree) -> None:
-        record["mobod_0"] = tree.mobod_of_body[self._bodyA.index()]
-        record["mobod_1"] = tree.mobod_of_body[self._bodyB.index()]
 
     def _write_constants(self, record: Any) -> None:
         record["X_L0A"][:, 3], record["X_L1C"][:, 3] = self._p_AP, self._p_BQ
