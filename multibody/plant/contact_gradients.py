@@ -129,6 +129,7 @@ class ContactGradients:
         self._plant, self._w = plant, w
         self.room = ContactRoom(model, len(w.topology), len(w.v))
         self.F_Bo_W: Array = w.zeros_F
+        self._model: FloatModel | None = None
 
     # ------------------------------------------------------------------ the discrete step
 
@@ -169,8 +170,15 @@ class ContactGradients:
         return True
 
     def _values(self) -> _Values:
+        """The values of the workspace, for kernels on floats."""
         w = self._w
-        return _Values(FloatModel(w.topology, w.lanes_of(w.parameters).lanes[0]), w)
+        parameters = w.lanes_of(w.parameters).lanes[0]
+        if self._model is None:
+            self._model = FloatModel(w.topology, parameters)
+        else:  # with the code that it has bound
+            for name in parameters.dtype.names:
+                self._model.parameters[name] = parameters[name].real
+        return _Values(self._model, w)
 
     def _set_drives(self, values: _Values) -> LaneRecords:
         """Hands the values of the PD controllers on; returns their records in lanes."""
