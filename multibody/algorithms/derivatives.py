@@ -229,8 +229,8 @@ def _make_work(caller: str, plant: MultibodyPlant, w: Workspace) -> _Work:
     """
     tree = plant._tree
     reason = None
-    if len(tree.loop_joints):
-        reason = "loop joints, which the closed form does not know"
+    if plant._has_loops:
+        reason = "loop joints or constraints in continuous time, which the closed form does not know"
     elif bent := [kind.name for kind in kinds_in(w.topology) if kind.carries is None]:
         reason = f"joints of type {', '.join(bent)}, whose axes move as the closed form does not know"
     elif len(tree.elements) and not w.is_float:

@@ -126,8 +126,8 @@ def dynamics(
     w.call(kernels.velocity_to_qdot, w.topology, w.q, w.v, result.qdot)
     loops = result._loops
     status = w.call(
-        kernels.loop_forward_dynamics, w.topology, w.parameters, w.gravity, result._rows, w.position, w.velocity, tau,
-        F_applied, w.scratch, *loops.work, loops.constraints, loops.K, loops.F, result.vdot,
+        kernels.loop_forward_dynamics, w.topology, w.parameters, w.gravity, result._rows, w.q, w.v, w.position,
+        w.velocity, tau, F_applied, w.scratch, *loops.work, loops.constraints, loops.K, loops.F, result.vdot,
     )  # fmt: skip
     if status:
         raise RuntimeError(describe_singularity(mechanism._model, state.context, w, status))

@@ -1,4 +1,4 @@
-"""Forward dynamics of trees whose loops are closed by constraints.
+"""Forward dynamics of trees with constraints: loops of joints, and those between bodies and coordinates.
 
     M vdot = tau - C v + tau_g + J^T F_applied + K^T mu                               (1)
     K vdot = b,    b = -k - damping gdot - stiffness g                                (2)
@@ -64,6 +64,8 @@ def calc_loop_forward_dynamics(
     gravity_in: Array,  # g_W [m/s^2], shape [3]
     rows: Array,  # constraints, shape [num_rows], see loops.py
     # In:
+    q_in: Array,  # generalized positions, shape [num_q]
+    v_in: Array,  # generalized velocities, shape [num_v]
     position_in: Array,  # position records, shape [num_mobods]
     velocity_in: Array,  # velocity records, shape [num_mobods]
     tau_in: Array,  # generalized forces, shape [num_v]; may be the same array as vdot_out
@@ -97,13 +99,20 @@ def calc_loop_forward_dynamics(
     )
     for k in range(num_v):
         y[k] -= bias[k]
-    calc_loop_rows(topology, rows, position_in, constraint_out, K_out, order_work[0])
-    calc_loop_rates(rows, position_in, velocity_in, scratch_work, constraint_out)
+    calc_loop_rows(topology, rows, q_in, position_in, constraint_out, K_out, order_work[0])
+    calc_loop_rates(rows, v_in, position_in, velocity_in, scratch_work, constraint_out)
     for r in range(num_rows):
         row, constraint = rows[r], constraint_out[r]
         constraint["target"] = (
             -constraint["bias"] - row["damping"] * constraint["rate"] - row["stiffness"] * constraint["error"]
         )  # (2)
+        constraint["multiplier"] = 0.0 * constraint["target"]
+        if row["is_compliant"] == 1:
+            # mu = -stiffness g - damping gdot, part of the forces in y
+            constraint["multiplier"] = -row["stiffness"] * constraint["error"] - row["damping"] * constraint["rate"]
+            order_work[0, r] = 0
+            for k in range(num_v):
+                y[k] += constraint["multiplier"] * K_out[r, k]
         for k in range(num_v):
             Y_work[r, k] = K_out[r, k]
     calc_mass_matrix(topology, parameters, position_in, scratch_work, M_work)
@@ -214,10 +223,7 @@ def _orthogonalize(M_in: Array, Y_io: Array, C_out: Array, order_io: Array, cons
 @device
 def _meet_targets(rank: int, M_in: Array, Y_io: Array, C_in: Array, order_in: Array, constraint_io: Array) -> None:
     """Replaces y by z, equation (5), and computes the multipliers (6)."""
-    num_rows = Y_io.shape[0] - 1
-    y = Y_io[num_rows]
-    for r in range(num_rows):
-        constraint_io[r]["multiplier"] = 0.0
+    y = Y_io[Y_io.shape[0] - 1]
     for i in range(rank):
         s = order_in[1, i]
         q = Y_io[s]
@@ -288,7 +294,7 @@ def calc_loop_state_derivatives(
     calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
     calc_damping(topology, parameters, 0.0, v, tau_in, Y_work[rows.shape[0]], tau_and_vdot)
     status = calc_loop_forward_dynamics(
-        topology, parameters, gravity_in, rows, position_work, velocity_work, tau_and_vdot, F_applied_in,
+        topology, parameters, gravity_in, rows, q, v, position_work, velocity_work, tau_and_vdot, F_applied_in,
         scratch_work, M_work, Y_work, C_work, order_work, constraint_out, K_out, F_total_out, tau_and_vdot,
     )  # fmt: skip
     calc_velocity_to_qdot(topology, q, v, xdot_out[:num_q])

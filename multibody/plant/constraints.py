@@ -18,7 +18,6 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.math.vectors import as_vector
 from merganser.multibody.plant.contact_enums import DiscreteContactSolver
 from merganser.multibody.plant.contact_settings import ContactSettings
-from merganser.multibody.plant.failures import WarnOnce
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.tree import Joint, MultibodyConstraintId, RigidBody
 from merganser.multibody.tree.constraints import (
@@ -79,14 +78,13 @@ class _ByConstraint(AbstractValue):
 
 
 class Constraints:
-    """Constraints between joints and bodies, of a discrete plant with the SAP solver.
+    """Constraints between joints and bodies, of a continuous plant, or of a discrete one with the SAP solver.
 
     They are added before Finalize(). In a Context, each can be switched off, and the parameters of distance constraints
     can be changed.
 
     Args:
         model, settings: of the plant.
-        warn_once: tells what the dynamics leave out.
 
     Attributes:
         has_any: whether the finalized plant has constraints.
@@ -94,9 +92,9 @@ class Constraints:
             parameters of distance constraints.
     """
 
-    def __init__(self, model: PlantModel, settings: ContactSettings, warn_once: WarnOnce) -> None:
+    def __init__(self, model: PlantModel, settings: ContactSettings) -> None:
         self._model, self._tree, self._system = model, model.tree, model.system
-        self._settings, self._warn_once = settings, warn_once
+        self._settings = settings
         self.has_any = False
         self.status_parameter = self.distance_parameter = -1
 
@@ -300,19 +298,6 @@ class Constraints:
         p_WQ_W = A["p_WoBo_W"] + A["R_WB"] @ spec.p_AP
         p_BQ: npt.NDArray[np.float64] = B["R_WB"].T @ (p_WQ_W - B["p_WoBo_W"])
         return p_BQ
-
-    def warn_if_active(self, context: Any) -> None:
-        """Tells once what continuous dynamics leave out: constraints."""
-        if not self.has_any:
-            return
-        active = self.active(context)
-        if active:
-            self._warn_once(
-                "constraints in continuous time",
-                f"Plant '{self._model.path()}' is continuous: its dynamics leave out the constraints that it has "
-                f"({', '.join(map(self.describe, active))}). Give the plant a time step, use loop joints "
-                "(AddLoopJoint), or switch the constraints off (SetConstraintActiveStatus).",
-            )
 
     def describe(self, spec: ConstraintSpec) -> str:
         """The kind of a constraint, and the names of what it is between."""

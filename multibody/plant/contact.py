@@ -254,7 +254,6 @@ class PlantContact(PlantContactGeometry):
 
     def _find_forces(self, context: Any, w: Workspace) -> int:
         """Leaves all forces but gravity's in w.tau and w.F_applied, in continuous time; returns a status of step.py."""
-        self._constraints.warn_if_active(context)
         table = self._actuators_in(context)
         inputs, room = self._read_inputs(context, w, table), self._step_room(context, w, table)
         status: int = find_forces(room.model, room.state, inputs, room.work, w.position)

@@ -18,7 +18,7 @@ from merganser.multibody.plant.loop_arrays import LoopArrays
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import FixedOffsetFrame, Frame, Joint
 from merganser.multibody.tree.lookup import TreeLookup
-from merganser.multibody.tree.loops import DEFAULT_STABILIZATION_TIME, directions
+from merganser.multibody.tree.loops import DEFAULT_STABILIZATION_TIME, directions, make_constraint_rows
 
 __all__ = ["PlantLoops"]
 
@@ -60,8 +60,9 @@ class PlantLoops(PlantContact):
 
     def _declare_loops(self) -> None:
         self._declare_constraints()
-        self._has_loops = bool(len(self._tree.loop_rows))
-        if self._has_loops:
+        has_rows = bool(len(self._tree.loop_rows))
+        self._has_loops = has_rows or (self._has_constraints and self._time_step == 0.0)
+        if has_rows:
             self.DeclareInitializationPublishEvent(self._check_closed)
 
     # ------------------------------------------------------------------ errors and forces
@@ -94,8 +95,7 @@ class PlantLoops(PlantContact):
         """
         number = self._loop_number("CalcLoopJointSpatialForce", joint)
         w = self._advance(context, np.empty_like(self._workspace(context).x))
-        of_joint = w.loops.rows["joint"] == number
-        constraints = w.loops.constraints[of_joint]
+        constraints = w.held.constraints[w.held.rows["joint"] == number]
         return SpatialForce((constraints["multiplier"][:, np.newaxis] * constraints["F_Mo_W"]).sum(axis=0))
 
     def _loop_number(self, caller: str, joint: Joint) -> int:
@@ -111,12 +111,25 @@ class PlantLoops(PlantContact):
 
     def _calc_loop_rows(self, w: Workspace, position: Array) -> LoopArrays:
         loops = self._loops(w)
-        w.call(kernels.loop_rows, w.topology, loops.rows, position, loops.constraints, loops.K, loops.kept)
+        w.call(kernels.loop_rows, w.topology, loops.rows, w.q, position, loops.constraints, loops.K, loops.kept)
         return loops
 
-    def _calc_loop_derivatives(self, w: Workspace, model: tuple[Any, ...], result: Array) -> int:
-        """Computes the derivatives of the state, as kernels.state_derivatives does without loops."""
-        loops = self._loops(w)
+    def _held(self, context: Any, w: Workspace) -> LoopArrays:
+        """The loop joints, and the constraints that are active in the Context, made anew when they change there."""
+        known = (
+            self._read_parameter(context, self._constraint_status_parameter),
+            self._read_parameter(context, self._distance_params_parameter),
+        ) if self._has_constraints else ()  # fmt: skip
+        if w.held is None or any(a is not b for a, b in zip(known, w.held_parameters)):
+            rows = make_constraint_rows(self._active_constraints(context), self._tree)
+            w.held = LoopArrays(w, np.concatenate([self._tree.loop_rows, rows]))
+            w.held_parameters = known
+        held: LoopArrays = w.held
+        return held
+
+    def _calc_loop_derivatives(self, context: Any, w: Workspace, model: tuple[Any, ...], result: Array) -> int:
+        """Computes the derivatives of the state, as kernels.state_derivatives does without loops and constraints."""
+        loops = self._held(context, w)
         status: int = w.call(
             kernels.loop_state_derivatives, *model, loops.rows, w.x, w.tau, w.F_applied, w.position, w.velocity,
             w.scratch, *loops.work, loops.constraints, loops.K, loops.F, result,
@@ -214,7 +227,7 @@ class PlantLoops(PlantContact):
         """The constraints at positions q, by interpreted kernels: for a few calls that is quicker than compiling."""
         loops = self._loops(w)
         kernels.position_kinematics.interpreted(w.topology, w.parameters, q, position_out)
-        kernels.loop_rows.interpreted(w.topology, loops.rows, position_out, loops.constraints, loops.K, loops.kept)
+        kernels.loop_rows.interpreted(w.topology, loops.rows, q, position_out, loops.constraints, loops.K, loops.kept)
         return loops
 
     # ------------------------------------------------------------------ checks

@@ -153,7 +153,7 @@ class MultibodyPlant(PortsFace, PlantLoops):
         else:
             status = self._find_forces(context, w)
             if status == 0 and self._has_loops:
-                status = self._calc_loop_derivatives(w, (w.topology, w.parameters, w.gravity), result)
+                status = self._calc_loop_derivatives(context, w, (w.topology, w.parameters, w.gravity), result)
             elif status == 0:
                 status = (w.calls.derivatives or bind_derivatives(w))(result)
         self._conclude(context, w, status, result)

@@ -61,7 +61,7 @@ class PlantParts(ElementsFace, StateFace, KinematicsFace, DynamicsFace, Geometry
         self._geometry = GeometryRegistration(model)
         self._settings = ContactSettings(model, self._geometry)
         self._warn_once = WarnOnce()
-        self._constraints = Constraints(model, self._settings, self._warn_once)
+        self._constraints = Constraints(model, self._settings)
         views = self._views = StateViews(model)
         self._state = PlantState(model, views)
         self._free_bodies = FreeBodies(model, views)
@@ -139,9 +139,6 @@ class PlantParts(ElementsFace, StateFace, KinematicsFace, DynamicsFace, Geometry
 
     def _declare_constraints(self) -> None:
         self._constraints.declare()
-
-    def _warn_of_constraints(self, context: Any) -> None:
-        self._constraints.warn_if_active(context)
 
     def _active_constraints(self, context: Any) -> list[ConstraintSpec]:
         return self._constraints.active(context)

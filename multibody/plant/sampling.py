@@ -146,8 +146,8 @@ class PlantSampling(PlantInputs):
     def _take_sample(self, context: Any, result: Array) -> DynamicsSample:
         """Does what _advance() does, and puts it on record; what follows from that is left to who asks for it."""
         w = self._advance(context, result)
-        if self._time_step == 0.0 and len(self._tree.loop_joints):
-            F_applied = w.loops.F.copy()
+        if self._time_step == 0.0 and w.held is not None:
+            F_applied = w.held.F.copy()
         else:
             F_applied = w.step_room.F_applied
             F_applied = F_applied if F_applied is w.zeros_F else F_applied.copy()

@@ -81,12 +81,12 @@ class Workspace:
 
     __slots__ = (
         "F_applied", "J_shape", "M_shape", "calls", "codes", "constants", "down", "dtype", "frame_poses", "frames",
-        "gravity", "has_applied_forces", "is_float", "is_numeric", "kinematics_clearing", "loops", "nothing",
-        "parameter_bit", "parameters", "places", "point", "pose_bit", "pose_clearing", "poses", "position",
-        "position_bit", "position_clearing", "position_slot", "q", "q_node", "q_shape", "quaternion_starts",
-        "room_F", "room_for_samples", "scalar", "scratch", "sensitivity", "step_room", "store", "tau", "topology",
-        "total_mass", "v", "v_node", "v_shape", "velocity", "velocity_bit", "velocity_clearing", "velocity_slot",
-        "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
+        "gravity", "has_applied_forces", "held", "held_parameters", "is_float", "is_numeric", "kinematics_clearing",
+        "loops", "nothing", "parameter_bit", "parameters", "places", "point", "pose_bit", "pose_clearing", "poses",
+        "position", "position_bit", "position_clearing", "position_slot", "q", "q_node", "q_shape",
+        "quaternion_starts", "room_F", "room_for_samples", "scalar", "scratch", "sensitivity", "step_room", "store",
+        "tau", "topology", "total_mass", "v", "v_node", "v_shape", "velocity", "velocity_bit", "velocity_clearing",
+        "velocity_slot", "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
     )  # fmt: skip
 
     def __init__(
@@ -137,6 +137,9 @@ class Workspace:
         self.room_F = np.zeros((num_mobods, 6), self.dtype)
         self.zero_gravity = np.zeros(3, self.dtype)
         self.loops: Any = None
+        # What the dynamics keep, loop joints and constraints: LoopArrays, and the parameters that these were made of.
+        self.held: Any = None
+        self.held_parameters: tuple[Any, ...] = ()
         self.constants: Any = None  # these two are set by the plant
         self.frames: Any = None
         self.codes: dict[Any, Any] = {}

@@ -1,4 +1,4 @@
-"""Joints that close loops: which constraints they are.
+"""Joints that close loops, and constraints: which rows of kernels/loops.py they are.
 
 A loop joint has no coordinates. Of the six degrees of freedom of M in F it takes those that the joint does not have,
 each as one row of kernels/loops.py, a translation along u or an angle between u (fixed in F) and w (fixed in M):
@@ -23,11 +23,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from merganser.multibody.kernels.loops import PERPENDICULAR, TRANSLATION, loop_row_dtype
+from merganser.framework.math import RigidTransform
+from merganser.multibody.kernels.layout import BALL_RPY, WELD
+from merganser.multibody.kernels.loops import COUPLER, DISTANCE, PERPENDICULAR, TRANSLATION, loop_row_dtype
 from merganser.multibody.kernels.mobilizers import MOBILIZERS, Closing
+from merganser.multibody.tree.constraints import (
+    BallConstraintSpec,
+    ConstraintSpec,
+    CouplerConstraintSpec,
+    DistanceConstraintParams,
+    DistanceConstraintSpec,
+    WeldConstraintSpec,
+)
 from merganser.multibody.tree.joints import Joint
 
-__all__ = ["DEFAULT_STABILIZATION_TIME", "check_can_close_loop", "directions", "make_loop_rows"]
+__all__ = ["DEFAULT_STABILIZATION_TIME", "check_can_close_loop", "directions", "make_constraint_rows", "make_loop_rows"]
 
 DEFAULT_STABILIZATION_TIME = 0.1  # [s]
 
@@ -70,23 +80,102 @@ def make_loop_rows(
         stabilization_times: for each of them, T of gddot = -2/T gdot - 1/T^2 g [s], or None for gddot = 0.
         mobod_of_body: number of the mobilized body of each body.
     """
-    rows = []
+    rows: list[Any] = []
     for number, (joint, time) in enumerate(zip(joints, stabilization_times)):
-        X_PF, X_CM = _frames(joint)
-        R_PF, R_CM = X_PF.rotation().matrix(), X_CM.rotation().matrix()
-        translations, angles, _ = _closing(joint)
-        constraints = [(TRANSLATION, u, np.zeros(3)) for u in translations]
-        for kind, u_F, w_M in constraints + [(PERPENDICULAR, u, w) for u, w in angles]:
-            row = np.zeros((), loop_row_dtype)
-            row["joint"], row["kind"] = number, kind
-            row["parent"] = mobod_of_body[joint.parent_body().index()]
-            row["child"] = mobod_of_body[joint.child_body().index()]
-            row["p_PoFo_P"], row["p_CoMo_C"] = X_PF.translation(), X_CM.translation()
-            row["u_P"], row["w_C"] = R_PF @ u_F, R_CM @ w_M
-            if time is not None:
-                row["stiffness"], row["damping"] = 1.0 / time**2, 2.0 / time
-            rows.append(row)
+        parent, child = (mobod_of_body[body.index()] for body in (joint.parent_body(), joint.child_body()))
+        rows += _rows_between(parent, child, *_frames(joint), _closing(joint), time, number)
     return np.array(rows, loop_row_dtype)
+
+
+def make_constraint_rows(specs: Sequence[ConstraintSpec], tree: Any) -> npt.NDArray[Any]:
+    """Returns constraints between bodies and coordinates as records of kernels/loops.py, shape [num_rows].
+
+    They are stabilized with DEFAULT_STABILIZATION_TIME.
+
+    Args:
+        specs: the constraints; distances with the parameters that count.
+        tree: finalized.
+    """
+    rows: list[Any] = []
+    for spec in specs:
+        if isinstance(spec, CouplerConstraintSpec):
+            rows.append(_row_of_coupler(spec, tree))
+        elif isinstance(spec, DistanceConstraintSpec):
+            rows.append(_row_of_distance(spec.params, tree.mobod_of_body))
+        else:
+            X_AP, X_BQ, closing = _frames_of(spec)
+            A, B = (tree.mobod_of_body[body] for body in (spec.body_A, spec.body_B))
+            rows += _rows_between(A, B, X_AP, X_BQ, closing, DEFAULT_STABILIZATION_TIME)
+    return np.array(rows, loop_row_dtype)
+
+
+def _frames_of(spec: BallConstraintSpec | WeldConstraintSpec) -> tuple[RigidTransform, RigidTransform, Closing]:
+    """X_PF, X_CM and what they keep, of a ball or weld: as those of the joints of these types."""
+    if isinstance(spec, WeldConstraintSpec):
+        kind, frames = MOBILIZERS[WELD], (spec.X_AP, spec.X_BQ)
+    else:
+        assert spec.p_BQ is not None  # since Finalize()
+        kind, frames = MOBILIZERS[BALL_RPY], (RigidTransform(spec.p_AP), RigidTransform(spec.p_BQ))
+    assert kind.closing is not None
+    return *frames, kind.closing(np.zeros(3))
+
+
+def _rows_between(
+    parent: int,
+    child: int,
+    X_PF: RigidTransform,
+    X_CM: RigidTransform,
+    closing: Closing,
+    time: float | None,
+    number: int = -1,
+) -> list[Any]:
+    """The rows that keep frames F and M of two mobods together.
+
+    Args:
+        parent, child: the mobods of P and C.
+        X_PF, X_CM: the frames.
+        closing: which of their motions.
+        time: T of gddot = -2/T gdot - 1/T^2 g [s], or None for gddot = 0.
+        number: of the loop joint.
+    """
+    R_PF, R_CM = X_PF.rotation().matrix(), X_CM.rotation().matrix()
+    rows = []
+    constraints = [(TRANSLATION, u, np.zeros(3)) for u in closing.translations]
+    for kind, u_F, w_M in constraints + [(PERPENDICULAR, u, w) for u, w in closing.angles]:
+        row = _row(kind, time)
+        row["joint"], row["parent"], row["child"] = number, parent, child
+        row["p_PoFo_P"], row["p_CoMo_C"] = X_PF.translation(), X_CM.translation()
+        row["u_P"], row["w_C"] = R_PF @ u_F, R_CM @ w_M
+        rows.append(row)
+    return rows
+
+
+def _row(kind: int, time: float | None) -> Any:
+    """One row, stabilized with the time T."""
+    row = np.zeros((), loop_row_dtype)
+    row["joint"], row["kind"] = -1, kind
+    if time is not None:
+        row["stiffness"], row["damping"] = 1.0 / time**2, 2.0 / time
+    return row
+
+
+def _row_of_coupler(spec: CouplerConstraintSpec, tree: Any) -> Any:
+    row = _row(COUPLER, DEFAULT_STABILIZATION_TIME)
+    for number, joint in enumerate((spec.joint0, spec.joint1)):
+        found = tree.get_joint(joint)
+        row[f"q_{number}"], row[f"v_{number}"] = found.position_start(), found.velocity_start()
+    row["gear_ratio"], row["offset"] = spec.gear_ratio, spec.offset
+    return row
+
+
+def _row_of_distance(params: DistanceConstraintParams, mobod_of_body: npt.NDArray[np.int64]) -> Any:
+    """A rigid rod, or one that is a spring and damper."""
+    row = _row(DISTANCE, DEFAULT_STABILIZATION_TIME)
+    row["parent"], row["child"] = mobod_of_body[params.bodyA()], mobod_of_body[params.bodyB()]
+    row["p_PoFo_P"], row["p_CoMo_C"], row["length"] = params.p_AP(), params.p_BQ(), params.distance()
+    if np.isfinite(params.stiffness()):
+        row["is_compliant"], row["stiffness"], row["damping"] = 1, params.stiffness(), params.damping()
+    return row
 
 
 def directions(joint: Joint) -> list[tuple[Array, Array]]:
