@@ -1,0 +1,88 @@
+"""MultibodyPlant is composed of parts: its faces have one line for each public function, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from merganser.multibody import plant as package
+from merganser.multibody.plant import MultibodyPlant
+from merganser.multibody.plant.workspace import Workspace
+from merganser.multibody.tree import SpatialInertia
+
+FOLDER = Path(package.__file__).parent
+FILES = sorted(path for path in (FOLDER / "face").glob("*.py") if path.name != "__init__.py")
+
+
+class Method(NamedTuple):
+    """A function of a face, but not its overloads."""
+
+    place: str
+    node: ast.FunctionDef
+
+
+def faces() -> Iterator[ast.ClassDef]:
+    for path in FILES:
+        classes = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)]
+        assert len(classes) == 1, f"{path.name} is one face"
+        yield classes[0]
+
+
+def methods() -> list[Method]:
+    return [
+        Method(f"{face.name}.{node.name}", node)
+        for face in faces()
+        for node in face.body
+        if isinstance(node, ast.FunctionDef) and not any("overload" in ast.unparse(d) for d in node.decorator_list)
+    ]
+
+
+@pytest.mark.parametrize("method", methods(), ids=lambda method: method.place)
+def test_a_function_of_a_face_is_documented_and_calls_a_part(method: Method) -> None:
+    assert ast.get_docstring(method.node)
+    _, *statements = method.node.body
+    (statement,) = statements
+    assert isinstance(statement, (ast.Return, ast.Expr)) and isinstance(statement.value, (ast.Call, ast.BinOp))
+
+
+def test_faces_have_no_state_and_no_base() -> None:
+    for face in faces():
+        assert not face.bases, face.name
+        for node in face.body:
+            is_plain = isinstance(node, (ast.FunctionDef, ast.AnnAssign, ast.Expr))
+            assert is_plain or (isinstance(node, ast.Assign) and isinstance(node.value, (ast.Call, ast.Name))), (
+                face.name
+            )
+            assert not (isinstance(node, ast.AnnAssign) and node.value), f"{face.name} only says what it needs"
+
+
+def test_parts_do_not_know_the_faces() -> None:
+    allowed = {"multibody_plant.py", "parts.py"}
+    for path in FOLDER.glob("*.py"):
+        if path.name not in allowed:
+            assert "plant.face" not in path.read_text(), path.name
+
+
+def test_every_part_that_a_face_names_is_there_before_finalize_and_after() -> None:
+    plant = MultibodyPlant(0.0)
+    names = {node.target.id for face in faces() for node in face.body if isinstance(node, ast.AnnAssign)}
+    assert all(hasattr(plant, name) for name in names)
+    plant.AddRigidBody("body", SpatialInertia.SolidCubeWithMass(1.0, 1.0))
+    plant.Finalize()
+    assert all(hasattr(plant, name) for name in names)
+
+
+def test_nothing_of_a_workspace_is_looked_up_by_name() -> None:
+    assert not hasattr(Workspace, "__getattr__")
+
+
+def test_public_functions_show_their_arguments() -> None:
+    signature = inspect.signature(MultibodyPlant.CalcJacobianSpatialVelocity)
+    assert list(signature.parameters)[1:] == [
+        "context", "with_respect_to", "frame_B", "p_BoBp_B", "frame_A", "frame_E",
+    ]  # fmt: skip
