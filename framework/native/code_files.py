@@ -35,7 +35,7 @@ _KERNEL_FOLDERS = {
         "framework.primitives", "analysis.controllers",
     ),
     "analysis": ("analysis.integrators", "analysis.plan", "framework.primitives.linearization"),
-    "geometry": ("geometry.proximity", "geometry.pose_kernels"),
+    "geometry": ("geometry.proximity", "geometry.hydroelastic", "geometry.pose_kernels"),
     "multibody": ("multibody.kernels", "multibody.contact"),
 }  # fmt: skip
 _BELOW = {"framework": (), "blocks": ("framework",), "analysis": ("framework",), "geometry": ("framework",)}
