@@ -193,15 +193,18 @@ def _gradients() -> None:
     from merganser.framework.autodiff import AutoDiffXd, InitializeAutoDiff
     from merganser.framework.later_code import missing
     from merganser.multibody.plant import MultibodyPlant
-    from merganser.multibody.tree import MultibodyForces_
+    from merganser.multibody.tree import MultibodyForces_, SpatialInertia
 
-    plant = MultibodyPlant(0.0)
-    _add_arm(plant)
-    with_derivatives = plant.ToAutoDiffXd()
-    x = np.array([0.1, 0.2, 0.3, 0.4])
-    only_q = np.array([*InitializeAutoDiff(x[:2]).ravel(), *map(AutoDiffXd, x[2:])])
-    for state in (InitializeAutoDiff(x).ravel(), only_q):  # some kernels are for derivatives by positions alone
-        _ask_all(with_derivatives, state, MultibodyForces_[AutoDiffXd](with_derivatives))
+    for is_alone in (True, False):  # coordinates of floating bodies have kernels of their own
+        plant = MultibodyPlant(0.0)
+        if not is_alone:
+            plant.AddRigidBody("loose", SpatialInertia.SolidCubeWithMass(1.0, 0.1))
+        _add_arm(plant)
+        with_derivatives = plant.ToAutoDiffXd()
+        x, n = plant.GetPositionsAndVelocities(plant.CreateDefaultContext()) + 0.1, plant.num_positions()
+        only_q = np.array([*InitializeAutoDiff(x[:n]).ravel(), *map(AutoDiffXd, x[n:])])
+        for state in (InitializeAutoDiff(x).ravel(), only_q):  # some kernels are for derivatives by positions alone
+            _ask_all(with_derivatives, state, MultibodyForces_[AutoDiffXd](with_derivatives))
     for code in missing():
         code.load().address()
 
@@ -215,7 +218,7 @@ def _ask_all(plant: Any, state: Any, forces: Any) -> None:
     context, world = plant.CreateDefaultContext(), plant.world_frame()
     body = plant.GetBodyByName("lower")
     frame = body.body_frame()
-    plant.get_actuation_input_port().FixValue(context, 0.0 * state[:2])
+    plant.get_actuation_input_port().FixValue(context, 0.0 * state[: plant.num_actuated_dofs()])
     plant.SetPositionsAndVelocities(context, state)
     plant.EvalBodyPoseInWorld(context, body)
     plant.EvalBodySpatialVelocityInWorld(context, body)
@@ -224,7 +227,7 @@ def _ask_all(plant: Any, state: Any, forces: Any) -> None:
     plant.CalcMassMatrix(context)
     plant.CalcBiasTerm(context)
     plant.CalcGravityGeneralizedForces(context)
-    plant.CalcInverseDynamics(context, 0.0 * state[:2], forces)
+    plant.CalcInverseDynamics(context, 0.0 * state[: plant.num_velocities()], forces)
     plant.EvalTimeDerivatives(context)
     plant.CalcCenterOfMassPositionInWorld(context)
     plant.CalcKineticEnergy(context)
