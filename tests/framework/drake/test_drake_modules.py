@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merganser.drake import missing_names, modules
+from merganser.drake import missing_names, modules, uninstall
 from merganser.drake.addresses import ADDRESSES, WITHOUT_COUNTERPART
 from merganser.drake.common import FindResourceOrThrow, Parallelism, temp_directory
 from merganser.drake.containers import EqualToDict, namedview
 from merganser.drake.untyped_yaml import yaml_dump, yaml_load, yaml_load_file
+
+uninstall()  # other tests of this process are to find pydrake itself, or none
 
 ORDINARY = """
 import sys
