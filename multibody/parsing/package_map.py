@@ -6,7 +6,7 @@ __all__ = ["PackageMap", "Resolved", "near_files", "resolve_uri"]
 
 import copy
 import functools
-import importlib.util
+import importlib.machinery
 import logging
 import os
 from collections import ChainMap
@@ -279,7 +279,7 @@ class PackageMap:
 def _default_packages() -> dict[str, str | remote_packages.RemoteParams]:
     """The packages that a new map knows: Drake's models, and what comes with a drake wheel (which is not imported)."""
     packages: dict[str, str | remote_packages.RemoteParams] = {"drake_models": remote_packages.DRAKE_MODELS}
-    wheel = importlib.util.find_spec("pydrake")
+    wheel = importlib.machinery.PathFinder.find_spec("pydrake")  # itself, whatever stands in for it
     for folder in (wheel and wheel.submodule_search_locations) or ():
         share = Path(folder, "share", "drake")
         if share.is_dir():

@@ -223,6 +223,18 @@ def test_temporary_folders_are_new(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert first != second and Path(first).parent == tmp_path and Path(second).is_dir()
 
 
+def test_files_of_an_installed_drake_are_found_by_programs_that_run_without_it(tmp_path: Path) -> None:
+    share = tmp_path / "pydrake" / "share" / "drake"
+    share.mkdir(parents=True)
+    (tmp_path / "pydrake" / "__init__.py").write_text("")
+    (share / "arm.urdf").write_text("<robot name='arm'/>")
+    (tmp_path / "program.py").write_text(
+        "from pydrake.common import FindResourceOrThrow\nprint(FindResourceOrThrow('drake/arm.urdf'))\n"
+    )
+    done = run("-m", "merganser", "run", "program.py", folder=tmp_path, PYTHONPATH=str(tmp_path))
+    assert done.stdout.strip() == str(share / "arm.urdf"), done.stderr
+
+
 def test_files_of_drake_are_found_or_told_to_be_missing() -> None:
     with pytest.raises(RuntimeError, match="must start with 'drake/'"):
         FindResourceOrThrow("examples/pendulum/Pendulum.urdf")

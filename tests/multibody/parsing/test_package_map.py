@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib.machinery
 import logging
 
 import pytest
@@ -141,7 +141,7 @@ def test_package_that_is_not_around_the_model_stays_unknown(packages):
 def test_new_map_knows_the_models_of_drake_and_an_empty_one_nothing():
     names = PackageMap().GetPackageNames()
     assert "drake_models" in names
-    assert ("drake" in names) == (importlib.util.find_spec("pydrake") is not None)
+    assert ("drake" in names) == (importlib.machinery.PathFinder.find_spec("pydrake") is not None)
     assert PackageMap().size() == len(names)
     assert PackageMap.MakeEmpty().GetPackageNames() == []
     removed = PackageMap()
