@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import UserDict
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -113,38 +114,33 @@ def _sanitized(field: str) -> str:
     return re.sub(r"__+", "_", text)
 
 
-class EqualToDict(dict[Any, Any]):
+class _ByEqualTo:
+    """A key that is found by `EqualTo`."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByEqualTo) and bool(self.value.EqualTo(other.value))
+
+
+class EqualToDict(UserDict[Any, Any]):
     """A dictionary whose keys may be objects with a method `EqualTo`, such as symbolic variables, in place of ==."""
 
-    class _Key:
-        def __init__(self, value: Any) -> None:
-            self.value = value
-
-        def __hash__(self) -> int:
-            return hash(self.value)
-
-        def __eq__(self, other: object) -> bool:
-            return isinstance(other, EqualToDict._Key) and bool(self.value.EqualTo(other.value))
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__()
-        for key, value in dict(*args, **kwargs).items():
-            self[key] = value
-
     def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(self._Key(key), value)
+        self.data[_ByEqualTo(key)] = value
 
     def __getitem__(self, key: Any) -> Any:
-        return super().__getitem__(self._Key(key))
+        return self.data[_ByEqualTo(key)]
 
-    def __contains__(self, key: Any) -> bool:
-        return super().__contains__(self._Key(key))
+    def __delitem__(self, key: Any) -> None:
+        del self.data[_ByEqualTo(key)]
 
-    def keys(self) -> Any:
-        return [key.value for key in super().__iter__()]
+    def __contains__(self, key: object) -> bool:
+        return _ByEqualTo(key) in self.data
 
-    def items(self) -> Any:
-        return [(key.value, value) for key, value in super().items()]
-
-    def __iter__(self) -> Any:
-        return iter(self.keys())
+    def __iter__(self) -> Iterator[Any]:
+        return (key.value for key in self.data)

@@ -203,7 +203,8 @@ def test_dictionaries_by_EqualTo() -> None:
     values = EqualToDict({x: 1})
     values[y] = 2
     assert (values[x], values[y], x in values) == (1, 2, True)
-    assert list(values) == values.keys() == [x, y] and dict(values.items())[y] == 2
+    assert [str(key) for key in values] == ["x", "y"] and [value for _, value in values.items()] == [1, 2]
+    assert values.get(y) == 2 and values.pop(x) == 1 and x not in values and len(values) == 1
 
 
 def test_yaml_without_a_schema(tmp_path: Path) -> None:
