@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from merganser.framework import LeafOutputPort, LeafSystem
 from merganser.framework.math import RigidTransform
 from merganser.geometry import FrameId, GeometryId, SceneGraph, SourceId
-from merganser.multibody.plant.arguments import check_forces, check_pitches, checked_vector, mobod_of
+from merganser.multibody.plant.arguments import check_forces, check_pitches, mobod_of
 from merganser.multibody.plant.center_of_mass import CenterOfMass
 from merganser.multibody.plant.computations import PlantComputations
 from merganser.multibody.plant.constraints import Constraints
@@ -87,29 +87,17 @@ class PlantParts(ElementsFace, StateFace, KinematicsFace, DynamicsFace, Geometry
     def _workspace(self, context: Any) -> Workspace:
         return self._views.workspace(context)
 
-    def _eval_poses(self, context: Any) -> Workspace:
-        return self._kinematics.eval_poses(context)
-
     def _eval_position(self, context: Any) -> Workspace:
         return self._kinematics.eval_position(context)
 
     def _eval_velocity(self, context: Any) -> Workspace:
         return self._kinematics.eval_velocity(context)
 
-    def _q_view(self, context: Any) -> Array:
-        return self._views.q(context)
-
-    def _v_view(self, context: Any) -> Array:
-        return self._views.v(context)
-
     def _mutable_q_view(self, context: Any) -> Array:
         return self._views.mutable_q(context)
 
     def _mutable_v_view(self, context: Any) -> Array:
         return self._views.mutable_v(context)
-
-    def _checked_vector(self, caller: str, values: ArrayLike, size: int, dtype: Any) -> Array:
-        return checked_vector(self._model, caller, values, size, dtype)
 
     def _check_forces(self, caller: str, forces: MultibodyForces) -> None:
         check_forces(self._model, caller, forces)
