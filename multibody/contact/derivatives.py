@@ -76,7 +76,7 @@ def calc_held_problem(
     settings: Array,  # record of settings_dtype
     beta: float,  # near-rigid threshold of contacts
     limits: Array,  # records of limit_dtype
-    links: Array,  # records of link_dtype
+    rows: Array,  # of the constraints between bodies and coordinates
     num_constraints: int,
     num_rows: int,
     parameters: Array,
@@ -103,6 +103,7 @@ def calc_held_problem(
     jacobian_out: Array,
     free_jacobian_out: Array,  # J without the columns of locked velocities
     law_out: Array,  # shape [>= LAW_SIZE num_rows]
+    values_out: Array,  # of each of the rows
 ) -> int:
     """Writes the problem of a step; returns 0, or 1 if it has not as many constraints and rows as are told."""
     h = settings["time_step"]
@@ -110,12 +111,12 @@ def calc_held_problem(
         plant.topology, parameters, plant.trees, plant.of_mobod, h, position_in, scratch_work, matrix_out,
         is_locked_out,
     )  # fmt: skip
-    sources = ConstraintSources(contact_pairs_in, limits, links, drives_in)
-    problem_out = ProblemArrays(constraints_out, rows_out, jacobian_out, counts_out)
+    sources = ConstraintSources(contact_pairs_in, limits, rows, drives_in)
+    problem_out = ProblemArrays(constraints_out, rows_out, jacobian_out, counts_out, values_out)
     calc_contact_problem(plant, settings, beta, sources, q_in, v_in, v_star_in, position_in, problem_out)
     if counts_out[0] != num_constraints or counts_out[1] != num_rows:
         return 1
-    constraints, rows = constraints_out[:num_constraints], rows_out[:num_rows]
+    constraints, problem_rows = constraints_out[:num_constraints], rows_out[:num_rows]
     jacobian = jacobian_out[: counts_out[2]]
     given = Problem(settings, plant.trees, matrix_out, constraints, jacobian)
     for k in range(matrix_out.shape[0]):
@@ -129,10 +130,10 @@ def calc_held_problem(
     islands = carve_islands(plant.trees.shape[0], num_constraints, integer_work)
     num_islands = find_islands(constraints, plant.trees.shape[0], islands)
     _calc_row_velocities(given, v_in, velocity_work)
-    add_bias(rows, velocity_work)
+    add_bias(problem_rows, velocity_work)
     for i in range(num_islands):
         chosen = islands.constraint_order[islands.constraint_start[i] : islands.constraint_start[i + 1]]
-        calc_laws(problem, chosen, rows, compliance_work, velocity_work, law_out)
+        calc_laws(problem, chosen, problem_rows, compliance_work, velocity_work, law_out)
     return 0
 
 
@@ -206,7 +207,7 @@ def _calc_row_velocities(problem: Problem, v: Array, velocity_out: Array) -> Non
 def calc_held_results(
     # Model:
     plant: PlantTrees,
-    links: Array,
+    rows: Array,  # of the constraints between bodies and coordinates
     time_step: float,
     # In: as held_problem() and held_impulses() have left them
     q_in: Array,
@@ -218,23 +219,25 @@ def calc_held_results(
     rows_in: Array,
     jacobian_in: Array,
     counts_in: Array,
+    values_in: Array,
     impulses_in: Array,
     # Out: see plant_step.py
     x_next_out: Array,
     F_Bo_W_out: Array,
     tau_contact_out: Array,
-    tau_links_out: Array,
+    tau_joints_out: Array,
     forces_out: Array,
+    row_forces_out: Array,
 ) -> None:
     """Computes the next state, and what there is to tell about the step."""
     calc_next_state(plant.topology, time_step, q_in, v_next_in, x_next_out)
     for i in range(F_Bo_W_out.shape[0]):
         for k in range(6):
             F_Bo_W_out[i, k] = F_applied_in[i, k]
-    problem = ProblemArrays(constraints_in, rows_in, jacobian_in, counts_in)
+    problem = ProblemArrays(constraints_in, rows_in, jacobian_in, counts_in, values_in)
     calc_contact_forces(
-        plant, links, time_step, position_in, v_next_in, contact_pairs_in, problem, impulses_in,
-        F_Bo_W_out, tau_contact_out, tau_links_out, forces_out,
+        plant, rows, time_step, position_in, v_next_in, contact_pairs_in, problem, impulses_in,
+        F_Bo_W_out, tau_contact_out, tau_joints_out, forces_out, row_forces_out,
     )  # fmt: skip
 
 

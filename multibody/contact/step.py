@@ -5,7 +5,7 @@
     contacts      candidates, points, contact pairs                     geometry/proximity, contact_pairs.py
     free motion   (M + h D) (v* - v) = h (tau - C v - D v + tau_g + J^T F_applied)       kernels/step.py
                   or with controllers alone, where u follows v+                          kernels/controlled_step.py
-    problem       contacts, joint limits, links and controllers as constraints           plant_problem.py
+    problem       contacts, joint limits, constraints and controllers                     plant_problem.py
     solver        A (v+ - v*) = J^T gamma                                                solver.py, tamsi.py
     next state    q+  = q + h N(q) v+                                                    plant_forces.py
 
@@ -178,7 +178,7 @@ def _advance(model: Model, state: State, inputs: Inputs, work: Work, out: StepRe
         num_pairs = find_contact_pairs(model.code, geometry, model.contact.trees.of_mobod, out)
         if num_pairs < 0:
             return num_pairs
-    if num_pairs > 0 or model.contact.links.shape[0] > 0:
+    if num_pairs > 0 or model.contact.constraint_rows.shape[0] > 0:
         status = move(model, state, inputs, work, out, False)  # v*
         return status if status != 0 else hold(model, state, work, out, num_pairs)
     status = move(model, state, inputs, work, out, True)
@@ -215,7 +215,7 @@ def _keep_limits(model: Model, state: State, inputs: Inputs, work: Work, out: St
 
 @device
 def move(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults, is_controlled: bool) -> int:
-    """The step without contacts, limits and links, with or without the PD controllers."""
+    """The step without contacts, limits and constraints, with or without the PD controllers."""
     dynamics = model.topology, model.parameters, model.gravity, model.time_step
     forces = state.x, work.tau, _forces_on_bodies(model, inputs, work)
     if not is_controlled or model.actuators.controlled.shape[0] == 0:
@@ -279,16 +279,16 @@ def find_contact_pairs(code: StepCode, geometry: Geometry, tree_of_mobod: Any, o
 
 @device
 def hold(model: Model, state: State, work: Work, out: StepResults, num_pairs: int) -> int:
-    """The step with contacts, joint limits, links and controllers; v* of the one without them stands in out.x_next."""
+    """The step with contacts, joint limits, constraints and controllers; v* of the free one stands in out.x_next."""
     code, contact, actuators = model.code, model.contact, model.actuators
     if not contact.is_complete:
         return NOT_COMPILED
-    sources = ConstraintSources(out.contact_pairs[:num_pairs], model.limits, contact.links, contact.drives)
+    sources = ConstraintSources(out.contact_pairs[:num_pairs], model.limits, contact.constraint_rows, contact.drives)
     call_quiet_kernel(code.start_step, (
         contact.trees, model.parameters, contact.settings, contact.near_rigid_threshold, sources, work.drive_values,
         state.q, state.v, out.x_next, out.position, work.scratch, contact.matrix, contact.is_locked, out.problem,
     ))  # fmt: skip
-    constraints, rows, jacobian, counts = out.problem
+    constraints, rows, jacobian, counts, _ = out.problem
     num_constraints, num_rows, jacobian_size = counts[0], counts[1], counts[2]
     impulses = out.impulses[:num_rows]
     outcome = call_kernel(code.solve, (

@@ -11,8 +11,9 @@ from merganser.framework.native.records_of_arrays import FLOAT, INTEGER, ONE_VAL
 from merganser.geometry.proximity.layout import Hulls, contact_dtype, geometry_dtype, work_dtype
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype, material_dtype
 from merganser.multibody.contact.layout import result_dtype, settings_dtype
-from merganser.multibody.contact.plant_layout import PlantTrees, ProblemArrays, drive_dtype, limit_dtype, link_dtype
+from merganser.multibody.contact.plant_layout import PlantTrees, ProblemArrays, drive_dtype, limit_dtype
 from merganser.multibody.kernels import layout
+from merganser.multibody.kernels.constraints import constraint_row_dtype
 
 __all__ = [
     "NUM_CANDIDATES",
@@ -124,7 +125,7 @@ class ContactModel(NamedTuple):
         trees: see plant_layout.py.
         settings: record of settings_dtype.
         near_rigid_threshold: beta of contacts.
-        links: records of link_dtype.
+        constraint_rows: of constraints between bodies and coordinates, see kernels/constraints/records.py.
         drives: room for records of drive_dtype, one for each PD controller.
         matrix, is_locked, rows, block_capacity, work, integer_work: see layout.py.
     """
@@ -134,7 +135,7 @@ class ContactModel(NamedTuple):
     trees: Annotated[PlantTrees, ONE_VALUE]
     settings: Annotated[Any, RecordOf(settings_dtype)]
     near_rigid_threshold: float
-    links: Annotated[Array, ArrayOf(link_dtype)]
+    constraint_rows: Annotated[Array, ArrayOf(constraint_row_dtype)]
     drives: Annotated[Array, ArrayOf(drive_dtype)]
     matrix: Floats
     is_locked: Integers

@@ -57,7 +57,7 @@ class ControllerCode:
     def resolve(self, context: Any) -> NativeCode | None:
         """The operation in a Context; None if there is none, or if it is not worth while to compile it."""
         plant = self._model.plant
-        if plant._has_loops or context.store.flat.dtype != np.float64:
+        if plant._dynamics.has_multipliers or context.store.flat.dtype != np.float64:
             return None
         from merganser.multibody.kernels import controller_operations as o
 

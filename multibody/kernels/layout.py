@@ -90,8 +90,8 @@ topology_dtype = np.dtype(
         ("path_end", np.int64),  # records range(path_start, path_end)
         ("is_weightless", np.int64),  # 1 if gravity does not act on B, 0 if it does
         ("carries", np.int64),  # which of its velocities carry which, see about_one_point.py
-        # Of a kind from outside the table of mobilizers, where the addresses of its functions stand (mobilizers/
-        # outside.py), for floats and for complex numbers. Addresses are those of one process.
+        # Of a kind from outside the table of mobilizers, where the addresses of its functions stand (kind_table.py),
+        # for floats and for complex numbers. Addresses are those of one process.
         ("code", np.int64),
         ("complex_code", np.int64),
     ]

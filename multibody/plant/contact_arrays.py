@@ -32,6 +32,7 @@ __all__ = [
 
 Array = NDArray[Any]
 
+_NO_ROWS = np.zeros((0, 6))
 _LIMIT_PERIOD = 0.07  # of a joint on the spring that holds its limit in continuous time [s]
 _LIMIT_LENGTH = 1e-3  # travel at which the damping of that spring is critical [rad or m]
 
@@ -61,7 +62,8 @@ class ContactSample(NamedTuple):
         forces: on the body of A in W [N], speeds of approach and of slip [m/s] after a discrete step, and p_WC [m], at
             which the force acts; shape [num_contacts, NUM_FORCE_VALUES].
         tau: generalized forces of all contacts, shape [num_v].
-        tau_joints: generalized forces of joint limits and couplers, shape [num_v].
+        tau_joints: generalized forces of joint limits and constraints of coordinates, shape [num_v].
+        row_forces: of loop joints and constraints between bodies, [t; f] of each row, see kernels/constraints/.
         statistics: of the solver, the numbers of result_dtype; None for a continuous plant.
     """
 
@@ -72,6 +74,7 @@ class ContactSample(NamedTuple):
     forces: Array
     tau: Array
     tau_joints: Array
+    row_forces: Array
     statistics: tuple[Any, ...] | None = None
 
 
@@ -185,12 +188,19 @@ def touching_of(out: StepResults) -> Touching:
 
 
 def sample_of_contacts(
-    room: StepRoom, touching: Touching, forces: Array, tau: Array, tau_joints: Array, statistics: Any = None
+    room: StepRoom,
+    touching: Touching,
+    forces: Array,
+    tau: Array,
+    tau_joints: Array,
+    row_forces: Array = _NO_ROWS,
+    statistics: Any = None,
 ) -> ContactSample:
     """What there is to tell about contact pairs whose forces are known."""
     contacts = touching.contacts.take(touching.contact_pairs["source"])  # a quarter of the time of [...]
     geometries = touching.candidates.take(contacts["pair"], axis=0)
-    return ContactSample(room.geometry_ids(), room.bodies, geometries, contacts, forces, tau, tau_joints, statistics)
+    ids = room.geometry_ids()
+    return ContactSample(ids, room.bodies, geometries, contacts, forces, tau, tau_joints, row_forces, statistics)
 
 
 def sample_of_step(room: StepRoom, w: Workspace, out: StepResults, F_applied: Array) -> ContactSample | None:
@@ -200,15 +210,16 @@ def sample_of_step(room: StepRoom, w: Workspace, out: StepResults, F_applied: Ar
         room: of the step; receives in F_Bo_W all forces on the bodies.
         w: workspace of the Context.
         out: what the step has left.
-        F_applied: forces on the bodies but those of contacts and links, shape [num_mobods, 6].
+        F_applied: forces on the bodies but those of contacts and constraints, shape [num_mobods, 6].
     """
     if not out.found[SOLVED]:
         return None
     contact, touching, num_v = room.model.contact, touching_of(out), len(w.v)
     tau, tau_joints = np.empty(num_v), np.empty(num_v)
     forces = np.empty((len(touching.contact_pairs), NUM_FORCE_VALUES))
+    row_forces = np.empty((len(contact.constraint_rows), 6))
     w.call(
-        calc_forces, contact.trees, contact.links, room.model.time_step, F_applied, out.position, out.v_next,
-        touching.contact_pairs, out.problem, out.impulses, room.F_Bo_W, tau, tau_joints, forces,
+        calc_forces, contact.trees, contact.constraint_rows, room.model.time_step, F_applied, out.position, out.v_next,
+        touching.contact_pairs, out.problem, out.impulses, room.F_Bo_W, tau, tau_joints, forces, row_forces,
     )  # fmt: skip
-    return sample_of_contacts(room, touching, forces, tau, tau_joints, out.statistics.item())
+    return sample_of_contacts(room, touching, forces, tau, tau_joints, row_forces, out.statistics.item())

@@ -41,6 +41,7 @@ from merganser.multibody.contact.step import count_limits, find_contact_pairs, h
 from merganser.multibody.contact.step_records import SOLVED, StepResults
 from merganser.multibody.contact.workspace import HESSIAN_SIZE, integer_workspace_size
 from merganser.multibody.kernels import generalized_forces, layout
+from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
 from merganser.multibody.plant.contact_arrays import (
     ContactModelArrays,
@@ -105,13 +106,14 @@ class _Lanes(NamedTuple):
     jacobian: LaneRecords
     free_jacobian: LaneRecords
     law: LaneRecords
+    values: LaneRecords
 
 
 class ContactGradients:
     """What holds a plant of AutoDiffXd together, in one Context.
 
     Args:
-        plant: of AutoDiffXd.
+        dynamics: of a plant of AutoDiffXd.
         context: of it.
         w: workspace of the Context.
 
@@ -119,10 +121,10 @@ class ContactGradients:
         room: arrays of a step on floats.
     """
 
-    def __init__(self, plant: Any, context: Any, w: Any) -> None:
-        self._plant, self._w, self._arrays = plant, w, plant._contact_model_arrays
-        self._values = _Values(w)
-        self.room = StepRoom(plant, context, self._values)  # type: ignore[arg-type]
+    def __init__(self, dynamics: Any, context: Any, w: Any) -> None:
+        self._dynamics, self._w, self._arrays = dynamics, w, dynamics.model.contact
+        self._values, self._time_step = _Values(w), dynamics.model.time_step
+        self.room = StepRoom(dynamics, context, self._values)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------ the discrete step
 
@@ -139,7 +141,7 @@ class ContactGradients:
         Raises:
             RuntimeError: no solution was found, or something that touches has no derivatives.
         """
-        plant, w = self._plant, self._w
+        w = self._w
         self._values.update(w)
         v_star = w.lanes_of(result[len(w.q) :].copy())
         x_star = np.concatenate([self._values.q, v_star.lanes[0].real])
@@ -150,12 +152,13 @@ class ContactGradients:
                 room.work.drive_values[:] = split_lanes(w.step_room.work.drive_values).lanes[0].real
             num_pairs = self._find_pairs(context, room, out)
             out.found[SOLVED], out.x_next[:] = 0, x_star
-            if num_pairs > 0 or len(room.model.contact.links) or count_limits(room.model, room.state, out) > 0:
+            has_rows = len(room.model.contact.constraint_rows) > 0
+            if num_pairs > 0 or has_rows or count_limits(room.model, room.state, out) > 0:
                 status: int = hold(room.model, room.state, room.work, out, num_pairs)
                 return status
             return min(num_pairs, 0)
 
-        _, out, settings = plant._run_with_room(context, self.room, w.step_room.controllers, run)
+        _, out, settings = self._dynamics.run_with_room(context, self.room, w.step_room.controllers, run)
         if not out.found[SOLVED]:
             return False
         touching, pairs = self._touching(context, out)
@@ -181,17 +184,17 @@ class ContactGradients:
         v_star: Any, result: Array,
     ) -> None:  # fmt: skip
         """Writes the next state and the sample of the step, with derivatives, from the velocities on floats."""
-        plant, w, arrays = self._plant, self._w, self._arrays
+        w, arrays, choices = self._w, self._arrays, self._dynamics.settings.choices
         num_constraints, num_rows = out.problem.counts.tolist()[:2]
-        num_v, trees, links = len(w.v), arrays.trees, self.room.model.contact.links
+        num_v, trees, rows = len(w.v), arrays.trees, self.room.model.contact.constraint_rows
         pairs = _no_pairs() if pairs is None else pairs
-        most = _most(arrays, len(touching.contact_pairs), len(links), drives.lanes.shape[1])
-        p = _room_for_problem(arrays, num_v, most)
+        most = _most(arrays, len(touching.contact_pairs), len(rows), drives.lanes.shape[1])
+        p = _room_for_problem(arrays, num_v, most, len(rows))
         work = np.zeros(integer_workspace_size(len(trees), num_constraints, 0), np.int64)
         star = LaneRecords(v_star.lanes, v_star.num_derivatives)
         status = w.call(
-            held_problem, arrays.plant_trees, settings, plant._choices.near_rigid_threshold, arrays.limits,
-            links, num_constraints, num_rows, w.parameters, pairs, drives, w.q, w.v, star, w.position, w.scratch,
+            held_problem, arrays.plant_trees, settings, choices.near_rigid_threshold, arrays.limits,
+            rows, num_constraints, num_rows, w.parameters, pairs, drives, w.q, w.v, star, w.position, w.scratch,
             LaneRecords(work[np.newaxis], 0), *(_numbers(most[1]) for _ in range(2)), _numbers(num_v), *p,
         )  # fmt: skip
         assert status == 0, "Constraints are told by values, which are the same."
@@ -216,17 +219,20 @@ class ContactGradients:
         num_contacts = len(touching.contact_pairs)
         tau, tau_joints = np.empty(num_v, object), np.empty(num_v, object)
         forces, F_Bo_W = np.empty((num_contacts, NUM_FORCE_VALUES), object), np.empty_like(w.zeros_F)
-        step = w.step_room
+        step, row_forces = w.step_room, np.empty((len(rows), 6), object)
         w.call(
-            held_results, arrays.plant_trees, links, plant.time_step(), w.q, v_next, step.F_applied, w.position, pairs,
-            p.constraints, p.rows, p.jacobian, p.counts, impulses, result, F_Bo_W, tau, tau_joints, forces,
+            held_results, arrays.plant_trees, rows, self._time_step, w.q, v_next, step.F_applied, w.position, pairs,
+            p.constraints, p.rows, p.jacobian, p.counts, p.values, impulses, result, F_Bo_W, tau, tau_joints, forces,
+            row_forces,
         )  # fmt: skip
-        step.sample = sample_of_contacts(self.room, touching, forces, tau, tau_joints, out.statistics.item())
+        step.sample = sample_of_contacts(
+            self.room, touching, forces, tau, tau_joints, row_forces, out.statistics.item()
+        )
         step.F_Bo_W = F_Bo_W
         num_drives = drives.lanes.shape[1]
         if num_drives:
             of_drives = LaneRecords(impulses.lanes[:, num_rows - num_drives : num_rows], impulses.num_derivatives)
-            step.actuation()[step.controllers.inputs] = of_drives.merged() / plant.time_step()
+            step.actuation()[step.controllers.inputs] = of_drives.merged() / self._time_step
 
     def _impulses(
         self, settings: Any, p: _Lanes, star: LaneRecords, size: tuple[int, int], is_tamsi: Array, v_next: Any
@@ -280,20 +286,21 @@ class ContactGradients:
 
     def _find_pairs(self, context: Any, room: StepRoom, out: StepResults) -> int:
         """Finds what touches, on floats: how many contact pairs there are, negative if there is no answer."""
-        plant = self._plant
-        if not plant._may_touch:
+        contact_geometry = self._dynamics.contact_geometry
+        if not contact_geometry.may_touch:
             return 0
-        geometry, query = room.model.contact.geometry, plant._query_object(context)
+        geometry, query = room.model.contact.geometry, contact_geometry.query_object(context)
         if not geometry.is_moved_by_plant:
             geometry.X_WG[:] = query.proximity_queries().poses(query.world_poses())[0]
         out.position[:] = self._values.position
         count = find_contact_pairs(room.model.code, geometry, self._arrays.tree_of_mobod, out)
-        plant._check_contacts(context, room, out)
+        contact_geometry.check_contacts(context, room, out)
         return count
 
     def _touching(self, context: Any, out: StepResults) -> tuple[Touching, LaneRecords | None]:
         """What a step has found to touch, and its contact pairs in lanes; None if nothing does."""
-        touching, query = touching_of(out), self._plant._query_object(context) if self._plant._may_touch else None
+        geometry = self._dynamics.contact_geometry
+        touching, query = touching_of(out), geometry.query_object(context) if geometry.may_touch else None
         count = len(touching.contact_pairs)
         if query is None or not count:
             return touching, None
@@ -322,7 +329,7 @@ class ContactGradients:
             ids = queries.layout.geometry_ids
             first, second = (query.inspector().GetName(ids[row]) for row in candidates[error.args[0]].tolist())
             raise RuntimeError(
-                f"Plant '{self._plant.GetSystemPathname()}' has no derivatives at time "
+                f"Plant '{self._dynamics.model.path()}' has no derivatives at time "
                 f"{float(context.store.flat[0].real)} s: the contact normal of geometries '{first}' and '{second}' "
                 "jumps there. Move them a little, or take finite differences of a plant of floats."
             ) from None
@@ -331,10 +338,10 @@ class ContactGradients:
 
     def find_penalty_forces(self, context: Any) -> tuple[ContactSample | None, Array]:
         """What touches in continuous time, and the forces on the bodies, shape [num_mobods, 6]."""
-        plant, w, room = self._plant, self._w, self.room
-        plant._eval_velocity(context)
+        dynamics, w, room = self._dynamics, self._w, self.room
+        dynamics.kinematics.eval_velocity(context)
         self._values.update(w)
-        _, out, _ = plant._run_with_room(
+        _, out, _ = dynamics.run_with_room(
             context, room, w.step_room.controllers, lambda room, out: min(self._find_pairs(context, room, out), 0)
         )
         touching, pairs = self._touching(context, out)
@@ -342,7 +349,8 @@ class ContactGradients:
         if pairs is None:
             return None, F_Bo_W
         forces, tau = np.empty((len(touching.contact_pairs), NUM_FORCE_VALUES), object), w.zeros_v.copy()
-        w.call(penalty_forces, plant._choices.stiction_tolerance, w.position, w.velocity, pairs, F_Bo_W, forces)
+        tolerance = dynamics.settings.choices.stiction_tolerance
+        w.call(penalty_forces, tolerance, w.position, w.velocity, pairs, F_Bo_W, forces)
         w.call(generalized_forces, w.topology, w.position, F_Bo_W, np.empty_like(w.zeros_F), tau)
         return sample_of_contacts(room, touching, forces, tau, w.zeros_v.copy()), F_Bo_W
 
@@ -355,14 +363,16 @@ def _values_of(records: Array, dtype: Any) -> Array:
     return values
 
 
-def _most(arrays: ContactModelArrays, num_pairs: int, num_links: int, num_drives: int) -> tuple[int, int, int]:
+def _most(arrays: ContactModelArrays, num_pairs: int, num_own_rows: int, num_drives: int) -> tuple[int, int, int]:
     """The most constraints, rows and numbers of the Jacobian that there may be."""
-    num_limits = 2 * len(arrays.limits)
-    rows = 3 * num_pairs + num_limits + 6 * num_links + num_drives
-    return num_pairs + num_limits + num_links + num_drives, rows, 2 * rows * arrays.most_velocities
+    num_others = 2 * len(arrays.limits) + num_own_rows + num_drives
+    rows = 3 * num_pairs + num_others
+    return num_pairs + num_others, rows, 2 * rows * arrays.most_velocities
 
 
-def _room_for_problem(arrays: ContactModelArrays, num_v: int, most: tuple[int, int, int]) -> _Lanes:
+def _room_for_problem(
+    arrays: ContactModelArrays, num_v: int, most: tuple[int, int, int], num_own_rows: int
+) -> _Lanes:
     constraints, rows, jacobian = most
     return _Lanes(
         is_locked=LaneRecords(np.zeros((1, num_v), np.int64), 0),
@@ -374,6 +384,7 @@ def _room_for_problem(arrays: ContactModelArrays, num_v: int, most: tuple[int, i
         jacobian=_numbers(jacobian),
         free_jacobian=_numbers(jacobian),
         law=_numbers(LAW_SIZE * rows),
+        values=LaneRecords(np.zeros((1, num_own_rows), constraint_value_dtype(np.complex128)), 0),
     )
 
 

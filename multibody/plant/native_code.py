@@ -35,7 +35,7 @@ from merganser.multibody.plant.step_room import StepRoom, are_compiled
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
-    from merganser.multibody.plant.multibody_plant import MultibodyPlant
+    from merganser.multibody.plant.dynamics import PlantDynamics
 
 __all__ = ["NativeDynamics", "SampleBox", "SampleRoom"]
 
@@ -52,7 +52,7 @@ class SampleRoom:
     """Where the operation leaves what its last step started from and found, and a SampleBox the same of other steps.
 
     Args:
-        plant: finalized.
+        dynamics: of a finalized plant.
         context: of it.
         w: its workspace.
 
@@ -62,10 +62,10 @@ class SampleRoom:
         contact_forces: generalized forces of all contacts, shape [num_v].
     """
 
-    def __init__(self, plant: MultibodyPlant, context: Any, w: Workspace) -> None:
-        x, x_next, u = np.zeros_like(w.x), np.zeros_like(w.x), np.zeros(len(plant._driven_velocities))
+    def __init__(self, dynamics: PlantDynamics, context: Any, w: Workspace) -> None:
+        x, x_next, u = np.zeros_like(w.x), np.zeros_like(w.x), np.zeros(len(dynamics.inputs.driven_velocities))
         self.numbers = Sample(np.zeros(3, np.int64), x, x_next, u, np.zeros_like(w.zeros_F))
-        self.step = StepRoom(plant, context, w, is_native=True)
+        self.step = StepRoom(dynamics, context, w, is_native=True)
         self.contact_forces = np.zeros(len(w.v))
 
     def count(self) -> int:
@@ -173,20 +173,24 @@ class NativeDynamics:
 
     operation = ""
 
-    def __init__(self, plant: MultibodyPlant) -> None:
-        self._plant = plant
+    def __init__(self, dynamics: PlantDynamics) -> None:
+        self._dynamics = dynamics
         self.num_calls = 0  # of the dynamics in Python
+        self._sampling: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_plant": self._plant, "num_calls": 0}
+        return {"_dynamics": self._dynamics, "num_calls": 0, "_sampling": self._sampling}
+
+    def sample_for(self, sampling: Any) -> None:
+        """Tells which Sampling (sampling.py) is to have a sample of each step."""
+        self._sampling = sampling
 
     def note_call(self, w: Workspace) -> None:
         """Counts a computation of the dynamics in Python."""
-        plant = self._plant
         if w.is_float:
             if self.num_calls == 0:
-                later_code.want(_STEP if plant.is_discrete() else _DERIVATIVES)
-            later_code.note_call(_WEIGHT_OF_CONTACT if plant._may_touch else 1)
+                later_code.want(_STEP if self._is_discrete() else _DERIVATIVES)
+            later_code.note_call(_WEIGHT_OF_CONTACT if self._may_touch() else 1)
         self.num_calls += 1
 
     def resolve(self, context: Any) -> NativeCode | None:
@@ -209,10 +213,10 @@ class NativeDynamics:
 
     def _prepare(self, context: Any) -> LaterCode | None:
         """The operation, with room for what it works on; None if there is none."""
-        plant, w = self._plant, self._plant._workspace(context)
+        w = self._workspace(context)
         if not (w.is_float and self._is_possible(context)):
             return None
-        code = _STEP if plant.is_discrete() else _DERIVATIVES
+        code = _STEP if self._is_discrete() else _DERIVATIVES
         if not code.is_worth_while():
             return None
         if self._holds_at_once() and not self._can_hold():
@@ -230,56 +234,66 @@ class NativeDynamics:
         return code if room.step.is_own_geometry() else None
 
     def _controllers(self, context: Any, w: Workspace) -> Controllers:
-        return self._plant._controllers_at_work(w, self._plant._actuators_in(context))
+        inputs = self._dynamics.inputs
+        return inputs.controllers_at_work(w, inputs.actuators_in(context))
 
     def _box_in(self, context: Any) -> SampleBox | None:
         """The box of the sample in a Context; None if outputs show none."""
-        plant = self._plant
-        if not plant.has_sampled_output_ports():
+        if self._sampling is None or not self._sampling.is_used:
             return None
-        box: SampleBox = context.peek_state().get_abstract_state(plant._sample_state)
+        box: SampleBox = context.peek_state().get_abstract_state(self._sampling.state_index)
         return box
+
+    def _workspace(self, context: Any) -> Workspace:
+        return self._dynamics.views.workspace(context)
+
+    def _is_discrete(self) -> bool:
+        return self._dynamics.model.is_discrete
+
+    def _may_touch(self) -> bool:
+        return self._dynamics.contact_geometry.may_touch
 
     def _check_of(self, context: Any, step: StepRoom) -> Callable[[], bool]:
         """What tells whether the operation is still right: one that is made later may have got other arrays."""
-        plant, w, number = self._plant, self._plant._workspace(context), step.num_preparations
+        w, number = self._workspace(context), step.num_preparations
         can_hold = self._can_hold()
 
         def is_current() -> bool:
             is_same = step.num_preparations == number and step.is_current(self._controllers(context, w))
             return is_same and not step.lacks_room() and (can_hold or w.step_room is None or not self._can_hold())
 
-        return is_current if plant.is_discrete() or plant._actuators_in(context).controlled else lambda: True
+        has_controllers = self._dynamics.inputs.actuators_in(context).controlled
+        return is_current if self._is_discrete() or has_controllers else lambda: True
 
     def _holds_at_once(self) -> bool:
         """Whether steps have anything to hold from the beginning, as far as one can see: not only joint limits."""
-        return self._plant.is_discrete() and (self._plant._may_touch or self._plant._has_constraints)
+        return self._is_discrete() and (self._may_touch() or self._dynamics.constraints.has_rows())
 
     def _can_hold(self) -> bool:
         """Whether the kernels are compiled that hold something, or it pays to compile them."""
         is_due = self._holds_at_once() and later_code.must_compile_here()
-        return self._plant._can_hold and (is_due or are_compiled(self._plant))
+        return self._dynamics.can_hold and (is_due or are_compiled(self._dynamics))
 
     def _is_possible(self, context: Any) -> bool:
-        plant = self._plant
-        is_python = plant._has_loops or context.has_input(plant._spatial_force_port.get_index())
-        if not plant.is_discrete():
-            is_python = is_python or plant._may_touch or plant._has_constraints
-        elif plant._may_touch:
-            is_python = is_python or not context.has_input(plant._geometry_query_port.get_index())
+        dynamics, inputs = self._dynamics, self._dynamics.inputs
+        is_python = dynamics.has_multipliers or context.has_input(inputs.spatial_force.get_index())
+        if self._may_touch():
+            is_python = is_python or not (
+                self._is_discrete() and context.has_input(inputs.geometry_query.get_index())
+            )
         if is_python:
             return False
-        entry = derivatives_entry(plant)
+        entry = derivatives_entry(dynamics.model.system)
         # While it learns, what it depends on is not known yet.
         return entry is None or not entry.is_learning or entry.was_observed
 
     def _follow(self, box: SampleBox, context: Any, room: SampleRoom) -> None:
         """Lets box and room have the same sample from now on."""
-        box.follow(room, lambda room: tuple(self._plant._sample_in(context, room)))
+        box.follow(room, lambda room: tuple(self._sampling.sample_in(context, room)))
 
     def sample_room(self, context: Any) -> SampleRoom | None:
         """Where the numbers of the sample in a Context stand from now on; None if outputs show none, or no floats."""
-        w, box = self._plant._workspace(context), self._box_in(context)
+        w, box = self._workspace(context), self._box_in(context)
         if box is None or not w.is_float:
             return None
         room = self._room_of(context, w)
@@ -288,11 +302,11 @@ class NativeDynamics:
 
     def room_of(self, context: Any) -> SampleRoom:
         """What the operation works with in a Context."""
-        return self._room_of(context, self._plant._workspace(context))
+        return self._room_of(context, self._workspace(context))
 
     def _room_of(self, context: Any, w: Workspace) -> SampleRoom:
         if w.room_for_samples is None:
-            w.room_for_samples = SampleRoom(self._plant, context, w)
+            w.room_for_samples = SampleRoom(self._dynamics, context, w)
         room: SampleRoom = w.room_for_samples
         return room
 
@@ -306,42 +320,42 @@ class NativeDynamics:
         Returns:
             Whether it has; if not, Python has to do it, which says what is wrong if anything is.
         """
-        plant = self._plant
+        inputs = self._dynamics.inputs
         room: StepRoom | None = w.step_room
-        if room is None or context.has_input(plant._port_indices[-1]):
+        if room is None or context.has_input(inputs.spatial_force.get_index()):
             return False
         call = room.compiled
         may_look = self.num_calls % _CALLS_BETWEEN_LOOKS == 0
         if call is None and not (may_look and _DERIVATIVES.is_there() and self._is_possible(context)):
             return False
-        table, read = plant._actuators_in(context), context.read_input
-        room = plant._step_room(context, w, table)
-        values = [read(index) for index in plant._vector_ports]
+        table, read = inputs.actuators_in(context), context.read_input
+        room = self._dynamics.step_room(context, w, table)
+        values = [read(index) for index in inputs.of_vectors]
         if call is None or not call.is_for(room, values):
-            inputs = plant._read_inputs(context, w, table)
-            call = room.compiled = _CompiledDerivatives(self._compiled_model(room), room, inputs, values, w)
+            given = inputs.read(context, w, table)
+            call = room.compiled = _CompiledDerivatives(self._compiled_model(room), room, given, values, w)
         return call.run(room, result)
 
     # ------------------------------------------------------------------ what the operation is told
 
     def _record(self, context: Any, room: SampleRoom) -> StepRecord | DerivativesRecord:
         """All that the operation works on: arrays of the room, and places in the Context."""
-        plant, step = self._plant, room.step
-        num_q, num_v = plant.num_positions(), plant.num_velocities()
-        place = DiscreteStateOf(0) if plant.is_discrete() else CONTINUOUS_STATE
-        result = Placed(NextDiscreteStateOf(0) if plant.is_discrete() else OUTPUT, (num_q + num_v,))
+        tree, step, is_discrete = self._dynamics.model.tree, room.step, self._is_discrete()
+        num_q, num_v = tree.num_positions(), tree.num_velocities()
+        place = DiscreteStateOf(0) if is_discrete else CONTINUOUS_STATE
+        result = Placed(NextDiscreteStateOf(0) if is_discrete else OUTPUT, (num_q + num_v,))
         x = Placed(place, (num_q + num_v,)), Placed(place, (num_q,)), Placed(place, (num_v,), num_q)
         given = self._model(step), State(*x), self._inputs(context), step.work
-        if not plant.is_discrete():
+        if not is_discrete:
             return DerivativesRecord(*given, step.results[0].position, result)
         return StepRecord(*given, tuple(out._replace(x_next=result) for out in step.results), room.numbers)
 
     def _model(self, step: StepRoom) -> Model:
-        plant, model = self._plant, self._compiled_model(step)
+        views, model = self._dynamics.views, self._compiled_model(step)
         return model._replace(
-            parameters=Placed(ParameterOf(plant._parameter_group), model.parameters.shape),
-            gravity=Placed(ParameterOf(plant._gravity_group), (3,)),
-            constants=Placed(ParameterOf(plant._constant_group), model.constants.shape),
+            parameters=Placed(ParameterOf(views.parameter_group), model.parameters.shape),
+            gravity=Placed(ParameterOf(views.gravity_group), (3,)),
+            constants=Placed(ParameterOf(views.constant_group), model.constants.shape),
         )
 
     def _compiled_model(self, step: StepRoom) -> Model:
@@ -356,19 +370,17 @@ class NativeDynamics:
         )
 
     def _inputs(self, context: Any) -> Inputs:
-        """Where the inputs stand, see PlantInputs._read_inputs()."""
-        plant, w = self._plant, self._plant._workspace(context)
-        table = plant._actuators_in(context)
-        if plant._has_actuators:
-            plant._log_undriven(context, table)
-        inputs = plant._tree.coordinates.inputs
-        of_instances = [(inputs[i], self._place(context, port)) for i, port in plant._driven_instances]
-        desired = [(of, self._place(context, plant._desired_state_ports[i])) for i, of in table.controlled.items()]
+        """Where the inputs stand, see InputPorts.read()."""
+        ports, w = self._dynamics.inputs, self._workspace(context)
+        table, inputs = ports.actuators_in(context), self._dynamics.model.tree.coordinates.inputs
+        ports.log_undriven(context, table)
+        of_instances = [(inputs[i], self._place(context, port)) for i, port in ports.driven_instances]
+        desired = [(of, self._place(context, ports.desired_states[i])) for i, of in table.controlled.items()]
         return Inputs(
-            self._place(context, plant._actuation_port),
+            self._place(context, ports.actuation),
             tuple(Part(of, place) for of, place in of_instances if place is not _NO_PLACE),
             tuple(Part(of, place) for of, place in desired),
-            self._place(context, plant._generalized_force_port),
+            self._place(context, ports.generalized_force),
             w.zeros_F,
         )
 

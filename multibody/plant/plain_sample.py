@@ -47,9 +47,8 @@ def float_sample(record: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         return record
     *arrays, contacts = record
     if contacts is not None:
-        given = contacts.forces, contacts.tau, contacts.tau_joints
-        forces, tau, tau_joints = (cast_array(array, float) for array in given)
-        contacts = contacts._replace(forces=forces, tau=tau, tau_joints=tau_joints)
+        names = "forces", "tau", "tau_joints", "row_forces"
+        contacts = contacts._replace(**{name: cast_array(getattr(contacts, name), float) for name in names})
     return (*(cast_array(array, float) for array in arrays), contacts)
 
 
@@ -86,7 +85,7 @@ def sample_of(plain: Any, shapes: Shapes, loading: Loading) -> tuple[Any, ...] |
         _check(array, shape, *scalars)
     if contacts is None:
         return (*arrays, None)
-    ids, bodies, geometries, records, forces, tau, tau_joints, statistics = contacts
+    ids, bodies, geometries, records, forces, tau, tau_joints, row_forces, statistics = contacts
     if not (isinstance(ids, list) and all(isinstance(id, GeometryId) for id in ids)):
         raise TypeError("a sample lists the identifiers of geometries")
     found: Array = np.frombuffer(records, contact_dtype).copy()
@@ -97,9 +96,10 @@ def sample_of(plain: Any, shapes: Shapes, loading: Loading) -> tuple[Any, ...] |
     _check(forces, (len(found), NUM_FORCE_VALUES), *scalars)
     for forces_of_joints in (tau, tau_joints):
         _check(forces_of_joints, shape_of_tau, *scalars)
+    _check(row_forces, (len(row_forces), 6), *scalars)
     if not isinstance(statistics, (tuple, type(None))):
         raise TypeError("the statistics of a step are a tuple")
-    sample = ContactSample(ids, bodies, geometries, found, forces, tau, tau_joints, statistics)
+    sample = ContactSample(ids, bodies, geometries, found, forces, tau, tau_joints, row_forces, statistics)
     return (*arrays, sample)
 
 

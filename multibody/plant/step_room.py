@@ -25,7 +25,7 @@ from merganser.multibody.contact.contact_pairs import contact_pair_dtype, make_c
 from merganser.multibody.contact.geometry_poses import geometry_poses
 from merganser.multibody.contact.layout import TAMSI, constraint_dtype, result_dtype, row_dtype
 from merganser.multibody.contact.penalty import limit_forces
-from merganser.multibody.contact.plant_layout import ConstraintSources, ProblemArrays, drive_dtype, link_dtype
+from merganser.multibody.contact.plant_layout import ConstraintSources, ProblemArrays, drive_dtype
 from merganser.multibody.contact.plant_problem import are_resolved, find_limits
 from merganser.multibody.contact.plant_step import end_step, start_step
 from merganser.multibody.contact.step_records import (
@@ -41,11 +41,13 @@ from merganser.multibody.contact.step_records import (
     Work,
 )
 from merganser.multibody.kernels import actuation, checked_arrays
+from merganser.multibody.kernels.constraints import constraint_value_dtype
+from merganser.multibody.plant.constraints import ConstraintRows
 from merganser.multibody.plant.drives import Controllers, Drives
 from merganser.multibody.plant.workspace import Workspace
 
 if TYPE_CHECKING:
-    from merganser.multibody.plant.multibody_plant import MultibodyPlant
+    from merganser.multibody.plant.dynamics import PlantDynamics
 
 __all__ = ["StepRoom", "are_compiled", "solver_of"]
 
@@ -63,18 +65,18 @@ def solver_of(settings: Any) -> Any:
     return tamsi_contact_velocities if settings["approximation"] == TAMSI else contact_velocities
 
 
-def are_compiled(plant: MultibodyPlant) -> bool:
+def are_compiled(dynamics: PlantDynamics) -> bool:
     """Whether the kernels are there that take long to compile; those of contact are not until something touches."""
-    needed = [start_step, solver_of(plant._settings_of_contact())] if plant._can_hold else []
+    needed = [start_step, solver_of(dynamics.settings.of_solver())] if dynamics.can_hold else []
     of_contact = find_candidates, contact_manifolds, make_contact_pairs
-    return all(map(is_at_hand, [*needed, *of_contact] if plant._may_touch else needed))
+    return all(map(is_at_hand, [*needed, *of_contact] if dynamics.contact_geometry.may_touch else needed))
 
 
 class StepRoom:
     """What steps of a plant in a Context work on; made anew in parts when model or Context have changed.
 
     Args:
-        plant: finalized.
+        dynamics: of a finalized plant.
         context: of it.
         w: its workspace.
         is_native: whether the operation of the native plan works with it. That has two sets of the arrays that samples
@@ -87,7 +89,6 @@ class StepRoom:
         materials_mobods, X_BG: the mobods that they are fixed to, and where.
         has_own_geometry: whether all geometries are fixed to bodies of the plant.
         is_foreign: which of them others than the plant move, shape [num_geometries]; has_foreign_geometry: any.
-        links: records of link_dtype; kinds of those that are switched off are NO_LINK.
         F_applied: forces on the bodies in the last dynamics but those of contact; the workspace's zeros for none.
         F_Bo_W: room for all forces on the bodies.
         sample: the contacts of the last dynamics; None if there are none.
@@ -95,9 +96,10 @@ class StepRoom:
         compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
     """
 
-    def __init__(self, plant: MultibodyPlant, context: Any, w: Workspace, is_native: bool = False) -> None:
-        self._plant, self._context, self._w, self._is_native = plant, context, w, is_native
-        arrays = plant._contact_model_arrays
+    def __init__(self, dynamics: PlantDynamics, context: Any, w: Workspace, is_native: bool = False) -> None:
+        self._dynamics, self._context, self._w, self._is_native = dynamics, context, w, is_native
+        self._geometry, self._settings_of = dynamics.contact_geometry, dynamics.settings
+        arrays = dynamics.model.contact
         self.materials = np.zeros(0, material_dtype)
         self.bodies: Array = np.zeros(0, np.int64)
         self.layout: Any = None
@@ -106,8 +108,7 @@ class StepRoom:
         self.X_BG = np.zeros((0, 4, 4))
         self.has_own_geometry = self.has_foreign_geometry = False
         self.is_foreign = np.zeros(0, bool)
-        self.links = np.zeros(0, link_dtype)
-        self.link_source: Any = None
+        self._constraint_rows = ConstraintRows(dynamics.constraints)
         self.F_applied: Any = w.zeros_F
         self.F_Bo_W: Any = np.zeros_like(w.zeros_F)
         self.sample: Any = None
@@ -136,7 +137,7 @@ class StepRoom:
         self._velocity, self._scratch = own
         self.state = State(w.x, w.q, w.v)
         self._limits: list[tuple[int, int, float, float]] = arrays.limits.tolist()
-        num_u = len(plant._driven_velocities)
+        num_u = len(dynamics.inputs.driven_velocities)
         self._u = np.zeros(num_u, w.dtype)
         self._feedforward, self._desired = np.zeros(num_u, w.dtype), np.zeros((2, num_u), w.dtype)
         self.results = [self._new_results(0, 0) for _ in range(2 if is_native else 1)]
@@ -151,28 +152,28 @@ class StepRoom:
         """
         if controllers is not self._controllers or len(self._w.codes) != self._num_codes:
             return False
-        plant = self._plant
         if not self._holds():
             return True
-        is_same = plant._contact_settings is self._settings and self._threshold == plant._choices.near_rigid_threshold
-        if plant._has_constraints:
-            is_same = is_same and plant._links_at_work(self._context, self) is self.model.contact.links
-        if plant._may_touch:
+        choices, is_same = self._settings_of.choices, self._settings_of.of_solver() is self._settings
+        is_same = is_same and self._threshold == choices.near_rigid_threshold
+        is_same = is_same and self._constraint_rows.read(self._context) is self.model.contact.constraint_rows
+        if self._geometry.may_touch:
             is_same = is_same and self._look_at_geometry() == (self._queries, self._is_moved_by_plant)
-            is_same = is_same and self.penetration_allowance == plant._choices.penetration_allowance
+            is_same = is_same and self.penetration_allowance == choices.penetration_allowance
         return is_same
 
     def _holds(self) -> bool:
         """Whether steps may have anything to hold, or anything may touch."""
-        plant = self._plant
-        return plant._can_hold and self._w.is_float and (plant.is_discrete() or plant._may_touch)
+        dynamics = self._dynamics
+        is_needed = dynamics.model.is_discrete or self._geometry.may_touch
+        return dynamics.can_hold and self._w.is_float and is_needed
 
     def _look_at_geometry(self) -> tuple[Any, bool]:
         """What answers proximity queries, and whether all geometries move with bodies of the plant alone."""
-        plant, context = self._plant, self._context
-        query = plant._query_object(context)
-        slot = context.slots[plant._geometry_pose_port.cache_entry().cache_index()]
-        return query.proximity_queries(), self.has_own_geometry and query.takes_poses_from(plant._source_id, slot)
+        context, registration = self._context, self._dynamics.registration
+        query = self._geometry.query_object(context)
+        slot = context.slots[registration.pose_port.cache_entry().cache_index()]
+        return query.proximity_queries(), self.has_own_geometry and query.takes_poses_from(registration.source_id, slot)
 
     def prepare(self, controllers: Controllers) -> None:
         """Takes over model and Context as they are.
@@ -180,25 +181,25 @@ class StepRoom:
         Raises:
             UnconnectedInputError: there is no SceneGraph to ask what touches.
         """
-        plant = self._plant
         self.num_preparations += 1
         if controllers is not self._controllers:
-            self._drives, self._controllers = Drives(controllers, self._w.dtype, plant.time_step()), None
+            self._drives, self._controllers = Drives(controllers, self._w.dtype, self._dynamics.model.time_step), None
         if self._holds():
-            self._settings, self._threshold = plant._settings_of_contact(), plant._choices.near_rigid_threshold
-            if plant._has_constraints:
-                plant._links_at_work(self._context, self)
-            if plant._may_touch:
+            self._settings = self._settings_of.of_solver()
+            self._threshold = self._settings_of.choices.near_rigid_threshold
+            self._constraint_rows.read(self._context)
+            if self._geometry.may_touch:
                 self._take_geometry()
             self._make_room()
         self.model, self.work = self._make_model(controllers), self._make_work()
         self._controllers, self._num_codes = controllers, len(self._w.codes)
 
     def _take_geometry(self) -> None:
-        plant = self._plant
         queries, _ = self._look_at_geometry()
-        if self.layout is not queries.layout or self.penetration_allowance != plant._choices.penetration_allowance:
-            plant._read_materials(self, queries.layout, plant._query_object(self._context).inspector())
+        allowance = self._settings_of.choices.penetration_allowance
+        if self.layout is not queries.layout or self.penetration_allowance != allowance:
+            inspector = self._geometry.query_object(self._context).inspector()
+            self._geometry.read_materials(self, queries.layout, inspector)
         n = len(self.materials)
         if len(self._boxes) != n:
             self._boxes, self._grid = np.zeros((n, 6)), np.zeros((CELLS_A_GEOMETRY + 2) * n + 2, np.int64)
@@ -206,7 +207,7 @@ class StepRoom:
 
     def is_own_geometry(self) -> bool:
         """Whether steps need nobody else to know what touches."""
-        return self._is_moved_by_plant or not self._plant._may_touch
+        return self._is_moved_by_plant or not self._geometry.may_touch
 
     @property
     def controllers(self) -> Controllers:
@@ -244,7 +245,7 @@ class StepRoom:
 
     def _make_room(self) -> None:
         """Arrays at least as large as the last steps have shown that they must be."""
-        arrays, n = self._plant._contact_model_arrays, len(self.materials)
+        arrays, n = self._dynamics.model.contact, len(self.materials)
         first = self.results[0]
         found = np.max([out.found for out in self.results], axis=0).tolist()
         num_candidates, num_contacts = found[NUM_CANDIDATES], found[NUM_CONTACTS]
@@ -253,13 +254,14 @@ class StepRoom:
             candidate_capacity = max(2 * num_candidates, _FIRST_CANDIDATES * n + 1)
         if num_contacts > contact_capacity or not contact_capacity:
             contact_capacity = max(2 * num_contacts, _FIRST_CONTACTS * n + 1)
-        num_limits, num_drives, num_links = len(arrays.limits), len(self._drives.effort), len(self.links)
-        num_constraints = contact_capacity + 2 * num_limits + num_drives + num_links
-        num_rows = 3 * contact_capacity + 2 * num_limits + num_drives + 6 * num_links
+        num_others, num_own_rows = 2 * len(arrays.limits) + len(self._drives.effort), len(self._constraint_rows.rows)
+        num_constraints = contact_capacity + num_others + num_own_rows
+        num_rows = 3 * contact_capacity + num_others + num_own_rows
         if num_rows > len(self._rows) or num_constraints > len(first.problem.constraints):
             self._rows = np.zeros(num_rows, row_dtype)
         capacities = candidate_capacity, contact_capacity
-        if capacities != (len(first.candidates), len(first.contacts)) or first.problem.rows is not self._rows:
+        is_as_large = capacities == (len(first.candidates), len(first.contacts)) and first.problem.rows is self._rows
+        if not is_as_large or len(first.problem.values) != num_own_rows:
             self.results = [self._new_results(*capacities, num_constraints) for _ in self.results]
         jacobian_size = len(self.results[0].problem.jacobian)
         sizes = len(self._w.v), len(self._rows), len(self._matrix), jacobian_size, self._factor
@@ -271,10 +273,11 @@ class StepRoom:
 
     def _new_results(self, num_candidates: int, num_contacts: int, num_constraints: int = 0) -> StepResults:
         w, num_rows = self._w, len(self._rows)
-        jacobian = np.zeros(2 * num_rows * self._plant._contact_model_arrays.most_velocities)
+        jacobian = np.zeros(2 * num_rows * self._dynamics.model.contact.most_velocities)
         problem = ProblemArrays(
-            np.zeros(num_constraints, constraint_dtype), self._rows, jacobian, np.zeros(5, np.int64)
-        )
+            np.zeros(num_constraints, constraint_dtype), self._rows, jacobian, np.zeros(5, np.int64),
+            np.zeros(len(self._constraint_rows.rows), constraint_value_dtype()),
+        )  # fmt: skip
         return StepResults(
             x_next=np.zeros_like(w.x),
             position=np.zeros_like(w.position) if self._is_native else w.position,
@@ -291,21 +294,21 @@ class StepRoom:
     # ------------------------------------------------------------------ the records
 
     def _make_model(self, controllers: Controllers) -> Model:
-        plant, w, arrays = self._plant, self._w, self._plant._contact_model_arrays
-        is_continuous, no_numbers = plant.time_step() == 0.0, np.zeros(0)
+        plant, w, arrays, inputs = self._dynamics.model, self._w, self._dynamics.model.contact, self._dynamics.inputs
+        is_continuous, no_numbers = not plant.is_discrete, np.zeros(0)
         springs = arrays.limit_springs() if is_continuous and len(arrays.limits) else (no_numbers, no_numbers)
         has_limits = w.scalar.__name__ != "Expression"
         return Model(
             code=self._code(),
-            time_step=plant.time_step(),
+            time_step=plant.time_step,
             topology=w.topology,
             parameters=w.parameters,
             gravity=w.gravity,
-            elements=plant._tree.elements,
+            elements=plant.tree.elements,
             constants=w.constants,
-            pitches=plant._pitch_places if w.is_numeric else plant._pitch_places[:0],
+            pitches=plant.pitch_places if w.is_numeric else plant.pitch_places[:0],
             actuators=Actuators(
-                plant._driven_velocities, plant._effort_limits, controllers.inputs, controllers.mobods,
+                inputs.driven_velocities, inputs.effort_limits, controllers.inputs, controllers.mobods,
                 controllers.positions, controllers.velocities, controllers.p, controllers.d,
             ),
             limits=arrays.limits if has_limits else arrays.limits[:0],
@@ -316,7 +319,7 @@ class StepRoom:
         )  # fmt: skip
 
     def _make_contact(self, controllers: Controllers) -> ContactModel:
-        plant, arrays = self._plant, self._plant._contact_model_arrays
+        arrays, choices = self._dynamics.model.contact, self._settings_of.choices
         known = _NO_GEOMETRY if self._queries is None else self._queries.engine.arrays
         drives = np.zeros(len(controllers.inputs) if self._holds() else 0, drive_dtype)
         if len(drives):
@@ -331,8 +334,8 @@ class StepRoom:
             ),
             trees=arrays.plant_trees,
             settings=self._settings_in_use(),
-            near_rigid_threshold=float(plant._choices.near_rigid_threshold),
-            links=self.links,
+            near_rigid_threshold=float(choices.near_rigid_threshold),
+            constraint_rows=self._constraint_rows.rows,
             drives=drives,
             matrix=self._matrix,
             is_locked=self._is_locked,
@@ -349,7 +352,7 @@ class StepRoom:
         )  # fmt: skip
 
     def _settings_in_use(self) -> Any:
-        return self._plant._settings_of_contact() if self._fallback is None else self._fallback
+        return self._settings_of.of_solver() if self._fallback is None else self._fallback
 
     def solve_by(self, settings: Any) -> None:
         """Has the next steps solve contact problems with other settings than those of the plant; None ends that."""
@@ -359,7 +362,7 @@ class StepRoom:
 
     def _kernels(self) -> dict[str, Any]:
         """The kernel for each name in StepCode."""
-        is_discrete = self._plant.is_discrete()
+        is_discrete = self._dynamics.model.is_discrete
         return {
             "kinematics": kernels.kinematics,
             "force_elements": kernels.force_elements,
@@ -385,12 +388,12 @@ class StepRoom:
 
     def _code(self) -> StepCode:
         """What Python calls: compiled functions, once they have been called, or what compiles them."""
-        w, plant, context = self._w, self._plant, self._context
+        w, kinematics, context = self._w, self._dynamics.kinematics, self._context
         known = w.codes if w.is_float else {}  # those of other scalars take other arguments
         functions: dict[str, Any] = {
             name: known.get(kernel) or functools.partial(w.call, kernel) for name, kernel in self._kernels().items()
         }
-        functions["kinematics"] = lambda *_arguments: plant._eval_velocity(context)  # may be up to date
+        functions["kinematics"] = lambda *_arguments: kinematics.eval_velocity(context)  # may be up to date
         if not w.is_float:
             functions["is_finite"] = lambda _values: True
             functions.update({name: self._kernels()[name].interpreted for name in _SMALL})
@@ -442,7 +445,7 @@ class StepRoom:
             arguments["limits"] = (model.limits, *found)
             if len(actuators.controlled) and step > 0.0:
                 arguments["are_resolved"] = (actuators.mobods, step, work.drive_values, work.scratch)
-        if self._plant._may_touch and model.can_hold:
+        if self._geometry.may_touch and model.can_hold:
             surfaces, hulls, X_WG, one = geometry.geometries, geometry.hulls, geometry.X_WG, 1
             arguments["kinematics"] = (*body, *motion)
             arguments["geometry_poses"] = (geometry.mobods, geometry.X_BG, out.position, X_WG)
@@ -455,7 +458,7 @@ class StepRoom:
                 geometry.materials, contact.trees.of_mobod, out.candidates, out.contacts, out.contact_pairs
             )
         if model.can_hold and model.time_step > 0.0:
-            sources = ConstraintSources(out.contact_pairs, model.limits, contact.links, contact.drives)
+            sources = ConstraintSources(out.contact_pairs, model.limits, contact.constraint_rows, contact.drives)
             arguments["start_step"] = (
                 contact.trees, model.parameters, contact.settings, contact.near_rigid_threshold, sources,
                 work.drive_values, q, v, out.x_next, out.position, work.scratch, contact.matrix, contact.is_locked,

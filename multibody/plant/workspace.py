@@ -73,20 +73,20 @@ class Workspace:
         codes: compiled kernels, specialized to float64 where that is the scalar type.
         constants: constants of the force elements (kernels/layout.py), a view into the Context.
         frames: poses of the offset frames (kernels/layout.py), a view into the Context.
-        loops: arrays of the loop joints (loop_arrays.py), made when they are first used.
+        loops: arrays of the loop joints (constraint_arrays.py), made when they are first used.
         places: of frames that have been used, the mobod of the body B and the view X_BF, see kinematics.py.
         frame_poses: the array in which the port `geometry_pose` gives poses, and what writes it; made when first used.
         poses: of bodies that have been used, what copies R_WB and p_WoBo_W; with float64 only.
     """
 
     __slots__ = (
-        "F_applied", "J_shape", "M_shape", "calls", "codes", "constants", "down", "dtype", "frame_poses", "frames",
-        "gravity", "has_applied_forces", "held", "held_parameters", "is_float", "is_numeric", "kinematics_clearing",
-        "loops", "nothing", "parameter_bit", "parameters", "places", "point", "pose_bit", "pose_clearing", "poses",
-        "position", "position_bit", "position_clearing", "position_slot", "q", "q_node", "q_shape",
-        "quaternion_starts", "room_F", "room_for_samples", "scalar", "scratch", "sensitivity", "step_room", "store",
-        "tau", "topology", "total_mass", "v", "v_node", "v_shape", "velocity", "velocity_bit", "velocity_clearing",
-        "velocity_slot", "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
+        "F_applied", "J_shape", "M_shape", "calls", "codes", "constants", "constraint_rows", "down", "dtype",
+        "frame_poses", "frames", "gravity", "has_applied_forces", "held", "is_float", "is_numeric",
+        "kinematics_clearing", "loops", "nothing", "parameter_bit", "parameters", "places", "point", "pose_bit",
+        "pose_clearing", "poses", "position", "position_bit", "position_clearing", "position_slot", "q", "q_node",
+        "q_shape", "quaternion_starts", "room_F", "room_for_samples", "scalar", "scratch", "sensitivity",
+        "step_room", "store", "tau", "topology", "total_mass", "v", "v_node", "v_shape", "velocity", "velocity_bit",
+        "velocity_clearing", "velocity_slot", "x", "x_shape", "zero_gravity", "zeros_F", "zeros_v",
     )  # fmt: skip
 
     def __init__(
@@ -137,9 +137,9 @@ class Workspace:
         self.room_F = np.zeros((num_mobods, 6), self.dtype)
         self.zero_gravity = np.zeros(3, self.dtype)
         self.loops: Any = None
-        # What the dynamics keep, loop joints and constraints: LoopArrays, and the parameters that these were made of.
+        # What the dynamics keep in continuous time, loop joints and constraints: ConstraintArrays.
         self.held: Any = None
-        self.held_parameters: tuple[Any, ...] = ()
+        self.constraint_rows: Any = None
         self.constants: Any = None  # these two are set by the plant
         self.frames: Any = None
         self.codes: dict[Any, Any] = {}

@@ -14,6 +14,7 @@ from merganser.multibody.kernels.mobilizers import set_kind
 from merganser.multibody.tree import parameters
 from merganser.multibody.tree.base_body_joint_type import BaseBodyJointType, make_base_joint
 from merganser.multibody.tree.computations import TreeComputations
+from merganser.multibody.tree.constraints.rows import DEFAULT_STABILIZATION_TIME
 from merganser.multibody.tree.coordinates import Coordinates, make_elements, make_topology
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements import ForceElement, UniformGravityFieldElement
@@ -23,7 +24,7 @@ from merganser.multibody.tree.indices import ModelInstanceIndex, default_model_i
 from merganser.multibody.tree.inertia import SpatialInertia
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints import FloatingJoint, Joint, WeldJoint
-from merganser.multibody.tree.loops import DEFAULT_STABILIZATION_TIME, check_can_close_loop, make_loop_rows
+from merganser.multibody.tree.loops import check_can_close_loop, make_loop_rows
 from merganser.multibody.tree.rigid_body import RigidBody
 
 __all__ = ["MultibodyTree"]
@@ -47,7 +48,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         mobod_of_joint: after Finalize(), number of the mobod that each joint moves, shape [num_joints].
         coordinates: after Finalize(), index arrays of positions, velocities and inputs.
         elements: after Finalize(), records of the force elements but gravity, see kernels/layout.py.
-        loop_rows: after Finalize(), constraints of the loop joints, see kernels/loops.py.
+        loop_rows: after Finalize(), constraints of the loop joints, see kernels/constraints/.
     """
 
     topology: npt.NDArray[Any]

@@ -3,8 +3,8 @@
     M vdot = tau - C v + tau_g + J^T F_applied + K^T mu                               (1)
     K vdot = b,    b = -k - damping gdot - stiffness g                                (2)
 
-with the rows of K, g and k of loops.py; mu is -lambda of Featherstone. b makes errors of positions and velocities
-decay (Baumgarte 1972) instead of accumulating.
+with the rows of K, g and k of constraints/rows.py; mu is -lambda of Featherstone. b makes errors of positions and
+velocities decay (Baumgarte 1972) instead of accumulating.
 
     M = L^T D L,    L a unit lower triangle                                           (3)
     Y = K L^-1,     y = L^-T (tau - C v + ...)                                        (4)
@@ -31,38 +31,28 @@ from typing import Any
 
 from merganser.framework.native import device, kernel
 from merganser.multibody.kernels.articulated import PIVOT_TOLERANCE
+from merganser.multibody.kernels.constraints.rows import add_force_of_row, calc_constraint_rates, calc_constraint_rows
 from merganser.multibody.kernels.coordinates import calc_velocity_to_qdot
 from merganser.multibody.kernels.inverse_dynamics import calc_inverse_dynamics
 from merganser.multibody.kernels.kinematics import calc_kinematics
 from merganser.multibody.kernels.locking import num_free
-from merganser.multibody.kernels.loops import calc_loop_rates, calc_loop_rows
 from merganser.multibody.kernels.mass_matrix import calc_mass_matrix
 from merganser.multibody.kernels.scalars import exceeds
-from merganser.multibody.kernels.spatial import (
-    Array,
-    add,
-    add_spatial,
-    cross,
-    rotational,
-    scaled,
-    subtract,
-    translational,
-    vector,
-)
+from merganser.multibody.kernels.spatial import Array
 from merganser.multibody.kernels.step import calc_damping
 
-__all__ = ["RANK_TOLERANCE", "loop_forward_dynamics", "loop_state_derivatives"]
+__all__ = ["RANK_TOLERANCE", "constrained_forward_dynamics", "constrained_state_derivatives"]
 
-RANK_TOLERANCE = 1e-9  # of squares, see DEPENDENCE_TOLERANCE in loops.py
+RANK_TOLERANCE = 1e-9  # of squares, see DEPENDENCE_TOLERANCE in constraints/rows.py
 
 
 @device
-def calc_loop_forward_dynamics(
+def calc_constrained_forward_dynamics(
     # Model:
     topology: Array,  # shape [num_mobods], see layout.py
     parameters: Array,  # shape [num_mobods]
     gravity_in: Array,  # g_W [m/s^2], shape [3]
-    rows: Array,  # constraints, shape [num_rows], see loops.py
+    rows: Array,  # constraints, shape [num_rows], see constraints/records.py
     # In:
     q_in: Array,  # generalized positions, shape [num_q]
     v_in: Array,  # generalized velocities, shape [num_v]
@@ -77,7 +67,7 @@ def calc_loop_forward_dynamics(
     C_work: Array,  # shape [num_rows, num_rows]
     order_work: Array,  # integers, shape [2, num_rows]
     # Out:
-    constraint_out: Array,  # shape [num_rows]
+    value_out: Array,  # shape [num_rows]
     K_out: Array,  # shape [num_rows, num_v]
     F_total_out: Array,  # F_applied_in and the forces of the constraints, shape [num_mobods, 6]
     vdot_out: Array,  # generalized accelerations, shape [num_v]
@@ -99,20 +89,20 @@ def calc_loop_forward_dynamics(
     )
     for k in range(num_v):
         y[k] -= bias[k]
-    calc_loop_rows(topology, rows, q_in, position_in, constraint_out, K_out, order_work[0])
-    calc_loop_rates(rows, v_in, position_in, velocity_in, scratch_work, constraint_out)
+    calc_constraint_rows(topology, rows, q_in, position_in, value_out, K_out, order_work[0])
+    calc_constraint_rates(rows, q_in, v_in, position_in, velocity_in, scratch_work, value_out)
     for r in range(num_rows):
-        row, constraint = rows[r], constraint_out[r]
-        constraint["target"] = (
-            -constraint["bias"] - row["damping"] * constraint["rate"] - row["stiffness"] * constraint["error"]
+        row, value = rows[r], value_out[r]
+        value["target"] = (
+            -value["bias"] - row["damping"] * value["rate"] - row["stiffness"] * value["error"]
         )  # (2)
-        constraint["multiplier"] = 0.0 * constraint["target"]
+        value["multiplier"] = 0.0 * value["target"]
         if row["is_compliant"] == 1:
             # mu = -stiffness g - damping gdot, part of the forces in y
-            constraint["multiplier"] = -row["stiffness"] * constraint["error"] - row["damping"] * constraint["rate"]
+            value["multiplier"] = -row["stiffness"] * value["error"] - row["damping"] * value["rate"]
             order_work[0, r] = 0
             for k in range(num_v):
-                y[k] += constraint["multiplier"] * K_out[r, k]
+                y[k] += value["multiplier"] * K_out[r, k]
         for k in range(num_v):
             Y_work[r, k] = K_out[r, k]
     calc_mass_matrix(topology, parameters, position_in, scratch_work, M_work)
@@ -122,13 +112,13 @@ def calc_loop_forward_dynamics(
         return status
     for r in range(num_rows + 1):
         _solve_transposed(M_work, Y_work[r])  # (4)
-    rank = _orthogonalize(M_work, Y_work, C_work, order_work, constraint_out)
-    _meet_targets(rank, M_work, Y_work, C_work, order_work, constraint_out)
+    rank = _orthogonalize(M_work, Y_work, C_work, order_work, value_out)
+    _meet_targets(rank, M_work, Y_work, C_work, order_work, value_out)
     for k in range(num_v):  # (7)
         vdot_out[k] = M_work[k, k] * y[k]
         for l in range(k):
             vdot_out[k] -= M_work[k, l] * vdot_out[l]
-    _gather_forces(rows, position_in, F_applied_in, constraint_out, F_total_out)
+    _gather_forces(rows, position_in, F_applied_in, value_out, F_total_out)
     calc_inverse_dynamics(
         topology, parameters, gravity_in, position_in, velocity_in, vdot_out, F_total_out, scratch_work, y
     )
@@ -188,7 +178,7 @@ def _product(M_in: Array, a: Array, b: Array) -> Any:
 
 
 @device
-def _orthogonalize(M_in: Array, Y_io: Array, C_out: Array, order_io: Array, constraint_io: Array) -> int:
+def _orthogonalize(M_in: Array, Y_io: Array, C_out: Array, order_io: Array, value_io: Array) -> int:
     """Gram-Schmidt, by the row of which most is left; returns the number of rows taken.
 
     order_io[0] says which rows to consider (1), and of those which were taken (2); order_io[1] the order.
@@ -196,14 +186,14 @@ def _orthogonalize(M_in: Array, Y_io: Array, C_out: Array, order_io: Array, cons
     num_rows = Y_io.shape[0] - 1
     for r in range(num_rows):
         if order_io[0, r] == 1:
-            constraint_io[r]["norm"] = _product(M_in, Y_io[r], Y_io[r])
+            value_io[r]["norm"] = _product(M_in, Y_io[r], Y_io[r])
     rank = 0
     for _ in range(num_rows):
         best = -1
         most = 0.0 * Y_io[0, 0]
         for r in range(num_rows):
             if order_io[0, r] == 1:
-                left = _product(M_in, Y_io[r], Y_io[r]) / constraint_io[r]["norm"]
+                left = _product(M_in, Y_io[r], Y_io[r]) / value_io[r]["norm"]
                 if exceeds(left, RANK_TOLERANCE) and (best < 0 or exceeds(left, most)):
                     best, most = r, left
         if best < 0:
@@ -221,7 +211,7 @@ def _orthogonalize(M_in: Array, Y_io: Array, C_out: Array, order_io: Array, cons
 
 
 @device
-def _meet_targets(rank: int, M_in: Array, Y_io: Array, C_in: Array, order_in: Array, constraint_io: Array) -> None:
+def _meet_targets(rank: int, M_in: Array, Y_io: Array, C_in: Array, order_in: Array, value_io: Array) -> None:
     """Replaces y by z, equation (5), and computes the multipliers (6)."""
     y = Y_io[Y_io.shape[0] - 1]
     for i in range(rank):
@@ -229,37 +219,31 @@ def _meet_targets(rank: int, M_in: Array, Y_io: Array, C_in: Array, order_in: Ar
         q = Y_io[s]
         for j in range(i):
             p = order_in[1, j]
-            constraint_io[s]["target"] -= C_in[p, s] * constraint_io[p]["target"]  # h_s
-        zeta = (constraint_io[s]["target"] - _product(M_in, q, y)) / _product(M_in, q, q)
-        constraint_io[s]["multiplier"] = zeta
+            value_io[s]["target"] -= C_in[p, s] * value_io[p]["target"]  # h_s
+        zeta = (value_io[s]["target"] - _product(M_in, q, y)) / _product(M_in, q, q)
+        value_io[s]["multiplier"] = zeta
         for k in range(M_in.shape[0]):
             y[k] += zeta * q[k]
     for i in range(rank - 1, -1, -1):
         p = order_in[1, i]
         for j in range(i + 1, rank):
             s = order_in[1, j]
-            constraint_io[p]["multiplier"] -= C_in[p, s] * constraint_io[s]["multiplier"]
+            value_io[p]["multiplier"] -= C_in[p, s] * value_io[s]["multiplier"]
 
 
 @device
-def _gather_forces(rows: Array, position_in: Array, F_applied_in: Array, constraint_in: Array, F_out: Array) -> None:
-    """Adds the forces of the constraints, mu [t; f] at Mo on C and the opposite on P, to the applied ones."""
+def _gather_forces(rows: Array, position_in: Array, F_applied_in: Array, value_in: Array, F_out: Array) -> None:
+    """Adds the forces of the constraints between bodies to the applied ones."""
     for i in range(F_out.shape[0]):
         for j in range(6):
             F_out[i, j] = F_applied_in[i, j]
     for r in range(rows.shape[0]):
-        constraint = constraint_in[r]
-        p_WMo = vector(constraint["p_WoMo_W"])
-        mu = constraint["multiplier"]
-        t, f = scaled(mu, rotational(constraint["F_Mo_W"])), scaled(mu, translational(constraint["F_Mo_W"]))
-        c, p = rows[r]["child"], rows[r]["parent"]
-        add_spatial(F_out[c], add(t, cross(subtract(p_WMo, vector(position_in[c]["p_WoBo_W"])), f)), f)
-        t, f = scaled(-1.0, t), scaled(-1.0, f)
-        add_spatial(F_out[p], add(t, cross(subtract(p_WMo, vector(position_in[p]["p_WoBo_W"])), f)), f)
+        if rows[r]["acts_on_coordinates"] == 0:
+            add_force_of_row(rows[r], value_in[r], value_in[r]["multiplier"], position_in, F_out)
 
 
 @device
-def calc_loop_state_derivatives(
+def calc_constrained_state_derivatives(
     # Model:
     topology: Array,  # shape [num_mobods], see layout.py
     parameters: Array,  # shape [num_mobods]
@@ -269,7 +253,7 @@ def calc_loop_state_derivatives(
     x_in: Array,  # state [q; v], shape [num_q + num_v]
     tau_in: Array,  # generalized forces but damping, shape [num_v]
     F_applied_in: Array,  # spatial forces on B at Bo in W [N m, N], shape [num_mobods, 6]
-    # Work, see calc_loop_forward_dynamics:
+    # Work, see calc_constrained_forward_dynamics:
     position_work: Array,
     velocity_work: Array,
     scratch_work: Array,
@@ -278,7 +262,7 @@ def calc_loop_state_derivatives(
     C_work: Array,
     order_work: Array,
     # Out:
-    constraint_out: Array,  # shape [num_rows]
+    value_out: Array,  # shape [num_rows]
     K_out: Array,  # shape [num_rows, num_v]
     F_total_out: Array,  # shape [num_mobods, 6]
     xdot_out: Array,  # [qdot; vdot], shape [num_q + num_v]
@@ -293,13 +277,13 @@ def calc_loop_state_derivatives(
     q, v, tau_and_vdot = x_in[:num_q], x_in[num_q:], xdot_out[num_q:]
     calc_kinematics(topology, parameters, q, v, position_work, velocity_work)
     calc_damping(topology, parameters, 0.0, v, tau_in, Y_work[rows.shape[0]], tau_and_vdot)
-    status = calc_loop_forward_dynamics(
+    status = calc_constrained_forward_dynamics(
         topology, parameters, gravity_in, rows, q, v, position_work, velocity_work, tau_and_vdot, F_applied_in,
-        scratch_work, M_work, Y_work, C_work, order_work, constraint_out, K_out, F_total_out, tau_and_vdot,
+        scratch_work, M_work, Y_work, C_work, order_work, value_out, K_out, F_total_out, tau_and_vdot,
     )  # fmt: skip
     calc_velocity_to_qdot(topology, q, v, xdot_out[:num_q])
     return status
 
 
-loop_forward_dynamics = kernel(calc_loop_forward_dynamics)
-loop_state_derivatives = kernel(calc_loop_state_derivatives)
+constrained_forward_dynamics = kernel(calc_constrained_forward_dynamics)
+constrained_state_derivatives = kernel(calc_constrained_state_derivatives)

@@ -15,91 +15,95 @@ from merganser.multibody.contact.step_records import Inputs, Part
 from merganser.multibody.kernels.scalars import is_set
 from merganser.multibody.plant.drives import ActuatorTable, Controllers
 from merganser.multibody.plant.externally_applied_spatial_force import ExternallyAppliedSpatialForce
-from merganser.multibody.plant.parts import PlantParts
+from merganser.multibody.plant.kinematics import PlantKinematics
+from merganser.multibody.plant.model import PlantModel
+from merganser.multibody.plant.state_views import StateViews
 from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import ModelInstanceIndex
 
-__all__ = ["PlantInputs"]
+__all__ = ["InputPorts"]
 
 _logger = logging.getLogger("merganser.multibody.plant")
 
 
-class PlantInputs(PlantParts):
-    """Input ports: actuation and desired states, applied forces, geometry queries."""
+class InputPorts:
+    """Input ports: actuation and desired states, applied forces, geometry queries.
 
-    _actuation_port: InputPort
-    _generalized_force_port: InputPort
-    _spatial_force_port: InputPort
-    _geometry_query_port: InputPort
-    _instance_actuation_ports: list[InputPort]
-    _desired_state_ports: list[InputPort]
-    _actuator_table: ActuatorTable | None = None  # None until it is needed, and after a change of an actuator
+    Args:
+        model, views, kinematics: of the plant.
 
-    def _declare_geometry_query_port(self) -> None:
-        self._geometry_query_port = self.DeclareAbstractInputPort("geometry_query", Value(QueryObject()))
+    Attributes:
+        geometry_query: the only port that is there before Finalize().
+        actuation, generalized_force, spatial_force: of the whole plant.
+        desired_states: by model instance.
+        driven_instances: model instances with actuators, and their ports for actuation.
+        driven_velocities: of each actuator.
+        effort_limits: of each actuator; also read by the native plan.
+        of_vectors: indices of all ports that carry vectors; those of desired states carry nothing without actuators.
+    """
 
-    def _declare_input_ports(self) -> None:
+    actuation: InputPort
+    generalized_force: InputPort
+    spatial_force: InputPort
+    desired_states: list[InputPort]
+    driven_instances: list[tuple[int, InputPort]]
+    driven_velocities: Any
+    effort_limits: Any
+    of_vectors: list[int]
+    _instance_actuation: list[InputPort]
+
+    def __init__(self, model: PlantModel, views: StateViews, kinematics: PlantKinematics) -> None:
+        self._model, self._tree, self._system = model, model.tree, model.system
+        self._views, self._kinematics = views, kinematics
+        self._table: ActuatorTable | None = None  # None until it is needed, and after a change of an actuator
+        self._undriven_instances: set[int] = set()  # for which it was said that nothing drives their actuators
+        self.geometry_query = self._system.DeclareAbstractInputPort("geometry_query", Value(QueryObject()))
+
+    def declare(self) -> None:
         """Declares the ports whose sizes are known once the plant is finalized."""
-        tree = self._tree
-        self._actuation_port = self.DeclareVectorInputPort("actuation", tree.num_actuated_dofs())
-        self._generalized_force_port = self.DeclareVectorInputPort("applied_generalized_force", tree.num_velocities())
-        self._spatial_force_port = self.DeclareAbstractInputPort("applied_spatial_force", Value([]))
-        vectors_and_forces = self._actuation_port, self._generalized_force_port, self._spatial_force_port
-        self._port_indices = tuple(port.get_index() for port in vectors_and_forces)
-        self._instance_actuation_ports = []
-        self._desired_state_ports = []
+        tree, system = self._tree, self._system
+        self.actuation = system.DeclareVectorInputPort("actuation", tree.num_actuated_dofs())
+        self.generalized_force = system.DeclareVectorInputPort("applied_generalized_force", tree.num_velocities())
+        self.spatial_force = system.DeclareAbstractInputPort("applied_spatial_force", Value([]))
+        self._instance_actuation, self.desired_states = [], []
         for index in range(tree.num_model_instances()):
             name = tree.GetModelInstanceName(ModelInstanceIndex(index))
             size = tree.num_actuated_dofs(index)
-            self._instance_actuation_ports.append(self.DeclareVectorInputPort(f"{name}_actuation", size))
-            self._desired_state_ports.append(self.DeclareVectorInputPort(f"{name}_desired_state", 2 * size))
-        self._driven_velocities = np.array(tree.actuated_velocity_indices(), dtype=np.int64)
-        # All that carry vectors; those of desired states carry nothing where there are no actuators.
-        vectors = [*vectors_and_forces[:2], *self._instance_actuation_ports, *self._desired_state_ports]
-        self._vector_ports = [port.get_index() for port in vectors if port.size()]
-        self._has_actuators = len(self._driven_velocities) > 0
-        self._every_input = np.arange(len(self._driven_velocities), dtype=np.int64)
-        self._effort_limits = np.full(len(self._driven_velocities), np.inf)  # also read by the native plan
-        ports = enumerate(self._instance_actuation_ports)
-        self._driven_instances = [(instance, port) for instance, port in ports if port.size()]
-        self._undriven_instances: set[int] = set()  # for which it was said that nothing drives their actuators
+            self._instance_actuation.append(system.DeclareVectorInputPort(f"{name}_actuation", size))
+            self.desired_states.append(system.DeclareVectorInputPort(f"{name}_desired_state", 2 * size))
+        self.driven_velocities = np.array(tree.actuated_velocity_indices(), dtype=np.int64)
+        vectors = [self.actuation, self.generalized_force, *self._instance_actuation, *self.desired_states]
+        self.of_vectors = [port.get_index() for port in vectors if port.size()]
+        self.effort_limits = np.full(len(self.driven_velocities), np.inf)
+        self.driven_instances = [(i, port) for i, port in enumerate(self._instance_actuation) if port.size()]
 
     # ------------------------------------------------------------------ ports
 
     def get_actuation_input_port(self, model_instance: int | None = None) -> InputPort:
-        """Returns the port for actuation u, of the whole plant or of one model instance.
-
-        What both carry adds up; what is not connected counts as zero. If nothing drives the actuators of a model
-        instance, the logger `merganser.multibody.plant` says so once. Effort limits hold for the sum.
-        """
-        self._require_finalized("get_actuation_input_port()")
+        """Returns the port for actuation u, of the whole plant or of one model instance."""
+        self._model.require_finalized("get_actuation_input_port()")
         if model_instance is None:
-            return self._actuation_port
-        return self._of_instance(self._instance_actuation_ports, model_instance)
+            return self.actuation
+        return self._of_instance(self._instance_actuation, model_instance)
 
     def get_desired_state_input_port(self, model_instance: int) -> InputPort:
-        """Returns the port for desired positions, then velocities, of the actuators of a model instance.
-
-        Size 2 n for n actuators, in each half in the order of their indices. Actuators with PD gains
-        (JointActuator.set_controller_gains) follow it; what it says about others is ignored. Where it is not connected,
-        the controllers of the model instance are disarmed, and its actuators exert what the actuation ports carry.
-        """
-        self._require_finalized("get_desired_state_input_port()")
-        return self._of_instance(self._desired_state_ports, model_instance)
+        """Returns the port for desired positions, then velocities, of the actuators of a model instance."""
+        self._model.require_finalized("get_desired_state_input_port()")
+        return self._of_instance(self.desired_states, model_instance)
 
     def get_applied_generalized_force_input_port(self) -> InputPort:
         """Returns the port for generalized forces, in the order of v, shape [nv]; optional."""
-        self._require_finalized("get_applied_generalized_force_input_port()")
-        return self._generalized_force_port
+        self._model.require_finalized("get_applied_generalized_force_input_port()")
+        return self.generalized_force
 
     def get_applied_spatial_force_input_port(self) -> InputPort:
         """Returns the port for a list of ExternallyAppliedSpatialForce, which add up; optional."""
-        self._require_finalized("get_applied_spatial_force_input_port()")
-        return self._spatial_force_port
+        self._model.require_finalized("get_applied_spatial_force_input_port()")
+        return self.spatial_force
 
     def get_geometry_query_input_port(self) -> InputPort:
         """Returns the port for the QueryObject of a SceneGraph."""
-        return self._geometry_query_port
+        return self.geometry_query
 
     def _of_instance(self, ports: list[Any], model_instance: int) -> Any:
         self._tree.GetModelInstanceName(ModelInstanceIndex(model_instance))
@@ -107,25 +111,25 @@ class PlantInputs(PlantParts):
 
     # ------------------------------------------------------------------ inputs
 
-    def _read_inputs(self, context: Any, w: Workspace, table: ActuatorTable) -> Inputs:
+    def read(self, context: Any, w: Workspace, table: ActuatorTable) -> Inputs:
         """What the ports carry, as ../contact/step.py takes it.
 
         Raises:
             RuntimeError: an applied spatial force is not finite, or acts on no body of the plant.
         """
         read, nothing = context.read_input, w.nothing
-        u_port, tau_port, F_port = self._port_indices
-        whole, applied, forces = read(u_port), read(tau_port), read(F_port)
+        whole, applied = read(self.actuation.get_index()), read(self.generalized_force.get_index())
+        forces = read(self.spatial_force.get_index())
         parts: tuple[Part, ...] = ()
-        if self._driven_instances:
+        if self.driven_instances:
             if whole is None:
-                self._log_undriven(context, table)
-            of_instances = [(instance, read(port.get_index())) for instance, port in self._driven_instances]
+                self.log_undriven(context, table)
+            of_instances = [(instance, read(port.get_index())) for instance, port in self.driven_instances]
             inputs = self._tree.coordinates.inputs
             parts = tuple([Part(inputs[i], _contiguous(value)) for i, value in of_instances if value is not None])
         desired: tuple[Part, ...] = ()
         if table.controlled:
-            ports = self._desired_state_ports
+            ports = self.desired_states
             values = [(of, read(ports[instance].get_index())) for instance, of in table.controlled.items()]
             desired = tuple([Part(of, _contiguous(value)) for of, value in values])
         return Inputs(
@@ -136,75 +140,75 @@ class PlantInputs(PlantParts):
             w.zeros_F if forces is None else self._add_up_spatial_forces(context, w, forces.get_value()),
         )
 
-    def _log_undriven(self, context: Any, table: ActuatorTable) -> None:
+    def log_undriven(self, context: Any, table: ActuatorTable) -> None:
         """Says once of each model instance whose actuators nothing drives that they exert nothing."""
-        if context.has_input(self._actuation_port.get_index()):
+        if context.has_input(self.actuation.get_index()):
             return
-        for instance, port in self._driven_instances:
+        for instance, port in self.driven_instances:
             is_driven = context.has_input(port.get_index()) or instance in table.controlled
             if not is_driven and instance not in self._undriven_instances:
                 self._undriven_instances.add(instance)
                 log_once(_logger, self._describe_undriven(instance))
 
     def _describe_undriven(self, instance: int) -> str:
-        port = self._instance_actuation_ports[instance]
+        port = self._instance_actuation[instance]
         name = self._tree.GetModelInstanceName(ModelInstanceIndex(instance))
         return (
-            f"{port.GetFullDescription()} is not connected, nor is {self._actuation_port.GetFullDescription()}: the "
+            f"{port.GetFullDescription()} is not connected, nor is {self.actuation.GetFullDescription()}: the "
             f"{port.size()} actuators of model instance '{name}' exert nothing."
         )
 
     # ------------------------------------------------------------------ actuators
 
-    def _note_actuator_change(self) -> None:
+    def note_actuator_change(self) -> None:
         """Called by actuators when their limits or gains change."""
-        self._actuator_table = None
-        if self.is_finalized():
+        self._table = None
+        if self._tree.is_finalized():
             self._look_at_actuators()
 
     def _look_at_actuators(self) -> ActuatorTable:
-        table = self._actuator_table = ActuatorTable.of(self._tree)
-        self._effort_limits[:] = table.limits
+        table = self._table = ActuatorTable.of(self._tree)
+        self.effort_limits[:] = table.limits
         return table
 
-    def _actuators_in(self, context: Any) -> ActuatorTable:
+    def actuators_in(self, context: Any) -> ActuatorTable:
         """What the actuators do in a Context: without a desired state, controllers of a model instance are disarmed."""
-        table = self._actuator_table or self._look_at_actuators()
+        table = self._table or self._look_at_actuators()
         if not table.controlled:
             return table
-        ports = self._desired_state_ports
+        ports = self.desired_states
         disarmed = tuple(i for i in table.controlled if not context.has_input(ports[i].get_index()))
         return table.without_controllers_of(disarmed, self._tree) if disarmed else table
 
-    def _controllers_at_work(self, w: Workspace, table: ActuatorTable) -> Controllers:
+    def controllers_at_work(self, w: Workspace, table: ActuatorTable) -> Controllers:
         """The PD controllers but those of locked joints, which are ignored."""
         locks = w.parameters["is_locked"][table.controllers.mobods]
         is_locked = locks.real > 0.5 if w.is_numeric else np.array([is_set(lock) for lock in locks], dtype=bool)
         return table.controllers_of_moving_joints(self._tree, is_locked)
 
-    def _refuse_symbolic_controllers(self, w: Workspace, controllers: Controllers) -> None:
-        if w.scalar.__name__ == "Expression" and len(controllers.inputs) and self._time_step > 0.0:
+    def refuse_symbolic_controllers(self, w: Workspace, controllers: Controllers) -> None:
+        if w.scalar.__name__ == "Expression" and len(controllers.inputs) and self._model.time_step > 0.0:
             raise RuntimeError(
-                f"The step of plant '{self.GetSystemPathname()}' decides which PD-controlled actuators reach their "
+                f"The step of plant '{self._model.path()}' decides which PD-controlled actuators reach their "
                 "effort limits, which it cannot do for symbolic expressions. Use numbers, or a continuous plant."
             )
 
-    def _blame_inputs(self, context: Any, tau: Any) -> None:
+    def blame(self, context: Any, tau: Any) -> None:
         """Raises an error about the first input port with a value that is not finite, or about their sum."""
-        ports = self._actuation_port, self._generalized_force_port, *self._instance_actuation_ports
-        for port in (*ports, *self._desired_state_ports):
+        ports = self.actuation, self.generalized_force, *self._instance_actuation
+        for port in (*ports, *self.desired_states):
             value = context.read_input(port.get_index()) if port.size() else None
             if value is not None and not np.isfinite(value.value()).all():
                 raise RuntimeError(blame_input(context, port.get_index()))
         raise RuntimeError(
-            f"The actuation of plant '{self.GetSystemPathname()}' overflows at time {context.store.flat[0]} s: "
+            f"The actuation of plant '{self._model.path()}' overflows at time {context.store.flat[0]} s: "
             f"generalized forces {tau.tolist()}."
         )
 
     def _add_up_spatial_forces(self, context: Any, w: Workspace, forces: list[Any]) -> Any:
         """The sum of these forces on each body about Bo in W, shape [num_mobods, 6]."""
         total = np.zeros_like(w.zeros_F)
-        R_WB = self._eval_position(context).position["R_WB"]
+        R_WB = self._kinematics.eval_position(context).position["R_WB"]
         for force in forces:
             self._check_spatial_force(context, force)
             mobod = int(self._tree.mobod_of_body[force.body_index])
@@ -213,14 +217,14 @@ class PlantInputs(PlantParts):
             if w.is_float and not np.isfinite(F_Bo_W).all():
                 body = self._tree.get_body(force.body_index)
                 raise RuntimeError(
-                    f"{self._spatial_force_port.GetFullDescription()} carries a force on body "
+                    f"{self.spatial_force.GetFullDescription()} carries a force on body "
                     f"'{body.name()}' that is not finite, at time {context.store.flat[0]} s: {force}."
                 )
             total[mobod] += F_Bo_W
         return total
 
     def _check_spatial_force(self, context: Any, force: Any) -> None:
-        place = f"{self._spatial_force_port.GetFullDescription()} carries, at time {context.store.flat[0]} s,"
+        place = f"{self.spatial_force.GetFullDescription()} carries, at time {context.store.flat[0]} s,"
         if not isinstance(force, ExternallyAppliedSpatialForce):
             raise TypeError(
                 f"{place} a list with a {type(force).__name__} in place of an ExternallyAppliedSpatialForce."
