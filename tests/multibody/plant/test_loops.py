@@ -379,9 +379,9 @@ def test_the_force_of_a_loop_joint_in_a_step_goes_to_that_of_continuous_time():
 
 
 def test_a_simulation_of_a_discrete_plant_does_not_start_with_an_open_loop():
-    _, (loop, context, (P, _)) = pair("revolute", time_step=1e-3)
+    _, (loop, context, _) = pair("revolute", time_step=1e-3)
     loop.GetJointByName("base").set_angle(context, 2.0)
-    with pytest.raises(RuntimeError, match="Loop joint 'joint0' .* is open"):
+    with pytest.raises(RuntimeError, match=r"Loop joint 'joint0' .* is open"):
         Simulator(loop, context).Initialize()
 
 
