@@ -17,7 +17,7 @@ from merganser.geometry.hydroelastic.layout import (
     RIGID_SURFACE,
     make_layout,
 )
-from merganser.geometry.hydroelastic.polygons import MOST_CORNERS, make_room
+from merganser.geometry.hydroelastic.polygons import MOST_CORNERS, make_buffers
 from merganser.geometry.hydroelastic.representation import Representation
 from merganser.geometry.hydroelastic.surfaces import contact_surfaces
 
@@ -89,7 +89,7 @@ class HydroelasticEngine:
 
     def __init__(self, arrays: HydroelasticArrays) -> None:
         self.arrays = arrays
-        self._room = make_room()
+        self._room = make_buffers()
         self._faces = _make_faces(64)
         self._run: Any = None
 

@@ -16,7 +16,7 @@ from merganser.framework.native import device
 from merganser.geometry.proximity.box_tree import DEEPEST
 from merganser.geometry.proximity.vectors import Vector3, cross, dot
 
-__all__ = ["MOST_CORNERS", "Room", "center_of_polygon", "clip", "make_room", "signed_distance", "slice_tetrahedron"]
+__all__ = ["MOST_CORNERS", "Room", "center_of_polygon", "clip", "make_buffers", "signed_distance", "slice_tetrahedron"]
 
 Array = NDArray[Any]
 
@@ -46,7 +46,7 @@ class Room(NamedTuple):
     stack: NDArray[np.int64]
 
 
-def make_room(scalar: Any = np.float64) -> Room:
+def make_buffers(scalar: Any = np.float64) -> Room:
     """Returns work arrays for poses of float64 or complex128."""
     return Room(
         np.zeros((2, 12), scalar), np.zeros(21), np.zeros((3, 3), scalar), np.zeros((2, _ROOM, 3), scalar),

@@ -116,7 +116,7 @@ def dynamics(
     if x is not None:
         mechanism.SetPositionsAndVelocities(state.context, x)
     w = state._velocity()
-    room = _checked_room(result, w)
+    room = _checked_buffers(result, w)
     xdot = None if xdot_out is None else output("dynamics", "xdot_out", xdot_out, (len(w.x),), w, room)
     tau = w.zeros_v if torques is None else state._vector("dynamics: torques", torques, len(w.v))
     if any(np.may_share_memory(tau, array) for array in room.values()):
@@ -140,7 +140,7 @@ def dynamics(
     return result
 
 
-def _checked_room(result: DynamicsResult, w: Workspace) -> dict[str, Array]:
+def _checked_buffers(result: DynamicsResult, w: Workspace) -> dict[str, Array]:
     """The arrays of a result by name, which somebody may have replaced; errors as output()."""
     num_v, num_bodies = len(w.v), len(w.topology)
     room: dict[str, Array] = {}

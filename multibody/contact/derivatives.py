@@ -12,11 +12,11 @@ poses, and the compliance w of a constraint (regularization.py) follows A and J.
 with dr the differential of r at constant v+. The kernels below are those of a step, written once, run with complex
 numbers that carry derivatives in their imaginary parts (kernels/lanes.py tells what is in a lane):
 
-    held_problem      A, the constraints and the numbers of their laws
-    held_impulses     gamma, G and r, at velocities that carry derivatives or do not
-    held_results      the next state, and the forces that led there
+    problem_lanes      A, the constraints and the numbers of their laws
+    impulse_lanes     gamma, G and r, at velocities that carry derivatives or do not
+    result_lanes      the next state, and the forces that led there
 
-held_impulses is called twice: with v+ as numbers for (2), then with dv+ for the derivatives of gamma.
+impulse_lanes is called twice: with v+ as numbers for (2), then with dv+ for the derivatives of gamma.
 
 H is symmetric, but for TAMSI, and where velocities are locked. Where a contact just begins or ends, just begins to
 slide, or an impulse is just at a bound, r has a kink: derivatives are then those of one side.
@@ -44,7 +44,7 @@ from merganser.multibody.contact.products import add_row, multiply_matrix, row_p
 from merganser.multibody.contact.regularization import calc_compliance, calc_laws
 from merganser.multibody.contact.solver import add_bias, copy_free_part, has_locked
 from merganser.multibody.contact.tamsi import calc_tamsi_impulses
-from merganser.multibody.contact.workspace import HESSIAN_SIZE, Reduction, carve_islands
+from merganser.multibody.contact.work_arrays import HESSIAN_SIZE, Reduction, carve_islands
 
 __all__ = [
     "constraint_lanes_dtype",
@@ -52,9 +52,9 @@ __all__ = [
     "dense_hessian",
     "dense_jacobian",
     "drive_lanes_dtype",
-    "held_impulses",
-    "held_problem",
-    "held_results",
+    "impulse_lanes",
+    "problem_lanes",
+    "result_lanes",
     "row_lanes_dtype",
 ]
 
@@ -70,7 +70,7 @@ drive_lanes_dtype = of_scalar(drive_dtype, np.complex128)
 
 
 @device
-def calc_held_problem(
+def calc_problem_lanes(
     # Model:
     plant: PlantTrees,
     settings: Array,  # record of settings_dtype
@@ -137,11 +137,11 @@ def calc_held_problem(
     return 0
 
 
-held_problem = kernel(calc_held_problem)
+problem_lanes = kernel(calc_problem_lanes)
 
 
 @device
-def calc_held_impulses(
+def calc_impulse_lanes(
     # Model:
     settings: Array,  # record of settings_dtype
     trees: Array,
@@ -151,7 +151,7 @@ def calc_held_impulses(
     convex: Array,  # which constraints follow the law of settings, or of LAGGED where that is TAMSI; integers
     approximation: int,  # that law
     tamsi: Array,  # which follow that of TAMSI
-    # In: as held_problem() has left them
+    # In: as problem_lanes() has left them
     v_in: Array,  # shape [num_v]
     v_star_in: Array,
     matrix_in: Array,
@@ -189,7 +189,7 @@ def calc_held_impulses(
                 add_row(problem, constraint["tree_1"], constraint["jacobian_1"], r, -gamma, residual_out)
 
 
-held_impulses = kernel(calc_held_impulses)
+impulse_lanes = kernel(calc_impulse_lanes)
 
 
 @device
@@ -204,12 +204,12 @@ def _calc_row_velocities(problem: Problem, v: Array, velocity_out: Array) -> Non
 
 
 @device
-def calc_held_results(
+def calc_result_lanes(
     # Model:
     plant: PlantTrees,
     rows: Array,  # of the constraints between bodies and coordinates
     time_step: float,
-    # In: as held_problem() and held_impulses() have left them
+    # In: as problem_lanes() and impulse_lanes() have left them
     q_in: Array,
     v_next_in: Array,
     F_applied_in: Array,  # forces on the bodies from elsewhere, shape [num_mobods, 6]
@@ -241,7 +241,7 @@ def calc_held_results(
     )  # fmt: skip
 
 
-held_results = kernel(calc_held_results)
+result_lanes = kernel(calc_result_lanes)
 
 
 # ---------------------------------------------------------------------- the system (2)

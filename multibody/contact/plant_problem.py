@@ -292,14 +292,14 @@ def _set_holonomic(record: Array, stiffness: float, relaxation_time: float, lowe
 
 @device
 def _add_limit(
-    limit: Array, sign: float, room: float, h: float, c: int, row: int, place: int, trees: Array,
+    limit: Array, sign: float, buffers: float, h: float, c: int, row: int, place: int, trees: Array,
     tree_of_velocity: Array, constraints: Array, rows: Array, jacobian: Array,
 ) -> int:  # fmt: skip
     record, tree = constraints[c], tree_of_velocity[limit["v"]]
     place = _open(record, trees, tree, -1, row, 1, place, jacobian)
     _set_holonomic(record, LIMIT_STIFFNESS, h, 0.0, math.inf)
     jacobian[record["jacobian_0"] + limit["v"] - trees[tree]["v_start"]] = sign
-    rows[row]["g"], rows[row]["bias"] = room, 0.0
+    rows[row]["g"], rows[row]["bias"] = buffers, 0.0
     return place
 
 

@@ -11,8 +11,8 @@
 
 The records of arrays that it works on stand in step_records.py. It calls kernels through `model.code`: functions in
 Python, addresses in compiled code. So these are compiled once, as Python calls them too, and results agree to the last
-bit. Other scalars than floats run the same text with kernels of theirs; what they cannot hold, `model.can_hold` leaves
-out.
+bit. Other scalars than floats run the same text with kernels of theirs; contacts and constraints, which those do not
+solve, `model.can_constrain` leaves out.
 
 A step that is not taken says why by a status that is not 0. Python raises an error then, or makes what is lacking and
 takes the step once more. What `inputs` and `state` hold is never written to.
@@ -45,7 +45,7 @@ from merganser.multibody.kernels.actuation import IS_LOCKED
 __all__ = [
     "BAD_INPUT",
     "BAD_POSE",
-    "LACKS_ROOM",
+    "LACKS_CAPACITY",
     "LOCKED",
     "NOT_COMPILED",
     "NOT_FINITE",
@@ -53,10 +53,10 @@ __all__ = [
     "NO_FORCE",
     "SINGULAR_PITCH",
     "calc_derivatives",
+    "constrain",
     "count_limits",
     "find_contact_pairs",
     "find_forces",
-    "hold",
     "move",
     "take_step",
 ]
@@ -66,7 +66,7 @@ __all__ = [
 SINGULAR_PITCH = -2  # of a joint with roll, pitch and yaw
 BAD_INPUT = -3  # an input is not finite
 LOCKED = -4  # a joint with a PD controller is locked
-LACKS_ROOM = -5  # for candidates or contacts, as many as `found` says
+LACKS_CAPACITY = -5  # for candidates or contacts, as many as `found` says
 NOT_SOLVED = -6  # the contact problem; `found` says why
 NOT_COMPILED = -7  # what holds anything
 BAD_POSE = -8  # the pose of a geometry is not finite
@@ -169,7 +169,7 @@ def take_step(model: Model, state: State, inputs: Inputs, work: Work, out: StepR
 @device
 def _advance(model: Model, state: State, inputs: Inputs, work: Work, out: StepResults) -> int:
     """From forces to the next state."""
-    if not model.can_hold:
+    if not model.can_constrain:
         return move(model, state, inputs, work, out, True)
     num_pairs, geometry = 0, model.contact.geometry
     if geometry.mobods.shape[0] > 0:
@@ -180,7 +180,7 @@ def _advance(model: Model, state: State, inputs: Inputs, work: Work, out: StepRe
             return num_pairs
     if num_pairs > 0 or model.contact.constraint_rows.shape[0] > 0:
         status = move(model, state, inputs, work, out, False)  # v*
-        return status if status != 0 else hold(model, state, work, out, num_pairs)
+        return status if status != 0 else constrain(model, state, work, out, num_pairs)
     status = move(model, state, inputs, work, out, True)
     if status != 0 or model.limits.shape[0] == 0:
         return status
@@ -205,7 +205,7 @@ def _keep_limits(model: Model, state: State, inputs: Inputs, work: Work, out: St
         if status != 0:
             return status
     if count_limits(model, state, out) > 0:
-        return hold(model, state, work, out, 0)
+        return constrain(model, state, work, out, 0)
     if actuators.controlled.shape[0] > 0:  # it is the one without limits
         no_impulses, nobody = out.impulses[:0], actuators.controlled[:0]
         again = model.topology, model.time_step, state.q, out.v_next, no_impulses, nobody
@@ -258,7 +258,7 @@ def find_contact_pairs(code: StepCode, geometry: Geometry, tree_of_mobod: Any, o
     num_candidates = call_kernel(code.find_candidates, (*given, *work, out.candidates))
     out.found[NUM_CANDIDATES] = num_candidates
     if num_candidates > out.candidates.shape[0]:
-        return LACKS_ROOM
+        return LACKS_CAPACITY
     if num_candidates == 0:
         return 0
     candidates = out.candidates[:num_candidates]
@@ -266,7 +266,7 @@ def find_contact_pairs(code: StepCode, geometry: Geometry, tree_of_mobod: Any, o
     num_contacts = call_kernel(code.contact_manifolds, (*points, geometry.work, out.contacts))
     out.found[NUM_CONTACTS] = num_contacts
     if num_contacts > out.contacts.shape[0]:
-        return LACKS_ROOM
+        return LACKS_CAPACITY
     if num_contacts == 0:
         return 0
     materials = geometry.materials, tree_of_mobod
@@ -278,7 +278,7 @@ def find_contact_pairs(code: StepCode, geometry: Geometry, tree_of_mobod: Any, o
 
 
 @device
-def hold(model: Model, state: State, work: Work, out: StepResults, num_pairs: int) -> int:
+def constrain(model: Model, state: State, work: Work, out: StepResults, num_pairs: int) -> int:
     """The step with contacts, joint limits, constraints and controllers; v* of the free one stands in out.x_next."""
     code, contact, actuators = model.code, model.contact, model.actuators
     if not contact.is_complete:

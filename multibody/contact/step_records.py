@@ -156,7 +156,7 @@ class Model(NamedTuple):
         actuators: and their PD controllers.
         limits: of joints, records of limit_dtype.
         limit_stiffness, limit_dissipation: of these, in continuous time.
-        can_hold: whether a step may have anything to hold.
+        can_constrain: whether a step may have anything to hold.
         contact: what that is.
     """
 
@@ -172,7 +172,7 @@ class Model(NamedTuple):
     limits: Annotated[Array, ArrayOf(limit_dtype)]
     limit_stiffness: Floats
     limit_dissipation: Floats
-    can_hold: int
+    can_constrain: int
     contact: ContactModel
 
 

@@ -25,7 +25,7 @@ Array = NDArray[Any]
 _CONTROLLER = LaterCode("merganser.multibody.kernels.controller_operations", "CONTROLLER", "plant_controller")
 
 
-class _Room:
+class _Buffers:
     """What the operation works on, in one Context."""
 
     def __init__(self, w: Any, gains: Sequence[Array]) -> None:
@@ -51,7 +51,7 @@ class ControllerCode:
     def __init__(self, model: PlantModel, mode: str, gains: Sequence[Array] = ()) -> None:
         self._model, self._mode, self._gains = model, mode, tuple(gains)
         later_code.want(_CONTROLLER)
-        self._codes: weakref.WeakKeyDictionary[Any, tuple[NativeCode, _Room]] = weakref.WeakKeyDictionary()
+        self._codes: weakref.WeakKeyDictionary[Any, tuple[NativeCode, _Buffers]] = weakref.WeakKeyDictionary()
 
     def __reduce__(self) -> Any:
         return ControllerCode, (self._model, self._mode, self._gains)  # a copy of a system has no contexts yet
@@ -66,48 +66,49 @@ class ControllerCode:
         if not _CONTROLLER.is_worth_while():
             return None
         if context not in self._codes:
-            room = _Room(plant._views.workspace(self._model.context(context)), self._gains)
-            self._codes[context] = NativeCode(o.CONTROLLER, self._arguments(o, room)), room
+            buffers = _Buffers(plant._views.workspace(self._model.context(context)), self._gains)
+            self._codes[context] = NativeCode(o.CONTROLLER, self._arguments(o, buffers)), buffers
         return self._codes[context][0]
 
-    def _arguments(self, o: Any, room: _Room) -> tuple[Any, ...]:
+    def _arguments(self, o: Any, buffers: _Buffers) -> tuple[Any, ...]:
         """The integers of the operation."""
-        plant, w, mode = self._model.plant, room.workspace, getattr(o, self._mode)
+        plant, w, mode = self._model.plant, buffers.workspace, getattr(o, self._mode)
         elements, num_q, num_v = plant._tree.elements, len(w.q), len(w.v)
-        model, motion = (w.topology, w.parameters), (room.position, room.velocity)
+        model, motion = (w.topology, w.parameters), (buffers.position, buffers.velocity)
         of_elements = 0
         if len(elements):
-            forces = (room.tau_applied, room.F_applied)
+            forces = (buffers.tau_applied, buffers.F_applied)
             given = (elements, w.constants, 0, len(elements), w.q, w.v, *motion, *forces, *forces)
             of_elements = kernel_address(kernels.force_elements, *given)
         commands = {o.INVERSE_DYNAMICS: Placed(InputOf(1), (num_v,)), o.STIFFNESS: Placed(InputOf(1), (2 * num_v,))}
-        kp, kd, B_inverse = room.gains
+        kp, kd, B_inverse = buffers.gains
         record = o.ControllerRecord(
             mode=mode,
             kinematics=kernel_address(kernels.kinematics, *model, w.q, w.v, *motion),
             force_elements=of_elements,
-            forces=self._forces(o, mode, room),
+            forces=self._forces(o, mode, buffers),
             topology=w.topology, parameters=w.parameters, gravity=w.gravity, elements=elements, constants=w.constants,
             quaternions=w.quaternion_starts,
             q=Placed(InputOf(0), (num_q,)),
             v=Placed(InputOf(0), (num_v,), num_q),
             command=commands.get(mode, Placed(0, (0,))),
             result=Placed(OUTPUT, (num_v,)),
-            position=room.position, velocity=room.velocity, scratch=room.scratch, F_applied=room.F_applied,
-            F_work=room.F_work, tau_applied=room.tau_applied, tau=room.tau, no_gravity=room.no_gravity,
+            position=buffers.position, velocity=buffers.velocity, scratch=buffers.scratch, F_applied=buffers.F_applied,
+            F_work=buffers.F_work, tau_applied=buffers.tau_applied, tau=buffers.tau, no_gravity=buffers.no_gravity,
             kp=kp, kd=kd, B_inverse=B_inverse,
         )  # fmt: skip
         return FAILURE, *integers_of(record)
 
-    def _forces(self, o: Any, mode: int, room: _Room) -> int:
+    def _forces(self, o: Any, mode: int, buffers: _Buffers) -> int:
         """The address of the kernel that the mode calls."""
-        w = room.workspace
+        w = buffers.workspace
         if mode == o.INVERSE_DYNAMICS:
-            known = (w.topology, w.parameters, room.no_gravity, room.position, room.velocity, w.v, room.F_applied)
-            return kernel_address(kernels.inverse_dynamics, *known, room.scratch, room.tau)
+            motion = buffers.position, buffers.velocity, w.v
+            known = (w.topology, w.parameters, buffers.no_gravity, *motion, buffers.F_applied)
+            return kernel_address(kernels.inverse_dynamics, *known, buffers.scratch, buffers.tau)
         if mode == o.GRAVITY_COMPENSATION:
             model = (w.topology, w.parameters, w.gravity)
-            return kernel_address(kernels.gravity_forces, *model, room.position, room.scratch, room.tau)
+            return kernel_address(kernels.gravity_forces, *model, buffers.position, buffers.scratch, buffers.tau)
         return kernel_address(
-            kernels.generalized_forces, w.topology, room.position, room.F_applied, room.F_work, room.tau
+            kernels.generalized_forces, w.topology, buffers.position, buffers.F_applied, buffers.F_work, buffers.tau
         )

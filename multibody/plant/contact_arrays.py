@@ -18,7 +18,7 @@ from merganser.multibody.plant.workspace import Workspace
 from merganser.multibody.tree import MultibodyTree
 
 if TYPE_CHECKING:
-    from merganser.multibody.plant.step_room import StepRoom
+    from merganser.multibody.plant.step_buffers import StepBuffers
 
 __all__ = [
     "ContactModelArrays",
@@ -188,7 +188,7 @@ def touching_of(out: StepResults) -> Touching:
 
 
 def sample_of_contacts(
-    room: StepRoom,
+    buffers: StepBuffers,
     touching: Touching,
     forces: Array,
     tau: Array,
@@ -199,27 +199,28 @@ def sample_of_contacts(
     """What there is to tell about contact pairs whose forces are known."""
     contacts = touching.contacts.take(touching.contact_pairs["source"])  # a quarter of the time of [...]
     geometries = touching.candidates.take(contacts["pair"], axis=0)
-    ids = room.geometry_ids()
-    return ContactSample(ids, room.bodies, geometries, contacts, forces, tau, tau_joints, row_forces, statistics)
+    ids = buffers.geometry_ids()
+    return ContactSample(ids, buffers.bodies, geometries, contacts, forces, tau, tau_joints, row_forces, statistics)
 
 
-def sample_of_step(room: StepRoom, w: Workspace, out: StepResults, F_applied: Array) -> ContactSample | None:
+def sample_of_step(buffers: StepBuffers, w: Workspace, out: StepResults, F_applied: Array) -> ContactSample | None:
     """What there is to tell about the contacts of a step; None if it had nothing to hold.
 
     Args:
-        room: of the step; receives in F_Bo_W all forces on the bodies.
+        buffers: of the step; receives in F_Bo_W all forces on the bodies.
         w: workspace of the Context.
         out: what the step has left.
         F_applied: forces on the bodies but those of contacts and constraints, shape [num_mobods, 6].
     """
     if not out.found[SOLVED]:
         return None
-    contact, touching, num_v = room.model.contact, touching_of(out), len(w.v)
+    contact, touching, num_v = buffers.model.contact, touching_of(out), len(w.v)
     tau, tau_joints = np.empty(num_v), np.empty(num_v)
     forces = np.empty((len(touching.contact_pairs), NUM_FORCE_VALUES))
     row_forces = np.empty((len(contact.constraint_rows), 6))
     w.call(
-        calc_forces, contact.trees, contact.constraint_rows, room.model.time_step, F_applied, out.position, out.v_next,
-        touching.contact_pairs, out.problem, out.impulses, room.F_Bo_W, tau, tau_joints, forces, row_forces,
+        calc_forces, contact.trees, contact.constraint_rows, buffers.model.time_step, F_applied, out.position,
+        out.v_next, touching.contact_pairs, out.problem, out.impulses, buffers.F_Bo_W, tau, tau_joints, forces,
+        row_forces,
     )  # fmt: skip
-    return sample_of_contacts(room, touching, forces, tau, tau_joints, row_forces, out.statistics.item())
+    return sample_of_contacts(buffers, touching, forces, tau, tau_joints, row_forces, out.statistics.item())

@@ -21,7 +21,7 @@ from merganser.multibody.plant.failures import WarnOnce
 from merganser.multibody.plant.geometry_registration import GeometryRegistration
 from merganser.multibody.plant.input_ports import InputPorts
 from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.plant.step_room import StepRoom
+from merganser.multibody.plant.step_buffers import StepBuffers
 
 __all__ = ["ContactGeometry", "listed"]
 
@@ -57,17 +57,17 @@ class ContactGeometry:
         """Takes over what has been registered."""
         self.may_touch = any(self._registration.collision_geometries.values())
 
-    def update_poses(self, context: Any, room: StepRoom) -> None:
+    def update_poses(self, context: Any, buffers: StepBuffers) -> None:
         """Lets the geometries of a step be where the SceneGraph says, if others than the plant move some of them."""
-        geometry = room.model.contact.geometry
-        if self.may_touch and room.model.can_hold and not geometry.is_moved_by_plant:
-            geometry.X_WG[:] = room.layout.world_poses(self.query_object(context).world_poses())
+        geometry = buffers.model.contact.geometry
+        if self.may_touch and buffers.model.can_constrain and not geometry.is_moved_by_plant:
+            geometry.X_WG[:] = buffers.layout.world_poses(self.query_object(context).world_poses())
 
-    def check_contacts(self, context: Any, room: StepRoom, out: StepResults) -> None:
+    def check_contacts(self, context: Any, buffers: StepBuffers, out: StepResults) -> None:
         """Raises if something that another plant or system moves touches a body of this plant that moves."""
-        if room.has_foreign_geometry and out.found[NUM_CONTACTS]:
+        if buffers.has_foreign_geometry and out.found[NUM_CONTACTS]:
             touching, inspector = touching_of(out), self.query_object(context).inspector()
-            self._refuse_foreign_contacts(room, inspector, touching.candidates, touching.contacts)
+            self._refuse_foreign_contacts(buffers, inspector, touching.candidates, touching.contacts)
 
     def eval_inspector(self, context: Any) -> SceneGraphInspector:
         """Returns the inspector of the SceneGraph that is connected."""
@@ -94,28 +94,28 @@ class ContactGeometry:
             "scene_graph.get_query_output_port()."
         )
 
-    def read_materials(self, room: StepRoom, layout: Any, inspector: Any) -> None:
+    def read_materials(self, buffers: StepBuffers, layout: Any, inspector: Any) -> None:
         """Takes over what the geometries say about contact.
 
         Those of other sources that are fixed to the world are part of it. Those that move may not touch this plant's.
         """
         bodies = {id: index for index, ids in self._registration.collision_geometries.items() for id in ids}
-        room.materials = np.zeros(len(layout.geometry_ids), material_dtype)
-        room.bodies = np.array([bodies.get(id, 0) for id in layout.geometry_ids], np.int64)
-        room.materials["mobod"] = self._tree.mobod_of_body[room.bodies]
+        buffers.materials = np.zeros(len(layout.geometry_ids), material_dtype)
+        buffers.bodies = np.array([bodies.get(id, 0) for id in layout.geometry_ids], np.int64)
+        buffers.materials["mobod"] = self._tree.mobod_of_body[buffers.bodies]
         ids, compliance = layout.geometry_ids, self._default_compliance()
-        for record, id, properties in zip(room.materials, ids, layout.properties):
+        for record, id, properties in zip(buffers.materials, ids, layout.properties):
             self._set_material(record, inspector.GetName(id), properties, *compliance)
-        room.materials_mobods = np.ascontiguousarray(room.materials["mobod"])
-        room.X_BG = np.array([inspector.GetPoseInFrame(id).GetAsMatrix4() for id in ids]).reshape(-1, 4, 4)
-        room.has_own_geometry = all(
+        buffers.materials_mobods = np.ascontiguousarray(buffers.materials["mobod"])
+        buffers.X_BG = np.array([inspector.GetPoseInFrame(id).GetAsMatrix4() for id in ids]).reshape(-1, 4, 4)
+        buffers.has_own_geometry = all(
             id in bodies and inspector.GetFrameId(id) == self._registration.frame_ids[bodies[id]] for id in ids
         )
-        room.is_foreign = np.array(
+        buffers.is_foreign = np.array(
             [id not in bodies and inspector.GetFrameId(id) != inspector.world_frame_id() for id in ids], bool
         )
-        room.has_foreign_geometry = bool(room.is_foreign.any())
-        room.layout, room.penetration_allowance = layout, self._settings.choices.penetration_allowance
+        buffers.has_foreign_geometry = bool(buffers.is_foreign.any())
+        buffers.layout, buffers.penetration_allowance = layout, self._settings.choices.penetration_allowance
         self._warn_of_point_contact(layout, inspector)
 
     def _warn_of_point_contact(self, layout: Any, inspector: SceneGraphInspector) -> None:
@@ -144,13 +144,13 @@ class ContactGeometry:
                 "dissipation as of point contact. set_contact_model(ContactModel.kPoint) says that this is meant.",
             )
 
-    def _refuse_foreign_contacts(self, room: StepRoom, inspector: Any, pairs: Array, contacts: Array) -> None:
+    def _refuse_foreign_contacts(self, buffers: StepBuffers, inspector: Any, pairs: Array, contacts: Array) -> None:
         """Raises if something that another plant or system moves touches a body of this plant that moves."""
-        is_moving = self._model.contact.tree_of_mobod[room.materials["mobod"]] >= 0
+        is_moving = self._model.contact.tree_of_mobod[buffers.materials["mobod"]] >= 0
         for i, k in pairs[contacts["pair"]].tolist():
-            first, second = (k, i) if room.is_foreign[k] else (i, k)
-            if room.is_foreign[first] and is_moving[second]:
-                ids = room.geometry_ids()
+            first, second = (k, i) if buffers.is_foreign[k] else (i, k)
+            if buffers.is_foreign[first] and is_moving[second]:
+                ids = buffers.geometry_ids()
                 foreign, own = inspector.GetName(ids[first]), inspector.GetName(ids[second])
                 raise RuntimeError(
                     f"Geometry '{own}' of plant '{self._model.path()}' touches geometry '{foreign}', which "

@@ -6,9 +6,9 @@ from geometry/proximity/manifold_derivatives.py. Forces of continuous plants are
 else does (scalar_workspaces.py).
 
     values of q, v, v*, poses --contact/step.py: hold--> v+                       on floats
-    lanes of the same --held_problem--> A, J, laws --held_impulses at v+--> dr     over lanes
+    lanes of the same --problem_lanes--> A, J, laws --impulse_lanes at v+--> dr     over lanes
     H dv+ = -dr
-    v+ + i dv+ --held_impulses, held_results--> next state, forces                 over lanes
+    v+ + i dv+ --impulse_lanes, result_lanes--> next state, forces                 over lanes
 
 Properties of materials live in the SceneGraph and are floats there: there are no derivatives by them.
 """
@@ -28,18 +28,18 @@ from merganser.multibody.contact.derivatives import (
     dense_hessian,
     dense_jacobian,
     drive_lanes_dtype,
-    held_impulses,
-    held_problem,
-    held_results,
+    impulse_lanes,
+    problem_lanes,
+    result_lanes,
     row_lanes_dtype,
 )
 from merganser.multibody.contact.layout import CONTACT, LAGGED, TAMSI
 from merganser.multibody.contact.penalty import penalty_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
 from merganser.multibody.contact.regularization import LAW_SIZE
-from merganser.multibody.contact.step import count_limits, find_contact_pairs, hold
+from merganser.multibody.contact.step import constrain, count_limits, find_contact_pairs
 from merganser.multibody.contact.step_records import SOLVED, StepResults
-from merganser.multibody.contact.workspace import HESSIAN_SIZE, integer_workspace_size
+from merganser.multibody.contact.work_arrays import HESSIAN_SIZE, integer_workspace_size
 from merganser.multibody.kernels import generalized_forces, layout
 from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.kernels.drives import ERROR, FEEDFORWARD, VELOCITY_TARGET
@@ -53,7 +53,7 @@ from merganser.multibody.plant.contact_arrays import (
 from merganser.multibody.plant.derivative_lanes import STEP, LaneRecords, split_lanes
 from merganser.multibody.plant.float_model import FloatModel
 from merganser.multibody.plant.gradient_code import may_use_compiled
-from merganser.multibody.plant.step_room import StepRoom
+from merganser.multibody.plant.step_buffers import StepBuffers
 
 __all__ = ["ContactGradients"]
 
@@ -95,7 +95,7 @@ class _Values:
 
 
 class _Lanes(NamedTuple):
-    """What held_problem() writes: records and numbers in lanes, see there."""
+    """What problem_lanes() writes: records and numbers in lanes, see there."""
 
     is_locked: LaneRecords
     counts: LaneRecords
@@ -118,17 +118,17 @@ class ContactGradients:
         w: workspace of the Context.
 
     Attributes:
-        room: arrays of a step on floats.
+        buffers: arrays of a step on floats.
     """
 
     def __init__(self, dynamics: Any, context: Any, w: Any) -> None:
         self._dynamics, self._w, self._arrays = dynamics, w, dynamics.model.contact
         self._values, self._time_step = _Values(w), dynamics.model.time_step
-        self.room = StepRoom(dynamics, context, self._values)  # type: ignore[arg-type]
+        self.buffers = StepBuffers(dynamics, context, self._values)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------ the discrete step
 
-    def hold(self, context: Any, result: Array) -> bool:
+    def constrain(self, context: Any, result: Array) -> bool:
         """Makes of the next state without contact, limits and constraints the one with them.
 
         Args:
@@ -147,18 +147,18 @@ class ContactGradients:
         x_star = np.concatenate([self._values.q, v_star.lanes[0].real])
         drive_lanes = self._drives_in_lanes()
 
-        def run(room: StepRoom, out: StepResults) -> int:
+        def run(buffers: StepBuffers, out: StepResults) -> int:
             if drive_lanes.lanes.shape[1]:
-                room.work.drive_values[:] = split_lanes(w.step_room.work.drive_values).lanes[0].real
-            num_pairs = self._find_pairs(context, room, out)
+                buffers.work.drive_values[:] = split_lanes(w.step_buffers.work.drive_values).lanes[0].real
+            num_pairs = self._find_pairs(context, buffers, out)
             out.found[SOLVED], out.x_next[:] = 0, x_star
-            has_rows = len(room.model.contact.constraint_rows) > 0
-            if num_pairs > 0 or has_rows or count_limits(room.model, room.state, out) > 0:
-                status: int = hold(room.model, room.state, room.work, out, num_pairs)
+            has_rows = len(buffers.model.contact.constraint_rows) > 0
+            if num_pairs > 0 or has_rows or count_limits(buffers.model, buffers.state, out) > 0:
+                status: int = constrain(buffers.model, buffers.state, buffers.work, out, num_pairs)
                 return status
             return min(num_pairs, 0)
 
-        _, out, settings = self._dynamics.run_with_room(context, self.room, w.step_room.controllers, run)
+        _, out, settings = self._dynamics.run_with_capacity(context, self.buffers, w.step_buffers.controllers, run)
         if not out.found[SOLVED]:
             return False
         touching, pairs = self._touching(context, out)
@@ -167,11 +167,11 @@ class ContactGradients:
 
     def _drives_in_lanes(self) -> LaneRecords:
         """The PD controllers with what they are to do, as records in lanes."""
-        room = self._w.step_room
-        controllers = room.controllers
+        buffers = self._w.step_buffers
+        controllers = buffers.controllers
         if not len(controllers.inputs):
             return LaneRecords(np.zeros((1, 0), drive_lanes_dtype), 0)
-        split = split_lanes(room.work.drive_values)
+        split = split_lanes(buffers.work.drive_values)
         records = np.zeros(split.lanes.shape[:2], drive_lanes_dtype)
         records["v"] = controllers.velocities
         records["p"], records["d"], records["limit"] = controllers.p, controllers.d, controllers.limits
@@ -186,14 +186,14 @@ class ContactGradients:
         """Writes the next state and the sample of the step, with derivatives, from the velocities on floats."""
         w, arrays, choices = self._w, self._arrays, self._dynamics.settings.choices
         num_constraints, num_rows = out.problem.counts.tolist()[:2]
-        num_v, trees, rows = len(w.v), arrays.trees, self.room.model.contact.constraint_rows
+        num_v, trees, rows = len(w.v), arrays.trees, self.buffers.model.contact.constraint_rows
         pairs = _no_pairs() if pairs is None else pairs
         most = _most(arrays, len(touching.contact_pairs), len(rows), drives.lanes.shape[1])
-        p = _room_for_problem(arrays, num_v, most, len(rows))
+        p = _problem_buffers(arrays, num_v, most, len(rows))
         work = np.zeros(integer_workspace_size(len(trees), num_constraints, 0), np.int64)
         star = LaneRecords(v_star.lanes, v_star.num_derivatives)
         status = w.call(
-            held_problem, arrays.plant_trees, settings, choices.near_rigid_threshold, arrays.limits,
+            problem_lanes, arrays.plant_trees, settings, choices.near_rigid_threshold, arrays.limits,
             rows, num_constraints, num_rows, w.parameters, pairs, drives, w.q, w.v, star, w.position, w.scratch,
             LaneRecords(work[np.newaxis], 0), *(_numbers(most[1]) for _ in range(2)), _numbers(num_v), *p,
         )  # fmt: skip
@@ -219,14 +219,14 @@ class ContactGradients:
         num_contacts = len(touching.contact_pairs)
         tau, tau_joints = np.empty(num_v, object), np.empty(num_v, object)
         forces, F_Bo_W = np.empty((num_contacts, NUM_FORCE_VALUES), object), np.empty_like(w.zeros_F)
-        step, row_forces = w.step_room, np.empty((len(rows), 6), object)
+        step, row_forces = w.step_buffers, np.empty((len(rows), 6), object)
         w.call(
-            held_results, arrays.plant_trees, rows, self._time_step, w.q, v_next, step.F_applied, w.position, pairs,
+            result_lanes, arrays.plant_trees, rows, self._time_step, w.q, v_next, step.F_applied, w.position, pairs,
             p.constraints, p.rows, p.jacobian, p.counts, p.values, impulses, result, F_Bo_W, tau, tau_joints, forces,
             row_forces,
         )  # fmt: skip
         step.sample = sample_of_contacts(
-            self.room, touching, forces, tau, tau_joints, row_forces, out.statistics.item()
+            self.buffers, touching, forces, tau, tau_joints, row_forces, out.statistics.item()
         )
         step.F_Bo_W = F_Bo_W
         num_drives = drives.lanes.shape[1]
@@ -243,7 +243,7 @@ class ContactGradients:
         most = p.rows.lanes.shape[1]
         results = _numbers(most), _numbers(HESSIAN_SIZE * most), _numbers(num_v)
         self._w.call(
-            held_impulses, settings, trees, np.arange(len(trees)), *size, np.flatnonzero(~is_tamsi),
+            impulse_lanes, settings, trees, np.arange(len(trees)), *size, np.flatnonzero(~is_tamsi),
             LAGGED if law == TAMSI else law, np.flatnonzero(is_tamsi), v_next, star, p.matrix, p.constraints, p.rows,
             p.jacobian, p.free_matrix, p.free_jacobian, p.law, _numbers(num_v), _numbers(most), *results,
         )  # fmt: skip
@@ -284,17 +284,17 @@ class ContactGradients:
 
     # ------------------------------------------------------------------ geometry
 
-    def _find_pairs(self, context: Any, room: StepRoom, out: StepResults) -> int:
+    def _find_pairs(self, context: Any, buffers: StepBuffers, out: StepResults) -> int:
         """Finds what touches, on floats: how many contact pairs there are, negative if there is no answer."""
         contact_geometry = self._dynamics.contact_geometry
         if not contact_geometry.may_touch:
             return 0
-        geometry, query = room.model.contact.geometry, contact_geometry.query_object(context)
+        geometry, query = buffers.model.contact.geometry, contact_geometry.query_object(context)
         if not geometry.is_moved_by_plant:
             geometry.X_WG[:] = query.proximity_queries().poses(query.world_poses())[0]
         out.position[:] = self._values.position
-        count = find_contact_pairs(room.model.code, geometry, self._arrays.tree_of_mobod, out)
-        contact_geometry.check_contacts(context, room, out)
+        count = find_contact_pairs(buffers.model.code, geometry, self._arrays.tree_of_mobod, out)
+        contact_geometry.check_contacts(context, buffers, out)
         return count
 
     def _touching(self, context: Any, out: StepResults) -> tuple[Touching, LaneRecords | None]:
@@ -309,7 +309,7 @@ class ContactGradients:
         candidates, contacts = touching.candidates, touching.contacts.copy()
         lanes = self._follow_contacts(context, query, X_WG, dX_WG if num_derivatives else None, candidates, contacts)
         pairs = LaneRecords(np.zeros((1, len(contacts)), contact_pair_lanes_dtype), 0)
-        model = self.room.materials, self._arrays.tree_of_mobod
+        model = self.buffers.materials, self._arrays.tree_of_mobod
         self._w.call(make_contact_pairs, *model, candidates, LaneRecords(lanes, num_derivatives), pairs)
         return touching, LaneRecords(np.ascontiguousarray(pairs.lanes[:, :count]), num_derivatives)
 
@@ -338,12 +338,14 @@ class ContactGradients:
 
     def find_penalty_forces(self, context: Any) -> tuple[ContactSample | None, Array]:
         """What touches in continuous time, and the forces on the bodies, shape [num_mobods, 6]."""
-        dynamics, w, room = self._dynamics, self._w, self.room
+        dynamics, w, buffers = self._dynamics, self._w, self.buffers
         dynamics.kinematics.eval_velocity(context)
         self._values.update(w)
-        _, out, _ = dynamics.run_with_room(
-            context, room, w.step_room.controllers, lambda room, out: min(self._find_pairs(context, room, out), 0)
-        )
+
+        def run(buffers: StepBuffers, out: StepResults) -> int:
+            return min(self._find_pairs(context, buffers, out), 0)
+
+        _, out, _ = dynamics.run_with_capacity(context, buffers, w.step_buffers.controllers, run)
         touching, pairs = self._touching(context, out)
         F_Bo_W: Array = w.zeros_F.copy()
         if pairs is None:
@@ -352,7 +354,7 @@ class ContactGradients:
         tolerance = dynamics.settings.choices.stiction_tolerance
         w.call(penalty_forces, tolerance, w.position, w.velocity, pairs, F_Bo_W, forces)
         w.call(generalized_forces, w.topology, w.position, F_Bo_W, np.empty_like(w.zeros_F), tau)
-        return sample_of_contacts(room, touching, forces, tau, w.zeros_v.copy()), F_Bo_W
+        return sample_of_contacts(buffers, touching, forces, tau, w.zeros_v.copy()), F_Bo_W
 
 
 def _values_of(records: Array, dtype: Any) -> Array:
@@ -370,7 +372,7 @@ def _most(arrays: ContactModelArrays, num_pairs: int, num_own_rows: int, num_dri
     return num_pairs + num_others, rows, 2 * rows * arrays.most_velocities
 
 
-def _room_for_problem(
+def _problem_buffers(
     arrays: ContactModelArrays, num_v: int, most: tuple[int, int, int], num_own_rows: int
 ) -> _Lanes:
     constraints, rows, jacobian = most

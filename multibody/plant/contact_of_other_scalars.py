@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from merganser.multibody.plant.contact_arrays import ContactSample
 from merganser.multibody.plant.contact_geometry import listed
 
-__all__ = ["find_contacts_of_other_scalars", "find_forces_of_other_scalars", "hold_other_scalars"]
+__all__ = ["constrain_other_scalars", "find_contacts_of_other_scalars", "find_forces_of_other_scalars"]
 
 Array = NDArray[Any]
 
 
-def hold_other_scalars(dynamics: Any, context: Any, w: Any, result: Array) -> bool:
+def constrain_other_scalars(dynamics: Any, context: Any, w: Any, result: Array) -> bool:
     """Makes of the next state without contact, limits and constraints the one with them.
 
     Returns:
@@ -34,12 +34,12 @@ def hold_other_scalars(dynamics: Any, context: Any, w: Any, result: Array) -> bo
     if w.is_numeric:
         _refuse_complex(dynamics, context, w, result)
         return False
-    held: bool = _gradients(dynamics, context, w).hold(context, result)
+    held: bool = _gradients(dynamics, context, w).constrain(context, result)
     return held
 
 
 def find_forces_of_other_scalars(dynamics: Any, context: Any, w: Any) -> ContactSample | None:
-    """Leaves the forces of contacts in the F_Bo_W of the step's room, in a continuous plant. Errors as above."""
+    """Leaves the forces of contacts in the F_Bo_W of the step's buffers, in a continuous plant. Errors as above."""
     if w.scalar.__name__ == "Expression":
         _refuse_or_warn(dynamics, context, w)
         return None
@@ -48,7 +48,7 @@ def find_forces_of_other_scalars(dynamics: Any, context: Any, w: Any) -> Contact
         return None
     if not dynamics.contact_geometry.may_touch:
         return None
-    sample, w.step_room.F_Bo_W = _gradients(dynamics, context, w).find_penalty_forces(context)
+    sample, w.step_buffers.F_Bo_W = _gradients(dynamics, context, w).find_penalty_forces(context)
     found: ContactSample | None = sample
     return found
 
@@ -57,18 +57,18 @@ def find_contacts_of_other_scalars(dynamics: Any, context: Any, w: Any) -> Conta
     """What touches in continuous time; None for expressions and complex numbers, which know no contact."""
     if w.is_numeric or w.scalar.__name__ == "Expression":
         return None
-    dynamics.step_room(context, w, dynamics.inputs.actuators_in(context))
+    dynamics.step_buffers(context, w, dynamics.inputs.actuators_in(context))
     found: ContactSample | None = _gradients(dynamics, context, w).find_penalty_forces(context)[0]
     return found
 
 
 def _gradients(dynamics: Any, context: Any, w: Any) -> Any:
     """What holds a plant of AutoDiffXd, made once for each Context."""
-    if w.step_room.gradients is None:
+    if w.step_buffers.gradients is None:
         from merganser.multibody.plant.contact_gradients import ContactGradients  # plants of floats go without
 
-        w.step_room.gradients = ContactGradients(dynamics, context, w)
-    return w.step_room.gradients
+        w.step_buffers.gradients = ContactGradients(dynamics, context, w)
+    return w.step_buffers.gradients
 
 
 # ---------------------------------------------------------------------- words
@@ -76,7 +76,7 @@ def _gradients(dynamics: Any, context: Any, w: Any) -> Any:
 
 def _refuse_complex(dynamics: Any, context: Any, w: Any, result: Array | None) -> None:
     """Raises if something may have to be held: poses go through the ports as floats, so there is no derivative."""
-    what = _constraints_at_work(dynamics, context)
+    what = _active_constraints(dynamics, context)
     if dynamics.contact_geometry.may_touch:
         what = f"contact of {dynamics.registration.num_collision_geometries()} collision geometries"
     elif not what and result is not None:
@@ -88,7 +88,7 @@ def _refuse_complex(dynamics: Any, context: Any, w: Any, result: Array | None) -
         )
 
 
-def _constraints_at_work(dynamics: Any, context: Any) -> str:
+def _active_constraints(dynamics: Any, context: Any) -> str:
     """The active constraints of a discrete plant in words."""
     if not dynamics.model.is_discrete or not dynamics.constraints.has_any:
         return ""
@@ -113,7 +113,7 @@ def _refuse_or_warn(dynamics: Any, context: Any, w: Any) -> None:
     What certainly acts is refused: active constraints in a step, and contacts and limits at a state without variables.
     Of what may act at some values of the variables a warning tells, once: the equations are those of free motion.
     """
-    constraints = _constraints_at_work(dynamics, context)
+    constraints = _active_constraints(dynamics, context)
     acting = [constraints] if constraints else []
     numbers, can_touch = _numbers_of(w.x), dynamics.contact_geometry.may_touch
     if numbers is not None:

@@ -25,7 +25,7 @@ from merganser.multibody.contact.plant_step import start_step
 from merganser.multibody.contact.step import (
     BAD_INPUT,
     BAD_POSE,
-    LACKS_ROOM,
+    LACKS_CAPACITY,
     NO_FORCE,
     NOT_FINITE,
     NOT_SOLVED,
@@ -49,9 +49,9 @@ from merganser.multibody.plant.contact_arrays import (
 )
 from merganser.multibody.plant.contact_geometry import ContactGeometry, listed
 from merganser.multibody.plant.contact_of_other_scalars import (
+    constrain_other_scalars,
     find_contacts_of_other_scalars,
     find_forces_of_other_scalars,
-    hold_other_scalars,
 )
 from merganser.multibody.plant.contact_settings import ContactSettings
 from merganser.multibody.plant.drives import ActuatorTable, Controllers
@@ -69,7 +69,7 @@ from merganser.multibody.plant.kinematics import PlantKinematics
 from merganser.multibody.plant.model import PlantModel
 from merganser.multibody.plant.native_code import NativeDynamics
 from merganser.multibody.plant.state_views import StateViews
-from merganser.multibody.plant.step_room import StepRoom
+from merganser.multibody.plant.step_buffers import StepBuffers
 from merganser.multibody.plant.workspace import Workspace
 
 __all__ = ["PlantDynamics"]
@@ -87,11 +87,11 @@ class PlantDynamics:
         model, views, kinematics, inputs, registration, settings, constraints: as given.
         contact_geometry: what may touch.
         native: the same dynamics as an operation of the native plan.
-        can_hold: whether there is anything that a step may have to hold.
+        can_constrain: whether there is anything that a step may have to hold.
         has_multipliers: whether loop joints or constraints hold in continuous time.
     """
 
-    can_hold = False
+    can_constrain = False
     has_multipliers = False
 
     def __init__(
@@ -117,7 +117,7 @@ class PlantDynamics:
         self.contact_geometry.freeze()
         has_rows = self.constraints.has_rows()
         self.has_multipliers = has_rows and not self.model.is_discrete
-        self.can_hold = self.contact_geometry.may_touch or bool(len(self.model.contact.limits)) or has_rows
+        self.can_constrain = self.contact_geometry.may_touch or bool(len(self.model.contact.limits)) or has_rows
         names = joints_with_limits_left_out(self._tree)
         if names and scalar_of(self.model.system) is float:
             self.warn_once(
@@ -169,22 +169,22 @@ class PlantDynamics:
         if status == BAD_INPUT:
             self.inputs.blame(context, w.tau)
         if status in (BAD_POSE, NOT_FINITE):
-            values = w.x if status == BAD_POSE else w.step_room.results[0].x_next
+            values = w.x if status == BAD_POSE else w.step_buffers.results[0].x_next
             raise RuntimeError(describe_overflow(self.model, context, w, values))
         if status <= NO_FORCE:
             raise RuntimeError(self._force_elements.describe_failure(context, w, NO_FORCE - status))
         raise RuntimeError(describe_singularity(self.model, context, w, status))
 
-    def step_room(self, context: Any, w: Workspace, table: ActuatorTable) -> StepRoom:
+    def step_buffers(self, context: Any, w: Workspace, table: ActuatorTable) -> StepBuffers:
         """The arrays of steps in Python, as model and Context are now."""
-        room: StepRoom | None = w.step_room
-        if room is None:
-            room = w.step_room = StepRoom(self, context, w)
-        controllers = self.inputs.controllers_at_work(w, table) if table.controlled else table.controllers
-        if not room.is_current(controllers):
+        buffers: StepBuffers | None = w.step_buffers
+        if buffers is None:
+            buffers = w.step_buffers = StepBuffers(self, context, w)
+        controllers = self.inputs.active_controllers(w, table) if table.controlled else table.controllers
+        if not buffers.is_current(controllers):
             self.inputs.refuse_symbolic_controllers(w, controllers)
-            room.prepare(controllers)
-        return room
+            buffers.prepare(controllers)
+        return buffers
 
     # ------------------------------------------------------------------ discrete steps
 
@@ -193,44 +193,48 @@ class PlantDynamics:
         self._compile_contact_ahead(context, w)
         table = self.inputs.actuators_in(context)
         inputs = self.inputs.read(context, w, table)
-        if self.can_hold and not w.is_float:
+        if self.can_constrain and not w.is_float:
             return self._step_of_other_scalars(context, w, inputs, result)
 
-        def run(room: StepRoom, out: StepResults) -> int:
-            self.contact_geometry.update_poses(context, room)
-            status: int = take_step(room.model, room.state, inputs, room.work, out)
-            self.contact_geometry.check_contacts(context, room, out)
+        def run(buffers: StepBuffers, out: StepResults) -> int:
+            self.contact_geometry.update_poses(context, buffers)
+            status: int = take_step(buffers.model, buffers.state, inputs, buffers.work, out)
+            self.contact_geometry.check_contacts(context, buffers, out)
             return status
 
-        room = self.step_room(context, w, table)
-        status, out, _ = self.run_with_room(context, room, room.controllers, run)
-        room.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
-        room.sample = sample_of_step(room, w, out, room.F_applied) if status == 0 else None
+        buffers = self.step_buffers(context, w, table)
+        status, out, _ = self.run_with_capacity(context, buffers, buffers.controllers, run)
+        buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
+        buffers.sample = sample_of_step(buffers, w, out, buffers.F_applied) if status == 0 else None
         if status == 0:
             result[:] = out.x_next
         return status
 
     def _step_of_other_scalars(self, context: Any, w: Workspace, inputs: Inputs, result: Array) -> int:
         """The same with derivatives, where there may be contact, joint limits or constraints."""
-        room = self.step_room(context, w, self.inputs.actuators_in(context))
-        given = room.model, room.state, inputs, room.work, room.results[0]
+        buffers = self.step_buffers(context, w, self.inputs.actuators_in(context))
+        given = buffers.model, buffers.state, inputs, buffers.work, buffers.results[0]
         status: int = find_forces(*given[:-1], w.position)
         status = status or move(*given, False)  # v*
         if status != 0:
             return status
         w.store.invalid &= w.kinematics_clearing
-        room.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
-        room.sample = None
-        result[:] = room.results[0].x_next
-        if not hold_other_scalars(self, context, w, result) and len(room.model.actuators.controlled):
+        buffers.F_applied = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
+        buffers.sample = None
+        result[:] = buffers.results[0].x_next
+        if not constrain_other_scalars(self, context, w, result) and len(buffers.model.actuators.controlled):
             status = move(*given, True)
-            result[:] = room.results[0].x_next
+            result[:] = buffers.results[0].x_next
         return status
 
-    def run_with_room(
-        self, context: Any, room: StepRoom, controllers: Controllers, run: Callable[[StepRoom, StepResults], int]
+    def run_with_capacity(
+        self,
+        context: Any,
+        buffers: StepBuffers,
+        controllers: Controllers,
+        run: Callable[[StepBuffers, StepResults], int],
     ) -> tuple[int, StepResults, Any]:
-        """Runs a step, and once more whenever it lacks room, or finds no solution by the approximation that was chosen.
+        """Runs a step, and once more when buffers are too small, or there is no solution by the chosen approximation.
 
         Returns:
             The status, the results, and the settings of the solver.
@@ -238,25 +242,25 @@ class PlantDynamics:
         Raises:
             RuntimeError: the contact problem has no solution.
         """
-        status, is_as_set = LACKS_ROOM, True
-        while status == LACKS_ROOM:
-            if not room.is_current(controllers):
-                room.prepare(controllers)
-            (out,), settings = room.results, room.model.contact.settings
-            status = run(room, out)
+        status, is_as_set = LACKS_CAPACITY, True
+        while status == LACKS_CAPACITY:
+            if not buffers.is_current(controllers):
+                buffers.prepare(controllers)
+            (out,), settings = buffers.results, buffers.model.contact.settings
+            status = run(buffers, out)
             if status == NOT_SOLVED and out.found[OUTCOME] == NO_CAPACITY:
-                status = LACKS_ROOM
+                status = LACKS_CAPACITY
             elif status == NOT_SOLVED and is_as_set and self._can_fall_back(out):
                 self._warn_of_fallback(context, "SAP")
-                room.solve_by(self.settings.of_fallback())
-                status, is_as_set = LACKS_ROOM, False
-            if status == LACKS_ROOM:
-                room.grow()
+                buffers.solve_by(self.settings.of_fallback())
+                status, is_as_set = LACKS_CAPACITY, False
+            if status == LACKS_CAPACITY:
+                buffers.grow()
         if not is_as_set:
-            room.solve_by(None)
+            buffers.solve_by(None)
         if status == NOT_SOLVED:
             w = self.views.workspace(context)
-            raise RuntimeError(describe_contact_failure(self.model, context, w, room.state.x, out))
+            raise RuntimeError(describe_contact_failure(self.model, context, w, buffers.state.x, out))
         if status == 0 and out.found[SOLVED] and out.found[OUTCOME] == FELL_BACK:
             self._warn_of_fallback(context, "Lagged")
         return status, out, settings
@@ -270,9 +274,9 @@ class PlantDynamics:
 
         To be called before anything is compiled here: other code that is not as urgent (later_code.py) waits for it.
         """
-        if not self.can_hold or not w.is_float or w.step_room is not None or not is_missing(start_step):
+        if not self.can_constrain or not w.is_float or w.step_buffers is not None or not is_missing(start_step):
             return
-        calls = self.step_room(context, w, self.inputs.actuators_in(context)).calls()
+        calls = self.step_buffers(context, w, self.inputs.actuators_in(context)).calls()
         jobs = [calls[name] for name in ("solve", "start_step", "end_step")]
         if self.contact_geometry.may_touch:
             of_pairs = calls["make_contact_pairs"]
@@ -295,50 +299,50 @@ class PlantDynamics:
     def _find_forces(self, context: Any, w: Workspace) -> int:
         """Leaves all forces but gravity's in w.tau and w.F_applied, in continuous time; returns a status of step.py."""
         table = self.inputs.actuators_in(context)
-        inputs, room = self.inputs.read(context, w, table), self.step_room(context, w, table)
-        status: int = find_forces(room.model, room.state, inputs, room.work, w.position)
+        inputs, buffers = self.inputs.read(context, w, table), self.step_buffers(context, w, table)
+        status: int = find_forces(buffers.model, buffers.state, inputs, buffers.work, w.position)
         if status != 0:
             return status
-        room.sample = None
-        if self.can_hold and not w.is_float:
-            room.sample = find_forces_of_other_scalars(self, context, w)
+        buffers.sample = None
+        if self.can_constrain and not w.is_float:
+            buffers.sample = find_forces_of_other_scalars(self, context, w)
         elif self.contact_geometry.may_touch:
-            room.sample = self._find_penalty_forces(context, w, room)
+            buffers.sample = self._find_penalty_forces(context, w, buffers)
         F_Bo_W = w.F_applied if len(self._tree.elements) else inputs.F_Bo_W
-        if room.sample is not None:
-            F_Bo_W = F_Bo_W + room.F_Bo_W
+        if buffers.sample is not None:
+            F_Bo_W = F_Bo_W + buffers.F_Bo_W
         is_zero = F_Bo_W is w.zeros_F
         if F_Bo_W is not w.F_applied and (w.has_applied_forces or not is_zero):
             w.F_applied[:] = F_Bo_W
         w.has_applied_forces = not is_zero
-        room.F_applied = w.zeros_F if is_zero else w.F_applied
+        buffers.F_applied = w.zeros_F if is_zero else w.F_applied
         return 0
 
-    def _find_penalty_forces(self, context: Any, w: Workspace, room: StepRoom) -> ContactSample | None:
-        """Leaves the forces of contacts on the bodies in room.F_Bo_W; returns None if nothing touches."""
+    def _find_penalty_forces(self, context: Any, w: Workspace, buffers: StepBuffers) -> ContactSample | None:
+        """Leaves the forces of contacts on the bodies in buffers.F_Bo_W; returns None if nothing touches."""
         self.kinematics.eval_velocity(context)
-        (out,), status = room.results, LACKS_ROOM
-        while status == LACKS_ROOM:
-            self.contact_geometry.update_poses(context, room)
-            model = room.model
-            (out,) = room.results
+        (out,), status = buffers.results, LACKS_CAPACITY
+        while status == LACKS_CAPACITY:
+            self.contact_geometry.update_poses(context, buffers)
+            model = buffers.model
+            (out,) = buffers.results
             status = find_contact_pairs(model.code, model.contact.geometry, model.contact.trees.of_mobod, out)
-            if status == LACKS_ROOM:
-                room.grow()
-                room = self.step_room(context, w, self.inputs.actuators_in(context))
+            if status == LACKS_CAPACITY:
+                buffers.grow()
+                buffers = self.step_buffers(context, w, self.inputs.actuators_in(context))
         if status == BAD_POSE:
             raise RuntimeError(describe_overflow(self.model, context, w, w.x))
-        self.contact_geometry.check_contacts(context, room, out)
+        self.contact_geometry.check_contacts(context, buffers, out)
         touching = touching_of(out)
         pairs = touching.contact_pairs
         if not len(pairs):
             return None
-        room.F_Bo_W[:] = 0.0
+        buffers.F_Bo_W[:] = 0.0
         forces, tolerance = np.empty((len(pairs), NUM_FORCE_VALUES)), self.settings.choices.stiction_tolerance
-        w.call(penalty_forces, tolerance, w.position, w.velocity, pairs, room.F_Bo_W, forces)
+        w.call(penalty_forces, tolerance, w.position, w.velocity, pairs, buffers.F_Bo_W, forces)
         tau = np.zeros_like(w.zeros_v)
-        w.call(kernels.generalized_forces, w.topology, w.position, room.F_Bo_W, w.zeros_F.copy(), tau)
-        return sample_of_contacts(room, touching, forces, tau, np.zeros_like(tau))
+        w.call(kernels.generalized_forces, w.topology, w.position, buffers.F_Bo_W, w.zeros_F.copy(), tau)
+        return sample_of_contacts(buffers, touching, forces, tau, np.zeros_like(tau))
 
     def find_contacts_now(self, context: Any) -> ContactSample | None:
         """The contacts of a continuous plant."""
@@ -347,16 +351,16 @@ class PlantDynamics:
             return None
         if not w.is_float:
             return find_contacts_of_other_scalars(self, context, w)
-        return self._find_penalty_forces(context, w, self.step_room(context, w, self.inputs.actuators_in(context)))
+        return self._find_penalty_forces(context, w, self.step_buffers(context, w, self.inputs.actuators_in(context)))
 
     def _calc_constrained_derivatives(self, context: Any, w: Workspace, result: Array) -> int:
         """Computes the derivatives of the state with loop joints and the constraints that are active in the Context."""
         if w.constraint_rows is None:
             w.constraint_rows = ConstraintRows(self.constraints)
         rows = w.constraint_rows.read(context)
-        if w.held is None or w.held.rows is not rows:
-            w.held = ConstraintArrays(w, rows)
-        held: ConstraintArrays = w.held
+        if w.constraint_arrays is None or w.constraint_arrays.rows is not rows:
+            w.constraint_arrays = ConstraintArrays(w, rows)
+        held: ConstraintArrays = w.constraint_arrays
         status: int = w.call(
             kernels.constrained_state_derivatives, w.topology, w.parameters, w.gravity, held.rows, w.x, w.tau,
             w.F_applied, w.position, w.velocity, w.scratch, *held.work, held.values, held.K, held.F, result,

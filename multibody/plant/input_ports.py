@@ -180,7 +180,7 @@ class InputPorts:
         disarmed = tuple(i for i in table.controlled if not context.has_input(ports[i].get_index()))
         return table.without_controllers_of(disarmed, self._tree) if disarmed else table
 
-    def controllers_at_work(self, w: Workspace, table: ActuatorTable) -> Controllers:
+    def active_controllers(self, w: Workspace, table: ActuatorTable) -> Controllers:
         """The PD controllers but those of locked joints, which are ignored."""
         locks = w.parameters["is_locked"][table.controllers.mobods]
         is_locked = locks.real > 0.5 if w.is_numeric else np.array([is_set(lock) for lock in locks], dtype=bool)

@@ -81,9 +81,10 @@ class LoopJoints:
         w = self._views.workspace(context)
         self._dynamics.advance(context, np.empty_like(w.x))
         if self._model.is_discrete:
-            rows, forces = self._dynamics.constraints.make_rows(context), w.step_room.sample.row_forces
+            rows, forces = self._dynamics.constraints.make_rows(context), w.step_buffers.sample.row_forces
         else:
-            rows, forces = w.held.rows, w.held.values["multiplier"][:, np.newaxis] * w.held.values["F_W"]
+            rows, values = w.constraint_arrays.rows, w.constraint_arrays.values
+            forces = values["multiplier"][:, np.newaxis] * values["F_W"]
         return SpatialForce(forces[rows["joint"] == number].sum(axis=0))
 
     def number_of(self, caller: str, joint: Joint) -> int:

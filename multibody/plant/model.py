@@ -25,13 +25,13 @@ class PlantModel:
     Attributes:
         system, tree, time_step: as given.
         quaternions: where in q quaternions start, and of which joint they are.
-        pitches: which positions are pitch angles, and of which joint they are; pitch_places: these positions.
+        pitches: which positions are pitch angles, and of which joint they are; pitch_indices: these positions.
         force_sizes: numbers of bodies and of velocities.
         contact: trees and limits of contact problems, once it is frozen.
     """
 
     contact: ContactModelArrays
-    pitch_places: NDArray[np.int64]
+    pitch_indices: NDArray[np.int64]
 
     def __init__(self, system: LeafSystem, tree: MultibodyTree, time_step: float) -> None:
         self.system, self.tree, self.time_step = system, tree, time_step
@@ -54,7 +54,7 @@ class PlantModel:
                 self.quaternions[joint.position_start() + joint.kind.quaternion_start] = joint.name()
             if joint.kind.pitch_position is not None:
                 self.pitches[joint.position_start() + joint.kind.pitch_position] = joint.name()
-        self.pitch_places = np.array(list(self.pitches), dtype=np.int64)
+        self.pitch_indices = np.array(list(self.pitches), dtype=np.int64)
 
     def moves(self, mobods: NDArray[Any]) -> NDArray[Any]:
         """Which of some mobods can move, shape as given."""

@@ -297,8 +297,8 @@ class OutputPorts:
         w = self._kinematics.eval_poses(context)  # which refuses a plant that is not finalized
         poses: FramePoseVector = output.get_mutable_value()
         if w.is_float:
-            room, write = w.frame_poses
-            if room is None or poses.poses() is not room:
+            buffers, write = w.frame_poses
+            if buffers is None or poses.poses() is not buffers:
                 write = self._bind_frame_poses(w, poses)
             write()
             return

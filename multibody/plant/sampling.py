@@ -15,7 +15,7 @@ from merganser.multibody.kernels import layout
 from merganser.multibody.plant.contact_arrays import ContactSample
 from merganser.multibody.plant.dynamics import PlantDynamics
 from merganser.multibody.plant.model import PlantModel
-from merganser.multibody.plant.native_code import SampleBox, SampleRoom
+from merganser.multibody.plant.native_code import SampleBox, SampleBuffers
 from merganser.multibody.plant.plain_sample import float_sample
 from merganser.multibody.plant.state_views import StateViews
 
@@ -148,23 +148,23 @@ class Sampling:
     def take_sample(self, context: Any, result: Array) -> DynamicsSample:
         """Does what advance() does, and puts it on record; what follows from that is left to who asks for it."""
         w = self.dynamics.advance(context, result)
-        if self._model.time_step == 0.0 and w.held is not None:
-            F_applied = w.held.F.copy()
+        if self._model.time_step == 0.0 and w.constraint_arrays is not None:
+            F_applied = w.constraint_arrays.F.copy()
         else:
-            F_applied = w.step_room.F_applied
+            F_applied = w.step_buffers.F_applied
             F_applied = F_applied if F_applied is w.zeros_F else F_applied.copy()
         parameters, gravity = context.read_entry(self._constant_parameters_entry.cache_index()).value.get_value()
-        contacts: ContactSample | None = w.step_room.sample
+        contacts: ContactSample | None = w.step_buffers.sample
         if contacts is not None and self._model.time_step > 0.0:
-            F_applied = w.step_room.F_Bo_W.copy()
-        x, x_next, u = w.x.copy(), result.copy(), w.step_room.actuation().copy()
+            F_applied = w.step_buffers.F_Bo_W.copy()
+        x, x_next, u = w.x.copy(), result.copy(), w.step_buffers.actuation().copy()
         return DynamicsSample(x, x_next, u, F_applied, parameters, gravity, contacts)
 
-    def sample_in(self, context: Any, room: SampleRoom) -> DynamicsSample:
+    def sample_in(self, context: Any, buffers: SampleBuffers) -> DynamicsSample:
         """The sample that the operation of the native plan has left."""
-        numbers = room.numbers
+        numbers = buffers.numbers
         parameters, gravity = context.read_entry(self._constant_parameters_entry.cache_index()).value.get_value()
-        contacts, F_applied = room.take_contacts(self._views.workspace(context))
+        contacts, F_applied = buffers.take_contacts(self._views.workspace(context))
         x, result, u = numbers.x.copy(), numbers.x_next.copy(), numbers.u.copy()
         return DynamicsSample(x, result, u, F_applied, parameters, gravity, contacts)
 
@@ -172,26 +172,28 @@ class Sampling:
 
     def declare_entries(self) -> None:
         """Declares, between the update and the output ports, the sample and what follows from it."""
-        system, room = self._system, type(None)
+        system, nothing = self._system, type(None)
         self._constant_parameters_entry = self._system.DeclareCacheEntry(
-            "copy of the parameters", ValueProducer(room, self._copy_parameters), {system.pn_ticket()}
+            "copy of the parameters", ValueProducer(nothing, self._copy_parameters), {system.pn_ticket()}
         )
         # pydrake's ports depend on all inputs, too; so there are the same algebraic loops.
         live = {system.all_state_ticket(), system.all_parameters_ticket(), system.all_input_ports_ticket()}
         sources = {system.xa_ticket()} if self.is_used else live
-        self.sample_entry = self._system.DeclareCacheEntry("dynamics", ValueProducer(room, self._calc_sample), sources)
+        self.sample_entry = self._system.DeclareCacheEntry(
+            "dynamics", ValueProducer(nothing, self._calc_sample), sources
+        )
         now = {system.q_ticket(), system.v_ticket(), system.pn_ticket(), self.dynamics.inputs.geometry_query.ticket()}
         of_contacts = now if self._model.time_step == 0.0 else {self.sample_entry.ticket()}
         self.contacts_entry = self._system.DeclareCacheEntry(
-            "contacts", ValueProducer(room, self._calc_contacts), of_contacts
+            "contacts", ValueProducer(nothing, self._calc_contacts), of_contacts
         )
         self.body_dynamics_entry = self._system.DeclareCacheEntry(
-            "dynamics of the bodies", ValueProducer(room, self._calc_body_dynamics), {self.sample_entry.ticket()}
+            "dynamics of the bodies", ValueProducer(nothing, self._calc_body_dynamics), {self.sample_entry.ticket()}
         )
         self._body_dynamics_now_entry = self.body_dynamics_entry
         if self.is_used:
             self._body_dynamics_now_entry = self._system.DeclareCacheEntry(
-                "dynamics of the bodies at the moment", ValueProducer(room, self._calc_body_dynamics_now), live
+                "dynamics of the bodies at the moment", ValueProducer(nothing, self._calc_body_dynamics_now), live
             )
 
     def _copy_parameters(self, context: Any, output: Any) -> None:

@@ -329,7 +329,7 @@ def test_what_is_no_sample_is_refused_and_leaves_the_sample_as_it_was(has_room):
     plant = plant_of()
     context = stepped(plant, context_of(plant))
     if has_room:
-        plant._dynamics.native.sample_room(context)
+        plant._dynamics.native.sample_buffers_in(context)
     before = context.get_abstract_state(0).get_value()
     for wrong in (5, (), before[:-1], (before[0][:-1], *before[1:]), (*before[:-1], 1.0)):
         with pytest.raises(TypeError, match="abstract state of a plant"):
@@ -351,7 +351,7 @@ def test_a_context_takes_the_sample_of_one_of_autodiff_without_derivatives(has_r
     other.ExecuteForcedEvents(source)
     source.SetTime(1.5)
     if has_room:
-        plant._dynamics.native.sample_room(context)
+        plant._dynamics.native.sample_buffers_in(context)
     context.SetTimeStateAndParametersFrom(source)
     assert context.get_time() == 1.5
     np.testing.assert_allclose(outputs(plant, context), expected, rtol=1e-12, atol=1e-14)

@@ -49,7 +49,7 @@ from merganser.multibody.plant.workspace import Workspace
 if TYPE_CHECKING:
     from merganser.multibody.plant.dynamics import PlantDynamics
 
-__all__ = ["StepRoom", "are_compiled", "solver_of"]
+__all__ = ["StepBuffers", "are_compiled", "solver_of"]
 
 Array = NDArray[Any]
 
@@ -67,12 +67,12 @@ def solver_of(settings: Any) -> Any:
 
 def are_compiled(dynamics: PlantDynamics) -> bool:
     """Whether the kernels are there that take long to compile; those of contact are not until something touches."""
-    needed = [start_step, solver_of(dynamics.settings.of_solver())] if dynamics.can_hold else []
+    needed = [start_step, solver_of(dynamics.settings.of_solver())] if dynamics.can_constrain else []
     of_contact = find_candidates, contact_manifolds, make_contact_pairs
     return all(map(is_at_hand, [*needed, *of_contact] if dynamics.contact_geometry.may_touch else needed))
 
 
-class StepRoom:
+class StepBuffers:
     """What steps of a plant in a Context work on; made anew in parts when model or Context have changed.
 
     Args:
@@ -90,7 +90,7 @@ class StepRoom:
         has_own_geometry: whether all geometries are fixed to bodies of the plant.
         is_foreign: which of them others than the plant move, shape [num_geometries]; has_foreign_geometry: any.
         F_applied: forces on the bodies in the last dynamics but those of contact; the workspace's zeros for none.
-        F_Bo_W: room for all forces on the bodies.
+        F_Bo_W: buffer for all forces on the bodies.
         sample: the contacts of the last dynamics; None if there are none.
         gradients: what holds a plant of AutoDiffXd, see contact_gradients.py; None at first.
         compiled: what calls compiled code for the dynamics, see native_code.py; None at first.
@@ -152,7 +152,7 @@ class StepRoom:
         """
         if controllers is not self._controllers or len(self._w.codes) != self._num_codes:
             return False
-        if not self._holds():
+        if not self._may_constrain():
             return True
         choices, is_same = self._settings_of.choices, self._settings_of.of_solver() is self._settings
         is_same = is_same and self._threshold == choices.near_rigid_threshold
@@ -162,11 +162,11 @@ class StepRoom:
             is_same = is_same and self.penetration_allowance == choices.penetration_allowance
         return is_same
 
-    def _holds(self) -> bool:
+    def _may_constrain(self) -> bool:
         """Whether steps may have anything to hold, or anything may touch."""
         dynamics = self._dynamics
         is_needed = dynamics.model.is_discrete or self._geometry.may_touch
-        return dynamics.can_hold and self._w.is_float and is_needed
+        return dynamics.can_constrain and self._w.is_float and is_needed
 
     def _look_at_geometry(self) -> tuple[Any, bool]:
         """What answers proximity queries, and whether all geometries move with bodies of the plant alone."""
@@ -184,13 +184,13 @@ class StepRoom:
         self.num_preparations += 1
         if controllers is not self._controllers:
             self._drives, self._controllers = Drives(controllers, self._w.dtype, self._dynamics.model.time_step), None
-        if self._holds():
+        if self._may_constrain():
             self._settings = self._settings_of.of_solver()
             self._threshold = self._settings_of.choices.near_rigid_threshold
             self._constraint_rows.read(self._context)
             if self._geometry.may_touch:
                 self._take_geometry()
-            self._make_room()
+            self._make_buffers()
         self.model, self.work = self._make_model(controllers), self._make_work()
         self._controllers, self._num_codes = controllers, len(self._w.codes)
 
@@ -224,7 +224,7 @@ class StepRoom:
         ids: list[GeometryId] = [] if self.layout is None else self.layout.geometry_ids
         return ids
 
-    # ------------------------------------------------------------------ room
+    # ------------------------------------------------------------------ sizes
 
     def grow(self) -> None:
         """Makes larger what the last step has found too small."""
@@ -233,7 +233,7 @@ class StepRoom:
             self._block_capacity = max(self._block_capacity, int(out.statistics["blocks_needed"]))
             self._factor = max(self._factor, int(out.statistics["factor_needed"]))
 
-    def lacks_room(self) -> bool:
+    def lacks_capacity(self) -> bool:
         """Whether a step has found candidates or contacts for which there is no room, or the solver too little."""
         for out in self.results:
             found = out.found.item
@@ -243,7 +243,7 @@ class StepRoom:
                 return True
         return False
 
-    def _make_room(self) -> None:
+    def _make_buffers(self) -> None:
         """Arrays at least as large as the last steps have shown that they must be."""
         arrays, n = self._dynamics.model.contact, len(self.materials)
         first = self.results[0]
@@ -306,7 +306,7 @@ class StepRoom:
             gravity=w.gravity,
             elements=plant.tree.elements,
             constants=w.constants,
-            pitches=plant.pitch_places if w.is_numeric else plant.pitch_places[:0],
+            pitches=plant.pitch_indices if w.is_numeric else plant.pitch_indices[:0],
             actuators=Actuators(
                 inputs.driven_velocities, inputs.effort_limits, controllers.inputs, controllers.mobods,
                 controllers.positions, controllers.velocities, controllers.p, controllers.d,
@@ -314,14 +314,14 @@ class StepRoom:
             limits=arrays.limits if has_limits else arrays.limits[:0],
             limit_stiffness=springs[0],
             limit_dissipation=springs[1],
-            can_hold=int(self._holds()),
+            can_constrain=int(self._may_constrain()),
             contact=self._make_contact(controllers),
         )  # fmt: skip
 
     def _make_contact(self, controllers: Controllers) -> ContactModel:
         arrays, choices = self._dynamics.model.contact, self._settings_of.choices
         known = _NO_GEOMETRY if self._queries is None else self._queries.engine.arrays
-        drives = np.zeros(len(controllers.inputs) if self._holds() else 0, drive_dtype)
+        drives = np.zeros(len(controllers.inputs) if self._may_constrain() else 0, drive_dtype)
         if len(drives):
             drives["v"], drives["p"], drives["d"] = controllers.velocities, controllers.p, controllers.d
             drives["limit"] = controllers.limits
@@ -436,8 +436,8 @@ class StepRoom:
             )
             if model.time_step > 0.0:
                 drives = work.drives, work.drive_values
-                room = work.drive_work, work.efforts, out.x_next
-                arguments["controlled_step"] = (*dynamics, *forces, *drives, *kinematics, *room)
+                buffers = work.drive_work, work.efforts, out.x_next
+                arguments["controlled_step"] = (*dynamics, *forces, *drives, *kinematics, *buffers)
                 arguments["put_efforts"] = (actuators.controlled, u, work.u)
         if len(model.limits):
             springs, step = (model.limit_stiffness, model.limit_dissipation), model.time_step
@@ -445,7 +445,7 @@ class StepRoom:
             arguments["limits"] = (model.limits, *found)
             if len(actuators.controlled) and step > 0.0:
                 arguments["are_resolved"] = (actuators.mobods, step, work.drive_values, work.scratch)
-        if self._geometry.may_touch and model.can_hold:
+        if self._geometry.may_touch and model.can_constrain:
             surfaces, hulls, X_WG, one = geometry.geometries, geometry.hulls, geometry.X_WG, 1
             arguments["kinematics"] = (*body, *motion)
             arguments["geometry_poses"] = (geometry.mobods, geometry.X_BG, out.position, X_WG)
@@ -457,7 +457,7 @@ class StepRoom:
             arguments["make_contact_pairs"] = (
                 geometry.materials, contact.trees.of_mobod, out.candidates, out.contacts, out.contact_pairs
             )
-        if model.can_hold and model.time_step > 0.0:
+        if model.can_constrain and model.time_step > 0.0:
             sources = ConstraintSources(out.contact_pairs, model.limits, contact.constraint_rows, contact.drives)
             arguments["start_step"] = (
                 contact.trees, model.parameters, contact.settings, contact.near_rigid_threshold, sources,

@@ -1,4 +1,4 @@
-"""Rows of six numbers (lanes.py), as numba knows them: vectors of the processor."""
+"""Rows of six numbers (simd.py), as numba knows them: vectors of the processor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import lower_builtin, lower_cast, models, register_model
 
-from merganser.framework.native.lanes import (
+from merganser.framework.native.numba_inside import AbstractTemplate, cgutils, infer_global, signature
+from merganser.framework.native.simd import (
     element,
     fused,
     set_six,
@@ -20,7 +21,6 @@ from merganser.framework.native.lanes import (
     where,
     with_element,
 )
-from merganser.framework.native.numba_inside import AbstractTemplate, cgutils, infer_global, signature
 
 _DOUBLE = ir.DoubleType()
 _NUMBERS, _TRUTHS = ir.VectorType(_DOUBLE, 6), ir.VectorType(ir.IntType(1), 6)

@@ -77,4 +77,4 @@ def total_of_six(x: Lanes) -> float:
     return x.sum()
 
 
-tell_module("merganser.framework.native.lanes_code")
+tell_module("merganser.framework.native.simd_code")
