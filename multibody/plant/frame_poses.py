@@ -57,7 +57,7 @@ class FramePoses:
     def _move_joints(self, context: Any, parameters: NDArray[Any], moved: set[Frame]) -> None:
         """Writes the frames of the mobilizers of all joints between frames that have moved."""
         tree = self._tree
-        for mobod, (mobilizer, joint) in enumerate(zip(tree._mobilizers, tree._mobilizer_joints), start=1):
+        for mobod, (mobilizer, joint) in enumerate(zip(tree._edges, tree._mobilizer_joints), start=1):
             F, M = joint.frame_on_parent(), joint.frame_on_child()
             if F in moved or M in moved:
                 self._views.mutable_parameters(context)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from merganser.framework.math import RigidTransform
 from merganser.multibody.kernels import layout
 from merganser.multibody.tree.force_elements import ForceElement
-from merganser.multibody.tree.forest import Mobilizer
+from merganser.multibody.tree.forest import ForestEdge
 from merganser.multibody.tree.frame import FixedOffsetFrame
 from merganser.multibody.tree.joint_actuator import JointActuator
 from merganser.multibody.tree.joints.joint import Joint
@@ -29,7 +29,7 @@ __all__ = [
 
 def make_default_parameters(
     bodies: Sequence[RigidBody],
-    mobilizers: Sequence[Mobilizer],
+    mobilizers: Sequence[ForestEdge],
     joints: Sequence[Joint],
     scalar: Any,
 ) -> npt.NDArray[Any]:

@@ -18,7 +18,7 @@ from merganser.multibody.tree.constraints.rows import DEFAULT_STABILIZATION_TIME
 from merganser.multibody.tree.coordinates import Coordinates, make_elements, make_topology
 from merganser.multibody.tree.element import MultibodyElement
 from merganser.multibody.tree.force_elements import ForceElement, UniformGravityFieldElement
-from merganser.multibody.tree.forest import JointLoopError, Mobilizer, spanning_forest
+from merganser.multibody.tree.forest import ForestEdge, JointLoopError, spanning_forest
 from merganser.multibody.tree.frame import FixedOffsetFrame, Frame
 from merganser.multibody.tree.indices import ModelInstanceIndex, default_model_instance, world_model_instance
 from merganser.multibody.tree.inertia import SpatialInertia
@@ -62,7 +62,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         super().__init__()
         self.plant = plant
         self._stabilization_times: list[float | None] = []  # of the loop joints [s]
-        self._mobilizers: list[Mobilizer] = []
+        self._edges: list[ForestEdge] = []
         self._mobilizer_joints: list[Joint] = []
         self._default_floating_poses: dict[RigidBody, RigidTransform] = {}
         # By model instance; None: for those that have none of their own.
@@ -384,7 +384,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         mobilizers = self._span()
         self._check_reversed_joints(mobilizers)
 
-        self._mobilizers = mobilizers
+        self._edges = mobilizers
         self._mobilizer_joints = [
             self.joints.get(m.joint) if m.joint is not None else self._add_base_joint(m.outboard)
             for m in mobilizers
@@ -404,7 +404,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         self.loop_rows = make_loop_rows(list(self.loop_joints), self._stabilization_times, self.mobod_of_body)
         self._is_finalized = True
 
-    def _span(self) -> list[Mobilizer]:
+    def _span(self) -> list[ForestEdge]:
         ends = {j.index(): (int(j.parent_body().index()), int(j.child_body().index())) for j in self.joints}
         try:
             return spanning_forest(len(self.bodies), ends)
@@ -420,7 +420,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
                 "bodies. In a continuous plant, add one of them by AddLoopJoint() instead of AddJoint()."
             ) from None
 
-    def _check_reversed_joints(self, mobilizers: list[Mobilizer]) -> None:
+    def _check_reversed_joints(self, mobilizers: list[ForestEdge]) -> None:
         for mobilizer in mobilizers:
             if not mobilizer.is_reversed or mobilizer.joint is None:
                 continue
@@ -448,7 +448,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
 
     def _tell_elements(self) -> None:
         """Tells joints, actuators and frames where their numbers start, and bodies their mobod and inboard joint."""
-        for mobod, (mobilizer, joint) in enumerate(zip(self._mobilizers, self._mobilizer_joints), start=1):
+        for mobod, (mobilizer, joint) in enumerate(zip(self._edges, self._mobilizer_joints), start=1):
             body = self.bodies.get(mobilizer.outboard)
             body._mobod, body._inboard_joint = mobod, joint
             joint._position_start = int(self.topology["q_start"][mobod])
@@ -475,7 +475,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         fixed = self._fixed_parameters.get(scalar)
         if fixed is None:
             fixed = self._fixed_parameters[scalar] = parameters.make_default_parameters(
-                list(self.bodies), self._mobilizers, self._mobilizer_joints, scalar
+                list(self.bodies), self._edges, self._mobilizer_joints, scalar
             )
         records = fixed.copy()
         parameters.write_adjustable_defaults(records, self._mobilizer_joints, list(self.actuators))
