@@ -37,8 +37,7 @@ class HydroelasticQueries:
         self._layout = layout = proximity.layout
         self._arrays = layout.hydroelastic
         self._engine = HydroelasticEngine(self._arrays)
-        margins = [of.GetPropertyOrDefault("hydroelastic", "margin", 0.0) for of in layout.properties]
-        self._margin = float(sum(sorted(margins)[-2:]))
+        self._margin = layout.hydroelastic_margin()
         self._is_compliant = [compliance_of(of) == HydroelasticType.kCompliant for of in layout.properties]
 
     def contact_surfaces(

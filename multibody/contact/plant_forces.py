@@ -17,6 +17,7 @@ from merganser.multibody.kernels.spatial import (
     add,
     add_spatial,
     cross,
+    dot,
     scaled,
     set_vector,
     subtract,
@@ -84,8 +85,9 @@ def calc_contact_forces(
         out = forces_out[c]
         set_vector(out, f)
         out[APPROACH] = -_row_velocity(constraint, trees, jacobian_in, 2, v_next_in)
-        v_1 = _row_velocity(constraint, trees, jacobian_in, 0, v_next_in)
-        v_2 = _row_velocity(constraint, trees, jacobian_in, 1, v_next_in)
+        slip = vector(pair["v_SbSa_W"])
+        v_1 = _row_velocity(constraint, trees, jacobian_in, 0, v_next_in) + dot(t_1, slip)
+        v_2 = _row_velocity(constraint, trees, jacobian_in, 1, v_next_in) + dot(t_2, slip)
         out[SLIP] = np.sqrt(v_1 * v_1 + v_2 * v_2)
         set_vector(out[POINT:], p_WC)
     for c in range(counts_in[3], counts_in[4]):

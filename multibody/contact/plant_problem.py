@@ -275,9 +275,10 @@ def _add_contact(
     t_1, t_2 = tangents_of(n)
     _add_point(topology, position, trees, tree_A, record, A, p_WC, 1.0, t_1, t_2, n, jacobian)
     _add_point(topology, position, trees, tree_B, record, B, p_WC, -1.0, t_1, t_2, n, jacobian)
-    for r in range(3):
-        problem.rows[row + r]["g"], problem.rows[row + r]["bias"] = 0.0, 0.0
-    problem.rows[row + 2]["g"] = pair["phi"]
+    slip = vector(pair["v_SbSa_W"])
+    problem.rows[row]["g"], problem.rows[row]["bias"] = 0.0, dot(t_1, slip)
+    problem.rows[row + 1]["g"], problem.rows[row + 1]["bias"] = 0.0, dot(t_2, slip)
+    problem.rows[row + 2]["g"], problem.rows[row + 2]["bias"] = pair["phi"], 0.0
     return place
 
 

@@ -3,6 +3,7 @@
     controllers   u   = u_ff + Kp (q_d - q) + Kd (v_d - v), within the effort limits     kernels/actuation.py
     forces        tau = B u + tau_applied + those of springs and their like, F_applied   kernels/force_elements.py
     contacts      candidates, points, contact pairs                     geometry/proximity, contact_pairs.py
+                  and contact surfaces, where there are such            geometry/hydroelastic, hydroelastic_pairs.py
     free motion   (M + h D) (v* - v) = h (tau - C v - D v + tau_g + J^T F_applied)       kernels/step.py
                   or with controllers alone, where u follows v+                          kernels/controlled_step.py
     problem       contacts, joint limits, constraints and controllers                     plant_problem.py
@@ -29,9 +30,13 @@ from merganser.multibody.contact.plant_layout import ConstraintSources
 from merganser.multibody.contact.step_records import (
     NUM_CANDIDATES,
     NUM_CONTACTS,
+    NUM_FACES,
     NUM_PAIRS,
+    NUM_SURFACES,
     OUTCOME,
+    POINTS_ALONE,
     SOLVED,
+    SURFACES_ALONE,
     Geometry,
     Inputs,
     Model,
@@ -51,6 +56,7 @@ __all__ = [
     "NOT_FINITE",
     "NOT_SOLVED",
     "NO_FORCE",
+    "NO_SURFACE",
     "SINGULAR_PITCH",
     "calc_derivatives",
     "constrain",
@@ -71,7 +77,8 @@ NOT_SOLVED = -6  # the contact problem; `found` says why
 NOT_COMPILED = -7  # what holds anything
 BAD_POSE = -8  # the pose of a geometry is not finite
 NOT_FINITE = -9  # the next state, or the derivatives
-NO_FORCE = -10  # less the number of a force element: it has no force
+NO_SURFACE = -10  # of geometries that overlap, where contact is to be surfaces alone
+NO_FORCE = -11  # less the number of a force element: it has no force
 
 SMALLEST_COSINE = 1e-3  # of a pitch angle
 
@@ -247,34 +254,73 @@ def count_limits(model: Model, state: State, out: StepResults) -> int:
 @device
 def find_contact_pairs(code: StepCode, geometry: Geometry, tree_of_mobod: Any, out: StepResults) -> int:
     """How many contact pairs there are, of bodies where out.position says; negative if there is no answer."""
-    out.found[NUM_CANDIDATES], out.found[NUM_CONTACTS], out.found[NUM_PAIRS] = 0, 0, 0
+    for k in (NUM_CANDIDATES, NUM_CONTACTS, NUM_PAIRS, NUM_SURFACES, NUM_FACES):
+        out.found[k] = 0
     if geometry.is_moved_by_plant:
         poses = geometry.mobods, geometry.X_BG, out.position, geometry.X_WG
         if not call_asking_kernel(code.geometry_poses, poses):
             return BAD_POSE
     surfaces, X_WG = geometry.geometries, geometry.X_WG
     work = geometry.boxes, geometry.grid
-    given = surfaces, geometry.frames, geometry.filtered, X_WG, 0.0
+    given = surfaces, geometry.frames, geometry.filtered, X_WG, geometry.margin
     num_candidates = call_kernel(code.find_candidates, (*given, *work, out.candidates))
     out.found[NUM_CANDIDATES] = num_candidates
     if num_candidates > out.candidates.shape[0]:
         return LACKS_CAPACITY
     if num_candidates == 0:
         return 0
-    candidates = out.candidates[:num_candidates]
-    points = surfaces, geometry.hulls, X_WG, candidates, num_candidates, 0.0
+    if geometry.contact != POINTS_ALONE:
+        parts = out.candidates[:num_candidates], out.surface_pairs
+        out.found[NUM_SURFACES] = call_kernel(code.split_candidates, (geometry.bodies, *parts))
+    num_pairs = _find_pairs_of_points(code, geometry, tree_of_mobod, num_candidates - out.found[NUM_SURFACES], out)
+    if num_pairs >= 0 and out.found[NUM_SURFACES] > 0:
+        num_pairs = _find_pairs_of_surfaces(code, geometry, tree_of_mobod, num_pairs, out)
+    return num_pairs
+
+
+@device
+def _find_pairs_of_points(
+    code: StepCode, geometry: Geometry, tree_of_mobod: Any, num_candidates: int, out: StepResults
+) -> int:
+    """The contact pairs of geometries that touch at points."""
+    if num_candidates == 0:
+        return 0
+    candidates, X_WG = out.candidates[:num_candidates], geometry.X_WG
+    points = geometry.geometries, geometry.hulls, X_WG, candidates, num_candidates, 0.0
     num_contacts = call_kernel(code.contact_manifolds, (*points, geometry.work, out.contacts))
     out.found[NUM_CONTACTS] = num_contacts
     if num_contacts > out.contacts.shape[0]:
         return LACKS_CAPACITY
     if num_contacts == 0:
         return 0
-    materials = geometry.materials, tree_of_mobod
+    if geometry.contact == SURFACES_ALONE:
+        return NO_SURFACE
+    touching = X_WG, candidates, out.contacts[:num_contacts]
     num_pairs: int = call_kernel(
-        code.make_contact_pairs, (*materials, candidates, out.contacts[:num_contacts], out.contact_pairs)
+        code.make_contact_pairs, (geometry.materials, tree_of_mobod, *touching, out.contact_pairs)
     )
     out.found[NUM_PAIRS] = num_pairs
     return num_pairs
+
+
+@device
+def _find_pairs_of_surfaces(
+    code: StepCode, geometry: Geometry, tree_of_mobod: Any, first: int, out: StepResults
+) -> int:
+    """The contact pairs of geometries that touch on surfaces, behind those of points; how many there are in all."""
+    pairs, X_WG = out.surface_pairs, geometry.X_WG
+    model, faces = (geometry.bodies, geometry.meshes), (out.corners, out.faces, out.owners)
+    num_faces = call_kernel(
+        code.contact_surfaces, (*model, X_WG, pairs, out.found[NUM_SURFACES], geometry.clipping, *faces)
+    )
+    out.found[NUM_FACES] = num_faces
+    if num_faces > out.faces.shape[0]:
+        return LACKS_CAPACITY
+    of_faces = out.corners, out.faces[:num_faces], out.owners
+    given = geometry.materials, tree_of_mobod, geometry.points, X_WG, pairs, *of_faces, first
+    num_pairs: int = call_kernel(code.make_hydroelastic_pairs, (*given, out.contact_pairs))
+    out.found[NUM_PAIRS] = num_pairs
+    return num_pairs if num_pairs <= out.contact_pairs.shape[0] else LACKS_CAPACITY
 
 
 @device

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from merganser.geometry import ProximityProperties, SceneGraphInspector
+from merganser.geometry.hydroelastic.representation import compliance_of
 from merganser.geometry.materials import HydroelasticType
 from merganser.multibody.contact.contact_pairs import material_dtype
 from merganser.multibody.contact.step_records import NUM_CONTACTS, StepResults
@@ -116,33 +116,35 @@ class ContactGeometry:
         )
         buffers.has_foreign_geometry = bool(buffers.is_foreign.any())
         buffers.layout, buffers.penetration_allowance = layout, self._settings.choices.penetration_allowance
-        self._warn_of_point_contact(layout, inspector)
+        self._read_surfaces(buffers, layout)
 
-    def _warn_of_point_contact(self, layout: Any, inspector: SceneGraphInspector) -> None:
-        """Tells once where contact of points stands in for contact of surfaces, which is not there yet."""
-        model = self._settings.get_contact_model()
-        if model is ContactModel.kPoint:
-            return
-        own = {id for ids in self._registration.collision_geometries.values() for id in ids}
-        chosen = [(id, _compliance_type(properties)) for id, properties in zip(layout.geometry_ids, layout.properties)]
-        if model is ContactModel.kHydroelasticWithFallback:
-            chosen = [(id, kind) for id, kind in chosen if kind is not HydroelasticType.kUndefined]
-        meeting = {
-            id
-            for (A, kind_A), (B, kind_B) in itertools.combinations(chosen, 2)
-            if (A in own or B in own)
-            and (model is ContactModel.kHydroelastic or HydroelasticType.kCompliant in (kind_A, kind_B))
-            and not inspector.CollisionFiltered(A, B)
-            for id in (A, B)
-        }
-        if meeting:
-            names = [inspector.GetName(id) for id, _ in chosen if id in meeting]
-            self._warn_once(
-                "hydroelastic contact",
-                f"Plant '{self._model.path()}' has the contact model {model.name}, but hydroelastic contact is "
-                f"not available: geometries {listed(names)} touch at points instead, with their stiffness and "
-                "dissipation as of point contact. set_contact_model(ContactModel.kPoint) says that this is meant.",
-            )
+    def _read_surfaces(self, buffers: StepBuffers, layout: Any) -> None:
+        """Takes over what the geometries are on contact surfaces, if the contact model has any."""
+        buffers.hydroelastic, buffers.margin = None, 0.0
+        has_surfaces = self._settings.get_contact_model() is not ContactModel.kPoint
+        if has_surfaces and any(compliance_of(of) is not HydroelasticType.kUndefined for of in layout.properties):
+            buffers.hydroelastic, buffers.margin = layout.hydroelastic, layout.hydroelastic_margin()
+        is_compliant = [compliance_of(of) is HydroelasticType.kCompliant for of in layout.properties]
+        for record, properties, compliant in zip(buffers.materials, layout.properties, is_compliant):
+            modulus = properties.GetPropertyOrDefault("hydroelastic", "hydroelastic_modulus", math.inf)
+            record["modulus"] = modulus if compliant else math.inf
+
+    def refuse_points(self, context: Any, buffers: StepBuffers, out: StepResults) -> None:
+        """Raises about geometries that touch at points, where contact is to be surfaces alone."""
+        touching, inspector = touching_of(out), self.query_object(context).inspector()
+        names = []
+        for row in touching.candidates[touching.contacts["pair"][0]].tolist():
+            kind = compliance_of(buffers.layout.properties[row])
+            what = "no hydroelastic properties" if kind is HydroelasticType.kUndefined else kind.value
+            names.append(f"'{inspector.GetName(buffers.geometry_ids()[row])}' ({what})")
+        described = " and ".join(names)
+        raise RuntimeError(
+            f"Geometries {described} of plant '{self._model.path()}' overlap at time {context.store.flat[0]} s, but "
+            "their contact is no surface, and the contact model is kHydroelastic. Make one of them compliant and the "
+            "other rigid or compliant (AddCompliantHydroelasticProperties(), AddRigidHydroelasticProperties()), choose "
+            "set_contact_model(ContactModel.kHydroelasticWithFallback), where they touch at points, or filter their "
+            "collisions."
+        )
 
     def _refuse_foreign_contacts(self, buffers: StepBuffers, inspector: Any, pairs: Array, contacts: Array) -> None:
         """Raises if something that another plant or system moves touches a body of this plant that moves."""
@@ -182,6 +184,23 @@ class ContactGeometry:
                 f"'{self._model.path()}' must be True or False, but is {has_one_point!r}."
             )
         record["has_one_point"] = has_one_point
+        record["v_GS_G"] = self._surface_velocity(name, read("material", "surface_velocity", None))
+
+    def _surface_velocity(self, name: str, given: Any) -> Any:
+        """The velocity of a geometry's surface, shape [3]; zero if it has none."""
+        if given is None:
+            return 0.0
+        velocity = np.asarray(given, dtype=object)
+        try:
+            numbers = velocity.astype(float)
+        except (TypeError, ValueError):
+            numbers = np.full(1, math.nan)
+        if numbers.shape != (3,) or not np.isfinite(numbers).all():
+            raise RuntimeError(
+                f"The property ('material', 'surface_velocity') of geometry '{name}' of plant '{self._model.path()}' "
+                f"must be three finite numbers, the velocity of its surface in its own frame [m/s], but is {given!r}."
+            )
+        return numbers
 
     def _default_compliance(self) -> tuple[float, float]:
         """Stiffness [N/m] and dissipation [s/m] of a geometry that does not say.
@@ -193,13 +212,6 @@ class ContactGeometry:
         mass = max((body.default_mass() for body in self._tree.bodies), default=0.0)
         allowance = self._settings.choices.penetration_allowance
         return 2.0 * mass * g / allowance, math.sqrt(allowance / g) / allowance
-
-
-def _compliance_type(properties: ProximityProperties) -> HydroelasticType:
-    kind: HydroelasticType = properties.GetPropertyOrDefault(
-        "hydroelastic", "compliance_type", HydroelasticType.kUndefined
-    )
-    return kind
 
 
 def listed(names: list[str]) -> str:

@@ -116,6 +116,10 @@ class ContactSettings:
             self._model.time_step
         )
 
+    def has_triangles(self) -> bool:
+        """Whether faces of contact surfaces are triangles."""
+        return self.get_contact_surface_representation() is HydroelasticContactRepresentation.kTriangle
+
     @staticmethod
     def get_default_contact_surface_representation(time_step: float) -> HydroelasticContactRepresentation:
         """Returns polygons for discrete plants, triangles for continuous ones (of time step 0)."""

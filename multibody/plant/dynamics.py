@@ -27,6 +27,7 @@ from merganser.multibody.contact.step import (
     BAD_POSE,
     LACKS_CAPACITY,
     NO_FORCE,
+    NO_SURFACE,
     NOT_FINITE,
     NOT_SOLVED,
     SINGULAR_PITCH,
@@ -200,6 +201,8 @@ class PlantDynamics:
             self.contact_geometry.update_poses(context, buffers)
             status: int = take_step(buffers.model, buffers.state, inputs, buffers.work, out)
             self.contact_geometry.check_contacts(context, buffers, out)
+            if status == NO_SURFACE:
+                self.contact_geometry.refuse_points(context, buffers, out)
             return status
 
         buffers = self.step_buffers(context, w, table)
@@ -333,6 +336,8 @@ class PlantDynamics:
         if status == BAD_POSE:
             raise RuntimeError(describe_overflow(self.model, context, w, w.x))
         self.contact_geometry.check_contacts(context, buffers, out)
+        if status == NO_SURFACE:
+            self.contact_geometry.refuse_points(context, buffers, out)
         touching = touching_of(out)
         pairs = touching.contact_pairs
         if not len(pairs):

@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 
 from merganser.framework.native import is_at_hand
 from merganser.geometry import GeometryId
+from merganser.geometry.hydroelastic.engine import HydroelasticArrays
+from merganser.geometry.hydroelastic.face_columns import FACE_NUMBERS
+from merganser.geometry.hydroelastic.layout import Meshes
+from merganser.geometry.hydroelastic.polygons import MOST_CORNERS, Buffers, make_buffers
+from merganser.geometry.hydroelastic.surfaces import contact_surfaces, split_candidates
 from merganser.geometry.proximity.arrays import ProximityArrays
 from merganser.geometry.proximity.broad_phase import CELLS_A_GEOMETRY, find_candidates
 from merganser.geometry.proximity.layout import contact_dtype, work_dtype
@@ -23,6 +28,12 @@ from merganser.multibody.contact import (
 )
 from merganser.multibody.contact.contact_pairs import contact_pair_dtype, make_contact_pairs, material_dtype
 from merganser.multibody.contact.geometry_poses import geometry_poses
+from merganser.multibody.contact.hydroelastic_pairs import (
+    CENTROIDS_OF_POLYGONS,
+    CENTROIDS_OF_TRIANGLES,
+    POINTS_OF_TRIANGLES,
+    make_hydroelastic_pairs,
+)
 from merganser.multibody.contact.layout import TAMSI, constraint_dtype, result_dtype, row_dtype
 from merganser.multibody.contact.penalty import limit_forces
 from merganser.multibody.contact.plant_layout import ConstraintSources, ProblemArrays, drive_dtype
@@ -31,8 +42,14 @@ from merganser.multibody.contact.plant_step import end_step, start_step
 from merganser.multibody.contact.step_records import (
     NUM_CANDIDATES,
     NUM_CONTACTS,
+    NUM_FACES,
+    NUM_FOUND,
+    NUM_PAIRS,
+    POINTS_ALONE,
+    POINTS_FOR_OTHERS,
+    SURFACES_ALONE,
     Actuators,
-    ContactModel,
+    ConstraintModel,
     Geometry,
     Model,
     State,
@@ -43,6 +60,7 @@ from merganser.multibody.contact.step_records import (
 from merganser.multibody.kernels import actuation, checked_arrays
 from merganser.multibody.kernels.constraints import constraint_value_dtype
 from merganser.multibody.plant.constraints import ConstraintRows
+from merganser.multibody.plant.contact_enums import ContactModel
 from merganser.multibody.plant.drives import Controllers, Drives
 from merganser.multibody.plant.workspace import Workspace
 
@@ -55,8 +73,9 @@ Array = NDArray[Any]
 
 _FIRST_CANDIDATES = 4  # room at the start for so many candidates and contacts of each geometry
 _FIRST_CONTACTS = 4
+_FIRST_FACES = 128
 _SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
-_NO_GEOMETRY = ProximityArrays([], [])
+_NO_GEOMETRY, _NO_SURFACES = ProximityArrays([], []), HydroelasticArrays([])
 _SMALL = ("take_input", "add_input", "put_desired_state", "efforts", "spread_forces", "put_efforts")
 
 
@@ -88,6 +107,7 @@ class StepBuffers:
         materials, bodies, layout, penetration_allowance: of the geometries, see contact_geometry.py.
         materials_mobods, X_BG: the mobods that they are fixed to, and where.
         has_own_geometry: whether all geometries are fixed to bodies of the plant.
+        hydroelastic: what they are on contact surfaces; None if there are none.
         is_foreign: which of them others than the plant move, shape [num_geometries]; has_foreign_geometry: any.
         F_applied: forces on the bodies in the last dynamics but those of contact; the workspace's zeros for none.
         F_Bo_W: buffer for all forces on the bodies.
@@ -106,6 +126,8 @@ class StepBuffers:
         self.penetration_allowance = 0.0
         self.materials_mobods: Array = np.zeros(0, np.int64)
         self.X_BG = np.zeros((0, 4, 4))
+        self.hydroelastic: HydroelasticArrays | None = None
+        self.margin = 0.0
         self.has_own_geometry = self.has_foreign_geometry = False
         self.is_foreign = np.zeros(0, bool)
         self._constraint_rows = ConstraintRows(dynamics.constraints)
@@ -131,7 +153,7 @@ class StepBuffers:
         self._solver_work, self._integer_work = np.zeros(0), np.zeros(0, np.int64)
         self._rows = np.zeros(0, row_dtype)
         self._boxes, self._grid = np.zeros((0, 6)), np.zeros(0, np.int64)
-        self._proximity_work = np.zeros(1, work_dtype)
+        self._proximity_work, self._clipping = np.zeros(1, work_dtype), make_buffers()
         self._fallback: Any = None  # settings in place of those of the plant
         own = [np.zeros_like(a) for a in (w.velocity, w.scratch)] if is_native else [w.velocity, w.scratch]
         self._velocity, self._scratch = own
@@ -140,7 +162,7 @@ class StepBuffers:
         num_u = len(dynamics.inputs.driven_velocities)
         self._u = np.zeros(num_u, w.dtype)
         self._feedforward, self._desired = np.zeros(num_u, w.dtype), np.zeros((2, num_u), w.dtype)
-        self.results = [self._new_results(0, 0) for _ in range(2 if is_native else 1)]
+        self.results = [self._new_results() for _ in range(2 if is_native else 1)]
 
     # ------------------------------------------------------------------ what the records were made for
 
@@ -239,6 +261,8 @@ class StepBuffers:
             found = out.found.item
             if found(NUM_CANDIDATES) > len(out.candidates) or found(NUM_CONTACTS) > len(out.contacts):
                 return True
+            if found(NUM_FACES) > len(out.faces) or found(NUM_PAIRS) > len(out.contact_pairs):
+                return True
             if out.statistics["blocks_needed"] > self._block_capacity or out.statistics["factor_needed"] > self._factor:
                 return True
         return False
@@ -250,18 +274,25 @@ class StepBuffers:
         found = np.max([out.found for out in self.results], axis=0).tolist()
         num_candidates, num_contacts = found[NUM_CANDIDATES], found[NUM_CONTACTS]
         candidate_capacity, contact_capacity = len(first.candidates), len(first.contacts)
+        face_capacity, pair_capacity = len(first.faces), len(first.contact_pairs)
         if num_candidates > candidate_capacity or not candidate_capacity:
             candidate_capacity = max(2 * num_candidates, _FIRST_CANDIDATES * n + 1)
         if num_contacts > contact_capacity or not contact_capacity:
             contact_capacity = max(2 * num_contacts, _FIRST_CONTACTS * n + 1)
+        if self.hydroelastic is not None and (found[NUM_FACES] > face_capacity or not face_capacity):
+            face_capacity = max(2 * found[NUM_FACES], _FIRST_FACES)
+        if found[NUM_PAIRS] > pair_capacity:
+            pair_capacity = 2 * found[NUM_PAIRS]
+        pair_capacity = max(pair_capacity, contact_capacity + face_capacity)
         num_others, num_own_rows = 2 * len(arrays.limits) + len(self._drives.effort), len(self._constraint_rows.rows)
-        num_constraints = contact_capacity + num_others + num_own_rows
-        num_rows = 3 * contact_capacity + num_others + num_own_rows
+        num_constraints = pair_capacity + num_others + num_own_rows
+        num_rows = 3 * pair_capacity + num_others + num_own_rows
         if num_rows > len(self._rows) or num_constraints > len(first.problem.constraints):
             self._rows = np.zeros(num_rows, row_dtype)
-        capacities = candidate_capacity, contact_capacity
-        is_as_large = capacities == (len(first.candidates), len(first.contacts)) and first.problem.rows is self._rows
-        if not is_as_large or len(first.problem.values) != num_own_rows:
+        capacities = candidate_capacity, contact_capacity, face_capacity, pair_capacity
+        before = len(first.candidates), len(first.contacts), len(first.faces), len(first.contact_pairs)
+        is_same = capacities == before and first.problem.rows is self._rows
+        if not is_same or len(first.problem.values) != num_own_rows:
             self.results = [self._new_results(*capacities, num_constraints) for _ in self.results]
         jacobian_size = len(self.results[0].problem.jacobian)
         sizes = len(self._w.v), len(self._rows), len(self._matrix), jacobian_size, self._factor
@@ -271,7 +302,14 @@ class StepBuffers:
         if integers > len(self._integer_work):
             self._integer_work = np.zeros(integers, np.int64)
 
-    def _new_results(self, num_candidates: int, num_contacts: int, num_constraints: int = 0) -> StepResults:
+    def _new_results(
+        self,
+        num_candidates: int = 0,
+        num_contacts: int = 0,
+        num_faces: int = 0,
+        num_pairs: int = 0,
+        num_constraints: int = 0,
+    ) -> StepResults:
         w, num_rows = self._w, len(self._rows)
         jacobian = np.zeros(2 * num_rows * self._dynamics.model.contact.most_velocities)
         problem = ProblemArrays(
@@ -281,10 +319,14 @@ class StepBuffers:
         return StepResults(
             x_next=np.zeros_like(w.x),
             position=np.zeros_like(w.position) if self._is_native else w.position,
-            found=np.zeros(5, np.int64),
+            found=np.zeros(NUM_FOUND, np.int64),
             candidates=np.zeros((num_candidates, 2), np.int64),
             contacts=np.zeros(num_contacts, contact_dtype),
-            contact_pairs=np.zeros(num_contacts, contact_pair_dtype),
+            surface_pairs=np.zeros((0 if self.hydroelastic is None else num_candidates, 2), np.int64),
+            corners=np.zeros((num_faces, MOST_CORNERS, 4)),
+            faces=np.zeros((num_faces, FACE_NUMBERS)),
+            owners=np.zeros((num_faces, 4), np.int64),
+            contact_pairs=np.zeros(num_pairs, contact_pair_dtype),
             problem=problem,
             v_next=np.zeros(len(w.v)),
             impulses=np.zeros(num_rows),
@@ -318,19 +360,19 @@ class StepBuffers:
             contact=self._make_contact(controllers),
         )  # fmt: skip
 
-    def _make_contact(self, controllers: Controllers) -> ContactModel:
+    def _make_contact(self, controllers: Controllers) -> ConstraintModel:
         arrays, choices = self._dynamics.model.contact, self._settings_of.choices
         known = _NO_GEOMETRY if self._queries is None else self._queries.engine.arrays
         drives = np.zeros(len(controllers.inputs) if self._may_constrain() else 0, drive_dtype)
         if len(drives):
             drives["v"], drives["p"], drives["d"] = controllers.velocities, controllers.p, controllers.d
             drives["limit"] = controllers.limits
-        return ContactModel(
+        return ConstraintModel(
             is_complete=1,
             geometry=Geometry(
                 int(self._is_moved_by_plant), self.materials_mobods, self.X_BG, np.zeros_like(self.X_BG),
                 known.geometries, known.hulls, known.frames, known.filtered, self._boxes, self._grid,
-                self._proximity_work, self.materials,
+                self._proximity_work, self.materials, *self._make_surfaces(),
             ),
             trees=arrays.plant_trees,
             settings=self._settings_in_use(),
@@ -343,6 +385,18 @@ class StepBuffers:
             work=self._solver_work,
             integer_work=self._integer_work,
         )  # fmt: skip
+
+    def _make_surfaces(self) -> tuple[int, float, int, Any, Meshes, Buffers]:
+        """What a Geometry has for contact surfaces."""
+        hydroelastic = _NO_SURFACES if self.hydroelastic is None else self.hydroelastic
+        model, is_triangle = self._settings_of.get_contact_model(), self._settings_of.has_triangles()
+        contact = SURFACES_ALONE if model is ContactModel.kHydroelastic else POINTS_FOR_OTHERS
+        if self.hydroelastic is None and model is not ContactModel.kHydroelastic:
+            contact = POINTS_ALONE
+        points = CENTROIDS_OF_POLYGONS
+        if is_triangle:
+            points = CENTROIDS_OF_TRIANGLES if self._dynamics.model.is_discrete else POINTS_OF_TRIANGLES
+        return contact, self.margin, points, hydroelastic.bodies, hydroelastic.meshes, self._clipping
 
     def _make_work(self) -> Work:
         w, drives = self._w, self._drives
@@ -381,6 +435,9 @@ class StepBuffers:
             "find_candidates": find_candidates,
             "contact_manifolds": contact_manifolds,
             "make_contact_pairs": make_contact_pairs,
+            "split_candidates": split_candidates,
+            "contact_surfaces": contact_surfaces,
+            "make_hydroelastic_pairs": make_hydroelastic_pairs,
             "start_step": start_step,
             "solve": solver_of(self._settings_in_use()),
             "end_step": end_step,
@@ -455,8 +512,17 @@ class StepBuffers:
             points = surfaces, hulls, X_WG, out.candidates, one, 0.0, geometry.work, out.contacts
             arguments["contact_manifolds"] = points
             arguments["make_contact_pairs"] = (
-                geometry.materials, contact.trees.of_mobod, out.candidates, out.contacts, out.contact_pairs
+                geometry.materials, contact.trees.of_mobod, X_WG, out.candidates, out.contacts, out.contact_pairs
             )
+            if geometry.contact != POINTS_ALONE:
+                arguments["split_candidates"] = (geometry.bodies, out.candidates, out.surface_pairs)
+            if self.hydroelastic is not None:
+                faces, pairs = (out.corners, out.faces, out.owners), out.surface_pairs
+                meshes = geometry.bodies, geometry.meshes
+                arguments["contact_surfaces"] = (*meshes, X_WG, pairs, one, geometry.clipping, *faces)
+                arguments["make_hydroelastic_pairs"] = (
+                    geometry.materials, contact.trees.of_mobod, one, X_WG, pairs, *faces, one, out.contact_pairs
+                )
         if model.can_constrain and model.time_step > 0.0:
             sources = ConstraintSources(out.contact_pairs, model.limits, contact.constraint_rows, contact.drives)
             arguments["start_step"] = (
