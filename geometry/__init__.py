@@ -58,6 +58,7 @@ from merganser.geometry.query_results import (
 from merganser.geometry.rgba import Rgba
 from merganser.geometry.roles import Role, RoleAssign
 from merganser.geometry.scalar_templates import (
+    ContactSurface_,
     FramePoseVector_,
     PenetrationAsPointPair_,
     QueryObject_,
@@ -100,6 +101,7 @@ __all__ = [
     "ComputeObbForTriangleMesh",
     "ComputeObbForVolumeMesh",
     "ContactSurface",
+    "ContactSurface_",
     "ConvertVolumeToSurfaceMesh",
     "Convex",
     "Cylinder",

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from merganser.framework.native import device, kernel
 from merganser.geometry.hydroelastic.face_columns import AREA, CENTROID, GRAD_M, GRAD_N, NORMAL, PRESSURE
 from merganser.multibody.contact.contact_pairs import combine_dissipation, combine_materials, set_surface_velocity
-from merganser.multibody.contact.layout import Array
+from merganser.multibody.contact.layout import Array, Count
 from merganser.multibody.kernels.spatial import Vector3, add, cross, dot, scaled, set_vector, subtract, vector
 
 __all__ = ["CENTROIDS_OF_POLYGONS", "CENTROIDS_OF_TRIANGLES", "POINTS_OF_TRIANGLES", "make_hydroelastic_pairs"]
@@ -59,7 +59,7 @@ def calc_make_hydroelastic_pairs(
     first: int,  # where the first pair stands
     # Out:
     contact_pairs_out: Array,  # of contact_pair_dtype
-) -> int:
+) -> Count:
     """Writes the contact pairs, A is M and B is N; returns how many there are, with those before the first one.
 
     Their source is the row of the face. Two bodies of which neither can move are none. If there are more than the

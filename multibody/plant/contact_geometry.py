@@ -39,6 +39,7 @@ class ContactGeometry:
 
     Attributes:
         may_touch: whether there is anything with contact, after Finalize().
+        has_surfaces: whether some Context has had geometries with contact surfaces.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class ContactGeometry:
     ) -> None:
         self._model, self._tree = model, model.tree
         self._registration, self._settings, self._inputs, self._warn_once = registration, settings, inputs, warn_once
-        self.may_touch = False
+        self.may_touch = self.has_surfaces = False
 
     def freeze(self) -> None:
         """Takes over what has been registered."""
@@ -124,6 +125,7 @@ class ContactGeometry:
         has_surfaces = self._settings.get_contact_model() is not ContactModel.kPoint
         if has_surfaces and any(compliance_of(of) is not HydroelasticType.kUndefined for of in layout.properties):
             buffers.hydroelastic, buffers.margin = layout.hydroelastic, layout.hydroelastic_margin()
+            self.has_surfaces = True
         is_compliant = [compliance_of(of) is HydroelasticType.kCompliant for of in layout.properties]
         for record, properties, compliant in zip(buffers.materials, layout.properties, is_compliant):
             modulus = properties.GetPropertyOrDefault("hydroelastic", "hydroelastic_modulus", math.inf)

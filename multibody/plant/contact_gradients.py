@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.geometry.hydroelastic.derivatives import differentiate_surfaces
 from merganser.geometry.proximity.manifold_derivatives import contact_lanes_dtype, differentiate_manifolds
 from merganser.multibody.contact.contact_pairs import make_contact_pairs
 from merganser.multibody.contact.derivatives import (
@@ -33,6 +34,7 @@ from merganser.multibody.contact.derivatives import (
     result_lanes,
     row_lanes_dtype,
 )
+from merganser.multibody.contact.hydroelastic_pairs import make_hydroelastic_pairs
 from merganser.multibody.contact.layout import CONTACT, LAGGED, TAMSI
 from merganser.multibody.contact.penalty import penalty_forces
 from merganser.multibody.contact.plant_layout import NUM_FORCE_VALUES
@@ -50,7 +52,7 @@ from merganser.multibody.plant.contact_arrays import (
     sample_of_contacts,
     touching_of,
 )
-from merganser.multibody.plant.derivative_lanes import STEP, LaneRecords, split_lanes
+from merganser.multibody.plant.derivative_lanes import STEP, LaneRecords, merge_lanes, split_lanes
 from merganser.multibody.plant.float_model import FloatModel
 from merganser.multibody.plant.gradient_code import may_use_compiled
 from merganser.multibody.plant.step_buffers import StepBuffers
@@ -58,6 +60,7 @@ from merganser.multibody.plant.step_buffers import StepBuffers
 __all__ = ["ContactGradients"]
 
 Array = NDArray[Any]
+_Faces = tuple[Array, Array] | None  # corners and numbers in lanes
 
 _BALANCED = 1e-6  # residual of a velocity with which it has been solved by a law [N s]
 _MOST_STEPS = 4  # of Newton's method beyond the solver's tolerance
@@ -161,8 +164,8 @@ class ContactGradients:
         _, out, settings = self._dynamics.run_with_capacity(context, self.buffers, w.step_buffers.controllers, run)
         if not out.found[SOLVED]:
             return False
-        touching, pairs = self._touching(context, out)
-        self._follow(out, settings, touching, pairs, drive_lanes, v_star, result)
+        touching, pairs, faces = self._touching(context, out)
+        self._follow(out, settings, self._with_faces(touching, faces, pairs), pairs, drive_lanes, v_star, result)
         return True
 
     def _drives_in_lanes(self) -> LaneRecords:
@@ -297,21 +300,52 @@ class ContactGradients:
         contact_geometry.check_contacts(context, buffers, out)
         return count
 
-    def _touching(self, context: Any, out: StepResults) -> tuple[Touching, LaneRecords | None]:
-        """What a step has found to touch, and its contact pairs in lanes; None if nothing does."""
+    def _touching(self, context: Any, out: StepResults) -> tuple[Touching, LaneRecords | None, _Faces]:
+        """What a step has found to touch, its contact pairs in lanes, and the faces of surfaces; None for nothing."""
         geometry = self._dynamics.contact_geometry
         touching, query = touching_of(out), geometry.query_object(context) if geometry.may_touch else None
         count = len(touching.contact_pairs)
         if query is None or not count:
-            return touching, None
+            return touching, None, None
         X_WG, dX_WG = query.proximity_queries().poses(query.world_poses())
         num_derivatives = 0 if dX_WG is None else dX_WG.shape[-1]
-        candidates, contacts = touching.candidates, touching.contacts.copy()
-        lanes = self._follow_contacts(context, query, X_WG, dX_WG if num_derivatives else None, candidates, contacts)
-        pairs = LaneRecords(np.zeros((1, len(contacts)), contact_pair_lanes_dtype), 0)
+        dX_WG = dX_WG if num_derivatives else None
+        X = X_WG[np.newaxis].astype(np.complex128)
+        if dX_WG is not None:
+            X = X_WG + 1j * STEP * np.moveaxis(dX_WG, -1, 0)
+        poses = LaneRecords(np.ascontiguousarray(X), num_derivatives)
         model = self.buffers.materials, self._arrays.tree_of_mobod
-        self._w.call(make_contact_pairs, *model, candidates, LaneRecords(lanes, num_derivatives), pairs)
-        return touching, LaneRecords(np.ascontiguousarray(pairs.lanes[:, :count]), num_derivatives)
+        contacts = self._follow_contacts(context, query, X_WG, dX_WG, touching.candidates, touching.contacts.copy())
+        of_points = LaneRecords(np.zeros((1, len(touching.contacts)), contact_pair_lanes_dtype), 0)
+        given = poses, touching.candidates, LaneRecords(contacts, num_derivatives)
+        self._w.call(make_contact_pairs, *model, *given, of_points)
+        num_points = int(np.searchsorted(touching.contact_pairs["is_face"], 1))
+        pairs, faces = of_points.lanes[:, :num_points], None
+        if len(touching.faces):
+            faces = self._follow_faces(X_WG, dX_WG, touching)
+            corners, numbers = (LaneRecords(lanes, num_derivatives) for lanes in faces)
+            of_faces = LaneRecords(np.zeros((1, count - num_points), contact_pair_lanes_dtype), 0)
+            points = self.buffers.model.contact.geometry.points
+            found = touching.surface_pairs, corners, numbers, touching.owners
+            self._w.call(make_hydroelastic_pairs, *model, points, poses, *found, 0, of_faces)
+            pairs = np.concatenate([pairs, of_faces.lanes], axis=1)
+        return touching, LaneRecords(np.ascontiguousarray(pairs), num_derivatives), faces
+
+    def _follow_faces(self, X_WG: Array, dX_WG: Array | None, touching: Touching) -> tuple[Array, Array]:
+        """Corners and numbers of the faces of contact surfaces in lanes."""
+        faces = touching.corners, touching.faces, touching.owners
+        if dX_WG is None:
+            return faces[0][np.newaxis].astype(np.complex128), faces[1][np.newaxis].astype(np.complex128)
+        arrays = self.buffers.hydroelastic
+        assert arrays is not None
+        return differentiate_surfaces(arrays, X_WG, dX_WG, touching.surface_pairs, faces, STEP, _may_compile)
+
+    def _with_faces(self, touching: Touching, faces: _Faces, pairs: LaneRecords | None) -> Touching:
+        """The same with derivatives of faces, for the sample."""
+        if faces is None or pairs is None:
+            return touching
+        corners, numbers = (merge_lanes(lanes, pairs.num_derivatives) for lanes in faces)
+        return touching._replace(corners=corners, faces=numbers)
 
     def _follow_contacts(
         self, context: Any, query: Any, X_WG: Array, dX_WG: Array | None, candidates: Array, contacts: Array
@@ -346,7 +380,7 @@ class ContactGradients:
             return min(self._find_pairs(context, buffers, out), 0)
 
         _, out, _ = dynamics.run_with_capacity(context, buffers, w.step_buffers.controllers, run)
-        touching, pairs = self._touching(context, out)
+        touching, pairs, faces = self._touching(context, out)
         F_Bo_W: Array = w.zeros_F.copy()
         if pairs is None:
             return None, F_Bo_W
@@ -354,7 +388,8 @@ class ContactGradients:
         tolerance = dynamics.settings.choices.stiction_tolerance
         w.call(penalty_forces, tolerance, w.position, w.velocity, pairs, F_Bo_W, forces)
         w.call(generalized_forces, w.topology, w.position, F_Bo_W, np.empty_like(w.zeros_F), tau)
-        return sample_of_contacts(buffers, touching, forces, tau, w.zeros_v.copy()), F_Bo_W
+        found = self._with_faces(touching, faces, pairs)
+        return sample_of_contacts(buffers, found, forces, tau, w.zeros_v.copy()), F_Bo_W
 
 
 def _values_of(records: Array, dtype: Any) -> Array:

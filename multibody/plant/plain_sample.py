@@ -52,8 +52,8 @@ def float_sample(record: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         names = "forces", "tau", "tau_joints", "row_forces"
         contacts = contacts._replace(**{name: cast_array(getattr(contacts, name), float) for name in names})
         if contacts.surfaces is not None:
-            names = "corners", "faces", "forces"
-            values = {name: cast_array(getattr(contacts.surfaces, name), float) for name in names}
+            of_surfaces = "corners", "faces", "forces"
+            values = {name: cast_array(getattr(contacts.surfaces, name), float) for name in of_surfaces}
             contacts = contacts._replace(surfaces=contacts.surfaces._replace(**values))
     return (*(cast_array(array, float) for array in arrays), contacts)
 

@@ -76,6 +76,8 @@ _FIRST_CONTACTS = 4
 _FIRST_FACES = 128
 _SMALL_ISLAND = 32  # up to so many trees, the workspace is enough for any pattern
 _NO_GEOMETRY, _NO_SURFACES = ProximityArrays([], []), HydroelasticArrays([])
+_OF_POINTS = contact_manifolds, make_contact_pairs
+_OF_SURFACES = contact_surfaces, split_candidates, make_hydroelastic_pairs
 _SMALL = ("take_input", "add_input", "put_desired_state", "efforts", "spread_forces", "put_efforts")
 
 
@@ -87,8 +89,10 @@ def solver_of(settings: Any) -> Any:
 def are_compiled(dynamics: PlantDynamics) -> bool:
     """Whether the kernels are there that take long to compile; those of contact are not until something touches."""
     needed = [start_step, solver_of(dynamics.settings.of_solver())] if dynamics.can_constrain else []
-    of_contact = find_candidates, contact_manifolds, make_contact_pairs
-    return all(map(is_at_hand, [*needed, *of_contact] if dynamics.contact_geometry.may_touch else needed))
+    geometry = dynamics.contact_geometry
+    if geometry.may_touch:
+        needed += [find_candidates, *_OF_SURFACES] if geometry.has_surfaces else [find_candidates, *_OF_POINTS]
+    return all(map(is_at_hand, needed))
 
 
 class StepBuffers:

@@ -42,7 +42,7 @@ class TreeMobilizers(TreeRemoval):
     topology: Array
     AddJoint: Any
     AddRigidBody: Any
-    _mobilizers: list[Any]
+    _edges: list[Any]
     _mobilizer_joints: list[Joint]
 
     def __init__(self) -> None:
