@@ -166,13 +166,21 @@ def mesh_mass(triangles: np.ndarray, kind: str) -> MassProperties:
     if not areas.sum() > 0.0:
         return MassProperties()
     middle = areas @ triangles.mean(axis=1) / areas.sum()
-    corners = triangles - middle
     if kind == "shell":
-        return _of_simplices(areas, corners, middle, num_corners=3)
-    volumes = np.einsum("ni,ni->n", corners[:, 0], normals) / 3.0
-    if kind == "legacy":
-        volumes = np.abs(volumes)
-    return _of_simplices(volumes, corners, middle, num_corners=4)
+        return _of_simplices(areas, triangles - middle, middle, num_corners=3)
+    if kind != "legacy":
+        return _of_simplices(_pyramids(triangles - middle, normals), triangles - middle, middle, num_corners=4)
+    # Where pyramids from the middle are all taken as positive is the tip of those that make up the mass.
+    first = _of_simplices(abs(_pyramids(triangles - middle, normals)), triangles - middle, middle, num_corners=4)
+    corners = triangles - first.p_SoScm_S
+    second = _of_simplices(abs(_pyramids(corners, normals)), corners, np.zeros(3), num_corners=4)
+    I_about_tip = second.I_SScm_S + second.mass * _inertia_of_point(second.p_SoScm_S)
+    return MassProperties(second.mass, first.p_SoScm_S, I_about_tip)
+
+
+def _pyramids(corners: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """Volumes between the origin and triangles, positive where a normal points away from it."""
+    return np.asarray(np.einsum("ni,ni->n", corners[:, 0], normals) / 3.0)
 
 
 def _of_simplices(weights: np.ndarray, corners: np.ndarray, origin: np.ndarray, num_corners: int) -> MassProperties:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = ["MjcfMesh", "obj_text", "read_mesh"]
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry import InMemoryMesh, MemoryFile, MeshSource
-from merganser.geometry.meshes import convex_hull, read_surface_mesh
+from merganser.geometry.meshes import convex_hull, read_surface_mesh, read_vertices
 from merganser.multibody.parsing.errors import located
 from merganser.multibody.parsing.mjcf_mass import MassProperties, mesh_mass
 from merganser.multibody.parsing.mjcf_pose import read_quaternion
@@ -86,9 +87,7 @@ def read_mesh(node: XmlNode, source: MjcfSource) -> MjcfMesh:
         vertices, faces = _read_elements(node)
     p_ref = node.vector_attribute("refpos", 3, [0.0, 0.0, 0.0])
     R_GM = RotationMatrix(read_quaternion(node, "refquat")).inverse()
-    # In MuJoCo, coordinates have single precision.
-    scaled = (vertices - p_ref) * scale
-    points = (scaled @ R_GM.matrix().T).astype(np.float32).astype(np.float64)
+    points = (vertices - p_ref) * scale @ R_GM.matrix().T
     if not np.isfinite(points).all():
         raise node.error(f"{node.describe()} has vertices too far away to compute with.")
     X_GM = RigidTransform(R_GM, -(R_GM @ (p_ref * scale)))
@@ -110,16 +109,24 @@ def _in_memory(vertices: np.ndarray, faces: np.ndarray, name: str) -> InMemoryMe
 
 
 def _read_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices, in single precision, shape [n, 3], and faces, shape [m, 3]."""
+    """Vertices, in the single precision in which MuJoCo has them, shape [n, 3], and faces, shape [m, 3]."""
     ending = path.suffix.lower()
     if ending == ".obj":
-        mesh = read_surface_mesh(MeshSource(path))
-        vertices, faces = mesh.vertex_array(), mesh.triangle_array()
+        vertices, faces = _read_obj(path)
     else:
         vertices, faces = (_read_stl if ending == ".stl" else _read_msh)(path.read_bytes(), path)
     if not np.isfinite(vertices).all():
         raise RuntimeError(f"The mesh file '{path}' has a vertex with a coordinate that is not finite.")
     return np.asarray(vertices, dtype=np.float32).astype(np.float64), faces
+
+
+def _read_obj(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """A Wavefront file; the hull of its vertices, if there are no faces in it."""
+    source = MeshSource(path)
+    if not re.search(rb"^\s*f\s", source.read(), re.MULTILINE):
+        return _hull_of(read_vertices(source), str(path))
+    mesh = read_surface_mesh(source)
+    return mesh.vertex_array(), mesh.triangle_array()
 
 
 def _read_stl(data: bytes, path: Path) -> tuple[np.ndarray, np.ndarray]:

@@ -168,10 +168,11 @@ class _TreeReader:
         world = MjcfBody(root, source, "world", None, RigidTransform())
         inside = self._placed(source, Spot(), world, RigidTransform(), is_complete=True)
         inside.placement.names.add("body", "world", (), world, root)
-        for node in root.find_all("worldbody"):
-            self._read_children(node, inside)
-        for node in root.find_all("body"):
-            raise node.error("<body> stands outside of <worldbody>; move it there.")
+        for node in root.find_all("worldbody", "body"):
+            if node.tag == "worldbody":
+                self._read_children(node, inside)
+            else:  # in parts of models that others include
+                self._read_body(node, inside)
         return MjcfTree(world, self._placements)
 
     def _placed(
