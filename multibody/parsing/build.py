@@ -47,7 +47,6 @@ from merganser.multibody.tree import (
     WeldJoint,
 )
 
-
 _NUM_OWN_INSTANCES = 2  # of every plant: the world, and that of elements without a model
 
 
@@ -189,7 +188,7 @@ class _DocumentBuilder:
             return
         self._diagnostics.warn(
             model.location,
-            f"gravity {model.gravity.tolist()} of model '{model.name}' is not used: there are other models in the plant. "
+            f"gravity {model.gravity.tolist()} of model '{model.name}' is not used: the plant has other models. "
             "Call plant.mutable_gravity_field().set_gravity_vector() to change it.",
         )
 

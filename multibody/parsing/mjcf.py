@@ -63,7 +63,7 @@ def read_mjcf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) 
 def _describe(tree: MjcfTree, model: MjcfModel, description: ModelDescription, report: MjcfReport) -> None:
     """Writes down bodies, and what refers to them."""
     actuators = read_actuators(tree, model, report)
-    read_spring_dampers(model.joints(), ReferenceMass(model).of_joint)
+    read_spring_dampers(model.joints(), ReferenceMass(model).effective)
     pairs = read_pairs(tree, model, report)
     touching = touching_geometries(model, pairs)
     add_links(model, description, touching, report)

@@ -129,6 +129,6 @@ def _parameters(node: XmlNode, name: str, default: tuple[float, float, float]) -
     """The first three of up to ten parameters; those that are not there keep their values."""
     if name not in node.attributes:
         return default
-    given = node.vector_attribute(name, tuple(range(1, _MAX_PARAMETERS + 1)))[:3].tolist()
-    first, second, third = [*given, *default[len(given) :]]
+    given = node.vector_attribute(name, tuple(range(1, _MAX_PARAMETERS + 1)))[:3]
+    first, second, third = (*map(float, given), *default[len(given) :])
     return first, second, third

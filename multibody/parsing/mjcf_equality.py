@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["add_equalities"]
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -145,12 +146,11 @@ class _EqualityWriter:
             lengths = [self._length(kind, thing) for thing in things]
             self._add_coupler(node, kind, lengths, a, copies)
 
-    def _length(self, kind: str, thing: object) -> FixedTendon | None:
+    def _length(self, kind: str, thing: Any) -> FixedTendon | None:
         """The linear function of joints that is held; None if it is none."""
         if kind == "tendon":
             return thing if isinstance(thing, FixedTendon) else None
-        _, part = thing  # type: ignore[misc]
-        joint = self.model.joint_of[part]
+        joint = self.model.joint_of[thing[1]]
         return FixedTendon({joint: 1.0}) if joint.is_scalar else None
 
     def _add_coupler(

@@ -129,8 +129,9 @@ class MjcfGeometryReader:
         else:
             X_BG, size = part.pose(), _sizes(node, kind, _NUM_SIZES[kind])
         is_shell = read_flag(node, "shellinertia", False)
-        mass = self._weighed(node, (shell_mass if is_shell else solid_mass)(kind, size)) if has_mass else None
-        return _primitive(kind, size), X_BG, mass or MassProperties()
+        unit = (shell_mass if is_shell else solid_mass)(kind, size)
+        mass = self._weighed(node, unit) if has_mass else MassProperties()
+        return _primitive(kind, size), X_BG, mass
 
     def _mesh(self, source: MjcfSource, asset: XmlNode) -> MjcfMesh:
         if id(asset) not in self._meshes:
@@ -142,7 +143,7 @@ class MjcfGeometryReader:
         if id(asset) not in self._fields:
             mesh = read_height_field(asset, part.source)
             self._fields[id(asset)] = ShapeDescription("Mesh", (1.0, 1.0, 1.0), mesh=mesh)
-        self.report.add(part.node.location, "<geom type=\"hfield\"> is a mesh, whose convex hull touches other geometries")
+        self.report.add(part.node.location, "<geom type=\"hfield\"> touches others with the convex hull of its mesh")
         return self._fields[id(asset)]
 
     @staticmethod

@@ -74,7 +74,7 @@ def _read_png(path: Path) -> np.ndarray:
 
     with Image.open(path, formats=["PNG"]) as picture:
         if picture.width * picture.height > _MAX_POINTS:
-            raise RuntimeError(f"'{path}' has {picture.width} x {picture.height} pixels, expected {_MAX_POINTS} at most.")
+            raise RuntimeError(f"'{path}' has {picture.width} x {picture.height} pixels; {_MAX_POINTS} may be there.")
         return np.asarray(picture.convert("L"), dtype=np.float64)[::-1]
 
 

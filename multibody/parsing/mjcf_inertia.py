@@ -1,4 +1,4 @@
-"""Mass properties of bodies in MJCF files: written, or those of their geometries, and what the compiler makes of them."""
+"""Mass properties of bodies in MJCF files: as written, or those of their geometries."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _possible(
         report.add(
             node.location,
             f"{node.describe()} has a mass of {mass.mass:g} kg with principal moments of inertia "
-            f"{', '.join(f'{moment:.6g}' for moment in new)} kg m^2, which no body has. It gets those of a ball of water",
+            f"{', '.join(f'{moment:.6g}' for moment in new)} kg m^2, which no body has; it is a ball of water",
         )
         m = mass.mass if mass.mass > 0.0 else 1.0
         radius = (m / (4.0 / 3.0 * np.pi * _WATER)) ** (1.0 / 3.0)

@@ -159,7 +159,7 @@ def read_spring_dampers(joints: Iterable[MjcfJoint], inertia_of: Callable[[MjcfJ
 
     Args:
         joints: all joints.
-        inertia_of: tells what moves with a hinge or slide in the configuration of the file [kg m^2 or kg].
+        inertia_of: tells what the force of a hinge or slide moves in the configuration of the file [kg m^2 or kg].
     """
     for joint in joints:
         T, ratio = joint.time_constant, joint.damping_ratio
@@ -184,7 +184,7 @@ def read_range(node: XmlNode, name: str, switch: str, settings: MjcfSettings) ->
         return None
     low, high = node.vector_attribute(name, 2, [0.0, 0.0]).tolist()
     if not low <= high:
-        raise node.error(f"attribute '{name}' of {node.describe()} is {low:g} {high:g}; expected the lower value first.")
+        raise node.error(f"attribute '{name}' of {node.describe()} is {low:g} {high:g}; the lower one comes first.")
     return low, high
 
 

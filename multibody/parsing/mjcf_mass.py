@@ -79,7 +79,7 @@ def solid_mass(kind: str, size: Sequence[float]) -> MassProperties:
             return _made_of(mass, *(mass / 3.0 * np.array([y * y + z * z, x * x + z * z, x * x + y * y])))
         case "cylinder":
             return _solid_cylinder(*size)
-    return _capsule(*size, _solid_cylinder, _solid_ellipsoid, offset=3.0 / 8.0)
+    return _capsule(size, _solid_cylinder, _solid_ellipsoid, offset=3.0 / 8.0)
 
 
 def shell_mass(kind: str, size: Sequence[float]) -> MassProperties:
@@ -92,8 +92,8 @@ def shell_mass(kind: str, size: Sequence[float]) -> MassProperties:
         case "box":
             return _hollow_box(*size)
         case "cylinder":
-            return _hollow_cylinder(*size, is_closed=True)
-    return _capsule(*size, _hollow_cylinder, _hollow_ellipsoid, offset=1.0 / 2.0)
+            return _hollow_cylinder(size[0], size[1], is_closed=True)
+    return _capsule(size, _hollow_cylinder, _hollow_ellipsoid, offset=1.0 / 2.0)
 
 
 def _solid_ellipsoid(a: float, b: float, c: float) -> MassProperties:
@@ -141,8 +141,9 @@ def _hollow_ellipsoid(a: float, b: float, c: float) -> MassProperties:
     return _made_of(area, *moments)
 
 
-def _capsule(r: float, h: float, cylinder: _Shape, ball: _Shape, offset: float) -> MassProperties:
-    """A cylinder between two halves of a ball, of which the mass centres are `offset` r from their discs."""
+def _capsule(size: Sequence[float], cylinder: _Shape, ball: _Shape, offset: float) -> MassProperties:
+    """A cylinder between two halves of a ball, of which the mass centres are `offset` radii from their discs."""
+    r, h = size
     middle, caps = cylinder(r, h), ball(r, r, r)
     lever = offset * r
     across = middle.I_SScm_S[0, 0] + caps.I_SScm_S[0, 0] + caps.mass * (h * h + 2.0 * h * lever)

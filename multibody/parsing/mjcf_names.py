@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Copy", "Copies", "MjcfNames", "Spot", "unique_name"]
+__all__ = ["Copies", "Copy", "MjcfNames", "Spot", "unique_name"]
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -91,10 +91,12 @@ class MjcfNames:
         found = self._things.get((kind, name), [])
         if not found and self.is_complete:
             known = [known_name for known_kind, known_name in self._things if known_kind == kind]
-            raise node.error(f"{node.describe()} names the {kind} '{name}', which is none. {nearest_names(name, known)}")
+            raise node.error(f"{node.describe()} names the {kind} '{name}'. {nearest_names(name, known)}")
         return found
 
-    def combinations(self, node: XmlNode, references: Collection[tuple[str, str]]) -> Iterator[tuple[Copies, list[Any]]]:
+    def combinations(
+        self, node: XmlNode, references: Collection[tuple[str, str]]
+    ) -> Iterator[tuple[Copies, list[Any]]]:
         """The elements that an element of another section refers to, once for every replica of them.
 
         Args:

@@ -28,11 +28,6 @@ class ReferenceMass:
     def __init__(self, model: MjcfModel):
         self._model = model
 
-    def of_joint(self, joint: MjcfJoint) -> float:
-        """The element of a hinge or slide on the diagonal of M [kg m^2 or kg]."""
-        i = self._starts[joint]
-        return float(self._M[i, i])
-
     def effective(self, joint: MjcfJoint) -> float:
         """What its force feels if all other joints are free: one over the diagonal of the inverse [kg m^2 or kg]."""
         i = self._starts[joint]

@@ -31,8 +31,8 @@ _USED: dict[str, str] = {
     "joint": "name class type group pos axis springdamper limited range actuatorfrclimited actuatorfrcrange stiffness "
     "damping armature frictionloss ref springref user",
     "freejoint": "name group",
-    "geom": f"name class type contype conaffinity group size material friction mass density shellinertia fromto {_POSE} "
-    "hfield mesh fitscale rgba castshadow user",
+    "geom": f"name class type contype conaffinity group size material friction mass density shellinertia fromto "
+    f"hfield mesh fitscale rgba castshadow user {_POSE}",
     "site": f"name class type group size fromto material mesh rgba user {_POSE}",
     "mesh": "name class file content_type scale refpos refquat vertex face normal texcoord smoothnormal maxhullvert "
     "inertia builtin params material",

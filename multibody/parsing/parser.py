@@ -38,8 +38,9 @@ _DIRECTIVES = "dmd.yaml"
 class Parser:
     """Reads URDF, SDF and MJCF models, meshes, and model directives, into a plant.
 
-    A URDF, SDF or MJCF (`.xml`) file is read and checked as a whole before the plant is touched: if an `AddModels` call raises an
-    error about the file, the plant is as it was. If a model directive fails, what those before it have added stays.
+    A URDF, SDF or MJCF (`.xml`) file is read and checked as a whole before the plant is touched: if an `AddModels` call
+    raises an error about the file, the plant is as it was. If a model directive fails, what those before it have added
+    stays.
     An .obj file is a model with one body, of water, in the shape of the mesh.
     What a file says but the plant does not honour is logged as a warning to the logger
     `merganser.multibody.parsing`, or raised if parsing is strict.
