@@ -69,7 +69,7 @@ def _describe(tree: MjcfTree, model: MjcfModel, description: ModelDescription, r
     add_links(model, description, touching, report)
     add_actuators(actuators, model, description, report)
     add_equalities(tree, model, description, report)
-    add_exclusions(tree, model, touching, pairs, description)
+    add_exclusions(tree, model, touching, pairs, description, report)
     apply_home(tree.world.source, model, description, report)
 
 

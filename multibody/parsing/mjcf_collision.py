@@ -2,6 +2,9 @@
 
 Two geometries touch if the type of one meets the affinity of the other, unless their bodies are welded together, or
 welded to parent and child, or excluded. Geometries of a <pair> touch whatever their bits say.
+
+The plant by itself lets bodies ignore each other that are neighbours along a joint, also if one of them cannot move,
+which MuJoCo does not.
 """
 
 from __future__ import annotations
@@ -49,7 +52,12 @@ def read_pairs(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> Pairs:
 
 
 def add_exclusions(
-    tree: MjcfTree, model: MjcfModel, touching: set[MjcfGeometry], pairs: Pairs, description: ModelDescription
+    tree: MjcfTree,
+    model: MjcfModel,
+    touching: set[MjcfGeometry],
+    pairs: Pairs,
+    description: ModelDescription,
+    report: MjcfReport,
 ) -> None:
     """Adds the exclusions that follow from bits, the tree and <exclude>.
 
@@ -59,6 +67,7 @@ def add_exclusions(
         touching: geometries with the proximity role.
         pairs: these touch nevertheless.
         description: receives the exclusions.
+        report: names geometries that touch in MuJoCo, but not here.
 
     Raises:
         ParsingError: there is no such body.
@@ -75,6 +84,7 @@ def add_exclusions(
     excluded += [
         (own_geometries[a], own_geometries[b], where) for a, b, where in _excluded_bodies(tree, model)
     ]
+    _report_neighbours(own_geometries, pairs, report)
     for first, second, where in excluded:
         for part_of_first, part_of_second in _without_pairs(first, second, pairs):
             description.exclusions.append(
@@ -82,6 +92,23 @@ def add_exclusions(
                     tuple(references[g] for g in part_of_first), tuple(references[g] for g in part_of_second), where
                 )
             )
+
+
+def _report_neighbours(own: dict[MjcfLink, list[MjcfGeometry]], pairs: Pairs, report: MjcfReport) -> None:
+    """Names bodies that ignore each other because of the joint between them, though MuJoCo lets them touch."""
+    for link, geometries in own.items():
+        parent = link.parent
+        if parent is None or parent.is_world or len(link.joints) > 1:
+            continue
+        is_fixed = parent.weld_root().is_world and link.joints
+        chosen = [frozenset((g, other)) in pairs for g in geometries for other in own[parent]]
+        if any(chosen) or (is_fixed and any(_meet(g, other) for g in geometries for other in own[parent])):
+            node = link.body.node
+            report.add(node.location, f"<body> '{link.name}' does not touch '{parent.name}', its neighbour in the tree")
+
+
+def _meet(first: MjcfGeometry, second: MjcfGeometry) -> bool:
+    return bool(first.contype & second.conaffinity or second.contype & first.conaffinity)
 
 
 def _of(links: list[MjcfLink], own: dict[MjcfLink, list[MjcfGeometry]]) -> list[MjcfGeometry]:

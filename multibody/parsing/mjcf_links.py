@@ -156,7 +156,7 @@ class _LinkWriter:
                 name = unique_name(part.name, taken)
                 location = part.node.location
                 if name != part.name:
-                    self._report.add(location, f"<site> '{part.name}' has the name of another frame, and is '{name}'")
+                    self._report.add(location, "<site> has the name of another frame: a number is added to that of its own")
                 self._description.frames.append(
                     FrameDescription(name, self._model.reference(link), X_BS, location, self._model.name)
                 )

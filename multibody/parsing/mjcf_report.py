@@ -41,7 +41,11 @@ class MjcfReport:
         """
         if not self.entries:
             return
-        ordered = sorted(self.entries.items(), key=lambda entry: (entry[1][0].file != location.file, entry[1][0].line))
+        def place(where: SourceLocation) -> tuple[bool, str, int]:
+            return where.file != location.file, where.file, where.line
+
+        found = [(what, sorted(places, key=place)) for what, places in self.entries.items()]
+        ordered = sorted(found, key=lambda entry: place(entry[1][0]))
         lines = [f"  {_describe(places, location)}: {what}" for what, places in ordered]
         diagnostics.warn(location, "\n".join(["not everything in this MJCF file has a counterpart.", *lines]))
 

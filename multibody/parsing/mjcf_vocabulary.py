@@ -61,7 +61,7 @@ _MEANING = {
 }  # fmt: skip
 _DRAWING = ("visual", "statistic", "size")
 _SECTIONS = {
-    "sensor": "is not read; ask the plant, its ports and the frames of the sites",
+    "sensor": "is not read: ask the plant",
     "custom": "is not kept",
     "extension": "is not used; plugins of MuJoCo are not run",
     "deformable": "is left out; deformable bodies of MJCF are not modelled",
@@ -80,7 +80,7 @@ def report_unused(source: MjcfSource, report: MjcfReport) -> None:
     for section in source.root.children:
         if section.tag in _SECTIONS:
             for child in section.children:
-                report.add(child.location, f"<{section.tag}> <{child.tag}> {_SECTIONS[section.tag]}")
+                report.add(child.location, f"<{child.tag}> in <{section.tag}> {_SECTIONS[section.tag]}")
         elif section.tag in _READ_SECTIONS:
             _report_below(section, report)
             if section.tag == "option":
@@ -96,13 +96,22 @@ def _report_below(root: XmlNode, report: MjcfReport) -> None:
         waiting += reversed(node.children)
         words = _USED.get(f"{root.tag}/{node.tag}", _USED.get(node.tag))
         if words is not None:
-            used = words.split()
-            for name in node.attributes:
-                if name not in used and not _is_harmless(node, name):
-                    meaning = f": {_MEANING[name]}" if name in _MEANING else ""
-                    report.add(node.location, f"<{node.tag}> {name} has no effect{meaning}")
+            _report_attributes(node, words.split(), report)
         for child in node.find_all("skin", "layer"):
             report.add(child.location, f"<{child.tag}> is not drawn")
+
+
+def _report_attributes(node: XmlNode, used: list[str], report: MjcfReport) -> None:
+    """Names the attributes that have no effect, those together that have none for the same reason."""
+    by_meaning: dict[str, list[str]] = {}
+    for name in node.attributes:
+        if name not in used and not _is_harmless(node, name):
+            shown = f"{name}=\"{node.attributes[name]}\"" if name == "timestep" else name
+            by_meaning.setdefault(_MEANING.get(name, ""), []).append(shown)
+    for meaning, names in by_meaning.items():
+        verb = "has" if len(names) == 1 else "have"
+        reason = f": {meaning}" if meaning else ""
+        report.add(node.location, f"<{node.tag}> {', '.join(sorted(names))} {verb} no effect{reason}")
 
 
 def _report_flags(option: XmlNode, report: MjcfReport) -> None:
