@@ -181,7 +181,7 @@ def _gains(actuator: MjcfActuator, reference: ReferenceMass, report: MjcfReport)
         report.add(location, f"<{actuator.node.tag}> dyntype {law.dynamics}: its control is not filtered")
     if law.is_motor:
         return None
-    stiffness, damping = -law.bias[1], -law.bias[2]
+    stiffness, damping = abs(law.bias[1]), abs(law.bias[2])  # neither is positive
     if law.damping_ratio > 0.0 and actuator.gear:
         mass = reference.effective(actuator.joint) / actuator.gear**2
         damping = 2.0 * law.damping_ratio * sqrt(stiffness * mass)

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["MjcfReport"]
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from merganser.multibody.parsing.errors import Diagnostics, SourceLocation
 
@@ -52,7 +53,9 @@ class MjcfReport:
 
 def _describe(places: list[SourceLocation], document: SourceLocation) -> str:
     """The places of one thing: `line 3`, `lines 3, 4 and 20 others`; with the file, if it is another one."""
-    names = [str(place.line) if place.file == document.file else str(place) for place in places]
+    names = [
+        str(place.line) if place.file == document.file else f"{Path(place.file).name}:{place.line}" for place in places
+    ]
     shown, others = names[:_NUM_PLACES], len(names) - _NUM_PLACES
     text = ", ".join(shown) + (f" and {others} others" if others > 0 else "")
     return f"line{'s' if len(names) > 1 else ''} {text}" if places[0].file == document.file else text
