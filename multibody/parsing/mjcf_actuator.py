@@ -56,7 +56,7 @@ class MjcfActuator:
 def read_actuators(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> list[MjcfActuator]:
     """Reads all actuators, replicas and attached models included, in the order of the files.
 
-    What they add to the armature and damping of their joints is added there.
+    What they add to the inertia and damping of their joints is added there.
 
     Args:
         tree: has the sections of all files.
@@ -75,7 +75,7 @@ def read_actuators(tree: MjcfTree, model: MjcfModel, report: MjcfReport) -> list
                 actuators += _read(element, placement, model, report)
     for actuator in actuators:
         squared = actuator.gear**2
-        actuator.joint.armature += squared * actuator.rotor_inertia
+        actuator.joint.rotors += squared * actuator.rotor_inertia
         actuator.joint.damping += squared * _damping(actuator.node, report)
     return actuators
 
@@ -140,7 +140,7 @@ def add_actuators(
 
     Args:
         actuators: all of them; their joints have their names.
-        model: has the joints, with all of their armature.
+        model: has the joints.
         description: has the joints, and receives the actuators.
         report: receives what has no counterpart.
     """

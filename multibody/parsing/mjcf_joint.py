@@ -37,6 +37,7 @@ class MjcfJoint:
         stiffness: of its spring [N m/rad or N/m].
         spring_reference: value without force of the spring [rad or m].
         armature: inertia that moves with it [kg m^2 or kg].
+        rotors: the same, of the rotors of its actuators.
         time_constant, damping_ratio: from which stiffness and damping follow, if both are positive [s, 1].
         name: in the plant; set when all are known.
     """
@@ -53,6 +54,7 @@ class MjcfJoint:
     stiffness: float = 0.0
     spring_reference: float = 0.0
     armature: float = 0.0
+    rotors: float = 0.0
     time_constant: float = 0.0
     damping_ratio: float = 0.0
     name: str = ""

@@ -79,21 +79,21 @@ def solid_mass(kind: str, size: Sequence[float]) -> MassProperties:
             return _made_of(mass, *(mass / 3.0 * np.array([y * y + z * z, x * x + z * z, x * x + y * y])))
         case "cylinder":
             return _solid_cylinder(*size)
-    return _capsule(size, _solid_cylinder, _solid_ellipsoid, offset=3.0 / 8.0)
+    return _capsule(size, _solid_cylinder, lambda r: _solid_ellipsoid(r, r, r), offset=3.0 / 8.0)
 
 
 def shell_mass(kind: str, size: Sequence[float]) -> MassProperties:
     """A thin primitive of density 1 kg/m^2 about its centre; arguments as solid_mass()."""
     match kind:
         case "sphere":
-            return _hollow_ellipsoid(size[0], size[0], size[0])
+            return _hollow_sphere(size[0])
         case "ellipsoid":
             return _hollow_ellipsoid(*size)
         case "box":
             return _hollow_box(*size)
         case "cylinder":
             return _hollow_cylinder(size[0], size[1], is_closed=True)
-    return _capsule(size, _hollow_cylinder, _hollow_ellipsoid, offset=1.0 / 2.0)
+    return _capsule(size, _hollow_cylinder, _hollow_sphere, offset=1.0 / 2.0)
 
 
 def _solid_ellipsoid(a: float, b: float, c: float) -> MassProperties:
@@ -132,6 +132,11 @@ def _hollow_box(x: float, y: float, z: float) -> MassProperties:
     return _made_of(mass, *moments)
 
 
+def _hollow_sphere(r: float) -> MassProperties:
+    area = 4.0 * np.pi * r * r
+    return _made_of(area, *np.full(3, 2.0 / 3.0 * area * r * r))
+
+
 def _hollow_ellipsoid(a: float, b: float, c: float) -> MassProperties:
     """A layer that makes all semi-axes longer by a micrometre, with the area by Thomsen's formula, as in MuJoCo."""
     p = _THOMSEN
@@ -144,7 +149,7 @@ def _hollow_ellipsoid(a: float, b: float, c: float) -> MassProperties:
 def _capsule(size: Sequence[float], cylinder: _Shape, ball: _Shape, offset: float) -> MassProperties:
     """A cylinder between two halves of a ball, of which the mass centres are `offset` radii from their discs."""
     r, h = size
-    middle, caps = cylinder(r, h), ball(r, r, r)
+    middle, caps = cylinder(r, h), ball(r)
     lever = offset * r
     across = middle.I_SScm_S[0, 0] + caps.I_SScm_S[0, 0] + caps.mass * (h * h + 2.0 * h * lever)
     along = middle.I_SScm_S[2, 2] + caps.I_SScm_S[2, 2]

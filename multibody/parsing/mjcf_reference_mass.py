@@ -22,7 +22,7 @@ class ReferenceMass:
     """Computes the mass matrix when it is first asked for.
 
     Args:
-        model: all bodies and joints; their armatures are complete.
+        model: all bodies and joints; the inertia of rotors is known.
     """
 
     def __init__(self, model: MjcfModel):
@@ -64,7 +64,7 @@ class ReferenceMass:
             M += J[:3].T @ mass.I_SScm_S @ J[:3] + mass.mass * J[3:].T @ J[3:]
         for joint, start in self._starts.items():
             for k in range(joint.num_velocities):
-                M[start + k, start + k] += joint.armature
+                M[start + k, start + k] += joint.armature + joint.rotors
         return M
 
 
