@@ -1,4 +1,4 @@
-"""What a model file has, on one page: bodies, joints, actuators, what else acts, and what was approximated or left out."""
+"""What a model file has, on one page: bodies, joints, actuators and the rest, and what was approximated or left out."""
 
 from __future__ import annotations
 

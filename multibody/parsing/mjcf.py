@@ -44,6 +44,11 @@ def read_mjcf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) 
     Raises:
         ParsingError: the document is not a valid MJCF model.
     """
+    with np.errstate(all="ignore"):  # what is too large is found where it is used
+        return _read(root, package_map, diagnostics)
+
+
+def _read(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
     report = MjcfReport()
     source = read_source(root, package_map)
     tree = read_tree(source, report)

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isinf, sqrt
 
+import numpy as np
+
 from merganser.multibody.parsing.description import ActuatorDescription, ModelDescription
 from merganser.multibody.parsing.mjcf_actuator_law import ActuatorLaw, read_law
 from merganser.multibody.parsing.mjcf_bodies import MjcfModel
@@ -160,6 +162,10 @@ def add_actuators(
             joint = description.joints[place]
             rotor += joint.armature / actuator.gear**2
             description.joints[place] = replace(joint, armature=0.0)
+        gains = _gains(actuator, reference, report)
+        if not np.isfinite([rotor, rotor * actuator.gear**2, *(gains or ())]).all():
+            node = actuator.node
+            raise node.error(f"{node.describe()} has a gear, gain or armature too large or small to compute with.")
         description.actuators.append(
             ActuatorDescription(
                 name,
@@ -169,7 +175,7 @@ def add_actuators(
                 effort_limit=limit,
                 rotor_inertia=rotor,
                 gear_ratio=actuator.gear or 1.0,
-                controller_gains=_gains(actuator, reference, report),
+                controller_gains=gains,
             )
         )
 

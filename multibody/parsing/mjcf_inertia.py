@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from merganser.multibody.parsing.errors import ParsingError, located
 from merganser.multibody.parsing.mjcf_mass import MassProperties, total_mass
 from merganser.multibody.parsing.mjcf_report import MjcfReport
 from merganser.multibody.parsing.mjcf_tree import MjcfBody, MjcfPart
@@ -47,7 +48,7 @@ def body_mass(body: MjcfBody, of_geometries: Sequence[MassProperties], report: M
     if mass.mass < settings.smallest_mass:
         mass = MassProperties(settings.smallest_mass, mass.p_SoScm_S, mass.I_SScm_S)
     if not np.isfinite(mass.I_SScm_S).all() or not np.isfinite([mass.mass, *mass.p_SoScm_S]).all():
-        raise body.node.error(f"{body.node.describe()} has mass properties too large to compute with.")
+        raise _too_large(body.node)
     return _possible(body.node, mass, settings.smallest_inertia, settings.balances_inertia, report)
 
 
@@ -100,10 +101,18 @@ def scaled_to_total(masses: Sequence[MassProperties], total: float) -> list[Mass
     return [mass.scaled(total / sum_of_masses) for mass in masses]
 
 
-def to_spatial_inertia(mass: MassProperties) -> SpatialInertia:
-    """M_SSo_S."""
+def to_spatial_inertia(mass: MassProperties, node: XmlNode) -> SpatialInertia:
+    """M_SSo_S; a ParsingError about an element, if that is too large to compute with."""
     if mass.mass == 0.0:
         return SpatialInertia.Zero()
     I = 0.5 * (mass.I_SScm_S + mass.I_SScm_S.T)
-    moments = RotationalInertia(*np.diag(I), I[0, 1], I[0, 2], I[1, 2])
-    return SpatialInertia.MakeFromCentralInertia(mass.mass, mass.p_SoScm_S, moments)
+    with located(node.location):
+        moments = RotationalInertia(*np.diag(I), I[0, 1], I[0, 2], I[1, 2])
+        inertia = SpatialInertia.MakeFromCentralInertia(mass.mass, mass.p_SoScm_S, moments)
+    if not np.isfinite(inertia.CopyToFullMatrix6()).all():
+        raise _too_large(node)
+    return inertia
+
+
+def _too_large(node: XmlNode) -> ParsingError:
+    return node.error(f"{node.describe()} has mass properties too large to compute with.")

@@ -168,6 +168,9 @@ def read_spring_dampers(joints: Iterable[MjcfJoint], inertia_of: Callable[[MjcfJ
         if joint.is_scalar and T > 0.0 and ratio > 0.0:
             inertia = inertia_of(joint)
             joint.stiffness, joint.damping = inertia / (T * ratio) ** 2, 2.0 * inertia / T
+            if not np.isfinite([joint.stiffness, joint.damping]).all():
+                node = joint.part.node
+                raise node.error(f"{node.describe()} has a springdamper too large or small to compute with.")
 
 
 def read_range(node: XmlNode, name: str, switch: str, settings: MjcfSettings) -> tuple[float, float] | None:

@@ -67,7 +67,7 @@ class _LinkWriter:
                 self._description.world_collisions += collisions
                 continue
             added = LinkDescription(
-                link.name, to_spatial_inertia(link.mass), link.body.node.location, visuals, collisions
+                link.name, to_spatial_inertia(link.mass, link.body.node), link.body.node.location, visuals, collisions
             )
             self._description.links.append(added)
             self._add_joints(link, added)
@@ -156,7 +156,7 @@ class _LinkWriter:
                 name = unique_name(part.name, taken)
                 location = part.node.location
                 if name != part.name:
-                    self._report.add(location, "<site> has the name of another frame: a number is added to that of its own")
+                    self._report.add(location, "<site> has the name of another frame: a number is added to its own")
                 self._description.frames.append(
                     FrameDescription(name, self._model.reference(link), X_BS, location, self._model.name)
                 )

@@ -51,6 +51,8 @@ class MjcfMesh:
             vertices, faces = _hull(self.node, triangles.reshape(-1, 3))
             triangles = vertices[faces]
         mass = mesh_mass(triangles, kind)
+        if not np.isfinite([mass.mass, *mass.p_SoScm_S, *mass.I_SScm_S.ravel()]).all():
+            raise self.node.error(f"{self.node.describe()} is too large to compute with.")
         if not mass.mass > 0.0:
             what = "area" if kind == "shell" else "volume"
             raise self.node.error(f"{self.node.describe()} has no {what}, from which a mass could follow.")

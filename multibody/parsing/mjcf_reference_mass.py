@@ -29,7 +29,12 @@ class ReferenceMass:
         self._model = model
 
     def effective(self, joint: MjcfJoint) -> float:
-        """What its force feels if all other joints are free: one over the diagonal of the inverse [kg m^2 or kg]."""
+        """What its force feels if all other joints are free: one over the diagonal of the inverse [kg m^2 or kg].
+
+        NaN, if the masses are too large to compute with.
+        """
+        if not np.isfinite(self._M).all():
+            return float("nan")
         i = self._starts[joint]
         unit = np.zeros(len(self._M))
         unit[i] = 1.0
