@@ -39,7 +39,6 @@ from merganser.multibody.tree import (
     PlanarJoint,
     PrismaticJoint,
     PrismaticSpring,
-    QuaternionFloatingJoint,
     RevoluteJoint,
     RevoluteSpring,
     ScrewJoint,
@@ -197,6 +196,8 @@ class _DocumentBuilder:
         self._bodies[BodyReference(model_name, link.name)] = body
         if link.X_WB is not None:
             self._plant.SetDefaultFloatingBaseBodyPose(body, link.X_WB)
+        if link.floating_damping:
+            self._plant.SetDefaultFloatingBaseBodyDamping(body, link.floating_damping)
         self._add_geometries(body, BodyReference(model_name, link.name), link.visuals, link.collisions)
 
     def _add_world_geometries(self, model: ModelDescription) -> None:
@@ -312,8 +313,6 @@ def _make_joint(joint: JointDescription, frame_on_parent: Any, frame_on_child: A
             X_FM=RigidTransform() if joint.X_FM is None else joint.X_FM,
         )
     damping: Any = joint.damping
-    if joint.type == "quaternion_floating":
-        return QuaternionFloatingJoint(joint.name, frame_on_parent, frame_on_child, damping, damping)
     if joint.type in _JOINTS_WITH_DAMPING:
         return _JOINTS_WITH_DAMPING[joint.type](joint.name, frame_on_parent, frame_on_child, damping)
     if joint.type == "screw":

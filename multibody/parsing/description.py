@@ -123,6 +123,7 @@ class LinkDescription:
     Attributes:
         M_BBo_B: spatial inertia about Bo, expressed in B.
         X_WB: where the file puts the body if nothing joins it to another; None if the file does not say.
+        floating_damping: of each of its velocities, if it floats [N m s and N s/m].
     """
 
     name: str
@@ -131,6 +132,7 @@ class LinkDescription:
     visuals: list[GeometryDescription] = field(default_factory=list)
     collisions: list[GeometryDescription] = field(default_factory=list)
     X_WB: RigidTransform | None = None
+    floating_damping: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class JointDescription:
     """A joint J between a parent body P and a child body C; it belongs to the child's model.
 
     Attributes:
-        type: revolute, prismatic, fixed, ball, universal, planar, screw, curvilinear or quaternion_floating.
+        type: revolute, prismatic, fixed, ball, universal, planar, screw or curvilinear.
         X_PJ: joint frame in the parent at zero configuration; None: the parent's body frame itself.
         X_CJ: joint frame in the child; None: the child's body frame itself.
         X_FM: for a fixed joint, the child's joint frame in the parent's, if they do not coincide.

@@ -69,13 +69,15 @@ class MjcfDefaults:
     def _find(self, node: XmlNode, inherited: str) -> _Class:
         name = node.attributes.get("class") or inherited or self.main
         if name not in self.classes:
-            raise node.error(f"{node.describe()} has the class '{name}'. {nearest_names(name, self.classes)}")
+            hint = nearest_names(name, self.classes)
+            raise node.error(f"{node.describe()} has the class '{name}', which is none. {hint}")
         return self.classes[name]
 
     def check(self, node: XmlNode, name: str) -> str:
         """Returns the name of a class that an element names for those in it."""
         if name and name not in self.classes:
-            raise node.error(f"{node.describe()} has the childclass '{name}'. {nearest_names(name, self.classes)}")
+            hint = nearest_names(name, self.classes)
+            raise node.error(f"{node.describe()} has the childclass '{name}', which is none. {hint}")
         return name
 
 

@@ -53,11 +53,11 @@ def _apply(node: XmlNode, model: MjcfModel, description: ModelDescription) -> No
     for joint in model.joints():
         values = q[start : start + joint.num_positions]
         start += joint.num_positions
-        if joint.name in joints:
+        if joint.type != "free":
             place = joints[joint.name]
             default = _default_positions(node, joint, values)
             description.joints[place] = replace(description.joints[place], default_positions=default)
-        elif joint.type == "free":
+        else:
             rotation = RotationMatrix(Quaternion(_unit(node, joint, values[3:])))
             links[joint.name].X_WB = RigidTransform(rotation, values[:3])
 
@@ -66,8 +66,6 @@ def _default_positions(node: XmlNode, joint: MjcfJoint, values: np.ndarray) -> t
     """Positions in the order of the plant."""
     if joint.type == "ball":
         return tuple(RollPitchYaw(RotationMatrix(Quaternion(_unit(node, joint, values)))).vector())
-    if joint.type == "free":
-        return (*_unit(node, joint, values[3:]), *values[:3])
     return tuple(values)
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 __all__ = ["add_links"]
 
-import numpy as np
-
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.description import (
     BodyReference,
@@ -83,8 +81,8 @@ class _LinkWriter:
         for number, joint in enumerate(link.joints):
             is_last = number == len(link.joints) - 1
             outboard = child if is_last else self._add_between(link, number)
-            if joint.type == "free":
-                self._free(joint, link, added)
+            if joint.type == "free":  # Finalize() adds the joint, under the name of the body
+                joint.name, added.X_WB, added.floating_damping = link.name, link.X_PB, joint.damping
             else:
                 self._add_joint(joint, parent, outboard, X_PB)
             parent, X_PB = outboard, RigidTransform()
@@ -120,28 +118,6 @@ class _LinkWriter:
                 spring_reference=joint.spring_reference,
                 armature=joint.armature,
                 default_positions=(joint.reference,) if joint.reference else None,
-            )
-        )
-
-    def _free(self, joint: MjcfJoint, link: MjcfLink, added: LinkDescription) -> None:
-        """A body that floats; with damping, the joint that Finalize() would add stands here.
-
-        Its name is that of the body, also if the file calls the joint otherwise.
-        """
-        joint.name = link.name
-        X_WB = link.X_PB
-        if not joint.damping:
-            added.X_WB = X_WB
-            return
-        self._description.joints.append(
-            JointDescription(
-                link.name,
-                "quaternion_floating",
-                BodyReference.world(),
-                self._model.reference(link),
-                joint.part.node.location,
-                damping=joint.damping,
-                default_positions=tuple(np.concatenate([X_WB.rotation().ToQuaternion().wxyz(), X_WB.translation()])),
             )
         )
 

@@ -91,7 +91,8 @@ class MjcfNames:
         found = self._things.get((kind, name), [])
         if not found and self.is_complete:
             known = [known_name for known_kind, known_name in self._things if known_kind == kind]
-            raise node.error(f"{node.describe()} names the {kind} '{name}'. {nearest_names(name, known)}")
+            hint = nearest_names(name, known)
+            raise node.error(f"{node.describe()} names the {kind} '{name}', which is none. {hint}")
         return found
 
     def combinations(

@@ -64,6 +64,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         self._mobilizers: list[Mobilizer] = []
         self._mobilizer_joints: list[Joint] = []
         self._default_floating_poses: dict[RigidBody, RigidTransform] = {}
+        self._default_floating_dampings: dict[RigidBody, float] = {}
         # By model instance; None: for those that have none of their own.
         self._base_joint_types: dict[int | None, BaseBodyJointType] = {}
         self._gravity_field = UniformGravityFieldElement()
@@ -358,6 +359,23 @@ class MultibodyTree(TreeComputations, PartOfSystem):
             return body._inboard_joint.GetDefaultPose()
         return self._default_floating_poses.get(body, RigidTransform())
 
+    def SetDefaultFloatingBaseBodyDamping(self, body: RigidBody, damping: float) -> None:
+        """Sets the damping of every velocity of a body that turns out to float [N m s and N s/m].
+
+        An addition to pydrake's functions; after Finalize() it is that of the body's joint.
+
+        Raises:
+            RuntimeError: the tree is finalized, the body is not of it, or the damping is negative or not finite.
+        """
+        self._check_not_finalized("SetDefaultFloatingBaseBodyDamping")
+        self._check_mine("SetDefaultFloatingBaseBodyDamping", "a default damping", body)
+        if not (np.isfinite(damping) and damping >= 0.0):
+            raise RuntimeError(
+                f"SetDefaultFloatingBaseBodyDamping(): the damping of body {body.name()!r} must be finite and not "
+                f"negative, but is {damping}."
+            )
+        self._default_floating_dampings[body] = float(damping)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes what was pickled or copied; numbers and code of kinds are those of this process."""
         vars(self).update(state)
@@ -442,6 +460,8 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         joint = make_base_joint(joint_type, name, self.world_frame(), body.body_frame())
         if body in self._default_floating_poses and isinstance(joint, FloatingJoint):
             joint.SetDefaultPose(self._default_floating_poses[body])
+        if body in self._default_floating_dampings and isinstance(joint, FloatingJoint):
+            joint.set_default_damping_vector(np.full(6, self._default_floating_dampings[body]))
         self._register_joint(joint, is_ephemeral=True)
         return joint
 
