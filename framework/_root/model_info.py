@@ -6,7 +6,8 @@ __all__ = ["print_model_info", "weld_loose_bodies"]
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,13 +36,8 @@ def print_model_info(path: str, fix_base: bool = False) -> None:
     from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 
     plant, scene_graph = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.001)
-    parser = Parser(plant)
-    logger = logging.getLogger("merganser.multibody.parsing")
-    was_disabled, logger.disabled = logger.disabled, True  # what it would say stands below
-    try:
-        instances = parser.AddModels(path)
-    finally:
-        logger.disabled = was_disabled
+    with _gathered_warnings() as warnings:
+        instances = Parser(plant).AddModels(path)
     if fix_base:
         weld_loose_bodies(plant)
     plant.Finalize()
@@ -56,10 +52,26 @@ def print_model_info(path: str, fix_base: bool = False) -> None:
     lines = [
         *_others(plant, scene_graph.model_inspector()),
         _totals(plant),
-        *_left_out(parser._diagnostics.warnings),
+        *_left_out(warnings),
     ]
     for line in lines:
         console.print(line, soft_wrap=True, markup=False, highlight=False)
+
+
+@contextmanager
+def _gathered_warnings() -> Iterator[list[str]]:
+    """What the parser warns of goes into a list, and nowhere else."""
+    warnings: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: warnings.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("merganser.multibody.parsing")
+    propagates, logger.propagate = logger.propagate, False
+    logger.addHandler(handler)
+    try:
+        yield warnings
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagates
 
 
 def weld_loose_bodies(plant: MultibodyPlant) -> None:
@@ -125,12 +137,13 @@ def _actuators(plant: MultibodyPlant) -> _Rows:
 
 def _others(plant: MultibodyPlant, inspector: Any) -> list[str]:
     """Frames, contact, gravity, force elements and constraints, as far as there are any."""
+    from merganser.multibody.tree import ForceElementIndex
+
     own = {plant.get_body(i).body_frame().index() for i in range(plant.num_bodies())}
     of_joints = {frame.index() for i in plant.GetJointIndices() for frame in _frames_of(plant.get_joint(i))}
     frames = [plant.get_frame(i) for i in range(plant.num_frames()) if i not in own | of_joints]
-    elements = Counter(
-        type(plant.GetForceElement(index)).__name__ for index in range(1, plant.num_force_elements())
-    )
+    indices = (ForceElementIndex(i) for i in range(1, plant.num_force_elements()))  # 0 is gravity
+    elements = Counter(type(plant.get_force_element(index)).__name__ for index in indices)
     constraints = {
         kind: getattr(plant, f"num_{kind}_constraints")() for kind in ("coupler", "distance", "ball", "weld")
     }

@@ -82,6 +82,29 @@ def test_mutated_files_of_all_formats_open_nothing_else_and_take_no_time(tmp_pat
     assert fuzzer.num_models > 40
 
 
+def _open_a_secret(parser: Parser, path: Path) -> None:
+    Path("/etc/hostname").open().close()
+
+
+def _fail(parser: Parser, path: Path) -> None:
+    raise KeyError("inside")
+
+
+def _loiter(parser: Parser, path: Path) -> None:
+    end = time.process_time() + 1.1
+    while time.process_time() < end:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("fault", "what"), [(_open_a_secret, "opened "), (_fail, "KeyError: 'inside'"), (_loiter, "took 1.")]
+)
+def test_faults_of_a_reader_would_be_found(tmp_path, monkeypatch, fault, what):
+    monkeypatch.setattr(Parser, "AddModels", fault)
+    (finding,) = Fuzzer(tmp_path).run(1)
+    assert finding.what.startswith(what)
+
+
 # ---------------------------------------------------------------------- size and depth
 
 
