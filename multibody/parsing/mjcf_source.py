@@ -40,7 +40,7 @@ class MjcfSource:
     package_map: PackageMap
     assets: dict[str, dict[str, XmlNode]]
     files: tuple[Path, ...]
-    _models: dict[str, MjcfSource] = field(default_factory=dict)
+    _models: dict[Path, MjcfSource] = field(default_factory=dict)
 
     def section(self, tag: str) -> Iterator[XmlNode]:
         """The elements in all sections of a kind."""
@@ -84,17 +84,26 @@ class MjcfSource:
         return path
 
     def model(self, node: XmlNode) -> MjcfSource:
-        """The model that an <attach> names, read when it is first asked for."""
-        asset = self.asset(node, "model")
+        """The model that an <attach> names, read when it is first asked for.
+
+        An asset without a name is called like the model in its file.
+        """
         name = node.attributes["model"]
-        if name not in self._models:
-            path = self.file(asset, asset.require_attribute("file"), "", (".xml", ".mjcf")).resolve()
+        nameless = [asset for asset in self.assets["model"].values() if not asset.attributes.get("name")]
+        for asset in nameless if name not in self.assets["model"] else ():
+            source = self._read_model(asset)
+            self.assets["model"].setdefault(source.name, asset)
+        return self._read_model(self.asset(node, "model"))
+
+    def _read_model(self, asset: XmlNode) -> MjcfSource:
+        path = self.file(asset, asset.require_attribute("file"), "", (".xml", ".mjcf")).resolve()
+        if path not in self._models:
             if path in self.files:
                 raise asset.error("models attach each other: " + " -> ".join(str(f) for f in (*self.files, path)))
             with located(asset.location):
                 root = read_xml(path.read_bytes(), str(path))
-            self._models[name] = read_source(root, self.package_map, self.files)
-        return self._models[name]
+            self._models[path] = read_source(root, self.package_map, self.files)
+        return self._models[path]
 
 
 def read_source(root: XmlNode, package_map: PackageMap, files: tuple[Path, ...] = ()) -> MjcfSource:
