@@ -193,8 +193,9 @@ def test_models_in_other_files_are_attached_with_prefixes(tmp_path):
 def test_an_attached_model_without_a_name_of_its_own_has_that_in_its_file(tmp_path):
     write_files(tmp_path)
     attach = '<asset><model file="child.xml"/></asset><worldbody><attach model="{}" prefix="p-"/></worldbody>'
+    text = (tmp_path / "child.xml").read_text()
     for name in ("child", "kid"):
-        (tmp_path / "child.xml").write_text((tmp_path / "child.xml").read_text().replace("child", name))
+        (tmp_path / "child.xml").write_text(text.replace('model="child"', f'model="{name}"'))
         (tmp_path / "m.xml").write_text(f"<mujoco>{attach.format(name)}</mujoco>")
         plant = MultibodyPlant(0.0)
         Parser(plant).AddModels(tmp_path / "m.xml")
