@@ -15,7 +15,6 @@ from merganser.multibody.parsing.description import DocumentDescription, ModelDe
 from merganser.multibody.parsing.errors import Diagnostics, ParsingError, SourceLocation, located
 from merganser.multibody.parsing.kept_documents import Reading, keep, kept
 from merganser.multibody.parsing.mesh_model import read_mesh_model
-from merganser.multibody.parsing.mjcf import read_mjcf
 from merganser.multibody.parsing.model_directives import (
     LoadModelDirectives,
     LoadModelDirectivesFromString,
@@ -26,11 +25,18 @@ from merganser.multibody.parsing.process_directives import process
 from merganser.multibody.parsing.sdf import read_sdf
 from merganser.multibody.parsing.urdf import read_urdf
 from merganser.multibody.parsing.validate import check_document, group_members
-from merganser.multibody.parsing.xml_reader import read_xml
+from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
 from merganser.multibody.tree import ScopedName
 
+
+def _read_mjcf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
+    from merganser.multibody.parsing.mjcf import read_mjcf  # 10 ms, which other formats need not wait for
+
+    return read_mjcf(root, package_map, diagnostics)
+
+
 _MJCF = "xml"
-_READERS = {"urdf": read_urdf, "sdf": read_sdf, _MJCF: read_mjcf}
+_READERS = {"urdf": read_urdf, "sdf": read_sdf, _MJCF: _read_mjcf}
 _MESH = "obj"
 _DIRECTIVES = "dmd.yaml"
 
