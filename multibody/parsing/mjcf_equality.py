@@ -170,6 +170,8 @@ class _EqualityWriter:
             self.report.add(node.location, f"<equality> <{kind}> of {what} is left out: couplers take two")
             return
         (joint0, c0), (joint1, c1) = terms
+        if not np.isfinite([c1 / c0, constant / c0]).all():
+            raise node.error(f"{node.describe()} has coefficients too large or small to compute with.")
         self.description.couplers.append(
             CouplerDescription(self.model.name, joint0.name, joint1.name, -c1 / c0, constant / c0, node.location)
         )

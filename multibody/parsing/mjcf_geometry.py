@@ -131,7 +131,7 @@ class MjcfGeometryReader:
         is_shell = read_flag(node, "shellinertia", False)
         unit = (shell_mass if is_shell else solid_mass)(kind, size)
         mass = self._weighed(node, unit) if has_mass else MassProperties()
-        return _primitive(kind, size), X_BG, mass
+        return _primitive(node, kind, size), X_BG, mass
 
     def _mesh(self, source: MjcfSource, asset: XmlNode) -> MjcfMesh:
         if id(asset) not in self._meshes:
@@ -218,16 +218,19 @@ def _sizes(node: XmlNode, kind: str, count: int) -> list[float]:
     return size
 
 
-def _primitive(kind: str, size: list[float]) -> ShapeDescription:
+def _primitive(node: XmlNode, kind: str, size: list[float]) -> ShapeDescription:
     match kind:
         case "sphere" | "ellipsoid":
-            return ShapeDescription(kind.capitalize(), tuple(size))
+            dimensions = tuple(size)
         case "box":
-            return ShapeDescription("Box", tuple(2.0 * length for length in size))
-    radius, half_length = size
-    if half_length == 0.0:  # of a capsule that is fitted to something short
-        return ShapeDescription("Sphere", (radius,))
-    return ShapeDescription(kind.capitalize(), (radius, 2.0 * half_length))
+            dimensions = tuple(2.0 * length for length in size)
+        case _:
+            dimensions = (size[0], 2.0 * size[1])
+    if dimensions[-1] == 0.0:  # of a capsule that is fitted to something short
+        kind, dimensions = "sphere", dimensions[:1]
+    if not np.isfinite(dimensions).all() or min(dimensions) <= 0.0:
+        raise node.error(f"the {kind} {node.describe()} has the size {size}, too large or small to compute with.")
+    return ShapeDescription(kind.capitalize(), dimensions)
 
 
 def _bits(node: XmlNode, name: str) -> int:

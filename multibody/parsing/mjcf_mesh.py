@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.geometry import InMemoryMesh, MemoryFile, MeshSource
+from merganser.geometry import InMemoryMesh, MemoryFile, Mesh, MeshSource
 from merganser.geometry.meshes import convex_hull, read_surface_mesh, read_vertices
 from merganser.multibody.parsing.errors import located
 from merganser.multibody.parsing.mjcf_mass import MassProperties, mesh_mass
@@ -94,10 +94,11 @@ def read_mesh(node: XmlNode, source: MjcfSource) -> MjcfMesh:
         raise node.error(f"{node.describe()} has vertices too far away to compute with.")
     X_GM = RigidTransform(R_GM, -(R_GM @ (p_ref * scale)))
     factors = (float(scale[0]), float(scale[1]), float(scale[2]))
-    if path is None or path.suffix.lower() == ".msh":
-        name = node.attributes.get("name", "mesh")
-        return MjcfMesh(node, points[faces], _in_memory(vertices, faces, name), factors, X_GM)
-    return MjcfMesh(node, points[faces], path, factors, X_GM)
+    is_readable = path is not None and path.suffix.lower() != ".msh"
+    shown = path if path and is_readable else _in_memory(vertices, faces, node.attributes.get("name", "mesh"))
+    with located(node.location):
+        Mesh(shown, scale3=scale)  # refuses factors that are too small
+    return MjcfMesh(node, points[faces], shown, factors, X_GM)
 
 
 def obj_text(vertices: np.ndarray, faces: np.ndarray) -> str:

@@ -67,7 +67,7 @@ class MjcfNames:
 
     spot: Spot
     is_complete: bool
-    _things: dict[tuple[str, str], list[Copy]] = field(default_factory=dict)
+    _things: dict[tuple[str, str], dict[Copies, Any]] = field(default_factory=dict)
 
     def add(self, kind: str, name: str, copies: Copies, thing: Any, node: XmlNode) -> None:
         """Registers what a name in the file means.
@@ -77,10 +77,10 @@ class MjcfNames:
         """
         if not name:
             return
-        found = self._things.setdefault((kind, name), [])
-        if any(copy.copies == copies for copy in found):
+        found = self._things.setdefault((kind, name), {})
+        if copies in found:
             raise node.error(f"a second {kind} is named '{name}'. Rename one of them.")
-        found.append(Copy(copies, thing))
+        found[copies] = thing
 
     def find(self, node: XmlNode, kind: str, name: str) -> list[Copy]:
         """All elements that a name means: one, if it is not replicated; none, if it is not at this spot.
@@ -88,12 +88,12 @@ class MjcfNames:
         Raises:
             ParsingError: there is no such element in the file.
         """
-        found = self._things.get((kind, name), [])
+        found = self._things.get((kind, name), {})
         if not found and self.is_complete:
             known = [known_name for known_kind, known_name in self._things if known_kind == kind]
             hint = nearest_names(name, known)
             raise node.error(f"{node.describe()} names the {kind} '{name}', which is none. {hint}")
-        return found
+        return [Copy(copies, thing) for copies, thing in found.items()]
 
     def combinations(
         self, node: XmlNode, references: Collection[tuple[str, str]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from merganser.framework.math import RigidTransform
+from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.parsing.mjcf_names import Copies, MjcfNames, Spot
 from merganser.multibody.parsing.mjcf_pose import euler_rotation, read_pose
 from merganser.multibody.parsing.mjcf_report import MjcfReport
@@ -256,7 +256,7 @@ class _TreeReader:
         separator, width = node.attributes.get("sep", ""), len(str(count - 1))
         p = np.zeros(3)
         for i in range(count):
-            R = euler_rotation(i * angles, settings.euler_axes)
+            R = euler_rotation(i * angles, settings.euler_axes) if angles.any() else RotationMatrix()
             X_BF = inside.X_BF @ RigidTransform(R, p)
             spot = inside.spot.replica(serial, i, f"{separator}{i:0{width}d}")
             self._read_children(node, _Inside(inside.placement, spot, inside.body, X_BF, inside.childclass))

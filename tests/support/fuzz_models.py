@@ -1,5 +1,7 @@
 """Reads mutated model files of all formats: each is a model, or one error of file and line within a second.
 
+A plant that an error leaves is as it was, unless directives have added to it before.
+
     python tests/support/fuzz_models.py [--count 1000] [--seed 0] [--format urdf|sdf|xml|dmd.yaml]
 
 No file outside of the folder of the models may be opened, but for model files that the document itself names, and those
@@ -150,6 +152,8 @@ class Fuzzer:
             return f"an error without a file: {error}"
         if self._opened:
             return f"opened {self._opened}"
+        if error is not None and kind != "dmd.yaml" and (plant.num_model_instances(), plant.num_bodies()) != (2, 1):
+            return f"has left traces: {error}"
         names = {plant.GetModelInstanceName(i) for i in range(plant.num_model_instances())}
         return "expanded an entity" if any("aaaaaaaaaa" in name for name in names) else ""
 
