@@ -360,14 +360,13 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         return self._default_floating_poses.get(body, RigidTransform())
 
     def SetDefaultFloatingBaseBodyDamping(self, body: RigidBody, damping: float) -> None:
-        """Sets the damping of every velocity of a body that turns out to float [N m s and N s/m].
+        """Sets the damping of every velocity of a floating base body in new Contexts [N m s and N s/m].
 
-        An addition to pydrake's functions; after Finalize() it is that of the body's joint.
+        Before Finalize() that of any body can be set, as its pose can. An addition to pydrake's functions.
 
         Raises:
-            RuntimeError: the tree is finalized, the body is not of it, or the damping is negative or not finite.
+            RuntimeError: if the body is not of this tree, or the damping is negative or not finite.
         """
-        self._check_not_finalized("SetDefaultFloatingBaseBodyDamping")
         self._check_mine("SetDefaultFloatingBaseBodyDamping", "a default damping", body)
         if not (np.isfinite(damping) and damping >= 0.0):
             raise RuntimeError(
@@ -375,6 +374,9 @@ class MultibodyTree(TreeComputations, PartOfSystem):
                 f"negative, but is {damping}."
             )
         self._default_floating_dampings[body] = float(damping)
+        if self.is_finalized() and body.is_floating_base_body():
+            assert body._inboard_joint is not None
+            body._inboard_joint.set_default_damping_vector(np.full(6, float(damping)))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes what was pickled or copied; numbers and code of kinds are those of this process."""

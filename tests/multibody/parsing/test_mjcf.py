@@ -129,6 +129,10 @@ def test_free_bodies_float_where_the_file_puts_them_with_the_damping_of_their_jo
         np.testing.assert_allclose(body.EvalPoseInWorld(context).translation(), [0.0, 0.0, height])
     np.testing.assert_array_equal(plant.GetJointByName("d").default_damping_vector(), np.full(6, 3.0))
     np.testing.assert_array_equal(plant.GetJointByName("f").default_damping_vector(), np.zeros(6))
+    plant.SetDefaultFloatingBaseBodyDamping(plant.GetBodyByName("f"), 0.5)
+    np.testing.assert_array_equal(plant.GetJointByName("f").default_damping_vector(), np.full(6, 0.5))
+    with pytest.raises(RuntimeError, match="damping of body 'f' must be finite and not negative, but is -1"):
+        plant.SetDefaultFloatingBaseBodyDamping(plant.GetBodyByName("f"), -1.0)
 
 
 def test_home_key_gives_default_positions():
