@@ -145,7 +145,7 @@ def parameter_dtype(scalar: Any = np.float64) -> np.dtype[Any]:
             ("p_BoBcm_B", scalar, (3,)),
             ("G_BBo_B", scalar, (3, 3)),  # unit inertia (inertia for mass 1) about Bo [m^2]
             ("damping", scalar, (MAX_VELOCITIES,)),  # tau = -damping v
-            ("reflected_inertia", scalar),  # gear_ratio^2 rotor_inertia, on the diagonal of M if there is one velocity
+            ("reflected_inertia", scalar),  # armature and rotors: on the diagonal of M, if there is one velocity
         ]
     )
 

@@ -65,6 +65,7 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         self._edges: list[ForestEdge] = []
         self._mobilizer_joints: list[Joint] = []
         self._default_floating_poses: dict[RigidBody, RigidTransform] = {}
+        self._default_floating_dampings: dict[RigidBody, float] = {}
         # By model instance; None: for those that have none of their own.
         self._base_joint_types: dict[int | None, BaseBodyJointType] = {}
         self._gravity_field = UniformGravityFieldElement()
@@ -359,6 +360,25 @@ class MultibodyTree(TreeComputations, PartOfSystem):
             return body._inboard_joint.GetDefaultPose()
         return self._default_floating_poses.get(body, RigidTransform())
 
+    def SetDefaultFloatingBaseBodyDamping(self, body: RigidBody, damping: float) -> None:
+        """Sets the damping of every velocity of a floating base body in new Contexts [N m s and N s/m].
+
+        Before Finalize() that of any body can be set, as its pose can. An addition to pydrake's functions.
+
+        Raises:
+            RuntimeError: if the body is not of this tree, or the damping is negative or not finite.
+        """
+        self._check_mine("SetDefaultFloatingBaseBodyDamping", "a default damping", body)
+        if not (np.isfinite(damping) and damping >= 0.0):
+            raise RuntimeError(
+                f"SetDefaultFloatingBaseBodyDamping(): the damping of body {body.name()!r} must be finite and not "
+                f"negative, but is {damping}."
+            )
+        self._default_floating_dampings[body] = float(damping)
+        if self.is_finalized() and body.is_floating_base_body():
+            assert body._inboard_joint is not None
+            body._inboard_joint.set_default_damping_vector(np.full(6, float(damping)))
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes what was pickled or copied; numbers and code of kinds are those of this process."""
         vars(self).update(state)
@@ -443,6 +463,8 @@ class MultibodyTree(TreeComputations, PartOfSystem):
         joint = make_base_joint(joint_type, name, self.world_frame(), body.body_frame())
         if body in self._default_floating_poses and isinstance(joint, FloatingJoint):
             joint.SetDefaultPose(self._default_floating_poses[body])
+        if body in self._default_floating_dampings and isinstance(joint, FloatingJoint):
+            joint.set_default_damping_vector(np.full(6, self._default_floating_dampings[body]))
         self._register_joint(joint, is_ephemeral=True)
         return joint
 
