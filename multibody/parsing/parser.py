@@ -30,7 +30,7 @@ from merganser.multibody.tree import ScopedName
 
 
 def _read_mjcf(root: XmlNode, package_map: PackageMap, diagnostics: Diagnostics) -> DocumentDescription:
-    from merganser.multibody.parsing.mjcf import read_mjcf  # 10 ms, which other formats need not wait for
+    from merganser.multibody.parsing.mjcf.reader import read_mjcf  # 10 ms, which other formats need not wait for
 
     return read_mjcf(root, package_map, diagnostics)
 

@@ -13,7 +13,7 @@ from merganser.analysis import Simulator
 from merganser.framework import DiagramBuilder
 from merganser.multibody.parsing import PackageMap, Parser
 from merganser.multibody.parsing.errors import Diagnostics
-from merganser.multibody.parsing.mjcf import read_mjcf
+from merganser.multibody.parsing.mjcf.reader import read_mjcf
 from merganser.multibody.parsing.xml_reader import read_xml
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph
 from tests.support.mjcf_documents import DOCUMENTS, FILES, write_files

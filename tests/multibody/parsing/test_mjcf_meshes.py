@@ -12,7 +12,7 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry import Mesh, SceneGraph
 from merganser.geometry.meshes import read_surface_mesh
 from merganser.multibody.parsing import Parser, ParsingError
-from merganser.multibody.parsing.mjcf_mass import mesh_mass, shell_mass, solid_mass
+from merganser.multibody.parsing.mjcf.mass import mesh_mass, shell_mass, solid_mass
 from merganser.multibody.plant import AddMultibodyPlantSceneGraph, MultibodyPlant
 from tests.support.mjcf_documents import write_files
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from merganser.multibody.parsing.errors import ParsingError, located
-from merganser.multibody.parsing.mjcf_mass import MassProperties, total_mass
-from merganser.multibody.parsing.mjcf_report import MjcfReport
-from merganser.multibody.parsing.mjcf_tree import MjcfBody, MjcfPart
+from merganser.multibody.parsing.mjcf.mass import MassProperties, total_mass
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.tree import MjcfBody, MjcfPart
 from merganser.multibody.parsing.xml_reader import XmlNode
 from merganser.multibody.tree import RotationalInertia, SpatialInertia
 

@@ -16,12 +16,12 @@ from merganser.multibody.parsing.description import (
     ModelDescription,
     WeldConstraintDescription,
 )
-from merganser.multibody.parsing.mjcf_bodies import MjcfLink, MjcfModel
-from merganser.multibody.parsing.mjcf_names import Copies
-from merganser.multibody.parsing.mjcf_report import MjcfReport
-from merganser.multibody.parsing.mjcf_settings import read_flag
-from merganser.multibody.parsing.mjcf_tendon import FixedTendon, read_tendons
-from merganser.multibody.parsing.mjcf_tree import MjcfTree, Placement
+from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
+from merganser.multibody.parsing.mjcf.names import Copies
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.settings import read_flag
+from merganser.multibody.parsing.mjcf.tendon import FixedTendon, read_tendons
+from merganser.multibody.parsing.mjcf.tree import MjcfTree, Placement
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _FLEXES = ("flex", "flexstrain", "flexvert", "distance")

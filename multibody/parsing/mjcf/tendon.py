@@ -6,10 +6,10 @@ __all__ = ["FixedTendon", "read_tendons"]
 
 from dataclasses import dataclass
 
-from merganser.multibody.parsing.mjcf_bodies import MjcfModel
-from merganser.multibody.parsing.mjcf_joint import MjcfJoint
-from merganser.multibody.parsing.mjcf_report import MjcfReport
-from merganser.multibody.parsing.mjcf_tree import Placement
+from merganser.multibody.parsing.mjcf.bodies import MjcfModel
+from merganser.multibody.parsing.mjcf.joint import MjcfJoint
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.tree import Placement
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _FORCES = ("range", "stiffness", "damping", "frictionloss", "armature", "actuatorfrcrange")

@@ -10,8 +10,8 @@ from pathlib import Path, PurePath
 
 from merganser.framework.core.errors import nearest_names
 from merganser.multibody.parsing.errors import located
-from merganser.multibody.parsing.mjcf_defaults import MjcfDefaults, read_defaults
-from merganser.multibody.parsing.mjcf_settings import MjcfSettings, read_settings
+from merganser.multibody.parsing.mjcf.defaults import MjcfDefaults, read_defaults
+from merganser.multibody.parsing.mjcf.settings import MjcfSettings, read_settings
 from merganser.multibody.parsing.package_map import PackageMap, resolve_uri
 from merganser.multibody.parsing.xml_reader import XmlNode, read_xml
 

@@ -1,9 +1,9 @@
 """Reads an MJCF document, MuJoCo's format, into a description.
 
-The work is done in this order: included files are put in place (mjcf_source.py), frames, replicas and attached
-models are resolved into a tree of bodies (mjcf_tree.py), bodies are read with all that is on them (mjcf_bodies.py),
+The work is done in this order: included files are put in place (source.py), frames, replicas and attached
+models are resolved into a tree of bodies (tree.py), bodies are read with all that is on them (bodies.py),
 and what refers to them is added: actuators, constraints, which geometries touch, and the home position. What has no
-counterpart is gathered in one report (mjcf_report.py).
+counterpart is gathered in one report (report.py).
 
 References: the XML reference of MuJoCo 4, and what its compiler makes of a file where that is silent.
 """
@@ -16,19 +16,19 @@ import numpy as np
 
 from merganser.multibody.parsing.description import DocumentDescription, ModelDescription
 from merganser.multibody.parsing.errors import Diagnostics
-from merganser.multibody.parsing.mjcf_actuator import add_actuators, read_actuators
-from merganser.multibody.parsing.mjcf_bodies import MjcfModel, name_links, read_bodies
-from merganser.multibody.parsing.mjcf_collision import add_exclusions, read_pairs, touching_geometries
-from merganser.multibody.parsing.mjcf_equality import add_equalities
-from merganser.multibody.parsing.mjcf_fuse import fuse_static_bodies
-from merganser.multibody.parsing.mjcf_joint import read_spring_dampers
-from merganser.multibody.parsing.mjcf_keyframe import apply_home
-from merganser.multibody.parsing.mjcf_links import add_links
-from merganser.multibody.parsing.mjcf_reference_mass import ReferenceMass
-from merganser.multibody.parsing.mjcf_report import MjcfReport
-from merganser.multibody.parsing.mjcf_source import MjcfSource, read_source
-from merganser.multibody.parsing.mjcf_tree import MjcfTree, read_tree
-from merganser.multibody.parsing.mjcf_vocabulary import report_unused
+from merganser.multibody.parsing.mjcf.actuator import add_actuators, read_actuators
+from merganser.multibody.parsing.mjcf.bodies import MjcfModel, name_links, read_bodies
+from merganser.multibody.parsing.mjcf.collision import add_exclusions, read_pairs, touching_geometries
+from merganser.multibody.parsing.mjcf.equality import add_equalities
+from merganser.multibody.parsing.mjcf.fuse import fuse_static_bodies
+from merganser.multibody.parsing.mjcf.joint import read_spring_dampers
+from merganser.multibody.parsing.mjcf.keyframe import apply_home
+from merganser.multibody.parsing.mjcf.links import add_links
+from merganser.multibody.parsing.mjcf.reference_mass import ReferenceMass
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.source import MjcfSource, read_source
+from merganser.multibody.parsing.mjcf.tree import MjcfTree, read_tree
+from merganser.multibody.parsing.mjcf.vocabulary import report_unused
 from merganser.multibody.parsing.package_map import PackageMap
 from merganser.multibody.parsing.xml_reader import XmlNode
 

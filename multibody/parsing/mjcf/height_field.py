@@ -10,8 +10,8 @@ import numpy as np
 
 from merganser.geometry import InMemoryMesh, MemoryFile
 from merganser.multibody.parsing.errors import located
-from merganser.multibody.parsing.mjcf_mesh import obj_text
-from merganser.multibody.parsing.mjcf_source import MjcfSource
+from merganser.multibody.parsing.mjcf.mesh import obj_text
+from merganser.multibody.parsing.mjcf.source import MjcfSource
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _ENDINGS = (".png", ".bin", ".hf", ".hfield")

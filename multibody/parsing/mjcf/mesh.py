@@ -14,9 +14,9 @@ from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.geometry import InMemoryMesh, MemoryFile, Mesh, MeshSource
 from merganser.geometry.meshes import convex_hull, read_surface_mesh, read_vertices
 from merganser.multibody.parsing.errors import located
-from merganser.multibody.parsing.mjcf_mass import MassProperties, mesh_mass
-from merganser.multibody.parsing.mjcf_pose import read_quaternion
-from merganser.multibody.parsing.mjcf_source import MjcfSource
+from merganser.multibody.parsing.mjcf.mass import MassProperties, mesh_mass
+from merganser.multibody.parsing.mjcf.pose import read_quaternion
+from merganser.multibody.parsing.mjcf.source import MjcfSource
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _ENDINGS = (".stl", ".obj", ".msh")

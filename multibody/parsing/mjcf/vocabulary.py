@@ -6,9 +6,9 @@ __all__ = ["report_unused"]
 
 import re
 
-from merganser.multibody.parsing.mjcf_defaults import ACTUATOR_TAGS
-from merganser.multibody.parsing.mjcf_report import MjcfReport
-from merganser.multibody.parsing.mjcf_source import MjcfSource
+from merganser.multibody.parsing.mjcf.defaults import ACTUATOR_TAGS
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.source import MjcfSource
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _POSE = "pos quat axisangle xyaxes zaxis euler"

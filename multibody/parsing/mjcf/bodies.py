@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 from merganser.framework.math import RigidTransform
 from merganser.multibody.parsing.description import BodyReference
-from merganser.multibody.parsing.mjcf_geometry import MjcfGeometry, MjcfGeometryReader
-from merganser.multibody.parsing.mjcf_inertia import body_mass, scaled_to_total, uses_geometries
-from merganser.multibody.parsing.mjcf_joint import MjcfJoint, read_joint
-from merganser.multibody.parsing.mjcf_mass import MassProperties
-from merganser.multibody.parsing.mjcf_names import unique_name
-from merganser.multibody.parsing.mjcf_pose import segment_pose
-from merganser.multibody.parsing.mjcf_report import MjcfReport
-from merganser.multibody.parsing.mjcf_tree import MjcfBody, MjcfPart, MjcfTree
+from merganser.multibody.parsing.mjcf.geometry import MjcfGeometry, MjcfGeometryReader
+from merganser.multibody.parsing.mjcf.inertia import body_mass, scaled_to_total, uses_geometries
+from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_joint
+from merganser.multibody.parsing.mjcf.mass import MassProperties
+from merganser.multibody.parsing.mjcf.names import unique_name
+from merganser.multibody.parsing.mjcf.pose import segment_pose
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.tree import MjcfBody, MjcfPart, MjcfTree
 
 
 @dataclass(eq=False)
@@ -143,7 +143,7 @@ def _site_pose(part: MjcfPart) -> RigidTransform:
 def name_links(model: MjcfModel) -> None:
     """Gives bodies and joints without a name one, as pydrake does: after the number of bodies, and by their bodies.
 
-    Bodies between the joints of a body are counted, see mjcf_links.py.
+    Bodies between the joints of a body are counted, see links.py.
     """
     model.links[0].name = "world"
     taken = {link.body.name for link in model.links if link.body.name}

@@ -12,9 +12,9 @@ import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
 from merganser.multibody.parsing.joint_reader import check_limits, check_nonnegative, unit_axis
-from merganser.multibody.parsing.mjcf_report import MjcfReport
-from merganser.multibody.parsing.mjcf_settings import MjcfSettings
-from merganser.multibody.parsing.mjcf_tree import MjcfBody, MjcfPart
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.settings import MjcfSettings
+from merganser.multibody.parsing.mjcf.tree import MjcfBody, MjcfPart
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _TYPES = ("free", "ball", "slide", "hinge")

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 
 from merganser.multibody.parsing.description import CollisionExclusionDescription, GeometryReference, ModelDescription
 from merganser.multibody.parsing.errors import SourceLocation
-from merganser.multibody.parsing.mjcf_bodies import MjcfLink, MjcfModel
-from merganser.multibody.parsing.mjcf_geometry import MjcfGeometry
-from merganser.multibody.parsing.mjcf_report import MjcfReport
-from merganser.multibody.parsing.mjcf_tree import MjcfTree
+from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
+from merganser.multibody.parsing.mjcf.geometry import MjcfGeometry
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.tree import MjcfTree
 
 Pairs = set[frozenset[MjcfGeometry]]
 

@@ -17,12 +17,12 @@ from merganser.multibody.parsing.description import (
     LinkDescription,
     ModelDescription,
 )
-from merganser.multibody.parsing.mjcf_bodies import MjcfLink, MjcfModel
-from merganser.multibody.parsing.mjcf_geometry import MjcfGeometry
-from merganser.multibody.parsing.mjcf_inertia import to_spatial_inertia
-from merganser.multibody.parsing.mjcf_joint import MjcfJoint
-from merganser.multibody.parsing.mjcf_names import unique_name
-from merganser.multibody.parsing.mjcf_report import MjcfReport
+from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
+from merganser.multibody.parsing.mjcf.geometry import MjcfGeometry
+from merganser.multibody.parsing.mjcf.inertia import to_spatial_inertia
+from merganser.multibody.parsing.mjcf.joint import MjcfJoint
+from merganser.multibody.parsing.mjcf.names import unique_name
+from merganser.multibody.parsing.mjcf.report import MjcfReport
 from merganser.multibody.tree import SpatialInertia
 
 _TYPES = {"hinge": "revolute", "slide": "prismatic", "ball": "ball"}

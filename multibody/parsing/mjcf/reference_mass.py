@@ -14,8 +14,8 @@ import functools
 
 import numpy as np
 
-from merganser.multibody.parsing.mjcf_bodies import MjcfLink, MjcfModel
-from merganser.multibody.parsing.mjcf_joint import MjcfJoint
+from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
+from merganser.multibody.parsing.mjcf.joint import MjcfJoint
 
 
 class ReferenceMass:

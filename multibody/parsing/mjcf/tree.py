@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.multibody.parsing.mjcf_names import Copies, MjcfNames, Spot
-from merganser.multibody.parsing.mjcf_pose import euler_rotation, read_pose
-from merganser.multibody.parsing.mjcf_report import MjcfReport
-from merganser.multibody.parsing.mjcf_settings import MjcfSettings
-from merganser.multibody.parsing.mjcf_source import MjcfSource
+from merganser.multibody.parsing.mjcf.names import Copies, MjcfNames, Spot
+from merganser.multibody.parsing.mjcf.pose import euler_rotation, read_pose
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.settings import MjcfSettings
+from merganser.multibody.parsing.mjcf.source import MjcfSource
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _MAX_COPIED = 20000  # elements made by <replicate> and <attach>

@@ -6,10 +6,10 @@ __all__ = ["fuse_static_bodies"]
 
 from dataclasses import replace
 
-from merganser.multibody.parsing.mjcf_bodies import MjcfLink, MjcfModel
-from merganser.multibody.parsing.mjcf_mass import total_mass
-from merganser.multibody.parsing.mjcf_names import unique_name
-from merganser.multibody.parsing.mjcf_tree import MjcfTree
+from merganser.multibody.parsing.mjcf.bodies import MjcfLink, MjcfModel
+from merganser.multibody.parsing.mjcf.mass import total_mass
+from merganser.multibody.parsing.mjcf.names import unique_name
+from merganser.multibody.parsing.mjcf.tree import MjcfTree
 
 _SECTIONS = ("contact", "equality", "tendon", "actuator", "sensor", "custom", "deformable")
 _BODY_ATTRIBUTES = ("body", "body1", "body2", "objname", "refname")

@@ -7,7 +7,7 @@ __all__ = ["fitted_primitive"]
 import numpy as np
 
 from merganser.framework.math import RigidTransform, RotationMatrix
-from merganser.multibody.parsing.mjcf_mesh import MjcfMesh
+from merganser.multibody.parsing.mjcf.mesh import MjcfMesh
 
 
 def fitted_primitive(kind: str, mesh: MjcfMesh, by_box: bool) -> tuple[RigidTransform, list[float]]:

@@ -16,15 +16,15 @@ from math import inf, isinf, sqrt
 import numpy as np
 
 from merganser.multibody.parsing.description import ActuatorDescription, ModelDescription
-from merganser.multibody.parsing.mjcf_actuator_law import ActuatorLaw, read_law
-from merganser.multibody.parsing.mjcf_bodies import MjcfModel
-from merganser.multibody.parsing.mjcf_defaults import ACTUATOR_TAGS
-from merganser.multibody.parsing.mjcf_joint import MjcfJoint, read_range
-from merganser.multibody.parsing.mjcf_names import unique_name
-from merganser.multibody.parsing.mjcf_reference_mass import ReferenceMass
-from merganser.multibody.parsing.mjcf_report import MjcfReport
-from merganser.multibody.parsing.mjcf_settings import MjcfSettings
-from merganser.multibody.parsing.mjcf_tree import MjcfTree, Placement
+from merganser.multibody.parsing.mjcf.actuator_law import ActuatorLaw, read_law
+from merganser.multibody.parsing.mjcf.bodies import MjcfModel
+from merganser.multibody.parsing.mjcf.defaults import ACTUATOR_TAGS
+from merganser.multibody.parsing.mjcf.joint import MjcfJoint, read_range
+from merganser.multibody.parsing.mjcf.names import unique_name
+from merganser.multibody.parsing.mjcf.reference_mass import ReferenceMass
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.settings import MjcfSettings
+from merganser.multibody.parsing.mjcf.tree import MjcfTree, Placement
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _SUPPORTED = ("motor", "position", "velocity", "general")

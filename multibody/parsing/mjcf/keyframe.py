@@ -10,10 +10,10 @@ import numpy as np
 
 from merganser.framework.math import Quaternion, RigidTransform, RollPitchYaw, RotationMatrix
 from merganser.multibody.parsing.description import ModelDescription
-from merganser.multibody.parsing.mjcf_bodies import MjcfModel
-from merganser.multibody.parsing.mjcf_joint import MjcfJoint
-from merganser.multibody.parsing.mjcf_report import MjcfReport
-from merganser.multibody.parsing.mjcf_source import MjcfSource
+from merganser.multibody.parsing.mjcf.bodies import MjcfModel
+from merganser.multibody.parsing.mjcf.joint import MjcfJoint
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.source import MjcfSource
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _HOME = "home"

@@ -10,7 +10,7 @@ import numpy as np
 
 from merganser.framework.math import Quaternion, RigidTransform, RotationMatrix
 from merganser.multibody.parsing.joint_reader import nearest_rotation_with_z
-from merganser.multibody.parsing.mjcf_settings import MjcfSettings
+from merganser.multibody.parsing.mjcf.settings import MjcfSettings
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _ALTERNATIVES = ("axisangle", "xyaxes", "zaxis", "euler")

@@ -12,15 +12,15 @@ from merganser.framework.math import RigidTransform
 from merganser.geometry import InMemoryMesh
 from merganser.multibody.parsing.description import FrictionDescription, GeometryDescription, ShapeDescription
 from merganser.multibody.parsing.errors import ParsingError
-from merganser.multibody.parsing.mjcf_fit import fitted_primitive
-from merganser.multibody.parsing.mjcf_height_field import read_height_field
-from merganser.multibody.parsing.mjcf_mass import MassProperties, shell_mass, solid_mass
-from merganser.multibody.parsing.mjcf_mesh import MjcfMesh, read_mesh
-from merganser.multibody.parsing.mjcf_pose import segment_pose
-from merganser.multibody.parsing.mjcf_report import MjcfReport
-from merganser.multibody.parsing.mjcf_settings import read_flag
-from merganser.multibody.parsing.mjcf_source import MjcfSource
-from merganser.multibody.parsing.mjcf_tree import MjcfPart
+from merganser.multibody.parsing.mjcf.fit import fitted_primitive
+from merganser.multibody.parsing.mjcf.height_field import read_height_field
+from merganser.multibody.parsing.mjcf.mass import MassProperties, shell_mass, solid_mass
+from merganser.multibody.parsing.mjcf.mesh import MjcfMesh, read_mesh
+from merganser.multibody.parsing.mjcf.pose import segment_pose
+from merganser.multibody.parsing.mjcf.report import MjcfReport
+from merganser.multibody.parsing.mjcf.settings import read_flag
+from merganser.multibody.parsing.mjcf.source import MjcfSource
+from merganser.multibody.parsing.mjcf.tree import MjcfPart
 from merganser.multibody.parsing.xml_reader import XmlNode
 
 _TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
