@@ -90,12 +90,14 @@ class Message(NamedTuple):
     """A command to the client.
 
     Attributes:
-        data: the command.
+        data: the command; or several ones, as `joined` has them.
         assets: what it refers to.
+        is_joined: whether it is several ones.
     """
 
     data: bytes
     assets: tuple[Asset, ...] = ()
+    is_joined: bool = False
 
 
 def encode(command: dict[str, Any]) -> Message:
@@ -104,9 +106,14 @@ def encode(command: dict[str, Any]) -> Message:
     return Message(_packed(command, assets.append), tuple(assets))
 
 
-def joined(pieces: Iterable[bytes]) -> bytes:
+def joined(messages: Iterable[Message | Asset]) -> bytes:
     """Several commands as one: each after its length, 4 bytes, little-endian."""
-    return b"".join(part for piece in pieces for part in (len(piece).to_bytes(4, "little"), piece))
+    parts: list[bytes] = []
+    for message in messages:
+        if isinstance(message, Asset) or not message.is_joined:
+            parts.append(len(message.data).to_bytes(4, "little"))
+        parts.append(message.data)
+    return b"".join(parts)
 
 
 def typed_array(array: NDArray[Any]) -> tuple[int, str]:

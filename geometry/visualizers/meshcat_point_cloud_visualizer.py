@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from merganser.framework import Context, InputPort, LeafSystem, Value
+from merganser.framework.core.inside import publish_on_demand
 from merganser.framework.core.scalars import cast_array
 from merganser.framework.math import RigidTransform
 from merganser.geometry.perception import PointCloud
@@ -45,10 +46,12 @@ class MeshcatPointCloudVisualizer(LeafSystem):
         self._path = path
         self._point_size = 0.001
         self._default_rgba = Rgba(0.9, 0.9, 0.9, 1.0)
+        self._demand = meshcat.add_demand()
         self._cloud = self.DeclareAbstractInputPort("cloud", Value(PointCloud()))
         self._pose = self.DeclareAbstractInputPort("X_ParentCloud", Value(RigidTransform()))
         if publish_period > 0:
             self.DeclarePeriodicPublishEvent(publish_period, 0.0, self._draw)
+            publish_on_demand(self, self._demand)
         else:
             self.DeclarePerStepPublishEvent(self._draw)
         self.DeclareForcedPublishEvent(self._draw)
@@ -80,3 +83,4 @@ class MeshcatPointCloudVisualizer(LeafSystem):
             self._meshcat.SetTransform(self._path, RigidTransform(cast_array(X_ParentCloud, float)))
         else:
             self._meshcat.SetTransform(self._path, RigidTransform())
+        self._demand.note_met()

@@ -7,6 +7,7 @@ import math
 from typing import Any, overload
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
+from merganser.framework.core.inside import publish_on_demand
 from merganser.framework.core.keywords import also_named
 from merganser.framework.core.scalars import cast_array
 from merganser.geometry.query_object import QueryObject
@@ -48,10 +49,12 @@ class MeshcatVisualizer(LeafSystem):
         self._params = _checked(meshcat, params)
         self._meshcat = meshcat
         self._drawing = SceneDrawing(meshcat, self._params)
+        self._demand = meshcat.add_demand()
         self._port = self.DeclareAbstractInputPort("query_object", Value(QueryObject()))
         self.DeclareInitializationPublishEvent(self._begin)
         if self._params.publish_period > 0:
             self.DeclarePeriodicPublishEvent(self._params.publish_period, 0.0, self._draw)
+            publish_on_demand(self, self._demand)
         else:
             self.DeclarePerStepPublishEvent(self._draw)
         self.DeclareForcedPublishEvent(self._draw)
@@ -149,6 +152,7 @@ class MeshcatVisualizer(LeafSystem):
         if self._slider:
             self._drawing.set_opacity(self._meshcat.GetSliderValue(self._slider))
         self._meshcat.SetSimulationTime(time)
+        self._demand.note_met()
 
 
 def _checked(meshcat: Any, params: Any) -> MeshcatVisualizerParams:

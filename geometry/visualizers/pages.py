@@ -44,7 +44,7 @@ def static_page(messages: list[Message]) -> str:
     """A page that shows a scene by itself; assets stand in it once."""
     import gzip  # takes long to import, as zipfile does
 
-    batch = joined([*(asset.data for asset in _assets(messages)), *(message.data for message in messages)])
+    batch = joined([*_assets(messages), *messages])
     text = base64.b64encode(gzip.compress(batch, _LEVEL, mtime=0)).decode()
     return _page(_script(client_script()), _script(page_script()), _script(f'unpack("{text}");'))
 
@@ -53,14 +53,14 @@ def static_zip(messages: list[Message]) -> bytes:
     """The same as a ZIP file of a page, its scripts, the scene and its assets, to be put on a web server."""
     import zipfile
 
-    assets = {f"assets/{asset.key}.bin": joined([asset.data]) for asset in _assets(messages)}
+    assets = {f"assets/{asset.key}.bin": joined([asset]) for asset in _assets(messages)}
     files = [*assets, "scene.bin"]
     page = _page(_script(source="main.min.js"), _script(source="page.js"), _script(f"load({json.dumps(files)});"))
     contents: dict[str, str | bytes] = {
         "meshcat.html": page,
         "main.min.js": client_script(),
         "page.js": page_script(),
-        "scene.bin": joined([message.data for message in messages]),
+        "scene.bin": joined(messages),
         **assets,
     }
     buffer = io.BytesIO()

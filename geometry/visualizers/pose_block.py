@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from merganser.geometry.visualizers.encoding import FLOAT32, Message, load_viewer
+from merganser.geometry.visualizers.encoding import FLOAT32, Message, joined, load_viewer
 
 if TYPE_CHECKING:
     from merganser.geometry.visualizers.scene import Client
@@ -39,10 +39,9 @@ class PoseBlock:
         self._X = np.full((len(paths), 4, 4), np.nan)
         self._versions = np.zeros(len(paths), dtype=np.int64)  # 0 for those that have not been set
         commands = [_command(path) for path in paths]
-        sizes = np.array([len(command) for command in commands], dtype=np.int64)
-        self._ends = np.cumsum(sizes)
+        self._sizes = np.array([len(command) for command in commands], dtype=np.int64)
         self._template = np.frombuffer(b"".join(commands), dtype=np.uint8).copy()
-        self._places = (self._ends - _MATRIX_BYTES)[:, None] + np.arange(_MATRIX_BYTES)
+        self._places = (np.cumsum(self._sizes) - _MATRIX_BYTES)[:, None] + np.arange(_MATRIX_BYTES)
 
     def set_rows(self, X: NDArray[np.float64], version: int) -> bool:
         """Sets all transforms, shape [num_paths, 4, 4]; returns whether any has changed."""
@@ -70,18 +69,17 @@ class PoseBlock:
         self.is_linked = False
 
     def news(self, client: Client) -> list[Message]:
-        """The commands for transforms that a client lacks."""
-        rows = np.flatnonzero(self._versions > client.seen)
+        """The commands for transforms that a client lacks, all in one."""
+        is_new = self._versions > client.seen
+        rows = np.flatnonzero(is_new)
         matrices = np.ascontiguousarray(self._X[rows].transpose(0, 2, 1), dtype="<f4")  # by columns
         self._template[self._places[rows]] = matrices.view(np.uint8).reshape(-1, _MATRIX_BYTES)
-        data = self._template.tobytes()
-        starts = np.concatenate([[0], self._ends[:-1]])
-        return [Message(data[start:end]) for start, end in zip(starts[rows].tolist(), self._ends[rows].tolist())]
+        commands = self._template if len(rows) == len(is_new) else self._template[np.repeat(is_new, self._sizes)]
+        return [Message(commands.tobytes(), is_joined=True)] if len(rows) else []
 
 
 def _command(path: str) -> bytes:
-    """The command that sets the transform at a path, all zeros; its last bytes are the numbers."""
+    """The command that sets the transform at a path, after its length; its last bytes are the numbers, all zero."""
     umsgpack = load_viewer("umsgpack")
     matrix = umsgpack.Ext(FLOAT32, bytes(_MATRIX_BYTES))
-    packed: bytes = umsgpack.packb({"type": "set_transform", "path": path, "matrix": matrix})
-    return packed
+    return joined([Message(umsgpack.packb({"type": "set_transform", "path": path, "matrix": matrix}))])

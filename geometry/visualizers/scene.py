@@ -10,12 +10,14 @@ Deleting removes entries, and leaves one that tells clients to delete; it is dro
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.events import Demand
 from merganser.geometry.visualizers.encoding import Message, encode
 from merganser.geometry.visualizers.pose_block import PoseBlock
 
@@ -113,6 +115,7 @@ class Scene:
         self._log: dict[Entry | PoseBlock, None] = {}  # in the order of versions
         self._version = 0
         self._clients: set[Client] = set()
+        self._demands: weakref.WeakSet[Demand] = weakref.WeakSet()
 
     # ------------------------------------------------------------------ what is at paths
 
@@ -206,6 +209,28 @@ class Scene:
                 del self._log[self._others.pop(name)]
             if message is not None and self._clients:
                 self._put(self._others, f"remove {name}", Entry(message, is_removal=True))
+
+    # ------------------------------------------------------------------ demand
+
+    def add_demand(self, is_lasting: bool) -> Demand:
+        """Something that systems show periodically, which is wanted when a client can take it, or always."""
+        demand = Demand()
+        demand.want_always(is_lasting)
+        with self._lock:
+            self._demands.add(demand)
+        return demand
+
+    def want_always(self, is_wanted: bool) -> None:
+        """From now on all that is shown periodically is wanted each time, or when a client can take it."""
+        with self._lock:
+            for demand in self._demands:
+                demand.want_always(is_wanted)
+
+    def want_more(self) -> None:
+        """A client can take what comes next."""
+        with self._lock:
+            for demand in self._demands:
+                demand.want()
 
     # ------------------------------------------------------------------ clients
 

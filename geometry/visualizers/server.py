@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import http
 import os
 import socket
 import threading
@@ -19,14 +20,14 @@ from collections.abc import Callable
 from typing import Any
 
 from merganser.geometry.visualizers.client_messages import ClientMessages
-from merganser.geometry.visualizers.encoding import joined, load_viewer
+from merganser.geometry.visualizers.encoding import Asset, Message, joined, load_viewer
 from merganser.geometry.visualizers.scene import Client, Scene
 
 __all__ = ["Page", "Server", "open_sockets"]
 
 _LOOPBACK = "127.0.0.1"
 _PORTS = range(7000, 8000)
-_PAUSE = 1.0 / 120.0  # between two batches to a client [s]: what changes in between goes together
+_PAUSE = 1.0 / 70.0  # between two batches to a client [s]: what changes in between goes together
 _MAX_MESSAGE = 1 << 16  # of a client: bytes
 _MAX_HEADER = 1 << 14
 _IDLE = 30.0  # for requests that are not finished [s]
@@ -117,11 +118,11 @@ class Server:
     def _run(self, application: Any) -> None:
         asyncio.set_event_loop(self._loop)
         try:
-            self._loop.run_until_complete(self._serve(application))
+            self._loop.run_until_complete(self._serve_pages(application))
         finally:
             self._loop.close()
 
-    async def _serve(self, application: Any) -> None:
+    async def _serve_pages(self, application: Any) -> None:
         server = load_viewer("tornado.httpserver").HTTPServer(
             application,
             max_header_size=_MAX_HEADER,
@@ -167,16 +168,17 @@ class _Connection(Client):
                 await self._write(batch)
             self._scene.note_sent(self, version)
             await asyncio.sleep(_PAUSE)
+            self._scene.want_more()
 
     def _batch(self) -> bytes:
         """All that is new, with the assets that the client does not have."""
-        pieces = []
+        pieces: list[Message | Asset] = []
         for message in self._scene.news(self):
             for asset in message.assets:
                 if asset.key not in self.assets:
                     self.assets.add(asset.key)
-                    pieces.append(asset.data)
-            pieces.append(message.data)
+                    pieces.append(asset)
+            pieces.append(message)
         return joined(pieces)
 
 
@@ -200,7 +202,7 @@ def _application(server: Server, pages: dict[str, Page]) -> Any:
                 super().log_exception(*error)
 
         def write_error(self, status_code: int, **kwargs: Any) -> None:
-            self.finish(f"{status_code} {self._reason}")
+            self.finish(f"{status_code} {http.HTTPStatus(status_code).phrase}")
 
     class Contents(Guarded):
         def get(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from merganser.framework.core.events import Demand
 from merganser.geometry.visualizers.animation import MeshcatAnimation
 from merganser.geometry.visualizers.controls import CONTROL
 from merganser.geometry.visualizers.encoding import encode
@@ -40,12 +41,14 @@ class RecordingFace(MeshcatParts):
         if frames_per_second != self._recording.animation.frames_per_second():
             self._recording.animation = MeshcatAnimation(frames_per_second)
         self._recording.is_on = True
+        self._scene.want_always(True)
         self._recording.shows_too = bool(set_visualizations_while_recording)
         return self._recording.animation
 
     def StopRecording(self) -> None:
         """From now on, nothing is recorded."""
         self._recording.is_on = False
+        self._scene.want_always(False)
 
     def PublishRecording(self) -> None:
         """Shows the recording, with a time line."""
@@ -98,6 +101,11 @@ class RecordingFace(MeshcatParts):
             self._recording.animation.set_poses(frame, block, X.copy())
         if frame is None or self._recording.shows_too:
             self._scene.set_poses(block, X)
+
+    def add_demand(self) -> Demand:
+        """Tells a system that draws periodically when that is wanted: each time, if a recording is on, otherwise when a
+        page can take it; see `merganser.framework.core.events.Demand`."""
+        return self._scene.add_demand(self._recording.is_on)
 
     # ------------------------------------------------------------------ time
 
