@@ -166,7 +166,7 @@ def _load(source: MeshSource, force: str) -> Any:
             contents,
             file_type=extension[1:],
             resolver=_SupportingFiles(source),  # type: ignore[arg-type]
-            force=force,  # type: ignore[arg-type]
+            force=force,
             process=False,
         )
     except Exception as error:  # trimesh lets the errors of its many readers pass

@@ -21,8 +21,8 @@ _DISCRETE = 2300  # constants of three.js
 _LINEAR = 2301
 
 
-class LoopMode(enum.IntEnum):
-    """What happens at the end of an animation."""
+class _LoopMode(enum.IntEnum):
+    """What happens at the end of an animation; as MeshcatAnimation.LoopMode."""
 
     kLoopOnce = 2200
     kLoopRepeat = 2201
@@ -42,7 +42,7 @@ class MeshcatAnimation:
         RuntimeError: that is not positive.
     """
 
-    LoopMode = LoopMode
+    LoopMode = _LoopMode
 
     def __init__(self, frames_per_second: float = 64.0) -> None:
         if not (frames_per_second > 0 and math.isfinite(frames_per_second)):
@@ -50,7 +50,7 @@ class MeshcatAnimation:
         self._frames_per_second = float(frames_per_second)
         self._start_time = 0.0
         self._autoplay = True
-        self._loop_mode = LoopMode.kLoopRepeat
+        self._loop_mode = _LoopMode.kLoopRepeat
         self._repetitions = 1
         self._clamp_when_finished = True
         self._poses: dict[PoseBlock, dict[int, NDArray[np.float64]]] = {}  # by block and frame
@@ -91,17 +91,17 @@ class MeshcatAnimation:
         """Sets whether it plays as soon as it is shown."""
         self._autoplay = bool(play)
 
-    def loop_mode(self) -> LoopMode:
+    def loop_mode(self) -> _LoopMode:
         """What happens at the end."""
         return self._loop_mode
 
-    def set_loop_mode(self, mode: LoopMode) -> None:
+    def set_loop_mode(self, mode: _LoopMode) -> None:
         """Sets what happens at the end.
 
         Raises:
             TypeError: `mode` is no LoopMode.
         """
-        if not isinstance(mode, LoopMode):
+        if not isinstance(mode, _LoopMode):
             raise TypeError(f"MeshcatAnimation.set_loop_mode() takes a MeshcatAnimation.LoopMode; given {mode!r}.")
         self._loop_mode = mode
 

@@ -114,7 +114,7 @@ class _Parts:
         )
 
     def _material(self, visual: Any) -> Json:
-        material = getattr(visual, "material", None)
+        material: Any = getattr(visual, "material", None)
         kind = type(material).__name__
         if kind == "PBRMaterial":
             return self._physical(material)

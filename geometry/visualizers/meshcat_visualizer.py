@@ -8,7 +8,6 @@ from typing import Any, overload
 
 from merganser.framework import Context, DiagramBuilder, InputPort, LeafSystem, OutputPort, Value
 from merganser.framework.core.inside import publish_on_demand
-from merganser.framework.core.keywords import also_named
 from merganser.framework.core.scalars import cast_array
 from merganser.geometry.query_object import QueryObject
 from merganser.geometry.roles import Role
@@ -73,13 +72,27 @@ class MeshcatVisualizer(LeafSystem):
     def AddToBuilder(
         builder: DiagramBuilder,
         query_object_port: OutputPort,
+        /,
+        meshcat: Meshcat,
+        params: MeshcatVisualizerParams = ...,
+    ) -> MeshcatVisualizer: ...
+    @overload
+    @staticmethod
+    def AddToBuilder(
+        builder: DiagramBuilder,
+        *,
+        query_object_port: OutputPort,
         meshcat: Meshcat,
         params: MeshcatVisualizerParams = ...,
     ) -> MeshcatVisualizer: ...
     @staticmethod
-    @also_named(query_object_port="scene_graph")
     def AddToBuilder(
-        builder: DiagramBuilder, scene_graph: Any, meshcat: Meshcat, params: MeshcatVisualizerParams | None = None
+        builder: DiagramBuilder,
+        scene_graph: Any = None,
+        meshcat: Any = None,
+        params: MeshcatVisualizerParams | None = None,
+        *,
+        query_object_port: OutputPort | None = None,
     ) -> MeshcatVisualizer:
         """Adds a MeshcatVisualizer to a diagram and connects it.
 
@@ -96,11 +109,12 @@ class MeshcatVisualizer(LeafSystem):
             TypeError: an argument has another type.
             RuntimeError: as of MeshcatVisualizer.
         """
-        port = scene_graph.get_query_output_port() if isinstance(scene_graph, SceneGraph) else scene_graph
+        given = scene_graph if query_object_port is None else query_object_port
+        port = given.get_query_output_port() if isinstance(given, SceneGraph) else given
         if not isinstance(builder, DiagramBuilder) or not isinstance(port, OutputPort):
             raise TypeError(
                 "MeshcatVisualizer.AddToBuilder() takes a DiagramBuilder, a SceneGraph or an output port with a "
-                f"QueryObject, and a Meshcat; given {builder!r}, {scene_graph!r} and {meshcat!r}."
+                f"QueryObject, and a Meshcat; given {builder!r}, {given!r} and {meshcat!r}."
             )
         visualizer = MeshcatVisualizer(meshcat, params)
         name = f"meshcat_visualizer({visualizer._params.prefix})"

@@ -137,7 +137,7 @@ def _cone(shape: MeshcatCone, rgba: Rgba) -> Json:
 def _half_space(shape: HalfSpace, rgba: Rgba) -> Json:
     plane = {"type": "PlaneGeometry", "width": _EXTENT_OF_HALF_SPACE, "height": _EXTENT_OF_HALF_SPACE}
     behind = {"polygonOffset": True, "polygonOffsetFactor": 1, "polygonOffsetUnits": 1}  # the grid lies in it
-    return single_object("Mesh", plane, shaded(rgba, **behind))
+    return single_object("Mesh", plane, {**shaded(rgba), **behind})
 
 
 def _mesh(shape: Mesh, rgba: Rgba) -> Json:

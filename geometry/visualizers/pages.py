@@ -24,9 +24,8 @@ def client_script() -> str:
         ImportError: the package is not installed.
     """
     package = importlib.util.find_spec("meshcat")  # without importing it, as that imports IPython
-    if package is None or package.origin is None:
-        package = load_viewer("meshcat").__spec__
-    return (Path(package.origin).parent / "viewer" / "dist" / "main.min.js").read_text(encoding="utf-8")
+    origin = package.origin if package is not None else load_viewer("meshcat").__file__
+    return (Path(str(origin)).parent / "viewer" / "dist" / "main.min.js").read_text(encoding="utf-8")
 
 
 @functools.cache

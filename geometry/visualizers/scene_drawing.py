@@ -48,6 +48,15 @@ class SceneDrawing:
         self._params = params
         self._forget()
 
+    def _forget(self) -> None:
+        self._version: GeometryVersion | None = None
+        self._drawn: dict[str, _Drawn] = {}  # by path
+        self._frames: dict[str, FrameId] = {}  # by path
+        self._block = PoseBlock([])
+        self._layout: PoseLayout | None = None
+        self._rows = np.zeros(0, dtype=np.intp)
+        self._opacity = math.nan
+
     def delete(self) -> None:
         """Deletes all below the prefix."""
         self._meshcat.Delete(self._params.prefix)
@@ -82,15 +91,6 @@ class SceneDrawing:
         if opacity != self._opacity:
             self._meshcat.SetProperty(self._params.prefix, "modulated_opacity", opacity)
             self._opacity = opacity
-
-    def _forget(self) -> None:
-        self._version: GeometryVersion | None = None
-        self._drawn: dict[str, _Drawn] = {}  # by path
-        self._frames: dict[str, FrameId] = {}  # by path
-        self._block = PoseBlock([])
-        self._layout: PoseLayout | None = None
-        self._rows = np.zeros(0, dtype=np.intp)
-        self._opacity = math.nan
 
     def _draw_shapes(self, inspector: SceneGraphInspector) -> None:
         """Draws shapes that are new or have changed, and deletes those that are gone."""
@@ -140,4 +140,4 @@ class SceneDrawing:
         return _Drawn(shape, color.rgba.tolist(), inspector.GetPoseInFrame(geometry_id).GetAsMatrix4().ravel().tolist())
 
     def _draw(self, path: str, drawn: _Drawn) -> None:
-        self._meshcat.SetObject(path, drawn.shape, Rgba(*drawn.rgba))  # type: ignore[call-overload]
+        self._meshcat.SetObject(path, drawn.shape, Rgba(*drawn.rgba))

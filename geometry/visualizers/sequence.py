@@ -27,8 +27,8 @@ class Drawing(NamedTuple):
     """
 
     vertices: NDArray[Any]
-    triangles: NDArray[np.int64] | None = None
-    colors: NDArray[np.uint8] | None = None
+    triangles: NDArray[Any] | None = None
+    colors: NDArray[Any] | None = None
 
 
 class Sequence:
@@ -91,4 +91,5 @@ def _indices(drawings: list[Drawing], i: int) -> NDArray[np.uint32]:
     before = drawings[i - 1].triangles if i else None
     if triangles is None or (before is not None and np.array_equal(triangles, before)):
         return np.zeros(0, dtype=np.uint32)
-    return triangles.astype(np.uint32).ravel()
+    indices: NDArray[np.uint32] = triangles.astype(np.uint32).ravel()
+    return indices

@@ -31,6 +31,7 @@ _PAUSE = 1.0 / 70.0  # between two batches to a client [s]: what changes in betw
 _MAX_MESSAGE = 1 << 16  # of a client: bytes
 _MAX_HEADER = 1 << 14
 _IDLE = 30.0  # for requests that are not finished [s]
+_FAREWELL = 1.0  # for connections that are to be closed [s]
 _PING = 60.0  # after which a client is looked for that is silent [s]
 
 Page = Callable[[], tuple[str, str | bytes]]  # gives content type and content
@@ -92,6 +93,7 @@ class Server:
         self.inbox = inbox
         self.hosts = hosts
         self.trusted = trusted
+        self.closers: set[Callable[[], None]] = set()  # of the websockets that are open
         self._loop = asyncio.new_event_loop()
         self._sockets = sockets
         self._process = os.getpid()
@@ -133,9 +135,14 @@ class Server:
         server.add_sockets(self._sockets)
         await self._ending.wait()
         server.stop()
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        for close in list(self.closers):
+            close()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(server.close_all_connections(), _FAREWELL)
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
             task.cancel()
-        await server.close_all_connections()
+        await asyncio.gather(*rest, return_exceptions=True)
 
 
 class _Connection(Client):
@@ -186,7 +193,7 @@ def _application(server: Server, pages: dict[str, Page]) -> Any:
     """What tornado calls for requests."""
     web, websocket = load_viewer("tornado.web"), load_viewer("tornado.websocket")
 
-    class Guarded(web.RequestHandler):  # type: ignore[misc, name-defined]
+    class Guarded(web.RequestHandler):  # type: ignore[name-defined]
         """Refuses requests that do not mean this server."""
 
         def prepare(self) -> None:
@@ -214,35 +221,42 @@ def _application(server: Server, pages: dict[str, Page]) -> Any:
             self.set_header("Cache-Control", "no-cache")
             self.finish(content)
 
-    class Websocket(Guarded, websocket.WebSocketHandler):  # type: ignore[misc, name-defined]
+    class Websocket(Guarded, websocket.WebSocketHandler):  # type: ignore[name-defined]
         client: _Connection | None = None
 
         async def get(self) -> None:
             if self.request.headers.get("Upgrade", "").lower() == "websocket":
                 await websocket.WebSocketHandler.get(self)
             else:
-                Contents.get(self)  # type: ignore[arg-type]
+                Contents.get(self)
 
         def check_origin(self, origin: str) -> bool:
-            # Origins that are the same as Host do not come here.
-            return urllib.parse.urlparse(origin).netloc.lower() in server.trusted
+            place = urllib.parse.urlparse(origin).netloc.lower()
+            return place == self.request.host.lower() or place in server.trusted
 
         async def open(self) -> None:
             self.set_nodelay(True)
             loop = asyncio.get_running_loop()
             self.client = _Connection(server.scene, loop, functools.partial(self.write_message, binary=True))
             server.scene.add_client(self.client)
+            server.closers.add(self._say_goodbye)
             self.task = loop.create_task(self._keep_up_to_date())
+
+        def _say_goodbye(self) -> None:
+            stream = self.ws_connection.stream
+            self.close(1001, "the simulation has ended")
+            stream.close()
 
         async def _keep_up_to_date(self) -> None:
             with contextlib.suppress(websocket.WebSocketClosedError):
                 await self.client.keep_up_to_date()  # type: ignore[union-attr]
 
         def on_message(self, message: str | bytes) -> None:
-            server.inbox.receive(message, self.client)  # type: ignore[arg-type]
+            server.inbox.receive(message, self.client)
 
         def on_close(self) -> None:
             if self.client is not None:
+                server.closers.discard(self._say_goodbye)
                 self.task.cancel()
                 server.scene.remove_client(self.client)
                 server.inbox.forget(self.client)

@@ -8,7 +8,6 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from merganser.framework.core.keywords import also_named
 from merganser.framework.math import RigidTransform
 from merganser.geometry.meshes import TriangleSurfaceMesh
 from merganser.geometry.perception import PointCloud
@@ -30,8 +29,6 @@ _DARK = Rgba(0.1, 0.1, 0.1, 1.0)
 _LIGHT = Rgba(0.9, 0.9, 0.9, 1.0)
 _BLUE = Rgba(0.1, 0.1, 0.9, 1.0)
 _BOTH_SIDES = SideOfFaceToRender.kDoubleSide
-_MATRIX_OR_POSE = also_named(matrix="X_ParentPath")
-_THREE_KINDS = also_named(cloud="shape", mesh="shape")
 
 
 class DrawingFace(MeshcatParts):
@@ -57,8 +54,7 @@ class DrawingFace(MeshcatParts):
         wireframe_line_width: float = 1.0,
         side: SideOfFaceToRender = ...,
     ) -> None: ...
-    @_THREE_KINDS
-    def SetObject(self, path: str, shape: Any, *args: Any, **kwargs: Any) -> None:
+    def SetObject(self, path: str, *args: Any, **kwargs: Any) -> None:
         """Sets the object at a path, instead of the one that is there.
 
         Args:
@@ -76,6 +72,7 @@ class DrawingFace(MeshcatParts):
             TypeError: an argument has another type.
             RuntimeError: the vertices of a Convex cannot be read; a cloud has no positions.
         """
+        shape, args = _first_of(args, kwargs, ("shape", "cloud", "mesh"))
         if isinstance(shape, Shape):
             self._set_shape(path, shape, *args, **kwargs)
         elif isinstance(shape, PointCloud):
@@ -250,7 +247,7 @@ class DrawingFace(MeshcatParts):
         at = np.arange(len(points)).reshape(grids[0].shape)
         a, b, c, d = (each.ravel() for each in (at[:-1, :-1], at[:-1, 1:], at[1:, :-1], at[1:, 1:]))
         triangles = np.concatenate([np.stack([a, b, c], axis=1), np.stack([c, b, d], axis=1)])
-        is_there = np.isfinite(points).all(axis=1)
+        is_there = np.all(np.isfinite(points), axis=1)
         triangles = triangles[is_there[triangles].all(axis=1)]
         points[~is_there] = 0.0
         color = _color("PlotSurface", rgba)
@@ -266,8 +263,7 @@ class DrawingFace(MeshcatParts):
     ) -> None: ...
     @overload
     def SetTransform(self, path: str, matrix: ArrayLike) -> None: ...
-    @_MATRIX_OR_POSE
-    def SetTransform(self, path: str, X_ParentPath: Any, time_in_recording: float | None = None) -> None:
+    def SetTransform(self, path: str, *args: Any, **kwargs: Any) -> None:
         """Sets the pose of a path in its parent.
 
         Args:
@@ -279,6 +275,10 @@ class DrawingFace(MeshcatParts):
             TypeError: it is no RigidTransform and no matrix of this shape.
             RuntimeError: a number is not finite.
         """
+        X_ParentPath, args = _first_of(args, kwargs, ("X_ParentPath", "matrix"))
+        self._set_transform(path, X_ParentPath, *args, **kwargs)
+
+    def _set_transform(self, path: str, X_ParentPath: Any, time_in_recording: float | None = None) -> None:
         is_pose = isinstance(X_ParentPath, RigidTransform)
         try:
             matrix = X_ParentPath.GetAsMatrix4() if is_pose else np.asarray(X_ParentPath, dtype=np.float64)
@@ -382,6 +382,14 @@ class DrawingFace(MeshcatParts):
         color = _color("SetObject", rgba)
         content = triangles_object(points, triangles, color, side, wireframe, wireframe_line_width)
         self._draw(path, content, Drawing(points, triangles), time_in_recording)
+
+
+def _first_of(args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """The argument that stands first or has one of these names, taken out of the keywords; and those that follow it."""
+    found = [kwargs.pop(name) for name in names if name in kwargs]
+    if len(found) + len(args) == 0 or len(found) > 1:
+        raise TypeError(f"This takes one of {', '.join(names)}.")
+    return (found[0], args) if found else (args[0], args[1:])
 
 
 def _color(function: str, rgba: Rgba) -> Rgba:
