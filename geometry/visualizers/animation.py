@@ -17,6 +17,7 @@ from merganser.geometry.visualizers.sequence import Drawing, Sequence
 
 __all__ = ["MeshcatAnimation", "kind_of_property"]
 
+_ROUNDING = 1e-6  # of a frame: times of frames are multiples of a period that is no binary fraction
 _DISCRETE = 2300  # constants of three.js
 _LINEAR = 2301
 
@@ -64,7 +65,7 @@ class MeshcatAnimation:
         return self._frames_per_second
 
     def frame(self, time_from_start: float) -> int:
-        """The number of the frame at a time [s], rounded down.
+        """The number of the frame at a time [s], rounded down, save for what may be errors of rounding.
 
         Raises:
             RuntimeError: it is before `start_time`.
@@ -73,7 +74,7 @@ class MeshcatAnimation:
             raise RuntimeError(
                 f"MeshcatAnimation.frame(): time {time_from_start} is before the start time {self._start_time}."
             )
-        return math.floor((time_from_start - self._start_time) * self._frames_per_second)
+        return math.floor((time_from_start - self._start_time) * self._frames_per_second + _ROUNDING)
 
     def start_time(self) -> float:
         """The time of frame 0 [s]."""
@@ -160,6 +161,7 @@ class MeshcatAnimation:
         self._sequences.setdefault(name, Sequence()).set(_checked_frame(frame), drawing)
 
     def _set(self, frame: int, path: str, name: str, kind: str, value: Any) -> None:
+        frame = _checked_frame(frame)
         tracks = self._tracks.setdefault(joined_path(full_path(path)), {})
         track = tracks.setdefault(name, _Track(kind))
         if track.kind != kind:
@@ -167,7 +169,7 @@ class MeshcatAnimation:
                 f"MeshcatAnimation: property '{name}' of '{path}' is of type {track.kind} at other frames, and cannot "
                 f"be of type {kind} at frame {frame}."
             )
-        track.values[_checked_frame(frame)] = value
+        track.values[frame] = value
 
     # ------------------------------------------------------------------ the command
 

@@ -26,10 +26,12 @@ class Recording:
         self.shows_too = True
 
     def frame(self, time: float | None) -> int | None:
-        """The frame into which something goes that is set at a time; None if it is not recorded."""
-        if not self.is_on or time is None or time < self.animation.start_time():
-            return None
-        return self.animation.frame(time)
+        """The frame into which something goes that is set at a time; None if it is not recorded.
+
+        Raises:
+            RuntimeError: the time is before the recording starts.
+        """
+        return self.animation.frame(time) if self.is_on and time is not None else None
 
 
 class MeshcatParts:
