@@ -81,8 +81,8 @@ class Controls:
         return self._button(name).num_clicks
 
     def button_names(self) -> list[str]:
-        """The names of all buttons."""
-        return list(self._buttons)
+        """The names of all buttons, in alphabetical order."""
+        return sorted(self._buttons)
 
     def delete_button(self, name: str, strict: bool) -> bool:
         """Removes a button; returns whether there was one.
@@ -161,8 +161,8 @@ class Controls:
             return slider.value
 
     def slider_names(self) -> list[str]:
-        """The names of all sliders."""
-        return list(self._sliders)
+        """The names of all sliders, in alphabetical order."""
+        return sorted(self._sliders)
 
     def delete_slider(self, name: str, strict: bool) -> bool:
         """Removes a slider; returns whether there was one.
@@ -222,7 +222,7 @@ class Controls:
 
 def _unknown(kind: str, name: str, known: dict[str, Any]) -> RuntimeError:
     return RuntimeError(
-        f"Meshcat does not have any {kind} named {name}. The registered {kind} names are ({', '.join(known)})."
+        f"Meshcat does not have any {kind} named {name}. The registered {kind} names are ({', '.join(sorted(known))})."
     )
 
 

@@ -70,7 +70,7 @@ def shaded(rgba: Rgba, side: SideOfFaceToRender = SideOfFaceToRender.kDoubleSide
 
 def colored(rgba: Rgba) -> Json:
     """What all materials have in common."""
-    red, green, blue = (round(255 * value) for value in (rgba.r(), rgba.g(), rgba.b()))
+    red, green, blue = (int(255 * value) for value in (rgba.r(), rgba.g(), rgba.b()))
     return {"color": red << 16 | green << 8 | blue, "opacity": rgba.a(), "transparent": rgba.a() != 1.0}
 
 

@@ -154,7 +154,7 @@ class Scene:
 
     def delete(self, path: str) -> None:
         """Deletes all at and below a path; the root is left as it is."""
-        parts = full_path(path) if path else [_WORKING_DIRECTORY[1:]]
+        parts = full_path(path)
         if not parts:
             return
         with self._lock:
@@ -167,9 +167,7 @@ class Scene:
                 self._put(self._others, f"delete {joined_path(parts)}", entry)
 
     def has_path(self, path: str) -> bool:
-        """Whether anything has been set at or below a path."""
-        if not path:
-            return False
+        """Whether anything has been set at or below a path; empty means everything that is relative."""
         with self._lock:
             return self._find(full_path(path)) is not None
 

@@ -113,7 +113,7 @@ def test_geometries_stand_below_their_frames_by_name(meshcat: Meshcat) -> None:
     np.testing.assert_array_equal(matrix_at(meshcat, "visualizer/robot/link")[:3, 3], [3, 0, 0])
     np.testing.assert_array_equal(matrix_at(meshcat, "visualizer/robot/link/box")[:3, 3], [0, 0, 2])
     assert color_at(meshcat, "visualizer/robot/link/robot/ball") == (0xFF0000, 0.5)
-    assert color_at(meshcat, "visualizer/robot/link/box") == (0xE6E6E6, 1.0)
+    assert color_at(meshcat, "visualizer/robot/link/box") == (0xE5E5E5, 1.0)
     assert meshcat.HasPath("visualizer/floor") and meshcat.GetSimulationTime() == 3.0
     visualizer.Delete()
     assert not meshcat.HasPath("visualizer")
